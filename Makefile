@@ -334,8 +334,8 @@ deps-run deps-bench deps-release: deps-%:
 
 # ---- order and cleanliness ---------------------------------------------------------------------------
 
-# Headers are laid out by hand. make format FILES='src/trace/a.c ...' for some only.
-FILES ?= $(wildcard src/*/*.c src/tools/*/*.c tests/*/*.c)
+# make format FILES='src/trace/a.c ...' for some only.
+FILES ?= $(wildcard include/dftracerd/*.h src/*/*.[ch] src/tools/*/*.[ch] tests/*/*.[ch])
 
 .PHONY: format clean distclean help
 format:

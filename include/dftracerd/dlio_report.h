@@ -1,8 +1,10 @@
 /* dlio_report.h - /dlio-config: the step times of the selected events, fitted and simulated.
  *
- * May use:   base, dlio, trace, index, query.h.    Used by: format, http.    Part of the query module (src/query/dlio_*.c).
+ * May use:   base, dlio, trace, index, query.h. Used by: format, http. Part of the query module
+ *            (src/query/dlio_*.c).
  * Threads:   a report belongs to one thread; the scan inside is spread over query_env.pool.
- * Determinism: the same events, options and seed give the same report, whatever the files, their order and the threads.
+ * Determinism: the same events, options and seed give the same report, whatever the files, their
+ * order and the threads.
  */
 #ifndef DFTRACERD_DLIO_REPORT_H
 #define DFTRACERD_DLIO_REPORT_H
@@ -10,50 +12,55 @@
 #include "dftracerd/dlio.h"
 #include "dftracerd/query.h"
 
-/* The step times of training runs that DLIO, or a program with the same events, traced; the distributions fitted to them, and
- * how well a simulation with these resembles the trace. */
-enum dlio_kind { DLIO_BLOCK,         /* the loop body: train.computation_time                            */
-                 DLIO_ITER,          /* the wait for the next batch                                      */
-                 DLIO_PREPROCESS,    /* reader.preprocess_time                                           */
-                 DLIO_ITEM,          /* loading one sample                                               */
-                 DLIO_KINDS };
+/* The step times of training runs that DLIO, or a program with the same events, traced; the
+ * distributions fitted to them, and how well a simulation with these resembles the trace. */
+enum dlio_kind {
+    DLIO_BLOCK,      /* the loop body: train.computation_time */
+    DLIO_ITER,       /* the wait for the next batch */
+    DLIO_PREPROCESS, /* reader.preprocess_time */
+    DLIO_ITEM,       /* loading one sample */
+    DLIO_KINDS
+};
 struct dlio_options {
     struct dlio_refine_options refine;
-    bool has_queue;                  /* the queue of workers is simulated; else waits are as traced      */
+    bool has_queue; /* the queue of workers is simulated; else waits are as traced */
     unsigned workers, prefetch;
-    unsigned families;               /* DLIO_ALL, DLIO_DRAWN                                             */
+    unsigned families; /* DLIO_ALL, DLIO_DRAWN */
     uint64_t seed;
-    uint64_t samples_per_entry;      /* of an entry, a process in an interval, that are fitted; 0: all   */
+    uint64_t samples_per_entry; /* of an entry, a process in an interval, that are fitted; 0: all */
     int64_t interval_ns;
 };
 struct dlio_times {
-    const char *cat, *name;          /* of the events; static                                            */
-    uint64_t events, invalid;        /* matched; without a time or duration, of these                     */
+    const char *cat, *name;   /* of the events; static */
+    uint64_t events, invalid; /* matched; without a time or duration, of these */
     uint64_t processes;
-    double *samples;                 /* seconds, sorted; of DLIO_BLOCK and DLIO_PREPROCESS within samples_per_entry */
+    /* seconds, sorted; of DLIO_BLOCK and DLIO_PREPROCESS within samples_per_entry */
+    double *samples;
     size_t count;
-    struct dlio_fit fit;             /* of DLIO_BLOCK and DLIO_PREPROCESS, if count > 0                    */
+    struct dlio_fit fit; /* of DLIO_BLOCK and DLIO_PREPROCESS, if count > 0 */
     double max_bound;
 };
 struct dlio_report {
     struct dlio_options options;
     struct dlio_times times[DLIO_KINDS];
-    uint64_t other_events;           /* of data loaders, but of other names than those that were chosen  */
-    size_t ranks;                    /* processes with events of the loop body                           */
-    uint64_t steps, steps_most;      /* of the rank with the fewest, with the most                       */
-    uint64_t batch_items;            /* samples a batch, rounded; 0: unknown                             */
-    bool queued;                     /* the queue was simulated                                          */
-    double traced_e2e, traced_variance; /* seconds in which a rank waited or worked; of the ranks' seconds   */
+    uint64_t other_events; /* of data loaders, but of other names than those that were chosen */
+    size_t ranks;          /* processes with events of the loop body */
+    uint64_t steps, steps_most; /* of the rank with the fewest, with the most */
+    uint64_t batch_items;       /* samples a batch, rounded; 0: unknown */
+    bool queued;                /* the queue was simulated */
+    /* seconds in which a rank waited or worked; of the ranks' seconds */
+    double traced_e2e, traced_variance;
     struct dlio_refined refined;
     struct query_counters counters;
     bool complete;
     struct budget *budget;
     size_t charged;
 };
-/* *new*; charged to the budget, borrowed until dlio_report_free. ERR_NOT_FOUND: no event of the loop body, and what there is instead;
- * errors of query_open and rows_next. */
-int dlio_report_run(const struct query_env *env, struct snapshot *snapshot, const struct selection *selection,
-                    const struct dlio_options *o, struct budget *budget, struct err *err, struct dlio_report **ret);
+/* *new*; charged to the budget, borrowed until dlio_report_free. ERR_NOT_FOUND: no event of the
+ * loop body, and what there is instead; errors of query_open and rows_next. */
+int dlio_report_run(const struct query_env *env, struct snapshot *snapshot,
+                    const struct selection *selection, const struct dlio_options *o,
+                    struct budget *budget, struct err *err, struct dlio_report **ret);
 void dlio_report_free(struct dlio_report *r);
 
 #endif

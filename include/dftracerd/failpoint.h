@@ -1,16 +1,18 @@
 /* failpoint.h - places where a test may make something fail, stop or wait.
  *
- * May use:   nothing.      Used by: every room, where it writes to a disk or waits for something that may not come.
- * Normal builds hold nothing of it: failpoint() is the constant false. With DFT_FAILPOINTS it is in tests/fault/failpoint.c,
- * which says how a test chooses (DFTRACERD_FAIL); such programs are in $(BUILD)/fail/bin and are never installed.
+ * May use:   nothing. Used by: every room, where it writes to a disk or waits for something that
+ *            may not come.
+ * Normal builds hold nothing of it: failpoint() is the constant false. With DFT_FAILPOINTS it is in
+ * tests/fault/failpoint.c, which says how a test chooses (DFTRACERD_FAIL); such programs are in
+ * $(BUILD)/fail/bin and are never installed.
  */
 #ifndef DFTRACERD_FAILPOINT_H
 #define DFTRACERD_FAILPOINT_H
 
 #include <stdbool.h>
 
-/* True: what follows is to fail, with errno as it is now:  n = failpoint("spool.write") ? -1 : pwrite(...);
- * Names are of the form room.step, each in one place of the source. Any thread. */
+/* True: what follows is to fail, with errno as it is now: n = failpoint("spool.write") ? -1 :
+ * pwrite(...); Names are of the form room.step, each in one place of the source. Any thread. */
 #ifdef DFT_FAILPOINTS
 bool failpoint(const char *name);
 #else

@@ -1,9 +1,11 @@
-/* format.h - answers to bytes: JSON, NDJSON, CSV, text tables; later Perfetto, Arrow, collapsed stacks.
+/* format.h - answers to bytes: JSON, NDJSON, CSV, text tables; later Perfetto, Arrow, collapsed
+ * stacks.
  *
  * May use:   base, measure, trace, index, query.    Used by: rewrite, http, tools.
  * Threads:   values; one thread at a time each.
- * All writers append to a struct buf, whose error is sticky: check buf.error once. Numbers are exact
- * integers and the shortest doubles that read back equal, times as decimal microseconds, NaN and infinity as null.
+ * All writers append to a struct buf, whose error is sticky: check buf.error once. Numbers are
+ * exact integers and the shortest doubles that read back equal, times as decimal microseconds, NaN
+ * and infinity as null.
  */
 #ifndef DFTRACERD_FORMAT_H
 #define DFTRACERD_FORMAT_H
@@ -11,189 +13,265 @@
 #include "dftracerd/dlio_report.h"
 #include "dftracerd/query.h"
 
-enum format { FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT, FORMAT_PFW, FORMAT_PERFETTO, FORMAT_ARROW,
-              FORMAT_ARROW_STREAM, FORMAT_COLLAPSED, FORMAT_TAR, FORMAT_MARKDOWN, FORMAT_COLLAPSED_DIFF, FORMAT_YAML,
-              FORMAT_COUNT };
-const char *format_name(enum format f);            /* "json"                         */
-const char *format_content_type(enum format f);    /* "application/json"             */
+enum format {
+    FORMAT_JSON,
+    FORMAT_NDJSON,
+    FORMAT_CSV,
+    FORMAT_TEXT,
+    FORMAT_PFW,
+    FORMAT_PERFETTO,
+    FORMAT_ARROW,
+    FORMAT_ARROW_STREAM,
+    FORMAT_COLLAPSED,
+    FORMAT_TAR,
+    FORMAT_MARKDOWN,
+    FORMAT_COLLAPSED_DIFF,
+    FORMAT_YAML,
+    FORMAT_COUNT
+};
+const char *format_name(enum format f);         /* "json"                         */
+const char *format_content_type(enum format f); /* "application/json"             */
 int format_parse(struct text name, enum format *ret);
 
-/* ---- JSON writer: commas and nesting are its business (`jw`: jansson has the prefix json_) ----------- */
+/* ---- JSON writer: commas and nesting are its business (`jw`: jansson has the prefix json_) */
 
-struct jw { struct buf *out; bool pretty; unsigned depth; uint64_t nonempty; bool after_key; };
+struct jw {
+    struct buf *out;
+    bool pretty;
+    unsigned depth;
+    uint64_t nonempty;
+    bool after_key;
+};
 void jw_init(struct jw *j, struct buf *out, bool pretty);
-void jw_begin(struct jw *j, char bracket);     /* '{' or '[' */
-void jw_end(struct jw *j, char bracket);       /* '}' or ']' */
+void jw_begin(struct jw *j, char bracket); /* '{' or '[' */
+void jw_end(struct jw *j, char bracket);   /* '}' or ']' */
 void jw_key(struct jw *j, const char *key);
 void jw_key_text(struct jw *j, struct text key);
-void jw_text(struct jw *j, struct text t);     /* invalid UTF-8 becomes U+FFFD */
-void jw_str(struct jw *j, const char *s);      /* NULL is null */
+void jw_text(struct jw *j, struct text t); /* invalid UTF-8 becomes U+FFFD */
+void jw_str(struct jw *j, const char *s);  /* NULL is null */
 void jw_uint(struct jw *j, uint64_t u);
 void jw_int(struct jw *j, int64_t i);
 void jw_double(struct jw *j, double d);
 void jw_bool(struct jw *j, bool b);
 void jw_null(struct jw *j);
-void jw_time_ns(struct jw *j, __int128 ns);    /* decimal microseconds */
+void jw_time_ns(struct jw *j, __int128 ns); /* decimal microseconds */
 void jw_value(struct jw *j, const struct value *v);
 /* A number of each of many structs. JW_NS is an __int128, written as decimal microseconds. */
 enum jw_number { JW_UINT32, JW_UINT64, JW_NS };
-struct jw_column { const char *key; size_t offset; enum jw_number number; };
+struct jw_column {
+    const char *key;
+    size_t offset;
+    enum jw_number number;
+};
 /* An object with an array for each column: the numbers of `n` structs of `size` bytes. */
-void jw_columns(struct jw *j, const struct jw_column *columns, size_t count, const void *structs, size_t size, size_t n);
-void jw_put_text(struct jw *j, const char *key, struct text t);      /* jw_put_*: a key with its value */
+void jw_columns(struct jw *j, const struct jw_column *columns, size_t count, const void *structs,
+                size_t size, size_t n);
+void jw_put_text(struct jw *j, const char *key, struct text t); /* jw_put_*: a key with its value */
 void jw_put_str(struct jw *j, const char *key, const char *s);
 void jw_put_uint(struct jw *j, const char *key, uint64_t u);
 void jw_put_double(struct jw *j, const char *key, double d);
 void jw_put_bool(struct jw *j, const char *key, bool b);
 void jw_put_value(struct jw *j, const char *key, const struct value *v);
-void jw_finish(struct jw *j);                  /* the newline at the end */
-void jw_escape(struct buf *out, struct text t);  /* with the quotes */
+void jw_finish(struct jw *j);                   /* the newline at the end */
+void jw_escape(struct buf *out, struct text t); /* with the quotes */
 
-/* ---- flat rows --------------------------------------------------------------------------------------------- */
+/* ---- flat rows ------------------------------------------------------------------------------- */
 
-/* JSON: {"rows":[ ... ]<members of `tail`>}\n ; NDJSON: an object a row; CSV: RFC 4180 with header; TEXT: aligned columns
- * (needs all rows: format_table collects up to 1,000 rows to find widths, then goes on with these widths). */
+/* JSON: {"rows":[ ... ]<members of `tail`>}\n ; NDJSON: an object a row; CSV: RFC 4180 with header;
+ * TEXT: aligned columns (needs all rows: format_table collects up to 1,000 rows to find widths,
+ * then goes on with these widths). */
 struct format_table;
-int format_table_new(enum format f, const char *const *columns, size_t count, struct format_table **ret);
+int format_table_new(enum format f, const char *const *columns, size_t count,
+                     struct format_table **ret);
 void format_table_row(struct format_table *t, const struct value *values, struct buf *out);
 void format_table_end(struct format_table *t, struct buf *out);
 void format_table_free(struct format_table *t);
 
-/* Rows of /view in the same forms but TEXT: their text is made where they are found, from columns, and a value that many rows
- * have is written once a chunk. The writer is borrowed for rows_open. ERR_FORMAT, -ENOMEM. */
+/* Rows of /view in the same forms but TEXT: their text is made where they are found, from columns,
+ * and a value that many rows have is written once a chunk. The writer is borrowed for rows_open.
+ * ERR_FORMAT, -ENOMEM. */
 struct format_rows;
-int format_rows_new(enum format f, const char *const *columns, size_t count, struct format_rows **ret);
+int format_rows_new(enum format f, const char *const *columns, size_t count,
+                    struct format_rows **ret);
 const struct rows_writer *format_rows_writer(const struct format_rows *f);
-int format_rows_next(struct format_rows *f, struct rows *rows, struct err *err, struct buf *out, size_t *ret_count); /* as rows_next */
+/* as rows_next */
+int format_rows_next(struct format_rows *f, struct rows *rows, struct err *err, struct buf *out,
+                     size_t *ret_count);
 void format_rows_end(struct format_rows *f, struct buf *out);
 void format_rows_free(struct format_rows *f);
 
-/* ---- Arrow: typed columns as an IPC file or stream ------------------------------------------------------------- */
+/* ---- Arrow: typed columns as an IPC file or stream ------------------------------------------- */
 
-/* The file: begin, each dictionary once, then batches, end. A file without its end has no footer, a stream none of its
- * closing words: neither is taken for whole. Memory: 24 bytes a batch; `columns` are borrowed. */
-enum arrow_type { ARROW_INT64, ARROW_UINT64, ARROW_DOUBLE,
-                  ARROW_BOOL,        /* a bit a row                                                      */
-                  ARROW_TEXT };      /* int32_t a row: position in the dictionary of the column          */
-struct arrow_column { const char *name; enum arrow_type type; const char *unit; }; /* unit NULL: none; told as metadata */
+/* The file: begin, each dictionary once, then batches, end. A file without its end has no footer, a
+ * stream none of its closing words: neither is taken for whole. Memory: 24 bytes a batch; `columns`
+ * are borrowed. */
+enum arrow_type {
+    ARROW_INT64,
+    ARROW_UINT64,
+    ARROW_DOUBLE,
+    ARROW_BOOL, /* a bit a row */
+    ARROW_TEXT
+}; /* int32_t a row: position in the dictionary of the column */
+/* unit NULL: none; told as metadata */
+struct arrow_column {
+    const char *name;
+    enum arrow_type type;
+    const char *unit;
+};
 struct arrow_data {
-    const void *values;              /* of all rows, also where null                                     */
-    const void *valid;               /* a bit a row, 0 = null, lowest bit first; not read without nulls  */
+    const void *values; /* of all rows, also where null */
+    const void *valid;  /* a bit a row, 0 = null, lowest bit first; not read without nulls */
     size_t nulls;
 };
 struct arrow;
-int arrow_new(const struct arrow_column *columns, size_t count, bool file, struct arrow **ret); /* -ENOMEM */
+/* -ENOMEM */
+int arrow_new(const struct arrow_column *columns, size_t count, bool file, struct arrow **ret);
 void arrow_begin(struct arrow *a, struct buf *out);
-/* Texts 0 to count - 1 of an ARROW_TEXT column; what is no UTF-8 becomes U+FFFD. ERR_MEMORY_LIMIT: 2 GiB and more, -ENOMEM. */
-int arrow_dictionary(struct arrow *a, size_t column, struct text (*text)(void *arg, uint32_t i), void *arg, uint32_t count,
-                     struct buf *out);
-/* What a batch of rows begins with; then arrow_batch_column for each of its columns, in order. -ENOMEM. */
+/* Texts 0 to count - 1 of an ARROW_TEXT column; what is no UTF-8 becomes U+FFFD. ERR_MEMORY_LIMIT:
+ * 2 GiB and more, -ENOMEM. */
+int arrow_dictionary(struct arrow *a, size_t column, struct text (*text)(void *arg, uint32_t i),
+                     void *arg, uint32_t count, struct buf *out);
+/* What a batch of rows begins with; then arrow_batch_column for each of its columns, in order.
+ * -ENOMEM. */
 int arrow_batch(struct arrow *a, const struct arrow_data *data, size_t rows, struct buf *out);
-void arrow_batch_column(struct arrow *a, size_t column, const struct arrow_data *data, struct buf *out);
-/* The same without a copy, where nothing is null and `out` is empty: it takes *values, which is malloced and has room for so many
- * bytes, and *values is memory of that size with anything in it. False: nothing was done. */
-bool arrow_batch_column_given(struct arrow *a, size_t column, void **values, size_t room, struct buf *out);
+void arrow_batch_column(struct arrow *a, size_t column, const struct arrow_data *data,
+                        struct buf *out);
+/* The same without a copy, where nothing is null and `out` is empty: it takes *values, which is
+ * malloced and has room for so many bytes, and *values is memory of that size with anything in it.
+ * False: nothing was done. */
+bool arrow_batch_column_given(struct arrow *a, size_t column, void **values, size_t room,
+                              struct buf *out);
 void arrow_end(struct arrow *a, struct buf *out);
 void arrow_free(struct arrow *a);
 
-/* ---- whole answers --------------------------------------------------------------------------------------------- */
+/* ---- whole answers --------------------------------------------------------------------------- */
 
 /* The member "histogram": [{lo, hi, count}, ...]. */
 void format_bins(struct jw *j, const struct stats_bin *bins, size_t count);
-/* /stats: JSON, NDJSON (groups or counts, a row each), CSV (likewise), TEXT (the tables that dftracer_stats printed). */
-int format_stats(const struct stats *s, const char *query, enum format f, bool pretty, struct buf *out);
-/* /info, piece by piece: JSON, TEXT. `detail`: 0 totals, 1 with files, 2 with their chunks and columns. All borrowed until
- * format_info_free; `files` are positions in the snapshot. ERR_FORMAT, -ENOMEM. */
+/* /stats: JSON, NDJSON (groups or counts, a row each), CSV (likewise), TEXT (the tables that
+ * dftracer_stats printed). */
+int format_stats(const struct stats *s, const char *query, enum format f, bool pretty,
+                 struct buf *out);
+/* /info, piece by piece: JSON, TEXT. `detail`: 0 totals, 1 with files, 2 with their chunks and
+ * columns. All borrowed until format_info_free; `files` are positions in the snapshot. ERR_FORMAT,
+ * -ENOMEM. */
 struct format_info;
 struct format_info_options {
-    bool only_chosen;                /* nothing of files that are not in the snapshot                            */ unsigned detail; bool pretty, all, incomplete; }; /* all: no file was named, so what has vanished is told, too */
-int format_info_new(const struct query_env *env, struct snapshot *s, const uint32_t *files, size_t count,
-                    const struct format_info_options *options, enum format f, struct format_info **ret);
+    bool only_chosen; /* nothing of files that are not in the snapshot */
+    unsigned detail;
+    bool pretty, all, incomplete;
+}; /* all: no file was named, so what has vanished is told, too */
+int format_info_new(const struct query_env *env, struct snapshot *s, const uint32_t *files,
+                    size_t count, const struct format_info_options *options, enum format f,
+                    struct format_info **ret);
 /* 0 more to come, ERR_END, or what opening and scanning a query says. */
-int format_info_next(struct format_info *i, struct budget *budget, struct err *err, struct buf *out);
+int format_info_next(struct format_info *i, struct budget *budget, struct err *err,
+                     struct buf *out);
 void format_info_free(struct format_info *i);
 int format_schema(const struct schema *s, enum format f, bool pretty, struct buf *out);
 
-/* /processes, piece by piece: JSON (the tree), NDJSON and CSV (a row a process, in the order of the tree), TEXT (indented). */
-struct format_processes_options { enum format format; bool pretty; uint64_t limit, offset; }; /* limit, offset: in rows */
+/* /processes, piece by piece: JSON (the tree), NDJSON and CSV (a row a process, in the order of the
+ * tree), TEXT (indented). */
+/* limit, offset: in rows */
+struct format_processes_options {
+    enum format format;
+    bool pretty;
+    uint64_t limit, offset;
+};
 struct format_processes;
 int format_processes_new(const struct process_list *l, const struct format_processes_options *o,
-                         struct format_processes **ret);                           /* borrowed; ERR_FORMAT, -ENOMEM */
-int format_processes_next(struct format_processes *f, struct buf *out);  /* 0 more, ERR_END: that was all */
+                         struct format_processes **ret); /* borrowed; ERR_FORMAT, -ENOMEM */
+/* 0 more, ERR_END: that was all */
+int format_processes_next(struct format_processes *f, struct buf *out);
 void format_processes_free(struct format_processes *f);
 
-/* /compare: JSON, NDJSON and CSV (a row a metric and variant), TEXT (a tree of metrics), MARKDOWN (a table). */
+/* /compare: JSON, NDJSON and CSV (a row a metric and variant), TEXT (a tree of metrics), MARKDOWN
+ * (a table). */
 /* One file with the keys of the old dftracer_stats --json, as a value; or why there are none. */
 void format_stats_file(const struct stats *s, const char *path, struct jw *j);
 void format_stats_failed(const char *path, const char *error, struct jw *j);
 
 struct format_compare_options {
     enum format format;
-    bool pretty, terminal, color;    /* TEXT: box drawing, colours                                       */
-    const char *const *labels;       /* of the sides                                                     */
+    bool pretty, terminal, color; /* TEXT: box drawing, colours */
+    const char *const *labels;    /* of the sides */
     const char *query;
-    int fail_on;                     /* class from which a regression is a failure; -1: none               */
-    struct budget *budget;           /* borrowed; asked in long lists; NULL: not                           */
+    int fail_on;           /* class from which a regression is a failure; -1: none */
+    struct budget *budget; /* borrowed; asked in long lists; NULL: not */
 };
-int format_compare(const struct comparison *c, const struct format_compare_options *o, struct buf *out);
+int format_compare(const struct comparison *c, const struct format_compare_options *o,
+                   struct buf *out);
 
 /* /dlio-config: YAML (the configuration), JSON, TEXT (the report). ERR_FORMAT, -ENOMEM. */
 int format_dlio(const struct dlio_report *r, enum format f, bool pretty, struct buf *out);
 
-/* /aggregate, piece by piece: NDJSON, JSON ({"rows":[...], "files", "damaged_files", ...}), CSV, TEXT, and PERFETTO (the pipeline
- * only): strict JSON in which a pid is one process of one host, and slices of a lane nest. */
+/* /aggregate, piece by piece: NDJSON, JSON ({"rows":[...], "files", "damaged_files", ...}), CSV,
+ * TEXT, and PERFETTO (the pipeline only): strict JSON in which a pid is one process of one host,
+ * and slices of a lane nest. */
 enum aggregate_events {
-    AGGREGATE_COUNTER, AGGREGATE_ASYNC, AGGREGATE_REGULAR,
-    AGGREGATE_DFTRACER               /* counters with all columns, as the old command wrote them          */
+    AGGREGATE_COUNTER,
+    AGGREGATE_ASYNC,
+    AGGREGATE_REGULAR,
+    AGGREGATE_DFTRACER /* counters with all columns, as the old command wrote them */
 };
-/* How times are written for Perfetto, which reads doubles of microseconds: as they are, unless one of them would lose its
- * fraction by that, else relative to the first; as they are, whole microseconds where need be; relative. */
+/* How times are written for Perfetto, which reads doubles of microseconds: as they are, unless one
+ * of them would lose its fraction by that, else relative to the first; as they are, whole
+ * microseconds where need be; relative. */
 enum perfetto_times { PERFETTO_FITTING, PERFETTO_ABSOLUTE, PERFETTO_RELATIVE };
 struct format_aggregate_options {
     enum format format;
-    bool pretty, summary;            /* summary: a last line {"summary":{...}} (NDJSON)                  */
-    enum aggregate_events events;    /* PERFETTO                                                         */
-    enum perfetto_times times;       /* likewise                                                         */
-    int64_t started_ns;              /* of the request, for the summary                                  */
-    struct budget *budget;           /* borrowed                                                         */
+    bool pretty, summary; /* summary: a last line {"summary":{...}} (NDJSON)                  */
+    enum aggregate_events events; /* PERFETTO */
+    enum perfetto_times times;    /* likewise */
+    int64_t started_ns;           /* of the request, for the summary */
+    struct budget *budget;        /* borrowed */
 };
 struct format_aggregate;
 /* aggregate and query are borrowed. ERR_FORMAT, ERR_PARAM, -ENOMEM. */
-int format_aggregate_new(struct aggregate *a, struct query *q, const struct format_aggregate_options *o, struct err *err,
+int format_aggregate_new(struct aggregate *a, struct query *q,
+                         const struct format_aggregate_options *o, struct err *err,
                          struct format_aggregate **ret);
-uint64_t format_aggregate_least(const struct format_aggregate *f);  /* so many bytes are still to come, or more; 0: not known */
-int format_aggregate_next(struct format_aggregate *f, struct err *err, struct buf *out);  /* 0 more, ERR_END: that was all */
+/* so many bytes are still to come, or more; 0: not known */
+uint64_t format_aggregate_least(const struct format_aggregate *f);
+/* 0 more, ERR_END: that was all */
+int format_aggregate_next(struct format_aggregate *f, struct err *err, struct buf *out);
 void format_aggregate_free(struct format_aggregate *f);
 
-/* The events of /view as a trace for Perfetto: processes told apart by (host, pid), lanes in which slices nest; what has a dur is
- * a slice, counters and aggregated records are counters of their numbers, all else instants; objects without ts are not in it.
- * query and budget are borrowed; options as of view_open, without follow. ERR_CORRUPT, ERR_MEMORY_LIMIT ... */
+/* The events of /view as a trace for Perfetto: processes told apart by (host, pid), lanes in which
+ * slices nest; what has a dur is a slice, counters and aggregated records are counters of their
+ * numbers, all else instants; objects without ts are not in it. query and budget are borrowed;
+ * options as of view_open, without follow. ERR_CORRUPT, ERR_MEMORY_LIMIT ... */
 struct perfetto_view;
-int perfetto_view_new(struct query *q, const struct view_options *options, enum perfetto_times times, struct budget *budget,
-                      struct err *err, struct perfetto_view **ret);
-int perfetto_view_next(struct perfetto_view *v, struct err *err, struct buf *out);       /* 0 more, ERR_END: that was all */
-void perfetto_view_rest(struct perfetto_view *v);                                        /* as view_rest */
-void perfetto_view_free(struct perfetto_view *v);                                        /* NULL-safe */
+int perfetto_view_new(struct query *q, const struct view_options *options,
+                      enum perfetto_times times, struct budget *budget, struct err *err,
+                      struct perfetto_view **ret);
+/* 0 more, ERR_END: that was all */
+int perfetto_view_next(struct perfetto_view *v, struct err *err, struct buf *out);
+void perfetto_view_rest(struct perfetto_view *v); /* as view_rest */
+void perfetto_view_free(struct perfetto_view *v); /* NULL-safe */
 
-/* /call-tree, piece by piece: JSON (the folded tree), TEXT, COLLAPSED (stacks with the microseconds that are theirs alone),
- * NDJSON (an event a row), PERFETTO (strict JSON; args id, parent_id, depth). The last two need call_tree_options.events. */
+/* /call-tree, piece by piece: JSON (the folded tree), TEXT, COLLAPSED (stacks with the microseconds
+ * that are theirs alone), NDJSON (an event a row), PERFETTO (strict JSON; args id, parent_id,
+ * depth). The last two need call_tree_options.events. */
 struct format_call_tree_options {
     enum format format;
-    bool pretty, summary;            /* as of /aggregate                                                 */
-    const char *focus;               /* as asked for, or NULL                                            */
-    bool callees, callers;           /* which parts, with a focus                                        */
-    uint64_t limit, offset;          /* NDJSON: in rows                                                  */
+    bool pretty, summary;   /* as of /aggregate */
+    const char *focus;      /* as asked for, or NULL */
+    bool callees, callers;  /* which parts, with a focus */
+    uint64_t limit, offset; /* NDJSON: in rows */
     int64_t started_ns;
-    struct budget *budget;           /* borrowed                                                         */
+    struct budget *budget; /* borrowed */
 };
 struct format_call_tree;
 /* tree and query are borrowed. ERR_FORMAT, -ENOMEM. */
-int format_call_tree_new(struct call_tree *t, struct query *q, const struct format_call_tree_options *o,
-                         struct format_call_tree **ret);
-int format_call_tree_next(struct format_call_tree *f, struct buf *out);  /* 0 more, ERR_END: that was all */
+int format_call_tree_new(struct call_tree *t, struct query *q,
+                         const struct format_call_tree_options *o, struct format_call_tree **ret);
+/* 0 more, ERR_END: that was all */
+int format_call_tree_next(struct format_call_tree *f, struct buf *out);
 void format_call_tree_free(struct format_call_tree *f);
-/* Stacks of two folded trees, each once: `stack before after`, the first tree's in its order, then what only the second has.
- * ERR_MEMORY_LIMIT, -ENOMEM. */
-int format_call_tree_diff(struct call_tree *const trees[2], struct query *const queries[2], struct budget *budget, struct buf *out);
+/* Stacks of two folded trees, each once: `stack before after`, the first tree's in its order, then
+ * what only the second has. ERR_MEMORY_LIMIT, -ENOMEM. */
+int format_call_tree_diff(struct call_tree *const trees[2], struct query *const queries[2],
+                          struct budget *budget, struct buf *out);
 
 #endif

@@ -1,11 +1,14 @@
-/* query.h - questions: which events, and what about them.
+/* query.h - questions: which events, and what about them. size: table
  *
- * May use:   base, measure, trace, index; PCRE2 (src/query/pattern.c only).    Used by: format, rewrite, http, tools.
- * Way:       selection -> query_open (files pruned by catalog, DSL compiled, chunks pruned by zone maps, dictionaries and
- *            bloom filters) -> scan (chunks are morsels, batches of 2,048 rows, selection vectors) -> stats, view or rows.
- * Threads:   a query and its cursors belong to one thread at a time; inside, work is spread with pool_run over
- *            query_env.pool. budget.cancelled may be set from any thread.
- * Determinism: the same selection on the same generation gives the same answer whatever the number of threads.
+ * May use:   base, measure, trace, index; PCRE2 (src/query/pattern.c only). Used by: format,
+ *            rewrite, http, tools.
+ * Way:       selection -> query_open (files pruned by catalog, DSL compiled, chunks pruned by zone
+ *            maps, dictionaries and bloom filters) -> scan (chunks are morsels, batches of 2,048
+ *            rows, selection vectors) -> stats, view or rows.
+ * Threads:   a query and its cursors belong to one thread at a time; inside, work is spread with
+ *            pool_run over query_env.pool. budget.cancelled may be set from any thread.
+ * Determinism: the same selection on the same generation gives the same answer whatever the number
+ * of threads.
  * Transactions: none is open between calls: a cursor keeps a position and its snapshot only.
  */
 #ifndef DFTRACERD_QUERY_H
@@ -13,22 +16,27 @@
 
 #include "dftracerd/index.h"
 
-/* ---- values as answers tell them ------------------------------------------------------------------- */
+/* ---- values as answers tell them ------------------------------------------------------------- */
 
 enum value_type {
     VALUE_NULL,
-    VALUE_INT,                       /* .i                                                              */
-    VALUE_UINT,                      /* .u: counts and sizes of ours                                    */
-    VALUE_WIDE,                      /* .wide: exact sums beyond 64 bits                                */
-    VALUE_TIME,                      /* .wide in ns, told as decimal microseconds                       */
-    VALUE_DOUBLE,                    /* .d; NaN and infinity are told as null                           */
-    VALUE_BOOL,                      /* .i 0 or 1                                                       */
-    VALUE_TEXT,                      /* .text UTF-8                                                     */
-    VALUE_JSON,                      /* .text is JSON already (arrays, {}, integers beyond 64 bits)     */
+    VALUE_INT,    /* .i */
+    VALUE_UINT,   /* .u: counts and sizes of ours */
+    VALUE_WIDE,   /* .wide: exact sums beyond 64 bits */
+    VALUE_TIME,   /* .wide in ns, told as decimal microseconds */
+    VALUE_DOUBLE, /* .d; NaN and infinity are told as null */
+    VALUE_BOOL,   /* .i 0 or 1 */
+    VALUE_TEXT,   /* .text UTF-8 */
+    VALUE_JSON,   /* .text is JSON already (arrays, {}, integers beyond 64 bits) */
 };
 struct value {
     enum value_type type;
-    union { int64_t i; uint64_t u; double d; struct text text; };
+    union {
+        int64_t i;
+        uint64_t u;
+        double d;
+        struct text text;
+    };
     __int128 wide;
 };
 /* Order of answers: null first, then numbers by value, then booleans, then texts by bytes. */
@@ -36,22 +44,23 @@ int value_cmp(const struct value *a, const struct value *b);
 /* What comes first in that order: null, numbers, booleans, texts, other JSON. */
 enum { VALUE_RANK_TEXT = 3 };
 int value_rank(const struct value *v);
-/* Of whole numbers and times, in units of 1/1000: two that have it are in its order. False: no such value, or it is too large. */
+/* Of whole numbers and times, in units of 1/1000: two that have it are in its order. False: no such
+ * value, or it is too large. */
 bool value_whole(const struct value *v, __int128 *ret);
 /* The nearest double, of times in us; `other` for what is not a number. */
 double value_double(const struct value *v, double other);
 
-/* ---- columns --------------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 /* The columns that a query knows by name in every trace. Any other name is that of an argument. */
 enum column_unit { UNIT_NONE, UNIT_US, UNIT_BYTES };
 struct query_column {
     const char *name;
-    const char *type;                 /* of its values, as /schema writes it; "mixed": texts and numbers    */
+    const char *type; /* of its values, as /schema writes it; "mixed": texts and numbers    */
     enum column_unit unit;
-    bool derived;                     /* computed: there even if /schema, which lists what is stored, has none */
-    bool event;                       /* a member of `columns` in answers of /event                         */
-    const char *help;                 /* half a sentence                                                    */
+    bool derived;     /* computed: there even if /schema, which lists what is stored, has none */
+    bool event;       /* a member of `columns` in answers of /event */
+    const char *help; /* half a sentence */
 };
 size_t query_column_count(void);
 /* i < query_column_count(); static memory. */
@@ -59,367 +68,486 @@ const struct query_column *query_column(size_t i);
 /* NULL: no column of this name. */
 const struct query_column *query_column_find(struct text name);
 
-/* ---- which events ------------------------------------------------------------------------------------ */
+/* ---- which events ---------------------------------------------------------------------------- */
 
-enum { PHASE_EVENTS = 1 << TRACE_EVENT, PHASE_COUNTERS = 1 << TRACE_COUNTER, PHASE_AGGREGATED = 1 << TRACE_AGGREGATED,
-       PHASE_METADATA = 1 << TRACE_METADATA, PHASE_DATA = 7, PHASE_ANY = 15 };
+enum {
+    PHASE_EVENTS = 1 << TRACE_EVENT,
+    PHASE_COUNTERS = 1 << TRACE_COUNTER,
+    PHASE_AGGREGATED = 1 << TRACE_AGGREGATED,
+    PHASE_METADATA = 1 << TRACE_METADATA,
+    PHASE_DATA = 7,
+    PHASE_ANY = 15
+};
 
-/* The parameters by which all queries select events. Zero means "not given"; texts borrowed for the life of the query.
- * selection_init sets defaults. */
+/* The parameters by which all queries select events. Zero means "not given"; texts borrowed for the
+ * life of the query. selection_init sets defaults. */
 struct selection {
-    const char *const *dirs, *const *files;   /* root-relative, label/..., or absolute; globs in files  */
+    /* root-relative, label/..., or absolute; globs in files */
+    const char *const *dirs, *const *files;
     size_t dir_count, file_count;
-    const uint32_t *positions;                /* in the snapshot: these files, whatever dirs and files; or NULL */
+    const uint32_t *positions; /* in the snapshot: these files, whatever dirs and files; or NULL */
     size_t position_count;
     bool not_recursive;
-    struct text query;                        /* DSL; empty = everything                                */
-    const char *preset;                       /* "io", "compute", "dlio" or NULL                        */
-    bool has_time_range, overlap;             /* overlap: [ts, ts+dur] meets the window                 */
-    int64_t time_from_ns, time_to_ns;         /* both inclusive                                         */
+    struct text query;                /* DSL; empty = everything */
+    const char *preset;               /* "io", "compute", "dlio" or NULL                        */
+    bool has_time_range, overlap;     /* overlap: [ts, ts+dur] meets the window */
+    int64_t time_from_ns, time_to_ns; /* both inclusive */
     bool has_min_duration, has_max_duration;
-    int64_t min_duration_ns, max_duration_ns; /* inclusive                                              */
-    unsigned phases;                          /* PHASE_ bits                                            */
-    struct text within;                       /* ptr not NULL: only what shares time with an event of these files that
-                                               * matches this query (empty: any event)                   */
-    enum within_scope { WITHIN_PROCESS, WITHIN_THREAD, WITHIN_HOST, WITHIN_ALL } within_scope; /* ... in the same one */
-    bool clip;                                /* dur: what lies inside of such events; ts: from where on  */
-    bool may_vanish;                          /* a `file` or `dir` that does not exist is an empty choice */
+    int64_t min_duration_ns, max_duration_ns; /* inclusive */
+    unsigned phases;                          /* PHASE_ bits */
+    /* ptr not NULL: only what shares time with an event of these files that
+     * matches this query (empty: any event) */
+    struct text within;
+    /* ... in the same one */
+    enum within_scope { WITHIN_PROCESS, WITHIN_THREAD, WITHIN_HOST, WITHIN_ALL } within_scope;
+    bool clip;       /* dur: what lies inside of such events; ts: from where on */
+    bool may_vanish; /* a `file` or `dir` that does not exist is an empty choice */
 };
-void selection_init(struct selection *s);     /* all files, recursive, PHASE_DATA */
+void selection_init(struct selection *s); /* all files, recursive, PHASE_DATA */
 
 /* What all queries share. Borrowed by each query for its life. */
 struct query_env {
     struct index *index;
-    struct pool *pool;                        /* query workers; NULL = only the calling thread           */
-    const char *const *root_paths, *const *root_labels; /* to understand absolute dir/file; labels "" with one root */
+    struct pool *pool; /* query workers; NULL = only the calling thread */
+    const char *const *root_paths,
+        *const *root_labels; /* to understand absolute dir/file; labels "" with one root */
     size_t root_count;
-    uint64_t max_groups;                      /* 0 = 10 M; more is ERR_ROW_LIMIT                          */
-    struct covered_cache *covered;            /* see below; NULL = found again by each query             */
+    uint64_t max_groups;           /* 0 = 10 M; more is ERR_ROW_LIMIT */
+    struct covered_cache *covered; /* see below; NULL = found again by each query */
 };
-/* Which calls of a file the column bytes leaves out, from query to query: at most 16 MiB. *new*; NULL without memory. */
+/* Which calls of a file the column bytes leaves out, from query to query: at most 16 MiB. *new*;
+ * NULL without memory. */
 struct covered_cache *covered_cache_new(void);
 void covered_cache_free(struct covered_cache *c);
 
 struct query;
-/* Takes a reference to the snapshot. ERR_QUERY_SYNTAX (err.position, err.source), ERR_PARAM (err.param),
- * ERR_NOT_FOUND (a `file` without glob, or a `dir`, that does not exist), -ENOMEM, ERR_PATTERN_LIMIT. budget borrowed. */
-int query_open(const struct query_env *env, struct snapshot *snapshot, const struct selection *selection,
-               struct budget *budget, struct err *err, struct query **ret);
+/* Takes a reference to the snapshot. ERR_QUERY_SYNTAX (err.position, err.source), ERR_PARAM
+ * (err.param), ERR_NOT_FOUND (a `file` without glob, or a `dir`, that does not exist), -ENOMEM,
+ * ERR_PATTERN_LIMIT. budget borrowed. */
+int query_open(const struct query_env *env, struct snapshot *snapshot,
+               const struct selection *selection, struct budget *budget, struct err *err,
+               struct query **ret);
 void query_close(struct query *q);
-struct snapshot *query_snapshot(const struct query *q);           /* borrowed */
+struct snapshot *query_snapshot(const struct query *q); /* borrowed */
 struct index *query_index(const struct query *q);
 /* Files selected, ordered by name: positions in the snapshot. */
 size_t query_files(const struct query *q, const uint32_t **ret);
-bool query_complete(const struct query *q);                       /* none of them pending, indexing or growing, nor perhaps unseen */
+/* none of them pending, indexing or growing, nor perhaps unseen */
+bool query_complete(const struct query *q);
 /* True when nothing but dir/file/phase restricts the objects, so that summaries can answer. */
 bool query_unfiltered(const struct query *q);
 
 struct query_counters {
-    uint64_t files, damaged_files, chunks_total, chunks_scanned, chunks_skipped, chunks_from_summary, rows_scanned,
-        rows_selected, name_conflicts;
+    uint64_t files, damaged_files, chunks_total, chunks_scanned, chunks_skipped,
+        chunks_from_summary, rows_scanned, rows_selected, name_conflicts;
     uint64_t generation;
 };
 void query_counters(const struct query *q, struct query_counters *ret);
 
-/* Objects selected of each file of query_files, in that order: *exact*, from the catalog where nothing is filtered. */
+/* Objects selected of each file of query_files, in that order: *exact*, from the catalog where
+ * nothing is filtered. */
 int query_count_files(struct query *q, struct err *err, uint64_t *ret_counts);
-/* Of the first QUERY_LOOKED_AT columns that the filter names (not its preset) those that no object of the selected files has, as
- * written. `ret`: room for so many; texts borrowed from the query. A count, -ENOMEM, or an error of the budget or store. Between scans. */
+/* Of the first QUERY_LOOKED_AT columns that the filter names (not its preset) those that no object
+ * of the selected files has, as written. `ret`: room for so many; texts borrowed from the query. A
+ * count, -ENOMEM, or an error of the budget or store. Between scans. */
 enum { QUERY_LOOKED_AT = 16 };
 int query_unknown(struct query *q, struct text *ret);
 
 /* Only the choice of files (for /info): positions in the snapshot, *new* array. */
-int query_select_files(const struct query_env *env, struct snapshot *snapshot, const struct selection *selection,
-                       struct err *err, uint32_t **ret, size_t *ret_count);
+int query_select_files(const struct query_env *env, struct snapshot *snapshot,
+                       const struct selection *selection, struct err *err, uint32_t **ret,
+                       size_t *ret_count);
 
 /* The choice of archives: those that are chosen themselves, and those that hold what is. */
-int query_select_archives(const struct query_env *env, struct snapshot *snapshot, const struct selection *selection,
-                          struct err *err, uint32_t **ret, size_t *ret_count);
+int query_select_archives(const struct query_env *env, struct snapshot *snapshot,
+                          const struct selection *selection, struct err *err, uint32_t **ret,
+                          size_t *ret_count);
 
-/* False where a directory that cannot be read may have files that would be chosen: those that are known are answered. */
-bool query_select_whole(const struct query_env *env, const struct snapshot *snapshot, const struct selection *selection);
+/* False where a directory that cannot be read may have files that would be chosen: those that are
+ * known are answered. */
+bool query_select_whole(const struct query_env *env, const struct snapshot *snapshot,
+                        const struct selection *selection);
 
 /* A directory as `dir` names it: *new* descriptor; -ENOENT: there is none in a root; -errno. */
 int query_open_dir(const struct query_env *env, const char *dir);
 
-/* DSL alone: parse, and print back in canonical form (fully parenthesised): for tests, keys of caches, and fuzzing. */
+/* DSL alone: parse, and print back in canonical form (fully parenthesised): for tests, keys of
+ * caches, and fuzzing. */
 int query_normalise(struct text dsl, struct err *err, struct buf *out);
-/* The column in which the values of a path of the language stand ("ret": args.ret), in the arena. -EINVAL where it is
- * derived (te, host ...) or no path; -ENOMEM. */
+/* The column in which the values of a path of the language stand ("ret": args.ret), in the arena.
+ * -EINVAL where it is derived (te, host ...) or no path; -ENOMEM. */
 int query_stored_path(struct text path, struct arena *arena, const char **ret);
 
-/* ---- /stats --------------------------------------------------------------------------------------------- */
+/* ---- /stats ---------------------------------------------------------------------------------- */
 
-enum stats_report { STATS_SUMMARY, STATS_CATEGORIES, STATS_NAMES, STATS_PID_TIDS, STATS_TIME_RANGE, STATS_DURATION,
-                    STATS_TOP_NAMES, STATS_TOP_CATEGORIES, STATS_DETAILED };
+enum stats_report {
+    STATS_SUMMARY,
+    STATS_CATEGORIES,
+    STATS_NAMES,
+    STATS_PID_TIDS,
+    STATS_TIME_RANGE,
+    STATS_DURATION,
+    STATS_TOP_NAMES,
+    STATS_TOP_CATEGORIES,
+    STATS_DETAILED
+};
 int stats_report_parse(struct text name, enum stats_report *ret);
 const char *stats_report_name(enum stats_report r);
 
-#define STATS_QUANTILES 7            /* 0.10 0.25 0.50 0.75 0.90 0.95 0.99 */
+#define STATS_QUANTILES 7 /* 0.10 0.25 0.50 0.75 0.90 0.95 0.99 */
 struct stats_options {
     enum stats_report report;
-    const char *const *group_by;     /* paths; none: `name` for STATS_DETAILED, no groups for others. Groups are added to
-                                      * any report: text of a summary by cat,name has the tables of each category */
+    /* paths; none: `name` for STATS_DETAILED, no groups for others. Groups are added to
+     * any report: text of a summary by cat,name has the tables of each category */
+    const char *const *group_by;
     size_t group_by_count;
-    bool exact;                      /* percentiles from all values                                      */
-    uint64_t top_n, top_n_pid_tid;   /* 0 = all                                                          */
-    bool no_summary;                 /* scan although a summary could answer (tests)                     */
+    bool exact;                    /* percentiles from all values */
+    uint64_t top_n, top_n_pid_tid; /* 0 = all */
+    bool no_summary;               /* scan although a summary could answer (tests) */
 };
 /* A measured quantity; all null when count == 0, std when count < 2. In us, bytes, bytes/s. */
-struct measured { uint64_t count; struct value sum, mean, std, min, max, quantiles[STATS_QUANTILES]; };
-struct stats_count { struct value cat, name, pid, tid, host; uint64_t count; };
-struct stats_group { struct value *keys; uint64_t count; struct measured duration, size, bandwidth, offset; };
-struct stats_bin { double lo, hi; uint64_t count; };
+struct measured {
+    uint64_t count;
+    struct value sum, mean, std, min, max, quantiles[STATS_QUANTILES];
+};
+struct stats_count {
+    struct value cat, name, pid, tid, host;
+    uint64_t count;
+};
+struct stats_group {
+    struct value *keys;
+    uint64_t count;
+    struct measured duration, size, bandwidth, offset;
+};
+struct stats_bin {
+    double lo, hi;
+    uint64_t count;
+};
 struct stats {
     enum stats_report report;
     struct query_counters counters;
     bool complete;
-    uint64_t failed_files;           /* of the selected ones                                             */
+    uint64_t failed_files; /* of the selected ones */
     int64_t elapsed_ns;
-    uint64_t events;                 /* objects selected                                                 */
+    uint64_t events; /* objects selected */
     struct value min_ts, max_te, span;
     bool has_duration, has_categories, has_names, has_pid_tids, has_groups, has_histogram;
     struct measured duration;
     struct stats_count *categories, *names, *pid_tids;
     size_t category_count, name_count, pid_tid_count;
-    uint64_t categories_total, names_total, pid_tids_total, groups_total; /* before cutting              */
-    const char **group_by;           /* keys of groups, pid_tid expanded                                 */
+    uint64_t categories_total, names_total, pid_tids_total, groups_total; /* before cutting */
+    const char **group_by; /* keys of groups, pid_tid expanded */
     size_t group_by_count, group_count;
     struct stats_group *groups;
     struct stats_bin *histogram;
     size_t histogram_count;
-    struct arena arena;              /* owns everything above                                            */
-    size_t charged;                  /* of it to the budget, until stats_free                            */
-    struct budget *budget;           /* of the query, borrowed: who tells long lists asks it; may be NULL */
+    struct arena arena;    /* owns everything above */
+    size_t charged;        /* of it to the budget, until stats_free */
+    struct budget *budget; /* of the query, borrowed: who tells long lists asks it; may be NULL */
 };
-int stats_run(struct query *q, const struct stats_options *options, struct err *err, struct stats **ret); /* *new* */
+/* *new* */
+int stats_run(struct query *q, const struct stats_options *options, struct err *err,
+              struct stats **ret);
 void stats_free(struct stats *s);
 
-/* ---- /schema ---------------------------------------------------------------------------------------------- */
+/* ---- /schema --------------------------------------------------------------------------------- */
 
 struct schema_column {
-    struct text path;                /* as in queries                                                   */
-    const char *type;                /* "int", "float" (ints among them, too), "string", "bool", "mixed" */
+    struct text path; /* as in queries */
+    const char *type; /* "int", "float" (ints among them, too), "string", "bool", "mixed" */
     uint64_t rows, distinct;
-    bool distinct_exact, bloom;      /* beyond 16,384 values: within some 3 %; the path has bloom filters */
-    struct value min, max;           /* null where mixed                                                */
+    /* beyond 16,384 values: within some 3 %; the path has bloom filters */
+    bool distinct_exact, bloom;
+    struct value min, max; /* null where mixed */
 };
-struct schema { struct schema_column *columns; size_t count; struct arena arena; }; /* by path; the arena owns all */
+/* by path; the arena owns all */
+struct schema {
+    struct schema_column *columns;
+    size_t count;
+    struct arena arena;
+};
 int schema_run(struct query *q, struct err *err, struct schema **ret); /* *new* */
 void schema_free(struct schema *s);
 
-/* ---- /processes ------------------------------------------------------------------------------------------- */
+/* ---- /processes ------------------------------------------------------------------------------ */
 
-/* A process: (host, pid). What its selected objects come to, and what records of the selected files say of it. */
+/* A process: (host, pid). What its selected objects come to, and what records of the selected files
+ * say of it. */
 struct process_info {
     struct value host, rank, command, exec, cwd;
     int64_t pid, parent_pid;
-    const char *parent_by;           /* NULL: unknown. "ppid" of its start, "fork" or "spawn" that returned its pid (also vfork,
-                                      * also in other files); "file": a guess, it stands in a file named after another */
-    uint32_t depth;                  /* below parents that have selected objects, too                    */
-    uint64_t events, threads, files; /* objects; files: with any object of it, `file` is the first        */
-    const char *file;                /* borrowed from the snapshot                                       */
-    struct value first, last;        /* ts, te                                                           */
-    struct value bytes, io_time;     /* io_time: durations of cat POSIX and STDIO                        */
-    struct value finished;           /* has an end record; null: neither that nor a start                */
+    /* NULL: unknown. "ppid" of its start, "fork" or "spawn" that returned its pid (also vfork,
+     * also in other files); "file": a guess, it stands in a file named after another */
+    const char *parent_by;
+    uint32_t depth; /* below parents that have selected objects, too */
+    /* objects; files: with any object of it, `file` is the first */
+    uint64_t events, threads, files;
+    const char *file;            /* borrowed from the snapshot */
+    struct value first, last;    /* ts, te */
+    struct value bytes, io_time; /* io_time: durations of cat POSIX and STDIO */
+    struct value finished;       /* has an end record; null: neither that nor a start */
 };
 struct process_list {
-    struct process_info *rows;       /* parents before their children; else by host, pid                 */
+    struct process_info *rows; /* parents before their children; else by host, pid */
     size_t count;
-    uint64_t events, without_process; /* selected objects; of them: without a pid                        */
+    uint64_t events, without_process; /* selected objects; of them: without a pid */
     struct query_counters counters;
     bool complete;
     struct budget *budget;
     size_t charged;
     struct arena arena;
 };
-int processes_run(struct query *q, struct err *err, struct process_list **ret); /* *new*; needs the snapshot of q */
+/* *new*; needs the snapshot of q */
+int processes_run(struct query *q, struct err *err, struct process_list **ret);
 void processes_free(struct process_list *l);
 
-/* ---- /view: lines ------------------------------------------------------------------------------------------ */
+/* ---- /view: lines ---------------------------------------------------------------------------- */
 
 struct view_options {
-    bool order_ts;                   /* merge all files by (ts, file, line); objects without ts first     */
-    bool no_metadata;                /* leave out the FH, HH, SH and process records events refer to       */
-    uint64_t limit, offset;          /* in data objects; limit UINT64_MAX = all                           */
-    struct follow *follow;           /* NULL; else of follow_query: lines whose file has changed are left for later */
+    bool order_ts;          /* merge all files by (ts, file, line); objects without ts first */
+    bool no_metadata;       /* leave out the FH, HH, SH and process records events refer to */
+    uint64_t limit, offset; /* in data objects; limit UINT64_MAX = all */
+    /* NULL; else of follow_query: lines whose file has changed are left for later */
+    struct follow *follow;
 };
 struct view;
-int view_open(struct query *q, const struct view_options *options, struct err *err, struct view **ret);
-/* Appends the next lines, each with '\n', at most about `want` bytes (at least one line). 0, ERR_END, or an error.
- * Reads text in parallel and ahead within the memory budget. */
+int view_open(struct query *q, const struct view_options *options, struct err *err,
+              struct view **ret);
+/* Appends the next lines, each with '\n', at most about `want` bytes (at least one line). 0,
+ * ERR_END, or an error. Reads text in parallel and ahead within the memory budget. */
 int view_next(struct view *v, size_t want, struct buf *out, struct err *err);
-uint64_t view_written(const struct view *v);  /* data objects so far, without the records they needed */
-/* After ERR_END: goes on with the objects of another query (in file order only). Limit, offset and the records that are
- * written go on, too. False as result of view_may_go_on: the limit has been reached. The query before is needed until it
- * returns. */
+/* data objects so far, without the records they needed */
+uint64_t view_written(const struct view *v);
+/* After ERR_END: goes on with the objects of another query (in file order only). Limit, offset and
+ * the records that are written go on, too. False as result of view_may_go_on: the limit has been
+ * reached. The query before is needed until it returns. */
 int view_go_on(struct view *v, struct query *q, struct err *err);
 bool view_may_go_on(const struct view *v);
-/* Between calls, when the next one will not come soon: gives back the memory of what can be read again. */
+/* Between calls, when the next one will not come soon: gives back the memory of what can be read
+ * again. */
 void view_rest(struct view *v);
 void view_close(struct view *v);
-int view_count(struct query *q, uint64_t limit, uint64_t offset, struct err *err, uint64_t *ret); /* count_only */
+/* count_only */
+int view_count(struct query *q, uint64_t limit, uint64_t offset, struct err *err, uint64_t *ret);
 
-/* ---- rows: select=name,dur,args.ret --------------------------------------------------------------------------- */
+/* ---- rows: select=name,dur,args.ret ---------------------------------------------------------- */
 
 /* Rows as text: made column by column, on the threads that find them. */
 enum rows_kind { ROWS_INT, ROWS_NS, ROWS_DOUBLE, ROWS_CODE, ROWS_VALUE };
 struct rows_column {
     enum rows_kind kind;
-    const int64_t *i;                /* INT, NS (nanoseconds, told as decimal microseconds); by row of the batch  */
-    const double *d;                 /* DOUBLE; likewise                                                          */
-    const uint64_t *valid;           /* of these: a bit a row, 0 = null; NULL: none is null                       */
-    const uint32_t *code;            /* CODE: by row; < `codes`. query_key_value(keys[code]) is the value         */
+    const int64_t *i; /* INT, NS (nanoseconds, told as decimal microseconds); by row of the batch */
+    const double *d;  /* DOUBLE; likewise */
+    const uint64_t *valid; /* of these: a bit a row, 0 = null; NULL: none is null */
+    const uint32_t *code;  /* CODE: by row; < `codes`. query_key_value(keys[code]) is the value */
     const uint64_t *keys;
     uint32_t codes;
-    const struct value *values;      /* VALUE: by position among the selected rows                                */
+    const struct value *values; /* VALUE: by position among the selected rows */
 };
 struct rows_batch {
     struct query *query;
-    const struct rows_column *columns; /* as many as were asked for; all borrowed for the call                    */
-    const uint16_t *select;          /* rows of the batch, ascending; NULL: row k is number k                     */
-    uint32_t count;                  /* selected rows                                                             */
-    size_t most;                     /* out->len beyond it is ERR_MEMORY_LIMIT                                    */
+    const struct rows_column *columns; /* as many as were asked for; all borrowed for the call */
+    const uint16_t *select;            /* rows of the batch, ascending; NULL: row k is number k */
+    uint32_t count;                    /* selected rows */
+    size_t most;                       /* out->len beyond it is ERR_MEMORY_LIMIT */
 };
 struct rows_writer {
     void *arg;
-    /* A state for one thread and one chunk, whose codes mean the same in all its batches. `done` also after errors. */
+    /* A state for one thread and one chunk, whose codes mean the same in all its batches. `done`
+     * also after errors. */
     int (*begin)(void *arg, struct budget *budget, void **ret_state);
-    /* Appends a text a row; ret_end[k]: where that of row k ends in `out`. An error ends the answer. */
+    /* Appends a text a row; ret_end[k]: where that of row k ends in `out`. An error ends the
+     * answer. */
     int (*write)(void *state, const struct rows_batch *b, struct buf *out, size_t *ret_end);
     void (*done)(void *state);
 };
-void query_key_value(struct query *q, uint64_t key, struct value *ret); /* texts borrowed from the query */
+/* texts borrowed from the query */
+void query_key_value(struct query *q, uint64_t key, struct value *ret);
 struct rows_options {
     const char *const *columns;
     size_t column_count;
     bool order_ts;
     uint64_t limit, offset;
-    const struct rows_writer *writer; /* borrowed until rows_close; NULL: values                                  */
+    const struct rows_writer *writer; /* borrowed until rows_close; NULL: values */
 };
 struct rows;
-int rows_open(struct query *q, const struct rows_options *options, struct err *err, struct rows **ret);
-/* Next batch: `*ret_values` holds count * column_count values, row by row, borrowed until the next call. ERR_END. */
+int rows_open(struct query *q, const struct rows_options *options, struct err *err,
+              struct rows **ret);
+/* Next batch: `*ret_values` holds count * column_count values, row by row, borrowed until the next
+ * call. ERR_END. */
 int rows_next(struct rows *r, struct err *err, const struct value **ret_values, size_t *ret_count);
 /* With a writer instead: appends the texts of the next rows. */
 int rows_next_text(struct rows *r, struct err *err, struct buf *out, size_t *ret_count);
 /* As view_go_on: after ERR_END, in file order. */
 int rows_go_on(struct rows *r, struct query *q, struct err *err);
 bool rows_may_go_on(const struct rows *r);
-void rows_rest(struct rows *r);               /* as view_rest; what rows_next gave is gone */
+void rows_rest(struct rows *r); /* as view_rest; what rows_next gave is gone */
 void rows_close(struct rows *r);
 
-/* ---- /aggregate ------------------------------------------------------------------------------------------------ */
+/* ---- /aggregate ------------------------------------------------------------------------------ */
 
-/* Rows per time bucket and key. Two forms: the pipeline (`aggregates` empty), whose rows are one per (class, cat, name, pid,
- * tid, hhash, fhash, bucket, group_keys) and whose counters are weighted: count = dft_cnt, else freq, else count, else 1
- * (aggregate_counters.c); and the general one, which groups all chosen objects by `group_by` (none: one row) and tells
- * `aggregates`. Texts are borrowed for the call only. */
+/* Rows per time bucket and key. Two forms: the pipeline (`aggregates` empty), whose rows are one
+ * per (class, cat, name, pid, tid, hhash, fhash, bucket, group_keys) and whose counters are
+ * weighted: count = dft_cnt, else freq, else count, else 1 (aggregate_counters.c); and the general
+ * one, which groups all chosen objects by `group_by` (none: one row) and tells `aggregates`. Texts
+ * are borrowed for the call only. */
 enum aggregate_time { AGGREGATE_TIME_US, AGGREGATE_TIME_MS, AGGREGATE_TIME_ISO };
 struct aggregate_options {
-    int64_t interval_ns;             /* of the buckets; 0 = all in one                                   */
-    uint64_t max_points;             /* not 0: the interval is chosen so that there are no more buckets   */
-    int64_t points_from_ns, points_to_ns; /* in this span; where it is empty in that of the selection     */
-    enum aggregate_time time_format; /* MS, ISO: the bucket is told as column `time`                      */
-    bool relative;                   /* time_bucket, ts, te from the smallest ts of the selection on      */
-    bool split;                      /* durations and sizes are shared out over the buckets they cover    */
-    const char *const *group_keys, *const *metric_fields;  /* pipeline: paths; a bare name is an argument */
+    int64_t interval_ns; /* of the buckets; 0 = all in one */
+    uint64_t max_points; /* not 0: the interval is chosen so that there are no more buckets */
+    /* in this span; where it is empty in that of the selection */
+    int64_t points_from_ns, points_to_ns;
+    enum aggregate_time time_format; /* MS, ISO: the bucket is told as column `time` */
+    bool relative; /* time_bucket, ts, te from the smallest ts of the selection on */
+    bool split;    /* durations and sizes are shared out over the buckets they cover */
+    /* pipeline: paths; a bare name is an argument */
+    const char *const *group_keys, *const *metric_fields;
     size_t group_key_count, metric_field_count;
-    const char *const *optional;                           /* of these, what no event needs to have: null then */
+    const char *const *optional; /* of these, what no event needs to have: null then */
     size_t optional_count;
-    const char *const *percentiles;  /* decimal texts in [0, 1]: "0.999" is told as p99.9                 */
+    const char *const
+        *percentiles; /* decimal texts in [0, 1]: "0.999" is told as p99.9                 */
     size_t percentile_count;
-    bool exact, shape;               /* percentiles from all values; skew and kurtosis, too               */
-    const char *const *boundaries;   /* "event:field:output": output is a column                          */
+    bool exact, shape; /* percentiles from all values; skew and kurtosis, too */
+    const char *const
+        *boundaries; /* "event:field:output": output is a column                          */
     size_t boundary_count;
-    bool parents;                    /* columns parent_pid, root_pid                                      */
-    const char *const *group_by, *const *aggregates, *const *sort; /* "count", "p99:dur", "name=sum:size"; sort: "-x" descending */
+    bool parents; /* columns parent_pid, root_pid */
+    const char *const *group_by,
+        *const *aggregates,
+            *const *sort; /* "count", "p99:dur", "name=sum:size"; sort: "-x" descending */
     size_t group_by_count, aggregate_count, sort_count;
-    const char *having;              /* DSL over the columns of the rows; NULL                            */
-    uint64_t top;                    /* 0 = all; else that many rows by `top_by`, the rest as one "(other)" */
+    const char *having; /* DSL over the columns of the rows; NULL */
+    uint64_t top;       /* 0 = all; else that many rows by `top_by`, the rest as one "(other)" */
     const char *top_by;
-    uint64_t limit, offset;          /* in rows; limit UINT64_MAX = all                                   */
+    uint64_t limit, offset; /* in rows; limit UINT64_MAX = all */
 };
 enum aggregate_unit { AGGREGATE_PLAIN, AGGREGATE_US, AGGREGATE_BYTES, AGGREGATE_BYTES_PER_S };
 struct aggregate_column {
     const char *name;
-    enum value_type type;            /* for formats with types, whatever its values: TEXT, TIME, DOUBLE, UINT (not negative) */
+    /* for formats with types, whatever its values: TEXT, TIME, DOUBLE, UINT (not negative) */
+    enum value_type type;
     enum aggregate_unit unit;
     bool key;
-    bool row_class;                  /* of the pipeline: event, profile, system                             */
-    bool optional;                   /* of some rows only: JSON leaves it out where it is null              */
+    bool row_class; /* of the pipeline: event, profile, system */
+    bool optional;  /* of some rows only: JSON leaves it out where it is null */
 };
 struct aggregate;
-/* Does the whole work but the telling; where memory does not suffice for all groups, aggregate_next does it part after part,
- * and may fail of it, too. Not so with sort or top. ERR_PARAM (err.param), ERR_ROW_LIMIT, ERR_MEMORY_LIMIT ... */
-int aggregate_open(struct query *q, const struct aggregate_options *options, struct err *err, struct aggregate **ret);
-size_t aggregate_columns(const struct aggregate *a, const struct aggregate_column **ret);  /* borrowed until close */
-__int128 aggregate_interval(const struct aggregate *a);         /* of its buckets, in ns; 0: it has none                 */
-uint64_t aggregate_rows_least(const struct aggregate *a);      /* so many rows are still to come, or more */
-/* Next rows, at most `want` (and AGGREGATE_BLOCK): *ret_count * columns values, row by row, borrowed until the next call. ERR_END. */
-int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret, size_t *ret_count);
-/* From now on these columns (by number, borrowed) are not worked out and told as null; NULL: all are told. */
+/* Does the whole work but the telling; where memory does not suffice for all groups, aggregate_next
+ * does it part after part, and may fail of it, too. Not so with sort or top. ERR_PARAM (err.param),
+ * ERR_ROW_LIMIT, ERR_MEMORY_LIMIT ... */
+int aggregate_open(struct query *q, const struct aggregate_options *options, struct err *err,
+                   struct aggregate **ret);
+/* borrowed until close */
+size_t aggregate_columns(const struct aggregate *a, const struct aggregate_column **ret);
+__int128 aggregate_interval(const struct aggregate *a); /* of its buckets, in ns; 0: it has none */
+/* so many rows are still to come, or more */
+uint64_t aggregate_rows_least(const struct aggregate *a);
+/* Next rows, at most `want` (and AGGREGATE_BLOCK): *ret_count * columns values, row by row,
+ * borrowed until the next call. ERR_END. */
+int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret,
+                   size_t *ret_count);
+/* From now on these columns (by number, borrowed) are not worked out and told as null; NULL: all
+ * are told. */
 void aggregate_leave_out(struct aggregate *a, const bool *columns);
-/* Rows as columns, for formats that have columns: a block of rows, then those of its columns that are known as such, then, if
- * there are others, values. Keys are ranks: numbers of different keys within a part of the answer (and a block is in one). */
+/* Rows as columns, for formats that have columns: a block of rows, then those of its columns that
+ * are known as such, then, if there are others, values. Keys are ranks: numbers of different keys
+ * within a part of the answer (and a block is in one). */
 enum { AGGREGATE_BLOCK = 512 };
-enum vector_kind { VECTOR_RANK, VECTOR_CLASS, /* 0 event, 1 profile, 2 system */ VECTOR_UINT, VECTOR_INT, VECTOR_US, VECTOR_NS };
+enum vector_kind {
+    VECTOR_RANK,
+    VECTOR_CLASS,
+    /* 0 event, 1 profile, 2 system */ VECTOR_UINT,
+    VECTOR_INT,
+    VECTOR_US,
+    VECTOR_NS
+};
 struct aggregate_vector {
     enum vector_kind kind;
-    size_t nulls;                    /* of RANK not counted: keys may be null                             */
-    int64_t *i;                      /* all but RANK: AGGREGATE_BLOCK numbers, in room that the caller has set */
+    size_t nulls; /* of RANK not counted: keys may be null */
+    int64_t *i;   /* all but RANK: AGGREGATE_BLOCK numbers, in room that the caller has set */
     uint32_t ranks[AGGREGATE_BLOCK];
-    bool null[AGGREGATE_BLOCK];      /* not written without nulls; i is 0 there                           */
+    bool null[AGGREGATE_BLOCK]; /* not written without nulls; i is 0 there */
 };
-struct aggregate_block { size_t count; uint64_t part; };
-int aggregate_next_block(struct aggregate *a, struct err *err, struct aggregate_block *ret);  /* ERR_END; as aggregate_next */
-/* Of the block at hand. False: *ret is anything, as are its numbers, and the column has to be told as values. */
+struct aggregate_block {
+    size_t count;
+    uint64_t part;
+};
+/* ERR_END; as aggregate_next */
+int aggregate_next_block(struct aggregate *a, struct err *err, struct aggregate_block *ret);
+/* Of the block at hand. False: *ret is anything, as are its numbers, and the column has to be told
+ * as values. */
 bool aggregate_block_column(struct aggregate *a, size_t column, struct aggregate_vector *ret);
 /* Values as aggregate_next has them. */
 int aggregate_block_values(struct aggregate *a, struct err *err, const struct value **ret);
-/* Keys of a column by rank, in the part of the block at hand or in one below aggregate_whole_parts; borrowed until the next
- * block. How many. */
-uint32_t aggregate_part_keys(const struct aggregate *a, uint64_t part, size_t column, const uint64_t **ret);
-/* Before the first row: all keys of these parts are told, and there are no other parts. 0: blocks have to be looked at. */
+/* Keys of a column by rank, in the part of the block at hand or in one below aggregate_whole_parts;
+ * borrowed until the next block. How many. */
+uint32_t aggregate_part_keys(const struct aggregate *a, uint64_t part, size_t column,
+                             const uint64_t **ret);
+/* Before the first row: all keys of these parts are told, and there are no other parts. 0: blocks
+ * have to be looked at. */
 unsigned aggregate_whole_parts(const struct aggregate *a);
-/* What a column of whole numbers and times has, by column, without telling it. known: false where it is not known. */
-enum { COLUMN_NUMBER = 1, COLUMN_FRACTION = 2, COLUMN_NEGATIVE = 4 };   /* of a microsecond; any value but null */
+/* What a column of whole numbers and times has, by column, without telling it. known: false where
+ * it is not known. */
+/* of a microsecond; any value but null */
+enum { COLUMN_NUMBER = 1, COLUMN_FRACTION = 2, COLUMN_NEGATIVE = 4 };
 int aggregate_survey(const struct aggregate *a, bool *known, unsigned *ret);
 /* The value; its text is borrowed until close. */
 int aggregate_key_value(const struct aggregate *a, size_t column, uint64_t key, struct value *ret);
-void aggregate_rewind(struct aggregate *a);                      /* the cursor starts again                   */
-/* Which values each output of `boundaries` may have, and from when to when over all processes: by output, then by value. *new*
- * array, its texts borrowed until close; -ENOMEM. */
-struct aggregate_boundary { const char *output; struct text value; __int128 from_ns, to_ns; };
-int aggregate_boundaries(const struct aggregate *a, struct aggregate_boundary **ret, size_t *ret_count);
+void aggregate_rewind(struct aggregate *a); /* the cursor starts again */
+/* Which values each output of `boundaries` may have, and from when to when over all processes: by
+ * output, then by value. *new* array, its texts borrowed until close; -ENOMEM. */
+struct aggregate_boundary {
+    const char *output;
+    struct text value;
+    __int128 from_ns, to_ns;
+};
+int aggregate_boundaries(const struct aggregate *a, struct aggregate_boundary **ret,
+                         size_t *ret_count);
 void aggregate_close(struct aggregate *a);
 
-/* ---- /compare --------------------------------------------------------------------------------------------------- */
+/* ---- /compare -------------------------------------------------------------------------------- */
 
 /* Metrics of groups of events on a baseline and on variants of it, and how they differ. */
-enum { COMPARE_COUNT = 1, COMPARE_DURATION = 2, COMPARE_SIZE = 4, COMPARE_TRANSFER_SIZE = 8, COMPARE_BANDWIDTH = 16, COMPARE_ALL = 31 };
-enum compare_class { COMPARE_NEGLIGIBLE, COMPARE_SMALL, COMPARE_MEDIUM, COMPARE_LARGE, COMPARE_CLASSES }; /* of |d|: > 0.2, 0.5, 0.8 */
-const char *compare_class_name(enum compare_class c);                 /* "NEGLIGIBLE" ...                  */
-#define COMPARE_SIDES_MAX 33         /* a baseline and 32 variants                                       */
-#define COMPARE_NODES_MAX 256        /* with children; each is two scans a side                          */
+enum {
+    COMPARE_COUNT = 1,
+    COMPARE_DURATION = 2,
+    COMPARE_SIZE = 4,
+    COMPARE_TRANSFER_SIZE = 8,
+    COMPARE_BANDWIDTH = 16,
+    COMPARE_ALL = 31
+};
+/* of |d|: > 0.2, 0.5, 0.8 */
+enum compare_class {
+    COMPARE_NEGLIGIBLE,
+    COMPARE_SMALL,
+    COMPARE_MEDIUM,
+    COMPARE_LARGE,
+    COMPARE_CLASSES
+};
+const char *compare_class_name(enum compare_class c); /* "NEGLIGIBLE" ...                  */
+#define COMPARE_SIDES_MAX 33                          /* a baseline and 32 variants */
+#define COMPARE_NODES_MAX 256                         /* with children; each is two scans a side */
 
 /* Events of the sides that match `query` and those of all nodes above. */
 struct compare_node_options {
-    const char *name, *query;        /* query NULL or "": all                                             */
-    const char *const *group_by;     /* two and more: the first makes children, the others their groups   */
+    const char *name,
+        *query; /* query NULL or "": all                                             */
+    /* two and more: the first makes children, the others their groups */
+    const char *const *group_by;
     size_t group_by_count;
-    unsigned metrics;                /* COMPARE_ bits                                                    */
-    const char *const *percentiles;  /* decimal texts in [0, 1]                                          */
+    unsigned metrics;               /* COMPARE_ bits */
+    const char *const *percentiles; /* decimal texts in [0, 1] */
     size_t percentile_count;
-    double threshold;                /* groups in which nothing changes by so many percent are left out    */
-    bool by_name;                    /* groups by their keys; else the worst regression first              */
+    double threshold; /* groups in which nothing changes by so many percent are left out */
+    bool by_name;     /* groups by their keys; else the worst regression first */
     const struct compare_node_options *children;
     size_t child_count;
 };
 struct compare_options {
-    const struct selection *sides;   /* the baseline first                                               */
-    size_t side_count;               /* 2 to COMPARE_SIDES_MAX                                           */
-    int64_t interval_ns;             /* windows of the peaks; 0 = one                                    */
+    const struct selection *sides; /* the baseline first */
+    size_t side_count;             /* 2 to COMPARE_SIDES_MAX */
+    int64_t interval_ns;           /* windows of the peaks; 0 = one */
     const struct compare_node_options *nodes;
     size_t node_count;
 };
@@ -427,215 +555,267 @@ struct compare_options {
 /* What of a metric is NAN could not be computed: too few values, or none that vary. */
 struct compare_test {
     uint64_t baseline_count, variant_count;
-    double welch_t, welch_df, welch_p, welch_p_holm;                  /* > 0: the variant's mean is greater */
+    double welch_t, welch_df, welch_p, welch_p_holm; /* > 0: the variant's mean is greater */
     double mann_whitney_u, mann_whitney_p, mann_whitney_p_holm, cliffs_delta;
-    enum { COMPARE_SAME, COMPARE_MEAN, COMPARE_RANKS, COMPARE_BOTH } difference; /* whose corrected p is below 0.05 */
+    /* whose corrected p is below 0.05 */
+    enum { COMPARE_SAME, COMPARE_MEAN, COMPARE_RANKS, COMPARE_BOTH } difference;
 };
-const char *compare_difference_name(const struct compare_test *t);     /* "none", "mean", "ranks", "both"   */
-struct compare_change {              /* of a variant against the baseline                                */
-    struct value value, std, delta;  /* std null where there is none                                     */
-    double percent;                  /* 100 from a zero baseline to something, 0 to nothing                */
+const char *
+compare_difference_name(const struct compare_test *t); /* "none", "mean", "ranks", "both"   */
+struct compare_change {                                /* of a variant against the baseline */
+    struct value value, std, delta;                    /* std null where there is none */
+    double percent; /* 100 from a zero baseline to something, 0 to nothing */
     bool baseline_zero, regression;
     double cohens_d;
     enum compare_class significance;
-    struct compare_test *test;       /* NULL: not of this metric                                          */
+    struct compare_test *test; /* NULL: not of this metric */
 };
 struct compare_metric {
-    const char *name;                /* "count", "dur_mean", "dur_p95" ...                                */
+    const char *name; /* "count", "dur_mean", "dur_p95" ...                                */
     enum aggregate_unit unit;
-    struct value value, std;         /* of the baseline                                                   */
-    struct compare_change *changes;  /* by variant                                                       */
+    struct value value, std;        /* of the baseline */
+    struct compare_change *changes; /* by variant */
 };
 struct compare_group {
-    struct value *keys;              /* of all columns of group_by; NULL in a summary                      */
+    struct value *keys; /* of all columns of group_by; NULL in a summary */
     struct compare_metric *metrics;
     size_t metric_count;
 };
 struct compare_node {
     struct value name;
-    const char *query;               /* with those of the nodes above                                    */
-    const char *const *group_by;     /* pid_tid expanded                                                 */
-    size_t group_by_count, label_from; /* the keys before it are told by the node                         */
+    const char *query;                 /* with those of the nodes above */
+    const char *const *group_by;       /* pid_tid expanded */
+    size_t group_by_count, label_from; /* the keys before it are told by the node */
     struct compare_group summary, *groups;
     size_t group_count;
     struct compare_node *children;
     size_t child_count;
 };
-/* Hosts whose events share no window with those of the hosts that have most: their clocks are wrong, or they ran at another time. */
-struct compare_skew { struct value host, distance; };
-struct compare_meta {                /* of a side, of its events in the first node                         */
+/* Hosts whose events share no window with those of the hosts that have most: their clocks are
+ * wrong, or they ran at another time. */
+struct compare_skew {
+    struct value host, distance;
+};
+struct compare_meta { /* of a side, of its events in the first node */
     uint64_t files, processes, threads, events;
     struct value bytes, io_time, makespan;
     struct compare_skew *skewed;
     size_t skewed_count;
 };
 struct comparison {
-    uint64_t generation, damaged_files, tests; /* tests: of one kind and variant, what Holm's correction is for */
+    /* tests: of one kind and variant, what Holm's correction is for */
+    uint64_t generation, damaged_files, tests;
     bool complete;
     int64_t elapsed_ns;
     size_t side_count;
-    struct compare_meta *meta;       /* by side                                                          */
-    int regression;                  /* greatest class of a metric that is worse in a variant; -1 none      */
+    struct compare_meta *meta; /* by side */
+    int regression;            /* greatest class of a metric that is worse in a variant; -1 none */
     struct compare_node *nodes;
     size_t node_count;
-    struct arena arena;              /* owns everything above                                             */
+    struct arena arena; /* owns everything above */
 };
-/* *new*; charged to the budget, borrowed until comparison_free. Errors as query_open and aggregate_open; a bad query of a node: err.text
- * names the node. */
-int compare_run(const struct query_env *env, struct snapshot *snapshot, const struct compare_options *options,
-                struct budget *budget, struct err *err, struct comparison **ret);
+/* *new*; charged to the budget, borrowed until comparison_free. Errors as query_open and
+ * aggregate_open; a bad query of a node: err.text names the node. */
+int compare_run(const struct query_env *env, struct snapshot *snapshot,
+                const struct compare_options *options, struct budget *budget, struct err *err,
+                struct comparison **ret);
 void comparison_free(struct comparison *c);
-/* ---- /call-tree ------------------------------------------------------------------------------------------------ */
+/* ---- /call-tree ------------------------------------------------------------------------------ */
 
-/* Complete events (ph X) nested by containment in time, per thread (host, pid, tid) over all files. Either folded (calls of
- * one name on one path are one node) or event by event. Memory: 32 bytes an event, half as much again for a thread that is
- * sorted, 100 a folded node; all charged to the budget. Linear but for the sorting; nothing recurs, whatever the depth. */
+/* Complete events (ph X) nested by containment in time, per thread (host, pid, tid) over all files.
+ * Either folded (calls of one name on one path are one node) or event by event. Memory: 32 bytes an
+ * event, half as much again for a thread that is sorted, 100 a folded node; all charged to the
+ * budget. Linear but for the sorting; nothing recurs, whatever the depth. */
 enum call_tree_part { CALL_TREE_ALL, CALL_TREE_CALLEES, CALL_TREE_CALLERS, CALL_TREE_PARTS };
-enum { CALL_TREE_PATH_LEVELS = 256 }; /* longer paths are not told; callers are followed so far up       */
+/* longer paths are not told; callers are followed so far up */
+enum { CALL_TREE_PATH_LEVELS = 256 };
 struct call_tree_options {
-    const char *const *group_by;     /* the outermost calls stand below a node of these columns' values  */
+    /* the outermost calls stand below a node of these columns' values */
+    const char *const *group_by;
     size_t group_by_count;
-    const char *focus;               /* a name: CALL_TREE_CALLEES and _CALLERS instead of CALL_TREE_ALL  */
-    uint64_t max_depth;              /* levels of calls that are told, 0 = all                           */
-    int64_t min_total_ns;            /* folded nodes with less are not told, nor what is below           */
-    bool analyze, events;            /* events: to be told by call_tree_next_event, and only so          */
-    uint64_t top_n;                  /* of most_called and hottest, 0 = all                              */
+    const char *focus;    /* a name: CALL_TREE_CALLEES and _CALLERS instead of CALL_TREE_ALL */
+    uint64_t max_depth;   /* levels of calls that are told, 0 = all */
+    int64_t min_total_ns; /* folded nodes with less are not told, nor what is below */
+    bool analyze, events; /* events: to be told by call_tree_next_event, and only so */
+    uint64_t top_n;       /* of most_called and hottest, 0 = all */
 };
-struct call_tree_host { struct value name; int64_t min_ts, max_te, gap_ns; };
+struct call_tree_host {
+    struct value name;
+    int64_t min_ts, max_te, gap_ns;
+};
 struct call_tree_totals {
-    uint64_t events;                 /* objects selected                                                 */
-    uint64_t in_tree, other_phases;  /* of them: nested; not ph X                                        */
-    uint64_t untimed;                /* ph X without ts, or with a dur that is too large or below 0         */
-    uint64_t partial_overlaps;       /* begin within an event and end after it; known when all are told  */
-    uint64_t threads, levels;        /* levels: of the deepest                                           */
-    const struct call_tree_host *hosts_apart; /* whose times do not meet those of the most: their clocks may differ */
+    uint64_t events;                /* objects selected */
+    uint64_t in_tree, other_phases; /* of them: nested; not ph X */
+    uint64_t untimed;          /* ph X without ts, or with a dur that is too large or below 0 */
+    uint64_t partial_overlaps; /* begin within an event and end after it; known when all are told */
+    uint64_t threads, levels;  /* levels: of the deepest */
+    /* whose times do not meet those of the most: their clocks may differ */
+    const struct call_tree_host *hosts_apart;
     size_t host_count;
 };
 struct call_tree;
 /* ERR_PARAM (err.param), ERR_ROW_LIMIT, ERR_MEMORY_LIMIT, ... */
-int call_tree_open(struct query *q, const struct call_tree_options *options, struct err *err, struct call_tree **ret);
-void call_tree_totals(const struct call_tree *t, struct call_tree_totals *ret); /* borrowed until close */
+int call_tree_open(struct query *q, const struct call_tree_options *options, struct err *err,
+                   struct call_tree **ret);
+/* borrowed until close */
+void call_tree_totals(const struct call_tree *t, struct call_tree_totals *ret);
 void call_tree_close(struct call_tree *t);
 
-/* A folded node; the top is `all`, `callees` or `callers`, and counts everything below it. Texts are borrowed until close. */
+/* A folded node; the top is `all`, `callees` or `callers`, and counts everything below it. Texts
+ * are borrowed until close. */
 struct call_tree_node {
     enum { CALL_TREE_TOP, CALL_TREE_GROUP, CALL_TREE_CALL } kind;
-    uint32_t depth;                  /* the top has 0; groups count                                      */
+    uint32_t depth; /* the top has 0; groups count */
     struct value name, cat;
-    const struct value *group;       /* CALL_TREE_GROUP: a value for each of group_by                    */
+    const struct value *group; /* CALL_TREE_GROUP: a value for each of group_by */
     size_t group_count;
     uint64_t count;
-    __int128 total_ns, self_ns, rest_ns; /* rest: self and what is below and not told                    */
-    int64_t min_ns, max_ns;          /* of a call                                                        */
+    __int128 total_ns, self_ns, rest_ns; /* rest: self and what is below and not told */
+    int64_t min_ns, max_ns;              /* of a call */
 };
-/* Parents before children, children by total descending, then name. The next part begins when the one before has been told. */
+/* Parents before children, children by total descending, then name. The next part begins when the
+ * one before has been told. */
 int call_tree_begin(struct call_tree *t, enum call_tree_part part);
-int call_tree_next(struct call_tree *t, struct call_tree_node *ret);            /* 0, ERR_END */
-/* What a path calls it: null is `-`, `;` is `:`, control characters are blanks; of a group `column=value,...`. */
+int call_tree_next(struct call_tree *t, struct call_tree_node *ret); /* 0, ERR_END */
+/* What a path calls it: null is `-`, `;` is `:`, control characters are blanks; of a group
+ * `column=value,...`. */
 void call_tree_label(const struct call_tree *t, const struct call_tree_node *n, struct buf *out);
-void call_tree_frame(const struct value *name, struct buf *out);                /* the same of a name */
-const char *call_tree_column(const struct call_tree *t, size_t i);              /* of group_by; borrowed until close */
+void call_tree_frame(const struct value *name, struct buf *out); /* the same of a name */
+/* of group_by; borrowed until close */
+const char *call_tree_column(const struct call_tree *t, size_t i);
 
 /* Events of thread after thread, parents before children, by start. */
 struct call_tree_event {
-    uint64_t id, parent, event_id;   /* id: counted from 1; parent 0 = none                              */
+    uint64_t id, parent, event_id; /* id: counted from 1; parent 0 = none */
     bool has_event_id;
     uint32_t depth, thread;
     struct value name, cat;
     int64_t ts_ns, dur_ns;
 };
-int call_tree_next_event(struct call_tree *t, struct call_tree_event *ret);     /* 0, ERR_END, -ENOMEM, ... */
+/* 0, ERR_END, -ENOMEM, ... */
+int call_tree_next_event(struct call_tree *t, struct call_tree_event *ret);
 /* Before that: the start of each of them, and of those that max_depth leaves out, in any order. */
 int call_tree_starts(const struct call_tree *t, void (*see)(void *arg, int64_t ts_ns), void *arg);
 /* Threads in order of host, pid, tid. */
-struct call_tree_thread { struct value host, pid, tid; uint64_t events; size_t chain; /* events of its critical path */ };
+struct call_tree_thread {
+    struct value host, pid, tid;
+    uint64_t events;
+    size_t chain; /* events of its critical path */
+};
 void call_tree_thread(const struct call_tree *t, uint32_t thread, struct call_tree_thread *ret);
 
-/* Of call_tree_options.analyze. The critical path of a thread: of its outermost calls the one that ends last, of those in it
- * the one that ends last, and so on; of several the first. */
+/* Of call_tree_options.analyze. The critical path of a thread: of its outermost calls the one that
+ * ends last, of those in it the one that ends last, and so on; of several the first. */
 struct call_tree_sum {
     struct value name, cat;
     uint32_t depth;
-    struct text path;                /* of hottest; ptr NULL: longer than PATH_LEVELS                    */
+    struct text path; /* of hottest; ptr NULL: longer than PATH_LEVELS */
     uint64_t count;
     __int128 total_ns, self_ns;
 };
 struct call_tree_analysis {
     struct call_tree_sum *most_called, *categories, *depths, *hottest;
     size_t most_called_count, category_count, depth_count, hottest_count;
-    uint64_t count;                  /* durations: all below are null when it is 0                       */
+    uint64_t count; /* durations: all below are null when it is 0 */
     __int128 total_ns;
     int64_t min_ns, max_ns;
     double median_us, p95_us, p99_us;
-    uint32_t critical_thread;        /* that ends last                                                   */
+    uint32_t critical_thread; /* that ends last */
 };
-const struct call_tree_analysis *call_tree_analysis(const struct call_tree *t); /* borrowed; NULL: not asked for */
-void call_tree_critical(const struct call_tree *t, uint32_t thread, size_t i, struct call_tree_event *ret);
+/* borrowed; NULL: not asked for */
+const struct call_tree_analysis *call_tree_analysis(const struct call_tree *t);
+void call_tree_critical(const struct call_tree *t, uint32_t thread, size_t i,
+                        struct call_tree_event *ret);
 
-/* ---- /timeline -------------------------------------------------------------------------------------------------- */
+/* ---- /timeline ------------------------------------------------------------------------------- */
 
-/* What a window of time looks like: lanes (threads, unless asked otherwise) by columns of equal width, and the longest objects one
- * by one. Cost: one scan, however far the window reaches. An object without dur takes no time; one without ts is in no window.
- * Times are clamped to 64 bits of ns. */
+/* What a window of time looks like: lanes (threads, unless asked otherwise) by columns of equal
+ * width, and the longest objects one by one. Cost: one scan, however far the window reaches. An
+ * object without dur takes no time; one without ts is in no window. Times are clamped to 64 bits of
+ * ns. */
 enum { TIMELINE_WIDTH_MAX = 8192, TIMELINE_EVENTS_MAX = 50000, TIMELINE_COLORS_MAX = 4096 };
 struct timeline_options {
-    const char *const *group_by;     /* columns that tell lanes apart; none: one lane                    */
+    const char *const *group_by; /* columns that tell lanes apart; none: one lane */
     size_t group_by_count;
-    const char *color;               /* a column                                                         */
-    uint32_t colors;                 /* so many of its values are told, see timeline_color; 0: all         */
-    const struct value *color_values; /* these are told instead (VALUE_TEXT, INT, DOUBLE, BOOL); NULL: none are chosen */
+    const char *color; /* a column */
+    uint32_t colors;   /* so many of its values are told, see timeline_color; 0: all */
+    /* these are told instead (VALUE_TEXT, INT, DOUBLE, BOOL); NULL: none are chosen */
+    const struct value *color_values;
     size_t color_value_count;
-    bool has_window;                 /* else from the first begin to the last end of the selection       */
-    bool overlap;                    /* the time_range selects what reaches into the window, too          */
-    int64_t from_ns, to_ns;          /* both inclusive; the selection has to have this time_range, too   */
-    uint32_t width;                  /* columns, about: those of whole ns that fit best                  */
-    uint32_t events;                 /* so many of the longest objects are told one by one               */
-    bool slices;                     /* timeline_slice() is called                                       */
+    bool has_window;        /* else from the first begin to the last end of the selection */
+    bool overlap;           /* the time_range selects what reaches into the window, too */
+    int64_t from_ns, to_ns; /* both inclusive; the selection has to have this time_range, too */
+    uint32_t width;         /* columns, about: those of whole ns that fit best */
+    uint32_t events;        /* so many of the longest objects are told one by one */
+    bool slices;            /* timeline_slice() is called */
 };
 struct timeline_facts {
     struct query_counters counters;
     bool complete;
     int64_t from_ns, to_ns;
-    uint64_t column_ns;              /* column i is [from + i * column, from + (i + 1) * column)         */
-    uint32_t columns, lanes, colors, events; /* columns 0: nothing is selected and no window is given      */
-    uint64_t objects, untimed;       /* in the window; selected ones without ts                          */
-    __int128 busy_ns;                /* of all lanes                                                     */
-    uint32_t names, slice_files;     /* of slices                                                        */
-    uint32_t slices_most;            /* of a lane and depth                                              */
-    bool slices_complete;            /* all objects were considered for slices ...                       */
-    uint64_t slices_least_ns;        /* ... else those that are at least so long                         */
+    uint64_t column_ns; /* column i is [from + i * column, from + (i + 1) * column) */
+    /* columns 0: nothing is selected and no window is given */
+    uint32_t columns, lanes, colors, events;
+    uint64_t objects, untimed;   /* in the window; selected ones without ts */
+    __int128 busy_ns;            /* of all lanes */
+    uint32_t names, slice_files; /* of slices */
+    uint32_t slices_most;        /* of a lane and depth */
+    bool slices_complete;        /* all objects were considered for slices ... */
+    uint64_t slices_least_ns;    /* ... else those that are at least so long */
 };
 /* count: objects; busy_ns: the time that they take within the window (nested ones count each). */
 /* before: those of `count` that began before the window. */
-struct timeline_lane { const struct value *keys; uint64_t count, before; __int128 busy_ns; };
-/* Of more values than timeline_options.colors, null apart: if all of them are numbers each bin is those of [value, below), both powers of
- * two or 0 (times in us, VALUE_INT or VALUE_DOUBLE; null: -inf, inf); else the most frequent ones, and the `others`, so many of them
- * (0: color_values were given, and nobody has counted), are one color without a value. */
-struct timeline_color { struct value value, below; bool is_bin, is_others; uint64_t others, count; __int128 busy_ns; };
-/* count: objects that begin in the column (in the first one also those that began before), color: that has most of busy_ns,
- * then most of count, then the first. */
-struct timeline_cell { uint32_t column, color; uint64_t count; __int128 busy_ns; };
+struct timeline_lane {
+    const struct value *keys;
+    uint64_t count, before;
+    __int128 busy_ns;
+};
+/* Of more values than timeline_options.colors, null apart: if all of them are numbers each bin is
+ * those of [value, below), both powers of two or 0 (times in us, VALUE_INT or VALUE_DOUBLE; null:
+ * -inf, inf); else the most frequent ones, and the `others`, so many of them (0: color_values were
+ * given, and nobody has counted), are one color without a value. */
+struct timeline_color {
+    struct value value, below;
+    bool is_bin, is_others;
+    uint64_t others, count;
+    __int128 busy_ns;
+};
+/* count: objects that begin in the column (in the first one also those that began before), color:
+ * that has most of busy_ns, then most of count, then the first. */
+struct timeline_cell {
+    uint32_t column, color;
+    uint64_t count;
+    __int128 busy_ns;
+};
 struct timeline_event {
     uint32_t lane, color;
-    __int128 ts_ns, dur_ns;          /* not cut at the window                                            */
+    __int128 ts_ns, dur_ns; /* not cut at the window */
     bool has_dur;
     struct value name, cat;
-    uint32_t file;                   /* position in the snapshot                                         */
-    uint64_t object;                 /* of the file: how many stand before it                            */
+    uint32_t file;   /* position in the snapshot */
+    uint64_t object; /* of the file: how many stand before it */
 };
-/* An object as it is drawn. depth: how many objects of its lane are around it, the same in every window with `overlap`. column: the
- * first in which it is the longest of its depth; it is in all up to the next slice or its end. others: objects of that depth that begin
- * in these columns and are no slices. In windows of few objects each is a slice. */
+/* An object as it is drawn. depth: how many objects of its lane are around it, the same in every
+ * window with `overlap`. column: the first in which it is the longest of its depth; it is in all up
+ * to the next slice or its end. others: objects of that depth that begin in these columns and are
+ * no slices. In windows of few objects each is a slice. */
 struct timeline_slice {
-    uint32_t depth, column, others, color, name, file; /* name, file: positions in timeline_names, timeline_files */
+    /* name, file: positions in timeline_names, timeline_files */
+    uint32_t depth, column, others, color, name, file;
     uint64_t object;
-    __int128 start_ns, dur_ns;       /* from the window's start; neither is cut at it; dur: 0 where there is none */
+    /* from the window's start; neither is cut at it; dur: 0 where there is none */
+    __int128 start_ns, dur_ns;
 };
-struct timeline_name { struct value name, cat; };
+struct timeline_name {
+    struct value name, cat;
+};
 struct timeline;
-/* ERR_PARAM (err.param), ERR_MEMORY_LIMIT: too many lanes, colors or columns; ... Borrows the query until close. */
-int timeline_open(struct query *q, const struct timeline_options *o, struct err *err, struct timeline **ret);
-/* All borrowed until close. Lanes and colors are in the order of their keys, events the longest first. */
+/* ERR_PARAM (err.param), ERR_MEMORY_LIMIT: too many lanes, colors or columns; ... Borrows the query
+ * until close. */
+int timeline_open(struct query *q, const struct timeline_options *o, struct err *err,
+                  struct timeline **ret);
+/* All borrowed until close. Lanes and colors are in the order of their keys, events the longest
+ * first. */
 const struct timeline_facts *timeline_facts(const struct timeline *t);
 const struct timeline_lane *timeline_lanes(const struct timeline *t);
 const struct timeline_color *timeline_colors(const struct timeline *t);
@@ -644,114 +824,131 @@ const struct timeline_event *timeline_events(const struct timeline *t);
 size_t timeline_cells(struct timeline *t, size_t lane, struct timeline_cell *ret);
 /* The same of objects that are shorter than slices_least_ns. */
 size_t timeline_rest(const struct timeline *t, size_t lane, struct timeline_cell *ret);
-/* Slices of a lane, by depth, then column, then start; and what they refer to: names, and files by position in the snapshot. */
+/* Slices of a lane, by depth, then column, then start; and what they refer to: names, and files by
+ * position in the snapshot. */
 size_t timeline_slice_count(const struct timeline *t, size_t lane);
 void timeline_slice(const struct timeline *t, size_t lane, size_t i, struct timeline_slice *ret);
 const struct timeline_name *timeline_names(const struct timeline *t);
 const uint32_t *timeline_files(const struct timeline *t);
 void timeline_close(struct timeline *t);
 
-/* ---- /histogram and /event --------------------------------------------------------------------------------------- */
+/* ---- /histogram and /event ------------------------------------------------------------------- */
 
 /* Of the numbers of a column; times in us. Bins that have any. */
 struct value_histogram {
     struct query_counters counters;
     bool complete;
-    uint64_t objects, values;        /* selected; that have a number there                               */
-    uint64_t outside;                /* powers of two: numbers below 0 or beyond 2^64                    */
+    uint64_t objects, values; /* selected; that have a number there */
+    uint64_t outside;         /* powers of two: numbers below 0 or beyond 2^64 */
     struct stats_bin *bins;
     size_t count;
     struct arena arena;
 };
-/* bins 0: as struct histogram; else so many of equal width from the least to the greatest value, both of which are in a bin (doubles:
- * beyond 2^53 near the right ones). *new*. ERR_PARAM (err.param "column"), ... */
-int histogram_run(struct query *q, const char *column, uint32_t bins, struct err *err, struct value_histogram **ret);
+/* bins 0: as struct histogram; else so many of equal width from the least to the greatest value,
+ * both of which are in a bin (doubles: beyond 2^53 near the right ones). *new*. ERR_PARAM
+ * (err.param "column"), ... */
+int histogram_run(struct query *q, const char *column, uint32_t bins, struct err *err,
+                  struct value_histogram **ret);
 void histogram_free(struct value_histogram *h);
 
-/* From now on the first object that is selected is this one, if it is selected: the `object`-th of the file, from 0 on. Before the
- * first scan. ERR_NOT_FOUND: the file does not have so many. */
+/* From now on the first object that is selected is this one, if it is selected: the `object`-th of
+ * the file, from 0 on. Before the first scan. ERR_NOT_FOUND: the file does not have so many. */
 int query_begin_at(struct query *q, uint32_t file, uint64_t object);
 
-/* ---- /find ---------------------------------------------------------------------------------------------------------- */
+/* ---- /find ----------------------------------------------------------------------------------- */
 
-/* Selected objects with ts in the order of time (those of one time by file and place): which comes next, or came last. */
+/* Selected objects with ts in the order of time (those of one time by file and place): which comes
+ * next, or came last. */
 struct find_options {
-    bool backward;                   /* the last one before, not the first one after                     */
-    bool has_at;                     /* else the first or last of all                                    */
-    __int128 at_ns;                  /* this time counts as after and as before                          */
-    bool has_place;                  /* has_at: strictly after or before the object there                */
-    uint32_t file;                   /* position in the snapshot                                         */
+    bool backward;  /* the last one before, not the first one after */
+    bool has_at;    /* else the first or last of all */
+    __int128 at_ns; /* this time counts as after and as before */
+    bool has_place; /* has_at: strictly after or before the object there */
+    uint32_t file;  /* position in the snapshot */
     uint64_t object;
 };
 struct find_found {
-    uint64_t objects, untimed;       /* selected ones with ts; without                                   */
-    uint64_t position;               /* of the found one among them, from 1 on; 0: there is none          */
+    uint64_t objects, untimed; /* selected ones with ts; without */
+    uint64_t position;         /* of the found one among them, from 1 on; 0: there is none */
     uint32_t file;
-    uint64_t object;                 /* of the file: how many stand before it                            */
+    uint64_t object; /* of the file: how many stand before it */
     struct query_counters counters;
     bool complete;
 };
 /* One scan of what is selected. ERR_MEMORY_LIMIT ... */
-int query_find(struct query *q, const struct find_options *o, struct find_found *ret, struct err *err);
+int query_find(struct query *q, const struct find_options *o, struct find_found *ret,
+               struct err *err);
 
-/* ---- following: what comes after an answer ------------------------------------------------------------------- */
+/* ---- following: what comes after an answer --------------------------------------------------- */
 
-/* What has been told of each file. Keeps the snapshot of the last query, and earlier ones as long as a file that was in
- * them is being read anew or is gone (two minutes at most, then it would be a new one). One thread at a time. */
+/* What has been told of each file. Keeps the snapshot of the last query, and earlier ones as long
+ * as a file that was in them is being read anew or is gone (two minutes at most, then it would be a
+ * new one). One thread at a time. */
 struct follow;
 /* `want`: files that are pending are asked for (index_want), also those that come later. */
 int follow_new(bool want, struct follow **ret);
 void follow_free(struct follow *f);
-/* Opens the query of what is new in `snapshot`: the first time everything, later the objects that did not stand at the
- * same byte of the text of the same file, after the same objects, when the query before was opened, which counts as told.
- * A file read anew with the same content has none, one that was replaced those from the first difference on, and of X
- * and X.gz with equal texts only one has any. *ret NULL: nothing new. The budget is borrowed until follow_free. */
+/* Opens the query of what is new in `snapshot`: the first time everything, later the objects that
+ * did not stand at the same byte of the text of the same file, after the same objects, when the
+ * query before was opened, which counts as told. A file read anew with the same content has none,
+ * one that was replaced those from the first difference on, and of X and X.gz with equal texts only
+ * one has any. *ret NULL: nothing new. The budget is borrowed until follow_free. */
 int follow_query(struct follow *f, const struct query_env *env, struct snapshot *snapshot,
-                 const struct selection *selection, struct budget *budget, struct err *err, struct query **ret);
+                 const struct selection *selection, struct budget *budget, struct err *err,
+                 struct query **ret);
 
-/* ---- /organize: the text of files, shared out ------------------------------------------------------------------- */
+/* ---- /organize: the text of files, shared out ------------------------------------------------ */
 
-/* Every byte of the text of the files of `all`, in (file, text) order. An object of data (with the lines it stands in) goes to the
- * first group that selects it, else to the rest; a metadata record with the next object of data of its chunk, else with the
- * one before; lines without an object to the rest, but short ones of brackets and blanks alone (at most four bytes and '\n') to
- * SHARE_BRACKETS. Each target's part is cut into output files, before whose objects the records stand that they refer to. */
+/* Every byte of the text of the files of `all`, in (file, text) order. An object of data (with the
+ * lines it stands in) goes to the first group that selects it, else to the rest; a metadata record
+ * with the next object of data of its chunk, else with the one before; lines without an object to
+ * the rest, but short ones of brackets and blanks alone (at most four bytes and '\n') to
+ * SHARE_BRACKETS. Each target's part is cut into output files, before whose objects the records
+ * stand that they refer to. */
 #define SHARE_GROUPS_MAX 256
 #define SHARE_BRACKETS 0xFFFFu
 struct share_options {
-    struct query *all;               /* of PHASE_ANY, without a filter                                   */
-    struct query *const *groups;     /* of the same snapshot and files                                   */
-    uint32_t group_count;            /* at most SHARE_GROUPS_MAX; as number of a target: the rest         */
-    uint64_t file_bytes;             /* text of an output file, one line at least                        */
+    struct query *all;           /* of PHASE_ANY, without a filter */
+    struct query *const *groups; /* of the same snapshot and files */
+    uint32_t group_count;        /* at most SHARE_GROUPS_MAX; as number of a target: the rest */
+    uint64_t file_bytes;         /* text of an output file, one line at least */
 };
 /* Texts are borrowed until the next call. */
 struct share {
-    uint32_t file;                   /* position in the snapshot                                         */
+    uint32_t file; /* position in the snapshot */
     uint32_t target;
-    bool begins;                     /* a new output file of the target begins                           */
-    struct text added;               /* lines of no source that stand before the text in the output       */
+    bool begins;       /* a new output file of the target begins */
+    struct text added; /* lines of no source that stand before the text in the output */
     uint64_t added_lines;
-    struct text text;                /* as it stands in the source                                       */
-    uint64_t lines;                  /* ended by '\n', and the last one if it is `cut`                   */
-    uint64_t objects;                /* of data                                                          */
-    bool cut;                        /* text ends without a '\n', which the output needs, the source has not */
+    struct text text; /* as it stands in the source */
+    uint64_t lines;   /* ended by '\n', and the last one if it is `cut` */
+    uint64_t objects; /* of data */
+    bool cut;         /* text ends without a '\n', which the output needs, the source has not */
 };
 struct sharing;
-/* Borrows the queries until share_close; groups array copied. Memory: some pieces of 4 MiB of text for each thread. */
+/* Borrows the queries until share_close; groups array copied. Memory: some pieces of 4 MiB of text
+ * for each thread. */
 int share_open(const struct share_options *o, struct err *err, struct sharing **ret);
-/* ERR_END; ERR_STALE (a file changed), ERR_CORRUPT, ERR_MEMORY_LIMIT ... A line of many MiB comes in several shares. */
+/* ERR_END; ERR_STALE (a file changed), ERR_CORRUPT, ERR_MEMORY_LIMIT ... A line of many MiB comes
+ * in several shares. */
 int share_next(struct sharing *s, struct err *err, struct share *ret);
 void share_close(struct sharing *s);
 
-/* ---- /read: a part of one file's text -------------------------------------------------------------------------- */
+/* ---- /read: a part of one file's text -------------------------------------------------------- */
 
-enum text_mode { TEXT_BYTES,         /* [start, end)                                                     */
-                 TEXT_LINE_BYTES,    /* the lines that lie wholly in [start, end)                        */
-                 TEXT_LINES };       /* lines start to end, both inclusive, the first is 1               */
+enum text_mode {
+    TEXT_BYTES,      /* [start, end) */
+    TEXT_LINE_BYTES, /* the lines that lie wholly in [start, end) */
+    TEXT_LINES
+}; /* lines start to end, both inclusive, the first is 1 */
 struct text_range;
-/* end UINT64_MAX = to the end of the text. snapshot, budget borrowed. ERR_STALE, ERR_CORRUPT, -errno. */
-int text_range_open(struct index *ix, struct snapshot *snapshot, const struct index_file *file, enum text_mode mode,
-                    uint64_t start, uint64_t end, struct budget *budget, struct err *err, struct text_range **ret);
-int text_range_next(struct text_range *r, struct buf *out, struct err *err); /* at most 64 KiB; ERR_END */
+/* end UINT64_MAX = to the end of the text. snapshot, budget borrowed. ERR_STALE, ERR_CORRUPT,
+ * -errno. */
+int text_range_open(struct index *ix, struct snapshot *snapshot, const struct index_file *file,
+                    enum text_mode mode, uint64_t start, uint64_t end, struct budget *budget,
+                    struct err *err, struct text_range **ret);
+/* at most 64 KiB; ERR_END */
+int text_range_next(struct text_range *r, struct buf *out, struct err *err);
 void text_range_close(struct text_range *r);
 
 #endif

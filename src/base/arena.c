@@ -1,4 +1,5 @@
-/* arena.c - allocations that die together. Blocks double in size, so that a small arena stays small. */
+/* arena.c - allocations that die together. Blocks double in size, so that a small arena stays
+ * small. */
 #include "dftracerd/base.h"
 
 #include <errno.h>

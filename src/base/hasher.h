@@ -11,11 +11,11 @@ struct hasher_calls {
 };
 extern const struct hasher_calls hasher_portable, hasher_avx2;
 
-/* In the file that includes xxhash.h: what is named `level`. */
+/* In the file that includes xxhash.h: what is named `level`. A state that is not on the heap has
+ * garbage for a seed, with which the new one would be compared: XXH3_INITSTATE. */
 #define HASHER_CALLS(level) \
     static void begin(struct hasher *h, uint64_t seed) \
     { \
-        /* A state that is not on the heap has garbage for a seed, with which the new one would be compared. */ \
         XXH3_INITSTATE((XXH3_state_t *)(void *)h->state); \
         XXH3_128bits_reset_withSeed((XXH3_state_t *)(void *)h->state, seed); \
     } \

@@ -1,4 +1,5 @@
-/* hasher_avx2.c - xxhash compiled anew with wide registers: the library has none, and a chunk has megabytes. */
+/* hasher_avx2.c - xxhash compiled anew with wide registers: the library has none, and a chunk has
+ * megabytes. */
 #ifdef __AVX2__
 #define XXH_INLINE_ALL
 #include <xxhash.h>

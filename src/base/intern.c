@@ -1,5 +1,5 @@
-/* intern.c - text -> dense id. Open addressing with linear probing over (hash, id) pairs of 8 bytes;
- * the bytes live in blocks that never move. */
+/* intern.c - text -> dense id. Open addressing with linear probing over (hash, id) pairs of 8
+ * bytes; the bytes live in blocks that never move. */
 #include "dftracerd/base.h"
 
 #include <errno.h>

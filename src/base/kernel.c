@@ -1,4 +1,5 @@
-/* kernel.c - comparisons in plain C, which compilers turn into what the base instruction set has. */
+/* kernel.c - comparisons in plain C, which compilers turn into what the base instruction set has.
+ */
 #include "dftracerd/base.h"
 #include "kernel_loops.h"
 

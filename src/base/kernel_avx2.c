@@ -58,8 +58,8 @@ static void equal_u32(const uint32_t *v, uint32_t n, uint32_t code, uint64_t *ma
     }
 }
 
-/* Up to 32 codes the table is one word, held in a register; else words are gathered. Rows beyond n may hold any
- * code, so the gather is cut to the table. */
+/* Up to 32 codes the table is one word, held in a register; else words are gathered. Rows beyond n
+ * may hold any code, so the gather is cut to the table. */
 static void table_u32(const uint32_t *v, uint32_t n, const uint32_t *table, uint32_t codes,
                       uint64_t *mask)
 {
@@ -137,7 +137,8 @@ static uint64_t deposit(const uint64_t *bits, uint64_t at, const uint64_t *valid
     return at;
 }
 
-/* One slot is one register: (sum, squares) and count are added to, (least, unmost) are the lesser of 32-bit lanes. */
+/* One slot is one register: (sum, squares) and count are added to, (least, unmost) are the lesser
+ * of 32-bit lanes. */
 static inline void add_row(struct kernel_sum *slot, __m256i row)
 {
     __m256i old = _mm256_load_si256((const __m256i *)slot);
@@ -203,7 +204,8 @@ static void add_scaled(const uint32_t *codes, uint32_t n, uint32_t stride, uint3
     kernels_portable.add_scaled(codes + j, n - j, stride, out + j);
 }
 
-/* Quotients of 4 values: below 2^51 everything is exact in doubles but the quotient, which is off by one at most. */
+/* Quotients of 4 values: below 2^51 everything is exact in doubles but the quotient, which is off
+ * by one at most. */
 static inline __m128i divide4(__m256i x, __m256d step, __m256d part, __m256i limit)
 {
     const __m256i exponent = _mm256_set1_epi64x(0x4330000000000000);

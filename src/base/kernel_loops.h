@@ -5,7 +5,8 @@
 
 #include "dftracerd/kernel.h"
 
-#ifndef LOW_BITS /* the n lowest bits of v, n < 64: an instruction that compilers do not find in this */
+/* The n lowest bits of v, n < 64: an instruction that compilers do not find in this. */
+#ifndef LOW_BITS
 #define LOW_BITS(v, n) ((v) & (((uint64_t)1 << (n)) - 1))
 #endif
 

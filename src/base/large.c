@@ -1,4 +1,5 @@
-/* large.c - arrays of many MiB: pages of 2 MiB where the system gives them, moved without being copied. */
+/* large.c - arrays of many MiB: pages of 2 MiB where the system gives them, moved without being
+ * copied. */
 #include "dftracerd/base.h"
 
 #include <stdlib.h>

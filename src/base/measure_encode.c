@@ -1,8 +1,11 @@
-/* measure_encode.c - a sketch as bytes: equal for equal values, whatever the order and ways they came together.
+/* measure_encode.c - a sketch as bytes: equal for equal values, whatever the order and ways they
+ * came together.
  *
  *   kind (1: empty, 2: whole numbers, 3: doubles, 4: bins), varint count, then
- *   2: the values ascending: zigzag of the first, differences      3: the values ascending, 8 bytes each
- *   4: min and max (8 bytes each), varint number of bins, then for each the step from the bin before and its count
+ *   2: the values ascending: zigzag of the first, differences      3: the values ascending, 8 bytes
+ *                                                                  each
+ *   4: min and max (8 bytes each), varint number of bins, then for each the step from the bin
+ *   before and its count
  */
 #include "measure_sketch.h"
 
@@ -20,7 +23,7 @@ static void put_varint(struct buf *out, uint64_t v)
     buf_putc(out, (char)v);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void put_values(const struct sketch *s, struct buf *out)
 {
@@ -77,9 +80,12 @@ void sketch_encode(const struct sketch *s, struct buf *out)
         put_values(s, out);
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-struct bytes { const uint8_t *at, *end; bool bad; };
+struct bytes {
+    const uint8_t *at, *end;
+    bool bad;
+};
 
 static uint64_t take_varint(struct bytes *b)
 {
@@ -131,8 +137,8 @@ static int take_doubles(struct bytes *b, struct sketch *s, uint64_t count)
     return rc;
 }
 
-/* Counts must add up, bins ascend and be those of doubles. Values are added as the lower ends, which gives the bins;
- * the range is set behind. */
+/* Counts must add up, bins ascend and be those of doubles. Values are added as the lower ends,
+ * which gives the bins; the range is set behind. */
 static int take_bins(struct bytes *b, struct sketch *s, uint64_t count)
 {
     double min = take_double(b), max = take_double(b);
@@ -142,7 +148,8 @@ static int take_bins(struct bytes *b, struct sketch *s, uint64_t count)
     b->bad |= !(min <= max) || bins == 0;
     for (uint64_t i = 0; rc == 0 && !b->bad && i < bins; i++) {
         uint64_t step = take_varint(b), n = take_varint(b);
-        b->bad |= (i > 0 && step == 0) || n == 0 || n > count - sum || step > UINT32_MAX || bin + step > UINT32_MAX;
+        b->bad |= (i > 0 && step == 0) || n == 0 || n > count - sum || step > UINT32_MAX ||
+                  bin + step > UINT32_MAX;
         if (b->bad)
             break;
         bin += step;
@@ -172,7 +179,8 @@ ssize_t sketch_decode(const void *data, size_t len, struct sketch **ret)
         return -ENOMEM;
     if (kind != EMPTY)
         count = take_varint(&b);
-    b.bad |= kind < EMPTY || kind > BINS || ((kind == WHOLE || kind == DOUBLES) && (count == 0 || count > SKETCH_EXACT));
+    b.bad |= kind < EMPTY || kind > BINS ||
+             ((kind == WHOLE || kind == DOUBLES) && (count == 0 || count > SKETCH_EXACT));
     if (!b.bad && kind == WHOLE)
         rc = take_whole(&b, s, count);
     else if (!b.bad && kind == DOUBLES)

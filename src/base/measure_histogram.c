@@ -3,9 +3,12 @@
 
 #include <math.h>
 
-#define BELOW_ONE 65u                 /* (0, 1): only times kept in nanoseconds have it */
+#define BELOW_ONE 65u /* (0, 1): only times kept in nanoseconds have it */
 
-static unsigned bit_length(uint64_t v) { return v ? 64u - (unsigned)__builtin_clzll(v) : 0; }
+static unsigned bit_length(uint64_t v)
+{
+    return v ? 64u - (unsigned)__builtin_clzll(v) : 0;
+}
 
 void histogram_add(struct histogram *h, int64_t value, bool nano)
 {

@@ -1,16 +1,17 @@
 /* measure_moments.c - exact moments of integers, compensated moments of doubles.
  *
- * Sizes: a value is below 2^63, in nanoseconds made of microseconds below 2^73; its square below 2^146. Sums of up to
- * 2^46 values fit: the sum into 128 bits, the squares into 192.
- * struct moments_part keeps 128 bits of squares only. That is exact as long as count * max(|min|, |max|)^2 < 2^128, so
- * for a chunk of 2^26 rows with values below 2^51 (71 years in microseconds, 26 days in nanoseconds). Where a column of a
- * chunk has larger ones (its min and max tell), a kernel adds them by moments_add instead.
+ * Sizes: a value is below 2^63, in nanoseconds made of microseconds below 2^73; its square below
+ * 2^146. Sums of up to 2^46 values fit: the sum into 128 bits, the squares into 192. struct
+ * moments_part keeps 128 bits of squares only. That is exact as long as count * max(|min|, |max|)^2
+ * < 2^128, so for a chunk of 2^26 rows with values below 2^51 (71 years in microseconds, 26 days in
+ * nanoseconds). Where a column of a chunk has larger ones (its min and max tell), a kernel adds
+ * them by moments_add instead.
  */
 #include "dftracerd/measure.h"
 
 #include <math.h>
 
-/* ---- 192-bit sums ------------------------------------------------------------------------------------- */
+/* ---- 192-bit sums ---------------------------------------------------------------------------- */
 
 static void add_squares(struct moments *m, unsigned __int128 low, uint64_t high)
 {
@@ -23,7 +24,7 @@ static void add_square(struct moments *m, __int128 value)
 {
     unsigned __int128 a = value < 0 ? -(unsigned __int128)value : (unsigned __int128)value;
     uint64_t low = (uint64_t)a, high = (uint64_t)(a >> 64);
-    unsigned __int128 cross = (unsigned __int128)high * low * 2;        /* < 2^75, in units of 2^64 */
+    unsigned __int128 cross = (unsigned __int128)high * low * 2; /* < 2^75, in units of 2^64 */
 
     add_squares(m, (unsigned __int128)low * low, 0);
     if (high != 0)
@@ -34,7 +35,8 @@ static void add_square(struct moments *m, __int128 value)
 static void scale_squares(unsigned __int128 *low, uint64_t *high)
 {
     unsigned __int128 a = (unsigned __int128)(uint64_t)*low * 1000000u;
-    unsigned __int128 b = (unsigned __int128)(uint64_t)(*low >> 64) * 1000000u + (uint64_t)(a >> 64);
+    unsigned __int128 b =
+        (unsigned __int128)(uint64_t)(*low >> 64) * 1000000u + (uint64_t)(a >> 64);
 
     *high = *high * 1000000u + (uint64_t)(b >> 64);
     *low = b << 64 | (uint64_t)a;
@@ -95,8 +97,12 @@ void moments_merge(struct moments *m, const struct moments *other)
 
 void moments_add_part(struct moments *m, const struct moments_part *p, bool nano)
 {
-    struct moments o = {
-        .count = p->count, .nano = nano, .sum = p->sum, .squares = p->squares, .min = p->min, .max = p->max};
+    struct moments o = {.count = p->count,
+                        .nano = nano,
+                        .sum = p->sum,
+                        .squares = p->squares,
+                        .min = p->min,
+                        .max = p->max};
 
     moments_merge(m, &o);
 }
@@ -107,10 +113,12 @@ double moments_mean(const struct moments *m)
     return (double)(m->nano ? mean / 1000 : mean);
 }
 
-/* ---- standard deviation ---------------------------------------------------------------------------------- */
+/* ---- standard deviation ---------------------------------------------------------------------- */
 
 /* 256 bits, lowest first. */
-struct wide { uint64_t limb[4]; };
+struct wide {
+    uint64_t limb[4];
+};
 
 static struct wide product(const uint64_t *a, unsigned a_len, const uint64_t *b, unsigned b_len)
 {
@@ -154,7 +162,7 @@ double moments_std(const struct moments *m)
     return (double)(m->nano ? v / 1000 : v);
 }
 
-/* ---- doubles ------------------------------------------------------------------------------------------------ */
+/* ---- doubles --------------------------------------------------------------------------------- */
 
 /* Neumaier's sum: the total is sum + comp. */
 static void add_sum(struct moments_f64 *m, double value)

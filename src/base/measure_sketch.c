@@ -1,13 +1,15 @@
 /* measure_sketch.c - quantiles: all values while they are few, then counts of bins.
  *
- * A bin is what doubles with equal sign, exponent and first 7 bits of the fraction have in common: 128 bins an octave, as
- * wide as 1/128 of their lower end at most. The value told is the middle, so it is off by at most 1/256 = 0.39 % of the
- * value of that rank, which is in the same bin. Whole numbers below 256 have a bin each: exact. Zero and what is nearer to
- * it than 1.6e-310 share the bin of 0.
+ * A bin is what doubles with equal sign, exponent and first 7 bits of the fraction have in common:
+ * 128 bins an octave, as wide as 1/128 of their lower end at most. The value told is the middle, so
+ * it is off by at most 1/256 = 0.39 % of the value of that rank, which is in the same bin. Whole
+ * numbers below 256 have a bin each: exact. Zero and what is nearer to it than 1.6e-310 share the
+ * bin of 0.
  *
- * Memory: up to SKETCH_EXACT doubles as they are; then (bin, count) pairs, sorted; then, where bins lie close together, a
- * window of counts, 4 bytes each until one count needs 8, and pairs for what lies far from it (0 is 130,000 bins away from
- * 1, and both are usual). Durations span 20 octaves: 10 KB; most groups stay below 1 KB. Which of the forms it is shows
+ * Memory: up to SKETCH_EXACT doubles as they are; then (bin, count) pairs, sorted; then, where bins
+ * lie close together, a window of counts, 4 bytes each until one count needs 8, and pairs for what
+ * lies far from it (0 is 130,000 bins away from 1, and both are usual). Durations span 20 octaves:
+ * 10 KB; most groups stay below 1 KB. Which of the forms it is shows
  * nowhere: quantiles and sketch_encode depend on the values only.
  */
 #include "measure_sketch.h"
@@ -19,7 +21,7 @@
 #include <string.h>
 
 #define SPARSE_MAX 512u
-#define NEAR 256u                     /* two octaves: the window grows this far for a single bin */
+#define NEAR 256u /* two octaves: the window grows this far for a single bin */
 #define ZERO_BIN 0x80000000u
 #define BIN_SHIFT 45
 
@@ -39,15 +41,20 @@ void sketch_free(struct sketch *s)
     free(s);
 }
 
-uint64_t sketch_count(const struct sketch *s) { return s->count; }
+uint64_t sketch_count(const struct sketch *s)
+{
+    return s->count;
+}
 
 size_t sketch_bytes(const struct sketch *s)
 {
     return sizeof(*s) + s->values_cap * sizeof(*s->values) + s->pairs_cap * sizeof(*s->pairs) +
-           (size_t)s->window * (s->dense64 ? 8 : s->dense32 ? 4 : 0);
+           (size_t)s->window * (s->dense64   ? 8
+                                : s->dense32 ? 4
+                                             : 0);
 }
 
-/* ---- bins ------------------------------------------------------------------------------------------------ */
+/* ---- bins ------------------------------------------------------------------------------------ */
 
 uint32_t sketch_bin(double value)
 {
@@ -84,7 +91,7 @@ double sketch_bin_value(uint32_t bin, bool integers)
     return bin >= ZERO_BIN ? value : -value;
 }
 
-/* ---- growing from form to form ------------------------------------------------------------------------------ */
+/* ---- growing from form to form --------------------------------------------------------------- */
 
 static int widen_counts(struct sketch *s)
 {
@@ -98,11 +105,15 @@ static int widen_counts(struct sketch *s)
     return 0;
 }
 
-static bool in_window(const struct sketch *s, uint32_t bin) { return bin - s->first < s->window; }
+static bool in_window(const struct sketch *s, uint32_t bin)
+{
+    return bin - s->first < s->window;
+}
 
 static int dense_add(struct sketch *s, uint32_t bin, uint64_t n)
 {
-    if (s->dense32 != NULL && n > UINT32_MAX - (uint64_t)s->dense32[bin - s->first] && widen_counts(s) < 0)
+    if (s->dense32 != NULL && n > UINT32_MAX - (uint64_t)s->dense32[bin - s->first] &&
+        widen_counts(s) < 0)
         return -ENOMEM;
     if (s->dense32 != NULL)
         s->dense32[bin - s->first] += (uint32_t)n;
@@ -168,8 +179,8 @@ uint32_t sketch_pairs_below(const struct sketch *s, uint32_t bin)
     return low;
 }
 
-/* The largest number of neighbouring pairs without a gap of more than NEAR becomes the window, if that takes less memory
- * or the pairs are too many to keep sorted by moving. */
+/* The largest number of neighbouring pairs without a gap of more than NEAR becomes the window, if
+ * that takes less memory or the pairs are too many to keep sorted by moving. */
 static int make_window(struct sketch *s, bool must)
 {
     uint32_t best = 0, best_count = 0, start = 0;
@@ -225,7 +236,8 @@ static int sparse_add(struct sketch *s, uint32_t bin, uint64_t n)
 
 static int bin_add(struct sketch *s, uint32_t bin, uint64_t n)
 {
-    if (s->window > 0 && !in_window(s, bin) && bin + NEAR >= s->first && bin < s->first + s->window + NEAR) {
+    if (s->window > 0 && !in_window(s, bin) && bin + NEAR >= s->first &&
+        bin < s->first + s->window + NEAR) {
         int rc = widen_window(s, bin, bin);
         if (rc < 0)
             return rc;
@@ -260,7 +272,7 @@ static int keep_values(struct sketch *s, double value, uint64_t n)
     return 0;
 }
 
-/* ---- adding ---------------------------------------------------------------------------------------------------- */
+/* ---- adding ---------------------------------------------------------------------------------- */
 
 static void note_range(struct sketch *s, double min, double max)
 {
@@ -276,7 +288,7 @@ int sketch_add_many(struct sketch *s, double value, uint64_t n)
 
     if (n == 0 || isnan(value))
         return 0;
-    value += 0.0;                                     /* -0 is 0 */
+    value += 0.0; /* -0 is 0 */
     if (!s->binned && s->count + n > SKETCH_EXACT && values_to_bins(s) < 0)
         return -ENOMEM;
     rc = s->binned ? bin_add(s, sketch_bin(value), n) : keep_values(s, value, n);
@@ -292,11 +304,14 @@ int sketch_add(struct sketch *s, double value)
     return sketch_add_many(s, value, 1);
 }
 
-/* ---- many at once: counted in an array first, so that each bin is looked for once ------------------------------- */
+/* ---- many at once: counted in an array first, so that each bin is looked for once ------------ */
 
-enum { COUNTS = 4096 };               /* 32 octaves */
+enum { COUNTS = 4096 }; /* 32 octaves */
 
-static double whole(int64_t value, bool nano) { return nano ? (double)value / 1000.0 : (double)value; }
+static double whole(int64_t value, bool nano)
+{
+    return nano ? (double)value / 1000.0 : (double)value;
+}
 
 static int add_one_by_one(struct sketch *s, const int64_t *values, size_t n, bool nano)
 {
@@ -324,9 +339,11 @@ static int add_counts(struct sketch *s, uint32_t first, const uint32_t *counts, 
 }
 
 /* All of them are above 0, or 0; the smallest above 0 is `least`. */
-static int add_counted(struct sketch *s, const int64_t *values, size_t n, bool nano, int64_t least, int64_t most)
+static int add_counted(struct sketch *s, const int64_t *values, size_t n, bool nano, int64_t least,
+                       int64_t most)
 {
-    uint32_t first = sketch_bin(whole(least, nano)), span = sketch_bin(whole(most, nano)) - first + 1;
+    uint32_t first = sketch_bin(whole(least, nano)),
+             span = sketch_bin(whole(most, nano)) - first + 1;
     uint32_t counts[COUNTS + 1], zero = 0;
     int rc;
 
@@ -399,7 +416,7 @@ int sketch_merge(struct sketch *s, const struct sketch *other)
     return rc;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 int sketch_compare(const void *a, const void *b)
 {

@@ -4,16 +4,19 @@
 
 #include "dftracerd/measure.h"
 
-struct sketch_pair { uint32_t bin; uint64_t count; };
+struct sketch_pair {
+    uint32_t bin;
+    uint64_t count;
+};
 struct sketch {
     uint64_t count;
     double min, max;
-    bool binned;                     /* count > SKETCH_EXACT */
+    bool binned; /* count > SKETCH_EXACT */
     uint32_t values_cap, pair_count, pairs_cap, first, window;
-    double *values;                  /* not binned */
-    struct sketch_pair *pairs;       /* binned, ascending; none of them in the window */
-    uint32_t *dense32;               /* binned: counts of the bins [first, first + window) */
-    uint64_t *dense64;               /* instead, once a count needs it */
+    double *values;            /* not binned */
+    struct sketch_pair *pairs; /* binned, ascending; none of them in the window */
+    uint32_t *dense32;         /* binned: counts of the bins [first, first + window) */
+    uint64_t *dense64;         /* instead, once a count needs it */
 };
 
 static inline uint64_t sketch_dense_at(const struct sketch *s, uint32_t i)
@@ -23,10 +26,15 @@ static inline uint64_t sketch_dense_at(const struct sketch *s, uint32_t i)
 uint32_t sketch_pairs_below(const struct sketch *s, uint32_t bin);
 
 /* All bins that hold something, ascending: pairs below the window, the window, pairs above. */
-struct sketch_walk { uint32_t bin; uint64_t count; uint32_t next, below; };
+struct sketch_walk {
+    uint32_t bin;
+    uint64_t count;
+    uint32_t next, below;
+};
 static inline struct sketch_walk sketch_walk(const struct sketch *s)
 {
-    return (struct sketch_walk){.below = s->window ? sketch_pairs_below(s, s->first) : s->pair_count};
+    return (struct sketch_walk){.below =
+                                    s->window ? sketch_pairs_below(s, s->first) : s->pair_count};
 }
 static inline bool sketch_walk_next(const struct sketch *s, struct sketch_walk *w)
 {
@@ -47,6 +55,6 @@ static inline bool sketch_walk_next(const struct sketch *s, struct sketch_walk *
     }
     return false;
 }
-int sketch_compare(const void *a, const void *b);      /* of doubles, for qsort */
+int sketch_compare(const void *a, const void *b); /* of doubles, for qsort */
 
 #endif

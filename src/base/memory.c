@@ -16,7 +16,7 @@ static void lower_limit(struct memory_limit *limit, uint64_t bytes, const char *
         *limit = (struct memory_limit){bytes, source};
 }
 
-/* ---- control groups ---- */
+/* ---- control groups -------------------------------------------------------------------------- */
 
 /* A file with one number of bytes; "max" and files that are not there are no limit. */
 static uint64_t read_bytes(const char *dir, const char *file)
@@ -49,7 +49,8 @@ static void read_groups(char *dir, size_t top, struct memory_limit *limit)
     }
 }
 
-/* The group of this process in the hierarchy of the memory controller: version 1 names the controller, version 2 none. */
+/* The group of this process in the hierarchy of the memory controller: version 1 names the
+ * controller, version 2 none. */
 static bool own_group(const char *root, bool version2, char *ret, size_t size)
 {
     char path[PATH_BYTES + 32], line[PATH_BYTES];
@@ -117,7 +118,7 @@ static void read_cgroups(const char *root, struct memory_limit *limit)
         fclose(f);
 }
 
-/* ---- all limits ---- */
+/* ---- all limits ------------------------------------------------------------------------------ */
 
 uint64_t memory_address_space(void)
 {
@@ -145,10 +146,9 @@ struct memory_limit memory_limit(void)
 
 bool memory_is_mappable(uint64_t bytes)
 {
-    void *at = bytes > SIZE_MAX / 2
-                   ? MAP_FAILED
-                   : mmap(NULL, (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                          -1, 0);
+    void *at = bytes > SIZE_MAX / 2 ? MAP_FAILED
+                                    : mmap(NULL, (size_t)bytes, PROT_NONE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (at == MAP_FAILED)
         return false;

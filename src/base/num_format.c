@@ -59,12 +59,15 @@ static size_t copy_number(bool negative, const char *begin, const char *end, cha
     return len + negative;
 }
 
-/* ---- 64 bits: eight digits at a time, as bytes of a word (Paul Khuong, "How to print integers really fast", 2017) ---- */
+/* ---- 64 bits --------------------------------------------------------------------------------- */
+
+/* Eight digits at a time, as bytes of a word: Paul Khuong, "How to print integers really fast",
+ * 2017. */
 
 enum { EIGHT_DIGITS = 100000000 };
 
-/* value < 10^8; the first digit is the lowest byte. Each step halves the digits of a lane: quotients by multiplication
- * that are exact for 4 digits (10486 / 2^20) and for 2 (103 / 2^10). */
+/* value < 10^8; the first digit is the lowest byte. Each step halves the digits of a lane:
+ * quotients by multiplication that are exact for 4 digits (10486 / 2^20) and for 2 (103 / 2^10). */
 static inline uint64_t eight_digits(uint32_t value)
 {
     uint64_t fours = value / 10000 | (uint64_t)(value % 10000) << 32;
@@ -166,14 +169,15 @@ size_t num_format_milli(int64_t value, char *out)
     return put_thousandths((unsigned)(magnitude % 1000), len, out);
 }
 
-/* ---- doubles: Schubfach (Raffaello Giulietti, "The Schubfach way to render doubles", 2020) ------ */
+/* ---- doubles: Schubfach (Raffaello Giulietti, "The Schubfach way to render doubles", 2020) */
 
 struct decimal {
     uint64_t digits;
     int exponent; /* value = digits * 10^exponent */
 };
 
-/* floor(log10(2^e)), floor(log10(3/4 * 2^e)) and floor(log2(10^e)), exact in the range of doubles. */
+/* floor(log10(2^e)), floor(log10(3/4 * 2^e)) and floor(log2(10^e)), exact in the range of doubles.
+ */
 static int floor_log10_pow2(int e)
 {
     return (e * 1262611) >> 22;
@@ -246,7 +250,7 @@ static struct decimal decimal_of(double value)
     return shortest(fraction | UINT64_C(1) << 52, biased - 1075, fraction == 0 && biased > 1);
 }
 
-/* ---- doubles: the text ------------------------------------------------------------------------- */
+/* ---- doubles: the text ----------------------------------------------------------------------- */
 
 /* Plain form up to these many zeros that are not digits of the number. */
 enum { PLAIN_INTEGER_DIGITS = 21, PLAIN_LEADING_ZEROS = 6 };

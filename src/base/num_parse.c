@@ -53,7 +53,7 @@ int num_parse_i64(struct text t, int64_t *ret)
     return rc < 0 ? rc : signed_of(magnitude, negative, ret);
 }
 
-/* ---- the parts of a decimal number -------------------------------------------------------------- */
+/* ---- the parts of a decimal number ----------------------------------------------------------- */
 
 /* value = (-1)^negative * 0.d1d2d3... * 10^point, digits d taken from `first` on, points skipped,
  * `count` of them, the first one not 0. count = 0: zero. */
@@ -206,7 +206,7 @@ int num_parse_scaled(struct text t, int scale, int64_t *ret, bool *ret_has_fract
     return rc;
 }
 
-/* ---- numbers with units ------------------------------------------------------------------------ */
+/* ---- numbers with units ---------------------------------------------------------------------- */
 
 struct unit {
     const char *name;
@@ -217,7 +217,7 @@ static const struct unit durations[] = {
     {"ns", 1},
     {"us", 1000},
     {"\xC2\xB5s", 1000}, /* micro sign */
-    {"\xCE\xBCs", 1000}, /* Greek mu   */
+    {"\xCE\xBCs", 1000}, /* Greek mu */
     {"ms", 1000000},
     {"s", 1000000000},
     {"sec", 1000000000},

@@ -1,7 +1,7 @@
 /* num_pow10.c - powers of ten to 128 bits, for num_format.c and num_parse.c.
  *
- * Entry k - POW10_MIN is the truncated 128-bit mantissa of 10^k, top bit set: high half, low half. With
- * them a double is printed (Schubfach) and read (Eisel-Lemire) by one or two multiplications.
+ * Entry k - POW10_MIN is the truncated 128-bit mantissa of 10^k, top bit set: high half, low half.
+ * With them a double is printed (Schubfach) and read (Eisel-Lemire) by one or two multiplications.
  * test_base_num.c works them out again by long arithmetic. */
 #include "num_pow10.h"
 

@@ -1,4 +1,5 @@
-/* pool.c - worker threads; lanes of jobs that they serve in turn; long jobs that give way to others. */
+/* pool.c - worker threads; lanes of jobs that they serve in turn; long jobs that give way to
+ * others. */
 #include "pool.h"
 
 #include <assert.h>
@@ -178,7 +179,8 @@ static void *worker(void *arg)
     return NULL;
 }
 
-/* Signals are the main thread's: a worker must never be the one that is interrupted. Faults stay. */
+/* Signals are the main thread's: a worker must never be the one that is interrupted. Faults stay.
+ */
 static int start_thread(struct pool *p)
 {
     sigset_t all, before;
@@ -287,7 +289,7 @@ int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *
     return stopping ? -EPIPE : 0;
 }
 
-/* ---- giving way -------------------------------------------------------------------------------- */
+/* ---- giving way ------------------------------------------------------------------------------ */
 
 /* A thread is, or can be made, to do what waits. */
 static bool has_stand_in(struct pool *p)

@@ -1,11 +1,13 @@
-/* pool_run.c - one job in many parts, by the thread that asks for it and those of the pool that are free. */
+/* pool_run.c - one job in many parts, by the thread that asks for it and those of the pool that are
+ * free. */
 #include "pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Helpers that start late find nothing left to do and only drop their reference, so the caller waits
- * for indexes that are being worked on, never for a place in the queue. What a helper has put back is anybody's. */
+/* Helpers that start late find nothing left to do and only drop their reference, so the caller
+ * waits for indexes that are being worked on, never for a place in the queue. What a helper has put
+ * back is anybody's. */
 struct run {
     struct pool *pool;
     pool_turn *job;
@@ -52,7 +54,8 @@ static bool has_more(struct run *run)
     return more;
 }
 
-/* Until nothing is left, or a helper is wanted elsewhere. The caller gives way where it is: others may have its index meanwhile. */
+/* Until nothing is left, or a helper is wanted elsewhere. The caller gives way where it is: others
+ * may have its index meanwhile. */
 static void run_some(struct run *run, bool helps)
 {
     unsigned i;
@@ -94,7 +97,8 @@ void pool_help(void *arg)
 /* A helper that cannot be had (no memory, pool stopping) only means that the others do more. */
 static void call_helpers(struct run *run)
 {
-    unsigned threads = pool_threads(run->pool), helpers = run->n - 1 < threads ? run->n - 1 : threads;
+    unsigned threads = pool_threads(run->pool),
+             helpers = run->n - 1 < threads ? run->n - 1 : threads;
 
     for (unsigned i = 0; i < helpers; i++) {
         pthread_mutex_lock(&run->lock);

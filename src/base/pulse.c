@@ -54,8 +54,8 @@ static bool waits_for_us(long number)
     return number == SYS_futex || number == SYS_nanosleep || number == SYS_clock_nanosleep;
 }
 
-/* A file system or a name service does not answer, which no new process mends: state D of proc(5), or (FUSE, Lustre, sockets)
- * asleep within a call. */
+/* A file system or a name service does not answer, which no new process mends: state D of proc(5),
+ * or (FUSE, Lustre, sockets) asleep within a call. */
 static bool waits_for_others(int tid)
 {
     char text[256], *end;

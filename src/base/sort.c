@@ -1,4 +1,5 @@
-/* sort.c - a merge sort that can be stopped: runs as the C library sorts them, put together two by two. */
+/* sort.c - a merge sort that can be stopped: runs as the C library sorts them, put together two by
+ * two. */
 #include "dftracerd/base.h"
 
 #include <errno.h>

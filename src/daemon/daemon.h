@@ -33,8 +33,8 @@ struct daemon {
     char **argv;
 };
 
-/* For index_on_change and watch_on_look, with the daemon. A thread of an index may still be here when the callback has been taken
- * away. */
+/* For index_on_change and watch_on_look, with the daemon. A thread of an index may still be here
+ * when the callback has been taken away. */
 void daemon_index_changed(void *daemon);
 /* For http_options.looked, with what is served. Any thread. */
 bool daemon_looked(void *served, int64_t since_ns);
@@ -42,7 +42,8 @@ bool daemon_looked(void *served, int64_t since_ns);
 int daemon_open_meeting(struct served *s, struct err *err);
 void daemon_log_served(const struct served *s);
 
-/* further.c: serves the directories of another daemon, too (join.serve). Those that are served already are only announced again. */
+/* further.c: serves the directories of another daemon, too (join.serve). Those that are served
+ * already are only announced again. */
 int daemon_on_join(void *daemon, struct join_request *asked, struct err *err);
 /* Closes an index that another daemon is to have (join.end), if it is not the only one. */
 int daemon_on_end(void *daemon, const char *index_path, struct err *err);

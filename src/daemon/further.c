@@ -1,4 +1,5 @@
-/* further.c - directories that another daemon of the user hands over: an index, a watcher and a socket of their own. */
+/* further.c - directories that another daemon of the user hands over: an index, a watcher and a
+ * socket of their own. */
 #include "daemon.h"
 
 #include "log.h"
@@ -19,7 +20,8 @@ static bool same_roots(const struct roots *a, const struct roots *b)
     return same;
 }
 
-/* What a further set of directories would take, and whether they are the same here as for the one that asks. */
+/* What a further set of directories would take, and whether they are the same here as for the one
+ * that asks. */
 static int may_serve(struct daemon *d, const struct join_request *asked, struct err *err)
 {
     size_t count = atomic_load(&d->served_count);

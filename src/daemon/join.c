@@ -1,5 +1,6 @@
-/* join.c - the request of one daemon to another: texts that end with NUL, "serve", settings, threads, place of the index, label and path
- * of each directory; or "end" and a place of the index. The answer is 0, or a number and a reason. */
+/* join.c - the request of one daemon to another: texts that end with NUL, "serve", settings,
+ * threads, place of the index, label and path of each directory; or "end" and a place of the index.
+ * The answer is 0, or a number and a reason. */
 #include "join.h"
 
 #include "log.h"
@@ -22,7 +23,7 @@
 #define SEND_S 5   /* another daemon sends at once */
 #define SERVE_S 15 /* ... and waits for the index to be opened */
 
-/* ---- both sides ---- */
+/* ---- both sides ------------------------------------------------------------------------------ */
 
 static bool is_own_peer(int fd)
 {
@@ -91,7 +92,7 @@ static bool address_of(const char *path, struct sockaddr_un *ret)
     return true;
 }
 
-/* ---- the one that starts ---- */
+/* ---- the one that starts --------------------------------------------------------------------- */
 
 /* The directory itself is locked: a file of its own would be left there. */
 static void lock_directory(struct join *j)
@@ -188,7 +189,7 @@ bool join_end(const struct meeting *m, const char *index_path)
     return ended;
 }
 
-/* ---- the one that runs ---- */
+/* ---- the one that runs ----------------------------------------------------------------------- */
 
 /* Labels and paths are copied. -EINVAL: nothing of ours has sent that. */
 static int read_request(const struct join *j, const struct buf *text, size_t at,

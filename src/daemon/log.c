@@ -1,4 +1,5 @@
-/* log.c - one line an event; control characters escaped, so that a hostile file name cannot forge a line. */
+/* log.c - one line an event; control characters escaped, so that a hostile file name cannot forge a
+ * line. */
 #include "log.h"
 
 #include "dftracerd/base.h"

@@ -1,10 +1,17 @@
-/* log.h - lines `event key=value` to stderr, with the syslog level prefix where journald reads it. Any thread. */
+/* log.h - lines `event key=value` to stderr, with the syslog level prefix where journald reads it.
+ * Any thread. */
 #ifndef DFT_DAEMON_LOG_H
 #define DFT_DAEMON_LOG_H
 
 #include <stdbool.h>
 
-enum { LOG_LEVEL_OFF = -1, LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6, LOG_LEVEL_DEBUG = 7 };
+enum {
+    LOG_LEVEL_OFF = -1,
+    LOG_LEVEL_ERROR = 3,
+    LOG_LEVEL_WARNING = 4,
+    LOG_LEVEL_INFO = 6,
+    LOG_LEVEL_DEBUG = 7
+};
 
 /* "off", "error", "warning", "info", "debug"; -EINVAL else. */
 int log_set_level(const char *name);

@@ -54,7 +54,8 @@ static int64_t index_silence(const struct loop *l)
     return most;
 }
 
-/* A thread that no longer gets on (not one that waits for a disk) is a bug that only a new process mends. */
+/* A thread that no longer gets on (not one that waits for a disk) is a bug that only a new process
+ * mends. */
 static void on_watchdog(evutil_socket_t fd, short what, void *arg)
 {
     struct loop *l = arg;
@@ -116,8 +117,8 @@ static struct index_progress progress_of(struct loop *l)
     return all;
 }
 
-/* Each thread's share of malloc keeps what its work has freed, many times what an idle daemon needs. By then scan threads have
- * freed their buffers, too. */
+/* Each thread's share of malloc keeps what its work has freed, many times what an idle daemon
+ * needs. By then scan threads have freed their buffers, too. */
 static void trim_memory(struct loop *l, const struct index_progress *p)
 {
     int64_t idle_ns = http_idle_ns(l->http);
@@ -154,8 +155,8 @@ static void tell_status(struct loop *l)
         fprintf(stderr, "%s\n", now);
 }
 
-/* A runtime directory goes with its session. The socket that is gone, or NULL. Without it nobody reaches an index, and no other daemon
- * can have that. */
+/* A runtime directory goes with its session. The socket that is gone, or NULL. Without it nobody
+ * reaches an index, and no other daemon can have that. */
 static const char *removed_socket(const struct loop *l)
 {
     const char *removed = NULL;
@@ -196,14 +197,16 @@ static sigset_t own_signals(void)
     return set;
 }
 
-/* Threads that are started after this have no signals either: none is interrupted, and none takes one that the loop waits for. */
+/* Threads that are started after this have no signals either: none is interrupted, and none takes
+ * one that the loop waits for. */
 int loop_init(struct loop *l)
 {
     sigset_t set = own_signals();
     l->base = event_base_new();
     if (!l->base)
         return -ENOMEM;
-    /* For when loop_done lets them through: a second TERM must not cut a clean stop short. A second ^C may. */
+    /* For when loop_done lets them through: a second TERM must not cut a clean stop short. A second
+     * ^C may. */
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     pthread_sigmask(SIG_BLOCK, &set, NULL);

@@ -1,4 +1,5 @@
-/* main.c - puts the rooms together: options, index, watcher thread, http; then libevent until a signal says stop. */
+/* main.c - puts the rooms together: options, index, watcher thread, http; then libevent until a
+ * signal says stop. */
 #include "config.h"
 
 #include "background.h"
@@ -26,7 +27,7 @@
 #define ARENA_SHARE (512ull << 20) /* of the memory, for each arena of malloc */
 #define LITTLE_MEMORY (2ull << 30)
 
-/* ---- log ---- */
+/* ---- log ------------------------------------------------------------------------------------- */
 
 /* On a terminal, lines of requests would hide everything else. */
 static void apply_log_options(const struct options *o)
@@ -35,7 +36,7 @@ static void apply_log_options(const struct options *o)
     log_set_requests(options_given(o, "log-level") || !isatty(STDERR_FILENO));
 }
 
-/* ---- reload ---- */
+/* ---- reload ---------------------------------------------------------------------------------- */
 
 /* Options are read anew as at the start. With a mistake in them everything stays as it is. */
 static int read_again(struct daemon *d, struct options *next, struct peers *peers,
@@ -91,7 +92,7 @@ static int on_reload(void *arg)
     return rc;
 }
 
-/* ---- start ---- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 void daemon_index_changed(void *arg)
 {
@@ -118,8 +119,9 @@ static void raise_descriptor_limit(void)
     }
 }
 
-/* Stacks and arenas are address space, used or not: with the usual 8 MiB for each thread and 128 MiB for each arena, eight
- * threads would need more than a gigabyte. The stacks hold what the deepest calls take several times. */
+/* Stacks and arenas are address space, used or not: with the usual 8 MiB for each thread and 128
+ * MiB for each arena, eight threads would need more than a gigabyte. The stacks hold what the
+ * deepest calls take several times. */
 static void use_little_memory(void)
 {
     uint64_t memory = memory_limit().bytes, arenas = memory / ARENA_SHARE;
@@ -280,7 +282,7 @@ static void warn_of_variable(const char *name, const char *meant)
     log_line(LOG_LEVEL_WARNING, "unknown_variable name=%s suggestion=%s", name, meant);
 }
 
-/* ---- --join ---- */
+/* ---- --join ---------------------------------------------------------------------------------- */
 
 /* Whether another daemon serves the directories from now on. */
 static int join_another(struct daemon *d)
@@ -303,7 +305,7 @@ static void listen_for_others(struct daemon *d)
         log_line(LOG_LEVEL_WARNING, "no_join error=\"%s\"", err_text(rc));
 }
 
-/* ---- start ---- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 /* Reads what the options name, and chooses the places. */
 static int prepare(struct daemon *d, struct err *err)
@@ -362,7 +364,7 @@ static int start(struct daemon *d, struct err *err)
     return rc;
 }
 
-/* ---- loop and stop ---- */
+/* ---- loop and stop --------------------------------------------------------------------------- */
 
 static void tell_parent(struct daemon *d)
 {

@@ -140,7 +140,8 @@ static bool is_left_over(const char *sock)
     return refused && (lstat(sock, &st) < 0 || st.st_mtime + 60 < time(NULL));
 }
 
-/* Files with this ending, each with a socket of the same name (.sock), or one themselves (.join). */
+/* Files with this ending, each with a socket of the same name (.sock), or one themselves (.join).
+ */
 static void sweep(const char *list, const char *ending, const char *socket)
 {
     char pattern[4096];

@@ -1,6 +1,8 @@
-/* notify.h - what a service manager is told and hands over: one datagram to $NOTIFY_SOCKET, descriptors from 3 on.
+/* notify.h - what a service manager is told and hands over: one datagram to $NOTIFY_SOCKET,
+ * descriptors from 3 on.
  *
- * Spoken here and not through libsystemd: it is one sendmsg, so that every build can, and tests cover the one way. */
+ * Spoken here and not through libsystemd: it is one sendmsg, so that every build can, and tests
+ * cover the one way. */
 #ifndef DFT_DAEMON_NOTIFY_H
 #define DFT_DAEMON_NOTIFY_H
 
@@ -11,7 +13,8 @@
 void notify_send(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* $WATCHDOG_USEC: the longest time between two WATCHDOG=1; 0 when nobody watches us. */
 uint64_t notify_watchdog_us(void);
-/* The inherited listening sockets of $LISTEN_FDS that are meant for us; at most `most`. Once: the variables go. */
+/* The inherited listening sockets of $LISTEN_FDS that are meant for us; at most `most`. Once: the
+ * variables go. */
 size_t notify_inherited(int *ret, size_t most);
 
 #endif

@@ -1,5 +1,5 @@
-/* option_check.c - values that could be taken and would never do: names that nobody sends, sockets that cannot be made, variables that
- * mean nothing. */
+/* option_check.c - values that could be taken and would never do: names that nobody sends, sockets
+ * that cannot be made, variables that mean nothing. */
 #include "option_table.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 
 extern char **environ;
 
-/* ---- hosts and origins ---- */
+/* ---- hosts and origins ----------------------------------------------------------------------- */
 
 static bool is_name(const char *s, size_t n)
 {
@@ -87,7 +87,7 @@ const char *option_check_origin(const char *value)
     return good && is_web_origin(value, scheme, host, port) ? NULL : why;
 }
 
-/* ---- the unix socket ---- */
+/* ---- the unix socket ------------------------------------------------------------------------- */
 
 static int no_socket(struct err *err, int code, const char *path, const char *why)
 {
@@ -124,7 +124,7 @@ int options_check_unix(const char *path, struct err *err)
     return rc;
 }
 
-/* ---- the environment ---- */
+/* ---- the environment ------------------------------------------------------------------------- */
 
 static bool is_option(const char *name)
 {

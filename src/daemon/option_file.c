@@ -1,4 +1,5 @@
-/* option_file.c - the configuration file: `key = value` lines; a comment begins with # at the start or after a blank. */
+/* option_file.c - the configuration file: `key = value` lines; a comment begins with # at the start
+ * or after a blank. */
 #include "option_table.h"
 
 #include <stdlib.h>
@@ -13,7 +14,8 @@ const char *option_system_file(void)
     return DFT_SYSCONFDIR "/dftracerd.conf";
 }
 
-/* That of the system describes the service, which names it: whom that may serve is not whom a user's own daemon may. */
+/* That of the system describes the service, which names it: whom that may serve is not whom a
+ * user's own daemon may. */
 const char *option_default_file(struct options *o)
 {
     char path[4096] = "";

@@ -1,4 +1,5 @@
-/* option_table.c - every option once: command line, file, environment, --help and manual are made from it. size: table */
+/* option_table.c - every option once: command line, file, environment, --help and manual are made
+ * from it. size: table */
 #include "option_table.h"
 
 #include <ctype.h>
@@ -65,7 +66,8 @@ const struct option_spec option_table[] = {
      "to each part of it; if one takes longer, the answer is cut off."},
     {"query-memory", 0, OPTION_BYTES, AT(query_memory), 1ull << 20, 1ull << 46, 0, "BYTES", "1GiB",
      NULL, "memory limit of one query",
-     "A query that needs more gets status 413; an answer that is already being sent is cut off. The "
+     "A query that needs more gets status 413; an answer that is already being sent is cut off. "
+     "The "
      "default is at most a quarter of the memory that the daemon may use: that of the machine, of "
      "its control group, or of ulimit -v."},
     {"total-memory", 0, OPTION_BYTES, AT(total_memory), 1ull << 20, 1ull << 46, 0, "BYTES", "4GiB",
@@ -264,7 +266,7 @@ void options_done(struct options *o)
     *o = (struct options){0};
 }
 
-/* ---- one value ---- */
+/* ---- one value ------------------------------------------------------------------------------- */
 
 static int bad(struct err *err, const struct option_spec *s, const char *from, const char *value,
                const char *why)

@@ -1,4 +1,5 @@
-/* option_text.c - what is written from the table: --help, the effective configuration, the manual, the sample file. */
+/* option_text.c - what is written from the table: --help, the effective configuration, the manual,
+ * the sample file. */
 #include "option_table.h"
 
 #include <ctype.h>
@@ -34,7 +35,7 @@ static const char *default_of(const struct options *o, const struct option_spec 
     return without_it(s);
 }
 
-/* ---- --help ---- */
+/* ---- --help ---------------------------------------------------------------------------------- */
 
 static void help_option(FILE *out, const struct options *o, const struct option_spec *s)
 {
@@ -84,7 +85,7 @@ void options_help(FILE *out, const struct options *o)
           out);
 }
 
-/* ---- the effective configuration ---- */
+/* ---- the effective configuration ------------------------------------------------------------- */
 
 static void print_line(FILE *out, const char *key, const char *value, const char *from)
 {
@@ -108,7 +109,7 @@ void options_print(FILE *out, const struct options *o)
     }
 }
 
-/* ---- etc/dftracerd.conf ---- */
+/* ---- etc/dftracerd.conf ---------------------------------------------------------------------- */
 
 static void write_sample(FILE *out)
 {
@@ -130,7 +131,7 @@ static void write_sample(FILE *out)
     }
 }
 
-/* ---- manual ---- */
+/* ---- manual ---------------------------------------------------------------------------------- */
 
 /* troff: a hyphen that is typed is written \-; a leading dot or quote would be a request. */
 static void roff(FILE *out, const char *text)

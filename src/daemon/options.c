@@ -198,7 +198,7 @@ bool options_given(const struct options *o, const char *name)
     return o->level[option_find(text_of(name))] != LEVEL_DEFAULT;
 }
 
-/* ---- reload ---- */
+/* ---- reload ---------------------------------------------------------------------------------- */
 
 static bool same_value(const struct options *a, const struct options *b, size_t i)
 {

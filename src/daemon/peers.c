@@ -44,7 +44,8 @@ static int write_random(int fd)
     return n == (ssize_t)sizeof line ? 0 : -ENOSPC;
 }
 
-/* Under another name first, so that no half of it is ever there. Another daemon may be quicker: then its token holds. */
+/* Under another name first, so that no half of it is ever there. Another daemon may be quicker:
+ * then its token holds. */
 static int make_token(const char *path)
 {
     char *part = NULL;
@@ -160,7 +161,8 @@ static int compare_tokens(const struct peers *p, struct err *err)
                          "--token-file and --admin-token-file contain the same token");
 }
 
-/* Tokens are made when nothing else can be wrong: one that no daemon takes must not be left in a file. */
+/* Tokens are made when nothing else can be wrong: one that no daemon takes must not be left in a
+ * file. */
 int peers_read(struct peers *ret, const struct options *o, struct err *err)
 {
     *ret = (struct peers){0};

@@ -1,4 +1,5 @@
-/* place.c - where the index lives: local, writable, ours. At HPC sites the home is on NFS or Lustre, where LMDB must not be. */
+/* place.c - where the index lives: local, writable, ours. At HPC sites the home is on NFS or
+ * Lustre, where LMDB must not be. */
 #include "roots.h"
 
 #include "dftracerd/index.h"

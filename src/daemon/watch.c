@@ -1,5 +1,5 @@
-/* watch.c - walks the roots, and between walks looks at what inotify names. Regular files only; symlinks where they lead to
- * a place inside the same root. */
+/* watch.c - walks the roots, and between walks looks at what inotify names. Regular files only;
+ * symlinks where they lead to a place inside the same root. */
 #include "watch.h"
 
 #include "log.h"
@@ -21,19 +21,19 @@
 #define DEPTH_MAX 64
 #define DEAD_NAMES_MOST 4096
 #define TOLD_MOST 100 /* of directories that cannot be read, by one walk */
-#define DEBOUNCE_NS \
-    50000000ll /* a burst of changes is looked at once                                      */
-#define HINTS_NS \
-    250000000ll /* and what is written to all the time so often: each look reads its last chunk */
+/* a burst of changes is looked at once                                      */
+#define DEBOUNCE_NS 50000000ll
+/* and what is written to all the time so often: each look reads its last chunk */
+#define HINTS_NS 250000000ll
 #define LOOK_NS 2000000000ll /* who waits for a look does not wait for a walk that takes longer */
-#define WALK_SHARE \
-    20 /* a walk may take 1/20 of the time                                          */
+/* a walk may take 1/20 of the time                                          */
+#define WALK_SHARE 20
 
 struct watch {
     struct index *index;
     const struct roots *roots;
-    struct intern *names; /* of the files that were offered             */
-    uint32_t *seen;       /* by name id: round in which it was there    */
+    struct intern *names; /* of the files that were offered */
+    uint32_t *seen;       /* by name id: round in which it was there */
     size_t seen_cap;
     uint32_t round;
     bool listed;
@@ -44,11 +44,11 @@ struct watch {
     bool cut_told; /* in the log */
     dev_t device[OPTIONS_LIST_MAX];
     bool network[OPTIONS_LIST_MAX]; /* others' changes are not told there */
-    bool limited;                   /* no more watches: told in the log  */
+    bool limited;                   /* no more watches: told in the log */
     bool deep;                      /* directories that are not read, too */
-    struct notify *notify;          /* NULL: none                        */
+    struct notify *notify;          /* NULL: none */
     int wake_fd;
-    atomic_bool asked;         /* for a look                          */
+    atomic_bool asked;         /* for a look */
     _Atomic int64_t looked_ns; /* when the last look began that is over */
     void (*on_look)(void *arg);
     void *on_look_arg;
@@ -124,7 +124,7 @@ static bool leads_inside(const struct watch *w, size_t root, const char *path)
     return ok;
 }
 
-/* ---- directories that cannot be read ---- */
+/* ---- directories that cannot be read --------------------------------------------------------- */
 
 static bool is_shortage(int error)
 {
@@ -209,7 +209,7 @@ static int tell_index(struct watch *w)
     return rc;
 }
 
-/* ---- the walk ---- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static void walk(struct watch *w, size_t root, const char *path, const char *name, unsigned depth,
                  atomic_bool *stop);
@@ -285,7 +285,8 @@ static void walk(struct watch *w, size_t root, const char *path, const char *nam
         int error = a > 0 && a < PATH_MAX && b > 0 && b < PATH_MAX
                         ? visit(w, root, below, below_name, depth, stop)
                         : 0;
-        /* A mount whose server is away is closed itself; else this directory does not let us look into it. */
+        /* A mount whose server is away is closed itself; else this directory does not let us look
+         * into it. */
         if (error && error != EACCES && e->d_type == DT_DIR)
             note_unreadable(w, root, below, below_name, error);
         else if (error && (e->d_type != DT_REG || is_trace_name(e->d_name)))
@@ -337,8 +338,9 @@ static void forget_unseen(struct watch *w, const struct index_file *f)
         forget(w, f->name);
 }
 
-/* Files of an earlier run that have vanished meanwhile: known to the catalog, never seen. With every walk, for a root may
- * not be there at first, and a duplicate shows only when the other one is gone. */
+/* Files of an earlier run that have vanished meanwhile: known to the catalog, never seen. With
+ * every walk, for a root may not be there at first, and a duplicate shows only when the other one
+ * is gone. */
 static void forget_from_before(struct watch *w)
 {
     struct snapshot *s = index_snapshot(w->index);
@@ -350,7 +352,8 @@ static void forget_from_before(struct watch *w)
     snapshot_release(s);
 }
 
-/* Names of files that went stay in the table; when they are most of it, it is made anew. Without memory, another time. */
+/* Names of files that went stay in the table; when they are most of it, it is made anew. Without
+ * memory, another time. */
 static void drop_dead_names(struct watch *w)
 {
     uint32_t all = intern_count(w->names), live = 0;
@@ -384,7 +387,8 @@ static bool is_empty(const char *path)
     return d && n < 3; /* . and .. */
 }
 
-/* Nothing is mounted at the root any more: the directory below can be read, and has nothing to do with it. */
+/* Nothing is mounted at the root any more: the directory below can be read, and has nothing to do
+ * with it. */
 static bool is_unmounted(struct watch *w, size_t root)
 {
     struct stat st;
@@ -467,7 +471,7 @@ int watch_scan(struct watch *w, atomic_bool *stop)
     return 0;
 }
 
-/* ---- between walks ---- */
+/* ---- between walks --------------------------------------------------------------------------- */
 
 /* False when more than this one may be gone. */
 static bool look_at(struct watch *w, const struct notify_hint *h, atomic_bool *stop)

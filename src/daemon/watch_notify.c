@@ -80,7 +80,7 @@ int notify_fd(const struct notify *n)
     return n->fd;
 }
 
-/* ---- directories ---- */
+/* ---- directories ----------------------------------------------------------------------------- */
 
 static bool room_for(struct notify *n, uint32_t wd)
 {
@@ -137,7 +137,7 @@ int notify_add(struct notify *n, size_t root, const char *path, const char *name
     return 0;
 }
 
-/* ---- events ---- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static bool room_for_hint(struct notify *n)
 {

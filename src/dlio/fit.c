@@ -44,7 +44,8 @@ static int facts_read(struct facts *f)
     return 0;
 }
 
-/* The log-likelihood of n values with this population variance, by a normal distribution of that variance. */
+/* The log-likelihood of n values with this population variance, by a normal distribution of that
+ * variance. */
 static double normal_log_likelihood(double n, double variance)
 {
     return -n / 2 * (special_log(2 * M_PI * variance) + 1);

@@ -17,7 +17,8 @@ struct sums {
     double log_likelihood;
 };
 
-/* One pass over the points. Exponents are relative to the largest, so that a point far from all components counts. */
+/* One pass over the points. Exponents are relative to the largest, so that a point far from all
+ * components counts. */
 static int expect(const struct dlio_model *m, const double *x, size_t n, struct budget *b,
                   struct sums *ret)
 {
@@ -92,7 +93,8 @@ static int iterate(struct dlio_model *m, const double *x, size_t n, struct budge
     return 0;
 }
 
-/* Evenly spaced order statistics, *new*: the likelihood of all samples is computed at the end only. */
+/* Evenly spaced order statistics, *new*: the likelihood of all samples is computed at the end only.
+ */
 static double *spaced(const double *sorted, size_t n)
 {
     double *some = malloc(DLIO_MIXTURE_MOST * sizeof *some);

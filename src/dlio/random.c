@@ -26,7 +26,8 @@ void dlio_random_keep(struct dlio_random *r, double *values, size_t n, size_t ke
             values[kept++] = values[i];
 }
 
-/* The polar method: Marsaglia and Bray, A Convenient Method for Generating Normal Variables, 1964. */
+/* The polar method: Marsaglia and Bray, A Convenient Method for Generating Normal Variables, 1964.
+ */
 static double draw_normal(struct dlio_random *r)
 {
     double u, v, s;

@@ -1,4 +1,5 @@
-/* simulate.c - the steps of all ranks: wait for a batch, run the loop body, perhaps wait for the others. */
+/* simulate.c - the steps of all ranks: wait for a batch, run the loop body, perhaps wait for the
+ * others. */
 #include "dftracerd/dlio.h"
 
 #include <math.h>

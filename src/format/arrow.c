@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A message body that is being told: what stands where is known before, so that it goes out piece by piece. */
+/* A message body that is being told: what stands where is known before, so that it goes out piece
+ * by piece. */
 struct arrow {
     const struct arrow_column *columns;
     size_t count;
     bool file;
-    uint64_t offset; /* bytes told so far                                             */
+    uint64_t offset; /* bytes told so far */
     struct arrow_node *nodes;
-    struct arrow_buffer
-        *buffers; /* two a column                                                  */
+    struct arrow_buffer *buffers; /* two a column */
     struct arrow_block *dictionaries, *batches;
     size_t dictionary_count, batch_count, batch_cap;
 };
@@ -71,7 +71,7 @@ void arrow_begin(struct arrow *a, struct buf *out)
     a->offset = out->len - start;
 }
 
-/* ---- dictionaries --------------------------------------------------------------------------------------------- */
+/* ---- dictionaries ---------------------------------------------------------------------------- */
 
 static void put_text(struct buf *out, struct text t)
 {
@@ -122,7 +122,7 @@ int arrow_dictionary(struct arrow *a, size_t column, struct text (*text)(void *a
     return rc < 0 ? rc : out->error;
 }
 
-/* ---- batches -------------------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 static size_t bytes_of(enum arrow_type type, size_t rows)
 {

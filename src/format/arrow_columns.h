@@ -1,8 +1,10 @@
-/* arrow_columns.h - columns of /aggregate on their way into batches of Arrow. Private to arrow_*.c of rows.
+/* arrow_columns.h - columns of /aggregate on their way into batches of Arrow. Private to arrow_*.c
+ * of rows.
  *
- * Way: arrow_types.c finds the unit of times and the texts of columns (from keys and sums, or in a first reading of all rows), then
- *      arrow_fill.c puts block after block of rows into columns, with the bits of single values from arrow_values.c;
- *      arrow_rows.c is the door: it makes all this, and tells it batch by batch.
+ * Way: arrow_types.c finds the unit of times and the texts of columns (from keys and sums, or in a
+ *      first reading of all rows), then arrow_fill.c puts block after block of rows into columns,
+ *      with the bits of single values from arrow_values.c; arrow_rows.c is the door: it makes all
+ *      this, and tells it batch by batch.
  */
 #ifndef DFTRACERD_ARROW_COLUMNS_H
 #define DFTRACERD_ARROW_COLUMNS_H
@@ -20,18 +22,18 @@ struct arrow_ranks {
     uint64_t *bits;
     uint8_t *met;
     uint32_t count, cap;
-    bool nulls;                 /* some are null                                                            */
-    bool all;                   /* all are met                                                              */
+    bool nulls; /* some are null */
+    bool all;   /* all are met */
     uint64_t part;
 };
 
 struct arrow_staged {
-    bool key;                   /* but batch_type                                                           */
-    bool sure;                  /* its texts, or that its times have no fraction, are known                 */
-    struct arrow_ranks ranks;   /* of a key                                                                 */
+    bool key;                 /* but batch_type */
+    bool sure;                /* its texts, or that its times have no fraction, are known */
+    struct arrow_ranks ranks; /* of a key */
     struct intern *texts;
-    uint32_t recent[ARROW_RECENT]; /* by address of a text: its code, most likely                           */
-    void *values;               /* of a batch                                                               */
+    uint32_t recent[ARROW_RECENT]; /* by address of a text: its code, most likely */
+    void *values;                  /* of a batch */
     uint64_t *valid;
     size_t nulls;
 };
@@ -42,22 +44,23 @@ struct arrow_rows {
     const struct aggregate_column *told;
     size_t count, charged, texts_charged;
     struct arrow_staged *columns;
-    bool *left_out;             /* by column: not asked for as values                                       */
+    bool *left_out; /* by column: not asked for as values */
     struct arrow_column *types;
     struct arrow *arrow;
     struct buf scratch;
     struct aggregate_vector vector;
-    int64_t numbers[AGGREGATE_BLOCK]; /* of a vector whose column is no number                             */
-    bool nano;                  /* times are told in ns, else in us                                         */
-    unsigned parts;             /* of which all keys are told; 0: only some of them                          */
+    int64_t numbers[AGGREGATE_BLOCK]; /* of a vector whose column is no number */
+    bool nano;                        /* times are told in ns, else in us */
+    unsigned parts;                   /* of which all keys are told; 0: only some of them */
     bool begun;
-    size_t dictionary, part, rows; /* next dictionary, next column of the batch, rows of the batch          */
+    /* next dictionary, next column of the batch, rows of the batch */
+    size_t dictionary, part, rows;
 };
 
-/* ---- arrow_values.c: one value ---- */
+/* ---- arrow_values.c: one value --------------------------------------------------------------- */
 
-bool value_is_none(const struct value *v);      /* null, or no number                                       */
-bool value_has_fraction(const struct value *v); /* a time: of a microsecond                                 */
+bool value_is_none(const struct value *v);      /* null, or no number */
+bool value_has_fraction(const struct value *v); /* a time: of a microsecond */
 /* A value that is no text is told as JSON tells it. Borrowed until the next call. */
 struct text arrow_text(struct arrow_rows *r, const struct value *v);
 /* Of a text in the dictionary of its column; negative: -ENOMEM. */
@@ -70,12 +73,12 @@ int arrow_charge(struct arrow_rows *r, size_t bytes);
 int arrow_ranks_begin(struct arrow_rows *r, size_t column, uint64_t part);
 void arrow_ranks_forget(struct arrow_rows *r);
 
-/* ---- arrow_types.c ---- */
+/* ---- arrow_types.c --------------------------------------------------------------------------- */
 
 /* r->types, r->nano and the texts of all columns. The cursor is at its start again then. */
 int arrow_types_find(struct arrow_rows *r, const struct query *q, struct err *err);
 
-/* ---- arrow_fill.c ---- */
+/* ---- arrow_fill.c ---------------------------------------------------------------------------- */
 
 /* The block at hand behind the r->rows rows that columns have. */
 int arrow_fill_block(struct arrow_rows *r, const struct aggregate_block *b, struct err *err);

@@ -1,7 +1,7 @@
 /* arrow_fill.c - columns of a batch from blocks of rows. */
 #include "arrow_columns.h"
 
-/* ---- rows that are there, and null: in the beginning all are there ---- */
+/* ---- rows that are there, and null: in the beginning all are there --------------------------- */
 
 static void put_bits(struct arrow_staged *c, enum arrow_type type, size_t row, uint64_t bits)
 {
@@ -18,7 +18,7 @@ static void mark_nulls(struct arrow_staged *c, size_t row, uint64_t bits)
     c->valid[row / 64] &= ~bits;
 }
 
-/* ---- keys ---- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* What a batch has of a key. */
 static int meet(struct arrow_rows *r, size_t column, uint64_t key, uint32_t rank)
@@ -131,7 +131,7 @@ static int put_ranks(struct arrow_rows *r, size_t column, const struct aggregate
     return 0;
 }
 
-/* ---- numbers: they stand where they belong, but some in another unit or type ---- */
+/* ---- numbers: they stand where they belong, but some in another unit or type ----------------- */
 
 static void turn_doubles(const struct aggregate_vector *v, bool nano, size_t n)
 {
@@ -183,7 +183,7 @@ static void put_numbers(struct arrow_rows *r, size_t column, size_t n)
         turn_uints(r, c, n);
 }
 
-/* ---- blocks ---- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* False in *ret: it has to be told as values. */
 static int put_vector(struct arrow_rows *r, size_t column, const struct aggregate_block *b,

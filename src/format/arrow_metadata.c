@@ -11,7 +11,7 @@ enum { HEADER_SCHEMA = 1, HEADER_DICTIONARY = 2, HEADER_RECORDS = 3 };
 enum { TYPE_INT = 2, TYPE_FLOAT = 3, TYPE_UTF8 = 5, TYPE_BOOL = 6 };
 enum { FLOAT_DOUBLE = 2 };
 
-/* ---- flatbuffers ------------------------------------------------------------------------------------------ */
+/* ---- flatbuffers ----------------------------------------------------------------------------- */
 
 struct flat {
     struct buf *out;
@@ -117,7 +117,7 @@ static size_t distances(struct flat *f, size_t count)
     return start;
 }
 
-/* ---- the schema ---------------------------------------------------------------------------------------------- */
+/* ---- the schema ------------------------------------------------------------------------------ */
 
 static size_t type_int(struct flat *f, uint32_t bits, bool is_signed)
 {
@@ -203,7 +203,7 @@ static size_t schema(struct flat *f, const struct arrow_column *columns, size_t 
     return start;
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 /* Begins an encapsulated message; the distance to its header is at *ret_header. */
 static struct flat message(struct buf *out, unsigned type, int64_t body, size_t *ret_header)

@@ -1,12 +1,14 @@
-/* arrow_rows.c - rows of /aggregate as typed columns, 65,536 at a time: made, told batch by batch, freed. */
+/* arrow_rows.c - rows of /aggregate as typed columns, 65,536 at a time: made, told batch by batch,
+ * freed. */
 #include "arrow_rows.h"
 #include "arrow_columns.h"
 
 #include <errno.h>
 
-/* ---- making ---- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
-/* Of all columns alike, as what one gives away may be the next one's, or that of a column behind a head. */
+/* Of all columns alike, as what one gives away may be the next one's, or that of a column behind a
+ * head. */
 enum { VALUE_BYTES = ARROW_BATCH * sizeof(uint64_t) + 4096 };
 
 static int make_room(struct arrow_rows *r)
@@ -88,7 +90,7 @@ size_t arrow_rows_width(const struct arrow_rows *r)
     return bytes;
 }
 
-/* ---- batches ---- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 static struct arrow_data data_of(const struct arrow_staged *c)
 {

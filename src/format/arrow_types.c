@@ -1,7 +1,8 @@
 /* arrow_types.c - the type of each column, the unit of times, and the texts of columns of texts.
  *
- * A column has one type whatever its values, so that answers on other data can be put together: uint64, double or text. Times are
- * whole microseconds, or whole nanoseconds where a file has this unit or a time of the answer has a fraction. batch_type is 0, 1, 2.
+ * A column has one type whatever its values, so that answers on other data can be put together:
+ * uint64, double or text. Times are whole microseconds, or whole nanoseconds where a file has this
+ * unit or a time of the answer has a fraction. batch_type is 0, 1, 2.
  */
 #include "arrow_columns.h"
 
@@ -16,7 +17,7 @@ static enum arrow_type type_of(const struct aggregate_column *told)
     return told->type == VALUE_DOUBLE ? ARROW_DOUBLE : ARROW_TEXT;
 }
 
-/* ---- a first reading ---- */
+/* ---- a first reading ------------------------------------------------------------------------- */
 
 static int look_at_value(struct arrow_rows *r, size_t column, const struct value *v)
 {
@@ -146,7 +147,7 @@ static int look_at_parts(struct arrow_rows *r)
     return rc;
 }
 
-/* ---- the unit of times ---- */
+/* ---- the unit of times ----------------------------------------------------------------------- */
 
 static bool has_nano_file(const struct query *q)
 {

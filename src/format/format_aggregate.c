@@ -1,5 +1,5 @@
-/* format_aggregate.c - rows of /aggregate: JSON here, text by the table, NDJSON and CSV, Perfetto and Arrow by writers of their
- * own. */
+/* format_aggregate.c - rows of /aggregate: JSON here, text by the table, NDJSON and CSV, Perfetto
+ * and Arrow by writers of their own. */
 #include "arrow_rows.h"
 #include "format_aggregate.h"
 #include "row_cells.h"
@@ -78,7 +78,8 @@ void format_aggregate_free(struct format_aggregate *f)
     free(f);
 }
 
-/* Two bytes a value at least, which is something and what divides it from the next; not told ones have none. */
+/* Two bytes a value at least, which is something and what divides it from the next; not told ones
+ * have none. */
 uint64_t format_aggregate_least(const struct format_aggregate *f)
 {
     uint64_t bytes = 0;
@@ -90,7 +91,7 @@ uint64_t format_aggregate_least(const struct format_aggregate *f)
     return aggregate_rows_least(f->aggregate) * bytes;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void json_row(struct format_aggregate *f, const struct value *values)
 {
@@ -103,7 +104,7 @@ static void json_row(struct format_aggregate *f, const struct value *values)
     jw_end(&f->jw, '}');
 }
 
-/* ---- before and after --------------------------------------------------------------------------------- */
+/* ---- before and after ------------------------------------------------------------------------ */
 
 static void begin(struct format_aggregate *f, struct buf *out)
 {

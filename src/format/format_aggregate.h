@@ -5,9 +5,11 @@
 #include "value_text.h"
 
 struct perfetto;
-/* Reads all rows once: which processes and lanes there are. The cursor is at its start again then. */
-int perfetto_new(struct aggregate *a, struct query *q, struct budget *budget, enum aggregate_events events,
-                 enum perfetto_times times, struct err *err, struct perfetto **ret);
+/* Reads all rows once: which processes and lanes there are. The cursor is at its start again then.
+ */
+int perfetto_new(struct aggregate *a, struct query *q, struct budget *budget,
+                 enum aggregate_events events, enum perfetto_times times, struct err *err,
+                 struct perfetto **ret);
 void perfetto_begin(struct perfetto *p, struct buf *out);
 void perfetto_row(struct perfetto *p, const struct value *values, struct buf *out);
 void perfetto_end(struct perfetto *p, struct buf *out);

@@ -1,4 +1,5 @@
-/* format_call_tree.c - the folded tree, node after node: nothing recurs, and a piece of it is written at a time. */
+/* format_call_tree.c - the folded tree, node after node: nothing recurs, and a piece of it is
+ * written at a time. */
 #include "format_call_tree.h"
 
 #include <errno.h>
@@ -46,7 +47,7 @@ void format_call_tree_free(struct format_call_tree *f)
     free(f);
 }
 
-/* ---- paths --------------------------------------------------------------------------------------------- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 int call_tree_cut_path(struct format_call_tree *f, uint32_t depth)
 {
@@ -70,7 +71,7 @@ int call_tree_end_frame(struct format_call_tree *f, uint32_t depth)
     return f->path.error;
 }
 
-/* ---- collapsed ------------------------------------------------------------------------------------------- */
+/* ---- collapsed ------------------------------------------------------------------------------- */
 
 static int put_stack(struct format_call_tree *f, const struct call_tree_node *n, struct buf *out)
 {
@@ -91,7 +92,7 @@ static int put_stack(struct format_call_tree *f, const struct call_tree_node *n,
     return 0;
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------ */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* Of very deep trees only so much: each line would be as long as the tree is deep. */
 static void put_line(const struct format_call_tree *f, int64_t depth, struct buf *out)
@@ -175,7 +176,7 @@ static void begin_part(struct format_call_tree *f, struct buf *out)
     f->jw.after_key = false; /* its value is written by put_node */
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static int write_node(struct format_call_tree *f, const struct call_tree_node *n, struct buf *out)
 {

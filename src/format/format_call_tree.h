@@ -1,7 +1,7 @@
 /* format_call_tree.h - between the writers of /call-tree. Private to format_call_tree*.c.
  *
- * format_call_tree.c goes through the tree and writes it as JSON or stacks; format_call_tree_json.c what stands before it,
- * format_call_tree_text.c text, format_call_tree_events.c events.
+ * format_call_tree.c goes through the tree and writes it as JSON or stacks; format_call_tree_json.c
+ * what stands before it, format_call_tree_text.c text, format_call_tree_events.c events.
  */
 #ifndef DFTRACERD_FORMAT_CALL_TREE_H
 #define DFTRACERD_FORMAT_CALL_TREE_H
@@ -15,18 +15,18 @@ struct format_call_tree {
     enum { TREE_HEAD, TREE_PART, TREE_TAIL } stage;
     enum call_tree_part part;
     bool in_part;
-    int64_t last;                    /* depth of the node before, -1: none                               */
+    int64_t last; /* depth of the node before, -1: none */
     struct jw jw;
-    struct buf path, scratch;        /* of the node or event before                                      */
-    size_t *ends;                    /* of its frames, by depth                                          */
+    struct buf path, scratch; /* of the node or event before */
+    size_t *ends;             /* of its frames, by depth */
     size_t end_cap;
     /* events */
     uint64_t seen, rows;
-    uint32_t thread, threads;        /* the one at hand, plus 1; of all                                  */
+    uint32_t thread, threads; /* the one at hand, plus 1; of all */
     struct buf thread_json;
     struct perfetto *perfetto;
     struct perfetto_thread lanes;
-    int64_t *told;                   /* tids of the lanes of the thread at hand                          */
+    int64_t *told; /* tids of the lanes of the thread at hand */
     size_t told_cap;
     int64_t next_tid;
 };
@@ -38,11 +38,12 @@ int call_tree_end_frame(struct format_call_tree *f, uint32_t depth);
 
 void call_tree_json_head(struct format_call_tree *f, struct buf *out);
 void call_tree_text_head(struct format_call_tree *f, struct buf *out);
-void call_tree_text_node(struct format_call_tree *f, const struct call_tree_node *n, struct buf *out);
+void call_tree_text_node(struct format_call_tree *f, const struct call_tree_node *n,
+                         struct buf *out);
 void call_tree_text_tail(struct format_call_tree *f, struct buf *out);
 
 int call_tree_events_begin(struct format_call_tree *f, struct buf *out);
-int call_tree_events_next(struct format_call_tree *f, struct buf *out);         /* 0, ERR_END, error */
-void call_tree_summary(struct format_call_tree *f, struct jw *j);               /* members of an object */
+int call_tree_events_next(struct format_call_tree *f, struct buf *out); /* 0, ERR_END, error */
+void call_tree_summary(struct format_call_tree *f, struct jw *j);       /* members of an object */
 
 #endif

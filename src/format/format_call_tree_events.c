@@ -32,7 +32,7 @@ static void put_event_id(const struct call_tree_event *e, const char *key, struc
     put_member(out, key, &v);
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* The members that all events of a thread have. */
 static void new_thread(struct format_call_tree *f, uint32_t thread)
@@ -106,7 +106,7 @@ static void write_summary(struct format_call_tree *f, struct buf *out)
     jw_finish(&j);
 }
 
-/* ---- Perfetto -------------------------------------------------------------------------------------------- */
+/* ---- Perfetto -------------------------------------------------------------------------------- */
 
 static int64_t int_of(const struct value *v)
 {
@@ -223,7 +223,7 @@ static int write_slice(struct format_call_tree *f, const struct call_tree_event 
     return rc;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 int call_tree_events_begin(struct format_call_tree *f, struct buf *out)
 {

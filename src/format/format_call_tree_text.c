@@ -72,7 +72,7 @@ void call_tree_text_node(struct format_call_tree *f, const struct call_tree_node
     buf_putc(out, '\n');
 }
 
-/* ---- analysis ------------------------------------------------------------------------------------------- */
+/* ---- analysis -------------------------------------------------------------------------------- */
 
 static void put_label(const struct call_tree_sum *s, bool names, struct buf *label)
 {

@@ -1,11 +1,12 @@
-/* format_compare.c - /compare as JSON and as rows. Tables for people are in format_compare_text.c. */
+/* format_compare.c - /compare as JSON and as rows. Tables for people are in format_compare_text.c.
+ */
 #include "format_compare.h"
 
 #include <stdio.h>
 
 #include "text_number.h"
 
-/* ---- what all share ---------------------------------------------------------------------------------- */
+/* ---- what all share -------------------------------------------------------------------------- */
 
 void compare_label(const struct compare_node *n, const struct compare_group *g, struct buf *out)
 {
@@ -52,7 +53,7 @@ void compare_notes(const struct comparison *c, const struct format_compare_optio
         note_side(&c->meta[i], i ? o->labels[i] : "baseline", each, arg);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------ */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_meta(struct jw *j, const struct compare_meta *m)
 {
@@ -93,7 +94,8 @@ static void put_test(struct jw *j, const struct compare_test *t)
     jw_end(j, '}');
 }
 
-/* The members of a metric that each variant has: one value, or with several variants a list of theirs. */
+/* The members of a metric that each variant has: one value, or with several variants a list of
+ * theirs. */
 enum { M_VARIANT, M_STD, M_DELTA, M_PERCENT, M_ZERO, M_D, M_CLASS, M_WORSE, M_TEST, MEMBERS };
 static const char *const member_names[MEMBERS] = {"variant",      "variant_std",   "delta",
                                                   "pct_change",   "baseline_zero", "cohens_d",
@@ -270,7 +272,7 @@ static void put_json(const struct comparison *c, const struct format_compare_opt
     jw_finish(j);
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const char *const columns[] = {"node",         "group",          "metric",
                                       "variant_name", "baseline",       "baseline_std",

@@ -1,4 +1,5 @@
-/* format_compare.h - the pieces of /compare that several of its representations share. Private to format_compare*.c. */
+/* format_compare.h - the pieces of /compare that several of its representations share. Private to
+ * format_compare*.c. */
 #ifndef DFTRACERD_FORMAT_COMPARE_H
 #define DFTRACERD_FORMAT_COMPARE_H
 
@@ -9,17 +10,20 @@ void compare_notes(const struct comparison *c, const struct format_compare_optio
                    void (*each)(void *arg, struct text note), void *arg);
 /* The keys that the node does not tell itself, joined by ", ". */
 void compare_label(const struct compare_node *n, const struct compare_group *g, struct buf *out);
-/* Whether an error, or the budget (asked once in many items), ends a list before its i-th item: of what is written to `out`, and is an
- * error of it then. */
+/* Whether an error, or the budget (asked once in many items), ends a list before its i-th item: of
+ * what is written to `out`, and is an error of it then. */
 bool compare_is_over(const struct format_compare_options *o, size_t i, struct buf *out);
 bool compare_failed(const struct comparison *c, const struct format_compare_options *o);
 /* For people: "1.50 ms", "12 B", "1,234"; signed: with + or -. 0 is "0". */
-void compare_number(struct buf *out, const struct value *v, enum aggregate_unit unit, bool with_sign);
+void compare_number(struct buf *out, const struct value *v, enum aggregate_unit unit,
+                    bool with_sign);
 void compare_percent(struct buf *out, const struct compare_change *c);
 /* Nothing to see: 0 on all sides. */
 bool compare_is_zero(const struct comparison *c, const struct compare_metric *m);
 
-void format_compare_text(const struct comparison *c, const struct format_compare_options *o, struct buf *out);
-void format_compare_markdown(const struct comparison *c, const struct format_compare_options *o, struct buf *out);
+void format_compare_text(const struct comparison *c, const struct format_compare_options *o,
+                         struct buf *out);
+void format_compare_markdown(const struct comparison *c, const struct format_compare_options *o,
+                             struct buf *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* format_compare_text.c - /compare for people: a tree of metrics with a column for each side, and a table for pull requests. */
+/* format_compare_text.c - /compare for people: a tree of metrics with a column for each side, and a
+ * table for pull requests. */
 #include "format_compare.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 
 #include "text_number.h"
 
-/* ---- numbers ------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void put_time(struct buf *out, double us)
 {
@@ -86,12 +87,12 @@ static void put_with_std(struct buf *out, const struct compare_metric *m, const 
     }
 }
 
-/* ---- cells ------------------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 /* A line of the table; its cells follow each other in `text`. */
 struct line {
     size_t *ends;        /* of cells in `text`; NULL where there are none but the first */
-    size_t begin, first; /* of the line, of its first cell, in `text`                    */
+    size_t begin, first; /* of the line, of its first cell, in `text` */
     const struct compare_metric *metric;
 };
 struct table {
@@ -162,7 +163,7 @@ static void put_cells(struct table *t, struct line *l, const struct compare_metr
     }
 }
 
-/* ---- the tree ------------------------------------------------------------------------------------------------ */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 static void put_line(struct table *t, struct text label, bool root, bool last,
                      const struct compare_metric *m)
@@ -275,7 +276,7 @@ static void put_node(struct table *t, const struct compare_node *n, bool root, b
     put_done(&t->text, &label);
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void put_header(struct table *t)
 {

@@ -1,4 +1,5 @@
-/* format_dlio.c - the answer of /dlio-config: DLIO's configuration as YAML; the keys of its parameters. */
+/* format_dlio.c - the answer of /dlio-config: DLIO's configuration as YAML; the keys of its
+ * parameters. */
 #include "format_dlio.h"
 
 #include <stdio.h>
@@ -58,7 +59,7 @@ const struct dlio_candidate *dlio_drawn(const struct dlio_fit *fit)
     return best;
 }
 
-/* ---- YAML ------------------------------------------------------------------------------------------------ */
+/* ---- YAML ------------------------------------------------------------------------------------ */
 
 /* A float of YAML 1.1 has a point, and a sign in its exponent. */
 static void put_float(struct buf *out, double value)

@@ -9,7 +9,10 @@ double dlio_rounded(double value);
 /* As DLIO has it in its key `type`. */
 const char *dlio_type(const struct dlio_model *m);
 /* Of a family that is no mixture, with the keys of DLIO; how many. */
-struct dlio_parameter { const char *key; double value; };
+struct dlio_parameter {
+    const char *key;
+    double value;
+};
 unsigned dlio_parameters(const struct dlio_model *m, struct dlio_parameter ret[2]);
 /* DLIO 2.0.1 draws normal, gamma and exponential, and nothing for other types. */
 bool dlio_is_drawn(const struct dlio_model *m);

@@ -78,7 +78,7 @@ static void put_matched(struct jw *j, const struct dlio_report *r)
     jw_end(j, ']');
 }
 
-/* ---- fits ------------------------------------------------------------------------------------------------ */
+/* ---- fits ------------------------------------------------------------------------------------ */
 
 static void put_candidates(struct jw *j, const struct dlio_fit *fit)
 {
@@ -160,7 +160,7 @@ static void put_fit(struct jw *j, const char *key, const struct dlio_times *t)
     jw_end(j, '}');
 }
 
-/* ---- the simulation ---------------------------------------------------------------------------------------- */
+/* ---- the simulation -------------------------------------------------------------------------- */
 
 static void put_number_or_null(struct jw *j, const char *key, bool is_number, uint64_t number)
 {

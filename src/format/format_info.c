@@ -7,7 +7,7 @@
 
 enum { PIECE = 64 << 10 }; /* bytes written at once, about */
 
-/* ---- distinct processes, threads and hosts ------------------------------------------------------- */
+/* ---- distinct processes, threads and hosts --------------------------------------------------- */
 
 /* A thread by ids, all hosts resolved. */
 struct who {
@@ -116,7 +116,7 @@ static int count_processes(struct index *ix, struct snapshot *s, const uint32_t 
     return rc;
 }
 
-/* ---- totals ----------------------------------------------------------------------------------------- */
+/* ---- totals ---------------------------------------------------------------------------------- */
 
 static void add_times(struct info_totals *t, const struct index_file *f)
 {
@@ -208,7 +208,7 @@ static void put_totals(struct jw *j, const struct info_totals *t)
     jw_end(j, '}');
 }
 
-/* ---- files --------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 const char *info_state(const struct index_file *f)
 {
@@ -262,7 +262,7 @@ static void put_file(struct jw *j, const struct index_file *f)
     jw_put_uint(j, "index_bytes", f->index_bytes);
 }
 
-/* ---- the answer ------------------------------------------------------------------------------------------ */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static void put_roots(struct jw *j, const struct query_env *env)
 {
@@ -282,8 +282,9 @@ static void put_roots(struct jw *j, const struct query_env *env)
     jw_end(j, ']');
 }
 
-/* Where the store is, how large, why it takes nothing, if so, and with what it is made. Who sees a part of the files is not
- * told what the whole takes, nor how the daemon's user has named its directories. */
+/* Where the store is, how large, why it takes nothing, if so, and with what it is made. Who sees a
+ * part of the files is not told what the whole takes, nor how the daemon's user has named its
+ * directories. */
 static void put_index(struct jw *j, struct index *ix, bool all)
 {
     struct index_progress p;
@@ -303,7 +304,7 @@ static void put_index(struct jw *j, struct index *ix, bool all)
     jw_end(j, '}');
 }
 
-/* ---- files that answer nothing ---------------------------------------------------------------------------- */
+/* ---- files that answer nothing --------------------------------------------------------------- */
 
 static bool is_chosen(const struct format_info *i, const char *name)
 {
@@ -367,7 +368,7 @@ static void put_missing(struct format_info *i)
     jw_end(j, ']');
 }
 
-/* ---- piece by piece ---------------------------------------------------------------------------------------- */
+/* ---- piece by piece -------------------------------------------------------------------------- */
 
 static void put_head(struct format_info *i, const struct info_totals *t)
 {

@@ -1,4 +1,5 @@
-/* format_info_columns.c - /info?detail=columns: the chunks of a file, and its columns as /schema tells them. */
+/* format_info_columns.c - /info?detail=columns: the chunks of a file, and its columns as /schema
+ * tells them. */
 #include "format_info.h"
 
 static void put_chunks(struct jw *j, const struct index_file *f)

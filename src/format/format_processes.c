@@ -1,4 +1,5 @@
-/* format_processes.c - the answer of /processes: a tree as JSON and as text, rows as NDJSON and CSV. */
+/* format_processes.c - the answer of /processes: a tree as JSON and as text, rows as NDJSON and
+ * CSV. */
 #include "dftracerd/format.h"
 
 #include <errno.h>
@@ -63,7 +64,7 @@ void format_processes_free(struct format_processes *f)
     free(f);
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static struct value count_value(uint64_t u)
 {
@@ -100,14 +101,15 @@ static void row_of(const struct process_info *p, struct value *row)
     memcpy(row, values, sizeof(values));
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static const char *end_of(const struct value *finished)
 {
     return finished->type == VALUE_NULL ? NULL : finished->i ? "finished" : "unfinished";
 }
 
-/* The beginning of a long command, in whole characters: a column of some hundred arguments is one that nobody can read. */
+/* The beginning of a long command, in whole characters: a column of some hundred arguments is one
+ * that nobody can read. */
 static struct value short_command(const struct value *command, char *room)
 {
     const char *at = command->text.ptr;
@@ -149,7 +151,7 @@ static void put_text(struct format_processes *f, const struct process_info *p, s
         format_table_row(f->table, row, out);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------ */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_line(const struct format_processes *f, int64_t depth, struct buf *out)
 {
@@ -211,7 +213,7 @@ static void put_head(struct format_processes *f, struct buf *out)
     buf_putc(out, '[');
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void put_process(struct format_processes *f, const struct process_info *p, struct buf *out)
 {

@@ -1,4 +1,5 @@
-/* format_stats.c - /stats as JSON, rows and CSV. The tables for people are in format_stats_text.c. */
+/* format_stats.c - /stats as JSON, rows and CSV. The tables for people are in format_stats_text.c.
+ */
 #include "format_stats.h"
 
 #include <errno.h>
@@ -42,7 +43,7 @@ bool stats_is_over(const struct stats *s, const struct buf *out, size_t row)
     return row % 1024 == 0 && s->budget && budget_check_answer(s->budget, out) < 0;
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_measured(struct jw *j, const char *key, const struct measured *m)
 {
@@ -166,7 +167,7 @@ static void put_stats(const struct stats *s, const char *query, bool pretty, str
     jw_finish(&j);
 }
 
-/* ---- flat rows: the list that a report is about, or one row of its numbers --------------------------- */
+/* ---- flat rows: the list that a report is about, or one row of its numbers ------------------- */
 
 struct flat {
     const char *names[128];

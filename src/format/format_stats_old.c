@@ -73,7 +73,7 @@ static void put_duration(struct jw *j, const struct stats *s)
     jw_end(j, '}');
 }
 
-/* ---- the report detailed ---- */
+/* ---- the report detailed --------------------------------------------------------------------- */
 
 static void put_measured(struct jw *j, const char *key, const struct measured *m)
 {

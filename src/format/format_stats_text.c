@@ -1,4 +1,5 @@
-/* format_stats_text.c - /stats for people: the tables of the old command, for all files together. */
+/* format_stats_text.c - /stats for people: the tables of the old command, for all files together.
+ */
 #include "format_stats.h"
 #include "text_number.h"
 
@@ -14,7 +15,8 @@ static void put_ruler(struct buf *out)
     buf_putc(out, '\n');
 }
 
-/* A longer name moves the rest of its line: another operation may begin with the same characters. */
+/* A longer name moves the rest of its line: another operation may begin with the same characters.
+ */
 static void put_name(struct buf *out, struct text name)
 {
     put_padded(out, name, -NAME_WIDTH);
@@ -86,7 +88,7 @@ static void put_tables(const struct stats *s, struct buf *out)
     put_done(out, &name);
 }
 
-/* ---- durations -------------------------------------------------------------------------------------- */
+/* ---- durations ------------------------------------------------------------------------------- */
 
 static void put_line(struct buf *out, const char *label, const struct value *v, unsigned digits,
                      const char *unit)
@@ -151,7 +153,7 @@ static void put_histogram(const struct stats *s, struct buf *out)
     put_done(out, &label);
 }
 
-/* ---- groups -------------------------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 /* Key of a group without its category, where the tables are by category. */
 static void group_name(const struct stats *s, const struct stats_group *g, int cat,
@@ -305,7 +307,7 @@ static void put_io_table(const struct stats *s, struct buf *out)
     put_done(out, &name);
 }
 
-/* ---- the frame --------------------------------------------------------------------------------------------- */
+/* ---- the frame ------------------------------------------------------------------------------- */
 
 static void put_times(const struct stats *s, struct buf *out)
 {

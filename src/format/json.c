@@ -1,4 +1,5 @@
-/* json.c - the JSON writer: places are reserved once a value, bytes are stored without a call each. */
+/* json.c - the JSON writer: places are reserved once a value, bytes are stored without a call each.
+ */
 #include "dftracerd/format.h"
 
 #include <assert.h>
@@ -134,7 +135,7 @@ void jw_value(struct jw *j, const struct value *v)
     value_json(j->out, v);
 }
 
-/* ---- numbers of structs ------------------------------------------------------------------------ */
+/* ---- numbers of structs ---------------------------------------------------------------------- */
 
 enum { NUMBER_BYTES = 64, NUMBERS_AT_ONCE = 512 };
 
@@ -209,7 +210,7 @@ void jw_columns(struct jw *j, const struct jw_column *columns, size_t count, con
     jw_end(j, '}');
 }
 
-/* ---- keys with values -------------------------------------------------------------------------- */
+/* ---- keys with values ------------------------------------------------------------------------ */
 
 void jw_put_text(struct jw *j, const char *key, struct text t)
 {
@@ -253,10 +254,11 @@ void jw_finish(struct jw *j)
     buf_putc(j->out, '\n');
 }
 
-/* ---- texts ------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
-/* True when all bytes stand for themselves in a JSON string: 0x20 to 0x7E, but '"' and '\\'. Eight at a time: a byte
- * below 0x20, equal to one of the two, or above 0x7E sets the high bit of its place. */
+/* True when all bytes stand for themselves in a JSON string: 0x20 to 0x7E, but '"' and '\\'. Eight
+ * at a time: a byte below 0x20, equal to one of the two, or above 0x7E sets the high bit of its
+ * place. */
 static bool is_plain(const char *p, size_t len)
 {
     const uint64_t ones = 0x0101010101010101ull, high = 0x8080808080808080ull;

@@ -1,6 +1,7 @@
 /* perfetto_aggregate.c - rows of /aggregate as a trace that Perfetto imports without one error.
  *
- * Counters carry numbers only, since Perfetto takes nothing else; the others carry what the old commands wrote.
+ * Counters carry numbers only, since Perfetto takes nothing else; the others carry what the old
+ * commands wrote.
  */
 #include "perfetto_aggregate.h"
 
@@ -19,7 +20,7 @@ static const struct value *start_of(const struct perfetto *p, const struct value
     return perfetto_cell(p, values, counter ? C_BUCKET : C_TS);
 }
 
-/* ---- the first pass --------------------------------------------------------------------------------------------- */
+/* ---- the first pass -------------------------------------------------------------------------- */
 
 static void note_times(struct perfetto *p, const struct value *values)
 {
@@ -130,7 +131,7 @@ void perfetto_free(struct perfetto *p)
     free(p);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void put_key(struct jw *j, const char *key, struct text value)
 {

@@ -1,11 +1,12 @@
-/* perfetto_args.c - the columns of /aggregate as ids and arguments of events: "dur":{"sum":..,"avg":..} of slices, "dur.sum" of counters. */
+/* perfetto_args.c - the columns of /aggregate as ids and arguments of events:
+ * "dur":{"sum":..,"avg":..} of slices, "dur.sum" of counters. */
 #include "perfetto_aggregate.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- columns --------------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static bool is_column(const struct perfetto *p, struct text name)
 {
@@ -66,7 +67,7 @@ int perfetto_look_at_columns(struct perfetto *p)
     return 0;
 }
 
-/* ---- ids and arguments ---- */
+/* ---- ids and arguments ----------------------------------------------------------------------- */
 
 /* What tells apart rows of one name in one process: class, cat, tid, fhash and further keys. */
 void perfetto_put_id(struct perfetto *p, const struct value *values, bool with_bucket,
@@ -116,7 +117,8 @@ void perfetto_flat_args(struct perfetto *p, const struct value *values)
     buf_done(&key);
 }
 
-/* Is there anything in the object of numbers that begins with this column? A size of 0 is not told. */
+/* Is there anything in the object of numbers that begins with this column? A size of 0 is not told.
+ */
 static bool has_numbers(const struct perfetto *p, const struct value *values, size_t column)
 {
     const struct value *total = &values[column];

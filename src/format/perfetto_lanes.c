@@ -1,4 +1,5 @@
-/* perfetto_lanes.c - slices of one thread that would overlap partly go to further lanes, which are threads to Perfetto. */
+/* perfetto_lanes.c - slices of one thread that would overlap partly go to further lanes, which are
+ * threads to Perfetto. */
 #include "perfetto_aggregate.h"
 
 #include <stdlib.h>
@@ -163,7 +164,8 @@ static int compare_lanes(const void *a, const void *b, void *arg)
     return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-/* The first lane of a thread has its tid where that is one; the others get numbers that no thread has. */
+/* The first lane of a thread has its tid where that is one; the others get numbers that no thread
+ * has. */
 static int name_lanes(struct perfetto *p)
 {
     uint32_t *order = malloc((p->lane_count + 1) * sizeof(*order));

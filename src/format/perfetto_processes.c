@@ -1,4 +1,5 @@
-/* perfetto_processes.c - a (host, pid) pair is one process: it keeps its pid, unless another host has that already. */
+/* perfetto_processes.c - a (host, pid) pair is one process: it keeps its pid, unless another host
+ * has that already. */
 #include "perfetto_aggregate.h"
 
 #include <stdlib.h>

@@ -1,7 +1,9 @@
-/* perfetto_times.c - times as Perfetto reads them: a `ts` or `dur` with a fraction as a double of microseconds, whole ones exactly.
+/* perfetto_times.c - times as Perfetto reads them: a `ts` or `dur` with a fraction as a double of
+ * microseconds, whole ones exactly.
  *
- * A double holds nanoseconds below EXACT_NS (51 days), so durations keep their fraction, and times of today lose it. If a time
- * would, all times are written relative to the first one. What a double does not hold even then loses its fraction.
+ * A double holds nanoseconds below EXACT_NS (51 days), so durations keep their fraction, and times
+ * of today lose it. If a time would, all times are written relative to the first one. What a double
+ * does not hold even then loses its fraction.
  */
 #include "perfetto_aggregate.h"
 

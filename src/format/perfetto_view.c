@@ -1,7 +1,7 @@
 /* perfetto_view.c - the events of /view as a trace that Perfetto imports without one error.
  *
- * Where each event goes must be known before the first is written, so the columns are read first: processes, threads and times.
- * Then the lines are read, which have what the events carry.
+ * Where each event goes must be known before the first is written, so the columns are read first:
+ * processes, threads and times. Then the lines are read, which have what the events carry.
  */
 #include "perfetto_aggregate.h"
 
@@ -28,7 +28,7 @@ struct perfetto_view {
 };
 enum kind { KIND_NONE, KIND_SLICE, KIND_INSTANT, KIND_COUNTER };
 
-/* ---- where everything goes ----------------------------------------------------------------------------------------- */
+/* ---- where everything goes ------------------------------------------------------------------- */
 
 static int64_t process_of(struct perfetto_view *v, const struct value *row)
 {
@@ -165,7 +165,7 @@ void perfetto_view_rest(struct perfetto_view *v)
     view_rest(v->view);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static struct text text_value(const struct trace_event *e, uint16_t field)
 {
@@ -248,7 +248,8 @@ static int code_unit(const char *at, const char *end)
     return stop == digits + 4 ? unit : -1;
 }
 
-/* JSON as it was written, but for escaped surrogates: a pair of them is its character, a lone one none. */
+/* JSON as it was written, but for escaped surrogates: a pair of them is its character, a lone one
+ * none. */
 static void put_json(struct jw *j, struct text t)
 {
     const char *at = t.ptr, *end = t.ptr + t.len;

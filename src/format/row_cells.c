@@ -47,7 +47,7 @@ static int charge(struct row_cells *r, size_t bytes)
     return rc;
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static int make_names(struct row_cells *r)
 {
@@ -129,7 +129,7 @@ void row_cells_free(struct row_cells *r)
     free(r);
 }
 
-/* ---- keys ----------------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* No cell is kept of the part yet. */
 static int begin_part(struct row_cells *r, size_t column, uint64_t part)
@@ -207,7 +207,7 @@ static inline int put_key(struct row_cells *r, size_t column, uint32_t rank, str
     return 0;
 }
 
-/* ---- numbers --------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static size_t digits_of(const struct aggregate_vector *v, size_t i, char *to)
 {
@@ -241,7 +241,7 @@ static void put_number(struct row_cells *r, size_t column, size_t i, struct buf 
     out->len += c->before_len + digits_of(v, i, to + c->before_len);
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* values: NULL where all columns are known. */
 static int put_row(struct row_cells *r, size_t row, const struct value *values, struct buf *out)

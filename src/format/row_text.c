@@ -1,4 +1,5 @@
-/* row_text.c - flat rows as JSON, NDJSON or CSV, from columns: a value that many rows have is written once and copied. */
+/* row_text.c - flat rows as JSON, NDJSON or CSV, from columns: a value that many rows have is
+ * written once and copied. */
 #include "value_text.h"
 
 #include <errno.h>
@@ -6,12 +7,10 @@
 #include <string.h>
 
 enum {
-    CELLS_MOST =
-        1 << 16, /* of a chunk's columns together: 1 MiB                                  */
-    TEXTS_MOST =
-        1 << 20,      /* of their texts: all are forgotten beyond that                         */
-    COPY_ROOM = 64,   /* so much of a text is copied at once, whatever its length              */
-    NUMBER_ROOM = 64, /* see value_number                                                      */
+    CELLS_MOST = 1 << 16, /* of a chunk's columns together: 1 MiB */
+    TEXTS_MOST = 1 << 20, /* of their texts: all are forgotten beyond that */
+    COPY_ROOM = 64,       /* so much of a text is copied at once, whatever its length */
+    NUMBER_ROOM = 64,     /* see value_number */
 };
 
 struct format_rows {
@@ -35,7 +34,7 @@ struct column_cells {
     const char *before;
     size_t before_len;
     struct cell *cells; /* by the low bits of their codes */
-    uint32_t count;     /* a power of two, or 0           */
+    uint32_t count;     /* a power of two, or 0 */
 };
 /* Of one chunk. */
 struct writing {
@@ -47,7 +46,7 @@ struct writing {
     size_t row_room; /* of a row but for what is longer than COPY_ROOM or has no fixed length */
 };
 
-/* ---- one chunk ------------------------------------------------------------------------------------------------ */
+/* ---- one chunk ------------------------------------------------------------------------------- */
 
 static void forget(struct writing *w)
 {
@@ -116,7 +115,7 @@ static int room_for_cells(struct writing *w, const struct rows_batch *b, size_t 
     return c->cells ? 0 : -ENOMEM;
 }
 
-/* ---- values ----------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void put_value(const struct format_rows *f, struct buf *out, const struct value *v)
 {
@@ -216,7 +215,7 @@ static inline char *put_number(struct writing *w, const struct rows_column *told
     return to + value_number(&v, to);
 }
 
-/* ---- rows --------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static inline bool is_number(const struct rows_column *c, uint32_t row)
 {
@@ -268,7 +267,7 @@ static int write_rows(void *state, const struct rows_batch *b, struct buf *out, 
     return rc;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------ */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void put_names(struct format_rows *f, const char *const *columns)
 {

@@ -89,7 +89,7 @@ static struct text key_of(const struct format_table *t, size_t i)
     return (struct text){t->keys.data + start, t->key_end[i] - start};
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_row(struct format_table *t, const struct value *values, struct buf *out)
 {
@@ -110,7 +110,7 @@ static void json_row(struct format_table *t, const struct value *values, struct 
     buf_putc(out, '}');
 }
 
-/* ---- CSV ---------------------------------------------------------------------------------------- */
+/* ---- CSV ------------------------------------------------------------------------------------- */
 
 static void csv_header(struct format_table *t, struct buf *out)
 {
@@ -132,7 +132,7 @@ static void csv_row(struct format_table *t, const struct value *values, struct b
     buf_putc(out, '\n');
 }
 
-/* ---- aligned columns ------------------------------------------------------------------------------- */
+/* ---- aligned columns ------------------------------------------------------------------------- */
 
 static void put_cell(struct buf *out, struct text cell, size_t width, bool right, bool last)
 {
@@ -189,7 +189,7 @@ static void text_row(struct format_table *t, const struct value *values, struct 
         put_collected(t, out);
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void begin_rows(struct format_table *t, struct buf *out)
 {

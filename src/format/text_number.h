@@ -1,4 +1,5 @@
-/* text_number.h - numbers for people: fixed digits, thousands, units. Private to the format room. */
+/* text_number.h - numbers for people: fixed digits, thousands, units. Private to the format room.
+ */
 #ifndef DFTRACERD_FORMAT_TEXT_NUMBER_H
 #define DFTRACERD_FORMAT_TEXT_NUMBER_H
 
@@ -6,8 +7,8 @@
 
 /* With `digits` after the point; "-" for null. Exact for integers and times of any size. */
 void put_fixed(struct buf *out, const struct value *v, unsigned digits);
-void put_commas(struct buf *out, uint64_t u);                     /* 1,234,567 */
-void put_size(struct buf *out, uint64_t bytes);                   /* 1.25 MB (1310720 bytes) */
+void put_commas(struct buf *out, uint64_t u);   /* 1,234,567 */
+void put_size(struct buf *out, uint64_t bytes); /* 1.25 MB (1310720 bytes) */
 void put_spaces(struct buf *out, size_t n);
 /* Appends `text`, padded to the width on the left (width > 0) or on the right (width < 0). */
 void put_padded(struct buf *out, struct text text, int width);

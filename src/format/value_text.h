@@ -8,7 +8,7 @@
 size_t value_number(const struct value *v, char *out);
 bool value_is_number(const struct value *v);
 void value_json(struct buf *out, const struct value *v);
-void value_csv(struct buf *out, const struct value *v);           /* null: nothing */
+void value_csv(struct buf *out, const struct value *v); /* null: nothing */
 /* For people: null "-", control characters as \n or \u001b. */
 void value_plain(struct buf *out, const struct value *v);
 void csv_text(struct buf *out, struct text t);

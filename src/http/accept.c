@@ -1,7 +1,9 @@
-/* accept.c - one thread takes the connections of all sockets in and gives each to the thread of libmicrohttpd that has fewest.
+/* accept.c - one thread takes the connections of all sockets in and gives each to the thread of
+ * libmicrohttpd that has fewest.
  *
- * libmicrohttpd's own threads would all wait for the same socket; the first that wakes takes some ten at once, so one may
- * have most of those who came together, and the last of them waits for twice its work. */
+ * libmicrohttpd's own threads would all wait for the same socket; the first that wakes takes some
+ * ten at once, so one may have most of those who came together, and the last of them waits for
+ * twice its work. */
 #include "server.h"
 
 #include <errno.h>
@@ -24,7 +26,8 @@ static unsigned load_of(const struct carrier *c, bool local)
     return c->begun[local] + c->handed[local];
 }
 
-/* The place of one connection, or NULL: there is no room. TCP does not take that of unix sockets: the daemon's user gets in. */
+/* The place of one connection, or NULL: there is no room. TCP does not take that of unix sockets:
+ * the daemon's user gets in. */
 static struct carrier *take_place(struct http *h, bool tls, bool local)
 {
     size_t all = 0;
@@ -97,7 +100,8 @@ static int accept_one(struct http *h, size_t listener)
         give_back(c, local);
     if (why == EAGAIN)
         return 0;
-    /* Who has gone already is nobody's concern; all else lasts longer: no descriptors, no memory. */
+    /* Who has gone already is nobody's concern; all else lasts longer: no descriptors, no memory.
+ */
     return !why || why == ECONNABORTED || why == EINTR ? 1 : -why;
 }
 
@@ -169,7 +173,8 @@ static bool any_handed(struct http *h)
     return count > 0;
 }
 
-/* libmicrohttpd closes what it was given and has not looked at yet without a lock, and its client would hear nothing. */
+/* libmicrohttpd closes what it was given and has not looked at yet without a lock, and its client
+ * would hear nothing. */
 void accept_stop(struct http *h)
 {
     if (!h->accepting)

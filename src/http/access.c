@@ -79,7 +79,8 @@ static void fill_side(const struct sockaddr_storage *a, __be16 *port, __be32 add
     }
 }
 
-/* Asks the kernel for the one TCP socket whose source is `peer` and whose destination is `local`. */
+/* Asks the kernel for the one TCP socket whose source is `peer` and whose destination is `local`.
+ */
 static int ask_kernel(int nl, const struct sockaddr_storage *peer,
                       const struct sockaddr_storage *local, uid_t *ret)
 {

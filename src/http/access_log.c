@@ -16,8 +16,8 @@ static void put_number(struct buf *line, const char *before, uint64_t number)
     put_word(line, before, digits);
 }
 
-/* Without what was asked, and without the id of a stored question, whatever became of the request: who knows it may ask that.
- * What was refused early has no path of its own yet. */
+/* Without what was asked, and without the id of a stored question, whatever became of the request:
+ * who knows it may ask that. What was refused early has no path of its own yet. */
 static struct text told_path(const struct exchange *x)
 {
     struct text path = x->path ? text_of(x->path) : text_of(x->uri);

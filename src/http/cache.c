@@ -1,4 +1,5 @@
-/* cache.c - a hash table of answers in the order of their use, and a list of computations under way. */
+/* cache.c - a hash table of answers in the order of their use, and a list of computations under
+ * way. */
 #include "cache.h"
 
 #include <pthread.h>
@@ -23,7 +24,8 @@ struct cache_flight {
     struct cache_place *joined;
     struct cache_flight *next;
 };
-/* Bytes of what is kept, and of answers that were and somebody still has; these may outlive the cache. */
+/* Bytes of what is kept, and of answers that were and somebody still has; these may outlive the
+ * cache. */
 struct cache_bytes {
     atomic_uint refs;
     atomic_size_t used, gathered;
@@ -39,7 +41,7 @@ struct cache {
     struct entry *buckets[BUCKETS];
 };
 
-/* ---- answers ---- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 struct cache_answer *cache_answer_new(struct buf *body, const char *content_type, bool incomplete)
 {
@@ -82,7 +84,7 @@ void cache_answer_release(struct cache_answer *a)
     free(a);
 }
 
-/* ---- entries: under the lock ---- */
+/* ---- entries: under the lock ----------------------------------------------------------------- */
 
 static bool same(struct hash128 a, struct hash128 b)
 {
@@ -153,7 +155,8 @@ static bool make_room(struct cache *c, size_t bytes)
     return atomic_load(&c->bytes->used) + bytes <= c->bytes_max;
 }
 
-/* The entry of a key of the present generation, *new* where there is none; NULL: no room, or the past. */
+/* The entry of a key of the present generation, *new* where there is none; NULL: no room, or the
+ * past. */
 static struct entry *entry_of(struct cache *c, const struct cache_key *key)
 {
     if (!move_on(c, key))
@@ -186,7 +189,7 @@ static void keep(struct cache *c, const struct cache_key *key, struct cache_answ
     atomic_fetch_add(&c->bytes->refs, 1);
 }
 
-/* ---- flights: under the lock ---- */
+/* ---- flights: under the lock ----------------------------------------------------------------- */
 
 static struct cache_flight *find_flight(struct cache *c, const struct cache_key *key)
 {
@@ -244,7 +247,7 @@ static struct cache_place *land(struct cache *c, struct cache_place *p)
     return joined;
 }
 
-/* ---- doors ---- */
+/* ---- doors ----------------------------------------------------------------------------------- */
 
 struct cache *cache_new(size_t bytes)
 {

@@ -1,4 +1,5 @@
-/* color_values.c - `color_values` of /timeline: which values keep a color of their own, as a JSON array. */
+/* color_values.c - `color_values` of /timeline: which values keep a color of their own, as a JSON
+ * array. */
 #include "color_values.h"
 
 #include <jansson.h>

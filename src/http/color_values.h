@@ -4,7 +4,8 @@
 
 #include "endpoint.h"
 
-/* Leaves the options alone where it is not given. 0, ERR_PARAM, -ENOMEM. Borrowed from the request. */
+/* Leaves the options alone where it is not given. 0, ERR_PARAM, -ENOMEM. Borrowed from the request.
+ */
 int color_values_read(struct request *rq, struct timeline_options *o);
 
 #endif

@@ -1,4 +1,5 @@
-/* compare_nodes.c - nodes of /compare: from parameters, or from a JSON document as the old command has it. */
+/* compare_nodes.c - nodes of /compare: from parameters, or from a JSON document as the old command
+ * has it. */
 #include "compare_nodes.h"
 
 #include <jansson.h>
@@ -7,7 +8,7 @@
 
 enum { DEPTH_MAX = 32 };
 
-/* ---- words ------------------------------------------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static int parse_metric(struct request *rq, const char *name, unsigned *metrics)
 {
@@ -47,7 +48,7 @@ int compare_order(struct request *rq, const char *name, bool *ret_by_name)
     return 0;
 }
 
-/* ---- values of a document ---------------------------------------------------------------------------------- */
+/* ---- values of a document -------------------------------------------------------------------- */
 
 static int wrong_kind(struct request *rq, const char *node, const char *key, const char *wanted)
 {

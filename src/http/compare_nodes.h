@@ -1,4 +1,5 @@
-/* compare_nodes.h - the nodes of /compare as JSON, and the words in them. Private to compare_*.c. */
+/* compare_nodes.h - the nodes of /compare as JSON, and the words in them. Private to compare_*.c.
+ */
 #ifndef DFT_HTTP_COMPARE_NODES_H
 #define DFT_HTTP_COMPARE_NODES_H
 
@@ -8,8 +9,10 @@
 int compare_metrics(struct request *rq, const char *const *names, size_t count, unsigned *ret);
 int compare_order(struct request *rq, const char *name, bool *ret_by_name);
 /* A JSON list of nodes; what one of them does not say is as in `up`. */
-int compare_read_nodes(struct request *rq, const char *text, const struct compare_node_options *up, struct compare_options *o);
+int compare_read_nodes(struct request *rq, const char *text, const struct compare_node_options *up,
+                       struct compare_options *o);
 /* A JSON object; leaves alone what it does not name. */
-int compare_read_defaults(struct request *rq, const char *text, struct compare_node_options *o, int64_t *interval_ns);
+int compare_read_defaults(struct request *rq, const char *text, struct compare_node_options *o,
+                          int64_t *interval_ns);
 
 #endif

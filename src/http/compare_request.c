@@ -52,7 +52,7 @@ const struct param_spec compare_selections[] = {
 /* What is compared where nothing is chosen. */
 static const char usual_query[] = "cat == \"POSIX\" OR cat == \"STDIO\"";
 
-/* ---- sides ------------------------------------------------------------------------------------------------- */
+/* ---- sides ----------------------------------------------------------------------------------- */
 
 static int add_item(struct request *rq, const char *const **items, size_t *count, const char *item)
 {
@@ -187,7 +187,7 @@ static int read_sides(struct request *rq, struct compare_request *c)
     return rc;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static int read_config(struct request *rq)
 {

@@ -1,4 +1,5 @@
-/* compare_stacks.c - /compare format=collapsed-diff: the folded calls of two sides, for differential flame graphs. */
+/* compare_stacks.c - /compare format=collapsed-diff: the folded calls of two sides, for
+ * differential flame graphs. */
 #include "compare_request.h"
 
 /* What is asked of metrics means nothing here. */

@@ -1,4 +1,5 @@
-/* encode.c - streaming gzip and zstd. Level 1: the wire is a loopback or a LAN, the CPU is shared with queries. */
+/* encode.c - streaming gzip and zstd. Level 1: the wire is a loopback or a LAN, the CPU is shared
+ * with queries. */
 #include "encode.h"
 
 #include <stdlib.h>

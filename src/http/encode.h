@@ -1,4 +1,5 @@
-/* encode.h - Content-Encoding of streams: gzip (one member) or zstd (one frame), finished only on success. */
+/* encode.h - Content-Encoding of streams: gzip (one member) or zstd (one frame), finished only on
+ * success. */
 #ifndef DFT_HTTP_ENCODE_H
 #define DFT_HTTP_ENCODE_H
 
@@ -7,8 +8,9 @@
 struct encoder;
 int encoder_new(enum coding coding, struct encoder **ret);
 void encoder_free(struct encoder *e);
-/* MORE: the encoder may hold bytes back, but not longer than 150 ms (rows that flow reach the client at least five
- * times a second); FLUSH: all of it is to reach the client; FINISH: the last piece. */
+/* MORE: the encoder may hold bytes back, but not longer than 150 ms (rows that flow reach the
+ * client at least five times a second); FLUSH: all of it is to reach the client; FINISH: the last
+ * piece. */
 enum encode_end { ENCODE_MORE, ENCODE_FLUSH, ENCODE_FINISH };
 /* Appends the coded form of `in`. 0, -ENOMEM. */
 int encoder_put(struct encoder *e, struct text in, enum encode_end end, struct buf *out);

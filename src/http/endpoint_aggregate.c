@@ -127,7 +127,8 @@ static int read_times(struct request *rq, const struct selection *chosen,
     return 0;
 }
 
-/* Percentiles are computed where they are asked for in either way, unless that is said not to be. */
+/* Percentiles are computed where they are asked for in either way, unless that is said not to be.
+ */
 static void read_percentiles(const struct request *rq, struct aggregate_options *o)
 {
     const struct param *compute = request_param(rq, "compute_percentiles"),
@@ -223,15 +224,15 @@ static enum aggregate_events read_events(const struct request *rq)
 
 static int open_writer(struct request *rq, struct state *s)
 {
-    struct format_aggregate_options o = {
-        .format = rq->format,
-        .pretty = rq->pretty,
-        .summary = request_flag(rq, "summary"),
-        .events = read_events(rq),
-        .times = request_param(rq, "relative")->given ? PERFETTO_ABSOLUTE /* of the aggregate */
+    struct format_aggregate_options o = {.format = rq->format,
+                                         .pretty = rq->pretty,
+                                         .summary = request_flag(rq, "summary"),
+                                         .events = read_events(rq),
+                                         .times = request_param(rq, "relative")->given
+                                                      ? PERFETTO_ABSOLUTE /* of the aggregate */
                                                       : PERFETTO_FITTING,
-        .started_ns = rq->started_ns,
-        .budget = &rq->budget};
+                                         .started_ns = rq->started_ns,
+                                         .budget = &rq->budget};
     int rc = format_aggregate_new(s->aggregate, s->query, &o, &rq->err, &s->writer);
     rq->least_bytes = rc < 0 ? 0 : format_aggregate_least(s->writer);
     return rc;

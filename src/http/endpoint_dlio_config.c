@@ -1,4 +1,5 @@
-/* endpoint_dlio_config.c - /dlio-config: step times of a training run as a configuration of the benchmark DLIO. */
+/* endpoint_dlio_config.c - /dlio-config: step times of a training run as a configuration of the
+ * benchmark DLIO. */
 #include "endpoint.h"
 
 #include <string.h>

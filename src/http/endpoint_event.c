@@ -1,4 +1,5 @@
-/* endpoint_event.c - /event: one object with its columns and its line, and what stands around it in its thread. */
+/* endpoint_event.c - /event: one object with its columns and its line, and what stands around it in
+ * its thread. */
 #include "endpoint.h"
 #include "query_text.h"
 
@@ -18,7 +19,8 @@ static const struct param_spec own_params[] = {
 };
 static const struct param_spec *const params[] = {own_params, answer_params, NULL};
 
-/* Columns of the answer: the thread and the times, which its neighbours are found by, then the others of the table. */
+/* Columns of the answer: the thread and the times, which its neighbours are found by, then the
+ * others of the table. */
 enum { OF_HOST, OF_PID, OF_TID, OF_TS, OF_TE, OF_OTHERS };
 static const char *const first_columns[OF_OTHERS] = {"host", "pid", "tid", "ts", "te"};
 
@@ -35,7 +37,7 @@ struct state {
     struct timeline *around[AROUND];
 };
 
-/* ---- the object ---------------------------------------------------------------------------------------- */
+/* ---- the object ------------------------------------------------------------------------------ */
 
 static int open_object(struct request *rq, struct state *s)
 {
@@ -108,7 +110,7 @@ static int read_object(struct request *rq, struct state *s)
     return rc == ERR_END ? s->line.error : rc;
 }
 
-/* ---- its thread ------------------------------------------------------------------------------------------ */
+/* ---- its thread ------------------------------------------------------------------------------ */
 
 static void write_thread(struct state *s)
 {
@@ -203,7 +205,7 @@ static int open_event(struct request *rq)
     return rc < 0 ? rc : open_neighbour(rq, s, NEXT);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------ */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void write_event(const struct request *rq, const struct timeline_event *e, struct jw *j)
 {

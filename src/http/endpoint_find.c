@@ -1,4 +1,5 @@
-/* endpoint_find.c - /find: the next match of a search in the order of time, and how many there are. */
+/* endpoint_find.c - /find: the next match of a search in the order of time, and how many there are.
+ */
 #include "endpoint.h"
 
 #include <string.h>

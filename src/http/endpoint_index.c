@@ -1,4 +1,5 @@
-/* endpoint_index.c - /index: how far indexing is (GET), and indexing anew (POST); `follow` goes on until it is done. */
+/* endpoint_index.c - /index: how far indexing is (GET), and indexing anew (POST); `follow` goes on
+ * until it is done. */
 #include "progress.h"
 
 #include <stdlib.h>
@@ -42,7 +43,7 @@ struct state {
     int64_t told_ns;            /* 0: none yet */
 };
 
-/* ---- parameters ---- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 /* Paths as in queries, as columns that are stored. */
 static int read_dimensions(struct request *rq, struct index_file_options *o)
@@ -116,7 +117,7 @@ static int choose(struct request *rq, const struct state *s, struct snapshot *sn
     return query_select_files(&rq->http->env, snapshot, &chosen, &rq->err, ret, ret_count);
 }
 
-/* ---- indexing anew ---- */
+/* ---- indexing anew --------------------------------------------------------------------------- */
 
 static int rebuild(struct request *rq, struct state *s, const struct index_file *f)
 {
@@ -131,7 +132,8 @@ static int rebuild(struct request *rq, struct state *s, const struct index_file 
     return rc == ERR_NOT_FOUND ? 0 : rc; /* it went away just now */
 }
 
-/* Archives that are whole are no files of the snapshot; they are walked anew where their members are read anew. */
+/* Archives that are whole are no files of the snapshot; they are walked anew where their members
+ * are read anew. */
 static int rebuild_archives(struct request *rq, const struct state *s, struct snapshot *snapshot)
 {
     struct index *ix = rq->http->options->index;
@@ -174,7 +176,7 @@ static int rebuild_chosen(struct request *rq, struct state *s)
     return rc;
 }
 
-/* ---- progress ---- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 static int read_progress(struct request *rq, const struct state *s, struct index_progress *ret)
 {

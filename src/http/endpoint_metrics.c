@@ -1,5 +1,5 @@
-/* endpoint_metrics.c - /metrics: Prometheus text format 0.0.4. Requests come from metrics.c, the rest from the index and
- * the kernel. */
+/* endpoint_metrics.c - /metrics: Prometheus text format 0.0.4. Requests come from metrics.c, the
+ * rest from the index and the kernel. */
 #include "endpoint.h"
 #include "metrics.h"
 #include "mhd_tls.h"
@@ -57,7 +57,7 @@ static void write_build(const struct http_options *o, struct buf *out)
     buf_puts(out, "} 1\n");
 }
 
-/* ---- the index ---- */
+/* ---- the index ------------------------------------------------------------------------------- */
 
 struct totals {
     uint64_t states[INDEX_MISSING + 1], damaged, text_bytes, damages[TRACE_DAMAGE_MANY + 1];
@@ -202,7 +202,7 @@ static void write_index(const struct http_context *c, struct buf *out)
     write_store(ix, out);
 }
 
-/* ---- the process ---- */
+/* ---- the process ----------------------------------------------------------------------------- */
 
 /* Of all sites: they share what the process has. */
 static void write_directories(const struct http *h, struct buf *out)

@@ -1,10 +1,13 @@
-/* endpoint_open.c - /open/ID: a page that opens Perfetto's UI and hands it the answer to a stored question.
+/* endpoint_open.c - /open/ID: a page that opens Perfetto's UI and hands it the answer to a stored
+ * question.
  *
- * The UI cannot fetch from most places (content security, private networks, tokens), but it takes a trace by postMessage:
- * it is sent PING until it says PONG. https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui */
+ * The UI cannot fetch from most places (content security, private networks, tokens), but it takes a
+ * trace by postMessage: it is sent PING until it says PONG.
+ * https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui */
 #include "stored.h"
 
-/* The window is opened in the click, since browsers block others; the trace is fetched meanwhile. */
+/* The window is opened in the click, since browsers block others; the trace is fetched meanwhile.
+ */
 static const char script[] =
     "const button = document.querySelector('button'), output = document.querySelector('output');\n"
     "const { url, ui, title } = button.dataset, origin = new URL(ui).origin;\n"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- writing ---- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 void openapi_member(struct jw *j, const char *key, const char *value)
 {
@@ -37,7 +37,7 @@ struct text openapi_json(struct arena *arena, const char *quoted)
     return text ? text_of(text) : TEXT("null");
 }
 
-/* ---- parameters ---- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static void write_choices(struct jw *j, const char *choices)
 {
@@ -275,7 +275,7 @@ static void write_body(struct jw *j, struct arena *arena, const struct endpoint 
     jw_end(j, '}');
 }
 
-/* ---- operations ---- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 /* "/event-count" by GET is "get_event_count", "/" is "get_page". */
 static void write_id(struct jw *j, const char *method, const char *path)
@@ -313,9 +313,10 @@ static void write_operation(struct jw *j, struct arena *arena, const struct endp
     jw_end(j, '}');
 }
 
-/* ---- the document ---- */
+/* ---- the document ---------------------------------------------------------------------------- */
 
-/* The version of the HTTP interface, which changes with docs/API.md and not with each release: 0.x until it is stable. */
+/* The version of the HTTP interface, which changes with docs/API.md and not with each release: 0.x
+ * until it is stable. */
 #define INTERFACE_VERSION "0.1.0"
 
 static void write_info(struct jw *j)

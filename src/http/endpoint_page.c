@@ -1,4 +1,5 @@
-/* endpoint_page.c - /: the page for a person with a browser, made of web/ when the daemon is built. */
+/* endpoint_page.c - /: the page for a person with a browser, made of web/ when the daemon is built.
+ */
 #include "endpoint.h"
 #include "page_text.h"
 

@@ -1,7 +1,8 @@
-/* endpoint_repack.c - /merge: many traces as one; /split: as files of a size; /pgzip: plain files as gzip.
+/* endpoint_repack.c - /merge: many traces as one; /split: as files of a size; /pgzip: plain files
+ * as gzip.
  *
- * What the client does: it asks for format=tar, unpacks it beside where the result goes, and takes it when manifest.json, the last
- * member, has come. "verified":false in that is exit status 1.
+ * What the client does: it asks for format=tar, unpacks it beside where the result goes, and takes
+ * it when manifest.json, the last member, has come. "verified":false in that is exit status 1.
  */
 #include "rewriting.h"
 
@@ -61,7 +62,7 @@ struct state {
     struct repack *repack;
 };
 
-/* ---- what is asked for ---- */
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 /* A name of one file, wherever that goes. */
 static int check_name(struct request *rq, const char *param, size_t most)
@@ -117,7 +118,8 @@ static int read_options(struct request *rq, struct repack_options *o)
     return rc < 0 ? rc : rewriting_level(rq, &o->level);
 }
 
-/* Where something is left out the records that the rest refers to are found by that; else all stand where they stood. */
+/* Where something is left out the records that the rest refers to are found by that; else all stand
+ * where they stood. */
 static void choose_phases(struct request *rq, struct selection *s)
 {
     bool all = !s->query.len && !s->preset && !s->has_time_range && !s->has_min_duration &&
@@ -215,7 +217,7 @@ static int open_pgzip(struct request *rq)
     return open_repack(rq, REPACK_PGZIP);
 }
 
-/* ---- the answer ---- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static int step(struct request *rq)
 {

@@ -1,4 +1,5 @@
-/* endpoint_requests.c - /requests: what is being answered now, for those who may end it (endpoint_cancel.c). */
+/* endpoint_requests.c - /requests: what is being answered now, for those who may end it
+ * (endpoint_cancel.c). */
 #include "server.h"
 
 #include <arpa/inet.h>

@@ -63,7 +63,7 @@ static int open_stats(struct request *rq)
     return stats_run(s->query, &s->options, &rq->err, &s->stats);
 }
 
-/* ---- a file at a time ---- */
+/* ---- a file at a time ------------------------------------------------------------------------ */
 
 /* Where the file is on this machine. */
 static const char *absolute_path(struct request *rq, const char *name)

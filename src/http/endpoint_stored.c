@@ -1,4 +1,5 @@
-/* endpoint_stored.c - /q: stores a question under a path of its own, or lists those that are; /q/ID/NAME: its answer. */
+/* endpoint_stored.c - /q: stores a question under a path of its own, or lists those that are;
+ * /q/ID/NAME: its answer. */
 #include "clients.h"
 #include "negotiate.h"
 #include "stored.h"
@@ -82,7 +83,8 @@ static bool is_name(const char *name)
     return n && n <= NAME_MAX_LENGTH && *name != '.' && strspn(name, sane) == n;
 }
 
-/* https://host[:port][/path], or http:// where no one else can listen in. No characters that mean anything in HTML. */
+/* https://host[:port][/path], or http:// where no one else can listen in. No characters that mean
+ * anything in HTML. */
 static bool is_ui(const char *ui)
 {
     static const char *const starts[] = {"https://", "http://localhost", "http://127.0.0.1",

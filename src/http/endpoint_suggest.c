@@ -1,4 +1,5 @@
-/* endpoint_suggest.c - /suggest: how a column name or a value may go on, for people who type a query. */
+/* endpoint_suggest.c - /suggest: how a column name or a value may go on, for people who type a
+ * query. */
 #include "endpoint.h"
 #include "query_text.h"
 
@@ -79,7 +80,8 @@ static int check_column(struct request *rq, const char *column)
     return rc;
 }
 
-/* What the request said was right: a column that is a word of the language is what is left to be wrong. */
+/* What the request said was right: a column that is a word of the language is what is left to be
+ * wrong. */
 static int open_narrowed(struct request *rq, struct state *s, const struct selection *chosen)
 {
     int rc = selection_open(rq, chosen, &s->query);
@@ -139,7 +141,7 @@ static int open_suggest(struct request *rq)
     return rc < 0 ? rc : schema_run(s->query, &rq->err, &s->schema);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static bool begins(struct text t, struct text prefix)
 {

@@ -55,7 +55,7 @@ static int open_tar(struct request *rq)
     return rc;
 }
 
-/* ---- what its traces have together --------------------------------------------------------------------- */
+/* ---- what its traces have together ----------------------------------------------------------- */
 
 struct contents {
     uint64_t traces, text_bytes, lines, events;
@@ -93,7 +93,7 @@ static struct contents contents_of(const struct snapshot *snapshot, const struct
     return c;
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_member(const struct index_member *m, struct jw *j)
 {
@@ -180,7 +180,7 @@ static int next_json(const struct request *rq, struct state *s, struct buf *out)
     return ERR_END;
 }
 
-/* ---- text, as the old command printed it --------------------------------------------------------------------- */
+/* ---- text, as the old command printed it ----------------------------------------------------- */
 
 static void put_info(const struct request *rq, const struct index_file *a, struct buf *out)
 {

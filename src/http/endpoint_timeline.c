@@ -1,4 +1,5 @@
-/* endpoint_timeline.c - /timeline: what a window of time looks like, lane by lane and column by column. */
+/* endpoint_timeline.c - /timeline: what a window of time looks like, lane by lane and column by
+ * column. */
 #include "color_values.h"
 #include "endpoint.h"
 
@@ -116,7 +117,7 @@ static int open_timeline(struct request *rq)
     return rc < 0 ? rc : choose_lanes(rq, s);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_time(struct jw *j, const char *key, __int128 ns)
 {

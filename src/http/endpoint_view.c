@@ -1,5 +1,5 @@
-/* endpoint_view.c - /view: the matching lines as they stand in the traces, or flat rows (`select`), or their number, or
- * the view itself as a recipe. */
+/* endpoint_view.c - /view: the matching lines as they stand in the traces, or flat rows (`select`),
+ * or their number, or the view itself as a recipe. */
 #include "recipe.h"
 
 #include <stdio.h>

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Parameters that make an answer which no generation determines: it goes on, tells how long it took, looks at a file. */
+/* Parameters that make an answer which no generation determines: it goes on, tells how long it
+ * took, looks at a file. */
 static bool is_fleeting(const struct request *rq)
 {
     static const char *const names[] = {"follow", "summary", "check"};

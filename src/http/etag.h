@@ -4,14 +4,15 @@
 
 #include "exchange.h"
 
-/* Fills x->etag from the generation, the roots and the request's parameters and format, and x->key from the same and the
- * content coding. Weak: content codings share it. None where the answer depends on something else as well, nor before the
- * first walk is over: of a root that has not changed since the last end, what comes after has the same generation. */
+/* Fills x->etag from the generation, the roots and the request's parameters and format, and x->key
+ * from the same and the content coding. Weak: content codings share it. None where the answer
+ * depends on something else as well, nor before the first walk is over: of a root that has not
+ * changed since the last end, what comes after has the same generation. */
 void etag_make(struct exchange *x);
 /* The ETag of an answer whose bytes are known. */
 void etag_of_text(struct exchange *x, struct text text);
-/* If-None-Match (a list, or NULL) against an ETag, by weak comparison. `*` does not match here: whether there is an
- * answer at all is known only after the query has been opened. */
+/* If-None-Match (a list, or NULL) against an ETag, by weak comparison. `*` does not match here:
+ * whether there is an answer at all is known only after the query has been opened. */
 bool etag_matches(const char *header, const char *etag);
 
 #endif

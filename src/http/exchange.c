@@ -1,4 +1,5 @@
-/* exchange.c - an answer as it is made and taken: steps of work, what is pending, waiting, leaving. */
+/* exchange.c - an answer as it is made and taken: steps of work, what is pending, waiting, leaving.
+ */
 #include "exchange.h"
 
 #include "etag.h"
@@ -83,7 +84,8 @@ bool request_repin(struct request *rq)
     return other;
 }
 
-/* Runs next() until a step's worth is there. 0 more to come, NEXT_TURN (so far nothing), NEXT_WAIT, ERR_END, or why it broke. */
+/* Runs next() until a step's worth is there. 0 more to come, NEXT_TURN (so far nothing), NEXT_WAIT,
+ * ERR_END, or why it broke. */
 static int produce(struct exchange *x, struct buf *out)
 {
     int64_t until = clock_mono_ns() + STEP_NS;
@@ -108,7 +110,8 @@ static void tell_broken(struct exchange *x, int rc, struct buf *out)
         problem_in_band(out, &x->rq.err, rc, x->id);
 }
 
-/* A step that time or NEXT_WAIT ended, not its size, has all that there is for now: the client is to see it. */
+/* A step that time or NEXT_WAIT ended, not its size, has all that there is for now: the client is
+ * to see it. */
 static enum encode_end end_of(const struct exchange *x, const struct buf *plain, int rc)
 {
     if (rc == ERR_END)
@@ -347,7 +350,8 @@ void exchange_answer_now(struct exchange *x, int code)
     http_resume(x);
 }
 
-/* Its client does not want the work any more: it is stopped, unless others wait for it, too. Caller holds the lock. */
+/* Its client does not want the work any more: it is stopped, unless others wait for it, too. Caller
+ * holds the lock. */
 static void stop_work(struct exchange *x, int code)
 {
     bool joined = false;

@@ -1,7 +1,9 @@
-/* exchange_gather.c - an answer of many steps, gathered while it is sent, so that the next one who asks has it from memory. */
+/* exchange_gather.c - an answer of many steps, gathered while it is sent, so that the next one who
+ * asks has it from memory. */
 #include "exchange.h"
 
-/* What was made for others must be what all would get. `wait=no` asks for no file, so that answer may stay incomplete. */
+/* What was made for others must be what all would get. `wait=no` asks for no file, so that answer
+ * may stay incomplete. */
 static bool is_for_all(const struct exchange *x)
 {
     const struct param *wait = request_param(&x->rq, "wait");

@@ -1,5 +1,5 @@
-/* exchange_open.c - from a checked request to its first bytes: its snapshot, whether the index is ready, an answer that is
- * there already or being made by another request, open(). */
+/* exchange_open.c - from a checked request to its first bytes: its snapshot, whether the index is
+ * ready, an answer that is there already or being made by another request, open(). */
 #include "etag.h"
 
 #include "dftracerd/failpoint.h"
@@ -30,7 +30,7 @@ bool exchange_validate(struct exchange *x)
     return x->not_modified;
 }
 
-/* ---- answers shared with other requests ---- */
+/* ---- answers shared with other requests ------------------------------------------------------ */
 
 /* Takes the reference. Caller holds the lock, or nobody else knows x. */
 static void take_whole(struct exchange *x, struct cache_answer *answer)
@@ -49,16 +49,16 @@ bool exchange_find(struct exchange *x)
     return answer != NULL;
 }
 
-/* Each resumption may wake libmicrohttpd's thread, which then takes the processor from a worker: the last of many would wait for
- * what the first ones ask next. So that thread resumes the rest. */
+/* Each resumption may wake libmicrohttpd's thread, which then takes the processor from a worker:
+ * the last of many would wait for what the first ones ask next. So that thread resumes the rest. */
 void exchange_tell_joined(struct exchange *x)
 {
     cache_tell(x->joined, x->whole);
     x->joined = NULL;
 }
 
-/* The leader's first step (or turn) is its whole answer, or it is not for sharing. Takes the bytes with the answer it returns;
- * those that joined are still to be told of that. */
+/* The leader's first step (or turn) is its whole answer, or it is not for sharing. Takes the bytes
+ * with the answer it returns; those that joined are still to be told of that. */
 static struct cache_answer *settle(struct exchange *x, int rc, struct buf *fresh,
                                    struct cache_place **ret_joined)
 {
@@ -123,7 +123,8 @@ static void on_settled(struct cache_place *place, struct cache_answer *answer)
     exchange_unref(x);
 }
 
-/* True: it has to be opened, and counts as such. Else it has an answer, or gets one. Caller holds the lock. */
+/* True: it has to be opened, and counts as such. Else it has an answer, or gets one. Caller holds
+ * the lock. */
 static bool needs_work(struct exchange *x)
 {
     struct cache_answer *answer;
@@ -147,7 +148,7 @@ static bool needs_work(struct exchange *x)
     return true;
 }
 
-/* ---- opening ---- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int open_one(struct exchange *x)
 {
@@ -238,7 +239,7 @@ static void job_open(void *arg)
     open_now(arg);
 }
 
-/* ---- wait=ready ---- */
+/* ---- wait=ready ------------------------------------------------------------------------------ */
 
 /* Those that see a part of the files only come here for a worker to find out which, too. */
 static bool only_looks(const struct exchange *x)
@@ -259,7 +260,8 @@ static bool judge(struct exchange *x)
     return false;
 }
 
-/* Nobody else touches a parked request but those who answer it under its lock. True: this job goes on to open(). */
+/* Nobody else touches a parked request but those who answer it under its lock. True: this job goes
+ * on to open(). */
 static bool unpark(struct exchange *x)
 {
     if (!only_looks(x)) /* its clock has begun */

@@ -1,4 +1,5 @@
-/* listen.c - listening sockets: loopback by default, one per address, and a unix socket for the client script. */
+/* listen.c - listening sockets: loopback by default, one per address, and a unix socket for the
+ * client script. */
 #include "server.h"
 
 #include <arpa/inet.h>
@@ -12,8 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Who follows and is told nothing would else be waited for long after their machine was switched off. Connections have
- * what their listener has. */
+/* Who follows and is told nothing would else be waited for long after their machine was switched
+ * off. Connections have what their listener has. */
 static void keep_alive(int fd, int64_t idle_ms)
 {
     int on = 1, gap_s = 10, times = 3;
@@ -157,7 +158,8 @@ static int listen_tcp(struct http *h, const char *address, int *port, struct err
     return add(h, fd, url);
 }
 
-/* A socket file that nobody answers on is a left-over of a daemon that was killed. Anything else is somebody's. */
+/* A socket file that nobody answers on is a left-over of a daemon that was killed. Anything else is
+ * somebody's. */
 static int remove_stale(const struct sockaddr_un *a)
 {
     struct stat st;

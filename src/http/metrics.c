@@ -76,7 +76,7 @@ bool metrics_ready(struct metrics *m, const struct index_progress *p)
     return now || (m && atomic_load(&m->was_ready) && !p->store_error);
 }
 
-/* ---- telling ---- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 static void head(struct buf *out, const char *name, const char *type, const char *help)
 {

@@ -1,4 +1,5 @@
-/* mhd_callbacks.c - what libmicrohttpd calls: a request's first line, its headers and body, its end. */
+/* mhd_callbacks.c - what libmicrohttpd calls: a request's first line, its headers and body, its
+ * end. */
 #include "etag.h"
 #include "mhd_connection.h"
 #include "mhd_tls.h"
@@ -19,7 +20,7 @@
 
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
-/* ---- a request comes in ---- */
+/* ---- a request comes in ---------------------------------------------------------------------- */
 
 /* Different from all others, not secret: a number at random for each thread, and a count. */
 static struct hash128 new_id(void)
@@ -42,8 +43,9 @@ static void set_id(struct exchange *x, const char *given)
     hash128_hex(new_id(), x->id);
 }
 
-/* libmicrohttpd has put a NUL between method and URI, and tells only the latter. The method begins the connection's memory, which is
- * whole pages, or follows a line: nothing before the page is looked at. NULL: another one. */
+/* libmicrohttpd has put a NUL between method and URI, and tells only the latter. The method begins
+ * the connection's memory, which is whole pages, or follows a line: nothing before the page is
+ * looked at. NULL: another one. */
 static const char *method_before(const char *uri)
 {
     static const char *const known[] = {"GET", "HEAD", "POST", "OPTIONS", "DELETE"};
@@ -76,8 +78,8 @@ static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
     struct exchange *x = exchange_new(arg, uri);
     char *query = strchr((char *)(uintptr_t)uri, '?');
     connection_set_state(c, CONNECTION_ARRIVING);
-    /* libmicrohttpd would take the parameters apart, 64 bytes of the connection's memory each, and answer nothing where that is
-     * too little. */
+    /* libmicrohttpd would take the parameters apart, 64 bytes of the connection's memory each, and
+     * answer nothing where that is too little. */
     if (query)
         query[1] = '\0';
     if (x) {
@@ -165,7 +167,8 @@ static void keep_body(struct exchange *x, const char *data, size_t n)
     buf_done(&x->body);
 }
 
-/* The request was answered before its body; a client that is still sending would not see that if the connection was closed. */
+/* The request was answered before its body; a client that is still sending would not see that if
+ * the connection was closed. */
 static int drain_body(struct exchange *x, size_t *len)
 {
     bool more = *len > 0;
@@ -310,7 +313,8 @@ static int finish_message(struct exchange *x, struct MHD_Connection *c)
         return response_options(x, c);
     if (!request_parse(x, c, &why))
         return response_refuse(x, c, &why);
-    /* It goes through all files, and waits for the index's lock once for each that is to be indexed anew. */
+    /* It goes through all files, and waits for the index's lock once for each that is to be indexed
+     * anew. */
     bool looks = x->rq.endpoint == &endpoint_index;
     bool now = x->rq.endpoint->immediate && !request_flag(&x->rq, "follow") && !looks;
     return now ? answer_now(x, c) : dispatch(x, c);
@@ -344,7 +348,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
     return phase == EXCHANGE_RECEIVING ? (enum MHD_Result)finish_message(x, c) : MHD_YES;
 }
 
-/* ---- a request is over ---- */
+/* ---- a request is over ----------------------------------------------------------------------- */
 
 static void on_completed(void *arg, struct MHD_Connection *c, void **state,
                          enum MHD_RequestTerminationCode why)
@@ -374,7 +378,7 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
     exchange_unref(x);
 }
 
-/* ---- libmicrohttpd ---- */
+/* ---- libmicrohttpd --------------------------------------------------------------------------- */
 
 static enum MHD_Result weigh(void *arg, enum MHD_ValueKind kind, const char *name,
                              const char *value)
@@ -448,9 +452,11 @@ static void note_own_status(struct carrier *carrier, unsigned status)
         found->own_status = status;
 }
 
-/* What libmicrohttpd has to say is told to nobody, but shows what it is about to answer without having asked. Where it has no memory
- * to copy a cookie, or does not understand Content-Length, 0.9.75 sends two heads, or nothing: that request is answered here before.
- * It does not tell which one that is; every one on this thread that has come so far and is like that would be refused likewise. */
+/* What libmicrohttpd has to say is told to nobody, but shows what it is about to answer without
+ * having asked. Where it has no memory to copy a cookie, or does not understand Content-Length,
+ * 0.9.75 sends two heads, or nothing: that request is answered here before. It does not tell which
+ * one that is; every one on this thread that has come so far and is like that would be refused
+ * likewise. */
 static void on_message(void *arg, const char *format, va_list values)
 {
     static const char answers[] = "Error processing request (HTTP response code is %u";
@@ -473,9 +479,9 @@ static size_t keep_escapes(void *arg, struct MHD_Connection *c, char *s)
     return strlen(s);
 }
 
-/* A connection's memory holds the longest URI with room for headers; more memory costs speed (it is cleared for each
- * request). The timeout is for connections without progress: a slow reader makes some now and then. How many connections there
- * may be is known where they are accepted. */
+/* A connection's memory holds the longest URI with room for headers; more memory costs speed (it is
+ * cleared for each request). The timeout is for connections without progress: a slow reader makes
+ * some now and then. How many connections there may be is known where they are accepted. */
 struct MHD_Daemon *callbacks_start(struct carrier *c)
 {
     struct http *h = c->http;

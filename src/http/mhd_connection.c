@@ -1,4 +1,5 @@
-/* mhd_connection.c - connections: who is at their other end, what they do now, how many one client has. */
+/* mhd_connection.c - connections: who is at their other end, what they do now, how many one client
+ * has. */
 #include "mhd_connection.h"
 
 #include "mhd_tls.h"
@@ -25,7 +26,7 @@ void connection_set_state(struct MHD_Connection *c, enum connection_state state)
     atomic_store(&known->state, state);
 }
 
-/* ---- who asks ---- */
+/* ---- who asks -------------------------------------------------------------------------------- */
 
 static enum access_role role_of(struct exchange *x, const struct access_peer *peer, int64_t *until)
 {
@@ -67,7 +68,7 @@ enum access_role connection_meet(struct exchange *x, struct connection *known)
     return known->role;
 }
 
-/* ---- their begin and end ---- */
+/* ---- their begin and end --------------------------------------------------------------------- */
 
 /* A client that has enough of them, and is no admin. */
 static bool is_too_many(struct http *h, struct connection *known)
@@ -79,7 +80,8 @@ static bool is_too_many(struct http *h, struct connection *known)
     return !admin && before >= h->options.limits.client_connections;
 }
 
-/* Without waiting for what it wants to ask; libmicrohttpd closes it then. A TLS client is told nothing. */
+/* Without waiting for what it wants to ask; libmicrohttpd closes it then. A TLS client is told
+ * nothing. */
 static void turn_away(struct http *h, const struct connection *known)
 {
     static const char text[] =

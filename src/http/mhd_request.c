@@ -1,5 +1,6 @@
-/* mhd_request.c - is this message one that we may answer? What libmicrohttpd 0.9.75 lets through (duplicate Host, two
- * lengths, NULs, absolute URIs, unknown methods ...) is refused here; docs: RFC 9112, RFC 9110. */
+/* mhd_request.c - is this message one that we may answer? What libmicrohttpd 0.9.75 lets through
+ * (duplicate Host, two lengths, NULs, absolute URIs, unknown methods ...) is refused here; docs:
+ * RFC 9112, RFC 9110. */
 #include "problem.h"
 #include "server.h"
 #include "stored.h"
@@ -17,7 +18,7 @@ struct headers {
     unsigned hosts, lengths, encodings;
     size_t bytes; /* of the connection's memory, besides the head as it was sent */
     bool bad_name, bad_value;
-    unsigned once[3];       /* by their places in once_names                    */
+    unsigned once[3];       /* by their places in once_names */
     const char *end, *head; /* of what was looked at, in the head as it was sent; its end */
     const char *host, *length, *encoding;
 };
@@ -39,9 +40,10 @@ static bool is_header_value(const char *value)
     return true;
 }
 
-/* "localhost\0.example" is localhost for libmicrohttpd, which takes it as a C string, and another name for a proxy: it gives no lengths
- * but leaves names and values where they came in, NULs where lines end. Between two of them may be nothing else, or some
- * was not seen. (Lines that go on in the next one are copied elsewhere; RFC 9112, 5.2 has them refused, too.) */
+/* "localhost\0.example" is localhost for libmicrohttpd, which takes it as a C string, and another
+ * name for a proxy: it gives no lengths but leaves names and values where they came in, NULs where
+ * lines end. Between two of them may be nothing else, or some was not seen. (Lines that go on in
+ * the next one are copied elsewhere; RFC 9112, 5.2 has them refused, too.) */
 static bool ends_line(const char *from, const char *to)
 {
     while (from < to && (!*from || strchr(" \t\r\n", *from)))
@@ -139,8 +141,8 @@ static bool check_framing(const struct headers *h, bool http10, struct exchange_
     return true;
 }
 
-/* A NUL in the request line cuts it for all who take it as a C string. libmicrohttpd leaves the version behind the URI
- * in one buffer, one blank between them. */
+/* A NUL in the request line cuts it for all who take it as a C string. libmicrohttpd leaves the
+ * version behind the URI in one buffer, one blank between them. */
 static bool holds_nul(const struct exchange *x, const char *version)
 {
     return (size_t)(version - x->sent_uri) != strlen(x->uri) + 1;
@@ -244,7 +246,8 @@ static bool open_upload(struct exchange *x, struct MHD_Connection *c, struct exc
     return rc == 0 || refuse_err(x, r, rc);
 }
 
-/* What can be said of the body before it comes; a client that asks first (`Expect`) need not send it at all. */
+/* What can be said of the body before it comes; a client that asks first (`Expect`) need not send
+ * it at all. */
 static bool check_body(struct exchange *x, struct MHD_Connection *c, const struct headers *h,
                        struct exchange_refusal *r)
 {
@@ -273,8 +276,9 @@ static bool is_header(struct MHD_Connection *c, const char *name, const char *va
     return given && strcmp(given, value) == 0;
 }
 
-/* Browsers name the page that asks in Origin, but not for what it only embeds: an image, a script. They tell that another
- * site has it embedded (https://www.w3.org/TR/fetch-metadata/); following a link is fine. */
+/* Browsers name the page that asks in Origin, but not for what it only embeds: an image, a script.
+ * They tell that another site has it embedded (https://www.w3.org/TR/fetch-metadata/); following a
+ * link is fine. */
 static bool check_page(struct exchange *x, struct MHD_Connection *c, const char *host,
                        struct exchange_refusal *r)
 {
@@ -299,7 +303,8 @@ static bool is_preflight(const struct exchange *x, struct MHD_Connection *c)
            MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Access-Control-Request-Method");
 }
 
-/* Who a peer is its browser does not prove to pages of other sites: they ask as any user, unless they have a token. */
+/* Who a peer is its browser does not prove to pages of other sites: they ask as any user, unless
+ * they have a token. */
 static enum access_role role_of_page(struct MHD_Connection *c, enum access_role peer)
 {
     const char *origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin"),
@@ -435,8 +440,9 @@ static int add_body(struct exchange *x, struct MHD_Connection *c)
     return -EPROTOTYPE;
 }
 
-/* A page of another site can make a browser post a form, but neither JSON or a tar nor a header of its own: browsers ask first
- * (https://fetch.spec.whatwg.org/#cors-safelisted-request-header). What changes something takes nothing else. */
+/* A page of another site can make a browser post a form, but neither JSON or a tar nor a header of
+ * its own: browsers ask first (https://fetch.spec.whatwg.org/#cors-safelisted-request-header). What
+ * changes something takes nothing else. */
 static bool is_deliberate(struct MHD_Connection *c)
 {
     const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");

@@ -160,8 +160,9 @@ static ssize_t read_nothing(void *arg, uint64_t at, char *out, size_t max)
     return MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-/* Without a body, where that of another answer is meant, whose length is not known. libmicrohttpd 0.9.75 would tell
- * `Content-Length: 0`, or send a last chunk; only to what speaks like HTTP/1.0, and is closed, it does neither. */
+/* Without a body, where that of another answer is meant, whose length is not known. libmicrohttpd
+ * 0.9.75 would tell `Content-Length: 0`, or send a last chunk; only to what speaks like HTTP/1.0,
+ * and is closed, it does neither. */
 static struct MHD_Response *body_of_another(void)
 {
     struct MHD_Response *r =
@@ -212,14 +213,16 @@ int response_options(struct exchange *x, struct MHD_Connection *c)
                                 "Authorization, Content-Type, If-None-Match, X-Request-Id, "
                                 "X-Requested-With");
     }
-    /* A public page asks for a host on a private network: https://wicg.github.io/private-network-access/ */
+    /* A public page asks for a host on a private network:
+     * https://wicg.github.io/private-network-access/ */
     if (MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Access-Control-Request-Private-Network"))
         MHD_add_response_header(r, "Access-Control-Allow-Private-Network", "true");
     return queue(x, c, 204, r);
 }
 
-/* Without chunks only a reset tells the client that the answer was cut. SO_LINGER would not do: libmicrohttpd sends a FIN
- * before it closes, and the client that has read everything so far takes that for the end. */
+/* Without chunks only a reset tells the client that the answer was cut. SO_LINGER would not do:
+ * libmicrohttpd sends a FIN before it closes, and the client that has read everything so far takes
+ * that for the end. */
 static void reset_connection(int fd)
 {
     const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};

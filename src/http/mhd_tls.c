@@ -131,7 +131,7 @@ int64_t http_tls_expires(const char *cert)
     return at;
 }
 
-/* ---- handshakes ---- */
+/* ---- handshakes ------------------------------------------------------------------------------ */
 
 /* Copies for one handshake; GnuTLS frees them with its own functions. Under the lock. */
 static int give(const struct tls *t, gnutls_pcert_st **certs, unsigned *count,
@@ -167,7 +167,7 @@ static int on_handshake(gnutls_session_t session, const struct gnutls_cert_retr_
 /* A function as libmicrohttpd wants it: as an untyped pointer. */
 void *const tls_certificate_callback = (void *)on_handshake;
 
-/* ---- clients ---- */
+/* ---- clients --------------------------------------------------------------------------------- */
 
 static bool is_vouched_for(gnutls_x509_crt_t *chain, unsigned n)
 {

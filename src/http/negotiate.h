@@ -6,7 +6,8 @@
 
 enum coding { CODING_IDENTITY, CODING_GZIP, CODING_ZSTD, CODINGS };
 
-/* Chooses by `format=`, else by Accept (NULL = anything), else the endpoint's first. 0, ERR_FORMAT or ERR_PARAM. */
+/* Chooses by `format=`, else by Accept (NULL = anything), else the endpoint's first. 0, ERR_FORMAT
+ * or ERR_PARAM. */
 int negotiate_format(struct request *rq, const char *accept);
 /* Best of what Accept-Encoding (NULL = identity only) allows. */
 enum coding negotiate_coding(const char *accept_encoding);

@@ -1,4 +1,5 @@
-/* openapi.h - the pieces of /openapi.json: what the endpoint table does not say is in tables here. */
+/* openapi.h - the pieces of /openapi.json: what the endpoint table does not say is in tables here.
+ */
 #ifndef DFT_HTTP_OPENAPI_H
 #define DFT_HTTP_OPENAPI_H
 
@@ -7,20 +8,23 @@
 /* JSON members of components.schemas, with ' in the place of ". */
 extern const char openapi_schemas[];
 
-/* ---- openapi_examples.c ---- */
-/* JSON of an example, with ' in the place of "; NULL = none. Of a parameter, of a body, of the answer with this schema. */
+/* ---- openapi_examples.c ---------------------------------------------------------------------- */
+/* JSON of an example, with ' in the place of "; NULL = none. Of a parameter, of a body, of the
+ * answer with this schema. */
 const char *openapi_param_example(const char *path, const char *name);
-/* An object: other parameters without which that example is refused, besides the required ones; NULL = none. */
+/* An object: other parameters without which that example is refused, besides the required ones;
+ * NULL = none. */
 const char *openapi_example_with(const char *path, const char *name);
 const char *openapi_body_example(const char *path);
 const char *openapi_answer_example(const char *schema);
 
-/* ---- openapi_answers.c ---- */
-void openapi_write_responses(struct jw *j, struct arena *arena, const struct endpoint *e, bool post);
+/* ---- openapi_answers.c ----------------------------------------------------------------------- */
+void openapi_write_responses(struct jw *j, struct arena *arena, const struct endpoint *e,
+                             bool post);
 /* components.headers and components.responses */
 void openapi_write_parts(struct jw *j, struct arena *arena);
 
-/* ---- endpoint_openapi.c: writing ---- */
+/* ---- endpoint_openapi.c: writing ------------------------------------------------------------- */
 void openapi_member(struct jw *j, const char *key, const char *value);
 void openapi_begin(struct jw *j, const char *key, char bracket);
 /* {"$ref":"#/components/<kind>/<name>"} as the value of the key; NULL key: in an array. */

@@ -1,11 +1,12 @@
-/* openapi_answers.c - what endpoints answer: content types with schemas and examples, headers, errors. */
+/* openapi_answers.c - what endpoints answer: content types with schemas and examples, headers,
+ * errors. */
 #include "openapi.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What the endpoint table does not say: the schema of the JSON answer, that of a line of ndjson (NULL: Row), and the type of
- * an answer without a choice of formats. */
+/* What the endpoint table does not say: the schema of the JSON answer, that of a line of ndjson
+ * (NULL: Row), and the type of an answer without a choice of formats. */
 static const struct answer {
     const char *path, *schema, *line, *content_type;
 } answers[] = {
@@ -65,7 +66,7 @@ static const struct answer *answer_of(const struct endpoint *e)
     return &none;
 }
 
-/* ---- content ---- */
+/* ---- content --------------------------------------------------------------------------------- */
 
 static void write_string(struct jw *j, const char *key, bool binary)
 {
@@ -183,7 +184,7 @@ static void write_content(struct jw *j, struct arena *arena, const struct endpoi
     jw_end(j, '}');
 }
 
-/* ---- responses ---- */
+/* ---- responses ------------------------------------------------------------------------------- */
 
 static void write_headers(struct jw *j, const struct endpoint *e)
 {

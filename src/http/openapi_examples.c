@@ -1,12 +1,12 @@
-/* openapi_examples.c - examples of parameters, bodies and answers, for /openapi.json; ' stands for ". size: table.
- * Tests send every one of them, and hold the answers against their schemas. The files are those of the
- * first requests in docs/API.md. */
+/* openapi_examples.c - examples of parameters, bodies and answers, for /openapi.json; ' stands for
+ * ". size: table. Tests send every one of them, and hold the answers against their schemas. The
+ * files are those of the first requests in docs/API.md. */
 #include "openapi.h"
 
 #include <string.h>
 
-/* path NULL: wherever the parameter is and nothing else is said. `with`: other parameters that the example needs, besides the
- * required ones; see also openapi_example_with. */
+/* path NULL: wherever the parameter is and nothing else is said. `with`: other parameters that the
+ * example needs, besides the required ones; see also openapi_example_with. */
 static const struct {
     const char *path, *name, *json, *with;
 } params[] = {
@@ -203,7 +203,8 @@ static const struct {
                  "'untimed':0,'group_by':['host','pid','tid'],'color':'cat','colors':[{'value':'"
                  "POSIX','count':3,'busy':740}],'lanes_total':1,"
                  "'lanes_offset':0,'lanes':[{'keys':['node-0',12,12],'count':3,'before':0,'busy':"
-                 "740,'cells':{'slot':[0,1],'count':[2,1],'busy':[500,240],'color':[0,0]}}],'events_complete':false,"
+                 "740,'cells':{'slot':[0,1],'count':[2,1],'busy':[500,240],'color':[0,0]}}],'"
+                 "events_complete':false,"
                  "'events':[{'lane':0,'color':0,'ts':1000,'dur':600,'name':'read','cat':'POSIX','"
                  "file':'run1/rank_0.pfw.gz','object':12}]}"},
     {"Histogram", "{'generation':7,'complete':true,'column':'dur','files':1,'damaged_files':0,'"

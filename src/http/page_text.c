@@ -1,4 +1,5 @@
-/* page_text.c - the built page becomes part of the program, so that there is no file to find or to lose. */
+/* page_text.c - the built page becomes part of the program, so that there is no file to find or to
+ * lose. */
 #include "page_text.h"
 
 /* DFT_PAGE: the folder with what web/build made. */

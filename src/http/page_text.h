@@ -1,4 +1,5 @@
-/* page_text.h - the built page, as bytes of the program; empty where it could not be built. See web/build. */
+/* page_text.h - the built page, as bytes of the program; empty where it could not be built. See
+ * web/build. */
 #ifndef DFT_HTTP_PAGE_TEXT_H
 #define DFT_HTTP_PAGE_TEXT_H
 

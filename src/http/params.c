@@ -1,5 +1,6 @@
-/* params.c - request parameters: decoded, checked against the endpoint's table, typed.
- * Nothing is guessed: an unknown name, a bad value or a repeated single parameter is an error that names it. */
+/* params.c - request parameters: decoded, checked against the endpoint's table, typed. Nothing is
+ * guessed: an unknown name, a bad value or a repeated single parameter is an error that names it.
+ */
 #include "endpoint.h"
 
 #include <jansson.h>
@@ -281,7 +282,8 @@ int params_add_form(struct request *rq, struct text encoded)
     return 0;
 }
 
-/* A JSON scalar as the text that the same parameter would have in a URL. `number`: 64 bytes for it. */
+/* A JSON scalar as the text that the same parameter would have in a URL. `number`: 64 bytes for it.
+ */
 static int text_of_json(struct request *rq, const char *name, const json_t *v, char *number,
                         struct text *ret)
 {
@@ -478,7 +480,8 @@ static bool is_about_time(const char *name)
     return strcmp(name, "wait") == 0 || strcmp(name, "timeout") == 0;
 }
 
-/* With its length, so that no value can look like another parameter. Without printf: each request comes here. */
+/* With its length, so that no value can look like another parameter. Without printf: each request
+ * comes here. */
 static void put_value(struct buf *out, char before, struct text value)
 {
     char length[24];

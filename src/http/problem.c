@@ -13,8 +13,7 @@ static const struct {
     {ERR_STORE_FULL, 503},   {ERR_STALE, 503},    {-ENOMEM, 503},
     {ERR_STORE, 503},        {-ENOSPC, 503},      {-EDQUOT, 503},
     {-EROFS, 503},           {-EPERM, 403},       {-EEXIST, 409},
-    {-ENOTDIR, 409},         {-EFBIG, 503},
-    {ERR_ADDRESS_SPACE, 503},
+    {-ENOTDIR, 409},         {-EFBIG, 503},       {ERR_ADDRESS_SPACE, 503},
 };
 
 static const struct {

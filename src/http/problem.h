@@ -6,9 +6,11 @@
 
 /* HTTP status that tells an error code. */
 int problem_status(int code);
-const char *problem_reason(int status);                   /* "Not Found" */
-/* {"type","title","status","detail","code","param","position","request_id"}\n. `err` may be NULL. */
-void problem_write(struct buf *out, int status, const struct err *err, const char *detail, const char *request_id);
+const char *problem_reason(int status); /* "Not Found" */
+/* {"type","title","status","detail","code","param","position","request_id"}\n. `err` may be NULL.
+ */
+void problem_write(struct buf *out, int status, const struct err *err, const char *detail,
+                   const char *request_id);
 /* The in-band last line of a broken stream: {"error":{...}}\n */
 void problem_in_band(struct buf *out, const struct err *err, int code, const char *request_id);
 

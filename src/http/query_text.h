@@ -6,7 +6,8 @@
 
 /* A string of the language with these bytes. */
 void query_text_string(struct buf *out, struct text t);
-/* `path == value`, or that it is missing; arrays are no values of the language: nothing equals them. */
+/* `path == value`, or that it is missing; arrays are no values of the language: nothing equals
+ * them. */
 void query_text_equals(struct buf *out, const char *path, const struct value *v);
 
 #endif

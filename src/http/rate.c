@@ -7,7 +7,8 @@ static void forget(struct rate *r)
     atomic_store(&r->measured, false);
 }
 
-/* A file that is to be read again, or is gone, takes its bytes off what is done: that is not work undone. */
+/* A file that is to be read again, or is gone, takes its bytes off what is done: that is not work
+ * undone. */
 void rate_sample(struct rate *r, const struct index_progress *p, int64_t now_ns)
 {
     if (r->count && p->bytes_done > r->last_done)

@@ -1,13 +1,13 @@
-/* readiness.c - pending files of a snapshot, and of a selection. What is known of a whole generation is kept, so that in
- * quiet times no request looks at its files. */
+/* readiness.c - pending files of a snapshot, and of a selection. What is known of a whole
+ * generation is kept, so that in quiet times no request looks at its files. */
 #include "readiness.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define FRESH_NS \
-    10000000000ll /* a file that changes all the time, by a clock that is late, is waited for no longer */
+/* a file that changes all the time, by a clock that is late, is waited for no longer */
+#define FRESH_NS 10000000000ll
 
 bool readiness_is_known(struct site *site, const struct snapshot *s)
 {
@@ -39,7 +39,7 @@ static bool is_all_ready(struct exchange *x)
     return true;
 }
 
-/* ---- wait=fresh ---- */
+/* ---- wait=fresh ------------------------------------------------------------------------------ */
 
 bool readiness_is_fresh_asked(const struct exchange *x)
 {
@@ -52,7 +52,8 @@ static int64_t time_ns(struct timespec t)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* What was indexed is what is there, or was read after the request came. Of a changed file the index is told. */
+/* What was indexed is what is there, or was read after the request came. Of a changed file the
+ * index is told. */
 static bool is_current(const struct request *rq, const struct index_file *f)
 {
     struct stat st;
@@ -66,7 +67,7 @@ static bool is_current(const struct request *rq, const struct index_file *f)
     return f->ctime_ns >= clock_real_ns() - age;
 }
 
-/* ---- of a selection ---- */
+/* ---- of a selection -------------------------------------------------------------------------- */
 
 /* Asks for the selected files that are pending; whether none was, nor is being indexed. */
 static bool want_selected(struct request *rq, bool fresh)

@@ -1,7 +1,9 @@
-/* readiness.h - is the index ready: for what a request selects (wait=ready), and once for all (/readyz).
+/* readiness.h - is the index ready: for what a request selects (wait=ready), and once for all
+ * (/readyz).
  *
- * Ready: the first walk is over, and no selected file is pending or being indexed. A file that has failed, grows or
- * changed after it was indexed is ready. With wait=fresh only if that was read when the request came, or later. */
+ * Ready: the first walk is over, and no selected file is pending or being indexed. A file that has
+ * failed, grows or changed after it was indexed is ready. With wait=fresh only if that was read
+ * when the request came, or later. */
 #ifndef DFT_HTTP_READINESS_H
 #define DFT_HTTP_READINESS_H
 
@@ -11,10 +13,12 @@
 bool readiness_is_known(struct site *site, const struct snapshot *s);
 /* The request is to be judged, whatever is known. */
 bool readiness_is_fresh_asked(const struct exchange *x);
-/* Of the files that the request selects in its snapshot; those that are pending are asked for (index_want). On a worker:
- * there may be 10,000. A selection that is wrong counts as ready: open() tells why. */
+/* Of the files that the request selects in its snapshot; those that are pending are asked for
+ * (index_want). On a worker: there may be 10,000. A selection that is wrong counts as ready: open()
+ * tells why. */
 bool readiness_of(struct exchange *x);
-/* Asks for them, unless the client said that it wants what is there (`wait=no`), or the endpoint has no such choice. */
+/* Asks for them, unless the client said that it wants what is there (`wait=no`), or the endpoint
+ * has no such choice. */
 void readiness_want(struct exchange *x);
 
 #endif

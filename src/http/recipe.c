@@ -4,7 +4,8 @@
 #include <jansson.h>
 #include <string.h>
 
-/* The presets in the query language, for those who want to read or change one. Categories in any letter case. */
+/* The presets in the query language, for those who want to read or change one. Categories in any
+ * letter case. */
 static const struct {
     const char *name, *description, *query;
 } presets[] = {
@@ -123,7 +124,7 @@ int recipe_read(struct request *rq, struct recipe *ret)
     return rc;
 }
 
-/* ---- writing ---- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void add_test(struct buf *b, const char *fmt, const char *text)
 {

@@ -1,4 +1,5 @@
-/* rewriting.h - what requests share whose answer is new traces: the parameters, and the way from an outlet to the client. */
+/* rewriting.h - what requests share whose answer is new traces: the parameters, and the way from an
+ * outlet to the client. */
 #ifndef DFT_HTTP_REWRITING_H
 #define DFT_HTTP_REWRITING_H
 
@@ -7,8 +8,10 @@
 #include "dftracerd/rewrite.h"
 
 #define COMPRESS_PARAM(fallback) \
-    {"compress", PARAM_TEXT, false, fallback, NULL, \
-     "gzip level 0-9, 0 = uncompressed; true = 5, false = 0"}
+    { \
+        "compress", PARAM_TEXT, false, fallback, NULL, \
+            "gzip level 0-9, 0 = uncompressed; true = 5, false = 0" \
+    }
 /* Text of an output file: many small ones are no use to anybody, and each takes memory. */
 #define CHUNK_SIZE_LEAST 4096
 /* output, force */
@@ -22,11 +25,12 @@ struct rewriting {
 int rewriting_chunk_size(struct request *rq, uint64_t *ret);
 /* The level of `compress`; ERR_PARAM. */
 int rewriting_level(struct request *rq, int *ret);
-/* A body where the format is pfw, a tar, or with `output` a directory; then the answer is the manifest, as JSON. ERR_PARAM, ERR_FORMAT,
- * -EPERM: nothing may be written here; errors of outlet_dir_new. */
+/* A body where the format is pfw, a tar, or with `output` a directory; then the answer is the
+ * manifest, as JSON. ERR_PARAM, ERR_FORMAT, -EPERM: nothing may be written here; errors of
+ * outlet_dir_new. */
 int rewriting_open(struct request *rq, struct rewriting *w);
-/* For next(): sends what is ready, else calls step(), which works for at most some 50 ms and at last says ERR_END; then manifest() is what a
- * request with `output` is told. */
+/* For next(): sends what is ready, else calls step(), which works for at most some 50 ms and at
+ * last says ERR_END; then manifest() is what a request with `output` is told. */
 int rewriting_next(struct request *rq, struct rewriting *w, int (*step)(struct request *rq),
                    struct text (*manifest)(const struct request *rq), struct buf *out);
 /* After what writes into the outlet has been closed. */

@@ -1,4 +1,5 @@
-/* selection.c - the parameters by which every query chooses its events: files, times, classes, filter. */
+/* selection.c - the parameters by which every query chooses its events: files, times, classes,
+ * filter. */
 #include "endpoint.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- what exchanges ask of the server ---- */
+/* ---- what exchanges ask of the server -------------------------------------------------------- */
 
 int http_submit(struct exchange *x, pool_job *job)
 {
@@ -60,7 +60,7 @@ void http_leave(struct exchange *x)
     site_leave(x->site);
 }
 
-/* ---- the table of unfinished requests ---- */
+/* ---- the table of unfinished requests -------------------------------------------------------- */
 
 static void table_add(struct http *h, struct exchange *x)
 {
@@ -136,7 +136,7 @@ int server_admits(const struct exchange *x)
     return room ? 0 : 503;
 }
 
-/* ---- start ---- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static void fill_limits(struct http_limits *l, unsigned workers)
 {
@@ -205,8 +205,9 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
     return h->cache && h->clients ? add_first_site(h) : -ENOMEM;
 }
 
-/* Where there is a socket for them: some with TLS, some without. On two processors one thread gives out as much as can be
- * computed beside it; of two, one would wait for the other and for who computes, and its clients would come last. */
+/* Where there is a socket for them: some with TLS, some without. On two processors one thread gives
+ * out as much as can be computed beside it; of two, one would wait for the other and for who
+ * computes, and its clients would come last. */
 static int start_carriers(struct http *h, bool tls, struct err *err)
 {
     bool any = false;
@@ -257,7 +258,7 @@ size_t http_urls(const struct http *h, const char *const **ret)
     return h->url_count;
 }
 
-/* ---- while it runs ---- */
+/* ---- while it runs --------------------------------------------------------------------------- */
 
 int http_reload(struct http *h, const struct http_settings *s)
 {
@@ -310,7 +311,7 @@ int64_t http_silence_ns(const struct http *h)
     return workers > tick ? workers : tick;
 }
 
-/* ---- stop ---- */
+/* ---- stop ------------------------------------------------------------------------------------ */
 
 static void cancel_all(struct http *h, struct site *only, bool cut)
 {
@@ -381,9 +382,9 @@ void http_stop(struct http *h, int drain_ms, int grace_ms)
 {
     if (!h)
         return;
-    /* libmicrohttpd aborts the process when it is stopped with suspended connections: accept no more, cancel, let the clients be
-     * told, cut what is left, and only then stop. No connection can be suspended any more once `stopping` is set and all in
-     * the table are cut. */
+    /* libmicrohttpd aborts the process when it is stopped with suspended connections: accept no
+     * more, cancel, let the clients be told, cut what is left, and only then stop. No connection
+     * can be suspended any more once `stopping` is set and all in the table are cut. */
     accept_stop(h);
     server_end_all(h, NULL, drain_ms, grace_ms);
     tick_stop(h);

@@ -12,7 +12,8 @@
 
 _Static_assert(HTTP_SITES_MAX <= CACHE_INDEXES_MAX, "raise CACHE_INDEXES_MAX");
 
-/* Tokens and limits are the server's: they may change while it runs. Only the time of a query is known here, too. */
+/* Tokens and limits are the server's: they may change while it runs. Only the time of a query is
+ * known here, too. */
 static struct http_options options_of(const struct http *h, const struct http_site *s)
 {
     return (struct http_options){
@@ -133,7 +134,7 @@ int http_add_site(struct http *h, const struct http_site *s, struct err *err)
         h->sites[n] = site;
         atomic_store(&h->site_count, n + 1);
         atomic_store(&h->last_request_ns, clock_mono_ns()); /* one comes soon */
-        site_limit_time(site, time_limit(h)); /* a reload may have missed it */
+        site_limit_time(site, time_limit(h));               /* a reload may have missed it */
         listen_add_unix(h, fd, s->unix_path);
         accept_wake(h);
     } else if (fd >= 0) {
@@ -143,7 +144,7 @@ int http_add_site(struct http *h, const struct http_site *s, struct err *err)
     return rc;
 }
 
-/* ---- the end of one ---- */
+/* ---- the end of one -------------------------------------------------------------------------- */
 
 static void close_connections(struct http *h, const struct site *s)
 {

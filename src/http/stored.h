@@ -1,7 +1,9 @@
-/* stored.h - questions that have a path of their own: /q/ID/NAME without parameters, for those who can only open that.
+/* stored.h - questions that have a path of their own: /q/ID/NAME without parameters, for those who
+ * can only open that.
  *
- * Who knows an id (128 bits at random) may ask that one question, without a token. The table is in memory only: STORED_MOST
- * questions, the oldest one makes room, and of one client that is no admin STORED_SHARE; each is forgotten a fixed time after it was stored, however often it is used.
+ * Who knows an id (128 bits at random) may ask that one question, without a token. The table is in
+ * memory only: STORED_MOST questions, the oldest one makes room, and of one client that is no admin
+ * STORED_SHARE; each is forgotten a fixed time after it was stored, however often it is used.
  * Threads: any. */
 #ifndef DFT_HTTP_STORED_H
 #define DFT_HTTP_STORED_H
@@ -15,12 +17,12 @@
 
 struct stored_query {
     char id[33];
-    const char *name;                /* of the file that it is to look like */
-    const char *query;               /* "/aggregate?format=perfetto"        */
-    const char *ui;                  /* that /open/ID hands it to           */
-    int64_t until_ns;                /* clock_mono_ns; then it is forgotten */
-    struct hash128 owner;            /* of whose share it is; zero: nobody's */
-    struct viewer *viewer;           /* who stored it, and sees the answer  */
+    const char *name;      /* of the file that it is to look like */
+    const char *query;     /* "/aggregate?format=perfetto"        */
+    const char *ui;        /* that /open/ID hands it to */
+    int64_t until_ns;      /* clock_mono_ns; then it is forgotten */
+    struct hash128 owner;  /* of whose share it is; zero: nobody's */
+    struct viewer *viewer; /* who stored it, and sees the answer */
 };
 struct stored;
 struct stored *stored_new(int64_t life_ms); /* *new* or NULL */
@@ -33,6 +35,7 @@ int stored_add(struct stored *s, struct stored_query *q);
 int stored_find(struct stored *s, struct text id, struct arena *arena, struct stored_query *ret);
 /* Those of the same user (NULL: all): an array in the arena, the oldest first. `viewer` is NULL in
  * them. -ENOMEM. */
-int stored_list(struct stored *s, const struct viewer *viewer, struct arena *arena, struct stored_query **ret, size_t *ret_count);
+int stored_list(struct stored *s, const struct viewer *viewer, struct arena *arena,
+                struct stored_query **ret, size_t *ret_count);
 
 #endif

@@ -1,7 +1,9 @@
-/* tick.c - every 50 ms: clients that went away, requests that wait for the index, deadlines, late arrivals.
+/* tick.c - every 50 ms: clients that went away, requests that wait for the index, deadlines, late
+ * arrivals.
  *
- * A suspended connection never notices that its client has gone, so the sockets of all unfinished requests are polled for
- * POLLRDHUP under the table's lock: a request leaves the table before its socket is closed. */
+ * A suspended connection never notices that its client has gone, so the sockets of all unfinished
+ * requests are polled for POLLRDHUP under the table's lock: a request leaves the table before its
+ * socket is closed. */
 #include "server.h"
 
 #include "dftracerd/failpoint.h"
@@ -40,7 +42,8 @@ static void poll_sockets(struct exchange **all, size_t n, struct pollfd *fds)
             fds[i].revents = 0;
 }
 
-/* When followers and parked requests hear of changes of the index: the more requests there are, the less often. */
+/* When followers and parked requests hear of changes of the index: the more requests there are, the
+ * less often. */
 struct pace {
     int64_t now, judge_gap, wake_gap;
 };
@@ -97,8 +100,9 @@ static bool is_closed_by_peer(int fd)
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
-/* A first line is told of when it is whole. Until then a connection that has answered a request looks as one that waits for the next;
- * libmicrohttpd has closed those that sent nothing when their time is over. */
+/* A first line is told of when it is whole. Until then a connection that has answered a request
+ * looks as one that waits for the next; libmicrohttpd has closed those that sent nothing when their
+ * time is over. */
 static bool is_late(const struct connection *c, int64_t age, const struct http_limits *l)
 {
     int64_t arrival = l->arrival_ms * 1000000, idle = l->idle_ms * 1000000 + DEAD_NS;
@@ -107,9 +111,10 @@ static bool is_late(const struct connection *c, int64_t age, const struct http_l
            (state == CONNECTION_IDLE && age > idle + arrival);
 }
 
-/* Two kinds of connections that libmicrohttpd keeps: those of clients that send a byte now and then (its timeout begins
- * anew with each), and those whose end came together with the last bytes (it reads edge-triggered and does not look
- * again). Shutting the socket down makes it close the connection. */
+/* Two kinds of connections that libmicrohttpd keeps: those of clients that send a byte now and then
+ * (its timeout begins anew with each), and those whose end came together with the last bytes (it
+ * reads edge-triggered and does not look again). Shutting the socket down makes it close the
+ * connection. */
 static void cut_dead_connections(struct http *h)
 {
     int64_t now = clock_mono_ns();
@@ -125,7 +130,8 @@ static void cut_dead_connections(struct http *h)
     pthread_mutex_unlock(&h->connections_lock);
 }
 
-/* What streams gave back goes to the system once a second: else it stays with malloc, thread by thread. */
+/* What streams gave back goes to the system once a second: else it stays with malloc, thread by
+ * thread. */
 static void trim_memory(struct http *h)
 {
     if (!h->tick_trim || --h->tick_trim)

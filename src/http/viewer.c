@@ -51,7 +51,7 @@ bool viewer_same_user(const struct viewer *a, const struct viewer *b)
     return a && b && a->uid == b->uid && a->uid != ACCESS_NOBODY;
 }
 
-/* ---- who it is ---- */
+/* ---- who it is ------------------------------------------------------------------------------- */
 
 /* Without memory it has no groups. */
 static void set_groups(struct viewer *v, const gid_t *groups, size_t count)
@@ -124,7 +124,7 @@ struct viewer *viewer_of(int fd, const struct access_peer *peer)
     return v;
 }
 
-/* ---- what it may ---- */
+/* ---- what it may ----------------------------------------------------------------------------- */
 
 static bool is_member(const struct viewer *v, gid_t gid)
 {
@@ -145,8 +145,9 @@ struct acl {
     struct posix_acl_xattr_entry entries[ACL_BYTES / sizeof(struct posix_acl_xattr_entry)];
 };
 
-/* The order of acl(5): the owner, a named user, the groups (one that allows is enough), all others. Numbers are stored in
- * little-endian, which is what they are read in here: others would see nothing they should not. */
+/* The order of acl(5): the owner, a named user, the groups (one that allows is enough), all others.
+ * Numbers are stored in little-endian, which is what they are read in here: others would see
+ * nothing they should not. */
 static bool by_list(const struct viewer *v, const struct stat *st, const struct acl *acl, size_t n,
                     unsigned want)
 {
@@ -191,8 +192,9 @@ static bool may(const struct viewer *v, int fd, const struct stat *st, unsigned 
     return by_list(v, st, &acl, ((size_t)n - sizeof acl.head) / sizeof *acl.entries, want);
 }
 
-/* One name at a time, each judged by the descriptor that the next is opened below: what is exchanged meanwhile is not
- * what was judged. The file's descriptor and *ret, or -1; *ret_link: a part of it is a link. */
+/* One name at a time, each judged by the descriptor that the next is opened below: what is
+ * exchanged meanwhile is not what was judged. The file's descriptor and *ret, or -1; *ret_link: a
+ * part of it is a link. */
 static int reach(const struct viewer *v, char *path, struct stat *ret, bool *ret_link)
 {
     int fd = open("/", O_PATH | O_CLOEXEC);
@@ -211,7 +213,8 @@ static int reach(const struct viewer *v, char *path, struct stat *ret, bool *ret
     return fd;
 }
 
-/* Another file than was indexed tells nothing about that one; neither does one that has its number since. */
+/* Another file than was indexed tells nothing about that one; neither does one that has its number
+ * since. */
 static bool is_indexed_one(int fd, const struct stat *st, const struct index_file *f)
 {
     struct statx x;

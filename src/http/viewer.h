@@ -1,10 +1,13 @@
-/* viewer.h - as whom a request sees files: with --enforce-file-permissions, only those that its peer could read.
+/* viewer.h - as whom a request sees files: with --enforce-file-permissions, only those that its
+ * peer could read.
  *
- * Judged by what the kernel would judge by: owner, group, mode and POSIX access list of the file, and the right to search each
- * directory above it. What else may forbid or allow (NFSv4 lists, SELinux, root squashing) is not seen. A peer whose user is
- * not known (beyond loopback, or the look-up failed) sees what everybody may read.
- * Groups: of the process on a unix socket, of the user's account otherwise; those are looked up once, by the first worker
- * that judges a file, as the name service may take its time. Threads: any. */
+ * Judged by what the kernel would judge by: owner, group, mode and POSIX access list of the file,
+ * and the right to search each directory above it. What else may forbid or allow (NFSv4 lists,
+ * SELinux, root squashing) is not seen. A peer whose user is not known (beyond loopback, or the
+ * look-up failed) sees what everybody may read.
+ * Groups: of the process on a unix socket, of the user's account otherwise; those are looked up
+ * once, by the first worker that judges a file, as the name service may take its time. Threads:
+ * any. */
 #ifndef DFT_HTTP_VIEWER_H
 #define DFT_HTTP_VIEWER_H
 
@@ -13,13 +16,14 @@
 
 #include <sys/types.h>
 
-/* Of the other end of a connection; never NULL: without memory it is a viewer that is nobody. *new* reference. Never blocks:
- * groups of an account are looked up when they are needed first. */
+/* Of the other end of a connection; never NULL: without memory it is a viewer that is nobody. *new*
+ * reference. Never blocks: groups of an account are looked up when they are needed first. */
 struct viewer *viewer_of(int fd, const struct access_peer *peer);
-struct viewer *viewer_ref(struct viewer *v);       /* NULL: NULL */
+struct viewer *viewer_ref(struct viewer *v); /* NULL: NULL */
 void viewer_unref(struct viewer *v);
 bool viewer_same_user(const struct viewer *a, const struct viewer *b);
-/* The newest snapshot as `v` sees it (NULL: all of it); *new*, or NULL without memory. With a viewer it looks at every file. */
+/* The newest snapshot as `v` sees it (NULL: all of it); *new*, or NULL without memory. With a
+ * viewer it looks at every file. */
 struct snapshot *viewer_snapshot(struct viewer *v, struct index *ix);
 
 #endif

@@ -20,7 +20,7 @@ const char *index_skip_name(enum index_skip skip)
     return (unsigned)skip < sizeof names / sizeof *names ? names[skip] : "unknown";
 }
 
-/* ---- lists ---- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 int archive_list_add(struct archive_list *l, const struct trace_tar_member *m)
 {
@@ -56,7 +56,7 @@ void archive_list_done(struct archive_list *l)
     *l = (struct archive_list){0};
 }
 
-/* ---- which members are files ---- */
+/* ---- which members are files ----------------------------------------------------------------- */
 
 /* As a path below the archive, without control characters. */
 static bool is_good_name(struct text name)
@@ -138,7 +138,7 @@ int archive_settle(struct body *b, const struct run *r)
     return replace_earlier(list, count);
 }
 
-/* ---- entries ---- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 bool archive_is_readable(const struct entry *archive)
 {

@@ -1,5 +1,6 @@
-/* bloom.c - see bloom.h. The upper half of the hash chooses the block, odd multiples of the lower half one bit in each of
- * the block's eight words (the split block filter that Parquet uses, too). */
+/* bloom.c - see bloom.h. The upper half of the hash chooses the block, odd multiples of the lower
+ * half one bit in each of the block's eight words (the split block filter that Parquet uses, too).
+ */
 #include "bloom.h"
 
 #include <math.h>
@@ -7,7 +8,8 @@
 
 #define BLOCK 32u
 
-/* Eight bits of a value in m bits for n values: rate = (1 - e^(-8n/m))^8, and blocks fill unevenly: 15 % more. */
+/* Eight bits of a value in m bits for n values: rate = (1 - e^(-8n/m))^8, and blocks fill unevenly:
+ * 15 % more. */
 size_t bloom_bytes(uint64_t n, double rate)
 {
     if (!(rate > 0 && rate < 1))
@@ -21,7 +23,10 @@ size_t bloom_bytes(uint64_t n, double rate)
     return (size_t)blocks * BLOCK;
 }
 
-static size_t block_of(size_t len, uint64_t hash) { return (size_t)((hash >> 32) * (len / BLOCK) >> 32) * BLOCK; }
+static size_t block_of(size_t len, uint64_t hash)
+{
+    return (size_t)((hash >> 32) * (len / BLOCK) >> 32) * BLOCK;
+}
 
 static uint32_t bit_of(uint64_t hash, unsigned word)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- views ---- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 struct body *body_new(void)
 {
@@ -140,7 +140,7 @@ void view_release(struct view *v)
     free(v);
 }
 
-/* ---- entries ---- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static bool room_for_id(struct index *ix, uint64_t id)
 {

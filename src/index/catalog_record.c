@@ -16,7 +16,7 @@ struct kv_key path_key(const char *name)
     return k;
 }
 
-/* ---- encoding ---- */
+/* ---- encoding -------------------------------------------------------------------------------- */
 
 static void encode_identity(const struct identity *i, struct buf *out)
 {
@@ -147,7 +147,7 @@ void file_encode(struct index *ix, const struct view *v, struct buf *out)
     encode_place(b, out);
 }
 
-/* ---- decoding ---- */
+/* ---- decoding -------------------------------------------------------------------------------- */
 
 static void decode_identity(struct rec *r, struct identity *i)
 {
@@ -376,7 +376,7 @@ int file_decode(struct index *ix, uint32_t id, struct text value, struct view **
     return 0;
 }
 
-/* ---- loading ---- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static int load_chunks(struct kv_read *r, struct body *b)
 {

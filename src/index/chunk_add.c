@@ -1,5 +1,5 @@
-/* chunk_add.c - takes the events of a chunk apart into columns. This runs for every value of every event: about 15 of
- * them, at 2 ns each. */
+/* chunk_add.c - takes the events of a chunk apart into columns. This runs for every value of every
+ * event: about 15 of them, at 2 ns each. */
 #include "chunk_build.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #define always_inline inline __attribute__((always_inline))
 enum { DROPPED = 1 };
 
-/* ---- one value ------------------------------------------------------------------------------------------------- */
+/* ---- one value ------------------------------------------------------------------------------- */
 
 static uint8_t kind_of(const struct column_build *c, uint8_t type)
 {
@@ -74,9 +74,10 @@ static int push_text(struct chunk_builder *b, struct column_build *c, uint8_t ty
     return push_any(c, type, e->code);
 }
 
-/* ---- times -------------------------------------------------------------------------------------------------- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
-/* The time of `row` does not fit. All values of @bad_dur are alike, so that they may come in any order. 0 or -ENOMEM. */
+/* The time of `row` does not fit. All values of @bad_dur are alike, so that they may come in any
+ * order. 0 or -ENOMEM. */
 static int count_bad(struct chunk_builder *b, const struct column_build *c, uint32_t row)
 {
     struct column_build *bad = &b->column[BUILD_BAD_DUR];
@@ -133,7 +134,7 @@ static always_inline int in_unit(struct chunk_builder *b, struct column_build *c
     return __builtin_mul_overflow(v->i, (int64_t)1000, ret) ? DROPPED : 0;
 }
 
-/* ---- values one by one ---------------------------------------------------------------------------------------------- */
+/* ---- values one by one ----------------------------------------------------------------------- */
 
 static int put_value(struct chunk_builder *b, const struct trace_value *v)
 {
@@ -183,7 +184,7 @@ static int leave_shape(struct chunk_builder *b, const struct shape *s, uint32_t 
     return rc;
 }
 
-/* ---- values of a shape -------------------------------------------------------------------------------------------------- */
+/* ---- values of a shape ----------------------------------------------------------------------- */
 
 static always_inline int step_number(struct chunk_builder *b, const struct step *step,
                                      const struct trace_value *v, bool sure)
@@ -276,7 +277,7 @@ static int put_shape(struct chunk_builder *b, const struct shape *s,
     return s->sure ? put_steps(b, s, event, true) : put_steps(b, s, event, false);
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static int put_number(struct chunk_builder *b, struct column_build *c, struct size_value v)
 {

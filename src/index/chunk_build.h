@@ -16,13 +16,23 @@
 #include "column.h"
 
 /* The first four have a value in every row. */
-enum { BUILD_CLASS, BUILD_GAP, BUILD_LEN, BUILD_REPAIRED, BUILD_BAD_DUR, BUILD_SIZE, BUILD_BYTES, BUILD_OTHER, BUILD_SPECIALS };
+enum {
+    BUILD_CLASS,
+    BUILD_GAP,
+    BUILD_LEN,
+    BUILD_REPAIRED,
+    BUILD_BAD_DUR,
+    BUILD_SIZE,
+    BUILD_BYTES,
+    BUILD_OTHER,
+    BUILD_SPECIALS
+};
 enum {
     BUILD_COLUMNS_MAX = CHUNK_PATHS_MAX + BUILD_SPECIALS,
-    BUILD_MANY = 255,                /* column_build.type: several types, see types[] */
-    BUILD_TO_OTHER = 0xFFFF,         /* slot of a field without a column of its own */
-    BUILD_SHAPES_MAX = 128,          /* number 0 is none: the row's values were put one by one */
-    BUILD_STEPS_MAX = 4096,          /* values of all shapes */
+    BUILD_MANY = 255,        /* column_build.type: several types, see types[] */
+    BUILD_TO_OTHER = 0xFFFF, /* slot of a field without a column of its own */
+    BUILD_SHAPES_MAX = 128,  /* number 0 is none: the row's values were put one by one */
+    BUILD_STEPS_MAX = 4096,  /* values of all shapes */
     BUILD_HINTS = 256,
     BUILD_DICTIONARIES_KEPT = 64,
     BUILD_DICTIONARIES_BYTES = 10 << 20 /* kept for the next chunk, of all together */
@@ -31,64 +41,73 @@ enum {
 /* What is done with a value of the column. */
 enum build_kind { BUILD_NUMBER, BUILD_TIME, BUILD_TEXT, BUILD_ANY };
 
-/* One column while rows come in: its non-null values, without gaps. Which rows they belong to: those of the shapes that
- * have the field, from row `flat` on, and those whose bit is set in `valid`. */
+/* One column while rows come in: its non-null values, without gaps. Which rows they belong to:
+ * those of the shapes that have the field, from row `flat` on, and those whose bit is set in
+ * `valid`. */
 struct column_build {
     /* touched for every value: one cache line */
-    int64_t *next, *end;             /* in the block that fills: ints, bits of doubles, codes of texts */
-    uint64_t a, b;                   /* BUILD_TEXT: the words of the text put last, */
-    uint32_t len, code;              /* its length (UINT32_MAX: none, or its words do not tell all) and code */
-    uint8_t mark;                    /* of the text put last: chunk_size.c */
-    uint8_t kind;                    /* enum build_kind */
-    uint8_t type;                    /* 0 = no value yet, enum trace_type, BUILD_MANY */
+    int64_t *next, *end; /* in the block that fills: ints, bits of doubles, codes of texts */
+    uint64_t a, b;       /* BUILD_TEXT: the words of the text put last, */
+    uint32_t len, code;  /* its length (UINT32_MAX: none, or its words do not tell all) and code */
+    uint8_t mark;        /* of the text put last: chunk_size.c */
+    uint8_t kind;        /* enum build_kind */
+    uint8_t type;        /* 0 = no value yet, enum trace_type, BUILD_MANY */
     bool nano;
 
     bool is_time, keep_packed, always_global;
-    bool repeats;                    /* packed, but where its steps repeat themselves */
-    bool as_double;                  /* BUILD_MANY: integers that are to be doubles like the others */
-    int8_t dimension;                /* place in the list of dimensions or -1 */
-    uint16_t skew;                   /* bytes before `fill` in its allocation */
-    uint32_t full;                   /* values in `kept` */
+    bool repeats;     /* packed, but where its steps repeat themselves */
+    bool as_double;   /* BUILD_MANY: integers that are to be doubles like the others */
+    int8_t dimension; /* place in the list of dimensions or -1 */
+    uint16_t skew;    /* bytes before `fill` in its allocation */
+    uint32_t full;    /* values in `kept` */
     uint32_t words, flat;
-    int64_t *fill;                   /* PACK_BLOCK values */
-    uint64_t *valid;                 /* `words` words */
-    struct dictionary *dict;         /* NULL before the first text */
-    struct buf kept;                 /* full blocks, as narrow as their range allows */
-    struct buf ranges, places;       /* struct pack_range and struct stage_place of each */
-    struct buf types;                /* a byte for each value; only where BUILD_MANY */
-    struct text path;                /* in the builder's arena; the specials': static */
+    int64_t *fill;             /* PACK_BLOCK values */
+    uint64_t *valid;           /* `words` words */
+    struct dictionary *dict;   /* NULL before the first text */
+    struct buf kept;           /* full blocks, as narrow as their range allows */
+    struct buf ranges, places; /* struct pack_range and struct stage_place of each */
+    struct buf types;          /* a byte for each value; only where BUILD_MANY */
+    struct text path;          /* in the builder's arena; the specials': static */
     uint64_t shapes[BUILD_SHAPES_MAX / 64];
 } __attribute__((aligned(64)));
 
-
-struct stage_place { size_t at; uint8_t bytes; };    /* in `kept`; of each value above the range's min: 0 = all are min */
+/* in `kept`; of each value above the range's min: 0 = all are min */
+struct stage_place {
+    size_t at;
+    uint8_t bytes;
+};
 
 /* One value of a shape. */
 struct step {
     struct column_build *column;
-    uint32_t head;                   /* field, type and unit: step_head(); of a fixed text: its code */
-    uint32_t index;                  /* of the value in its event */
+    uint32_t head;  /* field, type and unit: step_head(); of a fixed text: its code */
+    uint32_t index; /* of the value in its event */
 };
 /* What is done with the events of a shape: with numbers first, then texts, then fixed ones. */
 struct shape {
     uint64_t hash;
-    uint32_t first;                  /* in chunk_builder.steps */
-    uint16_t count, numbers, texts;  /* steps; those before the first text, and before the first fixed one */
-    uint8_t number;                  /* what its rows have in row_shape */
-    bool regular;                    /* false: its values are put one by one */
-    bool sure;                       /* the scanner vouches for fields and types */
-    bool sized;                      /* a value that `size` or `bytes` may come from is there */
-    uint8_t name_mark, cat_mark;     /* of fixed texts */
-    int16_t ret, size, requested, image_size, size_sum, ret_sum; /* of the values, -1 = absent or no number */
+    uint32_t first; /* in chunk_builder.steps */
+    /* steps; those before the first text, and before the first fixed one */
+    uint16_t count, numbers, texts;
+    uint8_t number;              /* what its rows have in row_shape */
+    bool regular;                /* false: its values are put one by one */
+    bool sure;                   /* the scanner vouches for fields and types */
+    bool sized;                  /* a value that `size` or `bytes` may come from is there */
+    uint8_t name_mark, cat_mark; /* of fixed texts */
+    /* of the values, -1 = absent or no number */
+    int16_t ret, size, requested, image_size, size_sum, ret_sum;
     struct column_build *name, *cat; /* of texts that are not fixed, else NULL */
 };
 
-struct hash_list { uint64_t *hashes; uint32_t count, cap; };
+struct hash_list {
+    uint64_t *hashes;
+    uint32_t count, cap;
+};
 /* The dictionary of a path is kept from chunk to chunk. */
 struct path_dictionary {
     struct path_dictionary *next;
     struct dictionary dict;
-    uint32_t unused;                 /* chunks since it was asked for */
+    uint32_t unused; /* chunks since it was asked for */
     size_t len;
     char path[];
 };
@@ -99,23 +118,26 @@ struct chunk_builder {
     struct arena arena;
     struct pack_encoder *encoder;
     uint32_t rows, row_cap, columns;
-    uint32_t end;                    /* of the object before */
+    uint32_t end; /* of the object before */
     uint32_t bad_ts, bad_dur, other_values;
-    bool counts_items;               /* `bytes` of an fread or fwrite event is among the rows */
+    bool counts_items; /* `bytes` of an fread or fwrite event is among the rows */
     int error;
-    uint8_t *row_shape;              /* row_cap of them */
+    uint8_t *row_shape; /* row_cap of them */
     uint32_t shape_count, step_count;
-    struct shape shapes[BUILD_SHAPES_MAX];              /* [0] unused */
+    struct shape shapes[BUILD_SHAPES_MAX]; /* [0] unused */
     struct step steps[BUILD_STEPS_MAX];
-    uint8_t shape_slots[2 * BUILD_SHAPES_MAX];          /* by hash; 0 = free */
+    uint8_t shape_slots[2 * BUILD_SHAPES_MAX]; /* by hash; 0 = free */
     /* Of a trace_event.shape: one of `shapes`, with its fixed texts. */
-    struct shape_hint { uint32_t shape; struct shape plan; } hints[BUILD_HINTS];
-    uint16_t slot[TRACE_FIELDS_MAX + 64];               /* field -> column + 1; 0 = not met in this chunk */
+    struct shape_hint {
+        uint32_t shape;
+        struct shape plan;
+    } hints[BUILD_HINTS];
+    uint16_t slot[TRACE_FIELDS_MAX + 64]; /* field -> column + 1; 0 = not met in this chunk */
     struct path_dictionary *dictionaries;
-    struct buf other;                /* JSON text of the event at hand's other values */
-    struct buf values;               /* of the column that is being written: stage_values() */
-    struct buf scratch;              /* other arrays of int64 while a column is written */
-    struct density_work *density;    /* NULL before the first one */
+    struct buf other;             /* JSON text of the event at hand's other values */
+    struct buf values;            /* of the column that is being written: stage_values() */
+    struct buf scratch;           /* other arrays of int64 while a column is written */
+    struct density_work *density; /* NULL before the first one */
     struct hash_list hashes[CHUNK_DIMENSIONS_MAX];
     unsigned dimensions;
     struct column_build column[BUILD_COLUMNS_MAX];
@@ -127,11 +149,13 @@ static inline uint32_t step_head(const struct trace_value *v)
     memcpy(&head, v, sizeof(head));
     return head;
 }
-_Static_assert(offsetof(struct trace_value, nano) == 3 && sizeof(struct trace_value) == 16, "step_head");
+_Static_assert(offsetof(struct trace_value, nano) == 3 && sizeof(struct trace_value) == 16,
+               "step_head");
 
-/* ---- chunk_builder.c ------------------------------------------------------------------------------------------ */
+/* ---- chunk_builder.c ------------------------------------------------------------------------- */
 
-/* The column of a field, made if this is its first value in the chunk: column + 1, or BUILD_TO_OTHER. */
+/* The column of a field, made if this is its first value in the chunk: column + 1, or
+ * BUILD_TO_OTHER. */
 uint16_t build_slot(struct chunk_builder *b, uint16_t field);
 /* Room for another row; for the bits of so many. 0 or -ENOMEM. */
 int build_grow_rows(struct chunk_builder *b);
@@ -139,9 +163,10 @@ int build_grow_valid(struct column_build *c, uint32_t rows);
 /* The dictionary of a column that has its first text; NULL without memory. */
 struct dictionary *build_dictionary(struct chunk_builder *b, struct column_build *c);
 
-/* ---- chunk_stage.c ---------------------------------------------------------------------------------------------- */
+/* ---- chunk_stage.c --------------------------------------------------------------------------- */
 
-int stage_new(struct column_build *c, unsigned number);          /* memory for a column without any. 0 or -ENOMEM */
+/* memory for a column without any. 0 or -ENOMEM */
+int stage_new(struct column_build *c, unsigned number);
 void stage_done(struct column_build *c);
 size_t stage_bytes(const struct column_build *c);
 /* `fill` is full: what is in it goes to `kept`. 0 or -ENOMEM. */
@@ -155,56 +180,78 @@ static inline __attribute__((always_inline)) int stage_push(struct column_build 
     c->next = next;
     return __builtin_expect(next == c->end, 0) ? stage_keep(c) : 0;
 }
-static inline uint32_t stage_count(const struct column_build *c) { return c->full + (uint32_t)(c->next - c->fill); }
+static inline uint32_t stage_count(const struct column_build *c)
+{
+    return c->full + (uint32_t)(c->next - c->fill);
+}
 /* Of the c->full / PACK_BLOCK blocks that are kept. */
 static inline const struct pack_range *stage_ranges(const struct column_build *c)
 {
     return (const struct pack_range *)(const void *)c->ranges.data;
 }
 /* Of all values, of which there is one at least. */
-struct stage_range { int64_t min, max; };
+struct stage_range {
+    int64_t min, max;
+};
 struct stage_range stage_range(const struct column_build *c);
 /* Puts other values in the place of those that there are. 0 or -ENOMEM. */
 int stage_replace(struct column_build *c, const int64_t *values, uint32_t count);
 /* All values, in b->values: borrowed until the next call, may be changed. NULL without memory. */
 int64_t *stage_values(struct chunk_builder *b, const struct column_build *c);
-/* Room for n values in b->scratch, what was in it is lost. NULL without memory, and out->error says so. */
+/* Room for n values in b->scratch, what was in it is lost. NULL without memory, and out->error says
+ * so. */
 int64_t *build_scratch(struct chunk_builder *b, size_t n, struct buf *out);
 
-/* ---- chunk_add.c ------------------------------------------------------------------------------------------------ */
+/* ---- chunk_add.c ----------------------------------------------------------------------------- */
 
 /* The column's first value, or its first one of another type. 0 or -ENOMEM. */
 int build_see_type(struct column_build *c, uint8_t type);
 
-/* ---- chunk_shape.c ---------------------------------------------------------------------------------------------- */
+/* ---- chunk_shape.c --------------------------------------------------------------------------- */
 
-/* The shape of an event, made if it is new; NULL where its values are to be put one by one. Sets b->error. */
+/* The shape of an event, made if it is new; NULL where its values are to be put one by one. Sets
+ * b->error. */
 const struct shape *build_find_shape(struct chunk_builder *b, const struct trace_event *event);
 /* The same; the scanner often knows. */
-static inline const struct shape *build_shape(struct chunk_builder *b, const struct trace_event *event)
+static inline const struct shape *build_shape(struct chunk_builder *b,
+                                              const struct trace_event *event)
 {
     const struct shape_hint *hint = &b->hints[event->shape % BUILD_HINTS];
 
-    return event->shape != 0 && hint->shape == event->shape ? &hint->plan : build_find_shape(b, event);
+    return event->shape != 0 && hint->shape == event->shape ? &hint->plan
+                                                            : build_find_shape(b, event);
 }
-/* Sets the bits of `valid` for the rows [c->flat, b->rows) of its shapes; from here on `valid` tells all. */
+/* Sets the bits of `valid` for the rows [c->flat, b->rows) of its shapes; from here on `valid`
+ * tells all. */
 int build_flatten(struct chunk_builder *b, struct column_build *c);
 /* The same for all columns that have nulls, at once. 0 or -ENOMEM. */
 int build_bitmaps(struct chunk_builder *b);
 
-/* ---- chunk_other.c ---------------------------------------------------------------------------------------------- */
+/* ---- chunk_other.c --------------------------------------------------------------------------- */
 
-int build_other(struct chunk_builder *b, const struct trace_value *v);      /* 0 or -ENOMEM */
+int build_other(struct chunk_builder *b, const struct trace_value *v); /* 0 or -ENOMEM */
 
-/* ---- chunk_size.c: the columns size and bytes --------------------------------------------------------------- */
+/* ---- chunk_size.c: the columns size and bytes ------------------------------------------------ */
 
-enum { SIZE_POSIX = 1, SIZE_STDIO, SIZE_SYS,               /* marks of categories */
-       SIZE_TRANSFER = 1, SIZE_COUNTED = 2 };              /* marks of names: a transfer; one of size * count */
+enum {
+    SIZE_POSIX = 1,
+    SIZE_STDIO,
+    SIZE_SYS, /* marks of categories */
+    SIZE_TRANSFER = 1,
+    SIZE_COUNTED = 2
+}; /* marks of names: a transfer; one of size * count */
 uint8_t size_mark_cat(struct text cat);
 uint8_t size_mark_name(struct text name);
-struct size_value { uint8_t type; int64_t i; double d; };  /* type 0 = null, TRACE_INT or TRACE_DOUBLE */
+/* type 0 = null, TRACE_INT or TRACE_DOUBLE */
+struct size_value {
+    uint8_t type;
+    int64_t i;
+    double d;
+};
 /* The arguments that matter, `requested` being args.count; NULL where absent or no number. */
-struct size_args { const struct trace_value *ret, *size, *requested, *image_size, *size_sum, *ret_sum; };
+struct size_args {
+    const struct trace_value *ret, *size, *requested, *image_size, *size_sum, *ret_sum;
+};
 /* Of objects without sums. */
 static inline bool size_is_null(uint8_t cat_mark, uint8_t name_mark)
 {
@@ -215,14 +262,17 @@ static inline bool bytes_are_null(uint8_t cat_mark, uint8_t name_mark)
     return cat_mark == 0 || !(name_mark & (cat_mark == SIZE_STDIO ? SIZE_COUNTED : SIZE_TRANSFER));
 }
 struct size_value size_of_object(uint8_t cat_mark, uint8_t name_mark, const struct size_args *args);
-struct size_value bytes_of_object(uint8_t class, uint8_t cat_mark, uint8_t name_mark, const struct size_args *args);
+struct size_value bytes_of_object(uint8_t class, uint8_t cat_mark, uint8_t name_mark,
+                                  const struct size_args *args);
 
-/* ---- chunk_texts.c: dictionaries of TEXT and MIXED columns --------------------------------------------------- */
+/* ---- chunk_texts.c: dictionaries of TEXT and MIXED columns ----------------------------------- */
 
-/* Write the dictionary sections of a column and (MIXED) turn its `values` into codes. Sticky error in `out`. */
-void build_texts(struct chunk_builder *b, const struct column_build *c, size_t start, struct buf *out, struct column_dir *dir);
-int build_mixed(struct chunk_builder *b, const struct column_build *c, int64_t *values, size_t start, struct buf *out,
-                struct column_dir *dir);
+/* Write the dictionary sections of a column and (MIXED) turn its `values` into codes. Sticky error
+ * in `out`. */
+void build_texts(struct chunk_builder *b, const struct column_build *c, size_t start,
+                 struct buf *out, struct column_dir *dir);
+int build_mixed(struct chunk_builder *b, const struct column_build *c, int64_t *values,
+                size_t start, struct buf *out, struct column_dir *dir);
 /* Distinct values of a column that is a dimension into b->hashes. */
 int build_hashes(struct chunk_builder *b, const struct column_build *c);
 

@@ -11,7 +11,7 @@ const char *const chunk_default_dimensions[] = {"name",       "cat",        "pid
 static const char *const special_paths[BUILD_SPECIALS] = {"@class",   "@gap", "@len",  "@repaired",
                                                           "@bad_dur", "size", "bytes", "@other"};
 
-/* ---- life ----------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static int dimension_of(const struct chunk_builder *b, struct text path)
 {
@@ -97,9 +97,10 @@ size_t chunk_builder_bytes(const struct chunk_builder *b)
     return bytes;
 }
 
-/* ---- columns -------------------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
-/* What nearly every question reads. Size and offset make the index 3 % larger, and filtered groups 1.6 times faster. */
+/* What nearly every question reads. Size and offset make the index 3 % larger, and filtered groups
+ * 1.6 times faster. */
 static bool is_hot(struct text path)
 {
     static const char *const paths[] = {"ts", "dur",    "name", "cat",   "pid",        "tid",
@@ -111,7 +112,8 @@ static bool is_hot(struct text path)
     return false;
 }
 
-/* Makes column number `i` one of `path`; the memory of the column that was there before is used again. 0 or -ENOMEM. */
+/* Makes column number `i` one of `path`; the memory of the column that was there before is used
+ * again. 0 or -ENOMEM. */
 static int column_start(struct chunk_builder *b, unsigned i, struct text path)
 {
     struct column_build *c = &b->column[i], old = *c;
@@ -158,7 +160,8 @@ static void specials_start(struct chunk_builder *b)
     b->columns = BUILD_SPECIALS;
 }
 
-/* Dictionaries of paths that come no more go; so do all but the first, where a chunk had a great many or large ones. */
+/* Dictionaries of paths that come no more go; so do all but the first, where a chunk had a great
+ * many or large ones. */
 static void dictionaries_begin(struct chunk_builder *b)
 {
     unsigned kept = 0;
@@ -261,7 +264,7 @@ struct dictionary *build_dictionary(struct chunk_builder *b, struct column_build
     return c->dict = &p->dict;
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 int build_grow_rows(struct chunk_builder *b)
 {

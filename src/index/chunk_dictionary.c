@@ -1,8 +1,9 @@
 /* chunk_dictionary.c - the distinct texts of one path, found again at a few nanoseconds a value.
  *
- * What the data look like: names and categories are short and repeat in small cycles; hashes have 4 to 32 characters; file
- * names 100. The same texts come in chunk after chunk: what was found out of each (global id, hash for filters) is kept,
- * and a chunk gives codes to those that it has. Texts up to 16 bytes are compared as two words. */
+ * What the data look like: names and categories are short and repeat in small cycles; hashes have 4
+ * to 32 characters; file names 100. The same texts come in chunk after chunk: what was found out of
+ * each (global id, hash for filters) is kept, and a chunk gives codes to those that it has. Texts
+ * up to 16 bytes are compared as two words. */
 #include "column.h"
 #include "map.h"
 
@@ -21,7 +22,7 @@ static inline uint32_t slot_hash(uint64_t a, uint64_t b, uint32_t len)
     return (uint32_t)(m >> 64) ^ (uint32_t)m ^ (uint32_t)(m >> 32);
 }
 
-/* ---- all texts known -------------------------------------------------------------------------------------------- */
+/* ---- all texts known ------------------------------------------------------------------------- */
 
 static bool grow_known(struct dictionary *d)
 {
@@ -90,7 +91,7 @@ static uint32_t know(struct dictionary *d, uint8_t type, const char *ptr, uint32
     return d->known++;
 }
 
-/* ---- those of the chunk at hand ------------------------------------------------------------------------------------ */
+/* ---- those of the chunk at hand -------------------------------------------------------------- */
 
 static struct dictionary_slot *free_slot(const struct dictionary *d, uint64_t a, uint64_t b,
                                          uint32_t len)
@@ -168,9 +169,10 @@ const struct dictionary_slot *dictionary_add(struct dictionary *d, uint8_t type,
     return dictionary_find(d, type, ptr, len, words[0], words[1]);
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
-/* Texts that seldom come again (paths, dates) are not worth to be searched among those of all chunks. */
+/* Texts that seldom come again (paths, dates) are not worth to be searched among those of all
+ * chunks. */
 static void forget(struct dictionary *d)
 {
     if (d->known > 0)
@@ -214,7 +216,7 @@ size_t dictionary_bytes(const struct dictionary *d)
            d->known_cap * (sizeof(*d->texts) + 2 * sizeof(*d->known_slots)) + d->bytes_cap;
 }
 
-/* ---- hashes of values --------------------------------------------------------------------------------------- */
+/* ---- hashes of values ------------------------------------------------------------------------ */
 
 uint64_t dictionary_hash(struct dictionary *d, uint32_t code)
 {

@@ -25,7 +25,7 @@ static uint32_t sum_of(const struct finish *f, struct section s)
     return f->out->error ? 0 : chunk_sum(f->out->data + f->start + s.offset, s.len);
 }
 
-/* ---- types --------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static bool exact_in_double(int64_t v)
 {
@@ -66,9 +66,10 @@ static enum column_type type_of_column(struct chunk_builder *b, struct column_bu
     }
 }
 
-/* ---- one column ------------------------------------------------------------------------------------------------ */
+/* ---- one column ------------------------------------------------------------------------------ */
 
-/* v * 10^scale as an integer that gives back exactly v when divided: the smallest such scale from `scale` on. */
+/* v * 10^scale as an integer that gives back exactly v when divided: the smallest such scale from
+ * `scale` on. */
 static int scaled(double v, unsigned *scale, int64_t *ret)
 {
     for (; *scale <= COLUMN_SCALES_MAX; ++*scale) {
@@ -83,8 +84,9 @@ static int scaled(double v, unsigned *scale, int64_t *ret)
     return -ERANGE;
 }
 
-/* Most doubles in traces were typed or printed with a few digits. A scale that is enough for one value does for all
- * that need less, as long as they stay below 2^53: so one pass finds it, a second one writes. */
+/* Most doubles in traces were typed or printed with a few digits. A scale that is enough for one
+ * value does for all that need less, as long as they stay below 2^53: so one pass finds it, a
+ * second one writes. */
 static bool scale_doubles(const int64_t *bits, uint32_t n, int64_t *out, uint8_t *ret_scale)
 {
     unsigned scale = 0;
@@ -126,7 +128,8 @@ static const int64_t *doubles_to_write(struct finish *f, const int64_t *values, 
     return out != NULL && scale_doubles(values, n, out, &dir->scale) ? out : values;
 }
 
-/* What the stream of the column's values is made of; first what else the column needs. NULL: f->out->error is set. */
+/* What the stream of the column's values is made of; first what else the column needs. NULL:
+ * f->out->error is set. */
 static const int64_t *prepare(struct finish *f, const struct column_build *c,
                               struct column_dir *dir)
 {
@@ -201,7 +204,8 @@ static bool same_values(const struct column_build *x, const struct column_build 
            same_bytes(&x->kept, &y->kept) && memcmp(x->fill, y->fill, last * sizeof(*x->fill)) == 0;
 }
 
-/* Where all objects moved what they say, `size` is stored once and has two names: it takes no space as `bytes`. */
+/* Where all objects moved what they say, `size` is stored once and has two names: it takes no space
+ * as `bytes`. */
 static bool put_as_bytes(struct finish *f, unsigned size)
 {
     const struct column_build *bytes = &f->b->column[BUILD_BYTES];
@@ -220,8 +224,8 @@ static bool put_as_bytes(struct finish *f, unsigned size)
     return true;
 }
 
-/* Bloom filters come first: with the directory they are what pruning reads. Few entries need none (chunk_may_have looks
- * at them), constants and flags neither. */
+/* Bloom filters come first: with the directory they are what pruning reads. Few entries need none
+ * (chunk_may_have looks at them), constants and flags neither. */
 static void put_filter(struct finish *f, const struct column_build *c, struct column_dir *dir)
 {
     const struct hash_list *l;
@@ -248,7 +252,7 @@ static void put_filter(struct finish *f, const struct column_build *c, struct co
     dir->filter_sum = sum_of(f, dir->filter);
 }
 
-/* ---- bitmaps ------------------------------------------------------------------------------------------------------- */
+/* ---- bitmaps --------------------------------------------------------------------------------- */
 
 static bool same_rows(const struct column_build *x, const struct column_build *y, uint32_t rows)
 {
@@ -295,7 +299,7 @@ static void put_bitmap(struct finish *f, unsigned i)
     f->bitmap_dirs[i].sum = sum_of(f, f->bitmap_dirs[i].section);
 }
 
-/* ---- the value -------------------------------------------------------------------------------------------------------- */
+/* ---- the value ------------------------------------------------------------------------------- */
 
 static int by_path(const void *a, const void *b)
 {
@@ -343,7 +347,8 @@ static void put_directory(struct finish *f, uint32_t number, uint32_t dir_len)
         .density_sum = sum_of(f, f->density),
     };
     char *at = f->out->data + f->start, *dir = at + sizeof(head);
-    uint32_t path = (uint32_t)(f->count * sizeof(*f->dirs) + f->bitmaps * sizeof(struct bitmap_dir));
+    uint32_t path =
+        (uint32_t)(f->count * sizeof(*f->dirs) + f->bitmaps * sizeof(struct bitmap_dir));
 
     for (unsigned i = 0; i < f->count; i++) {
         struct text name = f->columns[i]->path;

@@ -1,6 +1,8 @@
-/* chunk_shape.c - events of one shape have the same fields with the same types in the same order. A trace has a few dozen
- * shapes: a call's arguments are always the same ones. So what to do with each value is decided once for a shape, and
- * instead of bits for every null a row keeps the number of its shape; the bits are made when the chunk is finished. */
+/* chunk_shape.c - events of one shape have the same fields with the same types in the same order. A
+ * trace has a few dozen
+ * shapes: a call's arguments are always the same ones. So what to do with each value is decided
+ * once for a shape, and instead of bits for every null a row keeps the number of its shape; the
+ * bits are made when the chunk is finished. */
 #include "chunk_build.h"
 
 #include <errno.h>
@@ -9,7 +11,8 @@
 
 #define WINDOW 64u /* words of bits at a time */
 
-/* Differs where a field, a type or the order does. No chain from value to value: they are multiplied side by side. */
+/* Differs where a field, a type or the order does. No chain from value to value: they are
+ * multiplied side by side. */
 static uint64_t hash_heads(const struct trace_event *event)
 {
     uint64_t hash = event->count, factor = 0x9E3779B97F4A7C15u;
@@ -77,7 +80,8 @@ static void plan_steps(struct chunk_builder *b, const struct trace_event *event,
     struct step *steps = &b->steps[s->first], step;
     uint32_t texts = event->count;
 
-    /* Numbers first, then texts (backwards: their order does not matter): two loops that predict well. */
+    /* Numbers first, then texts (backwards: their order does not matter): two loops that predict
+     * well. */
     for (uint32_t i = 0; i < event->count; i++) {
         int rc = plan_value(b, &event->values[i], (uint16_t)i, &step);
         if (rc < 0) {
@@ -141,7 +145,7 @@ static struct shape *shape_by_heads(struct chunk_builder *b, const struct trace_
     return s->regular && s->count == event->count ? s : NULL;
 }
 
-/* ---- texts that are the same in all events ---- */
+/* ---- texts that are the same in all events --------------------------------------------------- */
 
 static bool is_fixed(const struct trace_event *event, const struct step *step)
 {
@@ -209,7 +213,7 @@ const struct shape *build_find_shape(struct chunk_builder *b, const struct trace
     return &hint->plan;
 }
 
-/* ---- bits ------------------------------------------------------------------------------------------------------ */
+/* ---- bits ------------------------------------------------------------------------------------ */
 
 /* bits[shape][word of the window]: rows of the window that are of the shape. */
 struct window {

@@ -2,14 +2,17 @@
  *
  * size, what the object says of itself:
  *   1. args.size_sum, else args.ret_sum;
- *   2. cat POSIX or STDIO: null unless the name is a transfer call; then args.ret if > 0 (a failed call is null), times args.size for
- *      STDIO fread and fwrite; without args.ret, args.size;
+ *   2. cat POSIX or STDIO: null unless the name is a transfer call; then args.ret if > 0 (a failed
+ *      call is null), times args.size for STDIO fread and fwrite; without args.ret, args.size;
  *   3. any other cat: args.size, else args.image_size, if > 0.
  * bytes, what was moved, each byte once however many layers report it:
- *   1. aggregated objects and counters of cat POSIX, STDIO and sys: args.size_sum, else args.ret_sum;
- *   2. cat POSIX or sys, a transfer call: args.ret if > 0; without args.ret, args.size, else args.count, if > 0 (args.count of
- *      aggregated objects and counters is a number of calls: not that);
- *   3. cat STDIO, fread and fwrite: args.ret times args.size, if > 0. Queries leave out calls with a transfer inside (covered.h);
+ *   1. aggregated objects and counters of cat POSIX, STDIO and sys: args.size_sum, else
+ *      args.ret_sum;
+ *   2. cat POSIX or sys, a transfer call: args.ret if > 0; without args.ret, args.size, else
+ *      args.count, if > 0 (args.count of aggregated objects and counters is a number of calls: not
+ *      that);
+ *   3. cat STDIO, fread and fwrite: args.ret times args.size, if > 0. Queries leave out calls with
+ *      a transfer inside (covered.h);
  *   4. any other object: null. */
 #include "chunk_build.h"
 

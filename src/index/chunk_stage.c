@@ -1,14 +1,14 @@
-/* chunk_stage.c - a column's values until the chunk is finished: 1,024 of them gather as they are, then they are kept as
- * narrow as their range allows. A chunk has 300,000 values: at 8 bytes each they would not stay in the cache, and each one
- * would be waited for twice. */
+/* chunk_stage.c - a column's values until the chunk is finished: 1,024 of them gather as they are,
+ * then they are kept as narrow as their range allows. A chunk has 300,000 values: at 8 bytes each
+ * they would not stay in the cache, and each one would be waited for twice. */
 #include "chunk_build.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* All columns grow in step, so their ends would meet in the same few sets of the first cache if the arrays began at the
- * same place of a page: each begins elsewhere. */
+/* All columns grow in step, so their ends would meet in the same few sets of the first cache if the
+ * arrays began at the same place of a page: each begins elsewhere. */
 int stage_new(struct column_build *c, unsigned number)
 {
     char *memory;

@@ -1,11 +1,13 @@
-/* chunk_sum.c - checksums of the parts of a chunk value. Each is compared when the part is first read by this process. */
+/* chunk_sum.c - checksums of the parts of a chunk value. Each is compared when the part is first
+ * read by this process. */
 #include "column_view.h"
 
 #include <stdatomic.h>
 #include <xxhash.h>
 
-/* Parts whose checksum was right, by some bits of their number; one takes the place of another. Numbers follow from the checksum of
- * the directory, which has the checksums of all parts: so they name a content, wherever it is. */
+/* Parts whose checksum was right, by some bits of their number; one takes the place of another.
+ * Numbers follow from the checksum of the directory, which has the checksums of all parts: so they
+ * name a content, wherever it is. */
 enum { KNOWN_BITS = 18 };
 static _Atomic uint64_t known[1 << KNOWN_BITS];
 
@@ -61,7 +63,8 @@ static bool sum_is(const struct chunk_view *v, const struct section *s, uint32_t
 
 int view_check_sums(const struct chunk_view *v)
 {
-    bool ok = view_section_ok(v, &v->head.density) && sum_is(v, &v->head.density, v->head.density_sum);
+    bool ok =
+        view_section_ok(v, &v->head.density) && sum_is(v, &v->head.density, v->head.density_sum);
 
     if (v->texts.just_built)
         return 0;

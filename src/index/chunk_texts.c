@@ -1,8 +1,10 @@
-/* chunk_texts.c - writes the dictionaries of TEXT and MIXED columns, and lists the distinct values of dimensions.
+/* chunk_texts.c - writes the dictionaries of TEXT and MIXED columns, and lists the distinct values
+ * of dimensions.
  *
- * Which texts become global: names, categories and hashes always; of other columns those whose values repeat (at most
- * GLOBAL_MAX distinct ones, each twice on average). The rest - dates, paths seen once, text made of numbers - would fill
- * the table of all texts with what nobody groups by; it stays in the chunk, where zstd packs it well. */
+ * Which texts become global: names, categories and hashes always; of other columns those whose
+ * values repeat (at most GLOBAL_MAX distinct ones, each twice on average). The rest - dates, paths
+ * seen once, text made of numbers - would fill the table of all texts with what nobody groups by;
+ * it stays in the chunk, where zstd packs it well. */
 #include "chunk_build.h"
 #include "map.h"
 
@@ -31,7 +33,8 @@ static bool is_text(uint8_t type)
     return type == TRACE_TEXT || type == TRACE_JSON || type == TRACE_BIG;
 }
 
-/* Lengths and bytes of the entries that are not skipped: ids[i] == INDEX_NO_TEXT, or (ids NULL) texts of a MIXED one. */
+/* Lengths and bytes of the entries that are not skipped: ids[i] == INDEX_NO_TEXT, or (ids NULL)
+ * texts of a MIXED one. */
 static void put_locals(struct chunk_builder *b, const struct dictionary *d, const int64_t *ids,
                        size_t start, struct buf *out, struct column_dir *dir)
 {
@@ -60,7 +63,7 @@ static void put_locals(struct chunk_builder *b, const struct dictionary *d, cons
     buf_done(&bytes);
 }
 
-/* ---- TEXT ------------------------------------------------------------------------------------------------ */
+/* ---- TEXT ------------------------------------------------------------------------------------ */
 
 static uint32_t global_id(struct chunk_builder *b, struct dictionary *d, uint32_t code)
 {
@@ -94,7 +97,7 @@ void build_texts(struct chunk_builder *b, const struct column_build *c, size_t s
     put_locals(b, d, ids, start, out, dir);
 }
 
-/* ---- MIXED ----------------------------------------------------------------------------------------------- */
+/* ---- MIXED ----------------------------------------------------------------------------------- */
 
 static uint8_t type_of(const struct column_build *c, uint32_t i)
 {
@@ -103,7 +106,8 @@ static uint8_t type_of(const struct column_build *c, uint32_t i)
                                    : c->type;
 }
 
-/* Codes of (type, value) for all values, in place; texts have theirs of the column's dictionary until here. */
+/* Codes of (type, value) for all values, in place; texts have theirs of the column's dictionary
+ * until here. */
 static int mixed_codes(const struct column_build *c, int64_t *values, struct dictionary *d)
 {
     for (uint32_t i = 0; i < stage_count(c); i++) {
@@ -163,7 +167,7 @@ int build_mixed(struct chunk_builder *b, const struct column_build *c, int64_t *
     return rc;
 }
 
-/* ---- distinct values of dimensions --------------------------------------------------------------------------- */
+/* ---- distinct values of dimensions ----------------------------------------------------------- */
 
 static int add_hash(struct hash_list *l, uint64_t hash)
 {

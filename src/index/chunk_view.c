@@ -1,4 +1,5 @@
-/* chunk_view.c - opens a chunk value: head and directory are checked here, once; columns when they are read. */
+/* chunk_view.c - opens a chunk value: head and directory are checked here, once; columns when they
+ * are read. */
 #include "column_view.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@ uint64_t chunk_hash(const struct chunk_head *head, const void *dir)
     return XXH3_64bits_withSeed(dir, head->dir_len, XXH3_64bits(head, sizeof(*head)));
 }
 
-/* ---- checks ---------------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static int check_head(const struct chunk_head *h, const uint8_t *value, size_t len)
 {
@@ -26,13 +27,15 @@ static int check_head(const struct chunk_head *h, const uint8_t *value, size_t l
 
     if (h->magic != CHUNK_MAGIC || h->version != CHUNK_VERSION || h->length != len ||
         h->rows > CHUNK_ROWS_MAX || h->dir_len > len - sizeof(*h) - CHUNK_TAIL ||
-        h->dir_len < h->columns * sizeof(struct column_dir) + h->bitmaps * sizeof(struct bitmap_dir))
+        h->dir_len <
+            h->columns * sizeof(struct column_dir) + h->bitmaps * sizeof(struct bitmap_dir))
         return ERR_CORRUPT;
     blank.dir_hash = 0;
     return chunk_hash(&blank, value + sizeof(*h)) == h->dir_hash ? 0 : ERR_CORRUPT;
 }
 
-/* The checksum was right, so this finds only bugs of a writer and hostile values: cheap, and it keeps readers simple. */
+/* The checksum was right, so this finds only bugs of a writer and hostile values: cheap, and it
+ * keeps readers simple. */
 static int check_column(const struct chunk_view *v, const struct column_dir *d)
 {
     bool coded = d->type == COLUMN_TEXT || d->type == COLUMN_MIXED;
@@ -89,7 +92,8 @@ static int check_directory(struct chunk_view *v)
     return rc;
 }
 
-/* A question asks for few of the columns: only theirs are made. The view remembers them: still const to the caller. */
+/* A question asks for few of the columns: only theirs are made. The view remembers them: still
+ * const to the caller. */
 static struct column_view *column_of(const struct chunk_view *v, unsigned i)
 {
     struct column_view *c = &v->columns[i];
@@ -102,7 +106,7 @@ static struct column_view *column_of(const struct chunk_view *v, unsigned i)
     return c;
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 /* All in one allocation: a question opens all chunks. */
 static struct chunk_view *view_alloc(const struct chunk_head *head)
@@ -201,7 +205,7 @@ uint32_t chunk_column_count(const struct chunk_view *v)
     return v->head.columns;
 }
 
-/* ---- columns -------------------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 void chunk_column(const struct chunk_view *v, uint32_t i, struct column *ret)
 {
@@ -248,9 +252,10 @@ int chunk_find(const struct chunk_view *v, struct text path, struct column *ret)
     return -ENOENT;
 }
 
-/* ---- pruning ------------------------------------------------------------------------------------------------------ */
+/* ---- pruning --------------------------------------------------------------------------------- */
 
-/* Few entries have no filter: they are looked at. The view only remembers what it read: still const to the caller. */
+/* Few entries have no filter: they are looked at. The view only remembers what it read: still const
+ * to the caller. */
 static bool entries_may_have(const struct chunk_view *cv, const struct column *c, uint64_t hash)
 {
     struct chunk_view *v = (struct chunk_view *)(uintptr_t)cv;
@@ -266,8 +271,9 @@ bool chunk_may_have(const struct chunk_view *v, const struct column *c, uint64_t
 {
     const struct column_dir *d = &view_of(c)->dir;
 
-    if (d->filter.len > 0 && !view_sum_ok(v, VIEW_PART_FILTERS + (uint64_t)(view_of(c) - v->columns),
-                                          &d->filter, d->filter_sum))
+    if (d->filter.len > 0 &&
+        !view_sum_ok(v, VIEW_PART_FILTERS + (uint64_t)(view_of(c) - v->columns), &d->filter,
+                     d->filter_sum))
         return true;
     if (d->filter.len > 0)
         return bloom_may_have(v->data + d->filter.offset, d->filter.len, hash);
@@ -284,7 +290,7 @@ bool chunk_may_have(const struct chunk_view *v, const struct column *c, uint64_t
     }
 }
 
-/* ---- checking all ---------------------------------------------------------------------------------------------------- */
+/* ---- checking all ---------------------------------------------------------------------------- */
 
 static int check_values(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n)
 {

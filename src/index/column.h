@@ -1,13 +1,17 @@
 /* column.h - how a chunk value is laid out, and the texts of a column while it is built.
  *
  *   struct chunk_head | directory | sections ... | 64 zero bytes
- *   directory: struct column_dir for each column, ascending by path bytes; struct bitmap_dir for each bitmap; paths
- *   sections:  streams of pack.h and byte blocks, aligned to 64 bytes where they are of 1 KiB or more, else to 8
+ *   directory: struct column_dir for each column, ascending by path bytes; struct bitmap_dir for
+ *   each bitmap; paths
+ *   sections:  streams of pack.h and byte blocks, aligned to 64 bytes where they are of 1 KiB or
+ *              more, else to 8
  *
- * Checksums: chunk_head has that of itself and the directory, and these have those of columns, filters, bitmaps and densities.
+ * Checksums: chunk_head has that of itself and the directory, and these have those of columns,
+ * filters, bitmaps and densities.
  *
- * Nulls: a column keeps its non-null values only, without gaps. Which rows they are tells one of the chunk's bitmaps (a
- * stream of 64-bit words); args of the same calls are null in the same rows, so columns share them.
+ * Nulls: a column keeps its non-null values only, without gaps. Which rows they are tells one of
+ * the chunk's bitmaps (a stream of 64-bit words); args of the same calls are null in the same rows,
+ * so columns share them.
  */
 #ifndef DFTRACERD_INDEX_COLUMN_H
 #define DFTRACERD_INDEX_COLUMN_H
@@ -17,92 +21,111 @@
 
 #include <string.h>
 
-#define CHUNK_MAGIC 0x4B434644u          /* "DFCK" */
+#define CHUNK_MAGIC 0x4B434644u /* "DFCK" */
 #define CHUNK_TAIL 64u
 #define CHUNK_ROWS_MAX (1u << 26)
 #define COLUMN_NO_BITMAP 0xFFFFu
-#define COLUMN_SCALE_RAW 255u            /* DOUBLE: the stream is the bits of the doubles */
+#define COLUMN_SCALE_RAW 255u /* DOUBLE: the stream is the bits of the doubles */
 
-enum { CHUNK_COUNTS_ITEMS = 1 };         /* chunk_counts_items() */
+enum { CHUNK_COUNTS_ITEMS = 1 }; /* chunk_counts_items() */
 
-struct section { uint32_t offset, len; };
+struct section {
+    uint32_t offset, len;
+};
 
 struct chunk_head {
     uint32_t magic;
     uint16_t version, columns;
-    uint64_t length;                     /* of the value */
+    uint64_t length; /* of the value */
     uint32_t rows, number;
-    uint16_t bitmaps, flags;             /* CHUNK_ */
-    uint32_t dir_len;                    /* the directory follows the head */
-    uint64_t dir_hash;                   /* chunk_hash */
-    struct section density;              /* density.h; len 0: none */
+    uint16_t bitmaps, flags; /* CHUNK_ */
+    uint32_t dir_len;        /* the directory follows the head */
+    uint64_t dir_hash;       /* chunk_hash */
+    struct section density;  /* density.h; len 0: none */
     uint32_t density_sum, reserved;
 };
 
 enum { COLUMN_NANO = 1, COLUMN_CONSTANT = 2 };
 
 struct column_dir {
-    uint32_t path;                       /* offset of the path in the directory */
+    uint32_t path; /* offset of the path in the directory */
     uint16_t path_len;
-    uint8_t type;                        /* enum column_type */
+    uint8_t type; /* enum column_type */
     uint8_t flags;
-    int64_t min, max;                    /* DOUBLE: the bits */
+    int64_t min, max; /* DOUBLE: the bits */
     uint32_t nulls, entries;
-    struct section values;               /* stream: ints, doubles * 10^scale, bits of doubles, codes; non-null rows only */
-    struct section ids;                  /* TEXT: stream of global ids; MIXED: stream of types, then of numbers */
-    struct section lens;                 /* TEXT without id, TEXT, JSON, BIG of MIXED: stream of lengths */
-    struct section bytes;                /* their bytes */
-    struct section filter;               /* bloom filter */
-    uint32_t locals;                     /* entries whose text is here */
+    /* stream: ints, doubles * 10^scale, bits of doubles, codes; non-null rows only */
+    struct section values;
+    struct section ids;    /* TEXT: stream of global ids; MIXED: stream of types, then of numbers */
+    struct section lens;   /* TEXT without id, TEXT, JSON, BIG of MIXED: stream of lengths */
+    struct section bytes;  /* their bytes */
+    struct section filter; /* bloom filter */
+    uint32_t locals;       /* entries whose text is here */
     uint16_t bitmap;
     uint8_t scale;
     uint8_t unused;
-    uint32_t sum, filter_sum;            /* of column_body, of the filter */
+    uint32_t sum, filter_sum; /* of column_body, of the filter */
 };
-struct bitmap_dir { struct section section; uint32_t sum; };
-_Static_assert(sizeof(struct chunk_head) == 56 && sizeof(struct column_dir) == 88 && sizeof(struct bitmap_dir) == 12, "on disk");
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are little-endian and read in place");
+struct bitmap_dir {
+    struct section section;
+    uint32_t sum;
+};
+_Static_assert(sizeof(struct chunk_head) == 56 && sizeof(struct column_dir) == 88 &&
+                   sizeof(struct bitmap_dir) == 12,
+               "on disk");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "values are little-endian and read in place");
 
 /* XXH3-64 of the directory, seeded by that of the head with dir_hash 0. */
 uint64_t chunk_hash(const struct chunk_head *head, const void *dir);
-uint32_t chunk_sum(const void *data, size_t len);                 /* chunk_sum.c: 32 bits of XXH3 */
-struct section column_body(const struct column_dir *d);           /* from its first section to its last, without the filter */
+uint32_t chunk_sum(const void *data, size_t len); /* chunk_sum.c: 32 bits of XXH3 */
+/* from its first section to its last, without the filter */
+struct section column_body(const struct column_dir *d);
 
-/* ---- texts of one path (chunk_dictionary.c) ------------------------------------------------------------------ */
+/* ---- texts of one path (chunk_dictionary.c) -------------------------------------------------- */
 
-/* a, b: of a text of up to 16 bytes its bytes, zero-padded; of a longer one its text_hash() and 0. */
+/* a, b: of a text of up to 16 bytes its bytes, zero-padded; of a longer one its text_hash() and 0.
+ */
 struct dictionary_text {
     uint64_t a, b;
-    size_t at;                           /* in `bytes` */
-    uint64_t hash;                       /* text_hash(), once `hashed` */
-    uint32_t len, id;                    /* id: global one, INDEX_NO_TEXT until known */
+    size_t at;        /* in `bytes` */
+    uint64_t hash;    /* text_hash(), once `hashed` */
+    uint32_t len, id; /* id: global one, INDEX_NO_TEXT until known */
     uint8_t type, mark;
     bool hashed;
 };
 /* Of the chunk at hand where `stamp` is the dictionary's, else free. */
-struct dictionary_slot { uint64_t a, b; uint32_t len, code, text; uint16_t stamp; uint8_t type, mark; };
+struct dictionary_slot {
+    uint64_t a, b;
+    uint32_t len, code, text;
+    uint16_t stamp;
+    uint8_t type, mark;
+};
 struct dictionary {
-    struct dictionary_slot *slots;       /* what the chunk at hand has: small enough to stay in the cache */
+    /* what the chunk at hand has: small enough to stay in the cache */
+    struct dictionary_slot *slots;
     uint32_t slot_count;
     uint16_t stamp;
-    uint32_t *used;                      /* code -> text */
-    uint32_t count, used_cap;            /* codes: the distinct texts of the chunk, by first appearance */
-    struct dictionary_text *texts;       /* all that are known, of earlier chunks, too */
+    uint32_t *used;                /* code -> text */
+    uint32_t count, used_cap;      /* codes: the distinct texts of the chunk, by first appearance */
+    struct dictionary_text *texts; /* all that are known, of earlier chunks, too */
     uint32_t known, known_cap, known_before, idle;
-    uint32_t *known_slots;               /* text + 1; 0 = free; 2 * known_cap of them */
-    char *bytes;                         /* the texts, one behind the other */
+    uint32_t *known_slots; /* text + 1; 0 = free; 2 * known_cap of them */
+    char *bytes;           /* the texts, one behind the other */
     size_t bytes_len, bytes_cap;
-    uint8_t (*mark)(struct text);        /* what dictionary_text.mark of a TEXT is; NULL: 0 */
+    uint8_t (*mark)(struct text); /* what dictionary_text.mark of a TEXT is; NULL: 0 */
 };
 _Static_assert(sizeof(struct dictionary_slot) == 32, "two in a cache line");
 /* No code is given yet in the chunk that begins. What grew large is forgotten. */
 void dictionary_begin(struct dictionary *d);
-/* The slot of (type, text), which has a code now; valid until the next call. NULL without memory. */
-const struct dictionary_slot *dictionary_add(struct dictionary *d, uint8_t type, const char *ptr, uint32_t len);
+/* The slot of (type, text), which has a code now; valid until the next call. NULL without memory.
+ */
+const struct dictionary_slot *dictionary_add(struct dictionary *d, uint8_t type, const char *ptr,
+                                             uint32_t len);
 /* The same; the caller has the words. */
-const struct dictionary_slot *dictionary_find(struct dictionary *d, uint8_t type, const char *ptr, uint32_t len, uint64_t a,
-                                              uint64_t b);
-uint64_t dictionary_hash(struct dictionary *d, uint32_t code);       /* text_hash(), remembered */
+const struct dictionary_slot *dictionary_find(struct dictionary *d, uint8_t type, const char *ptr,
+                                              uint32_t len, uint64_t a, uint64_t b);
+uint64_t dictionary_hash(struct dictionary *d, uint32_t code); /* text_hash(), remembered */
 void dictionary_done(struct dictionary *d);
 size_t dictionary_bytes(const struct dictionary *d);
 static inline const struct dictionary_text *dictionary_of(const struct dictionary *d, uint32_t code)

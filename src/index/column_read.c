@@ -1,7 +1,8 @@
-/* column_read.c - values of rows. Columns without nulls are decoded straight into the caller's array; of columns with
- * nulls the values are decoded once for the view and then dealt out to their rows. */
+/* column_read.c - values of rows. Columns without nulls are decoded straight into the caller's
+ * array; of columns with nulls the values are decoded once for the view and then dealt out to their
+ * rows. */
 #ifndef __clang__
-#pragma GCC optimize("O3")       /* its loops are to be vectorised; clang does so at O2 */
+#pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
 #include "column_view.h"
 #include "dftracerd/kernel.h"
@@ -20,12 +21,13 @@ int view_values(struct chunk_view *v, struct column_view *c)
     rc = view_check_column(v, c);
     if (rc < 0)
         return rc;
-    rc = pack_open(&c->values, v->data + c->dir.values.offset, c->dir.values.len, v->head.rows - c->dir.nulls);
+    rc = pack_open(&c->values, v->data + c->dir.values.offset, c->dir.values.len,
+                   v->head.rows - c->dir.nulls);
     c->opened = rc == 0;
     return rc;
 }
 
-/* ---- nulls ------------------------------------------------------------------------------------------------ */
+/* ---- nulls ----------------------------------------------------------------------------------- */
 
 static int check_bitmap(const struct chunk_view *v, const struct bitmap_view *b, size_t words)
 {
@@ -48,7 +50,8 @@ static int load_bitmap(struct chunk_view *v, struct bitmap_view *b)
         return rc;
     b->words = calloc(words + 1, sizeof(*b->words));
     b->ranks = calloc(words + 1, sizeof(*b->ranks));
-    rc = b->words && b->ranks ? pack_read_i64(&s, 0, (uint32_t)words, (int64_t *)b->words) : -ENOMEM;
+    rc =
+        b->words && b->ranks ? pack_read_i64(&s, 0, (uint32_t)words, (int64_t *)b->words) : -ENOMEM;
     pack_close(&s);
     if (rc == 0)
         rc = check_bitmap(v, b, words);
@@ -77,7 +80,8 @@ int view_bitmap(struct chunk_view *v, const struct column_view *c, const struct 
     return b->ranks[words] == v->head.rows - c->dir.nulls ? 0 : ERR_CORRUPT;
 }
 
-int column_read_valid(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, uint64_t *out)
+int column_read_valid(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n,
+                      uint64_t *out)
 {
     const struct bitmap_view *b;
     size_t words = ((size_t)n + 63) / 64;
@@ -97,7 +101,7 @@ int column_read_valid(struct chunk_view *v, const struct column *c, uint32_t fir
     return 0;
 }
 
-/* ---- integers -------------------------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 static int load_whole(struct chunk_view *v, struct column_view *c)
 {
@@ -119,7 +123,8 @@ static int load_whole(struct chunk_view *v, struct column_view *c)
 }
 
 /* As stored: ints, scaled doubles, bits of doubles. */
-static int read_stored(struct chunk_view *v, const struct column *col, uint32_t first, uint32_t n, int64_t *out)
+static int read_stored(struct chunk_view *v, const struct column *col, uint32_t first, uint32_t n,
+                       int64_t *out)
 {
     struct column_view *c = view_of(col);
     const struct bitmap_view *b;
@@ -138,14 +143,15 @@ static int read_stored(struct chunk_view *v, const struct column *col, uint32_t 
     return rc;
 }
 
-int column_read_i64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, int64_t *out)
+int column_read_i64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n,
+                    int64_t *out)
 {
     if (c->type != COLUMN_INT && c->type != COLUMN_TIME && c->type != COLUMN_BOOL)
         return -EINVAL;
     return read_stored(v, c, first, n, out);
 }
 
-/* ---- doubles ------------------------------------------------------------------------------------------------------ */
+/* ---- doubles --------------------------------------------------------------------------------- */
 
 double column_double(enum column_type type, uint8_t scale, int64_t stored)
 {
@@ -154,10 +160,12 @@ double column_double(enum column_type type, uint8_t scale, int64_t stored)
     memcpy(&raw, &stored, sizeof(raw));
     if (type == COLUMN_DOUBLE && scale == COLUMN_SCALE_RAW)
         return raw;
-    return type == COLUMN_DOUBLE && scale > 0 ? (double)stored / column_pow10[scale] : (double)stored;
+    return type == COLUMN_DOUBLE && scale > 0 ? (double)stored / column_pow10[scale]
+                                              : (double)stored;
 }
 
-int column_read_f64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n, double *out)
+int column_read_f64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n,
+                    double *out)
 {
     uint8_t scale = view_of(c)->dir.scale;
     int rc;
@@ -178,7 +186,7 @@ int column_read_f64(struct chunk_view *v, const struct column *c, uint32_t first
     return 0;
 }
 
-/* ---- codes ---------------------------------------------------------------------------------------------------------- */
+/* ---- codes ----------------------------------------------------------------------------------- */
 
 /* Readers use codes as places in arrays: none may be beyond the dictionary. */
 static int check_codes(const uint32_t *codes, uint32_t n, uint32_t entries)
@@ -207,7 +215,8 @@ static int load_codes(struct chunk_view *v, struct column_view *c)
     return rc;
 }
 
-int column_read_distances(struct chunk_view *v, const struct column *col, uint32_t first, uint32_t n, uint32_t *out)
+int column_read_distances(struct chunk_view *v, const struct column *col, uint32_t first,
+                          uint32_t n, uint32_t *out)
 {
     struct column_view *c = view_of(col);
     uint64_t span = (uint64_t)col->max - (uint64_t)col->min;
@@ -225,7 +234,8 @@ int column_read_distances(struct chunk_view *v, const struct column *col, uint32
     return rc ? rc : check_codes(out, n, (uint32_t)span + 1);
 }
 
-/* Nulls come in clusters (metadata among events): words of 64 rows that all have values, or none, are common. */
+/* Nulls come in clusters (metadata among events): words of 64 rows that all have values, or none,
+ * are common. */
 static void expand_codes(const uint32_t *in, const uint64_t *valid, uint32_t n, uint32_t *out)
 {
     for (uint32_t i = 0; i < n; i += 64) {
@@ -244,7 +254,8 @@ static void expand_codes(const uint32_t *in, const uint64_t *valid, uint32_t n, 
     }
 }
 
-int column_read_codes(struct chunk_view *v, const struct column *col, uint32_t first, uint32_t n, uint32_t *out)
+int column_read_codes(struct chunk_view *v, const struct column *col, uint32_t first, uint32_t n,
+                      uint32_t *out)
 {
     struct column_view *c = view_of(col);
     const struct bitmap_view *b;

@@ -1,4 +1,5 @@
-/* column_select.c - which rows have a value in a range or a set, and the values of a few rows, without decoding the column. */
+/* column_select.c - which rows have a value in a range or a set, and the values of a few rows,
+ * without decoding the column. */
 #include "dftracerd/kernel.h"
 #include "column_view.h"
 
@@ -7,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- rows that pass ------------------------------------------------------------------------------------------ */
+/* ---- rows that pass -------------------------------------------------------------------------- */
 
 struct wanted {
     int64_t lo, hi;
-    const uint32_t *table;           /* of codes; NULL: the range */
+    const uint32_t *table; /* of codes; NULL: the range */
     uint32_t codes;
 };
 
@@ -23,7 +24,8 @@ static int select_values(struct column_view *c, const struct wanted *w, uint64_t
 }
 
 /* Values stand without gaps: what is found of them is dealt out to the rows that have one. */
-static int select_sparse(struct chunk_view *v, struct column_view *c, const struct wanted *w, uint64_t *out)
+static int select_sparse(struct chunk_view *v, struct column_view *c, const struct wanted *w,
+                         uint64_t *out)
 {
     uint32_t words = (v->head.rows + 63) / 64, values = v->head.rows - c->dir.nulls;
     const struct bitmap_view *b;
@@ -42,7 +44,8 @@ static int select_sparse(struct chunk_view *v, struct column_view *c, const stru
     return rc;
 }
 
-static int select_rows(struct chunk_view *v, const struct column *col, const struct wanted *w, uint64_t *out)
+static int select_rows(struct chunk_view *v, const struct column *col, const struct wanted *w,
+                       uint64_t *out)
 {
     struct column_view *c = view_of(col);
     int rc = view_values(v, c);
@@ -52,7 +55,8 @@ static int select_rows(struct chunk_view *v, const struct column *col, const str
     return c->dir.nulls == 0 ? select_values(c, w, out) : select_sparse(v, c, w, out);
 }
 
-int column_select_i64(struct chunk_view *v, const struct column *c, int64_t lo, int64_t hi, uint64_t *out)
+int column_select_i64(struct chunk_view *v, const struct column *c, int64_t lo, int64_t hi,
+                      uint64_t *out)
 {
     const struct wanted w = {.lo = lo, .hi = hi};
 
@@ -61,17 +65,18 @@ int column_select_i64(struct chunk_view *v, const struct column *c, int64_t lo, 
     return select_rows(v, c, &w, out);
 }
 
-int column_select_codes(struct chunk_view *v, const struct column *c, const uint32_t *table, uint64_t *out)
+int column_select_codes(struct chunk_view *v, const struct column *c, const uint32_t *table,
+                        uint64_t *out)
 {
     const struct wanted w = {.table = table, .codes = c->entries};
 
     return c->entries == 0 ? -EINVAL : select_rows(v, c, &w, out);
 }
 
-/* ---- values that pass ---------------------------------------------------------------------------------------- */
+/* ---- values that pass ------------------------------------------------------------------------ */
 
-int column_take_i64(struct chunk_view *v, const struct column *col, const uint64_t *rows, int64_t lo, int64_t hi, int64_t *out,
-                    uint32_t *ret_count)
+int column_take_i64(struct chunk_view *v, const struct column *col, const uint64_t *rows,
+                    int64_t lo, int64_t hi, int64_t *out, uint32_t *ret_count)
 {
     struct column_view *c = view_of(col);
     uint32_t words = (v->head.rows + 63) / 64;
@@ -93,10 +98,11 @@ int column_take_i64(struct chunk_view *v, const struct column *col, const uint64
     return rc;
 }
 
-/* ---- a few rows ------------------------------------------------------------------------------------------------- */
+/* ---- a few rows ------------------------------------------------------------------------------ */
 
 /* At most PACK_BLOCK rows, wherever in the chunk. Null rows have the value 0. */
-static int pick_rows(struct chunk_view *v, const struct column *col, const uint32_t *rows, uint32_t n, int64_t *out)
+static int pick_rows(struct chunk_view *v, const struct column *col, const uint32_t *rows,
+                     uint32_t n, int64_t *out)
 {
     struct column_view *c = view_of(col);
     const struct bitmap_view *b;
@@ -123,9 +129,13 @@ static int pick_rows(struct chunk_view *v, const struct column *col, const uint3
     return rc;
 }
 
-static uint32_t part_rows(uint32_t done, uint32_t n) { return n - done < PACK_BLOCK ? n - done : PACK_BLOCK; }
+static uint32_t part_rows(uint32_t done, uint32_t n)
+{
+    return n - done < PACK_BLOCK ? n - done : PACK_BLOCK;
+}
 
-int column_pick_i64(struct chunk_view *v, const struct column *c, const uint32_t *rows, uint32_t n, int64_t *out)
+int column_pick_i64(struct chunk_view *v, const struct column *c, const uint32_t *rows, uint32_t n,
+                    int64_t *out)
 {
     int rc = 0;
 
@@ -134,7 +144,8 @@ int column_pick_i64(struct chunk_view *v, const struct column *c, const uint32_t
     return rc;
 }
 
-int column_pick_f64(struct chunk_view *v, const struct column *c, const uint32_t *rows, uint32_t n, double *out)
+int column_pick_f64(struct chunk_view *v, const struct column *c, const uint32_t *rows, uint32_t n,
+                    double *out)
 {
     uint8_t scale = view_of(c)->dir.scale;
     int64_t values[PACK_BLOCK];
@@ -148,7 +159,8 @@ int column_pick_f64(struct chunk_view *v, const struct column *c, const uint32_t
     return rc;
 }
 
-int column_pick_codes(struct chunk_view *v, const struct column *c, const uint32_t *rows, uint32_t n, uint32_t *out)
+int column_pick_codes(struct chunk_view *v, const struct column *c, const uint32_t *rows,
+                      uint32_t n, uint32_t *out)
 {
     int64_t values[PACK_BLOCK];
     uint64_t most = 0;
@@ -164,7 +176,8 @@ int column_pick_codes(struct chunk_view *v, const struct column *c, const uint32
     return rc == 0 && n > 0 && most >= c->entries ? ERR_CORRUPT : rc;
 }
 
-int column_pick_valid(struct chunk_view *v, const struct column *c, const uint32_t *rows, uint32_t n, uint64_t *out)
+int column_pick_valid(struct chunk_view *v, const struct column *c, const uint32_t *rows,
+                      uint32_t n, uint64_t *out)
 {
     const struct bitmap_view *b;
     int rc = c->nulls ? view_bitmap(v, view_of(c), &b) : 0;

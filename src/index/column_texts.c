@@ -19,7 +19,8 @@ void view_dictionary_free(struct column_view *c)
     c->bytes = NULL;
 }
 
-static int read_section(struct chunk_view *v, const struct section *section, uint32_t count, int64_t *out)
+static int read_section(struct chunk_view *v, const struct section *section, uint32_t count,
+                        int64_t *out)
 {
     struct pack_stream s;
     int rc = pack_open(&s, v->data + section->offset, section->len, count);
@@ -126,7 +127,7 @@ int view_dictionary(struct chunk_view *v, struct column_view *c)
     return rc;
 }
 
-/* ---- doors ---------------------------------------------------------------------------------------------------- */
+/* ---- doors ----------------------------------------------------------------------------------- */
 
 static struct text local_text(const struct column_view *c, uint32_t code)
 {
@@ -149,7 +150,8 @@ static int mixed_entry(const struct column_view *c, uint32_t code, struct column
     return ret->type == TRACE_DOUBLE && !isfinite(ret->d) ? ERR_CORRUPT : 0;
 }
 
-int column_entry(struct chunk_view *v, const struct column *col, uint32_t code, struct column_entry *ret)
+int column_entry(struct chunk_view *v, const struct column *col, uint32_t code,
+                 struct column_entry *ret)
 {
     struct column_view *c = view_of(col);
     struct column_entry e = {.type = TRACE_TEXT, .text_id = INDEX_NO_TEXT};

@@ -8,20 +8,20 @@
 /* A column's parts as they are first needed. */
 struct column_view {
     struct column_dir dir;
-    bool opened, checked;            /* checked: its checksum is right */
+    bool opened, checked; /* checked: its checksum is right */
     struct pack_stream values;
-    int64_t *whole;                  /* columns with nulls: all values, without gaps */
-    uint32_t *whole_codes;           /* the same of codes */
-    uint32_t *ids;                   /* TEXT: of all entries */
-    int64_t *types, *numbers;        /* MIXED: of all entries; types is the allocation of both */
-    uint32_t *local;                 /* entry -> its place among the local texts, or UINT32_MAX */
-    uint64_t *ends;                  /* of the local texts in `bytes` */
+    int64_t *whole;           /* columns with nulls: all values, without gaps */
+    uint32_t *whole_codes;    /* the same of codes */
+    uint32_t *ids;            /* TEXT: of all entries */
+    int64_t *types, *numbers; /* MIXED: of all entries; types is the allocation of both */
+    uint32_t *local;          /* entry -> its place among the local texts, or UINT32_MAX */
+    uint64_t *ends;           /* of the local texts in `bytes` */
     char *bytes;
 };
 struct bitmap_view {
     struct bitmap_dir dir;
-    uint64_t *words;                 /* NULL until needed; one word more than rows take */
-    uint32_t *ranks;                 /* set bits before each word, and all of them */
+    uint64_t *words; /* NULL until needed; one word more than rows take */
+    uint32_t *ranks; /* set bits before each word, and all of them */
 };
 struct chunk_view {
     const uint8_t *data;
@@ -29,29 +29,42 @@ struct chunk_view {
     struct chunk_head head;
     struct chunk_texts texts;
     void *owner;
-    struct column_view *columns;     /* ascending by path; only those in `used` are more than room */
+    struct column_view *columns; /* ascending by path; only those in `used` are more than room */
     struct bitmap_view *bitmaps;
-    uint64_t *used;                  /* by column: somebody asked for it */
-    struct density_view *density;    /* NULL until needed */
+    uint64_t *used;               /* by column: somebody asked for it */
+    struct density_view *density; /* NULL until needed */
 };
 
-static inline struct column_view *view_of(const struct column *c) { return (struct column_view *)(uintptr_t)c->opaque; }
-/* ERR_CORRUPT where a section is not within the value (with PACK_SLACK behind it). Empty ones are fine. */
+static inline struct column_view *view_of(const struct column *c)
+{
+    return (struct column_view *)(uintptr_t)c->opaque;
+}
+/* ERR_CORRUPT where a section is not within the value (with PACK_SLACK behind it). Empty ones are
+ * fine. */
 bool view_section_ok(const struct chunk_view *v, const struct section *s);
 /* chunk_sum.c. Whether a part has its checksum: computed when this process first reads it. */
-enum { VIEW_PART_COLUMNS = 0, VIEW_PART_FILTERS = 1 << 16, VIEW_PART_BITMAPS = 2 << 16, VIEW_PART_DENSITY = 3 << 16 };
+enum {
+    VIEW_PART_COLUMNS = 0,
+    VIEW_PART_FILTERS = 1 << 16,
+    VIEW_PART_BITMAPS = 2 << 16,
+    VIEW_PART_DENSITY = 3 << 16
+};
 bool view_sum_ok(const struct chunk_view *v, uint64_t part, const struct section *s, uint32_t sum);
-int view_check_sums(const struct chunk_view *v);                               /* of all parts, whatever was read: 0, ERR_CORRUPT */
-int view_check_column(const struct chunk_view *v, struct column_view *c);      /* 0, ERR_CORRUPT */
-int view_values(struct chunk_view *v, struct column_view *c);          /* column_read.c: opens c->values, once */
-/* The bitmap of a column with nulls; its set bits are as many as the column has values. 0, ERR_CORRUPT, -ENOMEM. */
+/* of all parts, whatever was read: 0, ERR_CORRUPT */
+int view_check_sums(const struct chunk_view *v);
+int view_check_column(const struct chunk_view *v, struct column_view *c); /* 0, ERR_CORRUPT */
+/* column_read.c: opens c->values, once */
+int view_values(struct chunk_view *v, struct column_view *c);
+/* The bitmap of a column with nulls; its set bits are as many as the column has values. 0,
+ * ERR_CORRUPT, -ENOMEM. */
 int view_bitmap(struct chunk_view *v, const struct column_view *c, const struct bitmap_view **ret);
 /* A number of a column's stream as the value it stands for. */
 double column_double(enum column_type type, uint8_t scale, int64_t stored);
-int view_dictionary(struct chunk_view *v, struct column_view *c);      /* column_texts.c: reads the entries, once */
+/* column_texts.c: reads the entries, once */
+int view_dictionary(struct chunk_view *v, struct column_view *c);
 void view_dictionary_free(struct column_view *c);
-void density_view_free(struct density_view *d);                        /* density_view.c; NULL is fine */
-int density_check(struct chunk_view *v);                               /* reads all. 0, ERR_CORRUPT, -ENOMEM */
-uint64_t view_entry_hash(const struct column_entry *e);                /* text_hash() of the value's text */
+void density_view_free(struct density_view *d);         /* density_view.c; NULL is fine */
+int density_check(struct chunk_view *v);                /* reads all. 0, ERR_CORRUPT, -ENOMEM */
+uint64_t view_entry_hash(const struct column_entry *e); /* text_hash() of the value's text */
 
 #endif

@@ -1,7 +1,8 @@
 /* density.h - how a chunk's densities (index.h) are made and laid out. Private to the index.
  *
  *   density_tuples.c  rows to tuples: refined column by column
- *   density_cells.c   rows to cells: a hash table of those that are met, made coarser until they are few enough
+ *   density_cells.c   rows to cells: a hash table of those that are met, made coarser until they
+ *                     are few enough
  *   density_put.c     which chunks have densities, and their bytes
  *   density_view.c    reading
  *
@@ -13,41 +14,46 @@
 #include "chunk_build.h"
 
 enum {
-    DENSITY_ROWS_LEAST = 1024,     /* smaller chunks are quickly read                                   */
-    /* Of the chunk's value, beyond so many a row, for each cell of the finest level, which has about 4: so that an index becomes some
-     * 5 % larger, and one that is small for its rows less. */
+    DENSITY_ROWS_LEAST = 1024, /* smaller chunks are quickly read */
+    /* Of the chunk's value, beyond so many a row, for each cell of the finest level, which has
+     * about 4: so that an index becomes some 5 % larger, and one that is small for its rows less.
+ */
     DENSITY_BYTES_BY_CAT = 110,
     DENSITY_BYTES_BY_NAME = 150,
     DENSITY_BYTES_A_ROW = 2,
-    DENSITY_COARSER = 3,           /* bits of shift from a level to the next                            */
+    DENSITY_COARSER = 3, /* bits of shift from a level to the next */
     DENSITY_LONGEST = 32
 };
 #define DENSITY_TIME_MOST ((int64_t)1 << 61)
 
-/* ---- on disk ----------------------------------------------------------------------------------------------- */
+/* ---- on disk --------------------------------------------------------------------------------- */
 
 struct density_streams {
-    int64_t base;                  /* number of the cell at which keys begin: its time is base << shift */
+    int64_t base; /* number of the cell at which keys begin: its time is base << shift */
     uint32_t cells;
-    uint8_t shift, bits;           /* of the cell's number in a key                                     */
+    uint8_t shift, bits; /* of the cell's number in a key */
     uint16_t unused;
-    struct section keys;           /* tuple << bits | number of the cell - base; ascending              */
+    struct section keys; /* tuple << bits | number of the cell - base; ascending */
     struct section begins, deltas;
-    struct section moments;        /* moment / unit, down; what is left of it is delta * begin of the cell modulo unit */
+    /* moment / unit, down; what is left of it is delta * begin of the cell modulo unit */
+    struct section moments;
 };
 struct density_set_dir {
-    uint32_t tuples, levels;       /* 0: the chunk does not have this set                               */
+    uint32_t tuples, levels; /* 0: the chunk does not have this set */
     struct section rows;
     struct density_streams level[DENSITY_LEVELS];
 };
 struct density_dir {
     int64_t rest_dur, min_ts, max_te;
-    uint32_t longest, unit;        /* all ts and dur are multiples of so many ns: 1000 or 1             */
-    struct section longest_rows, longest_durs; /* ns                                                  */
+    uint32_t longest, unit; /* all ts and dur are multiples of so many ns: 1000 or 1 */
+    struct section longest_rows, longest_durs; /* ns */
     struct density_set_dir set[DENSITY_SETS];
 };
-_Static_assert(sizeof(struct density_streams) == 48 && sizeof(struct density_set_dir) == 112 && sizeof(struct density_dir) == 272, "on disk");
-/* 0 <= the result < unit, by which moment is no multiple of it. The compiler divides by a constant without a division. */
+_Static_assert(sizeof(struct density_streams) == 48 && sizeof(struct density_set_dir) == 112 &&
+                   sizeof(struct density_dir) == 272,
+               "on disk");
+/* 0 <= the result < unit, by which moment is no multiple of it. The compiler divides by a constant
+ * without a division. */
 static inline int64_t density_odd(const struct density_dir *d, int32_t delta, int64_t begin)
 {
     int64_t odd = d->unit == 1000 ? delta * (begin % 1000) % 1000 : 0;
@@ -55,25 +61,40 @@ static inline int64_t density_odd(const struct density_dir *d, int32_t delta, in
     return odd < 0 ? odd + 1000 : odd;
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------ */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 struct density_cell {
-    uint64_t key;                  /* tuple << 32 | number of the cell - base                            */
+    uint64_t key; /* tuple << 32 | number of the cell - base */
     int64_t moment;
     uint32_t begins;
     int32_t delta;
 };
-struct refine_slot { int64_t value; uint32_t before, id; };    /* id 0: free; before: 2 x id + 1 where the value is null */
+/* id 0: free; before: 2 x id + 1 where the value is null */
+struct refine_slot {
+    int64_t value;
+    uint32_t before, id;
+};
 enum {
-    DENSITY_IDS, DENSITY_FIRST_ROWS,     /* uint32: tuple of each row; the first row of each tuple       */
-    DENSITY_TS, DENSITY_TE,              /* int64, ns; te -1: the row is in no cell                       */
+    DENSITY_IDS,
+    DENSITY_FIRST_ROWS, /* uint32: tuple of each row; the first row of each tuple */
+    DENSITY_TS,
+    DENSITY_TE, /* int64, ns; te -1: the row is in no cell */
     DENSITY_REFINE,
-    DENSITY_SLOTS, DENSITY_LAST,         /* uint32: 1 + place in DENSITY_CELLS, by hash; density_last, by tuple */
-    DENSITY_CELLS, DENSITY_SORTED,       /* density_cell                                                 */
+    /* uint32: 1 + place in DENSITY_CELLS, by hash; density_last, by tuple */
+    DENSITY_SLOTS,
+    DENSITY_LAST,
+    DENSITY_CELLS,
+    DENSITY_SORTED, /* density_cell */
     DENSITY_BUFS
 };
-struct density_last { int64_t number; uint32_t cell; };
-struct density_longest { int64_t dur; uint32_t row; };
+struct density_last {
+    int64_t number;
+    uint32_t cell;
+};
+struct density_longest {
+    int64_t dur;
+    uint32_t row;
+};
 /* Scratch memory of a builder. */
 struct density_work {
     struct buf buf[DENSITY_BUFS];
@@ -81,35 +102,46 @@ struct density_work {
     int64_t min_ts, max_te;
     unsigned shift;
     int64_t base;
-    uint32_t count, most;          /* cells; more make them coarser                                      */
-    size_t mask;                   /* of slots                                                           */
+    uint32_t count, most; /* cells; more make them coarser */
+    size_t mask;          /* of slots */
     struct density_longest longest[DENSITY_LONGEST];
     uint32_t longest_count;
     int64_t rest_dur;
 };
-static inline uint32_t *density_u32(const struct buf *b) { return (uint32_t *)(void *)b->data; }
-static inline int64_t *density_i64(const struct buf *b) { return (int64_t *)(void *)b->data; }
+static inline uint32_t *density_u32(const struct buf *b)
+{
+    return (uint32_t *)(void *)b->data;
+}
+static inline int64_t *density_i64(const struct buf *b)
+{
+    return (int64_t *)(void *)b->data;
+}
 /* Room for so many bytes, contents lost. NULL without memory. */
 void *density_room(struct buf *b, size_t bytes);
-void density_done(struct density_work *w);   /* NULL is fine, here and below */
+void density_done(struct density_work *w); /* NULL is fine, here and below */
 size_t density_bytes(const struct density_work *w);
-void density_trim(struct density_work *w);   /* what a chunk of very many rows has left is given back */
+/* what a chunk of very many rows has left is given back */
+void density_trim(struct density_work *w);
 
-/* All rows are one tuple. Then tuples are told apart by another column, too, and another, and numbered by their first rows. Its
- * values without gaps; where rows lack one, which have one (NULL: all), in `words` words. 0, -ENOMEM. */
+/* All rows are one tuple. Then tuples are told apart by another column, too, and another, and
+ * numbered by their first rows. Its values without gaps; where rows lack one, which have one (NULL:
+ * all), in `words` words. 0, -ENOMEM. */
 int density_begin(struct density_work *w, uint32_t rows);
 int density_refine(struct density_work *w, const int64_t *values, const struct stage_range *range);
-int density_refine_nulls(struct density_work *w, const int64_t *values, const uint64_t *valid, uint32_t words);
+int density_refine_nulls(struct density_work *w, const int64_t *values, const uint64_t *valid,
+                         uint32_t words);
 
-/* From DENSITY_IDS, _TS, _TE to DENSITY_SORTED, ascending, `few` at most. -EDOM: they do not become few enough. -ENOMEM. */
+/* From DENSITY_IDS, _TS, _TE to DENSITY_SORTED, ascending, `few` at most. -EDOM: they do not become
+ * few enough. -ENOMEM. */
 int density_cells_make(struct density_work *w, uint32_t few);
 /* DENSITY_SORTED and `base` become those of a level DENSITY_COARSER bits coarser. */
 void density_cells_merge(struct density_work *w);
 /* The longest rows: `longest`, by row, and rest_dur. */
 void density_find_longest(struct density_work *w);
 
-/* Appends the section of the chunk in `out` whose value begins at `start` and has all else but the tail. ret->len 0: the chunk has none. 0, -ENOMEM. */
-int density_put(struct chunk_builder *b, struct column_build *const *columns, unsigned count, size_t start, struct buf *out,
-                struct section *ret);
+/* Appends the section of the chunk in `out` whose value begins at `start` and has all else but the
+ * tail. ret->len 0: the chunk has none. 0, -ENOMEM. */
+int density_put(struct chunk_builder *b, struct column_build *const *columns, unsigned count,
+                size_t start, struct buf *out, struct section *ret);
 
 #endif

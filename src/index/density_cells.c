@@ -9,7 +9,7 @@ enum {
     ROWS_MOST = 1 << 17
 }; /* their product is below 2^62, on the next level, too */
 
-/* ---- how fine ------------------------------------------------------------------------------------------------- */
+/* ---- how fine -------------------------------------------------------------------------------- */
 
 static int compare_i64(const void *a, const void *b)
 {
@@ -18,8 +18,8 @@ static int compare_i64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* About as many rows in the time of a cell as there are tuples, from what lies between neighbours at places all over the chunk: cells
- * are too many then, but not by much. */
+/* About as many rows in the time of a cell as there are tuples, from what lies between neighbours
+ * at places all over the chunk: cells are too many then, but not by much. */
 static unsigned first_shift(const struct density_work *w)
 {
     enum { PLACES = 63 };
@@ -43,9 +43,10 @@ static void set_base(struct density_work *w)
     w->base = w->min_ts >> w->shift & ~(((int64_t)1 << DENSITY_COARSER) - 1);
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
-/* Cells by their keys, numbered as they are met; and of each tuple the one that it had last, in which the next row mostly is, too. */
+/* Cells by their keys, numbered as they are met; and of each tuple the one that it had last, in
+ * which the next row mostly is, too. */
 static uint32_t take_cell(struct density_work *w, uint32_t tuple, int64_t number)
 {
     struct density_last *last = (struct density_last *)(void *)w->buf[DENSITY_LAST].data + tuple;
@@ -112,7 +113,7 @@ static void make_coarser(struct density_work *w)
     }
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void add_row(struct density_work *w, uint32_t tuple, int64_t ts, int64_t te)
 {
@@ -149,9 +150,10 @@ static int add_rows(struct density_work *w)
     return 0;
 }
 
-/* ---- order ------------------------------------------------------------------------------------------------------ */
+/* ---- order ----------------------------------------------------------------------------------- */
 
-/* By the low `bits` bits of keys and then by tuple, 8 at a time; from `cells` to `sorted`, in the same order where equal. */
+/* By the low `bits` bits of keys and then by tuple, 8 at a time; from `cells` to `sorted`, in the
+ * same order where equal. */
 static void sort_cells(struct density_work *w, unsigned bits)
 {
     struct density_cell *from = (struct density_cell *)(void *)w->buf[DENSITY_CELLS].data;
@@ -238,7 +240,7 @@ void density_cells_merge(struct density_work *w)
     w->base >>= DENSITY_COARSER;
 }
 
-/* ---- the longest ------------------------------------------------------------------------------------------------- */
+/* ---- the longest ----------------------------------------------------------------------------- */
 
 static bool is_longer(const struct density_longest *a, const struct density_longest *b)
 {

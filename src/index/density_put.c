@@ -13,7 +13,7 @@ static struct column_build *find(struct column_build *const *columns, unsigned c
     return NULL;
 }
 
-/* ---- tuples ---------------------------------------------------------------------------------------------------- */
+/* ---- tuples ---------------------------------------------------------------------------------- */
 
 static bool has_nulls(const struct chunk_builder *b, const struct column_build *c)
 {
@@ -56,7 +56,7 @@ static int find_tuples(struct chunk_builder *b, struct column_build *const *colu
     return rc;
 }
 
-/* ---- times ------------------------------------------------------------------------------------------------------ */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 /* Integers that are no less than 0 and, in ns, not too large? */
 static bool are_plain(const struct column_build *c, int64_t unit)
@@ -104,7 +104,8 @@ static int check_nulls(struct chunk_builder *b, const int64_t *ts)
     return classes == NULL ? -ENOMEM : bad ? -EDOM : 0;
 }
 
-/* From dur to te. What lacks a time gets the ts of its neighbour, which only the choice of a level looks at. */
+/* From dur to te. What lacks a time gets the ts of its neighbour, which only the choice of a level
+ * looks at. */
 static void find_range(struct density_work *w)
 {
     int64_t *ts = density_i64(&w->buf[DENSITY_TS]), *te = density_i64(&w->buf[DENSITY_TE]),
@@ -143,14 +144,14 @@ static int find_times(struct chunk_builder *b, struct column_build *const *colum
     return w->max_te < 0 ? -EDOM : 0;
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 struct putter {
     struct chunk_builder *b;
     struct density_work *w;
     struct density_dir dir;
     struct buf *out;
-    size_t start, bytes; /* of the value, beyond those of any row                              */
+    size_t start, bytes; /* of the value, beyond those of any row */
 };
 
 static struct section put_stream(struct putter *p, size_t n)

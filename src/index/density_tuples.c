@@ -49,7 +49,7 @@ int density_begin(struct density_work *w, uint32_t rows)
     return 0;
 }
 
-/* ---- one column ---------------------------------------------------------------------------------------------- */
+/* ---- one column ------------------------------------------------------------------------------ */
 
 static size_t slot_of(const struct refine_slot *slots, size_t mask, uint32_t before, int64_t value)
 {

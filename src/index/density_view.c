@@ -8,7 +8,7 @@
 /* Of a view, made when it is first asked for. */
 struct density_view {
     struct density_dir dir;
-    uint32_t *rows[DENSITY_SETS]; /* NULL: not yet read                                  */
+    uint32_t *rows[DENSITY_SETS]; /* NULL: not yet read */
     uint32_t longest[DENSITY_LONGEST];
     int64_t longest_dur[DENSITY_LONGEST];
     struct level_view {
@@ -36,7 +36,7 @@ static int open_stream(const struct chunk_view *v, const struct section *s, uint
     return view_section_ok(v, s) ? pack_open(ret, v->data + s->offset, s->len, count) : ERR_CORRUPT;
 }
 
-/* ---- the directory --------------------------------------------------------------------------------------------- */
+/* ---- the directory --------------------------------------------------------------------------- */
 
 static bool level_is_ok(const struct chunk_view *v, const struct density_dir *d,
                         const struct density_streams *l)
@@ -149,7 +149,7 @@ int density_rows(struct chunk_view *v, unsigned set, const uint32_t **ret)
     return rc;
 }
 
-/* ---- cells ----------------------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static int open_level(const struct chunk_view *v, const struct density_streams *s,
                       struct level_view *l)

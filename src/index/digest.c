@@ -1,5 +1,6 @@
-/* digest.c - from the columns of a chunk just made to its groups, threads and processes. All at memory speed: codes are
- * looked up in dense tables, not texts in hash tables; durations are sorted by group, and counted group by group. */
+/* digest.c - from the columns of a chunk just made to its groups, threads and processes. All at
+ * memory speed: codes are looked up in dense tables, not texts in hash tables; durations are sorted
+ * by group, and counted group by group. */
 #include "part.h"
 
 #include <errno.h>
@@ -65,7 +66,7 @@ struct work {
     int64_t durations[SPAN], sorted[SPAN];
 };
 
-/* ---- columns ---- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static uint32_t entry_id(struct texts *texts, const struct column_entry *e)
 {
@@ -237,7 +238,7 @@ static int read_lanes(struct digest *d, uint32_t first, uint32_t n)
     return rc;
 }
 
-/* ---- groups ---- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static bool same_group(const void *array, uint32_t i, const void *key)
 {
@@ -282,7 +283,7 @@ static inline uint32_t group_of(struct digest *d, uint8_t class, uint32_t i)
     return *slot - 1;
 }
 
-/* ---- threads ---- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static bool same_thread(const void *array, uint32_t i, const void *key)
 {
@@ -329,7 +330,7 @@ static inline struct thread *thread_of(struct digest *d, uint8_t class, uint32_t
     return thread_slow(d, &key, hash);
 }
 
-/* ---- rows ---- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void see_time(bool *has, __int128 *min, __int128 *max, __int128 ts, __int128 te)
 {
@@ -474,7 +475,7 @@ static int digest_rows(struct digest *d)
     return rc;
 }
 
-/* ---- results ---- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static int give_groups(struct digest *d)
 {

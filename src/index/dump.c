@@ -1,7 +1,9 @@
-/* dump.c - the whole store as text that is equal for equal content, however it came about; and the check of all values.
+/* dump.c - the whole store as text that is equal for equal content, however it came about; and the
+ * check of all values.
  *
- * Ids become texts, files are told by name, what a crash or the order of work may change (ids, versions, generations,
- * places in the store) is left out. A column is told by its facts and a hash over its values.
+ * Ids become texts, files are told by name, what a crash or the order of work may change (ids,
+ * versions, generations, places in the store) is left out. A column is told by its facts and a hash
+ * over its values.
  */
 #include "store.h"
 
@@ -70,7 +72,7 @@ static void put_int(struct buf *out, int64_t v)
         buf_printf(out, "%" PRId64, v);
 }
 
-/* ---- the file ---- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static void dump_terms(struct buf *o, const struct terms *t)
 {
@@ -234,7 +236,7 @@ static void dump_names(struct dump *d, const struct index_file *f)
     lines_put(d, &lines);
 }
 
-/* ---- columns ---- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static void hash_entry(XXH3_state_t *h, const struct column_entry *e)
 {
@@ -355,7 +357,7 @@ static void dump_chunk(struct dump *d, const struct index_file *f, uint32_t i, s
     flush(d, FLUSH_AT);
 }
 
-/* ---- checkpoints, summaries ---- */
+/* ---- checkpoints, summaries ------------------------------------------------------------------ */
 
 static void dump_checkpoints(struct dump *d, uint32_t file)
 {
@@ -499,7 +501,7 @@ int index_dump(struct index *ix, struct buf *out, int (*flush_call)(void *arg, s
     return d.rc;
 }
 
-/* ---- check ---- */
+/* ---- check ----------------------------------------------------------------------------------- */
 
 static int check_chunk(struct index *ix, const struct snapshot *s, const struct index_file *f,
                        uint32_t i, struct err *err)

@@ -1,7 +1,9 @@
-/* forks.c - parents of processes whose own file does not say them: the parent's file has a fork that returned their pid.
+/* forks.c - parents of processes whose own file does not say them: the parent's file has a fork
+ * that returned their pid.
  *
- * Where processes came or went since the last one, a snapshot gathers the forks of its files and looks up the processes
- * without a parent; a view that gains some has its own copy of the processes, what is stored stays as it is.
+ * Where processes came or went since the last one, a snapshot gathers the forks of its files and
+ * looks up the processes without a parent; a view that gains some has its own copy of the
+ * processes, what is stored stays as it is.
  */
 #include "store.h"
 
@@ -63,7 +65,8 @@ static const struct part_fact *fork_of(const struct index *ix, const struct inde
     return f && f->pid != INT64_MIN && f->pid != p->pid ? f : NULL;
 }
 
-/* *ret: the processes as all forks known now tell their parents, *new*; NULL: none of them does. -ENOMEM. */
+/* *ret: the processes as all forks known now tell their parents, *new*; NULL: none of them does.
+ * -ENOMEM. */
 static int linked_processes(const struct index *ix, const struct index_file *f,
                             struct index_process **ret)
 {
@@ -85,7 +88,8 @@ static int linked_processes(const struct index *ix, const struct index_file *f,
     return 0;
 }
 
-/* A parent told by an earlier snapshot may be contradicted by now: what the file itself says is looked at anew. */
+/* A parent told by an earlier snapshot may be contradicted by now: what the file itself says is
+ * looked at anew. */
 static bool is_linked_so(const struct view *v, const struct index_process *linked)
 {
     if (!linked || !v->linked)

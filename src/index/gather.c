@@ -1,4 +1,5 @@
-/* gather.c - what single records say about their file and its processes: names, start and end, forks, ranks, the unit. */
+/* gather.c - what single records say about their file and its processes: names, start and end,
+ * forks, ranks, the unit. */
 #include "part.h"
 
 #include <errno.h>
@@ -86,7 +87,7 @@ static void see_unit(struct part *p, struct text unit)
     }
 }
 
-/* ---- metadata records ---- */
+/* ---- metadata records ------------------------------------------------------------------------ */
 
 static bool kind_of(struct text name, uint8_t *ret)
 {
@@ -214,7 +215,7 @@ static void gather_metadata(struct part *p, struct texts *texts, const struct tr
         see_unit(p, value);
 }
 
-/* ---- start, end, fork ---- */
+/* ---- start, end, fork ------------------------------------------------------------------------ */
 
 /* 100005 -> "1.0.5"; text as it is. */
 static void see_version(struct part *p, struct texts *texts, const struct trace_value *v)

@@ -1,4 +1,5 @@
-/* held.c - directories that cannot be read: what is known below them stays, and there may be more. */
+/* held.c - directories that cannot be read: what is known below them stays, and there may be more.
+ */
 #include "store.h"
 
 #include <stdlib.h>

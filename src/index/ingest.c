@@ -2,9 +2,9 @@
  *
  *   readers --- chunk text ---> workers --- columns ---> writer --- commit, new views
  *
- * Credits bound what is in flight: a reader takes them before it reads a chunk, the writer gives them back when the chunk
- * is in its batch, which is bounded by itself. A file's chunks get theirs in text order, so the writer, which applies them in that order, always gets
- * the one it waits for.
+ * Credits bound what is in flight: a reader takes them before it reads a chunk, the writer gives
+ * them back when the chunk is in its batch, which is bounded by itself. A file's chunks get theirs
+ * in text order, so the writer, which applies them in that order, always gets the one it waits for.
  */
 #include "store.h"
 
@@ -16,7 +16,8 @@
 
 enum { YIELD_STEPS = 8, YIELD_NS = 2500000, REST_NS = 50000000 };
 
-/* Queries first: ingest takes a break of up to 20 ms between two chunks while one runs, and still gets on. */
+/* Queries first: ingest takes a break of up to 20 ms between two chunks while one runs, and still
+ * gets on. */
 void ingest_yield(struct ingest *in)
 {
     struct timespec pause = {0, YIELD_NS};

@@ -1,4 +1,5 @@
-/* ingest_again.c - files whose reading failed by an error of the system, not by their content: when they are read again. */
+/* ingest_again.c - files whose reading failed by an error of the system, not by their content: when
+ * they are read again. */
 #include "store.h"
 
 #include <errno.h>

@@ -1,9 +1,10 @@
-/* ingest_ahead.c - one file's text inflated by several threads: a worker that has nothing to scan inflates a piece of a file
- * that is being read, from where a member seems to begin, or from a checkpoint of the index that is being replaced.
+/* ingest_ahead.c - one file's text inflated by several threads: a worker that has nothing to scan
+ * inflates a piece of a file that is being read, from where a member seems to begin, or from a
+ * checkpoint of the index that is being replaced.
  *
- * The reader takes pieces that fit where it comes (trace.h says what that means) and inflates all else itself. So nothing
- * here can change what is read, only when. Pieces have credits like chunks, but never wait for them, and chunks do not
- * wait for those of pieces: the reader always gets on.
+ * The reader takes pieces that fit where it comes (trace.h says what that means) and inflates all
+ * else itself. So nothing here can change what is read, only when. Pieces have credits like chunks,
+ * but never wait for them, and chunks do not wait for those of pieces: the reader always gets on.
  *
  * All is under ingest.lock but inflating and searching.
  */
@@ -18,8 +19,8 @@
 #define FILE_LEAST (64u << 10)     /* smaller ones are read in a moment */
 #define SEARCH_AHEAD (32ull << 20) /* bytes of the file before the reader that are looked at */
 #define SEARCH_STEP (1ull << 20)
-#define LOST_MOST \
-    16 /* pieces in a row that fitted nowhere: this file's members are not what they seem */
+/* pieces in a row that fitted nowhere: this file's members are not what they seem */
+#define LOST_MOST 16
 
 struct slot {
     struct slot *next;
@@ -47,7 +48,7 @@ struct ahead {
     unsigned busy, lost;
 };
 
-/* ---- pieces there are ---- */
+/* ---- pieces there are ------------------------------------------------------------------------ */
 
 static size_t credits_of(const struct ahead *a)
 {
@@ -169,7 +170,7 @@ static void done(struct trace_ahead *base, struct trace_piece *piece, bool used)
     pthread_mutex_unlock(&a->in->lock);
 }
 
-/* ---- making some ---- */
+/* ---- making some ----------------------------------------------------------------------------- */
 
 /* Bytes of the file that hold about half a piece, so that members of different lengths fit. */
 static uint64_t distance(const struct ahead *a)
@@ -306,7 +307,7 @@ bool ahead_help(struct ingest *in)
     return true;
 }
 
-/* ---- a file that is read ---- */
+/* ---- a file that is read --------------------------------------------------------------------- */
 
 static int add_start(struct ahead *a, const struct trace_checkpoint *c)
 {

@@ -1,4 +1,5 @@
-/* ingest_apply.c - the writer: results are taken into their runs, in the order of each file's text. */
+/* ingest_apply.c - the writer: results are taken into their runs, in the order of each file's text.
+ */
 #include "archive_members.h"
 #include "ingest_write.h"
 
@@ -123,7 +124,8 @@ static int add_hashes(struct run *run, const struct result *r)
     return 0;
 }
 
-/* The unit is in the trace itself, and need not be on its first line: begin again with the right one. */
+/* The unit is in the trace itself, and need not be on its first line: begin again with the right
+ * one. */
 static bool other_unit(struct writer *w, struct run *run, const struct result *r)
 {
     uint8_t seen = r->part->unit_seen;

@@ -67,7 +67,8 @@ void put_generation(struct writer *w, uint32_t changes, bool clean)
     generation = w->ix->generation + changes;
     if (!clean && generation + GENERATIONS_AHEAD / 4 > w->ix->generation_stored)
         w->ix->generation_stored = generation + GENERATIONS_AHEAD;
-    if (clean) /* who opens it next may be able to read what we could not: that is no answer of ours */
+    /* who opens it next may be able to read what we could not: that is no answer of ours */
+    if (clean)
         w->ix->generation_stored = generation + (w->ix->held != NULL);
     generation = w->ix->generation_stored;
     pthread_mutex_unlock(&w->ix->lock);
@@ -155,8 +156,8 @@ static int commit_once(struct writer *w)
     return rc;
 }
 
-/* Tried until it succeeds or the daemon stops: with a full disk, ingest waits and goes on when there is room. A store that
- * may not grow is another matter: that is returned at once. */
+/* Tried until it succeeds or the daemon stops: with a full disk, ingest waits and goes on when
+ * there is room. A store that may not grow is another matter: that is returned at once. */
 static int commit_batch(struct writer *w)
 {
     int rc = commit_once(w);

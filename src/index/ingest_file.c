@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- distinct values of a dimension, for the filter of a file ---- */
+/* ---- distinct values of a dimension, for the filter of a file -------------------------------- */
 
 struct hashes {
     uint64_t *slots;
@@ -121,7 +121,7 @@ static int make_filter(struct body *b, unsigned dimension, const struct hashes *
     return 0;
 }
 
-/* ---- the view ---- */
+/* ---- the view -------------------------------------------------------------------------------- */
 
 static int copy_chunks(struct body *b, const struct run *r)
 {
@@ -136,7 +136,8 @@ static int copy_chunks(struct body *b, const struct run *r)
     return 0;
 }
 
-/* Names that the last view does not have: those of the base from some position on, and those of the tail. *new*, sorted. */
+/* Names that the last view does not have: those of the base from some position on, and those of the
+ * tail. *new*, sorted. */
 static struct index_name *new_names(const struct run *r, uint32_t *ret_count)
 {
     uint32_t done = r->named ? r->named->pub.name_count : 0;
@@ -156,7 +157,8 @@ static struct index_name *new_names(const struct run *r, uint32_t *ret_count)
     return list;
 }
 
-/* A large file is published with every commit: its new names are merged into those of the last view. */
+/* A large file is published with every commit: its new names are merged into those of the last
+ * view. */
 static int copy_names(struct body *b, struct run *r)
 {
     uint32_t known = r->named ? r->named->pub.name_count : 0, more;

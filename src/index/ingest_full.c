@@ -1,9 +1,11 @@
-/* ingest_full.c - the store can grow no more (index_options.map_max, or there is no address space): what is under way is given
- * up, readers wait, and files that are missing lose their chunks at once, not after ten minutes. When that made room, when the map
- * may grow again, or after a while, reading goes on from what is stored.
+/* ingest_full.c - the store can grow no more (index_options.map_max, or there is no address space):
+ * what is under way is given up, readers wait, and files that are missing lose their chunks at
+ * once, not after ten minutes. When that made room, when the map may grow again, or after a while,
+ * reading goes on from what is stored.
  *
- * Giving up, and not keeping the batch until it fits, is what lets a file go that is itself too large: its chunks are in the
- * store already, its run has ended, so it can be purged like any other when it is removed.
+ * Giving up, and not keeping the batch until it fits, is what lets a file go that is itself too
+ * large: its chunks are in the store already, its run has ended, so it can be purged like any other
+ * when it is removed.
  */
 #include "ingest_write.h"
 
@@ -11,7 +13,7 @@
 
 #define FULL_RETRY_NS 60000000000LL
 
-/* ---- giving up ---- */
+/* ---- giving up ------------------------------------------------------------------------------- */
 
 static void forget_id(struct writer *w, uint32_t id)
 {
@@ -130,11 +132,12 @@ void full_give_up(struct writer *w, struct pending *list, uint32_t count, int er
     abandon_list(list, count);
     w->full_ns = clock_mono_ns();
     set_store_error(w->ix, error);
-    /* What is left is little, and what deletes. If there is no room even for that, it stays for the next time. */
+    /* What is left is little, and what deletes. If there is no room even for that, it stays for the
+     * next time. */
     publish(w, list, count, kv_commit_freeing(w->ix->kv, w->batch) == 0);
 }
 
-/* ---- going on ---- */
+/* ---- going on -------------------------------------------------------------------------------- */
 
 static void go_on(struct writer *w)
 {

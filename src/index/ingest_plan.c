@@ -1,4 +1,5 @@
-/* ingest_plan.c - what is to be done with a file: nothing, reading it from the start, or going on behind what is stored. */
+/* ingest_plan.c - what is to be done with a file: nothing, reading it from the start, or going on
+ * behind what is stored. */
 #include "ingest_read.h"
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- identity ---- */
+/* ---- identity -------------------------------------------------------------------------------- */
 
 static int64_t ns_of(struct timespec t)
 {
@@ -58,7 +59,7 @@ int identity_hash_edges(int fd, char *buf, uint64_t size, struct identity *ret)
     return rc ? rc : hash_range(fd, buf, size - len, len, &ret->tail_hash);
 }
 
-/* ---- what is to be done ---- */
+/* ---- what is to be done ---------------------------------------------------------------------- */
 
 static bool settled(struct reader *r, const struct identity *now)
 {
@@ -127,7 +128,7 @@ static int relate(struct reader *r, const struct identity *now, enum relation *r
     return 0;
 }
 
-/* ---- going on behind what is stored ---- */
+/* ---- going on behind what is stored ---------------------------------------------------------- */
 
 static int find_start(struct reader *r, struct kv_read *kv)
 {
@@ -212,8 +213,8 @@ static int resume_parts(struct reader *r, struct kv_read *kv)
             run->index_bytes -= value.len;
     }
     part_free(tail);
-    /* Behind the last chunk, or where the one that is read again begins. Numbers must go on as they would have: after a line
-     * beyond TRACE_LINE_MAX they do not follow from the offset alone. */
+    /* Behind the last chunk, or where the one that is read again begins. Numbers must go on as they
+     * would have: after a line beyond TRACE_LINE_MAX they do not follow from the offset alone. */
     if (f->chunk_count > 0)
         r->skip_to = f->chunks[f->chunk_count - 1].text_offset +
                      (count == f->chunk_count ? f->chunks[count - 1].text_len : 0);
@@ -306,7 +307,7 @@ static int find_edges(struct reader *r)
     return 0;
 }
 
-/* ---- the plan ---- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 /* The file as it is now. */
 static int look_at(const struct reader *r, struct identity *ret)
@@ -360,7 +361,8 @@ int reader_plan(struct reader *r, bool rebuild)
 
     if (rc)
         return rc;
-    /* What an archive has is known when it has been walked again: then its members come again, too. */
+    /* What an archive has is known when it has been walked again: then its members come again, too.
+ */
     if (run->archive && !identity_same(&run->archive->body->identity, &now)) {
         run->action = RUN_NOTHING;
         run->identity = now;

@@ -42,7 +42,8 @@ static int take_checkpoints(struct reader *r, struct result *to)
     return rc;
 }
 
-/* Damage belongs to the chunk in whose text it was noticed, so that going on behind a chunk meets the rest again. */
+/* Damage belongs to the chunk in whose text it was noticed, so that going on behind a chunk meets
+ * the rest again. */
 static int take_damage_below(struct reader *r, struct result *to, uint64_t below)
 {
     const struct trace_damage *list;
@@ -131,8 +132,8 @@ static int read_chunk(struct reader *r)
     post_job(r->in, result);
     if (r->ix->options.on_chunk)
         r->ix->options.on_chunk(r->ix->options.on_chunk_arg);
-    /* Asked again, the chunker would deliver a provisional chunk once more if the file has grown just now: it would count
-     * twice. The next run reads on from here. */
+    /* Asked again, the chunker would deliver a provisional chunk once more if the file has grown
+     * just now: it would count twice. The next run reads on from here. */
     return ended ? 0 : ERR_END;
 }
 
@@ -210,8 +211,8 @@ static int read_text(struct reader *r)
     return rc == ERR_END ? 0 : rc;
 }
 
-/* Once, when the file is complete: as long as it grows it has no filters. Without success it stays so, but for -EPIPE: then the
- * next process ends the run. */
+/* Once, when the file is complete: as long as it grows it has no filters. Without success it stays
+ * so, but for -EPIPE: then the next process ends the run. */
 static int hash_chunks_before(struct reader *r, struct result *end)
 {
     const struct terms *t = r->run->terms;
@@ -231,7 +232,8 @@ static int hash_chunks_before(struct reader *r, struct result *end)
     return rc;
 }
 
-/* What happened to the archive where the member is; not what happened to the member's own packing. */
+/* What happened to the archive where the member is; not what happened to the member's own packing.
+ */
 static void note_archive_damage(struct reader *r)
 {
     const struct run *run = r->run;

@@ -1,4 +1,5 @@
-/* ingest_read.h - the inside of a reader: ingest_plan.c decides, ingest_read.c reads files and members, ingest_walk.c walks archives. */
+/* ingest_read.h - the inside of a reader: ingest_plan.c decides, ingest_read.c reads files and
+ * members, ingest_walk.c walks archives. */
 #ifndef DFTRACERD_INDEX_INGEST_READ_H
 #define DFTRACERD_INDEX_INGEST_READ_H
 
@@ -17,7 +18,7 @@ struct reader {
     uint32_t kept; /* stored chunks that the run goes on behind */
     size_t checkpoints_taken, damage_taken;
     struct trace_ahead *ahead;
-    char *edge; /* EDGE_BYTES */
+    char *edge;                   /* EDGE_BYTES */
     struct trace_source *source;  /* of a member: its part of the archive */
     struct archive_place *place;  /* of the thread: where the member before was */
     struct trace_damage extra[4]; /* that the trace reader does not tell: for the next result */
@@ -32,7 +33,8 @@ static inline bool run_named_gzip(const struct run *r)
     return text_ends(name, TEXT(".gz")) || text_ends(name, TEXT(".tgz"));
 }
 
-/* Chooses the action of r->run, and where it goes on. -errno when the file cannot be read, -EINVAL when it is none. */
+/* Chooses the action of r->run, and where it goes on. -errno when the file cannot be read, -EINVAL
+ * when it is none. */
 int reader_plan(struct reader *r, bool rebuild);
 /* Opens r->trace, from the start or where it goes on. 0, -ENOMEM, -errno. */
 int reader_open(struct reader *r);

@@ -17,7 +17,8 @@ struct worker {
     struct chunk_builder *builder;
     struct buf value;    /* of the chunk at hand, with room for what packing may take */
     struct terms *terms; /* what the builder was made for */
-    /* Shapes of events of one name that tell the part nothing: trace_event.shape, by some bits of it. */
+    /* Shapes of events of one name that tell the part nothing: trace_event.shape, by some bits of
+     * it. */
     uint32_t silent[SILENT];
 };
 
@@ -70,8 +71,9 @@ static bool closes(const char *text, size_t len)
     return false;
 }
 
-/* Chunks are cut by the text alone, so files of one text have chunks of one hash, however they are compressed. Text is
- * hashed piece by piece where it has just been scanned: it is still in the cache then. */
+/* Chunks are cut by the text alone, so files of one text have chunks of one hash, however they are
+ * compressed. Text is hashed piece by piece where it has just been scanned: it is still in the
+ * cache then. */
 #define HASH_PIECE (64u << 10)
 
 static inline void hash_to(struct hasher *h, const char *text, size_t *hashed, size_t to)
@@ -235,7 +237,8 @@ static void work(struct worker *w, struct result *r)
         if (r->error == 0)
             r->error = encode(w, r);
     }
-    /* What a chunk of more than the usual size took is not kept, nor what an error may have left half done. */
+    /* What a chunk of more than the usual size took is not kept, nor what an error may have left
+     * half done. */
     if (r->error || (w->terms && w->terms->checkpoint_size > w->ix->options.checkpoint_size))
         drop_tools(w);
     done = r->chunk; /* its number and place are still needed */

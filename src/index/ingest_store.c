@@ -1,4 +1,5 @@
-/* ingest_store.c - the writer's records: what of a run is put into the store, and what is garbage from then on. */
+/* ingest_store.c - the writer's records: what of a run is put into the store, and what is garbage
+ * from then on. */
 #include "ingest_write.h"
 
 #include <errno.h>
@@ -6,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- what may be deleted later ---- */
+/* ---- what may be deleted later --------------------------------------------------------------- */
 
 static struct kv_key garbage_key(const struct garbage *g)
 {
@@ -19,7 +20,8 @@ static struct kv_key garbage_key(const struct garbage *g)
     return k;
 }
 
-/* In the batch that makes it garbage, so that a crash forgets nothing. Snapshots older than the commit may still read it. */
+/* In the batch that makes it garbage, so that a crash forgets nothing. Snapshots older than the
+ * commit may still read it. */
 static void retire(struct writer *w, enum garbage_kind kind, uint32_t file, uint32_t a, uint32_t b)
 {
     struct garbage g = {
@@ -89,7 +91,7 @@ void collect_garbage(struct writer *w)
     w->garbage_count = kept;
 }
 
-/* ---- storing ---- */
+/* ---- storing --------------------------------------------------------------------------------- */
 
 bool run_over(const struct run *r)
 {
@@ -187,8 +189,8 @@ static struct view *failed_view(struct run *run)
     return v;
 }
 
-/* A file that cannot be read is tried again and again: that alone is no news. Whoever forgets the file meanwhile gives it
- * another view. */
+/* A file that cannot be read is tried again and again: that alone is no news. Whoever forgets the
+ * file meanwhile gives it another view. */
 static bool failed_as_before(struct index *ix, const struct run *run)
 {
     const struct view *now;
@@ -204,8 +206,8 @@ static bool failed_as_before(struct index *ix, const struct run *run)
     return same;
 }
 
-/* What was read before a run that the system, not the file, made fail is as true as it was; the run is tried again. Whether a
- * file that cannot be reached has gone is for the watcher to say. */
+/* What was read before a run that the system, not the file, made fail is as true as it was; the run
+ * is tried again. Whether a file that cannot be reached has gone is for the watcher to say. */
 static bool keeps_old(const struct run *run)
 {
     return !run->fresh && !run->stored && !run->rebuild && run->old->pub.id != 0 &&

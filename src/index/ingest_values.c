@@ -1,5 +1,6 @@
-/* ingest_values.c - distinct values of chunks that are stored: a file that was read in parts gets its filters, too, once it is
- * complete. Hashed as the builder of chunks hashes them; a value too many does no harm, one too few would hide rows. */
+/* ingest_values.c - distinct values of chunks that are stored: a file that was read in parts gets
+ * its filters, too, once it is complete. Hashed as the builder of chunks hashes them; a value too
+ * many does no harm, one too few would hide rows. */
 #include "column_view.h"
 #include "store.h"
 

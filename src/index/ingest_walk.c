@@ -1,4 +1,5 @@
-/* ingest_walk.c - a reader walks an archive: which members it has, where its text can be resumed, and the hash of the text. */
+/* ingest_walk.c - a reader walks an archive: which members it has, where its text can be resumed,
+ * and the hash of the text. */
 #include "archive_members.h"
 #include "ingest_read.h"
 

@@ -111,14 +111,16 @@ static int64_t commit_ns(const struct writer *w)
     return w->ix->options.commit_ms * 1000000LL;
 }
 
-/* Something large is, or becomes with this commit, garbage: a file, not the summary that each commit of a run replaces. */
+/* Something large is, or becomes with this commit, garbage: a file, not the summary that each
+ * commit of a run replaces. */
 static bool deletes_file(const struct writer *w)
 {
     return w->replacing || w->freed || w->garbage_files > 0;
 }
 
-/* A batch that is small beside the limit: one that does not fit is given up whole. And pages of what a commit replaces can be
- * used in the third after it: where something is indexed anew, small commits keep the store small. */
+/* A batch that is small beside the limit: one that does not fit is given up whole. And pages of
+ * what a commit replaces can be used in the third after it: where something is indexed anew, small
+ * commits keep the store small. */
 static uint64_t commit_bytes(const struct writer *w)
 {
     uint64_t share = w->ix->options.map_max / 16, most = w->ix->commit_bytes;
@@ -132,7 +134,8 @@ static uint64_t commit_bytes(const struct writer *w)
     return share && share < most ? share : most;
 }
 
-/* What is scanned last is waited for by nobody but this thread: the less is left for then, the sooner all is stored. */
+/* What is scanned last is waited for by nobody but this thread: the less is left for then, the
+ * sooner all is stored. */
 static bool commit_is_due(struct writer *w, bool idle)
 {
     uint64_t due = commit_bytes(w);
@@ -145,7 +148,8 @@ static bool commit_is_due(struct writer *w, bool idle)
     return has_work(w) && (idle || clock_mono_ns() - w->first_ns >= commit_ns(w));
 }
 
-/* All mail there is, waiting for some until the next thing is due. *ret_idle: nothing is on its way. */
+/* All mail there is, waiting for some until the next thing is due. *ret_idle: nothing is on its
+ * way. */
 static struct result *next_mail(struct writer *w, bool *ret_idle, bool *ret_over)
 {
     struct ingest *in = w->in;

@@ -1,5 +1,5 @@
-/* ingest_write.h - the inside of the writer: ingest_write.c waits and cleans up, ingest_apply.c takes results,
- * ingest_commit.c stores and publishes, ingest_store.c makes records. */
+/* ingest_write.h - the inside of the writer: ingest_write.c waits and cleans up, ingest_apply.c
+ * takes results, ingest_commit.c stores and publishes, ingest_store.c makes records. */
 #ifndef DFTRACERD_INDEX_INGEST_WRITE_H
 #define DFTRACERD_INDEX_INGEST_WRITE_H
 
@@ -13,7 +13,7 @@ struct writer {
     uint32_t dirty_count;
     struct garbage *garbage;
     uint32_t garbage_count, garbage_cap, garbage_files; /* files: whole files among them */
-    bool reading;     /* somebody reads: much may still come */
+    bool reading;                                       /* somebody reads: much may still come */
     bool replacing;   /* the next commit makes a whole file garbage */
     bool freed;       /* the last one deleted a file: the next cannot use its pages yet */
     int64_t first_ns; /* when the batch got its first */
@@ -26,25 +26,26 @@ struct writer {
 
 /* Every result of the run has been applied: it is freed after the commit. */
 bool run_over(const struct run *r);
-/* Puts what is known of the run into the batch. The view that is published after the commit; NULL: nothing changes. */
+/* Puts what is known of the run into the batch. The view that is published after the commit; NULL:
+ * nothing changes. */
 struct view *store_run(struct writer *w, struct run *run);
 void store_states(struct writer *w);
 /* The id, and all that is stored under it, is garbage from the next commit on. */
 void drop_id(struct writer *w, uint32_t id);
 void collect_garbage(struct writer *w);
 
-/* ---- ingest_apply.c ---- */
+/* ---- ingest_apply.c -------------------------------------------------------------------------- */
 
 /* Takes it; one that comes before its turn waits. */
 void apply_result(struct writer *w, struct result *r);
 
-/* ---- ingest_commit.c ---- */
+/* ---- ingest_commit.c ------------------------------------------------------------------------- */
 
 /* Stores and publishes what has changed. `clean`: the daemon stops. */
 void commit_dirty(struct writer *w, bool clean);
 
-/* After a commit (or a failed one, which stays in the batch): what is in the list is seen from now on; runs that are over are
- * freed. */
+/* After a commit (or a failed one, which stays in the batch): what is in the list is seen from now
+ * on; runs that are over are freed. */
 struct pending {
     struct run *run;
     struct view *view;
@@ -53,18 +54,21 @@ struct pending {
 void publish(struct writer *w, struct pending *list, uint32_t count, bool stored);
 void put_generation(struct writer *w, uint32_t changes, bool clean);
 
-/* ---- ingest_full.c ---- */
+/* ---- ingest_full.c --------------------------------------------------------------------------- */
 
-/* The store is full: the batch is relieved of the runs in the list, all runs end, and readers wait until there is room. */
+/* The store is full: the batch is relieved of the runs in the list, all runs end, and readers wait
+ * until there is room. */
 bool full_is(int error); /* ERR_STORE_FULL, ERR_ADDRESS_SPACE */
 void full_give_up(struct writer *w, struct pending *list, uint32_t count, int error);
-/* The batch has lost something for want of memory: it is dropped whole, and all runs begin again behind what is stored. */
+/* The batch has lost something for want of memory: it is dropped whole, and all runs begin again
+ * behind what is stored. */
 void lost_give_up(struct writer *w, struct pending *list, uint32_t count);
 /* What answers see of a run that was given up; NULL: what they see now. */
 struct view *full_view(struct run *run);
 /* Its file is to be read again when there is room. Under index.lock. */
 void full_queue(struct run *run);
-/* After a commit (of runs: of more than deletions and states), and each second: whether readers may go on. */
+/* After a commit (of runs: of more than deletions and states), and each second: whether readers may
+ * go on. */
 void full_committed(struct writer *w, bool of_runs);
 void full_tick(struct writer *w);
 

@@ -24,9 +24,10 @@
 #define RESERVE_MIN (1ull << 20)
 #define RESERVE_SHARE 64
 
-/* ---- opening ---- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
-/* A data file shorter than its meta page says would raise SIGBUS on the first read of a lost page. */
+/* A data file shorter than its meta page says would raise SIGBUS on the first read of a lost page.
+ */
 static int check_length(struct kv *kv, struct err *err)
 {
     MDB_envinfo info;
@@ -44,9 +45,9 @@ static int check_length(struct kv *kv, struct err *err)
     return 0;
 }
 
-/* The table of readers is a mapped file that LMDB only extends: on a full disk the first reader in a new page of it would be
- * killed by SIGBUS. A longer one than LMDB asks for is taken as it is. Only before LMDB opens it: closing a file drops the
- * locks that a process has on it. */
+/* The table of readers is a mapped file that LMDB only extends: on a full disk the first reader in
+ * a new page of it would be killed by SIGBUS. A longer one than LMDB asks for is taken as it is.
+ * Only before LMDB opens it: closing a file drops the locks that a process has on it. */
 static int reserve_lock_file(const struct kv *kv, struct err *err)
 {
     struct buf path = {0};
@@ -180,7 +181,8 @@ static int check_mark(const struct kv *kv, struct err *err)
     return err_set(err, ERR_CORRUPT, "%s: the index is marked as corrupt", kv->path);
 }
 
-/* Where the address space is limited, threads and malloc need some of it: a quarter, and more when there is that much data. */
+/* Where the address space is limited, threads and malloc need some of it: a quarter, and more when
+ * there is that much data. */
 static uint64_t first_map_size(const struct kv *kv, uint64_t size)
 {
     uint64_t most = memory_address_space();
@@ -259,9 +261,10 @@ uint64_t kv_bytes(struct kv *kv)
     return bytes;
 }
 
-/* ---- commits ---- */
+/* ---- commits --------------------------------------------------------------------------------- */
 
-/* Seeks anew for each: what a cursor stands on after a deletion has differed between LMDB versions. */
+/* Seeks anew for each: what a cursor stands on after a deletion has differed between LMDB versions.
+ */
 static int delete_prefix(MDB_txn *txn, MDB_dbi dbi, const struct kv_key *prefix)
 {
     MDB_cursor *cursor;
@@ -364,7 +367,8 @@ int kv_reopen(struct kv *kv, uint64_t size)
     return rc;
 }
 
-/* After a failed write of its meta page LMDB refuses everything until the environment is opened again. */
+/* After a failed write of its meta page LMDB refuses everything until the environment is opened
+ * again. */
 static int reopen(struct kv *kv)
 {
     int rc;
@@ -393,8 +397,9 @@ static uint64_t larger_map(struct kv *kv)
     return more ? size + more : 0;
 }
 
-/* Readers hold the gate while they read: none can see the map move. LMDB unmaps the old map before it maps the new one, and has
- * none when that fails: the environment is opened again before anybody reads, with the old size if there is still room for it. */
+/* Readers hold the gate while they read: none can see the map move. LMDB unmaps the old map before
+ * it maps the new one, and has none when that fails: the environment is opened again before anybody
+ * reads, with the old size if there is still room for it. */
 static int grow_map(struct kv *kv)
 {
     uint64_t old = kv_map_size(kv), size;
@@ -440,7 +445,8 @@ static bool disk_is_full(const struct kv *kv)
     return statvfs(kv->path, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < (1u << 20);
 }
 
-/* Pages within the file that nothing uses: LMDB's own table of lists, each with its length first. */
+/* Pages within the file that nothing uses: LMDB's own table of lists, each with its length first.
+ */
 static uint64_t bytes_free(struct kv *kv)
 {
     MDB_cursor *cursor;
@@ -465,7 +471,8 @@ static uint64_t bytes_free(struct kv *kv)
     return pages * st.ms_psize;
 }
 
-/* Whether a batch would take what is kept for deletions. Free pages in pieces may be of no use: MAP_FULL tells that. */
+/* Whether a batch would take what is kept for deletions. Free pages in pieces may be of no use:
+ * MAP_FULL tells that. */
 static bool beyond_limit(struct kv *kv, const struct kv_batch *b)
 {
     uint64_t need, used;
@@ -511,7 +518,8 @@ static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
     }
     if (rc && is_dead(kv))
         reopen(
-            kv); /* at once: nobody can read meanwhile. Without success the next commit tries again */
+            /* at once: nobody can read meanwhile. Without success the next commit tries again */
+            kv);
     if (rc == EIO && disk_is_full(kv))
         rc = ENOSPC;
     if (kv_code(rc) == ERR_CORRUPT)

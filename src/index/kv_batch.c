@@ -13,7 +13,7 @@ const char *kv_table_name(enum kv_table t)
     return table_names[t];
 }
 
-/* ---- keys ---- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 void kv_key_bytes(struct kv_key *k, const void *data, size_t len)
 {
@@ -72,7 +72,7 @@ uint64_t kv_get_u64(const uint8_t *p)
     return (uint64_t)kv_get_u32(p) << 32 | kv_get_u32(p + 4);
 }
 
-/* ---- batches ---- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 struct kv_batch *kv_batch_new(void)
 {

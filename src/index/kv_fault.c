@@ -1,5 +1,6 @@
-/* kv_fault.c - where the map of data.mdb is, and what happens when LMDB reads or writes beyond it, or where nothing is: LMDB follows
- * what a corrupt page says. The process ends by the signal, as without this; but the index is marked first, so that the next start rebuilds it. */
+/* kv_fault.c - where the map of data.mdb is, and what happens when LMDB reads or writes beyond it,
+ * or where nothing is: LMDB follows what a corrupt page says. The process ends by the signal, as
+ * without this; but the index is marked first, so that the next start rebuilds it. */
 #include "kv_env.h"
 
 #include <pthread.h>
@@ -11,7 +12,7 @@
 
 #define FAULT_SLACK (1 << 20) /* around the map: sizes in pages have 16 bits */
 
-#define WATCHED_MAX 64          /* of a process; those beyond are not marked */
+#define WATCHED_MAX 64 /* of a process; those beyond are not marked */
 
 static _Atomic(struct kv *) watched[WATCHED_MAX];
 static pthread_mutex_t watched_lock = PTHREAD_MUTEX_INITIALIZER;

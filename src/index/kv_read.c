@@ -1,4 +1,5 @@
-/* kv_read.c - reads of LMDB: transactions that are used again, values, cursors; what fills the pages. See kv.h for the contract. */
+/* kv_read.c - reads of LMDB: transactions that are used again, values, cursors; what fills the
+ * pages. See kv.h for the contract. */
 #include "kv_env.h"
 
 #include <assert.h>
@@ -9,8 +10,8 @@
 #include <xxhash.h>
 
 #define TURNSTILE_NS 100000000
-#define REOPEN_NS \
-    3000000000LL /* reads wait so long for an environment that is being opened again */
+/* reads wait so long for an environment that is being opened again */
+#define REOPEN_NS 3000000000LL
 
 static _Thread_local struct kv_read *innermost;
 
@@ -39,7 +40,7 @@ int kv_code(int rc)
     }
 }
 
-/* ---- transactions ---- */
+/* ---- transactions ---------------------------------------------------------------------------- */
 
 void kv_drain(struct kv *kv)
 {
@@ -47,7 +48,8 @@ void kv_drain(struct kv *kv)
         mdb_txn_abort(kv->pool[--kv->pooled]);
 }
 
-/* `held`: by the calling thread, which therefore must not wait. Not by a lock with a time: that would be the clock on the wall. */
+/* `held`: by the calling thread, which therefore must not wait. Not by a lock with a time: that
+ * would be the clock on the wall. */
 static void pass_gate(struct kv *kv, const struct kv_read *held)
 {
     if (atomic_load(&kv->moving) && !held) {
@@ -92,7 +94,8 @@ static struct kv_read *held_read(const struct kv *kv)
     return r;
 }
 
-/* Only in an inspecting process: the daemon has grown the map. Size 0 takes over what the file says. */
+/* Only in an inspecting process: the daemon has grown the map. Size 0 takes over what the file
+ * says. */
 static int follow_map(struct kv *kv, MDB_txn **ret)
 {
     pthread_rwlock_unlock(&kv->gate);
@@ -106,7 +109,8 @@ static int follow_map(struct kv *kv, MDB_txn **ret)
     return kv->env ? txn_renew(kv, ret) : ENOMEM;
 }
 
-/* The environment is dead until the writer has opened it again, which it does as soon as nobody reads. */
+/* The environment is dead until the writer has opened it again, which it does as soon as nobody
+ * reads. */
 static int await_reopening(struct kv *kv, MDB_txn **ret)
 {
     int rc = MDB_PANIC;
@@ -206,7 +210,7 @@ void kv_read_end(struct kv_read *r)
     free(r);
 }
 
-/* ---- how full it is ---- */
+/* ---- how full it is -------------------------------------------------------------------------- */
 
 static uint64_t pages_of(MDB_txn *txn, MDB_dbi dbi)
 {
@@ -216,7 +220,8 @@ static uint64_t pages_of(MDB_txn *txn, MDB_dbi dbi)
     return st.ms_branch_pages + st.ms_leaf_pages + st.ms_overflow_pages;
 }
 
-/* What no tree has is free: two pages are LMDB's own, the list of free pages (0) and that of the tables (1) are trees. */
+/* What no tree has is free: two pages are LMDB's own, the list of free pages (0) and that of the
+ * tables (1) are trees. */
 static void count_pages(struct kv *kv, MDB_txn *txn, struct kv_stat *ret)
 {
     uint64_t taken = 2 + pages_of(txn, 0) + pages_of(txn, 1);
@@ -251,7 +256,7 @@ bool kv_stat(struct kv *kv, struct kv_stat *ret)
     return there;
 }
 
-/* ---- values ---- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 bool kv_has_sum(enum kv_table t)
 {

@@ -1,8 +1,9 @@
-/* links.c - one file of several names: hard links, and symlinks that lead to it. One name answers, the smallest that is no
- * symlink, or of symlinks alone the smallest; the others are duplicates of it, and not read.
+/* links.c - one file of several names: hard links, and symlinks that lead to it. One name answers,
+ * the smallest that is no symlink, or of symlinks alone the smallest; the others are duplicates of
+ * it, and not read.
  *
- * Which names there are is known when the roots have been listed, and later a second after the last one came: until
- * then a name that might be such a one is neither seen nor read.
+ * Which names there are is known when the roots have been listed, and later a second after the last
+ * one came: until then a name that might be such a one is neither seen nor read.
  */
 #include "archive_members.h"
 

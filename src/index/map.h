@@ -1,6 +1,7 @@
 /* map.h - finds positions in an array by hash: the small tables of processes, groups and threads.
  *
- * May use: base. The map keeps (hash, position) only; the caller owns the array and says which elements are equal.
+ * May use: base. The map keeps (hash, position) only; the caller owns the array and says which
+ * elements are equal.
  */
 #ifndef DFTRACERD_INDEX_MAP_H
 #define DFTRACERD_INDEX_MAP_H

@@ -1,7 +1,9 @@
-/* names.c - metadata records: how they are stored, and their lines, which are only read when somebody asks.
+/* names.c - metadata records: how they are stored, and their lines, which are only read when
+ * somebody asks.
  *
- * A job of 10,000 files has hundreds of thousands of FH records of 150 bytes. Kept in memory they would take more than all
- * the rest; so a line's id says where it is stored, and index_text brings in the lines of that chunk the first time.
+ * A job of 10,000 files has hundreds of thousands of FH records of 150 bytes. Kept in memory they
+ * would take more than all the rest; so a line's id says where it is stored, and index_text brings
+ * in the lines of that chunk the first time.
  */
 #include "store.h"
 
@@ -11,12 +13,14 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* ---- stored form: a section of (count, records), a section of lines ----
- *
- * A section is its length, and its bytes as they are or, where that is shorter, zstd. Records are read at start for all
+/* ---- stored form ----------------------------------------------------------------------------- */
+
+/* A section of (count, records), a section of lines. A section is its length, and its bytes as they
+ * are or, where that is shorter, zstd. Records are read at start for all
  * files: those of small files are left as they are, since zstd would take most of the start.
  *
- * Most of a line is its hash and its name, which are shared texts: a control byte stands for them, as no valid line has one.
+ * Most of a line is its hash and its name, which are shared texts: a control byte stands for them,
+ * as no valid line has one.
  */
 #define RECORDS_PACKED_FROM 4096
 #define SECTION_MAX (1ull << 29) /* more are not the records of one chunk */
@@ -325,7 +329,7 @@ void names_merge(const struct index_name *a, uint32_t a_count, const struct inde
     }
 }
 
-/* ---- line ids ---- */
+/* ---- line ids -------------------------------------------------------------------------------- */
 
 int lines_register(struct index *ix, const struct line_range *chunk, uint32_t *ret_first)
 {
@@ -362,7 +366,8 @@ static struct line_range *find_range(struct index *ix, uint32_t at)
     return low < ix->line_range_count && ix->lines[low].first <= at ? &ix->lines[low] : NULL;
 }
 
-/* Without the lock: reading the store inside it would be the other way round than in those who read and then ask. */
+/* Without the lock: reading the store inside it would be the other way round than in those who read
+ * and then ask. */
 static int load_range(struct index *ix, struct line_range *range)
 {
     struct kv_key key = kv_key_of_chunk(range->file, range->chunk, range->version);

@@ -1,17 +1,21 @@
 /* pack.h - arrays of int64 as bytes: the encodings of all columns.
  *
  * May use:   base; zstd.      Used by: chunk_*.c, column_*.c.
- * What data look like: time stamps grow by small steps with now and then a jump (delta, patched), durations are small
- *            with a long tail (frame of reference, patched), codes of names come in runs or in repeating patterns (bits,
- *            runs, zstd), sizes are a handful of values spread widely (dictionary), ids count up (delta of 0 bits).
+ * What data look like: time stamps grow by small steps with now and then a jump (delta, patched),
+ * durations are small
+ *            with a long tail (frame of reference, patched), codes of names come in runs or in
+ *            repeating patterns (bits, runs, zstd), sizes are a handful of values spread widely
+ *            (dictionary), ids count up (delta of 0 bits).
  * A stream:  16 bytes of head, then by its kind
  *   CONSTANT  nothing: `base` is every value
- *   BLOCKS    8 bytes for each block of 1,024 values (offset, kind, width, count of patches or runs), then their payloads
- *   ALIGNED   values minus base (or the differences of neighbours) in 1, 2, 4 or 8 bytes each under zstd: repeating
- *             patterns are visible to zstd only where values begin at bytes
+ *   BLOCKS    8 bytes for each block of 1,024 values (offset, kind, width, count of patches or
+ *             runs), then their payloads
+ *   ALIGNED   values minus base (or the differences of neighbours) in 1, 2, 4 or 8 bytes each under
+ *             zstd: repeating patterns are visible to zstd only where values begin at bytes
  *   DICT      two streams: the distinct values, ascending; their codes
- * Bits are packed low bit first, in groups of 8 values = `width` bytes. Widths 58 to 63 are written as 64.
- * Readers may touch PACK_SLACK bytes behind a stream: whoever keeps streams leaves them there.
+ * Bits are packed low bit first, in groups of 8 values = `width` bytes. Widths 58 to 63 are written
+ * as 64. Readers may touch PACK_SLACK bytes behind a stream: whoever keeps streams leaves them
+ * there.
  */
 #ifndef DFTRACERD_INDEX_PACK_H
 #define DFTRACERD_INDEX_PACK_H
@@ -27,97 +31,131 @@
 enum pack_kind { PACK_CONSTANT = 1, PACK_BLOCKS, PACK_ALIGNED, PACK_DICT };
 enum pack_block_kind { PACK_FOR = 1, PACK_DELTA, PACK_RUNS };
 
-struct pack_head { uint8_t kind, width, delta, unused; uint32_t count; int64_t base; };
-/* `kind`: enum pack_block_kind in the low 4 bits, above them the bytes of the base (0-8), which opens the payload. */
-struct pack_entry { uint32_t offset; uint8_t kind, width; uint16_t extra; };
+struct pack_head {
+    uint8_t kind, width, delta, unused;
+    uint32_t count;
+    int64_t base;
+};
+/* `kind`: enum pack_block_kind in the low 4 bits, above them the bytes of the base (0-8), which
+ * opens the payload. */
+struct pack_entry {
+    uint32_t offset;
+    uint8_t kind, width;
+    uint16_t extra;
+};
 
-/* ---- writing ---------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
-struct pack_encoder;                 /* scratch memory and a zstd context; one thread */
-int pack_encoder_new(struct pack_encoder **ret);      /* 0 or -ENOMEM */
+struct pack_encoder;                             /* scratch memory and a zstd context; one thread */
+int pack_encoder_new(struct pack_encoder **ret); /* 0 or -ENOMEM */
 void pack_encoder_free(struct pack_encoder *e);
 size_t pack_encoder_bytes(const struct pack_encoder *e);
-#define PACK_MAY_COMPRESS 1u         /* zstd where it saves a quarter */
+#define PACK_MAY_COMPRESS 1u /* zstd where it saves a quarter */
 #define PACK_NO_DICT 2u
-#define PACK_IF_HALF 4u              /* zstd only where it saves half */
+#define PACK_IF_HALF 4u /* zstd only where it saves half */
 /* Appends one stream of n values (n < 2^27). 0 or -ENOMEM. */
-int pack_encode(struct pack_encoder *e, const int64_t *values, size_t n, unsigned flags, struct buf *out);
-struct pack_range { int64_t min, max, delta_min, delta_max; uint32_t runs; };    /* deltas of neighbours; of one value: none */
-/* The same where the ranges of the first `known_blocks` whole blocks are known. *ret (may be NULL): of all values, n > 0. */
-int pack_encode_measured(struct pack_encoder *e, const int64_t *values, size_t n, const struct pack_range *known,
-                         size_t known_blocks, unsigned flags, struct pack_range *ret, struct buf *out);
-/* Appends `len` bytes, under zstd where that saves a tenth: head of 8 bytes (u32 length as is, u32 length compressed,
- * 0 = not), then the bytes. */
+int pack_encode(struct pack_encoder *e, const int64_t *values, size_t n, unsigned flags,
+                struct buf *out);
+/* deltas of neighbours; of one value: none */
+struct pack_range {
+    int64_t min, max, delta_min, delta_max;
+    uint32_t runs;
+};
+/* The same where the ranges of the first `known_blocks` whole blocks are known. *ret (may be NULL):
+ * of all values, n > 0. */
+int pack_encode_measured(struct pack_encoder *e, const int64_t *values, size_t n,
+                         const struct pack_range *known, size_t known_blocks, unsigned flags,
+                         struct pack_range *ret, struct buf *out);
+/* Appends `len` bytes, under zstd where that saves a tenth: head of 8 bytes (u32 length as is, u32
+ * length compressed, 0 = not), then the bytes. */
 int pack_encode_bytes(struct pack_encoder *e, const void *data, size_t len, struct buf *out);
 
-/* ---- reading ---------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct pack_stream {
     struct pack_head head;
     const uint8_t *payload;
-    size_t len;                      /* of the payload */
-    uint8_t *heap;                   /* ALIGNED: once inflated */
-    struct pack_stream *codes;       /* DICT */
-    int64_t *dict;                   /* DICT: its values, once read */
+    size_t len;                /* of the payload */
+    uint8_t *heap;             /* ALIGNED: once inflated */
+    struct pack_stream *codes; /* DICT */
+    int64_t *dict;             /* DICT: its values, once read */
     uint32_t dict_count;
 };
-/* `data` is borrowed until pack_close. `count`: how many values are expected. 0, ERR_CORRUPT, -ENOMEM. */
+/* `data` is borrowed until pack_close. `count`: how many values are expected. 0, ERR_CORRUPT,
+ * -ENOMEM. */
 int pack_open(struct pack_stream *s, const void *data, size_t len, uint32_t count);
-void pack_close(struct pack_stream *s);          /* a zeroed stream is fine */
-/* Values [first, first + n): first is a multiple of 1,024; beyond the end is a bug (assert). ERR_CORRUPT, -ENOMEM. */
+void pack_close(struct pack_stream *s); /* a zeroed stream is fine */
+/* Values [first, first + n): first is a multiple of 1,024; beyond the end is a bug (assert).
+ * ERR_CORRUPT, -ENOMEM. */
 int pack_read_i64(struct pack_stream *s, uint32_t first, uint32_t n, int64_t *out);
 /* The same as uint32 (low halves): for codes. */
 int pack_read_u32(struct pack_stream *s, uint32_t first, uint32_t n, uint32_t *out);
-/* Bit i of out = value i is within [lo, hi]. out: a word for each 64 values begun. ERR_CORRUPT, -ENOMEM. */
+/* Bit i of out = value i is within [lo, hi]. out: a word for each 64 values begun. ERR_CORRUPT,
+ * -ENOMEM. */
 int pack_select_i64(struct pack_stream *s, int64_t lo, int64_t hi, uint64_t *out);
-/* The same of codes: value v passes where bit v of the table is set, which has `codes` bits, in whole 32-bit words. */
+/* The same of codes: value v passes where bit v of the table is set, which has `codes` bits, in
+ * whole 32-bit words. */
 int pack_select_codes(struct pack_stream *s, const uint32_t *table, uint32_t codes, uint64_t *out);
 /* out[k] = value places[k]; places ascend. ERR_CORRUPT, -ENOMEM. */
 int pack_pick_i64(struct pack_stream *s, const uint32_t *places, uint32_t n, int64_t *out);
-/* The values within [lo, hi] of those whose bit is set in `wanted`, in any order. out: room for as many as bits are set.
- * ERR_CORRUPT, -ENOMEM. */
-int pack_take_i64(struct pack_stream *s, const uint64_t *wanted, int64_t lo, int64_t hi, int64_t *out, uint32_t *ret_count);
+/* The values within [lo, hi] of those whose bit is set in `wanted`, in any order. out: room for as
+ * many as bits are set. ERR_CORRUPT, -ENOMEM. */
+int pack_take_i64(struct pack_stream *s, const uint64_t *wanted, int64_t lo, int64_t hi,
+                  int64_t *out, uint32_t *ret_count);
 /* *new*, `*ret_len` bytes and a NUL byte behind. */
 int pack_decode_bytes(const void *data, size_t len, char **ret, size_t *ret_len);
 
-/* ---- kernels ------------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 #define PACK_RANGE_WIDTH 25u
 struct pack_kernels {
-    /* n values of `width` <= 57 bits plus base; reads PACK_SLACK bytes too far, writes exactly n. */
+    /* n values of `width` <= 57 bits plus base; reads PACK_SLACK bytes too far, writes exactly n.
+ */
     void (*unpack64)(const uint8_t *in, unsigned width, size_t n, uint64_t base, uint64_t *out);
     void (*unpack32)(const uint8_t *in, unsigned width, size_t n, uint32_t base, uint32_t *out);
-    /* Bit i of out = the i-th value of `width` <= PACK_RANGE_WIDTH bits is within [lo, hi], which are below 2^width; whole
-     * words of out, 0 behind n; reads PACK_SLACK bytes too far. */
-    void (*range_bits)(const uint8_t *in, unsigned width, size_t n, uint32_t lo, uint32_t hi, uint64_t *out);
-    /* Sum of values [from, to) of a block of at most 1,024; width <= PACK_RANGE_WIDTH; reads PACK_SLACK bytes too far. */
+    /* Bit i of out = the i-th value of `width` <= PACK_RANGE_WIDTH bits is within [lo, hi], which
+     * are below 2^width; whole words of out, 0 behind n; reads PACK_SLACK bytes too far. */
+    void (*range_bits)(const uint8_t *in, unsigned width, size_t n, uint32_t lo, uint32_t hi,
+                       uint64_t *out);
+    /* Sum of values [from, to) of a block of at most 1,024; width <= PACK_RANGE_WIDTH; reads
+     * PACK_SLACK bytes too far. */
     uint64_t (*sum_bits)(const uint8_t *in, unsigned width, size_t from, size_t to);
     /* little-endian integers of 1, 2, 4 bytes plus base */
     void (*widen64)(const uint8_t *in, unsigned bytes, size_t n, uint64_t base, uint64_t *out);
     void (*widen32)(const uint8_t *in, unsigned bytes, size_t n, uint32_t base, uint32_t *out);
     /* the other way: values minus base */
     void (*narrow64)(const int64_t *in, unsigned bytes, size_t n, uint64_t base, uint8_t *out);
-    /* out[i] = the i-th value where bit i of valid is set, else 0; reads 3 values too far at most */
+    /* out[i] = the i-th value where bit i of valid is set, else 0; reads 3 values too far at most
+ */
     const int64_t *(*expand64)(const int64_t *in, const uint64_t *valid, size_t n, int64_t *out);
-    void (*above)(const int64_t *v, size_t n, uint64_t base, uint64_t *out);   /* out[i] = v[i] - base */
-    void (*steps)(const int64_t *v, size_t n, uint64_t base, uint64_t *out);   /* out[i] = v[i + 1] - v[i] - base, n - 1 of them */
-    /* Places of values above the mask (n <= PACK_BLOCK); of values that the next one differs from. Writes up to 7 too far. */
+    /* out[i] = v[i] - base */
+    void (*above)(const int64_t *v, size_t n, uint64_t base, uint64_t *out);
+    /* out[i] = v[i + 1] - v[i] - base, n - 1 of them */
+    void (*steps)(const int64_t *v, size_t n, uint64_t base, uint64_t *out);
+    /* Places of values above the mask (n <= PACK_BLOCK); of values that the next one differs from.
+     * Writes up to 7 too far. */
     size_t (*above_mask)(const uint64_t *v, size_t n, uint64_t mask, uint64_t *out);
     size_t (*changes)(const int64_t *v, size_t n, uint64_t *out);
-    /* out[k] = how many of the n >= 1 ascending values are below places[k] - first. All are below 2^31; behind the last one are
-     * 7 more, which are above any place. */
-    void (*find_places)(const uint32_t *v, size_t n, const uint32_t *places, size_t count, uint32_t first, uint32_t *out);
+    /* out[k] = how many of the n >= 1 ascending values are below places[k] - first. All are below
+     * 2^31; behind the last one are 7 more, which are above any place. */
+    void (*find_places)(const uint32_t *v, size_t n, const uint32_t *places, size_t count,
+                        uint32_t first, uint32_t *out);
     /* n values below 2^width (0-57, 64) become pack_bits_bytes; writes up to 16 bytes too far. */
     void (*pack)(const uint64_t *values, size_t n, unsigned width, uint8_t *out);
-    void (*measure)(const int64_t *v, size_t n, struct pack_range *ret);  /* n >= 1 */
-    void (*prefix_sum)(uint64_t *out, size_t n);     /* n >= 1: out[i] becomes the sum of out[0] to out[i] */
+    void (*measure)(const int64_t *v, size_t n, struct pack_range *ret); /* n >= 1 */
+    /* n >= 1: out[i] becomes the sum of out[0] to out[i] */
+    void (*prefix_sum)(uint64_t *out, size_t n);
     /* out[i] = dict[codes[i]]; false (and nothing written) where a code is not below `count` */
-    bool (*look_up)(const uint32_t *codes, size_t n, const int64_t *dict, uint32_t count, int64_t *out);
+    bool (*look_up)(const uint32_t *codes, size_t n, const int64_t *dict, uint32_t count,
+                    int64_t *out);
 };
 extern const struct pack_kernels pack_kernels_portable, pack_kernels_avx2;
-const struct pack_kernels *pack_kernels(void);   /* the best of this machine (cpu_level) */
+const struct pack_kernels *pack_kernels(void); /* the best of this machine (cpu_level) */
 
-static inline size_t pack_bits_bytes(size_t n, unsigned width) { return (n + 7) / 8 * width; }
+static inline size_t pack_bits_bytes(size_t n, unsigned width)
+{
+    return (n + 7) / 8 * width;
+}
 /* Value number `place`; reads up to 8 bytes behind its first. Any width 0-57 or 64. */
 static inline uint64_t pack_bits_at(const uint8_t *bits, unsigned width, size_t place)
 {
@@ -128,10 +166,19 @@ static inline uint64_t pack_bits_at(const uint8_t *bits, unsigned width, size_t 
     return width < 64 ? v & (((uint64_t)1 << width) - 1) : v;
 }
 /* Bytes of an unsigned integer that holds `top`: 1, 2, 4 or 8. */
-static inline unsigned pack_aligned_bytes(uint64_t top) { return top < 256 ? 1 : top < 65536 ? 2 : top >> 32 == 0 ? 4 : 8; }
+static inline unsigned pack_aligned_bytes(uint64_t top)
+{
+    return top < 256 ? 1 : top < 65536 ? 2 : top >> 32 == 0 ? 4 : 8;
+}
 /* Any width 0-57 or 64, by the best kernel. */
 void pack_unpack_bits(const uint8_t *in, unsigned width, size_t n, uint64_t base, uint64_t *out);
-static inline unsigned pack_bit_length(uint64_t v) { return v ? 64u - (unsigned)__builtin_clzll(v) : 0; }
-static inline unsigned pack_stored_width(unsigned width) { return width > 57 ? 64 : width; }
+static inline unsigned pack_bit_length(uint64_t v)
+{
+    return v ? 64u - (unsigned)__builtin_clzll(v) : 0;
+}
+static inline unsigned pack_stored_width(unsigned width)
+{
+    return width > 57 ? 64 : width;
+}
 
 #endif

@@ -1,5 +1,6 @@
-/* pack_avx2.c - the kernels with AVX2: 8 packed values take `width` bytes, so the places of the 8 values within their
- * bytes are the same for every group, and one byte shuffle, one shift by lane and one mask unpack 8 (or 4) of them. */
+/* pack_avx2.c - the kernels with AVX2: 8 packed values take `width` bytes, so the places of the 8
+ * values within their bytes are the same for every group, and one byte shuffle, one shift by lane
+ * and one mask unpack 8 (or 4) of them. */
 #ifdef __x86_64__
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
@@ -9,8 +10,9 @@
 #include <immintrin.h>
 #include <string.h>
 
-/* Widths up to 25: each value lies within 4 bytes. Values 0-3 are taken from the group's first byte, 4-7 from byte
- * width / 2. By width: which bytes the lanes take, and how far each is shifted. */
+/* Widths up to 25: each value lies within 4 bytes. Values 0-3 are taken from the group's first
+ * byte, 4-7 from byte width / 2. By width: which bytes the lanes take, and how far each is shifted.
+ */
 #define BIT(w, i) ((i) * (w) - ((i) < 4 ? 0 : (w) / 2 * 8))
 #define BYTES(w, i) BIT(w, i) / 8, BIT(w, i) / 8 + 1, BIT(w, i) / 8 + 2, BIT(w, i) / 8 + 3
 #define SHUFFLE(w) \
@@ -180,8 +182,8 @@ range_words(const uint8_t *in, unsigned width, size_t words, const struct plan32
     return in;
 }
 
-/* Widths up to 8: each value lies within 2 bytes, 16 of them within 16 bytes. Shifted up to the end of its 16 bits by a
- * multiplication (no shift has counts for each of 16), then down. */
+/* Widths up to 8: each value lies within 2 bytes, 16 of them within 16 bytes. Shifted up to the end
+ * of its 16 bits by a multiplication (no shift has counts for each of 16), then down. */
 #define NARROW_BYTES(w, i) (uint8_t)((i) * (w) / 8), (uint8_t)((i) * (w) / 8 + 1)
 #define NARROW_SHUFFLE(w) \
     { \
@@ -320,7 +322,8 @@ static uint64_t sum_bits(const uint8_t *in, unsigned width, size_t from, size_t 
     return sum;
 }
 
-/* Lane moves that bring the values of a 4-bit mask to their places: lane k takes value number popcount(mask below k). */
+/* Lane moves that bring the values of a 4-bit mask to their places: lane k takes value number
+ * popcount(mask below k). */
 static const uint32_t expand_lanes[16][8] = {
 #define LANE(k, m) \
     (2 * __builtin_popcount((m) & ((1u << (k)) - 1))), \
@@ -463,7 +466,8 @@ static int64_t sum32(__m256i v)
     return sum;
 }
 
-/* Values of 30 bits and a sign, whose steps have 32: most columns, at twice the speed. False: others are among them. */
+/* Values of 30 bits and a sign, whose steps have 32: most columns, at twice the speed. False:
+ * others are among them. */
 static bool measure32(const int64_t *v, size_t n, struct pack_range *ret)
 {
     const __m256i first = _mm256_set1_epi32((int32_t)v[0]), none = _mm256_setzero_si256();
@@ -572,8 +576,8 @@ static size_t changes(const int64_t *v, size_t n, uint64_t *out)
     return count;
 }
 
-/* out[0] is the start; what follows are steps, which become sums. Sums within a register first; the chain from register to
- * register is one addition. */
+/* out[0] is the start; what follows are steps, which become sums. Sums within a register first; the
+ * chain from register to register is one addition. */
 static void prefix_sum(uint64_t *out, size_t n)
 {
     __m256i carry = _mm256_set1_epi64x((long long)out[0]);

@@ -103,8 +103,8 @@ static size_t above_mask(const uint64_t *v, size_t n, uint64_t mask, uint64_t *o
     return count;
 }
 
-/* All are small, so the sign of a difference tells: compilers make a branch of a comparison here, which nothing could
- * foresee. */
+/* All are small, so the sign of a difference tells: compilers make a branch of a comparison here,
+ * which nothing could foresee. */
 static uint32_t count_below(const uint32_t *v, size_t n, uint32_t place)
 {
     uint32_t from = 0;

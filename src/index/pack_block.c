@@ -1,10 +1,12 @@
-/* pack_block.c - 1,024 values as a block: how they are kept is planned from their range, then they are written. */
+/* pack_block.c - 1,024 values as a block: how they are kept is planned from their range, then they
+ * are written. */
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
 #include "pack_plan.h"
 
-/* The cheapest width for values whose bit lengths (above the base) are counted in `lengths`; longer ones are patched. */
+/* The cheapest width for values whose bit lengths (above the base) are counted in `lengths`; longer
+ * ones are patched. */
 static void plan_width(const uint16_t *lengths, unsigned longest, size_t n, struct pack_plan *plan)
 {
     uint32_t above = 0, bytes = UINT32_MAX, cost16 = UINT32_MAX;
@@ -34,8 +36,9 @@ static void plan_width(const uint16_t *lengths, unsigned longest, size_t n, stru
     plan->bytes = bytes;
 }
 
-/* A quarter of a large block is looked at: what matters is the share of long values. The last step of a stride of 4
- * would always see the same phase of a pattern of 4: so strides of 3 and 5 take turns. */
+/* A quarter of a large block is looked at: what matters is the share of long values. The last step
+ * of a stride of 4 would always see the same phase of a pattern of 4: so strides of 3 and 5 take
+ * turns. */
 static void count_lengths(const uint64_t *v, size_t n, uint16_t *lengths)
 {
     size_t seen = 0;
@@ -53,7 +56,8 @@ static void count_lengths(const uint64_t *v, size_t n, uint16_t *lengths)
         lengths[b] = (uint16_t)((lengths[b] * n + seen / 2) / seen);
 }
 
-/* A rough bit length of every 8th value and of every 8th step: decides which of the two is looked at closely. */
+/* A rough bit length of every 8th value and of every 8th step: decides which of the two is looked
+ * at closely. */
 static bool steps_look_smaller(const int64_t *v, size_t n, const struct pack_range *r)
 {
     unsigned value_bits = 0, step_bits = 0;
@@ -126,7 +130,7 @@ void pack_plan_block(const int64_t *v, size_t n, const struct pack_range *r, str
     plan->bytes += base_bytes(plan);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void put_bits(struct buf *out, const uint64_t *v, size_t n, unsigned width)
 {
@@ -138,7 +142,8 @@ static void put_bits(struct buf *out, const uint64_t *v, size_t n, unsigned widt
     out->len += bytes;
 }
 
-/* v: values above the base; those of more than plan->width bits keep their low bits here, the rest as patches. */
+/* v: values above the base; those of more than plan->width bits keep their low bits here, the rest
+ * as patches. */
 static void put_patched(struct buf *out, uint64_t *v, size_t n, struct pack_plan *plan)
 {
     uint64_t place[PACK_BLOCK + 8], high[PACK_BLOCK + 8];

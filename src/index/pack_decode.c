@@ -1,5 +1,5 @@
-/* pack_decode.c - reads the streams of pack_encode.c. Every offset, width and count is checked before it is used: the
- * bytes come from a disk. */
+/* pack_decode.c - reads the streams of pack_encode.c. Every offset, width and count is checked
+ * before it is used: the bytes come from a disk. */
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
@@ -13,7 +13,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* ---- opening ------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int open_dict(struct pack_stream *s)
 {
@@ -93,7 +93,7 @@ void pack_close(struct pack_stream *s)
     memset(s, 0, sizeof(*s));
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------ */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 struct cut {
     const uint8_t *at;
@@ -262,9 +262,10 @@ static int read_block32(const struct pack_stream *s, uint32_t number, size_t n, 
     return rc;
 }
 
-/* ---- zstd ------------------------------------------------------------------------------------------------------- */
+/* ---- zstd ------------------------------------------------------------------------------------ */
 
-/* A context is 160 KB: made for each stream, its pages would be new each time. A thread keeps its own until it ends. */
+/* A context is 160 KB: made for each stream, its pages would be new each time. A thread keeps its
+ * own until it ends. */
 static pthread_once_t context_once = PTHREAD_ONCE_INIT;
 static pthread_key_t context_key;
 static bool context_is_kept;
@@ -307,7 +308,7 @@ static int inflate_to(void *out, size_t want, const void *from, size_t len)
     return ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation ? -ENOMEM : ERR_CORRUPT;
 }
 
-/* ---- aligned ------------------------------------------------------------------------------------------------- */
+/* ---- aligned --------------------------------------------------------------------------------- */
 
 int pack_inflate(struct pack_stream *s)
 {
@@ -344,14 +345,15 @@ int pack_inflate(struct pack_stream *s)
     return 0;
 }
 
-/* ---- doors ------------------------------------------------------------------------------------------------------ */
+/* ---- doors ----------------------------------------------------------------------------------- */
 
 static size_t block_rows(uint32_t done, uint32_t n)
 {
     return n - done < PACK_BLOCK ? n - done : PACK_BLOCK;
 }
 
-/* A block is read whole (its layout depends on its length): where fewer values are wanted, beside `out`. */
+/* A block is read whole (its layout depends on its length): where fewer values are wanted, beside
+ * `out`. */
 static int read_blocks(struct pack_stream *s, uint32_t first, uint32_t n, int64_t *out)
 {
     int rc = 0;

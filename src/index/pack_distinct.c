@@ -12,7 +12,7 @@ struct slot {
 struct pack_distinct {
     uint32_t stamp, count; /* slots of an older stamp are free */
     uint32_t most;
-    unsigned shift;        /* of a hash: few values stay in a small part of the slots */
+    unsigned shift; /* of a hash: few values stay in a small part of the slots */
     int64_t values[PACK_DICT_MAX], other[PACK_DICT_MAX];
     uint32_t place[PACK_DICT_MAX];
     struct slot slots[SLOTS];
@@ -62,7 +62,8 @@ static void spread(struct pack_distinct *d)
         *slot_of(d, d->values[i]) = (struct slot){d->values[i], i, d->stamp};
 }
 
-/* A new value's code; false: one too many. A look at the first 1,024 values stops most hopeless columns. */
+/* A new value's code; false: one too many. A look at the first 1,024 values stops most hopeless
+ * columns. */
 static bool add(struct pack_distinct *d, int64_t v, size_t i)
 {
     if (d->count == FEW && (i < LOOK || d->shift == SHIFT_FEW)) {

@@ -1,4 +1,5 @@
-/* pack_encode.c - finds the smallest encoding of a column's values by measuring them, and writes it. */
+/* pack_encode.c - finds the smallest encoding of a column's values by measuring them, and writes
+ * it. */
 #include "pack_plan.h"
 
 #include <errno.h>
@@ -48,7 +49,7 @@ size_t pack_encoder_bytes(const struct pack_encoder *e)
            e->aligned.cap + e->codes.cap + ZSTD_sizeof_CCtx(e->zstd);
 }
 
-/* ---- what is to be encoded ----------------------------------------------------------------------------- */
+/* ---- what is to be encoded ------------------------------------------------------------------- */
 
 struct input {
     const int64_t *v;
@@ -126,7 +127,7 @@ static int plan(struct buf *plans, struct input *in)
     return 0;
 }
 
-/* ---- a stream ---------------------------------------------------------------------------------------- */
+/* ---- a stream -------------------------------------------------------------------------------- */
 
 static void put_head(struct buf *out, unsigned kind, unsigned width, bool delta, size_t n,
                      int64_t base)
@@ -179,9 +180,9 @@ static unsigned align(struct pack_encoder *e, const struct input *in, int64_t ba
     return width;
 }
 
-/* Do enough values come again in their order for zstd to save half? Looked at are 8 bytes at a time, of those only the ones
- * whose hash has some bits of zero: the same ones whenever they come again. 15 instructions
- * an event, where zstd took 141 to say no. */
+/* Do enough values come again in their order for zstd to save half? Looked at are 8 bytes at a
+ * time, of those only the ones whose hash has some bits of zero: the same ones whenever they come
+ * again. 15 instructions an event, where zstd took 141 to say no. */
 static bool come_again(const uint8_t *p, size_t n, unsigned width)
 {
     uint32_t seen[4096] = {0};
@@ -202,7 +203,8 @@ static bool come_again(const uint8_t *p, size_t n, unsigned width)
     return again >= looked / 4;
 }
 
-/* ALIGNED: head, the first value where steps are kept, a zstd frame; only where that saves a part of the blocks. */
+/* ALIGNED: head, the first value where steps are kept, a zstd frame; only where that saves a part
+ * of the blocks. */
 static bool put_aligned(struct pack_encoder *e, const struct input *in, unsigned part,
                         struct buf *out)
 {
@@ -269,9 +271,10 @@ static int put_dict(struct pack_encoder *e, size_t n, uint32_t count, unsigned f
     return put_stream(e, codes, n, flags, out);
 }
 
-/* ---- doors ------------------------------------------------------------------------------------------------ */
+/* ---- doors ----------------------------------------------------------------------------------- */
 
-/* Two values that are not neighbours, often changing: as codes they take a bit each, which is what filters want. */
+/* Two values that are not neighbours, often changing: as codes they take a bit each, which is what
+ * filters want. */
 static bool two_apart(const struct input *in)
 {
     uint64_t span = (uint64_t)in->whole.max - (uint64_t)in->whole.min;
@@ -289,7 +292,8 @@ static bool pays(const struct input *in, uint32_t count)
     return (pack_bit_length(count - 1) * in->n + (size_t)count * 32) / 8 < in->bytes;
 }
 
-/* So many distinct values at most make codes of fewer bits than the values take in blocks. 0: none do. */
+/* So many distinct values at most make codes of fewer bits than the values take in blocks. 0: none
+ * do. */
 static uint32_t most_that_pay(const struct input *in)
 {
     uint32_t low = 0, high = PACK_DICT_MAX;

@@ -1,5 +1,5 @@
-/* pack_loops.h - kernels that need no special instructions, but wide registers: compiled once for each level, by
- * pack_bits.c and pack_avx2.c. */
+/* pack_loops.h - kernels that need no special instructions, but wide registers: compiled once for
+ * each level, by pack_bits.c and pack_avx2.c. */
 #ifndef DFTRACERD_INDEX_PACK_LOOPS_H
 #define DFTRACERD_INDEX_PACK_LOOPS_H
 
@@ -15,20 +15,28 @@
 static void widen64(const uint8_t *in, unsigned bytes, size_t n, uint64_t base, uint64_t *out)
 {
     switch (bytes) {
-    case 1: WIDEN(uint8_t, uint64_t) break;
-    case 2: WIDEN(uint16_t, uint64_t) break;
-    case 4: WIDEN(uint32_t, uint64_t) break;
-    default: WIDEN(uint64_t, uint64_t)
+    case 1:
+        WIDEN(uint8_t, uint64_t) break;
+    case 2:
+        WIDEN(uint16_t, uint64_t) break;
+    case 4:
+        WIDEN(uint32_t, uint64_t) break;
+    default:
+        WIDEN(uint64_t, uint64_t)
     }
 }
 
 static void widen32(const uint8_t *in, unsigned bytes, size_t n, uint32_t base, uint32_t *out)
 {
     switch (bytes) {
-    case 1: WIDEN(uint8_t, uint32_t) break;
-    case 2: WIDEN(uint16_t, uint32_t) break;
-    case 4: WIDEN(uint32_t, uint32_t) break;
-    default: WIDEN(uint64_t, uint32_t)
+    case 1:
+        WIDEN(uint8_t, uint32_t) break;
+    case 2:
+        WIDEN(uint16_t, uint32_t) break;
+    case 4:
+        WIDEN(uint32_t, uint32_t) break;
+    default:
+        WIDEN(uint64_t, uint32_t)
     }
 }
 #undef WIDEN
@@ -42,10 +50,14 @@ static void widen32(const uint8_t *in, unsigned bytes, size_t n, uint32_t base, 
 static void narrow64(const int64_t *in, unsigned bytes, size_t n, uint64_t base, uint8_t *out)
 {
     switch (bytes) {
-    case 1: NARROW(uint8_t) break;
-    case 2: NARROW(uint16_t) break;
-    case 4: NARROW(uint32_t) break;
-    default: NARROW(uint64_t)
+    case 1:
+        NARROW(uint8_t) break;
+    case 2:
+        NARROW(uint16_t) break;
+    case 4:
+        NARROW(uint32_t) break;
+    default:
+        NARROW(uint64_t)
     }
 }
 #undef NARROW
@@ -63,8 +75,10 @@ static inline void pack_narrow(const uint64_t *v, unsigned width, uint8_t *out)
 /* Of up to 32 bits: the second half begins in the middle of a byte where the width is odd. */
 static inline void pack_wide(const uint64_t *v, unsigned width, uint8_t *out)
 {
-    unsigned __int128 low = (unsigned __int128)(v[2] | v[3] << width) << 2 * width | v[0] | v[1] << width;
-    unsigned __int128 high = (unsigned __int128)(v[6] | v[7] << width) << 2 * width | v[4] | v[5] << width;
+    unsigned __int128 low =
+        (unsigned __int128)(v[2] | v[3] << width) << 2 * width | v[0] | v[1] << width;
+    unsigned __int128 high =
+        (unsigned __int128)(v[6] | v[7] << width) << 2 * width | v[4] | v[5] << width;
 
     if (width % 2)
         high = high << 4 | low >> (4 * width - 4);

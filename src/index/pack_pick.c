@@ -1,5 +1,5 @@
-/* pack_pick.c - a few values of a stream by their places. Of a block whose values stand at fixed places only these are read;
- * others are decoded first. */
+/* pack_pick.c - a few values of a stream by their places. Of a block whose values stand at fixed
+ * places only these are read; others are decoded first. */
 #include "pack_block.h"
 
 #include <errno.h>
@@ -10,12 +10,13 @@
 #define PICK_DELTAS 64u
 
 struct picked {
-    const uint32_t *places;          /* ascending; of the stream */
-    uint32_t first, n;               /* first: number of the block's first value */
+    const uint32_t *places; /* ascending; of the stream */
+    uint32_t first, n;      /* first: number of the block's first value */
     int64_t *out;
 };
 
-/* at[k]: how many of the ascending places of a block are below the k-th wanted one. Behind them there is room for 8 more. */
+/* at[k]: how many of the ascending places of a block are below the k-th wanted one. Behind them
+ * there is room for 8 more. */
 static void find_picked(uint32_t *places, uint32_t n, const struct picked *p, uint32_t *at)
 {
     for (uint32_t i = 0; i < 8; i++)
@@ -31,7 +32,8 @@ static int pick_patches(const struct pack_block *b, const struct picked *p)
     find_picked(places, b->extra, p, at);
     for (uint32_t k = 0; k < p->n; k++) {
         uint64_t high = pack_bits_at(b->patches, b->patch_width, at[k]) << b->width;
-        p->out[k] = (int64_t)((uint64_t)p->out[k] + (places[at[k]] == p->places[k] - p->first ? high : 0));
+        p->out[k] =
+            (int64_t)((uint64_t)p->out[k] + (places[at[k]] == p->places[k] - p->first ? high : 0));
     }
     return 0;
 }
@@ -53,7 +55,8 @@ static int pick_delta(const struct pack_block *b, const struct picked *p)
     for (uint32_t k = 0; k < p->n; k++) {
         uint32_t to = p->places[k] - p->first;
         sum += pack_kernels()->sum_bits(b->bits, b->width, at, to) + (uint64_t)(to - at) * b->base;
-        for (; place < to; place = ++patch < b->extra ? pack_bits_at(b->places, 10, patch) : UINT64_MAX)
+        for (; place < to;
+             place = ++patch < b->extra ? pack_bits_at(b->places, 10, patch) : UINT64_MAX)
             sum += pack_bits_at(b->patches, b->patch_width, patch) << b->width;
         p->out[k] = (int64_t)sum;
         at = to;
@@ -75,7 +78,8 @@ static int pick_runs(const struct pack_block *b, const struct picked *p)
     return 0;
 }
 
-static int pick_block(const struct pack_stream *s, uint32_t number, size_t rows, const struct picked *p)
+static int pick_block(const struct pack_stream *s, uint32_t number, size_t rows,
+                      const struct picked *p)
 {
     struct pack_block b = {0};
     uint64_t values[PACK_BLOCK];
@@ -95,7 +99,8 @@ static int pick_block(const struct pack_stream *s, uint32_t number, size_t rows,
     return rc;
 }
 
-static int pick_blocks(const struct pack_stream *s, const uint32_t *places, uint32_t n, int64_t *out)
+static int pick_blocks(const struct pack_stream *s, const uint32_t *places, uint32_t n,
+                       int64_t *out)
 {
     int rc = 0;
 

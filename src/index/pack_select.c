@@ -1,5 +1,6 @@
-/* pack_select.c - which values of a stream are within a range, told without decoding what its layout decides: a block whose
- * width cannot reach the range is passed over but for its patches, and a run is judged once. */
+/* pack_select.c - which values of a stream are within a range, told without decoding what its
+ * layout decides: a block whose width cannot reach the range is passed over but for its patches,
+ * and a run is judged once. */
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
@@ -12,9 +13,14 @@
 
 #define BLOCK_WORDS (PACK_BLOCK / 64)
 
-struct range { int64_t lo, hi; };
+struct range {
+    int64_t lo, hi;
+};
 
-static bool within(struct range r, int64_t v) { return v >= r.lo && v <= r.hi; }
+static bool within(struct range r, int64_t v)
+{
+    return v >= r.lo && v <= r.hi;
+}
 
 /* Bits [from, to). */
 static void set_bits(uint64_t *out, size_t from, size_t to)
@@ -33,7 +39,7 @@ static void fill(uint64_t *out, size_t n, bool set)
         set_bits(out, 0, n);
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* Of values that are 0 or 1, those that are `one`. */
 static void select_bits(const uint8_t *bits, size_t n, bool one, uint64_t *out)
@@ -66,16 +72,18 @@ void pack_block_select(const struct pack_block *b, size_t n, int64_t lo, int64_t
     select_packed(b, n, (struct range){lo, hi}, out);
 }
 
-/* A patch adds at least one to the upper bits: what that tells of all patched values alike. False: nothing. Only where
- * nothing can overflow. */
+/* A patch adds at least one to the upper bits: what that tells of all patched values alike. False:
+ * nothing. Only where nothing can overflow. */
 static bool patches_alike(const struct pack_block *b, struct range r, bool *ret_in)
 {
     const int64_t far = (int64_t)1 << 61, base = (int64_t)b->base;
     uint64_t zero[BLOCK_WORDS], any = 0;
 
-    if (b->width + b->patch_width > 61 || b->patch_width > PACK_RANGE_WIDTH || base >= far || base <= -far)
+    if (b->width + b->patch_width > 61 || b->patch_width > PACK_RANGE_WIDTH || base >= far ||
+        base <= -far)
         return false;
-    int64_t least = base + ((int64_t)1 << b->width), most = base + (((int64_t)1 << (b->width + b->patch_width)) - 1);
+    int64_t least = base + ((int64_t)1 << b->width),
+            most = base + (((int64_t)1 << (b->width + b->patch_width)) - 1);
     *ret_in = r.lo <= least && r.hi >= most;
     if (!*ret_in && r.lo <= most && r.hi >= least)
         return false;
@@ -100,7 +108,7 @@ static void mark_places(const uint32_t *places, uint32_t n, bool in, uint64_t *o
     for (uint32_t i = 0; in && i < n; i++)
         bytes[places[i] / 8] |= (uint8_t)(1u << places[i] % 8);
     for (uint32_t i = 0; !in && i < n; i++)
-        bytes[places[i] / 8] &= (uint8_t)~(1u << places[i] % 8);
+        bytes[places[i] / 8] &= (uint8_t) ~(1u << places[i] % 8);
 }
 
 static int select_patches(const struct pack_block *b, size_t n, struct range r, uint64_t *out)
@@ -124,7 +132,8 @@ static int select_patches(const struct pack_block *b, size_t n, struct range r, 
     return 0;
 }
 
-static int select_decoded(const struct pack_stream *s, uint32_t number, size_t n, struct range r, uint64_t *out)
+static int select_decoded(const struct pack_stream *s, uint32_t number, size_t n, struct range r,
+                          uint64_t *out)
 {
     uint64_t values[PACK_BLOCK];
     int rc = pack_block_read(s, number, n, values);
@@ -134,7 +143,8 @@ static int select_decoded(const struct pack_stream *s, uint32_t number, size_t n
     return rc;
 }
 
-/* Every bit becomes the parity of all bits up to it: from where the answer changes to the answers. */
+/* Every bit becomes the parity of all bits up to it: from where the answer changes to the answers.
+ */
 static void fill_changes(uint64_t *words, size_t n)
 {
     uint64_t carry = 0;
@@ -197,7 +207,8 @@ static int select_runs(const struct pack_block *b, size_t n, struct range r, uin
     return 0;
 }
 
-static int select_block(const struct pack_stream *s, uint32_t number, size_t n, struct range r, uint64_t *out)
+static int select_block(const struct pack_stream *s, uint32_t number, size_t n, struct range r,
+                        uint64_t *out)
 {
     struct pack_block b = {0};
     int rc = pack_block_open(s, number, n, &b);
@@ -213,7 +224,7 @@ static int select_block(const struct pack_stream *s, uint32_t number, size_t n, 
     return select_decoded(s, number, n, r, out);
 }
 
-/* ---- streams -------------------------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 static int select_aligned(struct pack_stream *s, struct range r, uint64_t *out)
 {
@@ -222,7 +233,8 @@ static int select_aligned(struct pack_stream *s, struct range r, uint64_t *out)
 
     for (uint32_t at = 0; rc == 0 && at < s->head.count; at += PACK_BLOCK) {
         uint32_t n = s->head.count - at < PACK_BLOCK ? s->head.count - at : PACK_BLOCK;
-        pack_kernels()->widen64(s->heap + (size_t)at * s->head.width, s->head.width, n, (uint64_t)s->head.base, values);
+        pack_kernels()->widen64(s->heap + (size_t)at * s->head.width, s->head.width, n,
+                                (uint64_t)s->head.base, values);
         kernels()->range_i64((const int64_t *)values, n, r.lo, r.hi, out + at / 64);
     }
     return rc;
@@ -256,7 +268,8 @@ int pack_select_i64(struct pack_stream *s, int64_t lo, int64_t hi, uint64_t *out
     case PACK_BLOCKS:
         for (uint32_t at = 0; rc == 0 && at < s->head.count; at += PACK_BLOCK) {
             size_t n = s->head.count - at < PACK_BLOCK ? s->head.count - at : PACK_BLOCK;
-            rc = select_block(s, at / PACK_BLOCK, n, r, out + (size_t)at / PACK_BLOCK * BLOCK_WORDS);
+            rc =
+                select_block(s, at / PACK_BLOCK, n, r, out + (size_t)at / PACK_BLOCK * BLOCK_WORDS);
         }
         return rc;
     default:
@@ -265,7 +278,10 @@ int pack_select_i64(struct pack_stream *s, int64_t lo, int64_t hi, uint64_t *out
     }
 }
 
-static bool table_has(const uint32_t *table, uint32_t code) { return table[code / 32] >> code % 32 & 1; }
+static bool table_has(const uint32_t *table, uint32_t code)
+{
+    return table[code / 32] >> code % 32 & 1;
+}
 
 /* True when the codes of the table follow one another. */
 static bool table_range(const uint32_t *table, uint32_t codes, struct range *ret)

@@ -1,5 +1,5 @@
-/* pack_take.c - the values of a stream that are wanted and within a range: a block is judged and read in one pass, while it
- * is at hand, with no list of places between. */
+/* pack_take.c - the values of a stream that are wanted and within a range: a block is judged and
+ * read in one pass, while it is at hand, with no list of places between. */
 #include "pack_block.h"
 
 #include <string.h>
@@ -17,7 +17,8 @@ static void take(struct taken *t, int64_t value)
     t->count += value >= t->lo && value <= t->hi;
 }
 
-/* Those that have a patch. Their bits are taken out of `left`, so that none is taken twice, whatever a damaged block says. */
+/* Those that have a patch. Their bits are taken out of `left`, so that none is taken twice,
+ * whatever a damaged block says. */
 static int take_patched(const struct pack_block *b, size_t n, uint64_t *left, struct taken *t)
 {
     uint32_t places[PACK_BLOCK];

@@ -34,7 +34,7 @@ void part_free(struct part *p)
     free(p);
 }
 
-/* ---- counters ---- */
+/* ---- counters -------------------------------------------------------------------------------- */
 
 /* All of them, in the order that they have in the store. */
 static const size_t counts[] = {
@@ -70,7 +70,7 @@ void part_read_counts(struct rec *r, struct trace_counts *ret)
         *count_at(ret, i) = rec_u(r);
 }
 
-/* ---- processes ---- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static bool same_process(const void *array, uint32_t i, const void *key)
 {
@@ -162,7 +162,7 @@ void part_merge(struct part *into, const struct part *from)
         into->error = -ENOMEM;
 }
 
-/* ---- processes as answers tell them ---- */
+/* ---- processes as answers tell them ---------------------------------------------------------- */
 
 int64_t part_rank_of(struct text t)
 {
@@ -190,7 +190,8 @@ static int settled_order(struct settled *s)
     return 0;
 }
 
-/* What names no host belongs to the only host of its pid, or else to the process without one. NULL: there is none. */
+/* What names no host belongs to the only host of its pid, or else to the process without one. NULL:
+ * there is none. */
 static struct index_process *find_process(const struct settled *s, const struct part_fact *f)
 {
     struct part *p = s->part;
@@ -311,7 +312,7 @@ int part_processes(const struct part *p, struct index_process **ret, uint32_t *r
     return rc;
 }
 
-/* ---- stored form ---- */
+/* ---- stored form ----------------------------------------------------------------------------- */
 
 static bool fact_is_text(uint8_t kind)
 {

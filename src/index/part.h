@@ -1,7 +1,9 @@
-/* part.h - what is known of some chunks of a file: counters, names, processes, groups. Parts of chunks merge into
- * the part of a file without loss, in chunk order; a part is stored with each commit, so that a crash loses nothing.
+/* part.h - what is known of some chunks of a file: counters, names, processes, groups. Parts of
+ * chunks merge into the part of a file without loss, in chunk order; a part is stored with each
+ * commit, so that a crash loses nothing.
  *
- * May use:   base, measure, trace; texts, recbuf, map, chunk.h.    Used by: ingest, catalog, summaries.
+ * May use:   base, measure, trace; texts, recbuf, map, chunk.h. Used by: ingest, catalog,
+ *            summaries.
  * Threads:   a part belongs to one thread at a time.
  * Errors:    a part is sticky: -ENOMEM in `error`, checked by the writer.
  */
@@ -39,7 +41,8 @@ static inline uint8_t fact_parent_by(const struct part_fact *f)
     return f->kind == FACT_SPAWN ? INDEX_PARENT_SPAWN : INDEX_PARENT_FORK;
 }
 
-/* Texts of the chunk at hand whose ids are asked for together: hash and value of names in turn, and their numbers. */
+/* Texts of the chunk at hand whose ids are asked for together: hash and value of names in turn, and
+ * their numbers. */
 struct part_waiting {
     uint32_t count, name[TEXTS_MANY / 2];
     struct text text[TEXTS_MANY];
@@ -49,10 +52,12 @@ struct part {
     int error;
     struct trace_counts counts;
     struct hash128
-        text_sum; /* of the chunks' hashes, each seeded by its place: two texts that are equal have equal sums */
+        /* of the chunks' hashes, each seeded by its place: two texts that are equal have equal sums
+ */
+        text_sum;
     bool finished;
-    uint8_t unit_seen; /* enum trace_unit + 1 of the first time_metric, 0 = none      */
-    uint32_t version;  /* text id of the tracer's version, INDEX_NO_TEXT              */
+    uint8_t unit_seen; /* enum trace_unit + 1 of the first time_metric, 0 = none */
+    uint32_t version;  /* text id of the tracer's version, INDEX_NO_TEXT */
     struct index_process *processes;
     uint32_t process_count, process_cap;
     struct map process_map;
@@ -63,8 +68,7 @@ struct part {
         *names; /* `line`: position of the record within the chunk until names_* gave it an id */
     uint32_t name_count, name_cap;
     struct part_waiting *waiting; /* while scanning */
-    struct buf
-        lines; /* of the names of one chunk: each followed by a newline; not merged           */
+    struct buf lines; /* of the names of one chunk: each followed by a newline; not merged */
 };
 struct part *part_new(void);
 void part_free(struct part *p);
@@ -78,8 +82,8 @@ void part_read_counts(struct rec *r, struct trace_counts *ret);
 void part_encode(const struct part *p, const struct texts *texts, struct buf *out);
 int part_decode(struct rec *r, struct texts *texts, struct part **ret); /* ERR_CORRUPT, -ENOMEM */
 
-/* gather.c: while scanning, once for each event; row = its row in chunk `number`. False: nothing was told, nor will be by
- * other events of this name. */
+/* gather.c: while scanning, once for each event; row = its row in chunk `number`. False: nothing
+ * was told, nor will be by other events of this name. */
 bool part_gather(struct part *p, struct texts *texts, const struct trace_event *event,
                  const char *chunk_text, uint32_t number, uint32_t row);
 /* After the last event of a chunk, while its text is there. */
@@ -87,11 +91,11 @@ void part_gather_end(struct part *p, struct texts *texts);
 /* digest.c: from the columns of a chunk just made. 0, ERR_CORRUPT, -ENOMEM. */
 int part_digest(struct part *p, struct texts *texts, struct chunk_view *view);
 
-/* Processes as answers tell them: objects without a host join the only host that their pid has in the file; facts
- * applied; sorted by (host, pid). *new* array of *ret_count. */
+/* Processes as answers tell them: objects without a host join the only host that their pid has in
+ * the file; facts applied; sorted by (host, pid). *new* array of *ret_count. */
 int part_processes(const struct part *p, struct index_process **ret, uint32_t *ret_count);
-/* process_order.c: positions of processes by pid, those of a pid ascending; and the only one of a pid that has a host,
- * MAP_NONE where none or several have. */
+/* process_order.c: positions of processes by pid, those of a pid ascending; and the only one of a
+ * pid that has a host, MAP_NONE where none or several have. */
 void process_order(const struct index_process *list, uint32_t count, uint32_t *ret_order);
 uint32_t process_only(const struct index_process *list, const uint32_t *order, uint32_t count,
                       int64_t pid);
@@ -100,9 +104,11 @@ int64_t part_rank_of(struct text t); /* "12" and "Rank 12" -> 12; INT64_MIN */
 /* summary.c */
 void summary_encode(const struct summary *s, const struct texts *texts, struct buf *out);
 int summary_decode(struct rec *r, struct texts *texts, struct summary **ret);
-/* Summaries have no entries by name beyond so many names; at most SUMMARY_NAMES_MAX. Before there are any. */
+/* Summaries have no entries by name beyond so many names; at most SUMMARY_NAMES_MAX. Before there
+ * are any. */
 void summary_limit_names(uint32_t count);
-int summary_coarsen(struct summary *s, enum summary_detail detail); /* to that, or what it is. 0 or -ENOMEM */
+/* to that, or what it is. 0 or -ENOMEM */
+int summary_coarsen(struct summary *s, enum summary_detail detail);
 struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t cat,
                                      uint32_t name); /* made if new; NULL without memory */
 struct summary_thread *summary_thread_of(struct summary *s, const struct summary_thread *key);

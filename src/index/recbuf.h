@@ -1,6 +1,8 @@
-/* recbuf.h - values of the store as bytes: variable-length integers, texts, bytes; both directions sticky.
+/* recbuf.h - values of the store as bytes: variable-length integers, texts, bytes; both directions
+ * sticky.
  *
- * May use: base.    Layout: unsigned as LEB128, signed as zigzag, texts as length and bytes, int128 as 16 bytes.
+ * May use: base. Layout: unsigned as LEB128, signed as zigzag, texts as length and bytes, int128 as
+ * 16 bytes.
  */
 #ifndef DFTRACERD_INDEX_RECBUF_H
 #define DFTRACERD_INDEX_RECBUF_H
@@ -20,9 +22,10 @@ struct rec rec_of(struct text t);
 uint64_t rec_u(struct rec *r);
 int64_t rec_i(struct rec *r);
 __int128 rec_i128(struct rec *r);
-struct text rec_text(struct rec *r); /* borrowed from the record */
+struct text rec_text(struct rec *r);               /* borrowed from the record */
 uint64_t rec_choice(struct rec *r, uint64_t most); /* at most that: more is bad (0) */
-/* A count of things that take at least `min_bytes` each: more than the record can hold is bad (0). */
+/* A count of things that take at least `min_bytes` each: more than the record can hold is bad (0).
+ */
 uint64_t rec_count(struct rec *r, size_t min_bytes);
 
 #endif

@@ -1,4 +1,5 @@
-/* resolve.c - the name behind a hash: its own file, the parent process's, then all files if they agree. */
+/* resolve.c - the name behind a hash: its own file, the parent process's, then all files if they
+ * agree. */
 #include "store.h"
 
 #include <errno.h>

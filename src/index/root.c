@@ -1,11 +1,12 @@
-/* root.c - summaries of files, and the one of all files, which the next generation takes over where it can. */
+/* root.c - summaries of files, and the one of all files, which the next generation takes over where
+ * it can. */
 #include "store.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- of one file: the value of table `summary` is its two parts ---- */
+/* ---- of one file: the value of table `summary` is its two parts ------------------------------ */
 
 void summary_store(const struct texts *texts, const struct part *base, const struct part *tail,
                    struct buf *out)
@@ -93,9 +94,10 @@ int index_file_summary(struct index *ix, const struct snapshot *s, uint32_t file
     return 0;
 }
 
-/* ---- of all files ---- */
+/* ---- of all files ---------------------------------------------------------------------------- */
 
-/* Immutable once made. `members` are the files in it, ascending by id; only such whose summary is final. */
+/* Immutable once made. `members` are the files in it, ascending by id; only such whose summary is
+ * final. */
 struct member {
     uint32_t id, version;
 };

@@ -1,11 +1,12 @@
-/* snapshot.c - what answers see of all files, pinned: the views of one generation, or a part of them. */
+/* snapshot.c - what answers see of all files, pinned: the views of one generation, or a part of
+ * them. */
 #include "store.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- making and destroying ---- */
+/* ---- making and destroying ------------------------------------------------------------------- */
 
 /* Room for so many. NULL without memory. */
 static struct snapshot *new_snapshot(struct index *ix, uint32_t files, uint32_t archives)
@@ -61,7 +62,7 @@ static void unlink_snapshot(struct index *ix, struct snapshot *s)
     *(s->newer ? &s->newer->older : &ix->newest) = s->older;
 }
 
-/* ---- of all files ---- */
+/* ---- of all files ---------------------------------------------------------------------------- */
 
 static int compare_entries(const void *a, const void *b)
 {
@@ -150,8 +151,8 @@ static struct snapshot *make_snapshot(struct index *ix)
     return s;
 }
 
-/* Under the lock: the kept snapshot is one of the present, or, without memory for that, the one of the past goes on. The
- * caller destroys what is returned, without the lock. */
+/* Under the lock: the kept snapshot is one of the present, or, without memory for that, the one of
+ * the past goes on. The caller destroys what is returned, without the lock. */
 static struct snapshot *renew_snapshot(struct index *ix)
 {
     struct snapshot *old = ix->current, *made;
@@ -195,7 +196,7 @@ struct snapshot *index_snapshot(struct index *ix)
     return s;
 }
 
-/* ---- a part ---- */
+/* ---- a part ---------------------------------------------------------------------------------- */
 
 /* Which files a part has, as a text that no other part has. */
 static char *name_part(const struct snapshot *s)

@@ -1,18 +1,21 @@
-/* store.h - the inside of struct index: what is known of files, who may still be reading it, and how it gets in.
+/* store.h - the inside of struct index: what is known of files, who may still be reading it, and
+ * how it gets in.
  *
  * Used by: catalog*.c, ingest*.c, store*.c, names.c, root.c, resolve.c ... of this room only.
  *
- *   entry     a name that was offered: mutable, under index.lock; lives until the file is gone and purged
- *   view      what answers see of a file at one moment: immutable, refcounted. The state may differ between two views of
- *             one body; the body holds everything else
+ *   entry     a name that was offered: mutable, under index.lock; lives until the file is gone and
+ *             purged
+ *   view      what answers see of a file at one moment: immutable, refcounted. The state may differ
+ *             between two views of one body; the body holds everything else
  *   run       one pass of ingest over a file: from its start, or on from the last final chunk
- *   part      what is known of some chunks (part.h). A run keeps two: `base`, all chunks but the last, and `tail`, the last
- *             one. The last chunk of a file may have to be read again when the file grows, and nothing can be
- *             subtracted from a sketch
+ *   part      what is known of some chunks (part.h). A run keeps two: `base`, all chunks but the
+ *             last, and `tail`, the last one. The last chunk of a file may have to be read again
+ *             when the file grows, and nothing can be subtracted from a sketch
  *   snapshot  the views of one generation. The oldest living one decides what the writer may delete
  *
- * Locks:    index.lock: entries, views published, snapshots, the queue of files. ingest.lock: jobs, mail, credits;
- *           it may be taken within the first, never the other way. Neither is held during I/O.
+ * Locks:    index.lock: entries, views published, snapshots, the queue of files. ingest.lock: jobs,
+ *           mail, credits; it may be taken within the first, never the other way. Neither is held
+ *           during I/O.
  */
 #ifndef DFTRACERD_INDEX_STORE_H
 #define DFTRACERD_INDEX_STORE_H
@@ -22,8 +25,9 @@
 
 #include <pthread.h>
 
-#define STORE_SCHEMA \
-    11 /* of the tables, and of what is read from a trace; CHUNK_VERSION and the sizes below are part of the schema text, too */
+/* of the tables, and of what is read from a trace; CHUNK_VERSION and the sizes below are part of
+ * the schema text, too */
+#define STORE_SCHEMA 11
 #define DAMAGE_KEPT INDEX_DAMAGE_KEPT
 #define GENERATIONS_AHEAD 4096 /* a crash jumps over those that were told but not stored */
 #define EDGE_BYTES (1u << 20) /* of the head and of the tail of a file are hashed to recognise it */
@@ -50,12 +54,13 @@ struct body_member {
 };
 /* Members of an archive as they are met, in pieces on their way from reader to writer. */
 struct archive_list {
-    struct index_member *list; /* lengths of names only: those are in `names`, one behind the other */
+    /* lengths of names only: those are in `names`, one behind the other */
+    struct index_member *list;
     uint32_t count, cap;
     struct buf names;
 };
 
-/* ---- views ---- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 struct body {
     atomic_uint refs;
@@ -71,7 +76,7 @@ struct body {
     struct body_member member; /* where pub.archive is */
     const struct part_fact *forks;
     uint32_t fork_count;
-    struct filter *filters;    /* of each dimension of the terms; NULL: none has any           */
+    struct filter *filters; /* of each dimension of the terms; NULL: none has any */
     struct arena arena;
 };
 struct view {
@@ -85,7 +90,7 @@ struct view {
     int64_t missing_since_ns; /* real time */
 };
 
-/* ---- entries ---- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 struct run;
 struct entry {
@@ -118,7 +123,7 @@ struct entry {
     bool listed; /* by the last walk of the archive */
 };
 
-/* ---- snapshots ---- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
 struct resolver;
 struct root;
@@ -133,16 +138,16 @@ struct snapshot {
     struct view **views;
     uint32_t archive_count;
     struct view **archives;
-    char *part_uuid; /* of snapshot_filter(), else NULL */
+    char *part_uuid;                /* of snapshot_filter(), else NULL */
     struct snapshot *older, *newer; /* living ones, under index.lock */
-    /* Of what is made when first asked for. Two locks: a scan resolves hashes while it has a chunk open, and the root
-     * summary reads the store while it is made. */
+    /* Of what is made when first asked for. Two locks: a scan resolves hashes while it has a chunk
+     * open, and the root summary reads the store while it is made. */
     pthread_mutex_t lock, resolver_lock;
     struct resolver *resolver; /* under resolver_lock */
     struct root *root;         /* under lock */
 };
 
-/* ---- line ids (names.c) ---- */
+/* ---- line ids (names.c) ---------------------------------------------------------------------- */
 
 struct line_range {
     uint32_t first, count, file, chunk, version;
@@ -174,7 +179,7 @@ struct index {
     pthread_cond_t files_cond; /* the queue of files is not empty, or ingest stops */
     struct entry **entries;    /* by name, once sorted */
     uint32_t entry_count, entry_cap, archive_count;
-    uint32_t sorted_count; /* so many of the first entries are in order */
+    uint32_t sorted_count;      /* so many of the first entries are in order */
     struct intern *entry_names; /* name -> position in by_id */
     struct entry **by_id;
     uint32_t by_id_cap;
@@ -188,15 +193,15 @@ struct index {
     bool forgotten;      /* a file went since */
     bool gone;           /* there are entries that catalog_drop_gone may free, now or later */
     int store_error;
-    uint64_t read_again; /* how often files were looked at again after failures of the system */
-    uint64_t upkeeps;    /* of index_progress */
-    uint64_t files_corrupt;         /* whose values in the store were wrong, since it was opened */
+    uint64_t read_again;    /* how often files were looked at again after failures of the system */
+    uint64_t upkeeps;       /* of index_progress */
+    uint64_t files_corrupt; /* whose values in the store were wrong, since it was opened */
     uint32_t *lost, lost_count, lost_cap; /* ids of those that were found so when it was opened */
-    char *rebuilt;       /* why the store that was there has been removed, or NULL */
+    char *rebuilt; /* why the store that was there has been removed, or NULL */
     uint64_t generation, generation_stored, generation_opened;
     struct index_progress progress; /* sums over all entries (store_files.c) */
-    int64_t progress_until_ns;      /* monotonic: not summed up again before, while files are queued */
-    struct snapshot *current; /* of the present state, or NULL: made when asked for */
+    int64_t progress_until_ns; /* monotonic: not summed up again before, while files are queued */
+    struct snapshot *current;  /* of the present state, or NULL: made when asked for */
     struct snapshot *oldest, *newest;
     struct part_fact *forks; /* of the files of the last snapshot: who forked whom (forks.c) */
     uint32_t fork_count, fork_cap;
@@ -216,7 +221,7 @@ struct index {
     struct root *root; /* newest one made */
 };
 
-/* ---- catalog.c: entries, views; all under index.lock unless said otherwise ---- */
+/* ---- catalog.c: entries, views; all under index.lock unless said otherwise ------------------- */
 
 struct entry *catalog_entry(struct index *ix, const char *name, const char *path, bool make);
 void catalog_queue(struct index *ix, struct entry *e, bool front);
@@ -227,7 +232,8 @@ void catalog_changed(struct index *ix);
 void catalog_publish(struct index *ix, struct entry *e, struct view *v); /* takes v */
 /* What a run has found; not told where the file has gone or is another one meanwhile. */
 void catalog_publish_run(struct index *ix, struct entry *e, struct view *v);
-/* The entry that answers for this one: another name of its file, or for X.gz the X of the same text. NULL: none. */
+/* The entry that answers for this one: another name of its file, or for X.gz the X of the same
+ * text. NULL: none. */
 const struct entry *catalog_duplicate_of(const struct entry *e);
 /* It counts nowhere: missing, a duplicate, or not known yet whether it is one. */
 bool catalog_is_hidden(const struct entry *e);
@@ -262,7 +268,8 @@ struct view *
 view_of_body(struct body *b,
              enum index_state state); /* *new*, takes the reference; NULL without memory */
 struct view *view_with_state(struct view *v, enum index_state state);
-/* PENDING, and nothing told of it: it is of a file that had gone when another one came under its name. */
+/* PENDING, and nothing told of it: it is of a file that had gone when another one came under its
+ * name. */
 struct view *view_hidden(struct view *old);
 struct view *view_empty(const struct entry *e, enum index_state state);
 struct view *view_ref(struct view *v);
@@ -272,24 +279,24 @@ static inline struct view *view_of_file(const struct index_file *f)
     return (struct view *)((char *)f - __builtin_offsetof(struct view, pub));
 }
 
-/* ---- snapshot.c; under index.lock ---- */
+/* ---- snapshot.c; under index.lock ------------------------------------------------------------ */
 
 /* Generation of the oldest living snapshot, UINT64_MAX: none. */
 uint64_t snapshot_oldest(struct index *ix);
 
-/* ---- links.c: one file of several names; under index.lock ---- */
+/* ---- links.c: one file of several names; under index.lock ------------------------------------ */
 
 /* What an offer has found at the path (st NULL: nothing). */
 void links_note(struct index *ix, struct entry *e, const void *stat, bool symlink);
 /* Decides which names answer, and queues what is to be read. */
 void links_settle(struct index *ix);
 
-/* ---- forks.c: parents that other files know; under index.lock ---- */
+/* ---- forks.c: parents that other files know; under index.lock -------------------------------- */
 
 void forks_link(struct index *ix);
 void forks_done(struct index *ix);
 
-/* ---- catalog_record.c: the value of table `file`, and what is loaded at start ---- */
+/* ---- catalog_record.c: the value of table `file`, and what is loaded at start ---------------- */
 
 void file_encode(struct index *ix, const struct view *v, struct buf *out);
 int file_decode(struct index *ix, uint32_t id, struct text value,
@@ -297,10 +304,10 @@ int file_decode(struct index *ix, uint32_t id, struct text value,
 int catalog_load(struct index *ix, struct kv_read *r, struct err *err);
 struct kv_key path_key(const char *name);
 
-/* ---- names.c ---- */
+/* ---- names.c --------------------------------------------------------------------------------- */
 
-/* Ids for the lines of a chunk, of which file, chunk, version and count are given; *ret_first is INDEX_NO_TEXT when no more
- * ids are left. -ENOMEM. */
+/* Ids for the lines of a chunk, of which file, chunk, version and count are given; *ret_first is
+ * INDEX_NO_TEXT when no more ids are left. -ENOMEM. */
 int lines_register(struct index *ix, const struct line_range *chunk, uint32_t *ret_first);
 void lines_done(struct index *ix);
 /* Value of table `name`. */
@@ -311,22 +318,23 @@ void names_sort(struct index_name *names, uint32_t count);
 void names_merge(const struct index_name *a, uint32_t a_count, const struct index_name *b,
                  uint32_t b_count, struct index_name *out);
 
-/* ---- checkpoint_record.c: the value of table `checkpoint` ---- */
+/* ---- checkpoint_record.c: the value of table `checkpoint` ------------------------------------ */
 
 void checkpoint_encode(const struct trace_checkpoint *c, struct buf *out);
 /* The window is borrowed from the value. 0, ERR_CORRUPT. */
 int checkpoint_decode(struct text key, struct text value, struct trace_checkpoint *ret);
-/* The one before (or at) a text offset; window borrowed from the read. 0, -ENOENT, ERR_CORRUPT, ERR_STORE. */
+/* The one before (or at) a text offset; window borrowed from the read. 0, -ENOENT, ERR_CORRUPT,
+ * ERR_STORE. */
 int checkpoint_find(struct kv_read *r, uint32_t file, uint64_t text_offset,
                     struct trace_checkpoint *ret);
-/* The same, its window copied, for the store must not be pinned while a file is read; there is one: else ERR_CORRUPT. The copy is the
- * thread's, until it gets another one of the kind: the reader of a packed member is not done with its own when it asks the archive for
- * bytes. Also -ENOMEM. */
+/* The same, its window copied, for the store must not be pinned while a file is read; there is one:
+ * else ERR_CORRUPT. The copy is the thread's, until it gets another one of the kind: the reader of
+ * a packed member is not done with its own when it asks the archive for bytes. Also -ENOMEM. */
 enum checkpoint_kind { CHECKPOINT_FILE, CHECKPOINT_ARCHIVE, CHECKPOINT_KINDS };
 int checkpoint_copy(struct index *ix, uint32_t file, uint64_t text_offset,
                     enum checkpoint_kind kind, struct trace_checkpoint *ret);
 
-/* ---- ingest_again.c: when what the system, not the file, did not let us read is tried again; under index.lock ---- */
+/* ---- ingest_again.c: when what the system did not let us read is tried again; under index.lock */
 
 /* Memory, descriptors, the disk: another time it may not come. */
 bool again_is_system(int error);
@@ -336,10 +344,11 @@ void again_text(int error, char *text, size_t size);
 bool again_is_wanted(const struct entry *e);
 /* After a run, whose view has been published: not looked at before so long. */
 int64_t again_delay_ns(struct entry *e, const struct run *run);
-/* Of a run that has nothing else to do, without the lock: reading goes on where it ended. buf: `len` bytes. */
+/* Of a run that has nothing else to do, without the lock: reading goes on where it ended. buf:
+ * `len` bytes. */
 bool again_reads(const struct run *run, int fd, char *buf, size_t len);
 
-/* ---- ingest ---- */
+/* ---- ingest ---------------------------------------------------------------------------------- */
 
 struct span {
     struct index_chunk pub;
@@ -356,7 +365,7 @@ struct run {
     uint32_t summary_version;
     uint8_t action; /* enum run_action */
     struct terms *terms;
-    struct view *old; /* what was known when it began */
+    struct view *old;     /* what was known when it began */
     int64_t begin_ns;     /* monotonic */
     struct view *archive; /* of a member: what was known of its archive then; NULL */
     struct body_member member;
@@ -370,13 +379,14 @@ struct run {
     bool has_tail, tail_final;
     struct index_chunk *chunks;
     uint32_t chunk_count, chunk_cap;
-    struct body *named; /* of the last view: its names are sorted */
+    struct body *named;          /* of the last view: its names are sorted */
     struct trace_damage *damage; /* the first DAMAGE_KEPT */
     uint32_t damage_count, damage_cap;
     uint64_t index_bytes;
     struct trace_reader_info info;
-    int error;            /* reading ended with it */
-    bool unreachable;     /* its name does not lead to it: it has gone, or a directory above is closed */
+    int error; /* reading ended with it */
+    /* its name does not lead to it: it has gone, or a directory above is closed */
+    bool unreachable;
     bool ended, finished; /* finished: the file was taken not to grow any more */
     uint32_t old_id;      /* what this run replaces, 0 = none */
     struct hashes *hashes[DIMENSIONS_MAX];
@@ -430,7 +440,7 @@ struct ingest {
     struct ahead *aheads;
     uint64_t pieces_used;
     bool stopping, readers_gone, workers_gone;
-    unsigned active; /* runs and jobs not yet with the writer */
+    unsigned active;  /* runs and jobs not yet with the writer */
     unsigned reading; /* runs that readers are at */
     pthread_t *readers, writer;
     struct ingest_worker *workers;
@@ -438,7 +448,8 @@ struct ingest {
     bool writer_started;
 };
 /* ingest_share.c: what all indexes of index_options.share may have together. */
-void share_enter(struct ingest *in); /* a scanner waits for its turn, which is never held during I/O */
+/* a scanner waits for its turn, which is never held during I/O */
+void share_enter(struct ingest *in);
 bool share_leave(struct ingest *in); /* whether others wait for theirs */
 /* Bytes of text in flight: of credits and of what is read ahead. */
 void share_charge(struct ingest *in, size_t bytes);
@@ -454,13 +465,14 @@ void *ingest_reader_main(void *ingest);
 int identity_hash_edges(int fd, char *buf, uint64_t size, struct identity *ret);
 void identity_of_stat(const void *stat, struct identity *ret);
 bool identity_same(const struct identity *a, const struct identity *b); /* by stat */
-/* ingest_ahead.c: a reader's text inflated ahead. NULL where that does not pay; `fd` stays open until the end, which comes
- * after the reader is closed. */
+/* ingest_ahead.c: a reader's text inflated ahead. NULL where that does not pay; `fd` stays open
+ * until the end, which comes after the reader is closed. */
 struct trace_ahead *ahead_begin(struct ingest *in, const struct run *run, int fd,
                                 const struct trace_reader_info *at);
 void ahead_at(struct trace_ahead *a, const struct trace_reader_info *at); /* where it is now */
 void ahead_end(struct trace_ahead *a);
-/* By a thread that has nothing else to do, under ingest.lock, which is given up meanwhile. False: nothing was to be done. */
+/* By a thread that has nothing else to do, under ingest.lock, which is given up meanwhile. False:
+ * nothing was to be done. */
 bool ahead_help(struct ingest *in);
 /* ingest_scan.c */
 void *ingest_worker_main(void *ingest_worker);
@@ -492,11 +504,12 @@ void hashes_free(struct hashes *h);
 void hashes_add(struct hashes *h, uint64_t hash);
 void hashes_give_up(struct hashes *h); /* there are others */
 void hashes_merge(struct hashes *into, const struct hashes *from);
-/* ingest_values.c: those of a stored chunk, a set a dimension. 0, or what chunk_open and column_read return. */
+/* ingest_values.c: those of a stored chunk, a set a dimension. 0, or what chunk_open and
+ * column_read return. */
 int hashes_add_chunk(struct index *ix, const struct index_file *file, uint32_t chunk,
                      struct hashes *const *to);
 
-/* ---- root.c, resolve.c ---- */
+/* ---- root.c, resolve.c ----------------------------------------------------------------------- */
 
 void root_release(struct root *r);
 void resolver_free(struct resolver *r);

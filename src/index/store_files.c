@@ -1,4 +1,5 @@
-/* store_files.c - files in: what the watcher says of them, how far they are, and reading what is stored of them. */
+/* store_files.c - files in: what the watcher says of them, how far they are, and reading what is
+ * stored of them. */
 #include "archive_members.h"
 #include "bloom.h"
 #include "column.h"
@@ -10,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- offered, gone ---- */
+/* ---- offered, gone --------------------------------------------------------------------------- */
 
 /* As stat, and whether the name itself is a symlink. */
 static bool look_at(const char *path, struct stat *st, bool *ret_symlink)
@@ -207,7 +208,7 @@ void index_query_running(struct index *ix, int delta)
     atomic_fetch_add(&ix->queries, delta);
 }
 
-/* ---- progress ---- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 static void add_progress(const struct index *ix, struct index_progress *p, const struct entry *e)
 {
@@ -247,7 +248,8 @@ uint64_t index_file_done(const struct index_file *file)
     return done < file->compressed_bytes ? done : file->compressed_bytes;
 }
 
-/* Readers wait for the lock: sums that `may_be_old` are reused for many times as long as they took, while files are pending. */
+/* Readers wait for the lock: sums that `may_be_old` are reused for many times as long as they took,
+ * while files are pending. */
 static void sum_progress(struct index *ix, bool may_be_old)
 {
     enum { REST = 20 };
@@ -291,7 +293,7 @@ void index_progress(struct index *ix, struct index_progress *ret)
     pthread_mutex_unlock(&ix->lock);
 }
 
-/* ---- chunks ---- */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 static struct text text_by_id(void *arg, uint32_t id)
 {
@@ -397,7 +399,7 @@ bool index_is_dimension(const struct index *ix, struct text path)
     return terms_find(ix->terms, path) >= 0;
 }
 
-/* ---- text of rows ---- */
+/* ---- text of rows ---------------------------------------------------------------------------- */
 
 static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpoint *ret)
 {
@@ -409,7 +411,8 @@ static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpo
     return rc;
 }
 
-/* Files that changed since are told by ERR_STALE: their text is not what the chunks were made of. */
+/* Files that changed since are told by ERR_STALE: their text is not what the chunks were made of.
+ */
 static int check_same(int fd, const struct index_file *file, bool growing)
 {
     struct stat st;
@@ -425,7 +428,8 @@ static int check_same(int fd, const struct index_file *file, bool growing)
     return now.mtime_ns == file->mtime_ns || grown || growing ? 0 : ERR_STALE;
 }
 
-/* A member's text: through the checkpoints of its archive where that is the one it was read from. */
+/* A member's text: through the checkpoints of its archive where that is the one it was read from.
+ */
 static int open_member(struct index *ix, const struct view *v, const struct index_file *archive,
                        int fd, struct trace_text **ret)
 {

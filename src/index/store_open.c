@@ -9,13 +9,14 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* ---- options ---- */
+/* ---- options --------------------------------------------------------------------------------- */
 
-#define NAMES_SHARE (128u << 10) /* of the memory: a name takes some 2 KB, in each part that is not committed yet */
-#define TEXTS_SHARE 32           /* of the memory are bytes of texts, which take two or three times as much */
+/* of the memory: a name takes some 2 KB, in each part that is not committed yet */
+#define NAMES_SHARE (128u << 10)
+#define TEXTS_SHARE 32 /* of the memory are bytes of texts, which take two or three times as much */
 
-/* A chunk's text, its builder and its value are in memory together: about five times its size. text_len of a chunk must fit
- * 32 bits, too. */
+/* A chunk's text, its builder and its value are in memory together: about five times its size.
+ * text_len of a chunk must fit 32 bits, too. */
 static uint64_t largest_chunk(size_t memory_limit)
 {
     uint64_t most = memory_limit / 5;
@@ -30,8 +31,9 @@ static uint64_t within(uint64_t value, uint64_t least, uint64_t most)
     return value < least ? least : value > most ? most : value;
 }
 
-/* Where memory is short: less text in flight, earlier commits, names of events that are not counted each by itself, and a
- * smaller table of texts (new_state). What is not in that table is stored in the chunks. */
+/* Where memory is short: less text in flight, earlier commits, names of events that are not counted
+ * each by itself, and a smaller table of texts (new_state). What is not in that table is stored in
+ * the chunks. */
 static void fill_limits(struct index *ix)
 {
     struct index_options *o = &ix->options;
@@ -64,7 +66,8 @@ static void fill_limits(struct index *ix)
         o->archive_traces = 100000;
     if (o->map_size == 0)
         o->map_size = 64ull << 30;
-    /* The batch and its pages hold 32 MiB: what is left may be in flight. With large chunks there are fewer workers. */
+    /* The batch and its pages hold 32 MiB: what is left may be in flight. With large chunks there
+     * are fewer workers. */
     builder = builder_bytes(o->checkpoint_size);
     while (o->workers > 1 && o->workers * builder > o->memory_limit / 2)
         o->workers--;
@@ -94,7 +97,7 @@ static int fill_options(struct index *ix, const struct index_options *options)
     return ix->path && ix->terms ? 0 : -ENOMEM;
 }
 
-/* ---- schema ---- */
+/* ---- schema ---------------------------------------------------------------------------------- */
 
 /* Whatever changes stored values is in it: another one means that the store is made anew. */
 static void schema_text(const struct index *ix, struct buf *out)
@@ -125,7 +128,8 @@ static uint64_t meta_u(struct kv_read *r, const char *name)
     return rec_u(&rec);
 }
 
-/* The next one is found from the files, where a commit has none yet; generations must not come again. */
+/* The next one is found from the files, where a commit has none yet; generations must not come
+ * again. */
 static int meta_check(struct kv_read *r)
 {
     struct kv_key generation = meta_key("generation"), next = meta_key("next_file");
@@ -137,8 +141,8 @@ static int meta_check(struct kv_read *r)
     return rc == -ENOENT ? ERR_CORRUPT : rc;
 }
 
-/* The store is as a clean end, or a crash, has left it. From now on a crash jumps over the generations that are told: ahead of
- * the first change. */
+/* The store is as a clean end, or a crash, has left it. From now on a crash jumps over the
+ * generations that are told: ahead of the first change. */
 static void leave_generations(struct index *ix, struct kv_batch *b)
 {
     struct kv_key key = meta_key("generation");
@@ -176,7 +180,8 @@ static int write_schema(struct index *ix, struct err *err)
     return rc ? err_set(err, rc, "%s: %s", ix->path, err_text(rc)) : 0;
 }
 
-/* A reader takes chunk size, rate and dimensions as they are. 0, ERR_CORRUPT: made by another version; -ENOMEM. */
+/* A reader takes chunk size, rate and dimensions as they are. 0, ERR_CORRUPT: made by another
+ * version; -ENOMEM. */
 static int adopt_schema(struct index *ix, struct text schema)
 {
     const char *list[DIMENSIONS_MAX + 1] = {NULL};
@@ -279,7 +284,8 @@ static int collect_garbage(struct index *ix, struct kv_read *r, struct kv_batch 
     return c.error;
 }
 
-/* What cannot be written now, on a full disk, stays for the next start; but for the generations, which must not come again. */
+/* What cannot be written now, on a full disk, stays for the next start; but for the generations,
+ * which must not come again. */
 static int clean_up(struct index *ix)
 {
     struct kv_batch *b = kv_batch_new();
@@ -306,7 +312,7 @@ static int clean_up(struct index *ix)
     return rc;
 }
 
-/* ---- the store itself ---- */
+/* ---- the store itself ------------------------------------------------------------------------ */
 
 static int open_tables(struct index *ix, struct err *err)
 {
@@ -371,7 +377,8 @@ static void drop_state(struct index *ix)
     ix->files_corrupt = 0;
 }
 
-/* The mark is there while the tables are loaded: a process that ended there may do so at every start. */
+/* The mark is there while the tables are loaded: a process that ended there may do so at every
+ * start. */
 static int open_marked(struct index *ix, struct err *err)
 {
     int rc;

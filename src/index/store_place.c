@@ -1,4 +1,5 @@
-/* store_place.c - the directory of the index: whether LMDB may live there, whose it is, and that it is ours alone. */
+/* store_place.c - the directory of the index: whether LMDB may live there, whose it is, and that it
+ * is ours alone. */
 #include "store_place.h"
 
 #include "dftracerd/failpoint.h"
@@ -15,7 +16,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* LMDB needs coherent memory maps and locks, which these do not promise (lmdb.h, "remote filesystems"). */
+/* LMDB needs coherent memory maps and locks, which these do not promise (lmdb.h, "remote
+ * filesystems"). */
 static const struct {
     unsigned long type;
     const char *name;

@@ -1,4 +1,5 @@
-/* summary.c - counts, moments and sketches by (class, cat, name) and by thread: made, merged, stored. */
+/* summary.c - counts, moments and sketches by (class, cat, name) and by thread: made, merged,
+ * stored. */
 #include "part.h"
 
 #include <errno.h>
@@ -254,7 +255,7 @@ int summary_settle_hosts(struct summary *s, const struct index_file *f)
     return rc;
 }
 
-/* ---- stored form ---- */
+/* ---- stored form ----------------------------------------------------------------------------- */
 
 static void encode_moments(const struct moments *m, struct buf *out)
 {

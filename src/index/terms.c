@@ -145,7 +145,7 @@ bool terms_same(const struct terms *a, const struct terms *b)
     return true;
 }
 
-/* ---- in the store ---- */
+/* ---- in the store ---------------------------------------------------------------------------- */
 
 void terms_encode(const struct terms *t, const struct terms *usual, struct buf *out)
 {

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Growing is told from being written anew by head and tail, as when indexing (relate() in ingest_plan.c). */
+/* Growing is told from being written anew by head and tail, as when indexing (relate() in
+ * ingest_plan.c). */
 static int compare_edges(const struct index_file *file, int fd)
 {
     const struct identity *known = &view_of_file(file)->body->identity;

@@ -1,4 +1,5 @@
-/* texts.c - the shared text table. Looked up under one of 64 locks chosen by the hash; ids are given out under one. */
+/* texts.c - the shared text table. Looked up under one of 64 locks chosen by the hash; ids are
+ * given out under one. */
 #include "texts.h"
 
 #include <errno.h>
@@ -45,7 +46,7 @@ struct texts {
     struct block *blocks;
     uint64_t stored_bytes, stored_most; /* by texts_limit */
     uint64_t local_bytes;
-    uint32_t flushed, committed; /* ids below are in a batch or the store; in the store */
+    uint32_t flushed, committed;         /* ids below are in a batch or the store; in the store */
     uint64_t flushed_sum, committed_sum; /* of these */
 };
 
@@ -277,7 +278,8 @@ uint32_t texts_add_name(struct texts *t, struct text text)
     return room ? texts_add_any(t, text) : texts_find(t, text);
 }
 
-/* Asks for the memory of the slot where a text of this hash may be, or of the text that is there. */
+/* Asks for the memory of the slot where a text of this hash may be, or of the text that is there.
+ */
 static void prefetch(struct texts *t, uint64_t hash, bool bytes)
 {
     struct stripe *s = &t->stripes[hash % STRIPES];
@@ -320,7 +322,8 @@ uint32_t texts_find(struct texts *t, struct text text)
     return id;
 }
 
-/* One checksum of all texts, in table `meta`: eight bytes for each would be a tenth of the table. */
+/* One checksum of all texts, in table `meta`: eight bytes for each would be a tenth of the table.
+ */
 static uint64_t sum_of(struct text text, uint32_t id)
 {
     return text_hash(text) * (2ull * id + 1);
@@ -398,7 +401,8 @@ int texts_load(struct texts *t, struct kv_read *r)
     struct kv_cursor c;
     uint32_t next = 0;
 
-    /* The limit may differ from one process to the next: less than half of it is a reason to rebuild the store. */
+    /* The limit may differ from one process to the next: less than half of it is a reason to
+     * rebuild the store. */
     texts_limit(t, 2 * most);
     kv_begin(r, KV_TEXT, NULL, &c);
     while (kv_next(&c)) {

@@ -1,5 +1,6 @@
-/* aggregate.c - /aggregate: plans, scans, orders, and gives rows. All groups from one scan, or, where memory does not suffice
- * for them, part after part while rows are taken (aggregate_passes.h); with `top`, or `sort` then, the best rows of all parts. */
+/* aggregate.c - /aggregate: plans, scans, orders, and gives rows. All groups from one scan, or,
+ * where memory does not suffice for them, part after part while rows are taken
+ * (aggregate_passes.h); with `top`, or `sort` then, the best rows of all parts. */
 #include "aggregate_columns.h"
 #include "aggregate_passes.h"
 #include "aggregate_rows.h"
@@ -80,7 +81,7 @@ static int name_system_columns(struct aggregate *a, const struct aggregate_found
     return rc;
 }
 
-/* ---- the groups of one scan -------------------------------------------------------------------------- */
+/* ---- the groups of one scan ------------------------------------------------------------------ */
 
 /* Rows that the cursor gives of those at hand. */
 static void set_cursor(struct aggregate *a, size_t count)
@@ -133,7 +134,7 @@ static void drop_groups(struct aggregate *a)
     a->at = a->end = a->block.count = 0;
 }
 
-/* ---- part after part ---------------------------------------------------------------------------------- */
+/* ---- part after part ------------------------------------------------------------------------- */
 
 static bool is_too_much(int rc)
 {
@@ -214,9 +215,10 @@ static int begin_passes(struct aggregate *a, const struct aggregate_options *o, 
     return rc;
 }
 
-/* ---- the best rows ------------------------------------------------------------------------------------- */
+/* ---- the best rows --------------------------------------------------------------------------- */
 
-/* Calls `each` with the groups of one part after the other, or with those at hand where these are all. */
+/* Calls `each` with the groups of one part after the other, or with those at hand where these are
+ * all. */
 static int for_parts(struct aggregate *a, int (*each)(struct aggregate *a, void *arg), void *arg,
                      struct err *err)
 {
@@ -286,7 +288,7 @@ static int keep_best(struct aggregate *a, const struct aggregate_options *o, str
     return 0;
 }
 
-/* ---- the door -------------------------------------------------------------------------------------------- */
+/* ---- the door -------------------------------------------------------------------------------- */
 
 static int find_groups(struct aggregate *a, const struct aggregate_options *o, struct err *err)
 {

@@ -1,4 +1,5 @@
-/* aggregate_best.c - the best rows by their values, whatever part of the groups they are of: a heap whose root is the worst. */
+/* aggregate_best.c - the best rows by their values, whatever part of the groups they are of: a heap
+ * whose root is the worst. */
 #include "aggregate_rows.h"
 #include "plan.h"
 
@@ -10,17 +11,17 @@ struct best_rows {
     const struct sort_key *sort;
     size_t width;
     uint64_t most;
-    uint32_t *heap;       /* places of rows, the worst of them first                       */
-    struct value *values; /* by place: of all columns                                      */
-    uint64_t *keys;       /* by place                                                      */
-    uint64_t *number;     /* by place: how many rows were seen before                      */
+    uint32_t *heap;       /* places of rows, the worst of them first */
+    struct value *values; /* by place: of all columns */
+    uint64_t *keys;       /* by place */
+    uint64_t *number;     /* by place: how many rows were seen before */
     size_t count, cap, charged;
     uint64_t seen;
-    struct value *row; /* at hand                                                       */
+    struct value *row; /* at hand */
     struct group_table chosen;
 };
 
-/* ---- room ---------------------------------------------------------------------------------------------------- */
+/* ---- room ------------------------------------------------------------------------------------ */
 
 static size_t row_bytes(const struct best_rows *b)
 {
@@ -91,7 +92,7 @@ void best_free(struct best_rows *b)
     free(b);
 }
 
-/* ---- the heap ------------------------------------------------------------------------------------------------ */
+/* ---- the heap -------------------------------------------------------------------------------- */
 
 static int compare_values(const struct best_rows *b, const struct value *x, const struct value *y)
 {
@@ -103,7 +104,8 @@ static int compare_values(const struct best_rows *b, const struct value *x, cons
     return 0;
 }
 
-/* Of equal rows the one that was seen first stands first: they are seen in the order of their keys. */
+/* Of equal rows the one that was seen first stands first: they are seen in the order of their keys.
+ */
 static int compare_places(const struct best_rows *b, uint32_t x, uint32_t y)
 {
     size_t columns = b->plan->column_count;
@@ -182,7 +184,7 @@ int best_add(struct best_rows *b, struct teller_state *t, const struct row_id *r
     return rc;
 }
 
-/* ---- what was chosen ------------------------------------------------------------------------------------------ */
+/* ---- what was chosen ------------------------------------------------------------------------- */
 
 int best_choose(struct best_rows *b)
 {

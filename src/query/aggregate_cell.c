@@ -1,4 +1,5 @@
-/* aggregate_cell.c - sums of one measure of one group: small cells for integers, moments of four orders for doubles. */
+/* aggregate_cell.c - sums of one measure of one group: small cells for integers, moments of four
+ * orders for doubles. */
 #include "aggregate.h"
 
 #include <errno.h>
@@ -157,7 +158,7 @@ int cell_merge(struct aggregate_found *f, struct cell *c, const struct aggregate
     return 0;
 }
 
-/* ---- doubles ------------------------------------------------------------------------------------ */
+/* ---- doubles --------------------------------------------------------------------------------- */
 
 void fine_add(struct fine *f, double value, bool shape)
 {

@@ -1,14 +1,16 @@
-/* aggregate_columns.c - rows of the answer as columns: keys by their ranks, whole numbers and times straight from records.
+/* aggregate_columns.c - rows of the answer as columns: keys by their ranks, whole numbers and times
+ * straight from records.
  *
- * Each column of a block of rows is filled by a loop of its own, without a value or a call for each row. What is not so
- * simple (doubles among the values, sums beyond 64 bits, percentiles, parents ...) is left to aggregate_tell.
+ * Each column of a block of rows is filled by a loop of its own, without a value or a call for each
+ * row. What is not so simple (doubles among the values, sums beyond 64 bits, percentiles, parents
+ * ...) is left to aggregate_tell.
  */
 #include "aggregate_columns.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* ---- a column of a block ------------------------------------------------------------------------------- */
+/* ---- a column of a block --------------------------------------------------------------------- */
 
 static bool fill_ranks(const struct key_ranks *r, const struct column_block *b, unsigned key,
                        uint32_t *ret)
@@ -220,7 +222,7 @@ void block_look_ahead(const struct aggregate_found *f, struct column_block *b, s
     }
 }
 
-/* ---- its values ------------------------------------------------------------------------------------------ */
+/* ---- its values ------------------------------------------------------------------------------ */
 
 static int rank_values(const struct teller_state *t, const struct key_ranks *r, unsigned key,
                        const uint32_t *ranks, size_t n, struct value *ret, size_t stride)
@@ -267,7 +269,7 @@ int column_values(const struct teller_state *t, const struct aggregate_order *o,
     return 0;
 }
 
-/* ---- what values there are ---------------------------------------------------------------------------------- */
+/* ---- what values there are ------------------------------------------------------------------- */
 
 /* Of one measure, or of ts and te: signs and remainders of all sums, minima and maxima. */
 struct seen {

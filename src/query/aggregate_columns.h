@@ -6,33 +6,41 @@
 
 #include <stdlib.h>
 
-/* Rows of one set, and a copy of their records: these lie in the order in which groups were met, so all that a block needs
- * is waited for at once. Zero-initialise; `records` is freed by the owner. */
+/* Rows of one set, and a copy of their records: these lie in the order in which groups were met, so
+ * all that a block needs is waited for at once. Zero-initialise; `records` is freed by the owner.
+ */
 struct column_block {
     const struct row_id *rows;
     size_t count, stride, head;
-    uint32_t last;              /* the greatest number of a group */
-    uint64_t differ;            /* bits of words that are not the same in all rows */
+    uint32_t last;   /* the greatest number of a group */
+    uint64_t differ; /* bits of words that are not the same in all rows */
     char *records;
     size_t stride_cap;
-    const struct row_id *next;  /* of the block behind it: so many are left to be asked for ahead */
+    const struct row_id *next; /* of the block behind it: so many are left to be asked for ahead */
     size_t ahead;
-    bool looked;                /* at the cells of the measure `of`: what they have in common, and how many are null */
+    /* at the cells of the measure `of`: what they have in common, and how many are null */
+    bool looked;
     unsigned of;
-    struct alike { uint32_t large, nano, micro; } alike; /* beyond 64 bits; values by their units          */
+    struct alike {
+        uint32_t large, nano, micro;
+    } alike; /* beyond 64 bits; values by their units */
     size_t nulls;
 };
 /* n: at most AGGREGATE_BLOCK. -ENOMEM. */
-int block_gather(const struct aggregate_found *f, struct column_block *b, const struct row_id *rows, size_t n);
+int block_gather(const struct aggregate_found *f, struct column_block *b, const struct row_id *rows,
+                 size_t n);
 /* Asks for some records of the block behind, which come while this one is told. */
 void block_look_ahead(const struct aggregate_found *f, struct column_block *b, size_t most);
 /* False: the column is for aggregate_tell, and *v is anything. */
-bool column_fill(const struct teller_state *t, const struct aggregate_order *o, struct column_block *b,
-                 const struct teller *what, struct aggregate_vector *v);
+bool column_fill(const struct teller_state *t, const struct aggregate_order *o,
+                 struct column_block *b, const struct teller *what, struct aggregate_vector *v);
 /* The same as values, each `stride` behind the one before. */
-int column_values(const struct teller_state *t, const struct aggregate_order *o, const struct column_block *b,
-                  const struct teller *what, const struct aggregate_vector *v, struct value *ret, size_t stride);
-/* COLUMN_* of the rows, by column. all: the rows are all groups, in some order. known: false where only telling them would say. */
-int columns_survey(const struct teller_state *t, const struct row_id *rows, size_t n, bool all, bool *known, unsigned *ret);
+int column_values(const struct teller_state *t, const struct aggregate_order *o,
+                  const struct column_block *b, const struct teller *what,
+                  const struct aggregate_vector *v, struct value *ret, size_t stride);
+/* COLUMN_* of the rows, by column. all: the rows are all groups, in some order. known: false where
+ * only telling them would say. */
+int columns_survey(const struct teller_state *t, const struct row_id *rows, size_t n, bool all,
+                   bool *known, unsigned *ret);
 
 #endif

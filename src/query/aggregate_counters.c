@@ -1,6 +1,7 @@
-/* aggregate_counters.c - rows of counters and aggregated records: how many events each stands for, and their durations,
- * sizes and fields. Count: dft_cnt, else freq, else count, else 1. Duration: dur_sum, else dur, else time (seconds). Size: size_sum,
- * else ret_sum, else as for events. Other times in arguments are in the unit of their file. */
+/* aggregate_counters.c - rows of counters and aggregated records: how many events each stands for,
+ * and their durations, sizes and fields. Count: dft_cnt, else freq, else count, else 1. Duration:
+ * dur_sum, else dur, else time (seconds). Size: size_sum, else ret_sum, else as for events. Other
+ * times in arguments are in the unit of their file. */
 #include "aggregate.h"
 #include "plan.h"
 
@@ -51,7 +52,7 @@ static struct amount amount_at(const struct numbers *n, uint32_t row)
     return a;
 }
 
-/* ---- which class --------------------------------------------------------------------------------------- */
+/* ---- which class ----------------------------------------------------------------------------- */
 
 /* Rows that have any value of a source. */
 static int valid_of(struct scan_batch *b, const struct source *s, bool *ret_any,
@@ -95,7 +96,7 @@ int counters_sort(struct aggregate_worker *w, struct scan_batch *b, const uint16
     return rc;
 }
 
-/* ---- how much -------------------------------------------------------------------------------------------- */
+/* ---- how much -------------------------------------------------------------------------------- */
 
 static int64_t unit_ns(const struct scan_batch *b)
 {
@@ -180,7 +181,7 @@ static int sums_add(struct aggregate_worker *w, unsigned set, unsigned measure, 
                          nano);
 }
 
-/* ---- batches ------------------------------------------------------------------------------------------------ */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 enum {
     N_TS,

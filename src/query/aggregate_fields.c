@@ -1,4 +1,5 @@
-/* aggregate_fields.c - which arguments are summed up: fields that are asked for, and what counters of the system have. */
+/* aggregate_fields.c - which arguments are summed up: fields that are asked for, and what counters
+ * of the system have. */
 #include "aggregate.h"
 #include "members.h"
 #include "plan.h"
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- fields ---------------------------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 int plan_check_numeric(const struct aggregate_plan *p, const struct measure *m, const char *param,
                        struct err *err)
@@ -68,7 +69,7 @@ int plan_field(struct aggregate_plan *p, const struct aggregate_options *o, cons
     return plan_is_optional(o, path) ? 0 : plan_check_numeric(p, m, "metric_fields", err);
 }
 
-/* ---- arguments of system rows ------------------------------------------------------------------------------------ */
+/* ---- arguments of system rows ---------------------------------------------------------------- */
 
 /* Each is a measure with room in every group of the class, so there is a limit. */
 enum { SYSTEM_ARGUMENTS_MAX = 2048 };

@@ -170,7 +170,7 @@ int set_grow(struct aggregate_found *f, unsigned set)
     return rc;
 }
 
-/* ---- parts of texts as keys ------------------------------------------------------------------------ */
+/* ---- parts of texts as keys ------------------------------------------------------------------ */
 
 /* As dirname(1) and basename(1) have them: slashes at the end do not count, "/d/" is "d" in "/". */
 static struct text without_end_slashes(struct text path)

@@ -1,4 +1,5 @@
-/* aggregate_general.c - the general form: group_by any columns, agg = a list of functions, as columns, keys and measures. */
+/* aggregate_general.c - the general form: group_by any columns, agg = a list of functions, as
+ * columns, keys and measures. */
 #include "aggregate.h"
 #include "plan.h"
 
@@ -105,7 +106,7 @@ static int parse_item(struct aggregate_plan *p, const char *source, struct item 
     return 0;
 }
 
-/* ---- what is kept for it ------------------------------------------------------------------------------------- */
+/* ---- what is kept for it --------------------------------------------------------------------- */
 
 static int measure_of(struct aggregate_plan *p, const char *path, const struct source *also,
                       unsigned *ret)
@@ -217,7 +218,7 @@ static int plan_item(struct aggregate_plan *p, const struct item *it, struct err
     return rc < 0 ? no_memory(err) : 0;
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* dirname(column), basename(column): the part, and *path becomes the column. */
 static enum key_part part_of(struct text *path)

@@ -1,8 +1,9 @@
 /* aggregate_merge.c - what workers found, put together.
  *
- * Groups keep the numbers that they have, and new ones follow in the order of the worker's. Many groups are merged by all
- * threads of the pool: numbers are looked up side by side, those of new groups are given in one go, and then each group of
- * the worker goes to a record of its own, so that nothing needs a lock but what cells of more than 64 bits share.
+ * Groups keep the numbers that they have, and new ones follow in the order of the worker's. Many
+ * groups are merged by all threads of the pool: numbers are looked up side by side, those of new
+ * groups are given in one go, and then each group of the worker goes to a record of its own, so
+ * that nothing needs a lock but what cells of more than 64 bits share.
  */
 #include "aggregate.h"
 
@@ -100,7 +101,7 @@ static int merge_lists(struct aggregate_found *into, const struct aggregate_foun
     return rc;
 }
 
-/* ---- by all threads ---------------------------------------------------------------------------------- */
+/* ---- by all threads -------------------------------------------------------------------------- */
 
 enum { MERGE_BLOCK = 64, MERGE_RANGE = 512, MERGE_MANY = 1024 };
 
@@ -223,7 +224,7 @@ static int merge_by_all(struct merge *m)
     return rc < 0 ? rc : atomic_load(&m->error);
 }
 
-/* ---- by one thread ------------------------------------------------------------------------------------ */
+/* ---- by one thread --------------------------------------------------------------------------- */
 
 /* The numbers in `into` of n groups from `first` on. */
 static int merge_keys(struct aggregate_found *into, struct aggregate_found *from, unsigned set,

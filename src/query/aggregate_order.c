@@ -1,8 +1,9 @@
 /* aggregate_order.c - groups by the values of their keys.
  *
- * Values are compared once a distinct key; after that a key is its rank, and the ranks of a group are packed into as few
- * 64-bit words as they need, so that sorting is a radix sort of integers. Many groups are ordered by all threads of the
- * pool, each of which has a lane: a part of the groups one after the other. The keys of a packed map have numbers already.
+ * Values are compared once a distinct key; after that a key is its rank, and the ranks of a group
+ * are packed into as few 64-bit words as they need, so that sorting is a radix sort of integers.
+ * Many groups are ordered by all threads of the pool, each of which has a lane: a part of the
+ * groups one after the other. The keys of a packed map have numbers already.
  */
 #include "aggregate.h"
 
@@ -31,10 +32,10 @@ struct order {
     uint32_t *ranks; /* by group, by key; numbers of keys in their lane at first */
     struct key_ranks *ranked;
     int rc[GROUP_KEYS_MAX];
-    unsigned begin, end; /* the keys of the word that is sorted by                               */
-    unsigned shift;      /* of the bits that choose the bucket                                   */
+    unsigned begin, end; /* the keys of the word that is sorted by */
+    unsigned shift;      /* of the bits that choose the bucket */
     struct row_id *items, *room;
-    uint32_t from[BUCKETS + 1]; /* first item of a bucket                                        */
+    uint32_t from[BUCKETS + 1]; /* first item of a bucket */
     uint32_t set;
 };
 
@@ -63,7 +64,7 @@ static uint32_t lane_begin(const struct order *o, unsigned lane)
     return (uint32_t)((uint64_t)o->table->count * lane / o->lane_count);
 }
 
-/* ---- ranks ------------------------------------------------------------------------------------------- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 /* Numbers of the keys of a lane, each column for itself. */
 static void number_job(void *arg, unsigned i)
@@ -160,7 +161,7 @@ static int rank_all(struct order *o)
     return rc;
 }
 
-/* ---- words -------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 /* As many keys before `end` as fit into a word; their bits. */
 static unsigned choose_word(struct order *o, unsigned end)
@@ -231,7 +232,7 @@ static void next_word_job(void *arg, unsigned i)
         o->items[at].word = word_of(o, bits, o->ranks + (size_t)o->items[at].group * o->width);
 }
 
-/* ---- sorting: stable, by the highest bits first, then each bucket by the others ------------------------------ */
+/* ---- sorting: stable, by the highest bits first, then each bucket by the others -------------- */
 
 static unsigned bucket_of(const struct order *o, uint64_t key)
 {
@@ -300,7 +301,8 @@ static int radix_items(struct order *o, unsigned bits)
     return rc < 0 ? rc : run_wanted(o, BUCKETS, bucket_job);
 }
 
-/* Where one word holds all keys, nothing more is asked of the ranks, and pages that are there cost less than new ones. */
+/* Where one word holds all keys, nothing more is asked of the ranks, and pages that are there cost
+ * less than new ones. */
 static int make_room(struct order *o)
 {
     if (o->room)
@@ -358,7 +360,8 @@ static void order_free(struct order *o)
     large_free(o->room);
 }
 
-/* Where a rank stands in the word; where one word does not hold all of them they are kept by group. */
+/* Where a rank stands in the word; where one word does not hold all of them they are kept by group.
+ */
 static void keep_ranks(struct order *o)
 {
     struct key_ranks *r = o->ranked;
@@ -408,7 +411,8 @@ static int order_set(struct query *q, const struct group_map *map, struct budget
     return rc;
 }
 
-/* What stays of a set: its rows, its keys by rank, and the ranks themselves where a word does not hold them. */
+/* What stays of a set: its rows, its keys by rank, and the ranks themselves where a word does not
+ * hold them. */
 static size_t kept_bytes(const struct key_ranks *r)
 {
     size_t bytes =

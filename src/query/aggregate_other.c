@@ -1,5 +1,5 @@
-/* aggregate_other.c - many groups as one row, "(other)": summed up in the order of their keys, so that doubles are the same to
- * the last bit however many parts the groups were found in. */
+/* aggregate_other.c - many groups as one row, "(other)": summed up in the order of their keys, so
+ * that doubles are the same to the last bit however many parts the groups were found in. */
 #include "aggregate_rows.h"
 #include "plan.h"
 
@@ -74,7 +74,8 @@ static int compare_intervals(const void *a, const void *b, void *arg)
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Only their union is asked for. What does not meet stays, so a list must have become twice as long before it is worth it. */
+/* Only their union is asked for. What does not meet stays, so a list must have become twice as long
+ * before it is worth it. */
 static int unite_intervals(struct others *o)
 {
     enum { SOME = 1 << 16 };

@@ -4,9 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- prefixes ------------------------------------------------------------------------------------------ */
+/* ---- prefixes -------------------------------------------------------------------------------- */
 
-/* Keys that may tell passes apart: of a row that is shared out among buckets those before the bucket. */
+/* Keys that may tell passes apart: of a row that is shared out among buckets those before the
+ * bucket. */
 static unsigned most_keys(const struct aggregate_plan *p)
 {
     return p->split && p->bucket_key >= 0 ? (unsigned)p->bucket_key : p->width;
@@ -122,7 +123,8 @@ static bool is_time(const struct aggregate_plan *p, unsigned key)
     return key < most_keys(p) && ((int)key == p->bucket_key || p->keys[key].source == p->ts);
 }
 
-/* Shorter stretches of time until they are small: each is some of the buckets that were asked for. */
+/* Shorter stretches of time until they are small: each is some of the buckets that were asked for.
+ */
 static int refine_by_time(const struct aggregate_plan *p, unsigned key, uint64_t rows,
                           struct err *err, struct prefixes **x)
 {
@@ -188,7 +190,7 @@ size_t prefixes_take(const struct prefixes *x, size_t from, uint64_t rows, uint6
     return to;
 }
 
-/* ---- rows of a pass ------------------------------------------------------------------------------------ */
+/* ---- rows of a pass -------------------------------------------------------------------------- */
 
 int pass_begin(struct pass *pass, struct prefixes *x)
 {
@@ -222,11 +224,11 @@ bool pass_skips(const struct pass *pass, size_t position)
 #define NOT_KNOWN UINT32_MAX
 struct pass_filter {
     const struct aggregate_plan *plan;
-    struct group_map map[SETS]; /* of the prefixes that this worker has met                 */
-    uint32_t *rank[SETS];       /* by their number: place in the order                      */
+    struct group_map map[SETS]; /* of the prefixes that this worker has met */
+    uint32_t *rank[SETS];       /* by their number: place in the order */
     uint32_t cap[SETS];
-    bool bound[SETS];       /* the map knows the present chunk                          */
-    struct chunk_span span; /* of the present chunk                                     */
+    bool bound[SETS];       /* the map knows the present chunk */
+    struct chunk_span span; /* of the present chunk */
     uint32_t group[SCAN_BATCH];
     uint16_t rows[SCAN_BATCH];
 };

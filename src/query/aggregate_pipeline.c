@@ -1,4 +1,5 @@
-/* aggregate_pipeline.c - the pipeline as columns, keys and measures: one row per class, process, thread, bucket ... */
+/* aggregate_pipeline.c - the pipeline as columns, keys and measures: one row per class, process,
+ * thread, bucket ... */
 #include "aggregate.h"
 #include "plan.h"
 
@@ -83,7 +84,7 @@ static int quantile_columns(struct aggregate_plan *p, unsigned measure, enum agg
     return rc;
 }
 
-/* ---- keys ----------------------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static int plan_key(struct aggregate_plan *p, const char *name, const struct source *source)
 {
@@ -127,7 +128,7 @@ static int pipeline_keys(struct aggregate_plan *p, const struct aggregate_option
     return rc < 0 ? no_memory(err) : 0;
 }
 
-/* ---- the pipeline ------------------------------------------------------------------------------------------------------ */
+/* ---- the pipeline ---------------------------------------------------------------------------- */
 
 static int counter_sources(struct aggregate_plan *p)
 {

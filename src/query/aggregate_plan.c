@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- columns and measures ------------------------------------------------------------------------------------ */
+/* ---- columns and measures -------------------------------------------------------------------- */
 
 enum value_type plan_type(const char *path, enum value_type other)
 {
@@ -80,7 +80,7 @@ int plan_measure(struct aggregate_plan *p, const char *name, const char *path, u
     return 0;
 }
 
-/* ---- both forms ----------------------------------------------------------------------------------------------------------- */
+/* ---- both forms ------------------------------------------------------------------------------ */
 
 int aggregate_plan_make(struct aggregate_plan *p, const struct aggregate_options *o,
                         struct err *err)

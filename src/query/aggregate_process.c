@@ -1,7 +1,8 @@
 /* aggregate_process.c - the tree of processes, and the boundary events (epochs ...) of each.
  *
- * A process is a pid on a host: the same pid elsewhere is another one. Its parent is what the index knows (start's ppid,
- * else whose fork or spawn returned it). A row without host belongs to the only process of its pid, if there is one only.
+ * A process is a pid on a host: the same pid elsewhere is another one. Its parent is what the index
+ * knows (start's ppid, else whose fork or spawn returned it). A row without host belongs to the
+ * only process of its pid, if there is one only.
  */
 #include "aggregate.h"
 #include "plan.h"
@@ -17,7 +18,7 @@ enum { DEPTH_MAX = 4096 }; /* so many parents are asked for boundaries, for each
 
 struct process {
     int64_t pid, ppid;
-    uint32_t host, file;   /* host: text id as it stands in objects               */
+    uint32_t host, file;   /* host: text id as it stands in objects */
     uint32_t parent, root; /* numbers of processes: the tree, circles cut as there */
 };
 struct span {
@@ -38,7 +39,7 @@ struct process_table {
     size_t charged;
 };
 
-/* ---- processes --------------------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static int compare_processes(const void *a, const void *b)
 {
@@ -78,8 +79,7 @@ static uint32_t find_process(const struct process_table *t, int64_t pid, uint32_
     if (at < t->count && t->processes[at].pid == pid && t->processes[at].host == host)
         return (uint32_t)at;
     /* A host that is not known on one of the two sides. */
-    if (any && !several &&
-        (host == INDEX_NO_TEXT || t->processes[first].host == INDEX_NO_TEXT))
+    if (any && !several && (host == INDEX_NO_TEXT || t->processes[first].host == INDEX_NO_TEXT))
         return (uint32_t)first;
     return NOBODY;
 }
@@ -180,7 +180,7 @@ void process_tell_parent(const struct process_table *t, int64_t pid, uint32_t hh
     root->i = t->processes[t->processes[at].root].pid;
 }
 
-/* ---- boundaries ----------------------------------------------------------------------------------------------- */
+/* ---- boundaries ------------------------------------------------------------------------------ */
 
 struct span_reader {
     struct process_table *table;
@@ -444,7 +444,7 @@ int process_boundaries(const struct process_table *t, struct aggregate_boundary 
     return 0;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 int process_table_new(const struct aggregate_plan *p, struct err *err, struct process_table **ret)
 {

@@ -1,4 +1,5 @@
-/* aggregate_quantile.c - "0.999" and "p99.9" as exact fractions: percentiles that differ have names that differ. */
+/* aggregate_quantile.c - "0.999" and "p99.9" as exact fractions: percentiles that differ have names
+ * that differ. */
 #include "aggregate.h"
 
 #include <ctype.h>

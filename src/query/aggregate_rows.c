@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- columns by name ----------------------------------------------------------------------------------- */
+/* ---- columns by name ------------------------------------------------------------------------- */
 
 static int find_column(const struct aggregate_plan *p, struct text name)
 {
@@ -32,7 +32,7 @@ static int unknown(const struct aggregate_plan *p, struct err *err, const char *
     return rc;
 }
 
-/* ---- having ---------------------------------------------------------------------------------------------- */
+/* ---- having ---------------------------------------------------------------------------------- */
 
 struct having {
     const struct aggregate_plan *plan;
@@ -157,7 +157,7 @@ static int apply_having(struct teller_state *t, const char *having, struct value
     return rc;
 }
 
-/* ---- sort ------------------------------------------------------------------------------------------------- */
+/* ---- sort ------------------------------------------------------------------------------------ */
 
 struct sorter {
     const struct sort_key *keys;

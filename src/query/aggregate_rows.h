@@ -1,29 +1,42 @@
-/* aggregate_rows.h - which rows of the general form are told, and in what order: having, top, sort. Private.
+/* aggregate_rows.h - which rows of the general form are told, and in what order: having, top, sort.
+ * Private.
  *
- * having leaves out rows of the groups at hand, and so does sort put them in order where all groups are at hand. `top`, and `sort`
- * where groups are found part after part, keep the best rows by their values (aggregate_best.c).
+ * having leaves out rows of the groups at hand, and so does sort put them in order where all groups
+ * are at hand. `top`, and `sort` where groups are found part after part, keep the best rows by
+ * their values (aggregate_best.c).
  */
 #ifndef DFTRACERD_QUERY_AGGREGATE_ROWS_H
 #define DFTRACERD_QUERY_AGGREGATE_ROWS_H
 
 #include "aggregate.h"
 
-struct sort_key { unsigned column; bool descending; };
-/* Of o->sort, or of o->top_by where there is a `top`: in the arena of the plan. ERR_PARAM: no such column. */
-int rows_sort_keys(const struct aggregate_plan *p, const struct aggregate_options *o, struct sort_key **ret, size_t *ret_width,
-                   struct err *err);
+struct sort_key {
+    unsigned column;
+    bool descending;
+};
+/* Of o->sort, or of o->top_by where there is a `top`: in the arena of the plan. ERR_PARAM: no such
+ * column. */
+int rows_sort_keys(const struct aggregate_plan *p, const struct aggregate_options *o,
+                   struct sort_key **ret, size_t *ret_width, struct err *err);
 /* Puts row order[i] of `columns` values at i; `order` is used up, `row` is room for one. */
-void rows_permute(struct value *values, size_t columns, uint32_t *order, size_t count, struct value *row);
+void rows_permute(struct value *values, size_t columns, uint32_t *order, size_t count,
+                  struct value *row);
 /* Rows of values by o->sort; equal ones as they were. ERR_MEMORY_LIMIT, -ENOMEM. */
-int rows_sort_values(const struct aggregate_plan *p, const struct aggregate_options *o, struct value *values, size_t count,
-                     struct err *err);
-/* *rows, in the order of their keys, becomes what is told, but for `top`. ERR_PARAM, ERR_QUERY_SYNTAX, -ENOMEM ... */
-int rows_choose(struct teller_state *t, const struct aggregate_options *o, struct row_id *rows, size_t *count, struct err *err);
+int rows_sort_values(const struct aggregate_plan *p, const struct aggregate_options *o,
+                     struct value *values, size_t count, struct err *err);
+/* *rows, in the order of their keys, becomes what is told, but for `top`. ERR_PARAM,
+ * ERR_QUERY_SYNTAX, -ENOMEM ... */
+int rows_choose(struct teller_state *t, const struct aggregate_options *o, struct row_id *rows,
+                size_t *count, struct err *err);
 
-/* ---- aggregate_best.c: at most `most` rows, the first ones by `sort`, of all that are added in the order of their keys ---- */
+/* ---- aggregate_best.c ------------------------------------------------------------------------ */
+
+/* At most `most` rows, the first ones by `sort`, of all that are added in the order of their keys.
+ */
 
 struct best_rows;
-int best_new(const struct aggregate_plan *p, const struct sort_key *sort, size_t width, uint64_t most, struct best_rows **ret);
+int best_new(const struct aggregate_plan *p, const struct sort_key *sort, size_t width,
+             uint64_t most, struct best_rows **ret);
 void best_free(struct best_rows *b);
 /* ERR_MEMORY_LIMIT: they themselves need too much. */
 int best_add(struct best_rows *b, struct teller_state *t, const struct row_id *rows, size_t count);
@@ -34,13 +47,16 @@ bool best_has_all(const struct best_rows *b);
 /* Their values in order; borrowed, with room for one row more. Nothing can be added then. */
 int best_take(struct best_rows *b, struct value **ret, size_t *ret_count);
 
-/* ---- aggregate_other.c: many groups as one row, whose first key is told as "(other)", the others as null ---- */
+/* ---- aggregate_other.c ----------------------------------------------------------------------- */
+
+/* Many groups as one row, whose first key is told as "(other)", the others as null. */
 
 struct others;
 int others_new(const struct aggregate_plan *p, struct others **ret);
 void others_free(struct others *o);
 /* Those of the groups at hand that are not among the best, in the order of rows. */
-int others_add(struct others *o, const struct teller_state *t, const struct best_rows *best, const struct row_id *rows, size_t count);
+int others_add(struct others *o, const struct teller_state *t, const struct best_rows *best,
+               const struct row_id *rows, size_t count);
 int others_tell(struct others *o, struct value *values);
 
 #endif

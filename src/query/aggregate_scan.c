@@ -10,7 +10,7 @@ struct job {
     struct aggregate_fine *fine;
 };
 
-/* ---- doubles of the present chunk ------------------------------------------------------------------ */
+/* ---- doubles of the present chunk ------------------------------------------------------------ */
 
 static int grow_at(struct aggregate_set *s, unsigned measure, uint32_t group)
 {
@@ -161,7 +161,7 @@ void fine_done(const struct aggregate_plan *p, struct aggregate_fine *d)
     memset(d, 0, sizeof(*d));
 }
 
-/* ---- values ----------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 int value_add(struct aggregate_worker *w, unsigned set, unsigned measure, uint32_t group,
               int64_t value, bool nano)
@@ -217,8 +217,9 @@ static int also_valid(struct scan_batch *b, const struct source *also, const uin
     return rc;
 }
 
-/* Adds the values of the rows from `j` on, up to the first that needs another way; what is read for each row is kept in
- * locals, for the compiler must take every store into a record as one that may change the set. */
+/* Adds the values of the rows from `j` on, up to the first that needs another way; what is read for
+ * each row is kept in locals, for the compiler must take every store into a record as one that may
+ * change the set. */
 static uint32_t add_plainly(const struct aggregate_worker *w, const struct scan_batch *b,
                             unsigned set, unsigned measure, const int64_t *v, const uint64_t *valid,
                             bool nano, uint32_t j)
@@ -289,7 +290,7 @@ static int measure_add(struct aggregate_worker *w, struct scan_batch *b, unsigne
     return 0;
 }
 
-/* ---- counts and times ---------------------------------------------------------------------------------- */
+/* ---- counts and times ------------------------------------------------------------------------ */
 
 /* Records beyond the caches are looked at some rows ahead, so that they come side by side. */
 static void count_rows(const struct aggregate_set *s, const uint32_t *group, uint32_t n)
@@ -333,7 +334,7 @@ static int span_add(struct aggregate_worker *w, struct scan_batch *b, unsigned s
     return 0;
 }
 
-/* ---- values that are kept ---------------------------------------------------------------------------------- */
+/* ---- values that are kept -------------------------------------------------------------------- */
 
 static int intervals_add(struct aggregate_worker *w, struct scan_batch *b)
 {
@@ -413,7 +414,7 @@ static int keeps_add(struct aggregate_worker *w, struct scan_batch *b)
     return rc;
 }
 
-/* ---- batches -------------------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 /* How many rows each group has; of system rows also which measures have values. */
 static int tally_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set)
@@ -514,7 +515,7 @@ static int batch(void *state, struct scan_batch *b)
     return rc;
 }
 
-/* ---- workers and chunks ----------------------------------------------------------------------------------------- */
+/* ---- workers and chunks ---------------------------------------------------------------------- */
 
 /* Tuples of few keys are small enough, and parts of texts are taken from keys that are there. */
 static int pack_keys(struct aggregate_worker *w)

@@ -1,9 +1,10 @@
 /* aggregate_slots.c - integers of the common rows, summed up in a table that stays in the cache.
  *
- * A batch of which most rows are selected is added as a whole, row by row without a branch: each row has a slot (one for each
- * group, and slot 0 for rows that do not count), and a slot is as small as a register. What a slot cannot hold (null, negative
- * or large values) goes into the group's record one by one. The slots are emptied into the records before they could
- * overflow, when the unit changes, and in the end; sums are exact integers, so it does not matter when.
+ * A batch of which most rows are selected is added as a whole, row by row without a branch: each
+ * row has a slot (one for each group, and slot 0 for rows that do not count), and a slot is as
+ * small as a register. What a slot cannot hold (null, negative or large values) goes into the
+ * group's record one by one. The slots are emptied into the records before they could overflow,
+ * when the unit changes, and in the end; sums are exact integers, so it does not matter when.
  */
 #include "aggregate.h"
 #include "dftracerd/kernel.h"
@@ -22,13 +23,13 @@ enum { SLOTS_MAX = 1 << 14 }; /* more would leave the cache */
 struct slots {
     struct kernel_sum
         *slot;      /* two a group, see kernel.h; those of group g are 2 * (g + 1) and the next */
-    uint32_t count; /* groups with slots, and the one of no group                               */
+    uint32_t count; /* groups with slots, and the one of no group */
     bool nano;
-    bool counts; /* its values are the rows of the groups, too                                */
+    bool counts; /* its values are the rows of the groups, too */
     uint64_t weight, rows;
 };
 struct aggregate_slots {
-    bool usable; /* in the chunk at hand                                                      */
+    bool usable; /* in the chunk at hand */
     uint32_t slot_of_row[SCAN_BATCH], some_slots[SCAN_BATCH];
     struct slots measures[];
 };
@@ -50,7 +51,7 @@ void slots_free(const struct aggregate_plan *p, struct aggregate_slots *s)
     free(s);
 }
 
-/* ---- emptying --------------------------------------------------------------------------------------------- */
+/* ---- emptying -------------------------------------------------------------------------------- */
 
 static void clear_slots(struct kernel_sum *slot, size_t n)
 {
@@ -98,7 +99,7 @@ int slots_end(struct aggregate_worker *w)
     return rc;
 }
 
-/* ---- adding ------------------------------------------------------------------------------------------------ */
+/* ---- adding ---------------------------------------------------------------------------------- */
 
 static int slots_grow(struct aggregate_worker *w, struct slots *s, uint32_t count)
 {
@@ -216,7 +217,7 @@ static int add_measure(struct aggregate_worker *w, struct scan_batch *b, unsigne
     return add_samples(w, measure, slot, v, b->rows, nano);
 }
 
-/* ---- what goes this way ----------------------------------------------------------------------------------------- */
+/* ---- what goes this way ---------------------------------------------------------------------- */
 
 void slots_chunk(struct aggregate_worker *w, struct scan_chunk *c)
 {

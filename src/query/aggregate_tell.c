@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- before the first row ------------------------------------------------------------------------------ */
+/* ---- before the first row -------------------------------------------------------------------- */
 
 static int compare_intervals(const void *a, const void *b, void *arg)
 {
@@ -117,7 +117,7 @@ void teller_done(struct teller_state *t)
     t->quantiles = NULL;
 }
 
-/* ---- a measure ------------------------------------------------------------------------------------------ */
+/* ---- a measure ------------------------------------------------------------------------------- */
 
 static struct value null_value(void)
 {
@@ -299,7 +299,7 @@ static int tell_measure(struct teller_state *t, struct row_id row, const struct 
     }
 }
 
-/* ---- the rest --------------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static double sum_of(const struct told *t)
 {

@@ -1,4 +1,5 @@
-/* aggregate_times.c - where times are counted from, how long a bucket is, and how buckets are told. */
+/* aggregate_times.c - where times are counted from, how long a bucket is, and how buckets are told.
+ */
 #include "aggregate.h"
 #include "plan.h"
 
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* ---- the span of the selection -------------------------------------------------------------------------- */
+/* ---- the span of the selection --------------------------------------------------------------- */
 
 struct span {
     const struct source *ts, *te; /* te: the end counts, too; or NULL */
@@ -91,14 +92,15 @@ int plan_span(const struct aggregate_plan *p, __int128 *ret_least, __int128 *ret
     return rc;
 }
 
-/* ---- buckets ----------------------------------------------------------------------------------------------- */
+/* ---- buckets --------------------------------------------------------------------------------- */
 
 static bool is_few(__int128 interval, __int128 least, __int128 most, uint64_t points)
 {
     return (floor_to(most, interval) - floor_to(least, interval)) / interval < (__int128)points;
 }
 
-/* The shortest interval of those that people use with which [least, most] meets at most so many buckets; 0: all in one. */
+/* The shortest interval of those that people use with which [least, most] meets at most so many
+ * buckets; 0: all in one. */
 static __int128 choose_interval(__int128 least, __int128 most, uint64_t points)
 {
     static const int64_t seconds[] = {1,     2,     5,     10,    15,     30,    60,
@@ -142,7 +144,7 @@ int plan_times(struct aggregate_plan *p, const struct aggregate_options *o, stru
     return 0;
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------------ */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 /* ISO 8601 in UTC with as many digits as it needs: 3, 6 or 9. */
 static int tell_iso(struct query *q, __int128 ns, struct value *ret)

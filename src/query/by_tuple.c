@@ -1,4 +1,5 @@
-/* by_tuple.c - what has one value in all objects that a chunk's densities count together (index.h). */
+/* by_tuple.c - what has one value in all objects that a chunk's densities count together (index.h).
+ */
 #include "plan.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* call_tree.c - the door of /call-tree: what is to be read, names and groups in their order, hosts that stand apart. */
+/* call_tree.c - the door of /call-tree: what is to be read, names and groups in their order, hosts
+ * that stand apart. */
 #include "call_tree.h"
 #include "clocks.h"
 
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- columns ------------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static int copy_options(struct call_tree *t, const struct call_tree_options *o, struct err *err)
 {
@@ -57,7 +58,7 @@ static int find_sources(struct call_tree *t, struct err *err)
     return rc;
 }
 
-/* ---- names and groups ------------------------------------------------------------------------------------ */
+/* ---- names and groups ------------------------------------------------------------------------ */
 
 /* A part of the keys of all tuples, as values, to be put in order. */
 struct ranking {
@@ -77,7 +78,8 @@ static int compare_tuples(const void *a, const void *b, void *arg)
     return cmp;
 }
 
-/* rank[tuple]: of the keys [from, from + width), equal ones the same; *ret_order: tuples by rank. Returns how many ranks, or why not. */
+/* rank[tuple]: of the keys [from, from + width), equal ones the same; *ret_order: tuples by rank.
+ * Returns how many ranks, or why not. */
 static int64_t rank_tuples(struct call_tree *t, unsigned from, struct ranking *r, uint32_t *rank,
                            uint32_t *order)
 {
@@ -164,7 +166,7 @@ static int number_tuples(struct call_tree *t)
     return rc;
 }
 
-/* ---- hosts ------------------------------------------------------------------------------------------------ */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 /* Threads are sorted by host. */
 static size_t spans_of_hosts(const struct call_tree *t, struct clock_host *hosts)
@@ -205,7 +207,7 @@ static int find_hosts_apart(struct call_tree *t)
     return told ? 0 : -ENOMEM;
 }
 
-/* ---- the door ---------------------------------------------------------------------------------------------- */
+/* ---- the door -------------------------------------------------------------------------------- */
 
 static int make_folded(struct call_tree *t)
 {

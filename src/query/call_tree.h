@@ -1,8 +1,9 @@
 /* call_tree.h - between the parts of /call-tree. Private to call_tree*.c.
  *
- * call_tree_scan.c collects items of 32 bytes and puts those of a thread side by side; call_tree_sort.c orders a thread;
- * call_tree_fold.c nests and folds it; call_tree_shape.c says which nodes are told and in what order, and turns the tree
- * around; call_tree_analyze.c makes the tables; call_tree_events.c tells events; call_tree.c is the door.
+ * call_tree_scan.c collects items of 32 bytes and puts those of a thread side by side;
+ * call_tree_sort.c orders a thread; call_tree_fold.c nests and folds it; call_tree_shape.c says
+ * which nodes are told and in what order, and turns the tree around; call_tree_analyze.c makes the
+ * tables; call_tree_events.c tells events; call_tree.c is the door.
  */
 #ifndef DFTRACERD_QUERY_CALL_TREE_H
 #define DFTRACERD_QUERY_CALL_TREE_H
@@ -10,63 +11,78 @@
 #include "group.h"
 #include "within.h"
 
-#define CALL_NO_ID INT64_MIN         /* sorted before all ids                                            */
+#define CALL_NO_ID INT64_MIN /* sorted before all ids */
 #define CALL_NOBODY UINT32_MAX
 
 /* An event. tuple: (cat, name, group_by...). */
-struct call_item { int64_t ts, te, id; uint32_t tuple, lane; };
+struct call_item {
+    int64_t ts, te, id;
+    uint32_t tuple, lane;
+};
 
-/* Memory straight from the system, so that it can be given back at once and is not there before it is written to. budget NULL: not charged. */
+/* Memory straight from the system, so that it can be given back at once and is not there before it
+ * is written to. budget NULL: not charged. */
 void *call_map(struct budget *b, size_t bytes, int *rc);
 void call_unmap(struct budget *b, void *at, size_t bytes);
 
 struct call_lane {
     struct value host, pid, tid;
-    uint64_t first, count;           /* items                                                            */
+    uint64_t first, count; /* items */
     int64_t min_ts, max_te;
-    uint32_t *chain;                 /* analyze: items of the critical path, from the outermost on       */
+    uint32_t *chain; /* analyze: items of the critical path, from the outermost on */
     size_t chain_count;
-    struct within_part covered;      /* with `clip`: what of the time counts                             */
+    struct within_part covered; /* with `clip`: what of the time counts */
 };
 /* What is called: name and category, in the order of names. */
-struct call_name { struct value name, cat; };
+struct call_name {
+    struct value name, cat;
+};
 
-/* ---- folded ----------------------------------------------------------------------------------------------- */
+/* ---- folded ---------------------------------------------------------------------------------- */
 
 struct call_node {
-    uint32_t parent, name;           /* name: position in names; from name_count on groups               */
+    uint32_t parent, name; /* name: position in names; from name_count on groups */
     uint64_t count;
     __int128 total, self;
-    int64_t min, max;                /* min > max: none                                                  */
+    int64_t min, max; /* min > max: none */
 };
 /* Node 0 is the top. A child comes after its parent. */
 struct call_forest {
     struct call_node *nodes;
-    uint32_t count, *slots, mask;    /* slots: node + 1, 0 = free                                        */
+    uint32_t count, *slots, mask; /* slots: node + 1, 0 = free */
     size_t cap, charged;
     struct budget *budget;
 };
 int call_forest_init(struct call_forest *f, struct budget *budget);
 void call_forest_done(struct call_forest *f);
-int64_t call_forest_child(struct call_forest *f, uint32_t parent, uint32_t name); /* found or made */
+/* found or made */
+int64_t call_forest_child(struct call_forest *f, uint32_t parent, uint32_t name);
 void call_node_add(struct call_node *n, const struct call_node *other, bool with_total);
 int call_forest_merge(struct call_forest *f, const struct call_forest *other);
 
 /* What is told of a forest, as lists of children. */
 struct call_shape {
-    uint32_t *first, *next;          /* CALL_NOBODY: none                                                */
+    uint32_t *first, *next; /* CALL_NOBODY: none */
     __int128 *rest;
     uint32_t count;
     size_t charged;
     struct budget *budget;
 };
 
-struct call_cursor { enum call_tree_part part; uint32_t node, depth; bool began; };
-struct call_open { int64_t ts, te; uint64_t id; uint32_t name; };
-struct call_events {                 /* the cursor over events                                           */
+struct call_cursor {
+    enum call_tree_part part;
+    uint32_t node, depth;
+    bool began;
+};
+struct call_open {
+    int64_t ts, te;
+    uint64_t id;
+    uint32_t name;
+};
+struct call_events { /* the cursor over events */
     uint32_t lane;
-    uint64_t at;                     /* of the lane                                                      */
-    struct call_open *opened;        /* the events around                                                */
+    uint64_t at;              /* of the lane */
+    struct call_open *opened; /* the events around */
     size_t depth, cap, charged, near;
 };
 
@@ -75,23 +91,23 @@ struct call_tree {
     struct budget *budget;
     size_t charged;
     struct call_tree_options o;
-    unsigned group_count;            /* columns of group_by                                              */
+    unsigned group_count; /* columns of group_by */
     const struct source *ph, *ts, *dur, *id, *lane_keys[3], *tuple_keys[GROUP_KEYS_MAX];
-    struct group_table lanes_found, tuples_found; /* by keys                                             */
+    struct group_table lanes_found, tuples_found; /* by keys */
     struct call_item *items;
     size_t item_bytes;
     struct call_lane *lanes;
     uint32_t lane_count, name_count, groups;
-    bool clips;                      /* by times of lanes; events nest by their own                      */
+    bool clips; /* by times of lanes; events nest by their own */
     struct call_name *names;
-    uint32_t *name_of, *group_of;    /* by tuple                                                         */
-    struct value *group_values;      /* group_count each                                                 */
+    uint32_t *name_of, *group_of; /* by tuple */
+    struct value *group_values;   /* group_count each */
     struct call_tree_totals totals;
     struct call_forest forest[CALL_TREE_PARTS];
     struct call_shape shape[CALL_TREE_PARTS];
     struct call_cursor cursor;
     struct call_events events;
-    struct sketch *durations;        /* analyze                                                          */
+    struct sketch *durations; /* analyze */
     struct call_tree_analysis analysis;
     struct arena arena;
 };
@@ -101,17 +117,20 @@ int call_tree_scan(struct call_tree *t, struct err *err);
 int call_sort(struct call_item *items, size_t n, struct budget *budget);
 bool call_is_less(const struct call_item *a, const struct call_item *b);
 int call_tree_fold(struct call_tree *t);
-int call_tree_focus(struct call_tree *t);   /* makes callees and callers of all */
-int call_shape_make(struct call_tree *t, enum call_tree_part part, uint64_t max_depth, int64_t min_total);
+int call_tree_focus(struct call_tree *t); /* makes callees and callers of all */
+int call_shape_make(struct call_tree *t, enum call_tree_part part, uint64_t max_depth,
+                    int64_t min_total);
 void call_shape_done(struct call_shape *s);
 int call_tree_analyze(struct call_tree *t);
 
-static inline const struct call_name *call_item_name(const struct call_tree *t, const struct call_item *i)
+static inline const struct call_name *call_item_name(const struct call_tree *t,
+                                                     const struct call_item *i)
 {
     return &t->names[t->name_of[i->tuple]];
 }
 /* What of [ts, te) counts. `near`: of the last question about the lane, 0 at first. */
-static inline int64_t call_length(const struct call_tree *t, const struct call_lane *l, size_t *near, int64_t ts, int64_t te)
+static inline int64_t call_length(const struct call_tree *t, const struct call_lane *l,
+                                  size_t *near, int64_t ts, int64_t te)
 {
     int64_t from;
 

@@ -1,4 +1,5 @@
-/* call_tree_analyze.c - tables over the folded nodes: by name, category and depth, the paths with most time of their own. */
+/* call_tree_analyze.c - tables over the folded nodes: by name, category and depth, the paths with
+ * most time of their own. */
 #include "call_tree.h"
 
 #include <errno.h>
@@ -153,7 +154,7 @@ static int sum_depths(struct call_tree *t, const struct call_forest *f, const ui
     return rc;
 }
 
-/* ---- paths --------------------------------------------------------------------------------------------- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 static void put_path(const struct call_tree *t, uint32_t node, struct buf *out)
 {
@@ -252,7 +253,7 @@ static int find_hottest(struct call_tree *t, const struct call_forest *f, const 
     return rc;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static int sum_durations(struct call_tree *t, const struct call_forest *f)
 {

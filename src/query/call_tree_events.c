@@ -1,4 +1,5 @@
-/* call_tree_events.c - the events one by one, with the one around them: the stack of call_tree_fold.c again, without sums. */
+/* call_tree_events.c - the events one by one, with the one around them: the stack of
+ * call_tree_fold.c again, without sums. */
 #include "call_tree.h"
 
 #include <errno.h>
@@ -110,7 +111,7 @@ void call_tree_critical(const struct call_tree *t, uint32_t thread, size_t i,
     ret->thread = thread;
 }
 
-/* ---- names in paths ---------------------------------------------------------------------------------------- */
+/* ---- names in paths -------------------------------------------------------------------------- */
 
 static void put_clean(struct text t, struct buf *out)
 {

@@ -1,5 +1,6 @@
-/* call_tree_fold.c - one pass over each thread with a stack of the events that are open; calls of one name on one path are
- * one node. Threads are spread over the pool; the forests of the workers are added up, which is exact.
+/* call_tree_fold.c - one pass over each thread with a stack of the events that are open; calls of
+ * one name on one path are one node. Threads are spread over the pool; the forests of the workers
+ * are added up, which is exact.
  */
 #include "call_tree.h"
 
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- forests ------------------------------------------------------------------------------------------- */
+/* ---- forests --------------------------------------------------------------------------------- */
 
 static uint64_t hash_child(uint32_t parent, uint32_t name)
 {
@@ -113,15 +114,15 @@ int call_forest_merge(struct call_forest *f, const struct call_forest *other)
     return !of ? -ENOMEM : at < 0 ? (int)at : 0;
 }
 
-/* ---- one thread ------------------------------------------------------------------------------------------ */
+/* ---- one thread ------------------------------------------------------------------------------ */
 
 struct frame {
     int64_t ts, te;
-    int64_t covered, until; /* by children so far; up to when            */
+    int64_t covered, until; /* by children so far; up to when */
     int64_t chain_te;
     uint32_t item, node;
     uint32_t last_name, last_node; /* the child before: often the next one, too */
-    uint32_t chain;                /* of the child that ends last; 0 = none     */
+    uint32_t chain;                /* of the child that ends last; 0 = none */
 };
 /* Paths to leaves, as lists. */
 struct link {
@@ -130,16 +131,16 @@ struct link {
 struct folder {
     struct call_tree *tree;
     struct call_forest forest;
-    struct frame *frames; /* frame 0 stands for what is around all     */
+    struct frame *frames; /* frame 0 stands for what is around all */
     size_t depth, frame_cap, charged;
-    struct link *links; /* from 1 on                                 */
+    struct link *links; /* from 1 on */
     size_t link_count, link_cap;
     uint32_t free_link;
     const struct call_lane *lane;
-    size_t near; /* see call_length                           */
+    size_t near; /* see call_length */
     uint64_t overlaps, levels;
     struct sketch *durations;
-    uint32_t top; /* node above the outermost event            */
+    uint32_t top; /* node above the outermost event */
 };
 
 static int new_link(struct folder *f, uint32_t item, uint32_t next, uint32_t *ret)
@@ -236,7 +237,8 @@ static void count_event(struct folder *f, uint32_t node, int64_t dur)
     top->total += f->depth == 0 ? dur : 0;
 }
 
-/* What of the event its siblings before it do not cover is taken from the time of the one around. */
+/* What of the event its siblings before it do not cover is taken from the time of the one around.
+ */
 static void cover(struct folder *f, struct frame *around, const struct call_item *i)
 {
     int64_t from = i->ts > around->until ? i->ts : around->until;
@@ -336,7 +338,7 @@ static int fold_lane(struct folder *f, struct call_lane *l)
     return rc == 0 && f->tree->o.analyze ? keep_chain(f, l) : rc;
 }
 
-/* ---- all threads ------------------------------------------------------------------------------------------- */
+/* ---- all threads ----------------------------------------------------------------------------- */
 
 struct fold {
     struct call_tree *tree;

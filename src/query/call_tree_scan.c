@@ -1,5 +1,5 @@
-/* call_tree_scan.c - from columns to items: those of a chunk in row order, then, chunk after chunk, those of each thread
- * side by side.
+/* call_tree_scan.c - from columns to items: those of a chunk in row order, then, chunk after chunk,
+ * those of each thread side by side.
  */
 #include "call_tree.h"
 #include "plan.h"
@@ -37,7 +37,7 @@ struct job {
     uint32_t workers;
 };
 
-/* ---- workers ------------------------------------------------------------------------------------------ */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 static int worker_begin(void *arg, unsigned number, void **ret_state)
 {
@@ -102,7 +102,7 @@ static int chunk_begin(void *state, struct scan_chunk *c)
     return rc < 0 ? rc : group_map_chunk(&w->tuples, c);
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 struct columns {
     const uint64_t *ph, *ts_valid, *dur_valid, *id_valid;
@@ -246,7 +246,7 @@ static int merge(void *arg, size_t position, void *part, bool failed)
     return 0;
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static int compare_lanes(const void *a, const void *b, void *arg)
 {
@@ -258,7 +258,8 @@ static int compare_lanes(const void *a, const void *b, void *arg)
     return cmp ? cmp : value_cmp(&x->tid, &y->tid);
 }
 
-/* Threads in order; *ret_of: of the numbers that were given as they were found (`first` holds them meanwhile). */
+/* Threads in order; *ret_of: of the numbers that were given as they were found (`first` holds them
+ * meanwhile). */
 static int order_lanes(struct call_tree *t, uint32_t **ret_of)
 {
     uint32_t n = t->lanes_found.count;
@@ -309,8 +310,8 @@ static void free_part(struct job *job)
     free(p);
 }
 
-/* Parts are given back one by one while their items go to their places. What is not written to takes no memory, so
- * the whole is charged as it fills. */
+/* Parts are given back one by one while their items go to their places. What is not written to
+ * takes no memory, so the whole is charged as it fills. */
 static int put_side_by_side(struct job *job)
 {
     struct call_tree *t = job->tree;

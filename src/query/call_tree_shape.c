@@ -1,11 +1,12 @@
-/* call_tree_shape.c - which nodes of a forest are told, and in what order; and the tree seen from the calls of one name. */
+/* call_tree_shape.c - which nodes of a forest are told, and in what order; and the tree seen from
+ * the calls of one name. */
 #include "call_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- callees and callers --------------------------------------------------------------------------------- */
+/* ---- callees and callers --------------------------------------------------------------------- */
 
 static bool has_name(const struct call_tree *t, const struct call_node *n)
 {
@@ -78,7 +79,7 @@ int call_tree_focus(struct call_tree *t)
     return rc;
 }
 
-/* ---- what is told ------------------------------------------------------------------------------------------ */
+/* ---- what is told ---------------------------------------------------------------------------- */
 
 /* Children of one parent side by side, in their order. Names and groups are numbered in theirs. */
 static int compare_nodes(const void *a, const void *b, void *arg)
@@ -138,8 +139,8 @@ static int judge_nodes(const struct call_tree *t, const struct call_forest *f, s
     return rc;
 }
 
-/* Self and all that is below and not told. Of callers, whose time is that of the one that is called: what did not come
- * from a caller of theirs that is told. */
+/* Self and all that is below and not told. Of callers, whose time is that of the one that is
+ * called: what did not come from a caller of theirs that is told. */
 static int sum_rests(const struct call_forest *f, struct call_shape *s, bool callers)
 {
     int rc = 0;
@@ -198,7 +199,7 @@ int call_shape_make(struct call_tree *t, enum call_tree_part part, uint64_t max_
     return rc < 0 ? rc : link_children(f, s, told);
 }
 
-/* ---- telling ----------------------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 int call_tree_begin(struct call_tree *t, enum call_tree_part part)
 {

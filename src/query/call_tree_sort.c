@@ -1,5 +1,6 @@
-/* call_tree_sort.c - the events of a thread by start, the longer first. Traces have them nearly so: an event is written when
- * it ends, so only those around others stand too late. These are taken out, sorted by themselves, and merged in.
+/* call_tree_sort.c - the events of a thread by start, the longer first. Traces have them nearly so:
+ * an event is written when it ends, so only those around others stand too late. These are taken
+ * out, sorted by themselves, and merged in.
  */
 #include "call_tree.h"
 
@@ -43,7 +44,8 @@ bool call_is_less(const struct call_item *a, const struct call_item *b)
     return a->id < b->id;
 }
 
-/* How many are not greater than all before them. Equal ones are among them: the later line goes first. */
+/* How many are not greater than all before them. Equal ones are among them: the later line goes
+ * first. */
 static size_t count_late(const struct call_item *items, size_t n)
 {
     const struct call_item *last = items;

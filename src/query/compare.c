@@ -20,7 +20,7 @@ const char *compare_difference_name(const struct compare_test *t)
     return names[t->difference];
 }
 
-/* ---- queries --------------------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 int query_and(struct arena *arena, struct text a, struct text b, struct text *ret)
 {
@@ -62,7 +62,7 @@ static int check_query(struct compare_run *run, const struct compare_node_option
     return rc;
 }
 
-/* ---- one node ---------------------------------------------------------------------------------------------- */
+/* ---- one node -------------------------------------------------------------------------------- */
 
 static int expand_columns(struct compare_run *run, const struct compare_node_options *o,
                           struct compare_node *node)
@@ -265,7 +265,7 @@ static int node_run(struct compare_run *run, const struct compare_node_options *
     return rc < 0 ? rc : run_children(&w);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------ */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static void judge_test(struct compare_test *t)
 {

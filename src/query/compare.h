@@ -1,8 +1,10 @@
-/* compare.h - the parts of /compare: scans of the sides, groups that belong together, their metrics. Private to compare*.c.
+/* compare.h - the parts of /compare: scans of the sides, groups that belong together, their
+ * metrics. Private to compare*.c.
  *
- * Way:       compare.c goes through the nodes -> compare_side.c scans each side as /stats does, all sides at once, and compare_windows.c
- *            sums up by windows and threads in the same scan -> compare_table.c joins groups with equal keys
- *            -> compare_metric.c measures them, with compare_statistics.c -> compare.c corrects for the number of tests.
+ * Way:       compare.c goes through the nodes -> compare_side.c scans each side as /stats does, all
+ *            sides at once, and compare_windows.c sums up by windows and threads in the same scan
+ *            -> compare_table.c joins groups with equal keys -> compare_metric.c measures them,
+ *            with compare_statistics.c -> compare.c corrects for the number of tests.
  */
 #ifndef DFTRACERD_QUERY_COMPARE_H
 #define DFTRACERD_QUERY_COMPARE_H
@@ -16,22 +18,22 @@ enum { PEAK_COUNT, PEAK_MEAN, PEAKS };
 /* A group of one side. */
 struct side_group {
     struct value *keys;
-    uint32_t number;                  /* in the scan                                                      */
-    struct moments_f64 peaks[PEAKS];  /* over the windows: the most of a thread                            */
+    uint32_t number;                 /* in the scan */
+    struct moments_f64 peaks[PEAKS]; /* over the windows: the most of a thread */
     struct moved moved;
 };
 struct side {
     struct query *query;
     struct stats_plan plan;
     struct stats_finer finer;
-    struct side_windows *windows;     /* until they are told                                              */
-    int scanned;                      /* 0, or what the scan failed with                                  */
+    struct side_windows *windows; /* until they are told */
+    int scanned;                  /* 0, or what the scan failed with */
     struct stats_found found;
     struct doubles doubles;
-    struct side_group *groups;        /* by their keys                                                    */
+    struct side_group *groups; /* by their keys */
     size_t group_count;
-    bool missing[GROUP_KEYS_MAX];     /* columns of the groups that no event of the side has               */
-    struct compare_meta meta;         /* files, events, makespan, processes, threads, skewed               */
+    bool missing[GROUP_KEYS_MAX]; /* columns of the groups that no event of the side has */
+    struct compare_meta meta;     /* files, events, makespan, processes, threads, skewed */
 };
 
 struct compare_run {
@@ -41,42 +43,46 @@ struct compare_run {
     struct budget *budget;
     struct err *err;
     struct comparison *result;
-    struct { struct compare_test *test; size_t variant; } *tests;
-    size_t test_count, test_cap, node_count, charged; /* charged: for tests                            */
+    struct {
+        struct compare_test *test;
+        size_t variant;
+    } * tests;
+    size_t test_count, test_cap, node_count, charged; /* charged: for tests */
 };
 
 /* One node on all sides, while it is worked on. */
 struct node_work {
     struct compare_run *run;
     const struct compare_node_options *options;
-    struct compare_node *node;        /* group_by and query are set                                       */
+    struct compare_node *node; /* group_by and query are set */
     bool top;
     struct side *sides;
-    struct quantile *quantiles;       /* ascending, each once                                             */
+    struct quantile *quantiles; /* ascending, each once */
     size_t quantile_count;
-    struct sample_memory memory;      /* of sums over groups                                              */
+    struct sample_memory memory; /* of sums over groups */
 };
 
 /* What metrics are made of: a group, or several together, of one side. */
 struct part {
     uint64_t count;
-    struct tally *dur, *size;         /* NULL: no values                                                  */
+    struct tally *dur, *size; /* NULL: no values */
     const struct moments_f64 *dur_f64, *size_f64;
     struct moments_f64 peaks[PEAKS];
-    bool no_peak_std;                 /* the mean over groups                                             */
+    bool no_peak_std; /* the mean over groups */
     struct moved moved;
-    struct compare_meta *head;        /* told first, gets bytes and io_time; NULL                          */
+    struct compare_meta *head; /* told first, gets bytes and io_time; NULL */
 };
 
 /* Takes nothing; the side is to be done whether it worked or not. */
 int side_open(struct node_work *w, const struct selection *s, struct side *ret);
 void side_done(struct side *s);
-/* All sides of the node at once; what they fail with is in them. Sides that are short keep nothing. */
+/* All sides of the node at once; what they fail with is in them. Sides that are short keep nothing.
+ */
 int sides_scan(struct node_work *w);
 /* Memory was too short for groups and windows at once. */
 bool side_is_short(const struct side *s);
-/* Of what was scanned: groups in order, with their peaks, and meta. A side that was short is scanned again, so others are to be
- * told first: they free their windows. */
+/* Of what was scanned: groups in order, with their peaks, and meta. A side that was short is
+ * scanned again, so others are to be told first: they free their windows. */
 int side_tell(struct node_work *w, struct side *s);
 
 /* compare_windows.c: windows of threads, found in the scan of the side's plan. */
@@ -101,7 +107,8 @@ static inline struct value value_of_f64(double d)
 {
     return (struct value){.type = VALUE_DOUBLE, .d = d};
 }
-/* From the sum: the mean as it was found by adding up is one bit off where it is a whole number, which is told as a change. 0: of none. */
+/* From the sum: the mean as it was found by adding up is one bit off where it is a whole number,
+ * which is told as a change. 0: of none. */
 static inline double peak_mean(const struct moments_f64 *m)
 {
     return m->count ? (m->sum + m->comp) / (double)m->count : 0;

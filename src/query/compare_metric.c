@@ -1,4 +1,5 @@
-/* compare_metric.c - from the numbers of one group on all sides to its metrics and how they differ. */
+/* compare_metric.c - from the numbers of one group on all sides to its metrics and how they differ.
+ */
 #include "compare.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@ struct entry {
     enum aggregate_unit unit;
     enum worse worse;
     bool optional, tested; /* optional: told only where a side has something */
-    unsigned measure;      /* of a tested one                                */
+    unsigned measure;      /* of a tested one */
     struct value value, std;
 };
 /* One side while it is measured. */
@@ -27,7 +28,7 @@ struct sheet {
     size_t count;
 };
 
-/* ---- entries of a side ------------------------------------------------------------------------------------ */
+/* ---- entries of a side ----------------------------------------------------------------------- */
 
 /* Of nothing it is 0. */
 static struct value or_zero(const struct value *v, bool time)
@@ -185,7 +186,7 @@ static void sheet_done(struct sheet *s)
     free(s->entries);
 }
 
-/* ---- differences ------------------------------------------------------------------------------------------------ */
+/* ---- differences ----------------------------------------------------------------------------- */
 
 static bool is_whole(const struct value *v)
 {

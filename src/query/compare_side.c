@@ -1,4 +1,5 @@
-/* compare_side.c - the events of one node on one side: a scan as /stats makes it, and its groups by their keys. */
+/* compare_side.c - the events of one node on one side: a scan as /stats makes it, and its groups by
+ * their keys. */
 #include "compare.h"
 
 #include <errno.h>

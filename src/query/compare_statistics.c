@@ -5,9 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- the distribution of t ---------------------------------------------------------------------------- */
+/* ---- the distribution of t ------------------------------------------------------------------- */
 
-/* ln(gamma(a + 1/2) / gamma(a)): two large logarithms would leave few digits of their difference. */
+/* ln(gamma(a + 1/2) / gamma(a)): two large logarithms would leave few digits of their difference.
+ */
 static double log_half_ratio(double a)
 {
     int sign;
@@ -18,7 +19,8 @@ static double log_half_ratio(double a)
     return 0.5 * log(a) - b / 8 + b * b * b / 192 - b * b * b * b * b / 640;
 }
 
-/* Continued fraction of the incomplete beta function (DLMF 8.17.22) by Lentz's method: some sqrt(a + b) steps. */
+/* Continued fraction of the incomplete beta function (DLMF 8.17.22) by Lentz's method: some sqrt(a
+ * + b) steps. */
 static double beta_fraction(double a, double b, double x)
 {
     enum { STEPS = 1000000 };
@@ -61,7 +63,7 @@ double student_p(double t, double df)
     return fmax(0, 1 - front * beta_fraction(0.5, a, y) / 0.5);
 }
 
-/* ---- two samples ---------------------------------------------------------------------------------------- */
+/* ---- two samples ----------------------------------------------------------------------------- */
 
 void welch_test(const struct sample_summary *a, const struct sample_summary *b, struct welch *ret)
 {
@@ -96,7 +98,7 @@ enum compare_class cohens_class(double d)
                         : COMPARE_NEGLIGIBLE;
 }
 
-/* ---- ranks ---------------------------------------------------------------------------------------------------- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 static uint64_t count_at(const struct sample_bin *bins, size_t n, size_t *at, uint32_t bin)
 {
@@ -133,7 +135,7 @@ void mann_whitney_test(const struct sample_bin *a, size_t a_bins, const struct s
         ret->p = erfc((double)((from_middle - 1) / 2.0L / sqrtl(spread)) / M_SQRT2);
 }
 
-/* ---- many tests ------------------------------------------------------------------------------------------------- */
+/* ---- many tests ------------------------------------------------------------------------------ */
 
 static int compare_p(const void *a, const void *b)
 {

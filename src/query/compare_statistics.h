@@ -1,4 +1,5 @@
-/* compare_statistics.h - tests of two samples: Welch's t, Mann and Whitney's U, Cohen's d, Holm's correction. Private.
+/* compare_statistics.h - tests of two samples: Welch's t, Mann and Whitney's U, Cohen's d, Holm's
+ * correction. Private.
  *
  * What has no answer (too few values, no variance) is NAN, which answers tell as null.
  * Threads: re-entrant.
@@ -8,21 +9,30 @@
 
 #include "stats_sample.h"
 
-struct sample_summary { uint64_t count; double mean, variance; };      /* the sample's: n - 1 */
-struct welch { double t, df, p; };
-struct mann_whitney { double u, p, cliffs_delta; };
+struct sample_summary {
+    uint64_t count;
+    double mean, variance;
+}; /* the sample's: n - 1 */
+struct welch {
+    double t, df, p;
+};
+struct mann_whitney {
+    double u, p, cliffs_delta;
+};
 
 /* P(|T| >= |t|) of Student's distribution, df > 0. */
 double student_p(double t, double df);
 /* Two-sided; t > 0 where the mean of b is greater. */
 void welch_test(const struct sample_summary *a, const struct sample_summary *b, struct welch *ret);
-/* With the mean of the population variances; 0 where a side has fewer than 2 values or nothing varies. */
+/* With the mean of the population variances; 0 where a side has fewer than 2 values or nothing
+ * varies. */
 double cohens_d(const struct sample_summary *a, const struct sample_summary *b);
 enum compare_class cohens_class(double d);
-/* Bins ascending. U of b; two-sided p by the normal approximation, corrected for ties and continuity. cliffs_delta: how much
- * more often a value of b is the greater one than the smaller one, -1 to 1. */
-void mann_whitney_test(const struct sample_bin *a, size_t a_bins, const struct sample_bin *b, size_t b_bins,
-                       struct mann_whitney *ret);
+/* Bins ascending. U of b; two-sided p by the normal approximation, corrected for ties and
+ * continuity. cliffs_delta: how much more often a value of b is the greater one than the smaller
+ * one, -1 to 1. */
+void mann_whitney_test(const struct sample_bin *a, size_t a_bins, const struct sample_bin *b,
+                       size_t b_bins, struct mann_whitney *ret);
 /* Corrects the numbers behind the pointers, which it sorts; NAN are no tests and stay. */
 void holm_correct(double **p, size_t count);
 

@@ -1,4 +1,5 @@
-/* compare_table.c - groups with equal keys on all sides, put together into the summary, groups and children of a node. */
+/* compare_table.c - groups with equal keys on all sides, put together into the summary, groups and
+ * children of a node. */
 #include "compare.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@ struct row {
     struct side_group **of;
 };
 
-/* ---- rows ---------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static int compare_keys(const struct value *a, const struct value *b, size_t width)
 {
@@ -68,7 +69,7 @@ static int join_rows(struct node_work *w, struct row **ret, size_t *ret_count)
     return 0;
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static struct tally *tally_of(struct side *s, uint32_t group, unsigned quantity)
 {
@@ -157,7 +158,7 @@ static int summarise(struct node_work *w, const struct row *rows, size_t count, 
     return rc < 0 ? rc : metrics_make(w, parts, ret);
 }
 
-/* ---- groups -------------------------------------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 struct ranked {
     struct compare_group group;
@@ -233,7 +234,7 @@ static int tell_rows(struct node_work *w, const struct row *rows, size_t count,
     return rc < 0 ? rc : ret->groups ? 0 : -ENOMEM;
 }
 
-/* ---- the node ---------------------------------------------------------------------------------------------------- */
+/* ---- the node -------------------------------------------------------------------------------- */
 
 static size_t same_first(const struct row *rows, size_t count)
 {

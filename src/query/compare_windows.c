@@ -1,14 +1,16 @@
-/* compare_windows.c - what windows, threads and hosts say of a side, from the scan that its groups come from.
+/* compare_windows.c - what windows, threads and hosts say of a side, from the scan that its groups
+ * come from.
  *
- * Rows are looked up once, as threads of groups (keys, host, pid, tid), which know their group. Where memory is too short for
- * all windows the groups are found alone, and then the windows of one part of the time after the other.
+ * Rows are looked up once, as threads of groups (keys, host, pid, tid), which know their group.
+ * Where memory is too short for all windows the groups are found alone, and then the windows of one
+ * part of the time after the other.
  */
 #include "compare_windows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- a part of the time ------------------------------------------------------------------------------------- */
+/* ---- a part of the time ---------------------------------------------------------------------- */
 
 static int worker_begin(void *arg, unsigned worker, void **ret_state)
 {
@@ -32,8 +34,9 @@ static int sum_up(struct side_windows *job)
     return rc;
 }
 
-/* Windows [first, last]; where memory is too short for them, one half after the other. The outermost ones hold what is
- * before and after the span, too: durations below 0, rows without a time. */
+/* Windows [first, last]; where memory is too short for them, one half after the other. The
+ * outermost ones hold what is before and after the span, too: durations below 0, rows without a
+ * time. */
 static int scan_part(struct side_windows *job, int64_t first, int64_t last)
 {
     const struct time_span *span = &job->side->found.span;
@@ -58,7 +61,7 @@ static int scan_part(struct side_windows *job, int64_t first, int64_t last)
     return rc < 0 ? rc : scan_part(job, middle + 1, last);
 }
 
-/* ---- a side ------------------------------------------------------------------------------------------------- */
+/* ---- a side ---------------------------------------------------------------------------------- */
 
 static int choose_sources(struct side_windows *job)
 {

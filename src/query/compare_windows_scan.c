@@ -1,7 +1,7 @@
 /* compare_windows_scan.c - rows of one worker into windows of threads.
  *
- * Events of a thread mostly lie in the window of the event before: a thread sums up in its last two windows, and any other is
- * noted anew; in the end those that are the same are put together.
+ * Events of a thread mostly lie in the window of the event before: a thread sums up in its last two
+ * windows, and any other is noted anew; in the end those that are the same are put together.
  */
 #include "compare_windows.h"
 #include "plan.h"
@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- memory ---------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 int windows_grow(struct budget *b, size_t *charged, void **array, uint32_t *cap, uint32_t count,
                  size_t size)
@@ -69,7 +69,7 @@ void windows_free(struct windows *w)
     free(w);
 }
 
-/* ---- the scan --------------------------------------------------------------------------------------------- */
+/* ---- the scan -------------------------------------------------------------------------------- */
 
 /* What is read of a batch. */
 struct values {

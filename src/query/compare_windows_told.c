@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- in order ---------------------------------------------------------------------------------------------- */
+/* ---- in order -------------------------------------------------------------------------------- */
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -89,7 +89,7 @@ int windows_order(struct windows *w)
     return rc;
 }
 
-/* ---- peaks ------------------------------------------------------------------------------------------------- */
+/* ---- peaks ----------------------------------------------------------------------------------- */
 
 /* A window of a group: the most of its threads. */
 struct peak {
@@ -131,7 +131,8 @@ static double mean_of(const struct window *w)
     return moments_mean(&m);
 }
 
-/* Of the means. Fractions of one unit are compared without dividing, which is quicker and gives the same. */
+/* Of the means. Fractions of one unit are compared without dividing, which is quicker and gives the
+ * same. */
 static bool is_less(const struct window *a, const struct window *b)
 {
     bool small = a->dur == (int64_t)a->dur && b->dur == (int64_t)b->dur;
@@ -182,9 +183,10 @@ static void tell_peaks(struct side_windows *job, struct peak *peaks, size_t coun
     }
 }
 
-/* ---- threads and hosts ---------------------------------------------------------------------------------------- */
+/* ---- threads and hosts ----------------------------------------------------------------------- */
 
-/* Fills the tables of hosts, processes and threads, and `host` with the number of each thread's host. */
+/* Fills the tables of hosts, processes and threads, and `host` with the number of each thread's
+ * host. */
 static int number_hosts(const struct windows *w, uint32_t *host)
 {
     struct side_windows *job = w->job;

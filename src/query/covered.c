@@ -40,7 +40,7 @@ struct search {
     size_t bits_cap, bits_charged, charged;
 };
 
-/* ---- rows ------------------------------------------------------------------------------------------ */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 struct columns {
     const uint64_t *keys[KEYS];
@@ -62,7 +62,7 @@ static void keys_of(const struct columns *c, uint32_t row, uint64_t *ret)
         ret[i] = c->keys[i][row];
 }
 
-/* ---- outer calls ------------------------------------------------------------------------------------- */
+/* ---- outer calls ----------------------------------------------------------------------------- */
 
 /* Bits for the rows of the chunk, and where they begin. */
 static int bits_of_chunk(struct search *s, const struct scan_chunk *c, uint64_t *ret)
@@ -121,7 +121,7 @@ static int by_thread_and_ts(const void *a, const void *b, void *arg)
     return (x->ts > y->ts) - (x->ts < y->ts);
 }
 
-/* ---- those around a transfer ------------------------------------------------------------------------- */
+/* ---- those around a transfer ----------------------------------------------------------------- */
 
 static int64_t larger(int64_t a, int64_t b)
 {
@@ -154,7 +154,8 @@ static int plant(struct search *s)
     return 0;
 }
 
-/* The first span from `from` on that ends at `te` or later; some number from `to` on: there is none before. */
+/* The first span from `from` on that ends at `te` or later; some number from `to` on: there is none
+ * before. */
 static size_t ends_after(const struct search *s, size_t from, size_t to, int64_t te)
 {
     size_t node = from + s->leaves, width = 1, at = from;
@@ -238,7 +239,7 @@ static int cover_batch(void *arg, struct scan_batch *b)
     return rc;
 }
 
-/* ---- passes ------------------------------------------------------------------------------------------ */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
 /* A worker has room for the tests that there are when it is made. */
 static void begin_pass(struct search *s, struct test *root)
@@ -290,7 +291,7 @@ static int mark_covered(struct search *s)
     return rc;
 }
 
-/* ---- the inner query --------------------------------------------------------------------------------- */
+/* ---- the inner query ------------------------------------------------------------------------- */
 
 static int compile(struct search *s, struct text text, struct dsl *dsl, struct test **ret)
 {

@@ -1,4 +1,5 @@
-/* covered_files.c - what covered.c finds, by file: for one query, and from one query to the next. */
+/* covered_files.c - what covered.c finds, by file: for one query, and from one query to the next.
+ */
 #include "covered.h"
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 enum { SLOTS = 1024, LOCKS = 16 };
 #define KEPT_BYTES (16u << 20)
 
-/* ---- from query to query ------------------------------------------------------------------------------ */
+/* ---- from query to query --------------------------------------------------------------------- */
 
 struct covered_slot {
     uint32_t file;    /* index_file.id */
@@ -87,7 +88,7 @@ static void keep(struct covered_cache *c, const struct index_file *file, struct 
     pthread_mutex_unlock(&c->lock);
 }
 
-/* ---- of one query --------------------------------------------------------------------------------------- */
+/* ---- of one query ---------------------------------------------------------------------------- */
 
 struct covered_files {
     pthread_mutex_t lock[LOCKS]; /* of file % LOCKS: one worker finds, the others wait */

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The generations of names, the newest first. A trace has those of one; the first one with a loop body is used.
+/* The generations of names, the newest first. A trace has those of one; the first one with a loop
+ * body is used.
  *   0  DLIO since October 2025 (`dft_ai`), and other programs with that interface of pydftracer
  *   1  DLIO of 2024 and 2025, whose data loaders have the loop
  *   2  DLIO 2.0.0, whose main program has it
@@ -46,7 +47,7 @@ int dlio_events_query(struct arena *arena, struct text query, struct text *ret)
     return rc;
 }
 
-/* ---- processes -------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 struct process {
     struct value host, pid;
@@ -112,7 +113,7 @@ static int order_processes(struct dlio_events *e, struct processes *p)
     return rc;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 enum { COL_CAT, COL_NAME, COL_HOST, COL_PID, COL_TS, COL_DUR, COLS };
 
@@ -187,7 +188,7 @@ static int read_rows(struct query *q, struct reading *r, struct err *err)
     return rc == ERR_END ? 0 : rc;
 }
 
-/* ---- the choice -------------------------------------------------------------------------------- */
+/* ---- the choice ------------------------------------------------------------------------------ */
 
 /* The number of the first generation that has the same pair. */
 static int first_number(int generation, int kind)
@@ -292,7 +293,7 @@ void dlio_events_done(struct dlio_events *e)
     memset(e, 0, sizeof *e);
 }
 
-/* ---- nothing found ----------------------------------------------------------------------------- */
+/* ---- nothing found --------------------------------------------------------------------------- */
 
 /* "dataloader: fetch.block, fetch.iter; data: preprocess, item; ..." */
 static void list_names(struct buf *out)

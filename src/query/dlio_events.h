@@ -1,7 +1,7 @@
 /* dlio_events.h - the events of /dlio-config. Private to dlio_*.c.
  *
- * Way:       dlio_events.c reads rows of the names that DLIO writes -> dlio_report.c makes arrays of seconds of them, by rank,
- *            and hands these to the dlio module.
+ * Way:       dlio_events.c reads rows of the names that DLIO writes -> dlio_report.c makes arrays
+ *            of seconds of them, by rank, and hands these to the dlio module.
  */
 #ifndef DFTRACERD_QUERY_DLIO_EVENTS_H
 #define DFTRACERD_QUERY_DLIO_EVENTS_H
@@ -11,25 +11,26 @@
 
 struct dlio_event {
     int64_t ts_ns, dur_ns;
-    uint64_t order;                  /* in file and line order                                           */
-    uint32_t process;                /* ordered by host, then pid                                        */
-    uint8_t kind;                    /* enum dlio_kind                                                   */
+    uint64_t order;   /* in file and line order */
+    uint32_t process; /* ordered by host, then pid */
+    uint8_t kind;     /* enum dlio_kind */
 };
 /* Of the names that were chosen, by kind, process, time, order. */
 struct dlio_events {
     struct dlio_event *all;
-    size_t count, cap, begin[DLIO_KINDS + 1]; /* all[begin[k]] to all[begin[k + 1]] are of kind k          */
+    size_t count, cap, begin[DLIO_KINDS + 1]; /* all[begin[k]] to all[begin[k + 1]] are of kind k */
     uint32_t processes;
     struct budget *budget;
     size_t charged;
 };
 /* Fills cat, name, events, invalid of the times, and other_events. ERR_NOT_FOUND ... */
-int dlio_events_read(struct query *q, struct dlio_report *r, struct err *err, struct dlio_events *ret);
-void dlio_events_done(struct dlio_events *e);  /* zero-initialised or read */
+int dlio_events_read(struct query *q, struct dlio_report *r, struct err *err,
+                     struct dlio_events *ret);
+void dlio_events_done(struct dlio_events *e); /* zero-initialised or read */
 /* Restricts a query to the names: in the arena. */
 int dlio_events_query(struct arena *arena, struct text query, struct text *ret);
-/* What to report where there is no event of the loop body; `q` is of the selection itself. Returns ERR_NOT_FOUND, or why that
- * cannot be found out. */
+/* What to report where there is no event of the loop body; `q` is of the selection itself. Returns
+ * ERR_NOT_FOUND, or why that cannot be found out. */
 int dlio_events_missing(struct query *q, const struct dlio_report *r, struct err *err);
 
 #endif

@@ -33,7 +33,7 @@ static double *seconds_of(const struct dlio_events *e, int kind)
     return values;
 }
 
-/* ---- samples ------------------------------------------------------------------------------------ */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 static int64_t interval_of(const struct dlio_event *event, int64_t interval_ns)
 {
@@ -95,7 +95,7 @@ static int fit(struct dlio_report *r, int kind)
                         : 0;
 }
 
-/* ---- ranks --------------------------------------------------------------------------------------- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 /* A process with events of the loop body is a rank. */
 static int make_ranks(struct work *w, struct dlio_report *r)
@@ -155,10 +155,10 @@ static int measure_trace(const struct work *w, struct dlio_report *r)
     return rc;
 }
 
-/* ---- the simulation --------------------------------------------------------------------------- */
+/* ---- the simulation -------------------------------------------------------------------------- */
 
-/* Events of `kind` that begin in a wait of their own process: the samples of a rank that loads its batches itself, without
- * those of a batch that the loop did not take any more. */
+/* Events of `kind` that begin in a wait of their own process: the samples of a rank that loads its
+ * batches itself, without those of a batch that the loop did not take any more. */
 static uint64_t count_in_waits(const struct dlio_events *e, int kind)
 {
     const struct dlio_event *wait = e->all + e->begin[DLIO_ITER],
@@ -183,8 +183,8 @@ static double mean_of(const struct dlio_times *t)
     return t->count > 0 ? sum / (double)t->count : 0;
 }
 
-/* Samples of a batch, and what taking a batch costs that is ready: the shortest wait; where ranks load their batches
- * themselves, what the mean wait is longer than loading. */
+/* Samples of a batch, and what taking a batch costs that is ready: the shortest wait; where ranks
+ * load their batches themselves, what the mean wait is longer than loading. */
 static void plan_batches(const struct dlio_events *e, struct dlio_report *r,
                          struct dlio_simulation *s)
 {
@@ -252,7 +252,7 @@ static int compute(struct work *w, struct dlio_report *r)
     return rc < 0 ? rc : simulate(w, r);
 }
 
-/* ---- the public header -------------------------------------------------------------------------- */
+/* ---- the public header ----------------------------------------------------------------------- */
 
 static int missing(const struct query_env *env, struct snapshot *snapshot,
                    const struct selection *selection, const struct dlio_report *r, struct err *err)

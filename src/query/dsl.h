@@ -1,7 +1,8 @@
 /* dsl.h - the query language: text to tree, tree to canonical text. Private to the room.
  *
- * The grammar is in dsl_parse.c, meanings are in docs/API.md. Everything lives in the arena of the struct dsl but the
- * source text, which is borrowed while parsing only. Trees are n-ary: a and b and c is one node with three children.
+ * The grammar is in dsl_parse.c, meanings are in docs/API.md. Everything lives in the arena of the
+ * struct dsl but the source text, which is borrowed while parsing only. Trees are n-ary: a and b
+ * and c is one node with three children.
  */
 #ifndef DFTRACERD_QUERY_DSL_H
 #define DFTRACERD_QUERY_DSL_H
@@ -33,32 +34,33 @@ enum dsl_op {
 };
 struct dsl_node {
     enum dsl_op op;
-    enum compare compare; /* DSL_COMPARE                                                   */
-    bool negated;         /* NOT IN, NOT LIKE, !~, IS NOT NULL                             */
-    bool nocase;          /* ILIKE, ~*; and texts of presets                               */
-    size_t position;      /* of the operator or literal to blame                           */
-    struct text path;     /* as written                                                    */
+    enum compare compare; /* DSL_COMPARE */
+    bool negated;         /* NOT IN, NOT LIKE, !~, IS NOT NULL */
+    bool nocase;          /* ILIKE, ~*; and texts of presets */
+    size_t position;      /* of the operator or literal to blame */
+    struct text path;     /* as written */
     struct path_info info;
-    struct literal *literals; /* COMPARE, LIKE, MATCH, CONTAINS: one                           */
+    struct literal *literals; /* COMPARE, LIKE, MATCH, CONTAINS: one */
     size_t literal_count;
-    struct pattern *pattern; /* MATCH                                                         */
-    struct dsl_node *child, *next; /* children of AND, OR, NOT; sibling                           */
+    struct pattern *pattern;       /* MATCH */
+    struct dsl_node *child, *next; /* children of AND, OR, NOT; sibling */
 };
 struct dsl {
     struct arena arena;
-    struct dsl_node *root; /* NULL: everything                                              */
+    struct dsl_node *root; /* NULL: everything */
     struct pattern **patterns;
     size_t pattern_count, pattern_cap;
 };
 
-/* 0; ERR_QUERY_SYNTAX with err->position and err->source; -ENOMEM. `ret` is to be dsl_done in any case. */
+/* 0; ERR_QUERY_SYNTAX with err->position and err->source; -ENOMEM. `ret` is to be dsl_done in any
+ * case. */
 int dsl_parse(struct text source, struct err *err, struct dsl *ret);
 void dsl_done(struct dsl *d);
 /* "(a) AND (b)", or the one that is not empty, in the arena. -ENOMEM. */
 int query_and(struct arena *arena, struct text a, struct text b, struct text *ret);
 void dsl_print(const struct dsl_node *root, struct buf *out);
 
-/* ---- between lexer and parser ------------------------------------------------------------------------------ */
+/* ---- between lexer and parser ---------------------------------------------------------------- */
 
 enum dsl_token_type {
     TOKEN_END,
@@ -86,11 +88,11 @@ enum dsl_token_type {
 struct dsl_token {
     enum dsl_token_type type;
     size_t position;
-    struct text source; /* as written                                                    */
-    struct text text;   /* TEXT: decoded; NUMBER: without unit                            */
-    struct text unit;   /* NUMBER                                                        */
+    struct text source; /* as written */
+    struct text text;   /* TEXT: decoded; NUMBER: without unit */
+    struct text unit;   /* NUMBER */
     enum compare compare;
-    bool negated, nocase; /* MATCH                                                         */
+    bool negated, nocase; /* MATCH */
 };
 struct dsl_lexer {
     struct text source;

@@ -29,7 +29,7 @@ int dsl_fail(struct err *err, struct text source, size_t position, const char *f
     return ERR_QUERY_SYNTAX;
 }
 
-/* ---- characters ------------------------------------------------------------------------------------------ */
+/* ---- characters ------------------------------------------------------------------------------ */
 
 static bool is_digit(char c)
 {
@@ -52,7 +52,7 @@ static char peek(const struct dsl_lexer *l, size_t ahead)
     return l->at + ahead < l->source.len ? l->source.ptr[l->at + ahead] : '\0';
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static const struct {
     const char *word;
@@ -80,7 +80,7 @@ static int lex_word(struct dsl_lexer *l, struct dsl_token *t)
     return 0;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void skip_digits(struct dsl_lexer *l)
 {
@@ -116,7 +116,7 @@ static int lex_number(struct dsl_lexer *l, struct dsl_token *t)
     return 0;
 }
 
-/* ---- strings ------------------------------------------------------------------------------------------------- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
 static int hex_value(char c)
 {
@@ -179,7 +179,8 @@ static int lex_unicode(struct dsl_lexer *l, char **out)
     return 0;
 }
 
-/* Behind a backslash. A backslash that makes no escape stands for itself, so that "\d" may be written in patterns. */
+/* Behind a backslash. A backslash that makes no escape stands for itself, so that "\d" may be
+ * written in patterns. */
 static int lex_escape(struct dsl_lexer *l, char **out)
 {
     char c = peek(l, 0);
@@ -237,7 +238,7 @@ static int lex_string(struct dsl_lexer *l, struct dsl_token *t)
     return 0;
 }
 
-/* ---- signs --------------------------------------------------------------------------------------------------- */
+/* ---- signs ----------------------------------------------------------------------------------- */
 
 /* Longest first. */
 static const struct {

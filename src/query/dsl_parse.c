@@ -3,7 +3,8 @@
  *   or    := and { OR and }
  *   and   := not { AND not }
  *   not   := NOT not | '(' or ')' | test
- *   test  := path op value | path [NOT] IN '[' [value {',' value}] ']' | path [NOT] (LIKE | ILIKE) string
+ *   test  := path op value | path [NOT] IN '[' [value {',' value}] ']' | path [NOT] (LIKE | ILIKE)
+ *         string
  *          | path (~ | ~* | !~ | !~*) string | path IS [NOT] NULL | string [NOT] IN path
  *   op    := == | = | != | > | < | >= | <=
  *   value := string | number [unit] | TRUE | FALSE
@@ -26,7 +27,7 @@ struct parser {
     unsigned terms;
 };
 
-/* ---- tools ------------------------------------------------------------------------------------------------ */
+/* ---- tools ----------------------------------------------------------------------------------- */
 
 static int advance(struct parser *p)
 {
@@ -71,7 +72,7 @@ static int enter(struct parser *p, size_t position)
     return 0;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -99,7 +100,8 @@ static int fail_unit(struct parser *p, const char *why)
                     (int)(p->token.unit.len < 40 ? p->token.unit.len : 40), p->token.unit.ptr);
 }
 
-/* No event has such a time; beyond it digits would be lost when the canonical text is read again. */
+/* No event has such a time; beyond it digits would be lost when the canonical text is read again.
+ */
 #define TIME_MOST ((__int128)1000000000000 * 1000000000000)
 
 static struct cut bounded_time(struct cut ns)
@@ -248,7 +250,7 @@ static int parse_string(struct parser *p, struct dsl_node *n, const char *what)
     return parse_one_value(p, n, &cap);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------------------ */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static int keep_pattern(struct parser *p, struct pattern *pattern)
 {
@@ -397,7 +399,7 @@ static int parse_test(struct parser *p, struct dsl_node **ret)
     return rc;
 }
 
-/* ---- and, or, not ----------------------------------------------------------------------------------------------- */
+/* ---- and, or, not ---------------------------------------------------------------------------- */
 
 static int parse_or(struct parser *p, struct dsl_node **ret);
 
@@ -472,7 +474,7 @@ static int parse_or(struct parser *p, struct dsl_node **ret)
     return parse_row(p, DSL_OR, ret);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Levels of parentheses and NOTs that the canonical text needs: it must parse again. */
 static unsigned canonical_depth(const struct dsl_node *n)

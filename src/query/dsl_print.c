@@ -1,4 +1,5 @@
-/* dsl_print.c - the canonical text of a query: every AND and OR in parentheses, values in one spelling. */
+/* dsl_print.c - the canonical text of a query: every AND and OR in parentheses, values in one
+ * spelling. */
 #include "dsl.h"
 
 static void print_text(struct text t, struct buf *out)
@@ -20,8 +21,8 @@ static void print_text(struct text t, struct buf *out)
     buf_putc(out, '"');
 }
 
-/* Microseconds, with a fraction where there is one. A time between two nanoseconds is told as the middle: no column
- * can tell the difference. */
+/* Microseconds, with a fraction where there is one. A time between two nanoseconds is told as the
+ * middle: no column can tell the difference. */
 static void print_time(struct cut ns, struct buf *out)
 {
     bool negative = ns.floor < 0;

@@ -10,7 +10,7 @@
 /* 10^36: a round number, so that it is printed and read back the same. */
 #define LIMIT ((__int128)1000000000000000000 * 1000000000000000000)
 
-/* ---- reading and writing ---------------------------------------------------------------------------- */
+/* ---- reading and writing --------------------------------------------------------------------- */
 
 static bool is_digit(char c)
 {
@@ -41,8 +41,8 @@ struct number number_of_digits(struct text digits)
         n.i = (int64_t)(negative ? -magnitude : magnitude);
         return n;
     }
-    /* Leading zeros of a negative number leave no room for the sign: a big number keeps its text from
-     * the sign on, and number_cmp skips the zeros. */
+    /* Leading zeros of a negative number leave no room for the sign: a big number keeps its text
+     * from the sign on, and number_cmp skips the zeros. */
     n.type = NUMBER_BIG;
     n.big = negative ? digits : bare;
     return n;
@@ -99,7 +99,7 @@ void number_print(const struct number *n, struct buf *out)
     buf_append(out, text, len);
 }
 
-/* ---- comparing ---------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static int cmp_magnitude(struct text a, struct text b)
 {
@@ -180,7 +180,7 @@ bool compare_holds(enum compare op, int cmp)
     return false;
 }
 
-/* ---- bounds --------------------------------------------------------------------------------------------- */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 /* (digits * factor) * 10^exponent, not negative; `more` tells what is cut off. */
 static struct cut scale_digits(__int128 digits, bool more, int64_t exponent)
@@ -267,7 +267,7 @@ struct cut cut_divide(struct cut b, int64_t by)
     return (struct cut){q, b.more || r != 0};
 }
 
-/* ---- ranges ---------------------------------------------------------------------------------------------- */
+/* ---- ranges ---------------------------------------------------------------------------------- */
 
 static const struct range NONE = {INT64_MAX, INT64_MIN};
 

@@ -1,4 +1,5 @@
-/* exact.h - numbers of literals and of mixed columns, compared by value without any rounding. Private to the room. */
+/* exact.h - numbers of literals and of mixed columns, compared by value without any rounding.
+ * Private to the room. */
 #ifndef DFTRACERD_QUERY_EXACT_H
 #define DFTRACERD_QUERY_EXACT_H
 
@@ -11,8 +12,8 @@ struct number {
     double d;        /* finite */
     struct text big; /* integer beyond int64: '-' or nothing, digits without leading zeros */
 };
-/* JSON number, leading zeros allowed: an integer, or finite double where it has '.' or an exponent. 0, -EINVAL, -ERANGE.
- * `big` borrows from t. */
+/* JSON number, leading zeros allowed: an integer, or finite double where it has '.' or an exponent.
+ * 0, -EINVAL, -ERANGE. `big` borrows from t. */
 int number_parse(struct text t, struct number *ret);
 /* Digits of an integer of any size (as column_entry tells TRACE_BIG). */
 struct number number_of_digits(struct text digits);
@@ -20,7 +21,8 @@ int number_cmp(const struct number *a, const struct number *b);
 void number_print(const struct number *n, struct buf *out); /* reads back equal */
 double number_double(const struct number *n);               /* nearest */
 
-/* The greatest integer not above a number, and whether the number is above it. Beyond +-10^36 the limit. */
+/* The greatest integer not above a number, and whether the number is above it. Beyond +-10^36 the
+ * limit. */
 struct cut {
     __int128 floor;
     bool more;
@@ -33,7 +35,8 @@ struct cut cut_divide(struct cut b, int64_t by);
 
 enum compare { COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE };
 bool compare_holds(enum compare op, int cmp); /* cmp as strcmp gives it */
-/* The integers v with `v op b`: lo <= v <= hi (none when lo > hi), or with COMPARE_NE all *but* lo..hi. */
+/* The integers v with `v op b`: lo <= v <= hi (none when lo > hi), or with COMPARE_NE all *but*
+ * lo..hi. */
 struct range {
     int64_t lo, hi;
 };

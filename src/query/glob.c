@@ -1,7 +1,9 @@
 /* glob.c - patterns of file names.
  *
- * '*' and '?' stay within a component, "**" crosses '/', and a component "**" stands for any number of directories, none
- * included: a pattern without '/' means files at the top only, "**" followed by '/' and a name means it anywhere.
+ * '*' and '?' stay within a component, "**" crosses '/', and a component "**" stands for any number
+ * of directories, none
+ * included: a pattern without '/' means files at the top only, "**" followed by '/' and a name
+ * means it anywhere.
  */
 #include "plan.h"
 
@@ -42,8 +44,8 @@ static const char *match_one(const char *p, char c)
     return *p == c ? p + 1 : NULL;
 }
 
-/* The last star and the last double star are kept as ways back: that is enough, since what follows a double star is
- * tried again as a whole. */
+/* The last star and the last double star are kept as ways back: that is enough, since what follows
+ * a double star is tried again as a whole. */
 struct way {
     const char *pattern, *name;
     bool dirs;

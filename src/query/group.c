@@ -92,7 +92,8 @@ static int move_slots(const struct group_table *t, uint64_t *slots, uint32_t mas
     return rc;
 }
 
-/* Keys for `cap` groups, and slots for those that have some; both copies are charged while they exist. */
+/* Keys for `cap` groups, and slots for those that have some; both copies are charged while they
+ * exist. */
 static int grow_to(struct group_table *t, uint32_t cap, bool slots_too)
 {
     size_t keys_bytes = (size_t)cap * t->width * sizeof(*t->keys);

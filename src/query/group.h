@@ -1,11 +1,14 @@
-/* group.h - from keys to dense group numbers: the table that every grouping answer of this room uses.
+/* group.h - from keys to dense group numbers: the table that every grouping answer of this room
+ * uses.
  *
  * Used by:   stats*.c, aggregate*.c, view_metadata.c, lines_refs.c.
- * Way:       group_map_init names the key sources; for each chunk group_map_chunk chooses the cheapest way (one group for
- *            the chunk; a dense table over products of column codes; hashing of keys); group_map_batch gives the group
- *            number of each selected row. Numbers are dense from 0 and belong to this map: maps of several workers are
- *            put together by group_table_add of their keys, or, of a packed one, as group_map_join says.
- * Threads:   one at a time.   Memory: charged to the budget, released by group_map_done / group_table_done.
+ * Way:       group_map_init names the key sources; for each chunk group_map_chunk chooses the
+ *            cheapest way (one group for the chunk; a dense table over products of column codes;
+ *            hashing of keys); group_map_batch gives the group number of each selected row. Numbers
+ *            are dense from 0 and belong to this map: maps of several workers are put together by
+ *            group_table_add of their keys, or, of a packed one, as group_map_join says.
+ * Threads:   one at a time. Memory: charged to the budget, released by group_map_done /
+ *            group_table_done.
  */
 #ifndef DFTRACERD_QUERY_GROUP_H
 #define DFTRACERD_QUERY_GROUP_H
@@ -14,8 +17,9 @@
 
 #define GROUP_KEYS_MAX 32
 
-/* Whether the budget is asked before item i of a pass over millions that writes here and there: for each of the first ones the kernel
- * may have to clear a page of 2 MB, which takes as long as thousands of the others. */
+/* Whether the budget is asked before item i of a pass over millions that writes here and there: for
+ * each of the first ones the kernel may have to clear a page of 2 MB, which takes as long as
+ * thousands of the others. */
 enum { PASS_FIRST = 1 << 12, PASS_LOOKED = 1 << 14 };
 static inline bool pass_looks(size_t i)
 {
@@ -23,65 +27,76 @@ static inline bool pass_looks(size_t i)
 }
 
 struct group_table {
-    unsigned width;             /* keys a group                                             */
-    uint32_t count, cap;        /* groups, room in `keys`                                   */
-    uint64_t limit;             /* more groups: ERR_ROW_LIMIT                               */
-    uint64_t *keys;             /* width each                                               */
-    uint64_t *slots;            /* a power of two of them: group + 1 and above it the hash, 0 = free */
+    unsigned width;      /* keys a group */
+    uint32_t count, cap; /* groups, room in `keys` */
+    uint64_t limit;      /* more groups: ERR_ROW_LIMIT */
+    uint64_t *keys;      /* width each */
+    uint64_t *slots;     /* a power of two of them: group + 1 and above it the hash, 0 = free */
     uint32_t slot_mask;
-    uint32_t placed;            /* groups that have slots; the others get theirs from the next group_table_add */
+    /* groups that have slots; the others get theirs from the next group_table_add */
+    uint32_t placed;
     struct budget *budget;
     size_t charged;
 };
 /* width 0 is one group without keys. limit 0 = 10 M. */
 void group_table_init(struct group_table *t, unsigned width, uint64_t limit, struct budget *budget);
 void group_table_done(struct group_table *t);
-/* Number of the group with these keys, made if there is none. ERR_ROW_LIMIT, ERR_MEMORY_LIMIT, -ENOMEM. */
+/* Number of the group with these keys, made if there is none. ERR_ROW_LIMIT, ERR_MEMORY_LIMIT,
+ * -ENOMEM. */
 int64_t group_table_add(struct group_table *t, const uint64_t *keys);
 /* As group_table_add of each of n tuples, one after the other in `keys`; waits less for memory. */
 int group_table_add_all(struct group_table *t, const uint64_t *keys, uint32_t n, uint32_t *ret);
-int64_t group_table_find(const struct group_table *t, const uint64_t *keys);   /* -ENOENT; all are placed */
-/* Merging by several threads: all groups are given slots, of each of n tuples the group is found (GROUP_NONE where there is
- * none; any number of threads at a time), and those that are new are given numbers and room, but no slots: their keys are
- * written by the caller. */
+/* -ENOENT; all are placed */
+int64_t group_table_find(const struct group_table *t, const uint64_t *keys);
+/* Merging by several threads: all groups are given slots, of each of n tuples the group is found
+ * (GROUP_NONE where there is none; any number of threads at a time), and those that are new are
+ * given numbers and room, but no slots: their keys are written by the caller. */
 #define GROUP_NONE UINT32_MAX
 int group_table_place(struct group_table *t);
-void group_table_find_all(const struct group_table *t, const uint64_t *keys, uint32_t n, uint32_t *ret);
+void group_table_find_all(const struct group_table *t, const uint64_t *keys, uint32_t n,
+                          uint32_t *ret);
 int group_table_append(struct group_table *t, uint32_t more);
-/* Other tuples of `width` keys for all groups, which have no slots then: rekey() makes `to` from `from` (the same place, where
- * the width stays). ERR_MEMORY_LIMIT, -ENOMEM. */
-int group_table_rekey(struct group_table *t, unsigned width, void (*rekey)(void *arg, const uint64_t *from, uint64_t *to),
-                      void *arg);
+/* Other tuples of `width` keys for all groups, which have no slots then: rekey() makes `to` from
+ * `from` (the same place, where the width stays). ERR_MEMORY_LIMIT, -ENOMEM. */
+int group_table_rekey(struct group_table *t, unsigned width,
+                      void (*rekey)(void *arg, const uint64_t *from, uint64_t *to), void *arg);
 static inline const uint64_t *group_table_keys(const struct group_table *t, uint32_t group)
 {
     return t->keys + (size_t)group * t->width;
 }
 
-/* Loads of many places one after the other wait together, before each is used alone. (A prefetch is no load: processors
- * drop it where the page is not in the TLB, which is where it would help most.) */
+/* Loads of many places one after the other wait together, before each is used alone. (A prefetch is
+ * no load: processors drop it where the page is not in the TLB, which is where it would help most.)
+ */
 static inline void memory_look(const void *at)
 {
     (void)*(const volatile char *)at;
 }
 
 enum group_way { GROUP_ONE, GROUP_CODES, GROUP_PACKED, GROUP_HASH };
-struct group_key {              /* one key column in the present chunk                      */
+struct group_key { /* one key column in the present chunk */
     const struct source *source;
-    bool constant, coded, same; /* same: its codes are those of a key before it             */
-    uint64_t key;               /* of a constant                                            */
+    bool constant, coded, same; /* same: its codes are those of a key before it */
+    uint64_t key;               /* of a constant */
     uint32_t codes, stride;
-    unsigned shift, bits;       /* GROUP_PACKED: of its code within a word                  */
+    unsigned shift, bits; /* GROUP_PACKED: of its code within a word */
     const uint64_t *code_keys;
 };
 /* Free where the stamp is not the chunk's. */
-struct group_seen { uint64_t word; uint32_t group, stamp; };
+struct group_seen {
+    uint64_t word;
+    uint32_t group, stamp;
+};
 /* Tuples as words (group_pack.c). */
-struct group_place { unsigned bits, shift; };
+struct group_place {
+    unsigned bits, shift;
+};
 struct group_pack {
     unsigned width;
     struct group_place place[GROUP_KEYS_MAX];
-    struct group_table column[GROUP_KEYS_MAX]; /* its keys by number                        */
-    uint32_t *numbers[GROUP_KEYS_MAX], cap[GROUP_KEYS_MAX]; /* number + 1 by code of the chunk, 0: not met */
+    struct group_table column[GROUP_KEYS_MAX]; /* its keys by number */
+    /* number + 1 by code of the chunk, 0: not met */
+    uint32_t *numbers[GROUP_KEYS_MAX], cap[GROUP_KEYS_MAX];
     uint32_t *renamed[GROUP_KEYS_MAX]; /* by number: the one in the map that this one joins */
     struct group_place joined[GROUP_KEYS_MAX];
     size_t charged;
@@ -92,34 +107,38 @@ static inline uint32_t group_number(uint64_t word, const struct group_place *at)
     return (uint32_t)(word >> at->shift & (((uint64_t)1 << at->bits) - 1));
 }
 struct group_map {
-    struct group_table table;   /* of tuples, or of words where `pack` is there            */
-    unsigned width;             /* keys a group                                             */
+    struct group_table table; /* of tuples, or of words where `pack` is there */
+    unsigned width;           /* keys a group */
     struct group_pack *pack;
     struct group_key keys[GROUP_KEYS_MAX];
     enum group_way way;
-    uint32_t one;               /* GROUP_ONE                                                */
-    uint32_t *dense;            /* GROUP_CODES: group + 1 of each product of codes, 0 = not met */
+    uint32_t one;    /* GROUP_ONE */
+    uint32_t *dense; /* GROUP_CODES: group + 1 of each product of codes, 0 = not met */
     uint32_t dense_count, dense_cap;
-    unsigned bits;              /* GROUP_PACKED: of a word                                  */
-    struct group_seen *seen;    /* GROUP_PACKED: words of codes met in this chunk, a power of two of places */
+    unsigned bits; /* GROUP_PACKED: of a word */
+    /* GROUP_PACKED: words of codes met in this chunk, a power of two of places */
+    struct group_seen *seen;
     uint32_t seen_mask, seen_count, stamp;
     size_t seen_charged;
 };
-void group_map_init(struct group_map *m, const struct source *const *sources, unsigned width, uint64_t limit,
-                    struct budget *budget);
+void group_map_init(struct group_map *m, const struct source *const *sources, unsigned width,
+                    uint64_t limit, struct budget *budget);
 void group_map_done(struct group_map *m);
-/* Before the first chunk, of two keys and more: as long as it can be, groups are kept as words (group_pack.c). For whom there
- * are many of them; it takes group_map_keys and group_map_add instead of those of the table. */
+/* Before the first chunk, of two keys and more: as long as it can be, groups are kept as words
+ * (group_pack.c). For whom there are many of them; it takes group_map_keys and group_map_add
+ * instead of those of the table. */
 int group_map_pack(struct group_map *m);
 int group_map_unpack(struct group_map *m);
 void group_map_keys(const struct group_map *m, uint32_t group, uint64_t *ret);
 /* As group_table_add. */
 int64_t group_map_add(struct group_map *m, const uint64_t *keys);
-/* Before groups of `from` are put into `into`: both have tuples then, or words that are alike once group_map_rename was called
- * for them (any number of threads, each for groups of its own), after which `from` is of no use but for that. */
+/* Before groups of `from` are put into `into`: both have tuples then, or words that are alike once
+ * group_map_rename was called for them (any number of threads, each for groups of its own), after
+ * which `from` is of no use but for that. */
 int group_map_join(struct group_map *into, struct group_map *from);
 void group_map_rename(struct group_map *from, uint32_t first, uint32_t n);
-/* For group_map.c: the chunk's keys were looked at; words of codes to words of numbers (-ERANGE: the map was unpacked). */
+/* For group_map.c: the chunk's keys were looked at; words of codes to words of numbers (-ERANGE:
+ * the map was unpacked). */
 enum { GROUP_PACK_BLOCK = 64 };
 void group_pack_done(struct group_map *m);
 int group_pack_chunk(struct group_map *m);
@@ -128,38 +147,46 @@ static inline unsigned group_bits(uint32_t count)
 {
     return count > 1 ? 32 - (unsigned)__builtin_clz(count - 1) : 0;
 }
-/* Between group_map.c and group_words.c: the next key, from number *i on, whose codes tell rows apart, with these (NULL: there is
- * none, or *rc < 0 says why); of all rows of the batch the sum of codes, each times its stride or, packed, at its place in a word. */
-const struct group_key *group_next_key(const struct group_map *m, struct scan_batch *b, unsigned *i, const uint32_t **ret_codes,
-                                       int *rc);
+/* Between group_map.c and group_words.c: the next key, from number *i on, whose codes tell rows
+ * apart, with these (NULL: there is none, or *rc < 0 says why); of all rows of the batch the sum of
+ * codes, each times its stride or, packed, at its place in a word. */
+const struct group_key *group_next_key(const struct group_map *m, struct scan_batch *b, unsigned *i,
+                                       const uint32_t **ret_codes, int *rc);
 int group_sum_codes(struct group_map *m, struct scan_batch *b, bool packed, uint32_t *out);
 void group_words_chunk(struct group_map *m);
 int group_words_batch(struct group_map *m, struct scan_batch *b, uint32_t *out);
 int group_map_chunk(struct group_map *m, struct scan_chunk *c);
 /* out[j]: group of the j-th selected row; `out` has room for b->count. */
 int group_map_batch(struct group_map *m, struct scan_batch *b, uint32_t *out);
-/* The same where so few rows are looked at that knowing the chunk does not pay: group_map_chunk need not have been called for
- * it. Not of a map that is packed. */
+/* The same where so few rows are looked at that knowing the chunk does not pay: group_map_chunk
+ * need not have been called for it. Not of a map that is packed. */
 int group_map_few(struct group_map *m, struct scan_batch *b, uint32_t *out);
-/* Quicker, where most rows are selected: out[row] = group + 1 of a selected row of the batch, 0 of any other. -EDOM: the chunk
- * is grouped by hashing. */
+/* Quicker, where most rows are selected: out[row] = group + 1 of a selected row of the batch, 0 of
+ * any other. -EDOM: the chunk is grouped by hashing. */
 int group_map_rows(struct group_map *m, struct scan_batch *b, uint32_t *out);
-/* How many selected rows each group has that has any, without telling which: few groups only. Returns how many, or -EDOM: as
- * group_map_batch then. */
+/* How many selected rows each group has that has any, without telling which: few groups only.
+ * Returns how many, or -EDOM: as group_map_batch then. */
 enum { GROUP_TALLY_MOST = 16 };
-struct group_rows { uint32_t group, rows; };
-int group_map_tally(struct group_map *m, struct scan_batch *b, struct group_rows ret[GROUP_TALLY_MOST]);
+struct group_rows {
+    uint32_t group, rows;
+};
+int group_map_tally(struct group_map *m, struct scan_batch *b,
+                    struct group_rows ret[GROUP_TALLY_MOST]);
 
-/* ---- group_ranks.c ------------------------------------------------------------------------------------------- */
+/* ---- group_ranks.c --------------------------------------------------------------------------- */
 
-/* Ranks of the keys of a table of width 1: from 0 on in the order of values, by number of the key; and the keys in that order
- * (NULL: not wanted). -ENOMEM; why the query is to stop. */
+/* Ranks of the keys of a table of width 1: from 0 on in the order of values, by number of the key;
+ * and the keys in that order (NULL: not wanted). -ENOMEM; why the query is to stop. */
 int rank_keys(struct query *q, const struct group_table *distinct, uint32_t *rank, uint64_t *keys);
 /* word: the ranks of a group's keys side by side, where they fit. */
-struct row_id { uint64_t word; uint32_t set, group; };
-/* One pass of a stable sort by words, by at most RADIX_BITS bits. 1; 0: all have the same, and nothing was moved; or why the budget (NULL: none)
- * says to stop. n: one at least. */
+struct row_id {
+    uint64_t word;
+    uint32_t set, group;
+};
+/* One pass of a stable sort by words, by at most RADIX_BITS bits. 1; 0: all have the same, and
+ * nothing was moved; or why the budget (NULL: none) says to stop. n: one at least. */
 enum { RADIX_BITS = 11 };
-int rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned shift, unsigned bits, struct budget *b);
+int rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned shift,
+               unsigned bits, struct budget *b);
 
 #endif

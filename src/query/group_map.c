@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A dense table is cleared for every chunk, so it must not be much larger than the chunk has rows. */
+/* A dense table is cleared for every chunk, so it must not be much larger than the chunk has rows.
+ */
 enum { DENSE_LEAST = 4096, DENSE_MOST = 1 << 18 };
 
 void group_map_init(struct group_map *m, const struct source *const *sources, unsigned width,
@@ -58,8 +59,9 @@ static bool shares_codes(struct group_map *m, struct scan_chunk *c, unsigned i)
     return false;
 }
 
-/* Constants and codes of the key columns; *ret_product: of the numbers of codes, 0 when not all have codes or they are too
- * many; *ret_bits: of all codes one beside another, 0 when not all have codes. */
+/* Constants and codes of the key columns; *ret_product: of the numbers of codes, 0 when not all
+ * have codes or they are too many; *ret_bits: of all codes one beside another, 0 when not all have
+ * codes. */
 static int look_at_keys(struct group_map *m, struct scan_chunk *c, uint64_t *ret_product,
                         unsigned *ret_bits)
 {
@@ -131,7 +133,8 @@ int group_map_chunk(struct group_map *m, struct scan_chunk *c)
         return rc;
     for (unsigned i = 0; i < m->width; i++)
         constant &= m->keys[i].constant;
-    /* A batch is never empty of selected rows, but a chunk may be: its one group is made by the first batch. */
+    /* A batch is never empty of selected rows, but a chunk may be: its one group is made by the
+     * first batch. */
     m->way = GROUP_HASH;
     m->one = UINT32_MAX;
     m->bits = bits;
@@ -173,7 +176,8 @@ static void put_at_gaps(const struct scan_batch *b, uint32_t value, uint32_t *ou
     }
 }
 
-/* out[j]: group + 1 of the product, made where there is none. The loop has no branch, and a product that is not there yet is
+/* out[j]: group + 1 of the product, made where there is none. The loop has no branch, and a product
+ * that is not there yet is
  * rare: it is seen by the sign of all, and its block is looked up again. */
 static int look_up_products(struct group_map *m, const uint32_t *products, uint32_t n,
                             uint32_t *out)
@@ -224,7 +228,8 @@ int group_sum_codes(struct group_map *m, struct scan_batch *b, bool packed, uint
     return rc;
 }
 
-/* Of selected rows that are few among the others. The arrays do not overlap; told so, the compiler takes several at a time. */
+/* Of selected rows that are few among the others. The arrays do not overlap; told so, the compiler
+ * takes several at a time. */
 static void add_selected(const struct scan_batch *b, const uint32_t *restrict codes,
                          uint32_t stride, uint32_t *restrict out)
 {
@@ -291,7 +296,8 @@ int group_map_rows(struct group_map *m, struct scan_batch *b, uint32_t *out)
     return rc;
 }
 
-/* The one key that is not constant, where it has few codes in this chunk and most rows are selected; else NULL. */
+/* The one key that is not constant, where it has few codes in this chunk and most rows are
+ * selected; else NULL. */
 static const struct group_key *few_codes(const struct group_map *m, const struct scan_batch *b)
 {
     const struct group_key *found = NULL;
@@ -354,7 +360,8 @@ int group_map_tally(struct group_map *m, struct scan_batch *b,
     return rc < 0 ? rc : tally_codes(m, b, codes, ret);
 }
 
-/* Rows to tuples of keys, without those that repeat the one before: rows often do. of[j]: which tuple. */
+/* Rows to tuples of keys, without those that repeat the one before: rows often do. of[j]: which
+ * tuple. */
 static uint32_t gather_keys(const uint64_t *const *columns, unsigned width, const uint16_t *rows,
                             uint32_t n, uint64_t *keys, uint8_t *of)
 {

@@ -1,7 +1,9 @@
-/* group_pack.c - tuples of keys as words: each column numbers its keys as they come, and numbers stand side by side.
+/* group_pack.c - tuples of keys as words: each column numbers its keys as they come, and numbers
+ * stand side by side.
  *
- * A group of seven keys has 8 bytes instead of 56 then, and is hashed and compared as one. Numbers get wider places when they
- * need them. Once a word does not hold them, or keys of a chunk have no codes, tuples are written out, and it goes on without.
+ * A group of seven keys has 8 bytes instead of 56 then, and is hashed and compared as one. Numbers
+ * get wider places when they need them. Once a word does not hold them, or keys of a chunk have no
+ * codes, tuples are written out, and it goes on without.
  */
 #include "group.h"
 
@@ -40,7 +42,7 @@ void group_pack_done(struct group_map *m)
     m->pack = NULL;
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static void write_out(void *arg, const uint64_t *from, uint64_t *to)
 {
@@ -144,7 +146,7 @@ int64_t group_map_add(struct group_map *m, const uint64_t *keys)
                            : rc;
 }
 
-/* ---- codes of a chunk -------------------------------------------------------------------------------------- */
+/* ---- codes of a chunk ------------------------------------------------------------------------ */
 
 int group_pack_chunk(struct group_map *m)
 {
@@ -205,7 +207,7 @@ int group_pack_words(struct group_map *m, const uint64_t *words, uint32_t n, uin
     return 0;
 }
 
-/* ---- two maps ---------------------------------------------------------------------------------------------- */
+/* ---- two maps -------------------------------------------------------------------------------- */
 
 static int rename_column(struct group_map *into, struct group_map *from, unsigned column)
 {

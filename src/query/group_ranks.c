@@ -1,5 +1,5 @@
-/* group_ranks.c - the different keys of a column in the order of their values: by radix where they are whole numbers or
- * times, by comparing them where they are not. */
+/* group_ranks.c - the different keys of a column in the order of their values: by radix where they
+ * are whole numbers or times, by comparing them where they are not. */
 #include "group.h"
 
 #include <errno.h>
@@ -52,7 +52,8 @@ static size_t common_start(struct text a, struct text b)
     return n;
 }
 
-/* Of a text: its bytes after those that all texts begin with. 0 of what comes before texts, all bits of what comes after them. */
+/* Of a text: its bytes after those that all texts begin with. 0 of what comes before texts, all
+ * bits of what comes after them. */
 static uint64_t word_of(const struct value *v, size_t common)
 {
     uint64_t word = 0;
@@ -115,8 +116,8 @@ static bool key_whole(struct query *q, const struct group_table *distinct, uint3
     return ret->null || value_whole(&v, &ret->value);
 }
 
-/* Whole numbers, times and null as words: 0 is null, the least of the others is 1. -EDOM: some are something else, or too far
- * apart. */
+/* Whole numbers, times and null as words: 0 is null, the least of the others is 1. -EDOM: some are
+ * something else, or too far apart. */
 static int make_words(struct query *q, const struct group_table *distinct, struct row_id *items,
                       uint64_t *ret_most)
 {

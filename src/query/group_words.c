@@ -1,5 +1,6 @@
-/* group_words.c - group numbers of rows whose codes stand side by side in a word: the words of a chunk are looked up in a small
- * table of its own, and only those that are new in it among all groups. */
+/* group_words.c - group numbers of rows whose codes stand side by side in a word: the words of a
+ * chunk are looked up in a small table of its own, and only those that are new in it among all
+ * groups. */
 #include "group.h"
 
 #include <errno.h>
@@ -75,7 +76,8 @@ static int groups_of_fresh(struct group_map *m, const uint64_t *words, uint32_t 
     return rc < 0 && rc != -ERANGE ? rc : group_table_add_all(&m->table, keys, n, out);
 }
 
-/* Groups of n words: those that are new in the chunk are looked for in the large table side by side. */
+/* Groups of n words: those that are new in the chunk are looked for in the large table side by
+ * side. */
 static int groups_of_words(struct group_map *m, const uint64_t *words, uint32_t n, uint32_t *out)
 {
     enum { BLOCK = GROUP_PACK_BLOCK };
@@ -106,7 +108,8 @@ static int groups_of_words(struct group_map *m, const uint64_t *words, uint32_t 
     return 0;
 }
 
-/* Words of 32 bits of all rows, by a kernel: quicker than row by row where most rows are selected. */
+/* Words of 32 bits of all rows, by a kernel: quicker than row by row where most rows are selected.
+ */
 static int narrow_words(struct group_map *m, struct scan_batch *b, uint64_t *words)
 {
     uint32_t narrow[SCAN_BATCH];

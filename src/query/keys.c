@@ -1,8 +1,10 @@
-/* keys.c - one 64-bit key for any value: the type in the top 4 bits, the value or an id in the rest.
+/* keys.c - one 64-bit key for any value: the type in the top 4 bits, the value or an id in the
+ * rest.
  *
- * A value has one key only, whatever it came from: a double without a fraction is the integer, a time is in us where
- * it can be, a text of one chunk is looked up among the global texts. What does not fit is kept in a table of the query:
- * 16 shards, the shard in the low bits of the id. Stored form: a letter for the type, then its bytes.
+ * A value has one key only, whatever it came from: a double without a fraction is the integer, a
+ * time is in us where it can be, a text of one chunk is looked up among the global texts. What does
+ * not fit is kept in a table of the query: 16 shards, the shard in the low bits of the id. Stored
+ * form: a letter for the type, then its bytes.
  */
 #include "plan.h"
 
@@ -113,8 +115,8 @@ int key_of_bool(int64_t value, uint64_t *ret)
     return 0;
 }
 
-/* A text that was global when the snapshot was taken is never in the table; one that became global later may be, and
- * then it stays there: so the table is asked first. */
+/* A text that was global when the snapshot was taken is never in the table; one that became global
+ * later may be, and then it stays there: so the table is asked first. */
 static int key_of_text(struct query *q, const struct column_entry *e, uint64_t *ret)
 {
     if (e->text_id != INDEX_NO_TEXT) {

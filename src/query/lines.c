@@ -1,12 +1,13 @@
-/* lines.c - fetches the text of the selected objects of a place: rows from the index, positions from their lengths, text
- * from the trace. */
+/* lines.c - fetches the text of the selected objects of a place: rows from the index, positions
+ * from their lengths, text from the trace. */
 #include "lines.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Text between two wanted objects that is read rather than skipped: a call and a copy cost about as much. */
+/* Text between two wanted objects that is read rather than skipped: a call and a copy cost about as
+ * much. */
 enum { GAP_READ = 16 << 10 };
 /* Longer texts are not kept for the next item. */
 #define LINES_SPARE_TEXT ((size_t)16 << 20)
@@ -20,7 +21,7 @@ int lines_plan_init(struct lines_plan *p, struct query *q, bool order_ts, bool r
     return rc < 0 ? rc : query_source(q, TEXT("pid"), &p->pid);
 }
 
-/* ---- rows and their positions ------------------------------------------------------------------------ */
+/* ---- rows and their positions ---------------------------------------------------------------- */
 
 struct finder {
     struct lines *lines;
@@ -157,7 +158,7 @@ static int find_batch(void *arg, struct scan_batch *b)
     return rc;
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* First object that does not belong to the same piece of text as object i. */
 static uint32_t piece_end(const struct finder *f, uint32_t i, uint64_t *ret_end)
@@ -172,7 +173,8 @@ static uint32_t piece_end(const struct finder *f, uint32_t i, uint64_t *ret_end)
     return k;
 }
 
-/* Reads the pieces one after the other into text; a byte after each for the '\n' of its last line. */
+/* Reads the pieces one after the other into text; a byte after each for the '\n' of its last line.
+ */
 static int read_pieces(struct finder *f, struct trace_text *text, uint64_t chunk_offset)
 {
     struct lines *l = f->lines;
@@ -255,7 +257,7 @@ static int fetch_text(struct finder *f, struct ahead_tools *tools, const struct 
     return rc;
 }
 
-/* ---- an item -------------------------------------------------------------------------------------------------- */
+/* ---- an item --------------------------------------------------------------------------------- */
 
 static int find_and_fetch(struct finder *f, struct ahead_tools *tools, size_t position)
 {
@@ -290,7 +292,8 @@ static void lines_free(struct lines *l)
     free(l);
 }
 
-/* Memory for texts of megabytes comes from the system page by page, each zeroed: what an item had, the next one takes. */
+/* Memory for texts of megabytes comes from the system page by page, each zeroed: what an item had,
+ * the next one takes. */
 static struct lines *lines_new(struct lines_plan *p)
 {
     struct lines *l = NULL;

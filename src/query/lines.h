@@ -1,8 +1,9 @@
-/* lines.h - the text of the selected objects of one place, and what metadata each of them refers to.
+/* lines.h - the text of the selected objects of one place, and what metadata each of them refers
+ * to.
  *
- * Lines lie in `text` as they are written, mostly one after the other with '\n' between, so that long stretches are
- * copied at once. Which metadata an object needs depends on few columns only: objects with equal values there are one
- * reference group.
+ * Lines lie in `text` as they are written, mostly one after the other with '\n' between, so that
+ * long stretches are copied at once. Which metadata an object needs depends on few columns only:
+ * objects with equal values there are one reference group.
  */
 #ifndef DFTRACERD_QUERY_LINES_H
 #define DFTRACERD_QUERY_LINES_H
@@ -12,35 +13,39 @@
 
 #include <pthread.h>
 
-#define LINES_HASHES_MAX 32         /* hash columns of a chunk that are looked at */
+#define LINES_HASHES_MAX 32 /* hash columns of a chunk that are looked at */
 #define LINES_SPARE 2
 
-struct lines_hash { uint8_t kinds; uint32_t hash; };   /* kinds: bits 1 << INDEX_FH ...; hash: text id */
+/* kinds: bits 1 << INDEX_FH ...; hash: text id */
+struct lines_hash {
+    uint8_t kinds;
+    uint32_t hash;
+};
 /* What the objects of a group refer to. */
 struct lines_group {
-    bool written;                    /* its metadata have been written before                       */
+    bool written; /* its metadata have been written before */
     bool has_process;
-    uint64_t host;                   /* key of the host (query keys)                                */
+    uint64_t host; /* key of the host (query keys) */
     int64_t pid;
     uint32_t hash_count;
-    const struct lines_hash *hashes; /* in the order in which they are looked up                    */
+    const struct lines_hash *hashes; /* in the order in which they are looked up */
 };
 struct lines {
     struct item item;
-    uint32_t *offset, *len;          /* of each object, in text                                     */
-    uint64_t *start;                 /* of each object, in the chunk's text                         */
-    uint8_t *repair;                 /* flags: it is written in its repaired form                   */
+    uint32_t *offset, *len; /* of each object, in text */
+    uint64_t *start;        /* of each object, in the chunk's text */
+    uint8_t *repair;        /* flags: it is written in its repaired form */
     struct buf text;
-    uint32_t *group;                 /* NULL: no metadata wanted                                    */
+    uint32_t *group; /* NULL: no metadata wanted */
     struct lines_group *groups;
-    struct arena arena;              /* of groups                                                   */
+    struct arena arena; /* of groups */
 };
 
 struct lines_plan {
     struct query *query;
     bool order_ts, references;
     const struct source *ts, *host, *pid;
-    pthread_mutex_t lock;            /* spare: dropped items, whose memory the next ones take       */
+    pthread_mutex_t lock; /* spare: dropped items, whose memory the next ones take */
     struct lines *spare[LINES_SPARE];
     unsigned spare_count;
 };

@@ -7,7 +7,8 @@
 
 enum { KIND_FH = 1 << INDEX_FH, KIND_HH = 1 << INDEX_HH, KIND_SH = 1 << INDEX_SH };
 
-/* In the order in which the records of an object are looked up; other *_hash columns follow, by path. */
+/* In the order in which the records of an object are looked up; other *_hash columns follow, by
+ * path. */
 static const struct {
     const char *path;
     uint8_t kinds;
@@ -66,7 +67,7 @@ void refs_free(struct lines_refs *r)
     free(r);
 }
 
-/* ---- the columns of a chunk --------------------------------------------------------------------- */
+/* ---- the columns of a chunk ------------------------------------------------------------------ */
 
 static void rank_column(struct hash_column *c)
 {
@@ -130,7 +131,7 @@ static int look_at_columns(struct lines_refs *r, struct scan_chunk *c)
     return r->codes ? rc : -ENOMEM;
 }
 
-/* ---- batches ------------------------------------------------------------------------------------------ */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 /* Hash ids of all rows of the batch, null or unknown: INDEX_NO_TEXT. */
 static int read_hashes(struct lines_refs *r, struct scan_batch *b, struct hash_column *c,

@@ -1,4 +1,5 @@
-/* members.c - takes apart what a chunk keeps in "@other". Everything is checked: the store may be damaged. */
+/* members.c - takes apart what a chunk keeps in "@other". Everything is checked: the store may be
+ * damaged. */
 #include "members.h"
 
 #include "exact.h"

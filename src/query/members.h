@@ -1,4 +1,5 @@
-/* members.h - the members of the objects in "@other": {"args.x":1,"args.y":"text"}, as our own writer made them. */
+/* members.h - the members of the objects in "@other": {"args.x":1,"args.y":"text"}, as our own
+ * writer made them. */
 #ifndef DFTRACERD_QUERY_MEMBERS_H
 #define DFTRACERD_QUERY_MEMBERS_H
 
@@ -9,7 +10,8 @@ struct members {
     const char *at, *end;
     struct arena *arena;
 };
-/* The next member: its name decoded, its value as written. False at the end, or where the text is damaged. */
+/* The next member: its name decoded, its value as written. False at the end, or where the text is
+ * damaged. */
 bool members_next(struct members *m, struct text *ret_name, struct text *ret_value);
 /* A value as written, typed. False for null and for what is no value. */
 bool members_entry(struct members *m, struct text value, struct column_entry *ret);

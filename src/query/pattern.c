@@ -8,7 +8,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-/* ---- LIKE and substrings ------------------------------------------------------------------------------ */
+/* ---- LIKE and substrings --------------------------------------------------------------------- */
 
 static char lower(char c)
 {
@@ -23,8 +23,8 @@ static size_t skip_character(struct text t, size_t at)
     return at;
 }
 
-/* Greedy with one way back: after a mismatch the last '%' takes one character more. That is enough, since an earlier
- * '%' taking more could only leave less text for the rest. */
+/* Greedy with one way back: after a mismatch the last '%' takes one character more. That is enough,
+ * since an earlier '%' taking more could only leave less text for the rest. */
 bool like_match(struct text pattern, struct text subject, bool nocase)
 {
     size_t p = 0, s = 0, star = SIZE_MAX, resume = 0;
@@ -114,7 +114,7 @@ bool text_contains_escaped(struct text haystack, struct text needle)
     return found;
 }
 
-/* ---- regular expressions --------------------------------------------------------------------------------- */
+/* ---- regular expressions --------------------------------------------------------------------- */
 
 /* What one text may cost: about 10 ms of matching and 16 MiB of heap. */
 enum { MATCH_LIMIT = 1000000, DEPTH_LIMIT = 10000, HEAP_LIMIT_KIB = 16384, PATTERN_MAX = 65536 };
@@ -200,7 +200,8 @@ int pattern_match(const struct pattern *p, struct text subject)
     int rc = match_with(p, subject, 0);
 
     if (rc ==
-        PCRE2_ERROR_JIT_STACKLIMIT) /* compiled code has a small stack; the interpreter uses the heap */
+        /* compiled code has a small stack; the interpreter uses the heap */
+        PCRE2_ERROR_JIT_STACKLIMIT)
         rc = match_with(p, subject, PCRE2_NO_JIT);
     if (rc >= 0)
         return 1;

@@ -1,4 +1,5 @@
-/* pattern.h - tests of texts: LIKE, regular expressions, substrings. Private to the room. PCRE2 in pattern.c only. */
+/* pattern.h - tests of texts: LIKE, regular expressions, substrings. Private to the room. PCRE2 in
+ * pattern.c only. */
 #ifndef DFTRACERD_QUERY_PATTERN_H
 #define DFTRACERD_QUERY_PATTERN_H
 
@@ -8,7 +9,8 @@
 bool like_match(struct text pattern, struct text subject, bool nocase);
 /* ASCII letters in any case. An empty needle is in every text. */
 bool text_contains_nocase(struct text haystack, struct text needle);
-/* The inside of a valid JSON string, decoded; and text_contains_nocase of such a haystack (no memory: false). */
+/* The inside of a valid JSON string, decoded; and text_contains_nocase of such a haystack (no
+ * memory: false). */
 char *json_unescape(struct text inside, char *out); /* out: inside.len bytes; returns the end */
 bool text_contains_escaped(struct text haystack, struct text needle);
 

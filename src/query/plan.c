@@ -13,7 +13,7 @@ void selection_init(struct selection *s)
     s->phases = PHASE_DATA;
 }
 
-/* ---- tests of a selection ------------------------------------------------------------------------------------------------- */
+/* ---- tests of a selection -------------------------------------------------------------------- */
 
 static const struct {
     const char *name, *query;
@@ -30,7 +30,8 @@ static const struct {
              "\"config\", \"data_loader\"]"},
 };
 
-/* Presets ignore the case of cat: tracers write POSIX and posix. Queries of users compare it as written. */
+/* Presets ignore the case of cat: tracers write POSIX and posix. Queries of users compare it as
+ * written. */
 void query_ignore_case_of_cat(struct dsl_node *n)
 {
     n->nocase = n->nocase || (n->op == DSL_IN && text_eq(n->path, TEXT("cat")));
@@ -132,7 +133,7 @@ static int make_tests(struct query *q, const struct selection *s, struct err *er
     return rc < 0 ? rc : and_node(q, q->dsl.root, false);
 }
 
-/* ---- chunks ------------------------------------------------------------------------------------------------------------------ */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 int query_make_places(struct query *q)
 {
@@ -147,7 +148,8 @@ int query_make_places(struct query *q)
     q->place_count = 0;
     for (size_t i = 0; i < q->file_count; i++) {
         const struct index_file *file = snapshot_file(q->snapshot, q->files[i]);
-        /* An unfiltered question may be answered from summaries: its chunks are judged when it is scanned. */
+        /* An unfiltered question may be answered from summaries: its chunks are judged when it is
+         * scanned. */
         if (q->root && !q->unfiltered && !q->no_pruning && !test_may_match_file(q, q->root, file))
             continue;
         for (uint32_t k = 0; k < file->chunk_count; k++)
@@ -179,7 +181,7 @@ void query_disable_pruning(struct query *q)
     (void)query_make_places(q);
 }
 
-/* ---- open and close ------------------------------------------------------------------------------------------------------------ */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 /* Without files. Also where it fails *ret is to be closed. */
 static int open_empty(const struct query_env *env, struct snapshot *snapshot, struct budget *budget,
@@ -256,7 +258,7 @@ void query_close(struct query *q)
     free(q);
 }
 
-/* ---- looking at a query ----------------------------------------------------------------------------------------------------------- */
+/* ---- looking at a query ---------------------------------------------------------------------- */
 
 struct snapshot *query_snapshot(const struct query *q)
 {
@@ -347,7 +349,7 @@ int scan_split_places(struct query *q, uint32_t rows)
     return 0;
 }
 
-/* ---- counters ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- counters -------------------------------------------------------------------------------- */
 
 void query_count(struct query *q, const struct query_counters *add)
 {

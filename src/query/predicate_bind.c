@@ -1,6 +1,8 @@
-/* predicate_bind.c - a test in one chunk: none of its rows, all, or some, and then how they are found.
+/* predicate_bind.c - a test in one chunk: none of its rows, all, or some, and then how they are
+ * found.
  *
- * Decided by the bounds of numbers, by each entry of a dictionary once, by bloom filters. Three values, so that NOT is
+ * Decided by the bounds of numbers, by each entry of a dictionary once, by bloom filters. Three
+ * values, so that NOT is
  * exact: ALL means that every row passes, nulls included.
  */
 #include "plan.h"
@@ -16,7 +18,7 @@ static enum tri settle(struct test_state *s, bool none, bool all)
     return s->tri;
 }
 
-/* ---- integers and times ---------------------------------------------------------------------------------------------- */
+/* ---- integers and times ---------------------------------------------------------------------- */
 
 /* The literal in the unit of the column; false when no number of the column compares with it. */
 static bool literal_cut(const struct bound *b, const struct literal *l, struct cut *ret)
@@ -105,7 +107,7 @@ static int bind_integers(struct test_state *s, const struct test *t, const struc
     return 0;
 }
 
-/* ---- doubles ------------------------------------------------------------------------------------------------------------ */
+/* ---- doubles --------------------------------------------------------------------------------- */
 
 static void bind_range_f64(struct test_state *s, const struct bound *b, struct range_f64 r,
                            bool inverted)
@@ -159,7 +161,7 @@ static int bind_doubles(struct test_state *s, const struct test *t, const struct
     return 0;
 }
 
-/* ---- dictionaries ---------------------------------------------------------------------------------------------------------- */
+/* ---- dictionaries ---------------------------------------------------------------------------- */
 
 /* 1 and 0 for texts that have been judged before; by global id. */
 static int judge_seen(struct scan_worker *w, struct test_state *s, const struct test *t,
@@ -229,7 +231,8 @@ static int judge_code(struct scan_worker *w, struct test_state *s, const struct 
     return test_entry(t, &e);
 }
 
-/* False: the bloom filter says that no literal of the list occurs. Asked for large dictionaries only. */
+/* False: the bloom filter says that no literal of the list occurs. Asked for large dictionaries
+ * only. */
 static bool set_may_occur(struct scan_worker *w, const struct test *t, const struct bound *b)
 {
     if (b->form != FORM_STORED || b->shape != SHAPE_TEXT || b->entries <= 4096 ||
@@ -277,7 +280,7 @@ static int bind_codes(struct scan_worker *w, struct test_state *s, const struct 
     return 0;
 }
 
-/* ---- leaves ------------------------------------------------------------------------------------------------------------------ */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 static int bind_is_null(struct test_state *s, const struct test *t, const struct bound *b)
 {
@@ -341,7 +344,7 @@ static int bind_classes(struct scan_worker *w, const struct test *t, struct test
     return 0;
 }
 
-/* ---- the tree ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 static bool is_range(const struct scan_worker *w, const struct test *t)
 {
@@ -350,8 +353,8 @@ static bool is_range(const struct scan_worker *w, const struct test *t)
     return t->type == TEST_LEAF && s->tri == TRI_SOME && s->mode == MODE_I64 && !s->inverted;
 }
 
-/* dur >= a AND dur <= b is one look at the column: the first of them takes the others' bounds. What no value can meet is
- * left for the scan to find out. */
+/* dur >= a AND dur <= b is one look at the column: the first of them takes the others' bounds. What
+ * no value can meet is left for the scan to find out. */
 static void join_ranges(struct scan_worker *w, const struct test *t)
 {
     for (size_t i = 0; i < t->child_count; i++) {

@@ -1,5 +1,5 @@
-/* predicate_compile.c - from the tree of a query to tests with sources, cheapest first; and what a file's catalog entry
- * rules out.
+/* predicate_compile.c - from the tree of a query to tests with sources, cheapest first; and what a
+ * file's catalog entry rules out.
  */
 #include "plan.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- building --------------------------------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 static struct test *test_new(struct query *q, int type)
 {
@@ -32,7 +32,8 @@ static int cmp_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Texts of ==, != and IN as sets: by global id, and by bytes for texts that are in one chunk only. */
+/* Texts of ==, != and IN as sets: by global id, and by bytes for texts that are in one chunk only.
+ */
 static int prepare_texts(struct query *q, struct test *t)
 {
     const struct dsl_node *n = t->node;
@@ -155,7 +156,8 @@ static size_t parts_of(struct test *const *t, struct test *const **ret)
     return (*t)->type == TEST_AND ? (*t)->child_count : 1;
 }
 
-/* One AND without another one in it: its children are narrowed to the rows that the ones before have left. */
+/* One AND without another one in it: its children are narrowed to the rows that the ones before
+ * have left. */
 int test_both(struct query *q, struct test *a, struct test *b, struct test **ret)
 {
     struct test *const *of_a, *const *of_b;
@@ -179,7 +181,7 @@ int test_both(struct query *q, struct test *a, struct test *b, struct test **ret
     return 0;
 }
 
-/* ---- ruling out files -------------------------------------------------------------------------------------------------- */
+/* ---- ruling out files ------------------------------------------------------------------------ */
 
 static uint64_t count_of(const struct trace_counts *c, enum trace_class class)
 {

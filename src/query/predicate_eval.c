@@ -1,4 +1,5 @@
-/* predicate_eval.c - the tests that a chunk did not decide, for one batch: bitmaps of the rows that pass. */
+/* predicate_eval.c - the tests that a chunk did not decide, for one batch: bitmaps of the rows that
+ * pass. */
 #include "plan.h"
 
 #include <errno.h>
@@ -41,7 +42,7 @@ bool mask_is_full(const struct scan_batch *b, const uint64_t *mask)
     return !~all && (b->rows % 64 == 0 || mask[b->rows / 64] == ((uint64_t)1 << b->rows % 64) - 1);
 }
 
-/* ---- leaves ------------------------------------------------------------------------------------------------------------ */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 static bool has_i64(const int64_t *set, size_t count, int64_t value)
 {
@@ -143,9 +144,10 @@ static int eval_valid(struct scan_batch *b, struct test_state *s, struct bound *
     return 0;
 }
 
-/* ---- the tree --------------------------------------------------------------------------------------------------------------- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
-/* Of a leaf that the packed column answers, for the whole chunk at once. -EDOM: values must be looked at. */
+/* Of a leaf that the packed column answers, for the whole chunk at once. -EDOM: values must be
+ * looked at. */
 static int eval_packed(struct scan_worker *w, struct scan_batch *b, const struct test *t,
                        uint64_t *mask)
 {
@@ -186,8 +188,8 @@ static int eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct t
     return -EINVAL;
 }
 
-/* `root`: what later children find out may be narrowed to the rows that are left, for no other part of the tree can
- * ask for the others. Children that hold for the whole chunk say nothing. */
+/* `root`: what later children find out may be narrowed to the rows that are left, for no other part
+ * of the tree can ask for the others. Children that hold for the whole chunk say nothing. */
 static int eval_and(struct scan_worker *w, struct scan_batch *b, const struct test *t, bool root,
                     uint64_t *mask)
 {

@@ -1,5 +1,5 @@
-/* predicate_packed.c - tests that packed columns answer without being decoded, for the whole chunk at once: bitmaps of the rows
- * that pass. */
+/* predicate_packed.c - tests that packed columns answer without being decoded, for the whole chunk
+ * at once: bitmaps of the rows that pass. */
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
@@ -154,7 +154,7 @@ int test_select(struct scan_worker *w, const struct test *t, struct bound **ret)
     return rc;
 }
 
-/* ---- the whole tree ------------------------------------------------------------------------------------------ */
+/* ---- the whole tree -------------------------------------------------------------------------- */
 
 static int rows_of(struct scan_worker *w, const struct test *t, const uint64_t **ret);
 
@@ -229,12 +229,12 @@ int test_select_root(struct scan_worker *w, const struct test *t, const uint64_t
     return rc == -EDOM ? 0 : rc;
 }
 
-/* ---- values of the rows that pass ---------------------------------------------------------------------------- */
+/* ---- values of the rows that pass ------------------------------------------------------------ */
 
 struct besides {
-    const struct bound *own;        /* whose values are wanted                         */
-    const struct test_state *range; /* the one test of them, NULL: none                */
-    uint64_t *rows;                 /* that pass all other tests                       */
+    const struct bound *own;        /* whose values are wanted */
+    const struct test_state *range; /* the one test of them, NULL: none */
+    uint64_t *rows;                 /* that pass all other tests */
 };
 
 static bool is_range(const struct test_state *s, const struct bound *b)

@@ -1,4 +1,5 @@
-/* processes.c - /processes: what the selected objects of each process come to, process by process. */
+/* processes.c - /processes: what the selected objects of each process come to, process by process.
+ */
 #include "processes.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ static int copy_text(struct arena *arena, struct value *v)
     return 0;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------ */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void end_process(struct walk *w)
 {
@@ -181,7 +182,7 @@ uint32_t process_find_row(const struct process_list *l, const struct value *host
                : PROCESS_NONE;
 }
 
-/* ---- the door -------------------------------------------------------------------------------------------- */
+/* ---- the door -------------------------------------------------------------------------------- */
 
 static int make_tree(struct process_list *l)
 {

@@ -1,7 +1,9 @@
-/* processes_facts.c - what the index knows of a process over all selected files, and who its parent is.
+/* processes_facts.c - what the index knows of a process over all selected files, and who its parent
+ * is.
  *
- * Records say so first: ppid of a start, then what fork, vfork or spawn returned. Tracers before 1.0.5 wrote neither: their
- * forked processes went on in the file of the parent, which is named after its pid. That is a guess, and told as such.
+ * Records say so first: ppid of a start, then what fork, vfork or spawn returned. Tracers before
+ * 1.0.5 wrote neither: their forked processes went on in the file of the parent, which is named
+ * after its pid. That is a guess, and told as such.
  */
 #include "processes.h"
 
@@ -35,7 +37,7 @@ static struct value int_value(int64_t i)
     return (struct value){.type = i == INT64_MIN ? VALUE_NULL : VALUE_INT, .i = i};
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static int compare_facts(const void *a, const void *b, void *arg)
 {
@@ -90,11 +92,10 @@ static int read_facts(struct facts *t)
     rc = t->all ? 0 : -ENOMEM;
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = read_file_facts(t, files[i]);
-    return rc < 0 ? rc
-                  : sort_items(t->all, t->count, sizeof(*t->all), compare_facts, NULL, budget);
+    return rc < 0 ? rc : sort_items(t->all, t->count, sizeof(*t->all), compare_facts, NULL, budget);
 }
 
-/* ---- one process ------------------------------------------------------------------------------------------- */
+/* ---- one process ----------------------------------------------------------------------------- */
 
 static void see_name(struct facts *t, const struct fact *f, enum index_name_kind kind,
                      uint32_t hash, struct value *into)
@@ -159,7 +160,7 @@ static int see_facts(struct facts *t)
     return rc;
 }
 
-/* ---- guesses ----------------------------------------------------------------------------------------------- */
+/* ---- guesses --------------------------------------------------------------------------------- */
 
 /* A whole number in the name of the file, without its folders. */
 static bool name_has(const char *name, int64_t number)
@@ -177,7 +178,8 @@ static bool name_has(const char *name, int64_t number)
     return false;
 }
 
-/* The only process after whose pid the file is named; NULL where its processes tell of their starts. */
+/* The only process after whose pid the file is named; NULL where its processes tell of their
+ * starts. */
 static const struct index_process *owner_of(const struct index_file *f)
 {
     const struct index_process *found = NULL;

@@ -1,4 +1,5 @@
-/* processes_tree.c - children below their parents: by host and pid at the top and among brothers. Nothing recurs. */
+/* processes_tree.c - children below their parents: by host and pid at the top and among brothers.
+ * Nothing recurs. */
 #include "processes.h"
 
 #include <errno.h>

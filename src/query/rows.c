@@ -13,7 +13,7 @@ struct rows {
     uint32_t told; /* rows of the item at hand that were given out last time */
 };
 
-/* ---- blocks ------------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 int rows_grow(const struct rows_plan *p, struct item *item, uint32_t need, size_t each,
               uint32_t *ret_cap)
@@ -106,7 +106,7 @@ static int block_make(void *arg, struct ahead_tools *tools, size_t position, voi
     return rc;
 }
 
-/* ---- the cursor ---------------------------------------------------------------------------------------- */
+/* ---- the cursor ------------------------------------------------------------------------------ */
 
 static int plan_columns(struct rows_plan *p, struct query *q, const struct rows_options *o)
 {

@@ -14,24 +14,28 @@ struct rows_plan {
     const struct source *ts;
     const struct source **columns;
     size_t width;
-    uint64_t most;                    /* rows of a place that can be told                   */
-    const struct rows_writer *writer; /* NULL: values                                       */
+    uint64_t most;                    /* rows of a place that can be told */
+    const struct rows_writer *writer; /* NULL: values */
 };
 
 /* Rows of one place. */
 struct block {
     struct item item;
-    struct value *values; /* width a row; NULL: text                                        */
+    struct value *values; /* width a row; NULL: text */
     struct arena texts;
     size_t texts_charged;
-    struct buf text;      /* the writer's                                                   */
-    size_t *end;          /* by row: where its text ends                                    */
+    struct buf text; /* the writer's */
+    size_t *end;     /* by row: where its text ends */
 };
 
-/* Both fill the block with the selected rows of a place; -ENOMEM, ERR_MEMORY_LIMIT, and what scan_chunk says. */
-int rows_fill_values(const struct rows_plan *p, struct scan_worker *w, size_t position, struct block *b);
-int rows_fill_text(const struct rows_plan *p, struct scan_worker *w, size_t position, struct block *b);
+/* Both fill the block with the selected rows of a place; -ENOMEM, ERR_MEMORY_LIMIT, and what
+ * scan_chunk says. */
+int rows_fill_values(const struct rows_plan *p, struct scan_worker *w, size_t position,
+                     struct block *b);
+int rows_fill_text(const struct rows_plan *p, struct scan_worker *w, size_t position,
+                   struct block *b);
 /* Room for `need` rows of `each` bytes besides their times: charges it, and grows item->ts. */
-int rows_grow(const struct rows_plan *p, struct item *item, uint32_t need, size_t each, uint32_t *ret_cap);
+int rows_grow(const struct rows_plan *p, struct item *item, uint32_t need, size_t each,
+              uint32_t *ret_cap);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 enum {
-    CODES_MOST = 4096, /* of larger dictionaries each row's value is looked up            */
-    SPAN_MOST = 256,   /* of whole numbers that are told as codes: each is written once   */
+    CODES_MOST = 4096, /* of larger dictionaries each row's value is looked up */
+    SPAN_MOST = 256,   /* of whole numbers that are told as codes: each is written once */
 };
 
 struct filler {
@@ -42,7 +42,7 @@ static int charge(struct filler *f, size_t bytes, size_t *charged)
     return rc;
 }
 
-/* ---- columns ----------------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static int read_values(struct filler *f, struct scan_batch *b, size_t column,
                        struct rows_column *ret)
@@ -110,7 +110,7 @@ static int read_column(struct filler *f, struct scan_batch *b, size_t column,
     return rc == -EDOM ? read_values(f, b, column, ret) : rc;
 }
 
-/* ---- a place ------------------------------------------------------------------------------------------------- */
+/* ---- a place --------------------------------------------------------------------------------- */
 
 static int fill_batch(void *arg, struct scan_batch *b)
 {

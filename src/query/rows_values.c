@@ -64,7 +64,8 @@ static int fill_doubles(struct filler *f, struct scan_batch *b, const struct sou
     return rc;
 }
 
-/* Few distinct values: each is looked up once a batch that has it, and its text lives as long as the query. */
+/* Few distinct values: each is looked up once a batch that has it, and its text lives as long as
+ * the query. */
 static int fill_codes(struct filler *f, struct scan_batch *b, const struct source *s,
                       uint32_t codes, const uint64_t *keys, struct value *to)
 {

@@ -44,7 +44,7 @@ void scan_worker_free(struct scan_worker *w)
     free(w);
 }
 
-/* ---- batches ------------------------------------------------------------------------------------------------------------ */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 void batch_at(struct scan_worker *w, uint32_t first, struct scan_batch *ret)
 {
@@ -88,7 +88,7 @@ const uint32_t *batch_few(const struct scan_batch *b, uint32_t *ret_count)
     return w->few;
 }
 
-/* ---- rows that are few, gathered ------------------------------------------------------------------------------------------ */
+/* ---- rows that are few, gathered ------------------------------------------------------------- */
 
 void scan_worker_gathers(struct scan_worker *w)
 {
@@ -209,7 +209,7 @@ static int run_batch(struct scan_worker *w, uint32_t first, const struct chunk_h
     return rc ? rc : hooks->batch(hooks->arg, b);
 }
 
-/* ---- a chunk --------------------------------------------------------------------------------------------------------------- */
+/* ---- a chunk --------------------------------------------------------------------------------- */
 
 static int open_place(struct scan_worker *w, size_t position)
 {

@@ -1,4 +1,5 @@
-/* scan_run.c - all chunks of queries on the threads of the pool; parts are merged in (file, chunk) order as they come. */
+/* scan_run.c - all chunks of queries on the threads of the pool; parts are merged in (file, chunk)
+ * order as they come. */
 #include "dftracerd/failpoint.h"
 #include "plan.h"
 
@@ -10,7 +11,8 @@ struct slot {
     void *part;
     bool done, has_part;
 };
-/* Places are taken from the front of stretches: of one, or of one for each worker, who then helps the others. */
+/* Places are taken from the front of stretches: of one, or of one for each worker, who then helps
+ * the others. */
 struct stretch {
     atomic_size_t next;
     size_t end;
@@ -21,14 +23,14 @@ struct scan_run {
     struct stretch *stretches;
     unsigned stretch_count;
     atomic_bool stop;
-    pthread_mutex_t lock; /* all below                             */
-    struct slot *slots;   /* one a place                           */
+    pthread_mutex_t lock; /* all below */
+    struct slot *slots;   /* one a place */
     size_t merged;
     bool merging;
     int error;
     size_t error_position;
     unsigned worker_count;
-    struct scan_worker **workers; /* by number                             */
+    struct scan_worker **workers; /* by number */
     void **states;
     bool *has_state;
 };
@@ -56,7 +58,7 @@ static void fail(struct scan_run *r, size_t position, int code)
                            snapshot_file(query_snapshot(r->query), places[position].file));
 }
 
-/* ---- merging ---------------------------------------------------------------------------------------------------------------- */
+/* ---- merging --------------------------------------------------------------------------------- */
 
 /* One thread merges, without the lock; others leave their part and go on. */
 static void merge_ready(struct scan_run *r)
@@ -99,7 +101,7 @@ static void merge_rest(struct scan_run *r)
     }
 }
 
-/* ---- workers ------------------------------------------------------------------------------------------------------------------ */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 static int on_plan(void *arg, struct scan_chunk *c)
 {
@@ -231,7 +233,7 @@ static bool work(struct scan_run *r, unsigned i)
     return can_work(r, i) && take_chunks(r, i);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Several scans. */
 struct runs {

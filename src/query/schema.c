@@ -34,7 +34,8 @@ static int worker_begin(void *arg, unsigned number, void **ret)
     return 0;
 }
 
-/* Where all rows are selected there is no need to look at them one by one: ERR_END goes right to the end. */
+/* Where all rows are selected there is no need to look at them one by one: ERR_END goes right to
+ * the end. */
 static int chunk_begin(void *state, struct scan_chunk *c)
 {
     struct worker *w = state;
@@ -81,7 +82,7 @@ static int worker_end(void *arg, unsigned number, void *state, bool failed)
     return rc;
 }
 
-/* ---- telling ---- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 static const char *type_name(unsigned types)
 {

@@ -1,18 +1,23 @@
-/* schema.h - the parts of /schema, private to schema*.c: what one worker, and in the end all together, know of columns.
+/* schema.h - the parts of /schema, private to schema*.c: what one worker, and in the end all
+ * together, know of columns.
  *
- * Way:       schema.c scans; schema_chunk.c reads the columns of a chunk, schema_other.c the values in "@other";
- *            schema_column.c adds values to a column and tells it.
+ * Way:       schema.c scans; schema_chunk.c reads the columns of a chunk, schema_other.c the values
+ *            in "@other"; schema_column.c adds values to a column and tells it.
  */
 #ifndef DFTRACERD_QUERY_SCHEMA_H
 #define DFTRACERD_QUERY_SCHEMA_H
 
 #include "scan.h"
 
-/* Hashes of distinct values: all of them up to SCHEMA_EXACT, then a HyperLogLog of the same hashes. The result does not
- * depend on the order of adding and merging. */
+/* Hashes of distinct values: all of them up to SCHEMA_EXACT, then a HyperLogLog of the same hashes.
+ * The result does not depend on the order of adding and merging. */
 #define SCHEMA_EXACT 16384u
 #define SCHEMA_REGISTER_BITS 14
-struct distinct { uint64_t *hashes; uint32_t count, cap; uint8_t *registers; };
+struct distinct {
+    uint64_t *hashes;
+    uint32_t count, cap;
+    uint8_t *registers;
+};
 int distinct_add(struct distinct *d, uint64_t hash, struct budget *b);
 int distinct_merge(struct distinct *d, const struct distinct *other, struct budget *b);
 uint64_t distinct_count(const struct distinct *d, bool *ret_exact);
@@ -20,9 +25,12 @@ void distinct_done(struct distinct *d, struct budget *b);
 
 enum { SCHEMA_INT = 1, SCHEMA_FLOAT = 2, SCHEMA_STRING = 4, SCHEMA_BOOL = 8, SCHEMA_JSON = 16 };
 /* Smallest and largest; texts are copies. */
-struct extent { struct value min, max; struct buf min_text, max_text; };
+struct extent {
+    struct value min, max;
+    struct buf min_text, max_text;
+};
 struct column_seen {
-    unsigned types;                     /* SCHEMA_ bits                                          */
+    unsigned types; /* SCHEMA_ bits */
     uint64_t rows;
     struct extent numbers, bools, texts;
     struct distinct distinct;
@@ -32,15 +40,22 @@ int seen_merge(struct column_seen *c, const struct column_seen *other, struct bu
 int extent_add(struct extent *e, const struct value *v);
 /* One value that occurs, in whatever number of rows: type, extent, distinct. */
 int seen_entry(struct column_seen *c, const struct column_entry *e, struct budget *b);
-int seen_i64(struct column_seen *c, int64_t value, struct budget *b);    /* distinct only */
-int seen_time(struct column_seen *c, int64_t value, bool nano, struct budget *b); /* type, distinct */
-int seen_f64(struct column_seen *c, double value, struct budget *b);     /* distinct only */
+int seen_i64(struct column_seen *c, int64_t value, struct budget *b); /* distinct only */
+/* type, distinct */
+int seen_time(struct column_seen *c, int64_t value, bool nano, struct budget *b);
+int seen_f64(struct column_seen *c, double value, struct budget *b); /* distinct only */
 
 /* All columns that a worker met, by path. */
-struct columns_seen { struct intern *paths; struct column_seen **columns; uint32_t cap; struct budget *budget; };
+struct columns_seen {
+    struct intern *paths;
+    struct column_seen **columns;
+    uint32_t cap;
+    struct budget *budget;
+};
 int columns_init(struct columns_seen *cs, struct budget *b);
 void columns_done(struct columns_seen *cs);
-int columns_find(struct columns_seen *cs, struct text path, struct column_seen **ret); /* made when new */
+/* made when new */
+int columns_find(struct columns_seen *cs, struct text path, struct column_seen **ret);
 int columns_merge(struct columns_seen *cs, const struct columns_seen *other);
 
 /* Columns of a chunk; `mask`: its selected rows, NULL = all. */

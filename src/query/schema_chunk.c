@@ -1,5 +1,6 @@
-/* schema_chunk.c - the columns of one chunk. Where all rows are selected the directory tells rows and extents, and
- * dictionaries the distinct values; only numbers are decoded, to count different ones. */
+/* schema_chunk.c - the columns of one chunk. Where all rows are selected the directory tells rows
+ * and extents, and dictionaries the distinct values; only numbers are decoded, to count different
+ * ones. */
 #include "covered.h"
 #include "schema.h"
 
@@ -11,7 +12,7 @@
 struct visit {
     struct columns_seen *columns;
     struct scan_chunk *chunk;
-    const uint64_t *mask; /* of the chunk; NULL: all rows  */
+    const uint64_t *mask; /* of the chunk; NULL: all rows */
     struct column column;
     struct column_seen *seen;
     uint64_t rows[SCAN_WORDS]; /* of the block at hand: selected and not null */
@@ -45,7 +46,7 @@ static int rows_of_block(struct visit *v, uint32_t first, uint32_t n, bool *ret_
     return 0;
 }
 
-/* ---- numbers ---- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static int extent_i64(struct visit *v, int64_t min, int64_t max)
 {
@@ -131,7 +132,7 @@ static int visit_numbers(struct visit *v)
     return rc;
 }
 
-/* ---- dictionaries ---- */
+/* ---- dictionaries ---------------------------------------------------------------------------- */
 
 static int count_codes(struct visit *v, uint32_t *counts)
 {
@@ -184,7 +185,7 @@ static int visit_dictionary(struct visit *v, bool other)
     return rc;
 }
 
-/* ---- a column, all columns ---- */
+/* ---- a column, all columns ------------------------------------------------------------------- */
 
 /* Of a column of one number the directory says everything. */
 static int visit_constant(struct visit *v)

@@ -1,11 +1,12 @@
-/* schema_column.c - what is known of a column: its types, rows, smallest and largest, distinct values. */
+/* schema_column.c - what is known of a column: its types, rows, smallest and largest, distinct
+ * values. */
 #include "schema.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- hashes: equal numbers have one hash, whatever they were written as ---- */
+/* ---- hashes: equal numbers have one hash, whatever they were written as ---------------------- */
 
 static uint64_t mix(uint64_t x)
 {
@@ -52,7 +53,7 @@ int seen_time(struct column_seen *c, int64_t value, bool nano, struct budget *b)
     return distinct_add(&c->distinct, hash_i64(nano ? value / 1000 : value), b);
 }
 
-/* ---- smallest and largest ---- */
+/* ---- smallest and largest -------------------------------------------------------------------- */
 
 static int keep(struct value *to, struct buf *copy, const struct value *v)
 {
@@ -95,7 +96,7 @@ static void extent_done(struct extent *e)
     buf_done(&e->max_text);
 }
 
-/* ---- one value of a dictionary ---- */
+/* ---- one value of a dictionary --------------------------------------------------------------- */
 
 int seen_entry(struct column_seen *c, const struct column_entry *e, struct budget *b)
 {
@@ -151,7 +152,7 @@ int seen_merge(struct column_seen *c, const struct column_seen *other, struct bu
     return rc < 0 ? rc : distinct_merge(&c->distinct, &other->distinct, b);
 }
 
-/* ---- all columns ---- */
+/* ---- all columns ----------------------------------------------------------------------------- */
 
 int columns_init(struct columns_seen *cs, struct budget *b)
 {

@@ -1,4 +1,5 @@
-/* schema_distinct.c - how many different values: exactly while they are few, by a HyperLogLog beyond. */
+/* schema_distinct.c - how many different values: exactly while they are few, by a HyperLogLog
+ * beyond. */
 #include "schema.h"
 
 #include <errno.h>

@@ -15,7 +15,8 @@ int schema_other(struct columns_seen *cs, struct text object, uint64_t rows)
     while (rc == 0 && members_next(&m, &path, &value)) {
         struct column_entry e;
         struct column_seen *seen;
-        /* A field with the name of a derived column cannot be selected: the name means that column. */
+        /* A field with the name of a derived column cannot be selected: the name means that column.
+ */
         if (column_is_derived(path) || !members_entry(&m, value, &e))
             continue;
         rc = columns_find(cs, path, &seen);

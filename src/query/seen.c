@@ -1,4 +1,5 @@
-/* seen.c - does any object have a value in a column? A name that was mistyped is told, instead of a column of nothing. */
+/* seen.c - does any object have a value in a column? A name that was mistyped is told, instead of a
+ * column of nothing. */
 #include "plan.h"
 
 #include <errno.h>
@@ -91,7 +92,7 @@ int query_check_column(struct query *q, const struct source *s, const char *para
                          (int)(s->path.len < 100 ? s->path.len : 100), s->path.ptr);
 }
 
-/* ---- columns of the filter ---- */
+/* ---- columns of the filter ------------------------------------------------------------------- */
 
 struct named {
     const struct source *sources[QUERY_LOOKED_AT];

@@ -9,9 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- from what users write to names in the index --------------------------------------------------------------------------- */
+/* ---- from what users write to names in the index --------------------------------------------- */
 
-/* Without empty and "." components, ".." taken back; false when it would leave the top. No leading slash in `out`. */
+/* Without empty and "." components, ".." taken back; false when it would leave the top. No leading
+ * slash in `out`. */
 static bool clean_path(const char *path, char *out)
 {
     size_t len = 0;
@@ -73,7 +74,8 @@ static bool name_below_root(const struct query_env *env, const char *clean, bool
     return false;
 }
 
-/* Where an absolute path leads. What is behind a file is a member of it: then the way to the file, and the member as it is named. */
+/* Where an absolute path leads. What is behind a file is a member of it: then the way to the file,
+ * and the member as it is named. */
 static bool resolve(const char *path, char *out)
 {
     char part[PATH_MAX];
@@ -113,14 +115,14 @@ static bool name_of(const struct query_env *env, const char *path, char *out)
     return name_below_root(env, clean, true, out);
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 struct chooser {
     const struct query_env *env;
     struct snapshot *snapshot;
     const struct selection *selection;
     struct err *err;
-    uint32_t count; /* files of the snapshot                  */
+    uint32_t count; /* files of the snapshot */
     bool *in_dir, *in_file;
 };
 
@@ -148,7 +150,8 @@ static bool may_hold(const struct index_file *f, const char *name)
     return is_unknown(f) && is_in_dir(name, f->name, true);
 }
 
-/* The directory of a name in the index: descriptor or -errno. A directory without traces is there, too. */
+/* The directory of a name in the index: descriptor or -errno. A directory without traces is there,
+ * too. */
 static int open_named(const struct query_env *env, const char *name)
 {
     char path[PATH_MAX * 2], root[PATH_MAX], real[PATH_MAX];
@@ -196,13 +199,15 @@ static int choose_dir(struct chooser *c, const char *dir)
     for (uint32_t i = 0; i < c->count; i++) {
         const struct index_file *f = snapshot_file(c->snapshot, i);
         const char *file = f->name;
-        /* An archive is like a directory, and where it is one of the files of another, so are its members. */
+        /* An archive is like a directory, and where it is one of the files of another, so are its
+         * members. */
         bool below = may_hold(f, name), inside = below || is_in_dir(file, name, true) ||
                                                  (f->is_archive && strcmp(file, name) == 0);
         if (f->archive && is_in_dir(f->archive, name, true))
             file = f->archive;
         found = found || inside;
-        /* Of several roots the top holds the labels; "directly in it" means directly in the roots. */
+        /* Of several roots the top holds the labels; "directly in it" means directly in the roots.
+ */
         const char *rest = several && !*name && strchr(file, '/') ? strchr(file, '/') + 1 : file;
         bool direct = below || is_in_dir(rest, name, false) || strcmp(file, name) == 0;
         c->in_dir[i] = c->in_dir[i] || (inside && (recursive || direct));
@@ -363,7 +368,7 @@ int query_select_files(const struct query_env *env, struct snapshot *snapshot,
     return rc;
 }
 
-/* ---- what may be unseen ----------------------------------------------------------------------------------------------------------- */
+/* ---- what may be unseen ---------------------------------------------------------------------- */
 
 /* Files may be in both: `name` is a directory, and so is the closed one. */
 static bool dir_meets(const struct query_env *env, const char *name, bool recursive,
@@ -417,7 +422,7 @@ bool query_select_whole(const struct query_env *env, const struct snapshot *snap
     return whole;
 }
 
-/* ---- archives ----------------------------------------------------------------------------------------------------------------- */
+/* ---- archives -------------------------------------------------------------------------------- */
 
 static bool is_archive_in_dirs(const struct query_env *env, const struct selection *s,
                                const char *archive)

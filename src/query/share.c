@@ -1,4 +1,5 @@
-/* share.c - hands out the units of all pieces in order, in stretches of one target; knows what each output file has. */
+/* share.c - hands out the units of all pieces in order, in stretches of one target; knows what each
+ * output file has. */
 #include "share.h"
 
 #include "view_metadata.h"
@@ -7,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Text that no chunk has comes in pieces of this size; a stretch that is handed out is about so long. */
+/* Text that no chunk has comes in pieces of this size; a stretch that is handed out is about so
+ * long. */
 #define GAP_PIECE (4u << 20)
 #define STRETCH (1u << 20)
 /* `[` and `]` lines of an output file. */
@@ -47,7 +49,7 @@ struct sharing {
     struct buf added;
 };
 
-/* ---- places ------------------------------------------------------------------------------------------ */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static int add_place(struct sharing *s, const struct share_place *place)
 {
@@ -104,7 +106,7 @@ static int add_file(struct sharing *s, uint32_t position)
     return rc < 0 ? rc : add_gap(s, position, at, f->text_bytes, true);
 }
 
-/* ---- opening ----------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int open_ahead(struct sharing *s)
 {
@@ -184,7 +186,7 @@ void share_close(struct sharing *s)
     free(s);
 }
 
-/* ---- records of the text ------------------------------------------------------------------------------- */
+/* ---- records of the text --------------------------------------------------------------------- */
 
 static int compare_records(const void *a, const void *b, void *arg)
 {
@@ -226,7 +228,7 @@ static int note_record(struct sharing *s, struct share_target *t, uint32_t row)
     return rc;
 }
 
-/* ---- what stands before a unit --------------------------------------------------------------------------- */
+/* ---- what stands before a unit --------------------------------------------------------------- */
 
 static uint8_t *seen_at(const struct sharing *s, uint32_t target, uint32_t group, uint8_t *ret_bit)
 {
@@ -289,8 +291,8 @@ static int add_records(struct sharing *s, const struct share_unit *u)
                            &s->added);
 }
 
-/* Where it did not stand in the source, a line that does not begin an object could be read as the rest of the line that is
- * before it now (READING.md rule 6): an empty line keeps them apart. */
+/* Where it did not stand in the source, a line that does not begin an object could be read as the
+ * rest of the line that is before it now (READING.md rule 6): an empty line keeps them apart. */
 static bool may_continue(struct text line)
 {
     size_t i = 0;
@@ -307,7 +309,8 @@ static bool is_full(const struct sharing *s, const struct share_target *t, uint6
            t->unit != s->piece->file->unit;
 }
 
-/* The first record of a file that names a unit is the one that counts: where there are several, none may come before it. */
+/* The first record of a file that names a unit is the one that counts: where there are several,
+ * none may come before it. */
 static void add_unit_record(struct sharing *s, const struct share_target *t)
 {
     static const char *const names[] = {
@@ -338,7 +341,7 @@ static int before_unit(struct sharing *s, const struct share_unit *u, struct sha
     return rc == 0 && needs_records(s, u) ? add_records(s, u) : rc;
 }
 
-/* ---- stretches --------------------------------------------------------------------------------------------- */
+/* ---- stretches ------------------------------------------------------------------------------- */
 
 /* Takes the unit into the stretch. */
 static int take_unit(struct sharing *s, const struct share_unit *u, struct share *ret)

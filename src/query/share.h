@@ -1,7 +1,7 @@
 /* share.h - the text of a piece of a file, cut into units that each go to one target.
  *
- * A piece is a chunk of the index, or text that no chunk has (what was left out as damaged). Workers cut pieces ahead
- * (share_cut.c), one thread takes them in order (share.c).
+ * A piece is a chunk of the index, or text that no chunk has (what was left out as damaged).
+ * Workers cut pieces ahead (share_cut.c), one thread takes them in order (share.c).
  */
 #ifndef DFTRACERD_QUERY_SHARE_H
 #define DFTRACERD_QUERY_SHARE_H
@@ -10,31 +10,32 @@
 
 #define SHARE_NO_CHUNK UINT32_MAX
 struct share_place {
-    uint32_t file, chunk;            /* positions: snapshot, index_file.chunks; SHARE_NO_CHUNK: text that no chunk has */
-    uint64_t offset;                 /* of the text in the file's                                    */
+    /* positions: snapshot, index_file.chunks; SHARE_NO_CHUNK: text that no chunk has */
+    uint32_t file, chunk;
+    uint64_t offset; /* of the text in the file's */
     uint32_t len;
     bool ends_file;
 };
 
 enum share_kind { SHARE_DATA, SHARE_RECORD, SHARE_OTHER };
 struct share_unit {
-    uint32_t from;                   /* in the piece's text; it goes up to the next unit             */
-    uint32_t lines;                  /* that end in it, one for `cut` included                       */
-    uint32_t of;                     /* DATA: reference group; RECORD: row of the chunk              */
+    uint32_t from;  /* in the piece's text; it goes up to the next unit */
+    uint32_t lines; /* that end in it, one for `cut` included */
+    uint32_t of;    /* DATA: reference group; RECORD: row of the chunk */
     uint16_t target;
     uint8_t kind;
-    bool cut;                        /* ends without '\n' and is a line of its own nevertheless      */
+    bool cut; /* ends without '\n' and is a line of its own nevertheless */
 };
 struct share_piece {
     struct share_place place;
     const struct index_file *file;
     char *text;
-    size_t cap;                      /* of text                                                      */
+    size_t cap; /* of text */
     uint32_t len, count, unit_cap;
-    struct share_unit *units;        /* count, and one more whose `from` is len                      */
-    struct lines_group *groups;      /* of references                                                */
+    struct share_unit *units;   /* count, and one more whose `from` is len */
+    struct lines_group *groups; /* of references */
     uint32_t group_count;
-    struct arena arena;              /* of groups                                                    */
+    struct arena arena; /* of groups */
     size_t charged;
     /* while it is made */
     uint32_t rows;
@@ -48,16 +49,16 @@ struct share_plan {
     struct query *all;
     struct query *const *groups;
     uint32_t group_count;
-    struct lines_plan lines;         /* for references                                               */
+    struct lines_plan lines; /* for references */
     const struct share_place *places;
-    pthread_mutex_t lock;            /* of what follows: what was dropped, the next ones take        */
+    pthread_mutex_t lock; /* of what follows: what was dropped, the next ones take */
     struct share_piece *spare[SHARE_SPARE];
     unsigned spare_count;
     struct share_tools **idle;
     unsigned idle_count, idle_cap;
 };
 int share_plan_init(struct share_plan *p, const struct share_options *o);
-void share_plan_done(struct share_plan *p);       /* also after a failed init */
+void share_plan_done(struct share_plan *p); /* also after a failed init */
 /* For struct ahead_maker: arg is the plan, positions are those of plan.places. */
 int share_piece_make(void *plan, struct ahead_tools *tools, size_t position, void **ret);
 void share_piece_drop(void *plan, void *piece);

@@ -1,4 +1,5 @@
-/* share_cut.c - makes a piece: which target each object of a chunk has, by the columns alone; then its text, cut into units. */
+/* share_cut.c - makes a piece: which target each object of a chunk has, by the columns alone; then
+ * its text, cut into units. */
 #include "share.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@ struct share_tools {
     struct scan_worker *scan[1]; /* group_count, each made when first needed */
 };
 
-/* ---- the plan ---------------------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 int share_plan_init(struct share_plan *p, const struct share_options *o)
 {
@@ -82,7 +83,7 @@ static void give_tools(struct share_plan *p, struct share_tools *t)
         tools_done(p, t);
 }
 
-/* ---- pieces and their memory ------------------------------------------------------------------------- */
+/* ---- pieces and their memory ----------------------------------------------------------------- */
 
 static int charge(const struct share_plan *p, struct share_piece *s, size_t bytes)
 {
@@ -128,7 +129,7 @@ uint32_t share_piece_file(void *plan, size_t position)
     return ((struct share_plan *)plan)->places[position].file;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 struct cutter {
     struct share_plan *plan;
@@ -220,7 +221,8 @@ static int mark_rows(void *arg, struct scan_batch *b)
     return 0;
 }
 
-/* Number of the piece's chunk among those that a query looks at; false: none of its rows is selected. */
+/* Number of the piece's chunk among those that a query looks at; false: none of its rows is
+ * selected. */
 static bool find_place(const struct query *q, const struct share_place *place, size_t *ret)
 {
     const struct scan_place *places;
@@ -302,7 +304,7 @@ static int find_rows(struct cutter *c, struct ahead_tools *tools)
     return rc;
 }
 
-/* ---- text -------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static int fetch_text(struct cutter *c, struct ahead_tools *tools)
 {
@@ -328,7 +330,7 @@ static int fetch_text(struct cutter *c, struct ahead_tools *tools)
     return rc;
 }
 
-/* ---- units ------------------------------------------------------------------------------------------- */
+/* ---- units ----------------------------------------------------------------------------------- */
 
 static int add_unit(struct cutter *c, const struct share_unit *unit)
 {
@@ -357,7 +359,8 @@ static bool is_brackets(const char *line, size_t len)
     return true;
 }
 
-/* Lines without an object. The first line of text that no chunk has may be the end of one that began before. */
+/* Lines without an object. The first line of text that no chunk has may be the end of one that
+ * began before. */
 static int add_others(struct cutter *c, uint32_t from, uint32_t to)
 {
     struct share_piece *s = c->piece;
@@ -391,7 +394,8 @@ static uint32_t count_lines(const char *text, size_t len)
     return lines;
 }
 
-/* The object of a row with the lines it stands in, from `from` on; up to the next object if that begins in the same line. */
+/* The object of a row with the lines it stands in, from `from` on; up to the next object if that
+ * begins in the same line. */
 static int add_object(struct cutter *c, uint32_t row, uint32_t from, uint32_t *ret_end)
 {
     struct share_piece *s = c->piece;
@@ -434,7 +438,7 @@ static int cut_units(struct cutter *c)
     return rc < 0 ? rc : charge(c->plan, s, s->unit_cap * sizeof(*s->units));
 }
 
-/* ---- a piece ----------------------------------------------------------------------------------------- */
+/* ---- a piece --------------------------------------------------------------------------------- */
 
 int share_piece_make(void *plan, struct ahead_tools *tools, size_t position, void **ret)
 {

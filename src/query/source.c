@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- memory --------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 void *grow_to(struct grow *g, size_t bytes)
 {
@@ -29,7 +29,7 @@ void grow_done(struct grow *g)
     *g = (struct grow){0};
 }
 
-/* ---- sources of a query ------------------------------------------------------------------------------------------ */
+/* ---- sources of a query ---------------------------------------------------------------------- */
 
 static struct source *find_source(struct query *q, struct text path)
 {
@@ -55,7 +55,8 @@ int source_add(struct query *q, struct text path, struct source **ret)
     return 0;
 }
 
-/* A stored column by its exact name, without any meaning of the name ("=" in front keeps it apart in the list). */
+/* A stored column by its exact name, without any meaning of the name ("=" in front keeps it apart
+ * in the list). */
 static int source_stored(struct query *q, struct text column, struct source **ret)
 {
     char name[600];
@@ -191,7 +192,7 @@ bool source_is_time(const struct source *s)
     return s->info.time;
 }
 
-/* ---- binding to a chunk --------------------------------------------------------------------------------------------- */
+/* ---- binding to a chunk ---------------------------------------------------------------------- */
 
 static enum scan_shape shape_of(enum column_type type)
 {

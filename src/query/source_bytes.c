@@ -1,4 +1,5 @@
-/* source_bytes.c - the column bytes in one chunk: as it is stored, without the calls that covered.h leaves out. */
+/* source_bytes.c - the column bytes in one chunk: as it is stored, without the calls that covered.h
+ * leaves out. */
 #include "covered.h"
 
 #include <errno.h>

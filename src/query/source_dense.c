@@ -1,8 +1,9 @@
-/* source_dense.c - the integers of a chunk as codes without gaps: 0 for the first that a row has, and so on.
+/* source_dense.c - the integers of a chunk as codes without gaps: 0 for the first that a row has,
+ * and so on.
  *
- * Processes and threads of a chunk are few and their ids far apart: distances from the least one would make products of columns
- * that no table holds. The column is read once as a whole, for scans that want many rows anyway; a rank is a function of the
- * pid then, and has its codes. */
+ * Processes and threads of a chunk are few and their ids far apart: distances from the least one
+ * would make products of columns that no table holds. The column is read once as a whole, for scans
+ * that want many rows anyway; a rank is a function of the pid then, and has its codes. */
 #include "plan.h"
 
 #include <errno.h>
@@ -17,7 +18,8 @@ static bool may_be_dense(const struct scan_worker *w, const struct bound *b)
            (uint64_t)b->column.max - (uint64_t)b->column.min < SPAN_MOST;
 }
 
-/* Distances to numbers, in the order in which values come. numbers: number + 1 by distance, 0 = none yet. */
+/* Distances to numbers, in the order in which values come. numbers: number + 1 by distance, 0 =
+ * none yet. */
 static uint32_t number_rows(uint32_t *codes, uint32_t n, int64_t min, uint32_t count,
                             uint32_t *numbers, int64_t *values)
 {

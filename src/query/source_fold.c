@@ -1,4 +1,5 @@
-/* source_fold.c - values put together: of numbers only the power of two is told, or of all values only some. */
+/* source_fold.c - values put together: of numbers only the power of two is told, or of all values
+ * only some. */
 #include "group.h"
 #include "plan.h"
 
@@ -24,7 +25,7 @@ int query_source_folded(struct query *q, const struct source *s, const struct gr
     return 0;
 }
 
-/* ---- powers of two ---------------------------------------------------------------------------------- */
+/* ---- powers of two --------------------------------------------------------------------------- */
 
 static int bin_of_integer(int64_t value)
 {
@@ -47,7 +48,8 @@ static int bin_of_time(int64_t value, bool nano)
     return bin_of_integer(nano && value >= 0 ? value / 1000 : value);
 }
 
-/* Of an integer that 64 bits do not hold, or a number so large. Its digits tell more than a double has. */
+/* Of an integer that 64 bits do not hold, or a number so large. Its digits tell more than a double
+ * has. */
 static bool bin_of_text(struct text t, int *ret)
 {
     unsigned __int128 value = 0;
@@ -103,7 +105,7 @@ bool query_key_bin(struct query *q, uint64_t key, int *ret)
     }
 }
 
-/* ---- keys and codes ----------------------------------------------------------------------------------- */
+/* ---- keys and codes -------------------------------------------------------------------------- */
 
 uint64_t fold_key(struct query *q, const struct source *s, uint64_t key)
 {

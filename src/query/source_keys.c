@@ -1,4 +1,5 @@
-/* source_keys.c - keys, dense codes and single values of a source: what answers group and print by. */
+/* source_keys.c - keys, dense codes and single values of a source: what answers group and print by.
+ */
 #include "plan.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@ static int key_of_integer(struct query *q, const struct bound *b, int64_t value,
     return b->shape == SHAPE_BOOL ? key_of_bool(value, ret) : key_of_i64(q, value, ret);
 }
 
-/* ---- a chunk ---------------------------------------------------------------------------------------------------------- */
+/* ---- a chunk --------------------------------------------------------------------------------- */
 
 /* NULL: the worker remembers why. */
 static struct bound *bound_of(struct scan_chunk *c, const struct source *s)
@@ -118,7 +119,7 @@ bool scan_constant(struct scan_chunk *c, const struct source *s, uint64_t *ret_k
     return rc == 0;
 }
 
-/* ---- dense codes --------------------------------------------------------------------------------------------------------- */
+/* ---- dense codes ----------------------------------------------------------------------------- */
 
 static int64_t code_step(const struct bound *b)
 {
@@ -285,7 +286,7 @@ int batch_codes(struct scan_batch *b, const struct source *s, const uint32_t **r
     return 0;
 }
 
-/* ---- keys of rows ------------------------------------------------------------------------------------------------------------ */
+/* ---- keys of rows ---------------------------------------------------------------------------- */
 
 static void zero_nulls(const uint64_t *valid, uint32_t rows, uint64_t *keys)
 {
@@ -377,7 +378,7 @@ int batch_keys(struct scan_batch *batch, const struct source *s, const uint64_t 
     return 0;
 }
 
-/* ---- numbers and single values -------------------------------------------------------------------------------------------------- */
+/* ---- numbers and single values --------------------------------------------------------------- */
 
 int batch_i64(struct scan_batch *b, const struct source *s, const int64_t **ret,
               const uint64_t **ret_valid, bool *ret_nano)

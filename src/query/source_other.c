@@ -1,5 +1,5 @@
-/* source_other.c - rare cases: paths that a chunk keeps in "@other", a bare name that is both a top-level field and an
- * argument in one chunk, and a column of which some rows are left out.
+/* source_other.c - rare cases: paths that a chunk keeps in "@other", a bare name that is both a
+ * top-level field and an argument in one chunk, and a column of which some rows are left out.
  */
 #include "members.h"
 #include "plan.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- "@other" ---------------------------------------------------------------------------------------------------------- */
+/* ---- "@other" -------------------------------------------------------------------------------- */
 
 /* The value of a member, false when there is none (or null). */
 static bool find_member(struct members *m, struct text path, struct column_entry *ret)
@@ -56,7 +56,7 @@ int bind_other(struct scan_worker *w, struct bound *b, const struct column *othe
     return 0;
 }
 
-/* ---- a top-level field before an argument --------------------------------------------------------------------------------- */
+/* ---- a top-level field before an argument ---------------------------------------------------- */
 
 /* Distinct keys of the chunk, in order of appearance. */
 struct distinct {
@@ -117,7 +117,8 @@ static void entry_of_key(struct scan_worker *w, uint64_t key, struct column_entr
     }
 }
 
-/* The value of the first part, else of the second; null where a bit of `without` (may be NULL) is set. */
+/* The value of the first part, else of the second; null where a bit of `without` (may be NULL) is
+ * set. */
 static int code_rows(struct scan_worker *w, struct bound *b, const uint64_t *without,
                      struct distinct *d, uint32_t *codes)
 {

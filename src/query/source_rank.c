@@ -1,7 +1,8 @@
 /* source_rank.c - the rank of the process that an object belongs to.
  *
- * A process is (name of the host, pid). Its rank is the one its own file tells, else the first that any file of the
- * snapshot tells, in path order: a table of all processes with a rank, made when the first query asks.
+ * A process is (name of the host, pid). Its rank is the one its own file tells, else the first that
+ * any file of the snapshot tells, in path order: a table of all processes with a rank, made when
+ * the first query asks.
  */
 #include "plan.h"
 
@@ -14,12 +15,12 @@ enum { LOOKED = 1024 }; /* processes until the budget is asked whether to contin
 struct rank_entry {
     int64_t pid, rank;
     uint32_t host; /* text id of the name, INDEX_NO_TEXT = null */
-    uint32_t file; /* position in the snapshot                  */
+    uint32_t file; /* position in the snapshot */
 };
 struct rank_table {
     size_t count, cap;
     struct rank_entry *entries; /* sorted by (pid, host, file) */
-    int64_t min, max;           /* of all ranks                */
+    int64_t min, max;           /* of all ranks */
 };
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -296,7 +297,7 @@ static int fill_chunk(struct ranks *r, struct bound *b)
     return rc < 0 ? rc : fill_all(r, b);
 }
 
-/* ---- a batch at a time: where few rows are wanted, and their pids and hosts mostly are, too -------- */
+/* ---- a batch at a time: where few rows are wanted, and their pids and hosts mostly are, too */
 
 static int bind_batches(struct ranks *r, struct bound *b)
 {
@@ -329,7 +330,7 @@ int ranks_of_rows(struct scan_batch *batch, struct bound *b, int64_t *out, uint6
     return rc;
 }
 
-/* ---- by pid: where all rows are of one host ----------------------------------------------------- */
+/* ---- by pid: where all rows are of one host -------------------------------------------------- */
 
 /* Marks the pids that rows have. */
 static int mark_pids(struct ranks *r, struct bound *b, uint8_t *seen)

@@ -29,7 +29,7 @@ static bool bit(const uint64_t *mask, uint32_t i)
     return mask[i / 64] >> i % 64 & 1;
 }
 
-/* ---- validity ----------------------------------------------------------------------------------------------------- */
+/* ---- validity -------------------------------------------------------------------------------- */
 
 static bool all_set(const uint64_t *mask, uint32_t rows)
 {
@@ -109,7 +109,7 @@ int bound_valid(struct scan_batch *batch, struct bound *b, const uint64_t **ret)
     return 0;
 }
 
-/* ---- codes ---------------------------------------------------------------------------------------------------------- */
+/* ---- codes ----------------------------------------------------------------------------------- */
 
 /* Null rows of a stored column get the code behind the last. */
 static int mark_nulls(struct scan_batch *batch, struct bound *b, uint32_t *codes,
@@ -207,7 +207,7 @@ int bound_entry(struct scan_worker *w, struct bound *b, uint32_t code, struct co
     return 0;
 }
 
-/* ---- computed integers ------------------------------------------------------------------------------------------------- */
+/* ---- computed integers ----------------------------------------------------------------------- */
 
 /* Rows that are X events, as a bitmap. */
 static int read_x_of_ph(struct scan_batch *batch, struct bound *b, uint64_t *mask)
@@ -233,7 +233,8 @@ static int read_x_of_ph(struct scan_batch *batch, struct bound *b, uint64_t *mas
     return rc;
 }
 
-/* Rows whose dur is 0 if there is none: not those that had one which is too large (clocks that stepped back). */
+/* Rows whose dur is 0 if there is none: not those that had one which is too large (clocks that
+ * stepped back). */
 static int read_x(struct scan_batch *batch, struct bound *b, uint64_t *mask)
 {
     struct bound *bad = b->part[2];
@@ -557,7 +558,7 @@ int bound_i64(struct scan_batch *batch, struct bound *b, const int64_t **ret,
     return 0;
 }
 
-/* ---- doubles ------------------------------------------------------------------------------------------------------------- */
+/* ---- doubles --------------------------------------------------------------------------------- */
 
 static bool entry_number(const struct column_entry *e, double *ret)
 {

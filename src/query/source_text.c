@@ -1,7 +1,9 @@
-/* source_text.c - host, file, cmd, exec: the names behind hashes, and what stands in for them in old traces.
+/* source_text.c - host, file, cmd, exec: the names behind hashes, and what stands in for them in
+ * old traces.
  *
- * Each is a row of columns, the first one that a row has decides. Where that is one column whose hashes mean the same for
- * every process, its codes are used as they are with a dictionary of names; else the codes of the whole chunk are made.
+ * Each is a row of columns, the first one that a row has decides. Where that is one column whose
+ * hashes mean the same for every process, its codes are used as they are with a dictionary of
+ * names; else the codes of the whole chunk are made.
  */
 #include "plan.h"
 
@@ -10,7 +12,8 @@
 #include <string.h>
 
 enum { COLUMNS_MAX = 3, KIND_NONE = -1, FALLBACK = COLUMNS_MAX };
-/* Searching a hash among the names of a file costs about as much as taking ROW of them in a row; of more than MOST there is no need. */
+/* Searching a hash among the names of a file costs about as much as taking ROW of them in a row; of
+ * more than MOST there is no need. */
 enum { ROW = 16, MOST = 1 << 19 };
 struct text_column {
     const char *path;
@@ -23,7 +26,7 @@ static const struct text_column recipes[][COLUMNS_MAX] = {
     [PATH_EXEC] = {{"args.exec_hash", INDEX_SH}},
 };
 
-/* ---- names behind hashes ------------------------------------------------------------------------------------------------ */
+/* ---- names behind hashes --------------------------------------------------------------------- */
 
 uint32_t query_resolve(struct query *q, const struct index_file *file, int64_t pid,
                        enum index_name_kind kind, uint32_t hash)
@@ -170,14 +173,14 @@ static int translate(struct scan_worker *w, int kind, const struct column_entry 
     return rc;
 }
 
-/* ---- what the chunk has ----------------------------------------------------------------------------------------------------- */
+/* ---- what the chunk has ---------------------------------------------------------------------- */
 
 struct inputs {
     const struct text_column *recipe;
     struct column column[COLUMNS_MAX];
     int kind[COLUMNS_MAX];
     unsigned count;
-    bool fallback; /* host: by pid                          */
+    bool fallback; /* host: by pid */
     bool has_pid, pid_constant;
     struct column pid;
 };
@@ -204,7 +207,7 @@ static void find_inputs(struct scan_worker *w, enum path_kind kind, struct input
     in->fallback = in->fallback && in->has_pid;
 }
 
-/* ---- one column decides -------------------------------------------------------------------------------------------------------- */
+/* ---- one column decides ---------------------------------------------------------------------- */
 
 /* *ret_depends: it does not work this way. */
 static int map_column(struct scan_worker *w, struct bound *b, const struct inputs *in,
@@ -233,7 +236,7 @@ static int map_column(struct scan_worker *w, struct bound *b, const struct input
     return 0;
 }
 
-/* ---- row by row ------------------------------------------------------------------------------------------------------------------ */
+/* ---- row by row ------------------------------------------------------------------------------ */
 
 /* (column, code, pid) -> own entry. */
 struct memo_slot {

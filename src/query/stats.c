@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- reports ---------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 enum {
     WANT_DURATION = 1,
@@ -47,7 +47,7 @@ const char *stats_report_name(enum stats_report r)
     return reports[r].name;
 }
 
-/* ---- plan --------------------------------------------------------------------------------------- */
+/* ---- plan ------------------------------------------------------------------------------------ */
 
 static int add_group_key(struct stats_plan *plan, struct stats *s, const char *path,
                          struct err *err)
@@ -138,7 +138,7 @@ static int plan_make(struct stats_plan *plan, struct stats *s, const struct stat
     return rc < 0 ? rc : plan_groups(plan, s, o, err);
 }
 
-/* ---- telling -------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 struct value stats_time(__int128 ns)
 {
@@ -337,7 +337,7 @@ static int tell_found(struct stats *s, struct stats_found *f, const struct doubl
     return rc;
 }
 
-/* ---- running ----------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* By a scan. */
 static int find(struct stats *s, const struct stats_plan *plan, const struct stats_options *o)

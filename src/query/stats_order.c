@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Values are compared once a distinct key: after that a key is a small rank, and comparing groups is comparing integers. */
+/* Values are compared once a distinct key: after that a key is a small rank, and comparing groups
+ * is comparing integers. */
 struct ranking {
     const struct group_table *table;
     const uint64_t *counts;

@@ -76,7 +76,7 @@ void *sample_alloc(struct sample_memory *m, size_t bytes)
     return at;
 }
 
-/* ---- values as integers that order alike ------------------------------------------------------ */
+/* ---- values as integers that order alike ----------------------------------------------------- */
 
 #define SIGN 0x8000000000000000ull
 
@@ -145,7 +145,7 @@ static void list_refine(struct sample *s, uint8_t kind)
     s->kind = kind;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static int sample_to_pages(struct sample_memory *m, struct sample *s);
 static int sample_add_whole(struct sample_memory *m, struct sample *s, double value);
@@ -196,7 +196,7 @@ int sample_add_listed_f64(struct sample_memory *m, struct sample *s, double valu
     return list_add(m, s, code_of_f64(value), SAMPLE_DOUBLE);
 }
 
-/* ---- pages --------------------------------------------------------------------------------------- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 static int sample_to_pages(struct sample_memory *m, struct sample *s)
 {
@@ -288,7 +288,7 @@ int sample_fold(struct sample_memory *m)
     return 0;
 }
 
-/* ---- merging ---------------------------------------------------------------------------------------- */
+/* ---- merging --------------------------------------------------------------------------------- */
 
 static int merge_sketch(struct sketch **into, const struct sketch *from)
 {
@@ -341,7 +341,7 @@ int sample_merge(struct sample_memory *m, struct sample *into, const struct samp
     return merge_pages(m, into->data, from->data);
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------ */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 uint64_t sample_count(const struct sample *s)
 {

@@ -1,8 +1,9 @@
 /* stats_sample.h - the values of one group that percentiles and histograms are made of.
  *
- * A sample is a list of values while it has at most SKETCH_EXACT of them (always, with memory->exact), and counts per
- * bin beyond: the bins of struct sketch (measure.h), kept as one page of 128 counters per octave, so that a kernel adds
- * a value with three instructions and no call. The answers equal those of a struct sketch of the same values.
+ * A sample is a list of values while it has at most SKETCH_EXACT of them (always, with
+ * memory->exact), and counts per bin beyond: the bins of struct sketch (measure.h), kept as one
+ * page of 128 counters per octave, so that a kernel adds a value with three instructions and no
+ * call. The answers equal those of a struct sketch of the same values.
  * Threads: one at a time. Memory: charged to the budget; released as a whole by sample_memory_done.
  */
 #ifndef DFTRACERD_QUERY_STATS_SAMPLE_H
@@ -14,40 +15,42 @@
 
 struct sample_memory {
     struct budget *budget;
-    bool exact;                     /* keep all values                                        */
+    bool exact; /* keep all values */
     void *blocks;
     char *next;
     size_t left, block_bytes, charged;
-    int error;                      /* of the last sample_alloc that gave NULL                */
-    struct sample_pages *pages;     /* all of them                                            */
+    int error;                  /* of the last sample_alloc that gave NULL */
+    struct sample_pages *pages; /* all of them */
 };
 void sample_memory_init(struct sample_memory *m, struct budget *budget, bool exact);
 void sample_memory_done(struct sample_memory *m);
 /* Zeroed, 16-byte aligned, until sample_memory_done; NULL: see m->error. */
 void *sample_alloc(struct sample_memory *m, size_t bytes);
 
-#define SAMPLE_LOWEST (-10)         /* octaves with pages: [2^-10, 2^64); the rest is odd     */
+#define SAMPLE_LOWEST (-10) /* octaves with pages: [2^-10, 2^64); the rest is odd */
 #define SAMPLE_OCTAVES (64 - SAMPLE_LOWEST)
-#define SAMPLE_PAGE 128             /* bins an octave                                         */
+#define SAMPLE_PAGE 128 /* bins an octave */
 #define SAMPLE_BASE ((uint64_t)(1023 + SAMPLE_LOWEST) * SAMPLE_PAGE)
 
-enum sample_kind { SAMPLE_WHOLE, SAMPLE_NANO, SAMPLE_DOUBLE }; /* integers, ns told in us, doubles */
+/* integers, ns told in us, doubles */
+enum sample_kind { SAMPLE_WHOLE, SAMPLE_NANO, SAMPLE_DOUBLE };
 struct sample_pages {
-    uint32_t *page[SAMPLE_OCTAVES]; /* what this worker counted lately                        */
-    uint64_t *wide[SAMPLE_OCTAVES]; /* what was merged or folded                              */
+    uint32_t *page[SAMPLE_OCTAVES]; /* what this worker counted lately */
+    uint64_t *wide[SAMPLE_OCTAVES]; /* what was merged or folded */
     uint64_t zeros;
-    struct sketch *negative, *tiny; /* below 0; between 0 and the first octave                */
-    struct sample_pages *next;      /* of this memory: their sketches are freed with it       */
+    struct sketch *negative, *tiny; /* below 0; between 0 and the first octave */
+    struct sample_pages *next;      /* of this memory: their sketches are freed with it */
 };
-struct sample {                     /* zero-initialise                                        */
-    void *data;                     /* list: uint64_t that order as the values do; else struct sample_pages */
-    uint32_t n, cap;                /* of the list                                            */
-    uint8_t kind;                   /* enum sample_kind: the finest of all values             */
-    bool paged, part_nano;          /* part_nano: for struct tally                            */
+struct sample {      /* zero-initialise */
+    void *data;      /* list: uint64_t that order as the values do; else struct sample_pages */
+    uint32_t n, cap; /* of the list */
+    uint8_t kind;    /* enum sample_kind: the finest of all values */
+    bool paged, part_nano; /* part_nano: for struct tally */
 };
 
 /* Slow ways: 0, -ENOMEM, ERR_MEMORY_LIMIT. */
-int sample_add_listed(struct sample_memory *m, struct sample *s, int64_t value, enum sample_kind kind);
+int sample_add_listed(struct sample_memory *m, struct sample *s, int64_t value,
+                      enum sample_kind kind);
 int sample_add_listed_f64(struct sample_memory *m, struct sample *s, double value);
 int sample_add_odd(struct sample_memory *m, struct sample *s, double value);
 
@@ -68,7 +71,8 @@ static inline bool sample_bin(struct sample *s, double value)
     return true;
 }
 
-static inline int sample_add_i64(struct sample_memory *m, struct sample *s, int64_t value, bool nano)
+static inline int sample_add_i64(struct sample_memory *m, struct sample *s, int64_t value,
+                                 bool nano)
 {
     if (!s->paged)
         return sample_add_listed(m, s, value, nano ? SAMPLE_NANO : SAMPLE_WHOLE);
@@ -88,18 +92,24 @@ static inline int sample_add_f64(struct sample_memory *m, struct sample *s, doub
 /* `from` may live in another memory; it stays as it is. */
 int sample_merge(struct sample_memory *m, struct sample *into, const struct sample *from);
 uint64_t sample_count(const struct sample *s);
-/* Values of these ranks (1 to sample_count, ascending): as VALUE_INT, VALUE_TIME (`time`) or VALUE_DOUBLE. What bins tell is
- * kept within [min, max], in whole units. Sorts the list. 0, -ENOMEM. */
-int sample_ranks(struct sample *s, const uint64_t *ranks, unsigned count, bool time, double min, double max,
-                 struct value *ret);
+/* Values of these ranks (1 to sample_count, ascending): as VALUE_INT, VALUE_TIME (`time`) or
+ * VALUE_DOUBLE. What bins tell is kept within [min, max], in whole units. Sorts the list. 0,
+ * -ENOMEM. */
+int sample_ranks(struct sample *s, const uint64_t *ranks, unsigned count, bool time, double min,
+                 double max, struct value *ret);
 /* How a whole number of units, or a fraction, is told. */
 struct value sample_value(double value, enum sample_kind kind, bool time);
-/* How many values each bin of a sketch would have, ascending; a list is sorted. *new* array. 0, -ENOMEM. */
-struct sample_bin { uint32_t bin; uint64_t count; };
+/* How many values each bin of a sketch would have, ascending; a list is sorted. *new* array. 0,
+ * -ENOMEM. */
+struct sample_bin {
+    uint32_t bin;
+    uint64_t count;
+};
 int sample_bins(struct sample *s, struct sample_bin **ret, size_t *ret_count);
 /* Adds all values (integers and times only). */
 void sample_histogram(const struct sample *s, struct histogram *h);
-/* Counters of pages have 32 bits: to be called for all samples of a memory before 2^32 values were added to one. */
+/* Counters of pages have 32 bits: to be called for all samples of a memory before 2^32 values were
+ * added to one. */
 #define SAMPLE_FOLD_ROWS 0x7FFFFFFFu
 int sample_fold(struct sample_memory *m);
 

@@ -43,7 +43,7 @@ struct job {
     struct stats_known known;
 };
 
-/* ---- begin and end of workers and chunks ------------------------------------------------------------- */
+/* ---- begin and end of workers and chunks ----------------------------------------------------- */
 
 static int worker_begin(void *arg, unsigned worker, void **ret_state)
 {
@@ -210,9 +210,10 @@ static int merge_part(void *arg, size_t position, void *part, bool failed)
     return rc;
 }
 
-/* ---- a batch -------------------------------------------------------------------------------------------- */
+/* ---- a batch --------------------------------------------------------------------------------- */
 
-/* Selected rows that have a value, and their groups; rows picked for the same source in this batch are kept. */
+/* Selected rows that have a value, and their groups; rows picked for the same source in this batch
+ * are kept. */
 static uint32_t pick_rows(struct worker *w, const struct scan_batch *b, const struct source *s,
                           const uint64_t *valid)
 {
@@ -330,7 +331,8 @@ static int add_f64(struct worker *w, struct scan_batch *b, const struct source *
     return add_picked_f64(w, quantity, n);
 }
 
-/* Rows that have a size or bytes (`whole` is NULL where some are no whole numbers), and their durations; that of a null row is 0. */
+/* Rows that have a size or bytes (`whole` is NULL where some are no whole numbers), and their
+ * durations; that of a null row is 0. */
 struct sized {
     const int64_t *dur, *whole;
     const double *size;

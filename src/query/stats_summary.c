@@ -66,7 +66,7 @@ static int get_summary(struct query *q, const struct summary **ret, struct summa
     return rc;
 }
 
-/* ---- counts ------------------------------------------------------------------------------------ */
+/* ---- counts ---------------------------------------------------------------------------------- */
 
 /* A row of a count table by ids, before equal ones are joined. */
 struct row {
@@ -261,7 +261,7 @@ static int tell_threads(const struct stats_plan *plan, struct stats *s, const st
     return rc;
 }
 
-/* ---- durations --------------------------------------------------------------------------------------- */
+/* ---- durations ------------------------------------------------------------------------------- */
 
 static int tell_quantiles(struct stats *s, const struct sketch *sketch, bool nano)
 {
@@ -337,7 +337,7 @@ static void tell_times(const struct stats_plan *plan, struct stats *s, const str
     s->span = stats_time(span.max_te - span.min_ts);
 }
 
-/* ---- all together --------------------------------------------------------------------------------------- */
+/* ---- all together ---------------------------------------------------------------------------- */
 
 static int tell_summary(const struct stats_plan *plan, struct stats *s, const struct summary *sum,
                         const struct stats_options *o)

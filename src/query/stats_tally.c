@@ -3,7 +3,8 @@
 
 #include <errno.h>
 
-/* Values below this can be squared and summed 2^32 times within 128 bits; others go the slow way. */
+/* Values below this can be squared and summed 2^32 times within 128 bits; others go the slow way.
+ */
 #define ORDINARY (1ll << 47)
 
 void tally_init(struct tally *t)

@@ -1,4 +1,5 @@
-/* stats_times.c - from when to when: which chunks and batches need not be read for it, and the others. */
+/* stats_times.c - from when to when: which chunks and batches need not be read for it, and the
+ * others. */
 #include "stats_times.h"
 
 #include "dftracerd/kernel.h"
@@ -18,7 +19,7 @@ static void span_add(struct time_span *s, __int128 min_ts, __int128 max_te)
     s->any = true;
 }
 
-/* ---- a chunk ------------------------------------------------------------------------------------------------------- */
+/* ---- a chunk --------------------------------------------------------------------------------- */
 
 /* Times of a chunk that lie within the span that is known already need not be read. */
 void times_chunk(struct stats_times *t, struct scan_chunk *c)
@@ -47,7 +48,7 @@ void times_chunk(struct stats_times *t, struct scan_chunk *c)
         t->state = TIMES_KNOWN;
 }
 
-/* ---- a batch ------------------------------------------------------------------------------------------------------- */
+/* ---- a batch --------------------------------------------------------------------------------- */
 
 /* Times of a batch; a null dur is 0 in its array. */
 struct times {
@@ -126,7 +127,8 @@ static int64_t clamp(__int128 v)
     return v < INT64_MIN ? INT64_MIN : v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
-/* The values of ts in `unit` ns with which an event of the chunk is within the span, however long it is. False: none. */
+/* The values of ts in `unit` ns with which an event of the chunk is within the span, however long
+ * it is. False: none. */
 static bool starts_within(const struct stats_times *t, int64_t unit, int64_t *ret_lo,
                           int64_t *ret_hi)
 {
@@ -138,7 +140,8 @@ static bool starts_within(const struct stats_times *t, int64_t unit, int64_t *re
     return t->known.any && t->lengths_known && lo <= hi && lo <= INT64_MAX && hi >= INT64_MIN;
 }
 
-/* Whether all selected events begin so early and late that they are within, by comparing many at once. */
+/* Whether all selected events begin so early and late that they are within, by comparing many at
+ * once. */
 static int begins_within(const struct stats_times *t, struct scan_batch *b, bool *ret)
 {
     const struct source *source = t->plan->ts;

@@ -1,4 +1,5 @@
-/* stats_times.h - from when to when the selected events are, read of as few rows as possible. Private to stats_*.c. */
+/* stats_times.h - from when to when the selected events are, read of as few rows as possible.
+ * Private to stats_*.c. */
 #ifndef DFTRACERD_QUERY_STATS_TIMES_H
 #define DFTRACERD_QUERY_STATS_TIMES_H
 
@@ -8,7 +9,7 @@
 
 /* What is known by all workers of a scan. */
 struct stats_known {
-    pthread_mutex_t lock;              /* span; made and destroyed by who has it                    */
+    pthread_mutex_t lock; /* span; made and destroyed by who has it */
     struct time_span span;
 };
 
@@ -16,14 +17,16 @@ struct stats_known {
 struct stats_times {
     const struct stats_plan *plan;
     struct stats_known *job;
-    struct time_span *span;            /* of what it found                                          */
-    struct time_span known;            /* by all workers when the chunk began                       */
-    enum { TIMES_NEW, TIMES_LENGTHS, TIMES_KNOWN } state; /* what of the chunk's times may widen the span */
-    __int128 last_ts;                  /* TIMES_LENGTHS: an upper bound, ns                         */
+    struct time_span *span; /* of what it found */
+    struct time_span known; /* by all workers when the chunk began */
+    /* what of the chunk's times may widen the span */
+    enum { TIMES_NEW, TIMES_LENGTHS, TIMES_KNOWN } state;
+    __int128 last_ts; /* TIMES_LENGTHS: an upper bound, ns */
     bool lengths_known;
-    __int128 longest;                  /* durations of the chunk, an upper bound, ns                */
+    __int128 longest; /* durations of the chunk, an upper bound, ns */
 };
-void times_begin(struct stats_times *t, struct stats_known *job, struct stats_found *found); /* both borrowed */
+/* both borrowed */
+void times_begin(struct stats_times *t, struct stats_known *job, struct stats_found *found);
 void times_chunk(struct stats_times *t, struct scan_chunk *c);
 int times_batch(struct stats_times *t, struct scan_batch *b);
 /* True: none of these durations widens the span, whatever the ts; else batches are needed. */

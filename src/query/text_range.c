@@ -1,4 +1,5 @@
-/* text_range.c - parts of a file's text by bytes or lines, in pieces, through the checkpoints of the index. */
+/* text_range.c - parts of a file's text by bytes or lines, in pieces, through the checkpoints of
+ * the index. */
 #include "dftracerd/query.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ static int read_piece(struct text_range *r, uint64_t from, uint64_t to, size_t *
     return rc;
 }
 
-/* ---- line_bytes ---- */
+/* ---- line_bytes ------------------------------------------------------------------------------ */
 
 /* The first line start at or after `from`; `to` when there is none before it. */
 static int line_start(struct text_range *r, uint64_t from, uint64_t to, uint64_t *ret)
@@ -85,7 +86,7 @@ static int line_stop(struct text_range *r, uint64_t from, uint64_t to, uint64_t 
     return 0;
 }
 
-/* ---- lines ---- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* A stretch of the text: what lies before the first chunk, or a chunk up to the next one. */
 struct stretch {
@@ -104,7 +105,8 @@ static struct stretch stretch_of(const struct index_file *f, uint32_t i)
     return s;
 }
 
-/* One object a line, each ending in `}\n`: then there are as many lines as rows, and no text need be read. */
+/* One object a line, each ending in `}\n`: then there are as many lines as rows, and no text need
+ * be read. */
 static int lines_are_rows(struct chunk_view *v, const struct column *gap, const struct column *len,
                           uint64_t bytes, bool *ret)
 {
@@ -190,7 +192,7 @@ static int skip_lines(struct text_range *r, uint64_t skip)
     return rc;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static int find_range(struct text_range *r, enum text_mode mode, uint64_t start, uint64_t end)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is asked -------------------------------------------------------------------------------------------- */
+/* ---- what is asked --------------------------------------------------------------------------- */
 
 static int plan_sources(struct timeline *t, struct query *q, const struct timeline_options *o,
                         struct err *err)
@@ -66,7 +66,7 @@ static void plan_columns(struct timeline *t, uint32_t width)
         t->plan.block++;
 }
 
-/* ---- single objects ----------------------------------------------------------------------------------------------- */
+/* ---- single objects -------------------------------------------------------------------------- */
 
 static int compare_picks(const void *a, const void *b)
 {
@@ -110,7 +110,7 @@ static int make_events(struct timeline *t)
     return 0;
 }
 
-/* ---- the door ------------------------------------------------------------------------------------------------------ */
+/* ---- the door -------------------------------------------------------------------------------- */
 
 static int check_options(const struct timeline_options *o, struct err *err)
 {

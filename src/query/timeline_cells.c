@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- memory ------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static size_t parts_bytes(const struct timeline_plan *plan)
 {
@@ -47,7 +47,7 @@ void timeline_found_done(struct timeline_found *f, const struct timeline_plan *p
     memset(f, 0, sizeof(*f));
 }
 
-/* ---- objects ----------------------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 void timeline_add_wide(uint64_t step, struct timeline_part *parts, uint32_t column,
                        unsigned __int128 ns)
@@ -129,7 +129,7 @@ void timeline_take_out(struct timeline_found *f, const struct timeline_plan *p, 
     f->cells[group].touched |= timeline_block(p, a + 1);
 }
 
-/* ---- workers ----------------------------------------------------------------------------------------------- */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group,
                   struct timeline_found *own, uint32_t i)

@@ -1,6 +1,7 @@
-/* timeline_colors.c - where a column has more values than may be told: numbers are put together by powers of two, of others the most
- * frequent ones stay, and the rest is one color. One more scan counts them, in which chunks of numbers are passed over as long as
- * there is nothing else. Or those stay that were chosen. */
+/* timeline_colors.c - where a column has more values than may be told: numbers are put together by
+ * powers of two, of others the most frequent ones stay, and the rest is one color. One more scan
+ * counts them, in which chunks of numbers are passed over as long as there is nothing else. Or
+ * those stay that were chosen. */
 #include "plan.h"
 #include "timeline.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- how many objects each value has ------------------------------------------------------------------- */
+/* ---- how many objects each value has --------------------------------------------------------- */
 
 struct counts {
     uint64_t *of; /* by group */
@@ -21,8 +22,8 @@ struct census {
     const struct source *color;
     struct group_table values;
     struct counts counts;
-    bool numbers;       /* are counted, too                                      */
-    atomic_bool passed; /* over some of them                                */
+    bool numbers;       /* are counted, too */
+    atomic_bool passed; /* over some of them */
 };
 struct counter {
     struct census *census;
@@ -141,7 +142,7 @@ static bool are_numbers(const struct census *census)
     return true;
 }
 
-/* ---- those that stay ------------------------------------------------------------------------------------- */
+/* ---- those that stay ------------------------------------------------------------------------- */
 
 struct ranked {
     uint64_t count, key;
@@ -226,7 +227,7 @@ int timeline_fold_colors(struct timeline *t, uint32_t most, struct err *err)
     return rc < 0 ? rc : query_source_folded(p->query, *color, t->bins ? NULL : &t->kept, color);
 }
 
-/* ---- those that were chosen ------------------------------------------------------------------------------- */
+/* ---- those that were chosen ------------------------------------------------------------------ */
 
 static int key_of_microseconds(struct query *q, const struct value *v, uint64_t *ret)
 {
@@ -268,7 +269,7 @@ int timeline_choose_colors(struct timeline *t, const struct value *values, size_
     return rc < 0 ? rc : query_source_folded(p->query, *color, &t->kept, color);
 }
 
-/* ---- what is told of a color --------------------------------------------------------------------------------- */
+/* ---- what is told of a color ----------------------------------------------------------------- */
 
 /* An integer where it is one of 64 bits. */
 static struct value power_of_two(int exponent)

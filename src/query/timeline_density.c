@@ -1,12 +1,13 @@
-/* timeline_density.c - chunks that are told from their densities (index.h), where columns begin at borders of cells: of each tuple one
- * row is looked at for its keys, then its cells are added up. */
+/* timeline_density.c - chunks that are told from their densities (index.h), where columns begin at
+ * borders of cells: of each tuple one row is looked at for its keys, then its cells are added up.
+ */
 #include "timeline.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which chunks ----------------------------------------------------------------------------------------------- */
+/* ---- which chunks ---------------------------------------------------------------------------- */
 
 /* All of the chunk lies in one column? */
 static bool is_in_column(const struct timeline_plan *p, const struct density *d)
@@ -149,16 +150,16 @@ bool timeline_density_longest(struct timeline_density *d, uint32_t row, int64_t 
     return true;
 }
 
-/* ---- cells of a tuple -------------------------------------------------------------------------------------------- */
+/* ---- cells of a tuple ------------------------------------------------------------------------ */
 
 struct tuple_run {
     struct timeline_found *found;
     const struct timeline_plan *plan;
     struct timeline_density *density;
-    struct timeline_cells *to; /* NULL: not selected                                            */
+    struct timeline_cells *to; /* NULL: not selected */
     uint32_t tuple;
-    int64_t active, at; /* objects that go on at that time; all before it is added             */
-    bool entered, past; /* it is in the window; it is behind it                                */
+    int64_t active, at; /* objects that go on at that time; all before it is added */
+    bool entered, past; /* it is in the window; it is behind it */
 };
 
 /* So many begin there, and all take so long. */

@@ -1,5 +1,5 @@
-/* timeline_depth.c - from collected objects to slices: those of a lane are sorted and nested, then of each depth and column the
- * longest is kept. Lanes are worked on by all threads. */
+/* timeline_depth.c - from collected objects to slices: those of a lane are sorted and nested, then
+ * of each depth and column the longest is kept. Lanes are worked on by all threads. */
 #include "timeline_slices.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 /* Arrays have the items of a lane from first[lane] on. */
 struct depth_job {
     struct timeline *t;
-    uint32_t *depth; /* of an item                                                      */
-    uint32_t *order; /* items by depth, then start; before that the ones that are open  */
-    uint32_t *ends;  /* by depth: where its items end in `order`                        */
+    uint32_t *depth; /* of an item */
+    uint32_t *order; /* items by depth, then start; before that the ones that are open */
+    uint32_t *ends;  /* by depth: where its items end in `order` */
     atomic_uint next;
     atomic_int error;
 };
@@ -20,10 +20,9 @@ struct depth_job {
 struct depth_runs {
     const struct timeline_plan *plan;
     const struct call_item *items;
-    struct timeline_drawn
-        *runs; /* by column, side by side where they are                          */
+    struct timeline_drawn *runs; /* by column, side by side where they are */
     uint32_t count;
-    uint32_t *others; /* by column: those that begin there and are drawn nowhere         */
+    uint32_t *others; /* by column: those that begin there and are drawn nowhere */
 };
 
 static uint64_t length_of(const struct call_item *i)
@@ -44,7 +43,7 @@ static uint32_t last_column(const struct timeline_plan *p, const struct call_ite
     return column_of(p, i->te > i->ts ? i->te - 1 : i->ts);
 }
 
-/* ---- nesting ---------------------------------------------------------------------------------------------------- */
+/* ---- nesting --------------------------------------------------------------------------------- */
 
 /* Of sorted items. What takes no time has nothing in it. Returns how many depths there are. */
 static uint32_t nest(const struct call_item *items, uint32_t n, uint32_t *open, uint32_t *depth)
@@ -80,14 +79,15 @@ static void order_by_depth(const uint32_t *depth, uint32_t n, uint32_t levels, u
         order[ends[depth[i]]++] = i;
 }
 
-/* ---- the longest of each column --------------------------------------------------------------------------------- */
+/* ---- the longest of each column -------------------------------------------------------------- */
 
 static void drop(struct depth_runs *r, uint32_t item)
 {
     r->others[column_of(r->plan, r->items[item].ts)]++;
 }
 
-/* In the order of starts. Columns in which it is the longest are side by side: what is longer and ends before it began before it. */
+/* In the order of starts. Columns in which it is the longest are side by side: what is longer and
+ * ends before it began before it. */
 static void add(struct depth_runs *r, uint32_t item, uint32_t depth)
 {
     const struct call_item *i = &r->items[item];
@@ -133,7 +133,7 @@ static void add_each(struct depth_runs *r, uint32_t item, uint32_t depth)
                                                   .end = last_column(r->plan, i)};
 }
 
-/* ---- lanes ------------------------------------------------------------------------------------------------------ */
+/* ---- lanes ----------------------------------------------------------------------------------- */
 
 static int draw_lane(struct depth_job *job, uint32_t lane, uint32_t *others)
 {
@@ -281,7 +281,7 @@ int timeline_make_slices(struct timeline *t)
     return rc < 0 ? rc : number_names(t);
 }
 
-/* ---- what is returned ------------------------------------------------------------------------------------------- */
+/* ---- what is returned ------------------------------------------------------------------------ */
 
 size_t timeline_slice_count(const struct timeline *t, size_t lane)
 {

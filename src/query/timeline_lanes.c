@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- lanes and colors -------------------------------------------------------------------------------------------- */
+/* ---- lanes and colors ------------------------------------------------------------------------ */
 
 static int compare_keys(const struct value *a, const struct value *b, unsigned n)
 {
@@ -62,7 +62,8 @@ static int sort(struct timeline *t, void *items, size_t n, size_t each, sort_com
     return rc;
 }
 
-/* The groups' keys from `first` on, numbered in order: the number of each group, and the keys by number. */
+/* The groups' keys from `first` on, numbered in order: the number of each group, and the keys by
+ * number. */
 static int number_keys(struct timeline *t, unsigned first, unsigned width, uint32_t *of,
                        struct named **ret, uint32_t *ret_count)
 {
@@ -110,7 +111,7 @@ static int compare_placed(const void *a, const void *b, void *arg)
     return x->color < y->color ? -1 : x->color > y->color;
 }
 
-/* ---- cells ------------------------------------------------------------------------------------------------------ */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 /* What a lane has in a column, and the color that has most of it. */
 struct column_sum {
@@ -163,7 +164,7 @@ static struct total add_group(const struct timeline *t, const struct timeline_pl
     return total;
 }
 
-/* ---- all lanes, by all threads --------------------------------------------------------------------------------- */
+/* ---- all lanes, by all threads --------------------------------------------------------------- */
 
 struct fold {
     struct timeline *t;
@@ -339,7 +340,7 @@ int timeline_make_lanes(struct timeline *t)
     return rc < 0 ? rc : fold_lanes(t, false);
 }
 
-/* ---- what is told ------------------------------------------------------------------------------------------------ */
+/* ---- what is told ---------------------------------------------------------------------------- */
 
 static size_t tell_kept(const struct timeline *t, const struct timeline_part *parts,
                         struct timeline_cell *ret)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* ---- the longest objects ------------------------------------------------------------------------------------ */
+/* ---- the longest objects --------------------------------------------------------------------- */
 
 /* It was told when its chunk was. */
 static bool is_told(const struct worker *w, uint32_t row)
@@ -41,7 +41,8 @@ static bool make_pick(const struct worker *w, const struct scan_batch *b, uint32
     return picks_want(&w->own.picks, ret);
 }
 
-/* What a pick tells besides its times, of those rows alone. Groups are known but of rows that are looked at once more. */
+/* What a pick tells besides its times, of those rows alone. Groups are known but of rows that are
+ * looked at once more. */
 static int name_few(struct worker *w, struct scan_batch *b, uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++)
@@ -108,7 +109,7 @@ int timeline_offer_rows(struct worker *w, struct scan_batch *b, const struct tim
     return add_few(w, b, ts, dur, n);
 }
 
-/* ---- some rows, whatever the time range says ------------------------------------------------------------------ */
+/* ---- some rows, whatever the time range says ------------------------------------------------- */
 
 static int read_time(struct scan_batch *b, const struct source *s, struct times *t)
 {
@@ -159,10 +160,10 @@ int timeline_offer_few(struct worker *w, struct scan_batch *b)
     return rc < 0 ? rc : offer_few(w, b, &ts, &dur);
 }
 
-/* ---- a chunk's density ------------------------------------------------------------------------------------------ */
+/* ---- a chunk's density ----------------------------------------------------------------------- */
 
-/* Of those that are listed as the longest, whose groups stand in the order of the rows. The list tells what they take, but not
- * whether one that takes no time has a dur. */
+/* Of those that are listed as the longest, whose groups stand in the order of the rows. The list
+ * tells what they take, but not whether one that takes no time has a dur. */
 static int offer_longest(struct worker *w, struct scan_chunk *c, const uint32_t *rows, uint32_t n)
 {
     struct scan_batch few = batch_of_places(c, rows, n);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- cells ------------------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 /* Fills group, and by_row: where most rows are selected it is cheaper to number all. */
 static int find_groups(struct worker *w, struct scan_batch *b)
@@ -93,7 +93,7 @@ static int add_rows(struct worker *w, const struct scan_batch *b, const struct t
     return add_plain(w, b->count, NULL, false, ts, dur);
 }
 
-/* ---- colors ------------------------------------------------------------------------------------------------ */
+/* ---- colors ---------------------------------------------------------------------------------- */
 
 /* The group's, which has parts. */
 static int add_color(struct job *job, struct group_table *colors, const uint64_t *group_keys)
@@ -118,7 +118,7 @@ static int add_colors(struct worker *w)
     return rc;
 }
 
-/* ---- workers ----------------------------------------------------------------------------------------------- */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 static int batch(void *state, struct scan_batch *b)
 {
@@ -214,7 +214,8 @@ static int take_pending(struct job *job, const struct timeline_density *d)
     return 0;
 }
 
-/* What the worker numbered, by the numbers of all. Groups of objects without ts alone have no parts. */
+/* What the worker numbered, by the numbers of all. Groups of objects without ts alone have no
+ * parts. */
 static int merge(struct job *job, struct worker *w)
 {
     struct timeline_found *f = job->found;
@@ -281,7 +282,7 @@ static int run(struct job *job, struct err *err)
     return rc;
 }
 
-/* ---- picks among the rows that densities do not tell ----------------------------------------------------------- */
+/* ---- picks among the rows that densities do not tell ----------------------------------------- */
 
 struct keeper {
     const bool *keep; /* by position */

@@ -1,6 +1,7 @@
-/* timeline_slices.c - collects objects of the window for timeline_depth.c: all of them, or of more than TIMELINE_SLICES_MOST those
- * of at least an eighth of a column's length, of twice or four times that ... if these are more than TIMELINE_SLICES_LONG. Which ones
- * depends on neither chunks nor threads. */
+/* timeline_slices.c - collects objects of the window for timeline_depth.c: all of them, or of more
+ * than TIMELINE_SLICES_MOST those of at least an eighth of a column's length, of twice or four
+ * times that ... if these are more than TIMELINE_SLICES_LONG. Which ones depends on neither chunks
+ * nor threads. */
 #include "timeline_slices.h"
 #include "timeline_work.h"
 
@@ -14,19 +15,19 @@ struct slice_job {
     const struct timeline_plan *plan;
     struct timeline_found *found;
     bool all;
-    uint64_t unit;                /* ns: the least length at first                                */
-    atomic_uint least;            /* class: shorter ones are not collected; not if `all`          */
-    atomic_ulong counts[CLASSES]; /* of objects that were met                                     */
+    uint64_t unit;                /* ns: the least length at first */
+    atomic_uint least;            /* class: shorter ones are not collected; not if `all` */
+    atomic_ulong counts[CLASSES]; /* of objects that were met */
 };
 struct slice_worker {
     struct slice_job *job;
     struct group_map groups, tuples;
     struct call_item *items;
     size_t count, cap, charged;
-    unsigned least;   /* items that are shorter were dropped                          */
-    uint64_t *wanted; /* rows of the chunk that are long enough and near the window   */
-    uint64_t *near;   /* behind it: those near the window                             */
-    size_t words;     /* of both                                                      */
+    unsigned least;   /* items that are shorter were dropped */
+    uint64_t *wanted; /* rows of the chunk that are long enough and near the window */
+    uint64_t *near;   /* behind it: those near the window */
+    size_t words;     /* of both */
     uint32_t row[SCAN_BATCH], place[SCAN_BATCH], group[SCAN_BATCH], tuple[SCAN_BATCH];
     int64_t ts[SCAN_BATCH], te[SCAN_BATCH];
 };
@@ -36,7 +37,7 @@ static uint64_t length_of(int64_t ts, int64_t te)
     return (uint64_t)te - (uint64_t)ts;
 }
 
-/* ---- the shortest that is collected ----------------------------------------------------------------------------- */
+/* ---- the shortest that is collected ---------------------------------------------------------- */
 
 static uint64_t least_of(const struct slice_job *job, unsigned class)
 {
@@ -59,7 +60,8 @@ static void drop_short(struct call_item *items, size_t *count, uint64_t least)
     *count = kept;
 }
 
-/* The lowest class of which, with all above, no more than TIMELINE_SLICES_LONG were met so far: it only grows. */
+/* The lowest class of which, with all above, no more than TIMELINE_SLICES_LONG were met so far: it
+ * only grows. */
 static void raise_least(struct slice_job *job)
 {
     unsigned least = CLASSES, old = atomic_load(&job->least);
@@ -71,7 +73,7 @@ static void raise_least(struct slice_job *job)
         ;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool is_in_window(const struct timeline_plan *p, int64_t ts, int64_t te)
 {
@@ -156,7 +158,7 @@ static int batch(void *state, struct scan_batch *b)
     return rc < 0 ? rc : add_rows(w, b, n);
 }
 
-/* ---- chunks ----------------------------------------------------------------------------------------------------- */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 /* Rows of at least so many ns, from the list of the longest. False: others may be as long. */
 static bool want_listed(struct slice_worker *w, const struct density *d, int64_t least)
@@ -187,7 +189,8 @@ static int want_long(struct slice_worker *w, struct scan_chunk *c, uint64_t leas
                              w->wanted);
 }
 
-/* The values of ts with which an object of the chunk, even its longest, reaches into the window. False: any may. */
+/* The values of ts with which an object of the chunk, even its longest, reaches into the window.
+ * False: any may. */
 static bool starts_near(const struct timeline_plan *p, struct scan_chunk *c, int64_t *ret_lo,
                         int64_t *ret_hi, bool *ret_none)
 {
@@ -219,7 +222,8 @@ static int keep_near(struct slice_worker *w, struct scan_chunk *c, int64_t lo, i
     return rc;
 }
 
-/* Of rows that are chosen by times alone, no other column is read of those that are too short or far away. */
+/* Of rows that are chosen by times alone, no other column is read of those that are too short or
+ * far away. */
 static int chunk_plan(void *state, struct scan_chunk *c)
 {
     struct slice_worker *w = state;
@@ -262,7 +266,7 @@ static int chunk_begin(void *state, struct scan_chunk *c)
     return rc < 0 || !w->job->all ? rc : group_map_chunk(&w->tuples, c);
 }
 
-/* ---- workers ---------------------------------------------------------------------------------------------------- */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 static int worker_begin(void *arg, unsigned number, void **ret_state)
 {
@@ -280,7 +284,8 @@ static int worker_begin(void *arg, unsigned number, void **ret_state)
     return 0;
 }
 
-/* Number of the worker's group *i in `all`. Groups of objects without ts alone are in no item, and have no cells. */
+/* Number of the worker's group *i in `all`. Groups of objects without ts alone are in no item, and
+ * have no cells. */
 static int renumber(struct group_table *all, const struct group_table *own, uint32_t *numbers,
                     uint32_t *i)
 {

@@ -1,12 +1,17 @@
-/* timeline_slices.h - the slices of /timeline: which object of a lane is drawn where, and at which depth. Private to timeline*.c.
+/* timeline_slices.h - the slices of /timeline: which object of a lane is drawn where, and at which
+ * depth. Private to timeline*.c.
  *
- * timeline_slices.c  a second scan, which collects objects: all of them, or the longer ones if there are too many
- * timeline_depth.c   lane by lane: sorts and nests them, and keeps the longest of each depth and column
+ * timeline_slices.c  a second scan, which collects objects: all of them, or the longer ones if
+ *                    there are too many
+ * timeline_depth.c   lane by lane: sorts and nests them, and keeps the longest of each depth and
+ *                    column
  *
- * The depth of an object is the number of objects of its lane around it: the last one, in the order of starts (the longer first),
- * that contains it is its parent. All that contain an object reach into every window that it reaches into, and are as long as it is
- * or longer. So depths are the same in every window, and do not change if shorter objects are left out.
- * Memory: 32 bytes an object while it is collected, 76 in all, of TIMELINE_SLICES_MOST objects at most.
+ * The depth of an object is the number of objects of its lane around it: the last one, in the order
+ * of starts (the longer first), that contains it is its parent. All that contain an object reach
+ * into every window that it reaches into, and are as long as it is or longer. So depths are the
+ * same in every window, and do not change if shorter objects are left out.
+ * Memory: 32 bytes an object while it is collected, 76 in all, of TIMELINE_SLICES_MOST objects at
+ * most.
  */
 #ifndef DFTRACERD_QUERY_TIMELINE_SLICES_H
 #define DFTRACERD_QUERY_TIMELINE_SLICES_H
@@ -15,19 +20,22 @@
 #include "timeline.h"
 
 enum {
-    TIMELINE_SLICES_ALL = 20000,       /* of so many objects in the window each is a slice of its own     */
-    TIMELINE_SLICES_MOST = 1 << 19,    /* of more objects only longer ones are collected, see least_length ... */
-    TIMELINE_SLICES_LONG = 1 << 18,    /* ... so many at most                                             */
-    TIMELINE_SLICES_FINE = 1 << 22     /* of more objects in the window, these are as long as a column    */
+    TIMELINE_SLICES_ALL = 20000, /* of so many objects in the window each is a slice of its own */
+    /* of more objects only longer ones are collected, see least_length ... */
+    TIMELINE_SLICES_MOST = 1 << 19,
+    TIMELINE_SLICES_LONG = 1 << 18, /* ... so many at most */
+    /* of more objects in the window, these are as long as a column */
+    TIMELINE_SLICES_FINE = 1 << 22
 };
 
 /* One that is drawn. */
 struct timeline_drawn {
     uint32_t item, depth;
-    uint32_t column, end;              /* the first and last column in which it is the longest            */
-    uint32_t others;                   /* that begin in these columns and are drawn nowhere               */
+    uint32_t column, end; /* the first and last column in which it is the longest */
+    uint32_t others;      /* that begin in these columns and are drawn nowhere */
 };
-/* ts, te in ns, nearest that fit; tuple: of its name and category; lane: its group; id: ~(chunk << 32 | row). */
+/* ts, te in ns, nearest that fit; tuple: of its name and category; lane: its group; id: ~(chunk <<
+ * 32 | row). */
 static inline uint32_t slice_chunk(const struct call_item *item)
 {
     return (uint32_t)(~item->id >> 32);
@@ -39,8 +47,10 @@ static inline uint32_t slice_row(const struct call_item *item)
 
 /* Before any scan: f->slices.chunks. 0, -ENOMEM, ERR_MEMORY_LIMIT. */
 int timeline_prepare_slices(const struct timeline_plan *plan, struct timeline_found *f);
-/* Collects f->slices, whose cells have been counted. 0, -ENOMEM, ERR_MEMORY_LIMIT, or why the scan failed. */
-int timeline_collect_slices(const struct timeline_plan *plan, struct timeline_found *f, struct err *err);
+/* Collects f->slices, whose cells have been counted. 0, -ENOMEM, ERR_MEMORY_LIMIT, or why the scan
+ * failed. */
+int timeline_collect_slices(const struct timeline_plan *plan, struct timeline_found *f,
+                            struct err *err);
 /* After timeline_make_lanes: t->drawn. 0, -ENOMEM, ERR_MEMORY_LIMIT, or why the query stopped. */
 int timeline_make_slices(struct timeline *t);
 

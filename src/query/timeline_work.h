@@ -1,4 +1,5 @@
-/* timeline_work.h - what a worker of /timeline has. Private to timeline_scan.c and timeline_offer.c. */
+/* timeline_work.h - what a worker of /timeline has. Private to timeline_scan.c and
+ * timeline_offer.c. */
 #ifndef DFTRACERD_QUERY_TIMELINE_WORK_H
 #define DFTRACERD_QUERY_TIMELINE_WORK_H
 
@@ -10,23 +11,23 @@ struct job {
     const struct timeline_plan *plan;
     struct timeline_found *found;
     uint32_t most;
-    bool again;                /* only for picks, of chunks that were told from their densities           */
+    bool again; /* only for picks, of chunks that were told from their densities */
     struct timeline_pending *pending;
     size_t pending_count, pendings, charged;
-    struct group_table colors; /* of groups that have parts; full: crowded                            */
+    struct group_table colors; /* of groups that have parts; full: crowded */
     atomic_bool crowded;
 };
 struct worker {
     struct job *job;
-    struct group_table colors; /* of groups before colors_of that had parts when they were met        */
+    struct group_table colors; /* of groups before colors_of that had parts when they were met */
     uint32_t colors_of;
     struct group_map groups, tuples;
     struct timeline_found own; /* its tables are not used */
     struct timeline_density density;
-    bool plain;                /* of the chunk */
+    bool plain;  /* of the chunk */
     bool by_row; /* of the batch: group has all rows, and 1 more than the group, 0 = not selected */
     uint32_t group[SCAN_BATCH];
-    struct {                   /* rows of a batch that may be picks                                       */
+    struct { /* rows of a batch that may be picks */
         uint32_t row[SCAN_BATCH], place[SCAN_BATCH], group[SCAN_BATCH], tuple[SCAN_BATCH];
         int64_t dur[SCAN_BATCH]; /* ns */
     } few;
@@ -69,11 +70,13 @@ static inline uint32_t group_of(const struct worker *w, const struct scan_batch 
     return w->by_row ? w->group[batch_row(b, j)] - 1 : w->group[j];
 }
 
-/* ---- timeline_offer.c ------------------------------------------------------------------------------------------ */
+/* ---- timeline_offer.c ------------------------------------------------------------------------ */
 
-int timeline_read_times(const struct timeline_plan *p, struct scan_batch *b, struct times *ts, struct times *dur);
+int timeline_read_times(const struct timeline_plan *p, struct scan_batch *b, struct times *ts,
+                        struct times *dur);
 /* Of all selected rows, those that may be picks. */
-int timeline_offer_rows(struct worker *w, struct scan_batch *b, const struct times *ts, const struct times *dur);
+int timeline_offer_rows(struct worker *w, struct scan_batch *b, const struct times *ts,
+                        const struct times *dur);
 /* The same where they were selected whatever the time range says. */
 int timeline_offer_few(struct worker *w, struct scan_batch *b);
 /* Of a chunk that is told from its density: one row of each tuple, and the longest ones. */

@@ -1,4 +1,5 @@
-/* view.c - /view: the matching lines byte for byte, with the metadata they need; and how many they are. */
+/* view.c - /view: the matching lines byte for byte, with the metadata they need; and how many they
+ * are. */
 #include "stats.h"
 #include "view_follow.h"
 #include "view_metadata.h"
@@ -16,9 +17,10 @@ struct view {
     uint64_t written;
 };
 
-/* ---- lines that may have gone ------------------------------------------------------------------------ */
+/* ---- lines that may have gone ---------------------------------------------------------------- */
 
-/* Of a file that was cut while it was read, only another look tells; one that is not READY is looked at again anyway. */
+/* Of a file that was cut while it was read, only another look tells; one that is not READY is
+ * looked at again anyway. */
 static bool has_changed(struct query *q, size_t position, int rc)
 {
     const struct scan_place *places;
@@ -63,7 +65,7 @@ static bool refuse(void *arg, const struct item *item)
     return v->follow && follow_is_lost(v->follow, v->plan.query, item->position);
 }
 
-/* ---- the cursor ---------------------------------------------------------------------------------------- */
+/* ---- the cursor ------------------------------------------------------------------------------ */
 
 static int open_stream(struct view *v, struct stream_options *o, struct err *err)
 {
@@ -208,7 +210,7 @@ uint64_t view_written(const struct view *v)
     return v->written;
 }
 
-/* ---- counting ----------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static int count_begin(void *arg, unsigned worker, void **ret_state)
 {

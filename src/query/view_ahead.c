@@ -14,8 +14,8 @@
 #define QUICK_NS (250 * 1000000ll)
 /* A job makes item after item for so long, then it queues up again behind others. */
 #define JOB_NS (2 * 1000000ll)
-/* Items that take less are small, in memory, too: to wake a thread costs as much as to make one. SMALL_TIMES as many are made
- * ahead, and no job is begun for a few of them. */
+/* Items that take less are small, in memory, too: to wake a thread costs as much as to make one.
+ * SMALL_TIMES as many are made ahead, and no job is begun for a few of them. */
 #define SMALL_NS (200 * 1000ll)
 #define SMALL_TIMES 4u
 
@@ -47,7 +47,7 @@ struct ahead {
     bool alone; /* memory is short: one item at a time */
 };
 
-/* ---- tools -------------------------------------------------------------------------------------- */
+/* ---- tools ----------------------------------------------------------------------------------- */
 
 void tools_close_text(struct ahead_tools *t)
 {
@@ -82,7 +82,8 @@ static void tools_free(struct ahead_tools *t)
     free(t);
 }
 
-/* Both: caller holds the lock. NULL: there are none to be had without making them, or to be given back. */
+/* Both: caller holds the lock. NULL: there are none to be had without making them, or to be given
+ * back. */
 static struct ahead_tools *tools_take(struct ahead *a)
 {
     return a->idle_count ? a->idle[--a->idle_count] : NULL;
@@ -106,9 +107,10 @@ static int tools_make(struct ahead *a, struct ahead_tools **ret)
     return rc;
 }
 
-/* ---- making one item ------------------------------------------------------------------------------- */
+/* ---- making one item ------------------------------------------------------------------------- */
 
-/* The slot is RUNNING and belongs to this thread, which has the lock, but not in between. `tools` are made if there are none. */
+/* The slot is RUNNING and belongs to this thread, which has the lock, but not in between. `tools`
+ * are made if there are none. */
 static void run_slot(struct ahead *a, struct slot *slot, struct ahead_tools **tools)
 {
     struct index *ix = query_index(a->maker.query);
@@ -164,8 +166,8 @@ static struct slot *take_queued(struct ahead *a)
     return NULL;
 }
 
-/* A job may come when the ahead and its query are closed: only what has a slot to make may be touched then. It has tools only
- * while it holds the lock or a slot. */
+/* A job may come when the ahead and its query are closed: only what has a slot to make may be
+ * touched then. It has tools only while it holds the lock or a slot. */
 static void job_run(void *arg)
 {
     struct ahead *a = arg;
@@ -215,7 +217,7 @@ static void fill(struct ahead *a, unsigned window)
     submit(a);
 }
 
-/* ---- handing out --------------------------------------------------------------------------------------- */
+/* ---- handing out ----------------------------------------------------------------------------- */
 
 /* Until something is done that others make. Caller holds the lock. */
 static void wait_others(struct ahead *a, struct slot *wanted)
@@ -243,7 +245,8 @@ static void wait_done(struct ahead *a, struct slot *slot)
     tools_give(a, tools);
 }
 
-/* Gives back what was made ahead, so that the item at hand can be made within the budget. Caller holds the lock. */
+/* Gives back what was made ahead, so that the item at hand can be made within the budget. Caller
+ * holds the lock. */
 static void drop_ahead(struct ahead *a)
 {
     for (uint64_t n = a->next; n < a->filled; n++) {

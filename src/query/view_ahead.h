@@ -1,11 +1,13 @@
 /* view_ahead.h - makes items of places in parallel and ahead, and hands them out in order.
  *
- * An item is what the answer needs of one chunk (lines, flat rows). Workers of the pool make items of the next places
- * while the caller writes out earlier ones; the caller makes the one it waits for itself when no worker has begun it, and
- * others while it would wait, so a busy pool cannot stop it. More are made ahead of small items, and a worker is not woken
- * for a few of them. The window grows while items are taken quickly, so that neither small answers nor slow clients pay for
- * large ones. When the budget is short, items are made one at a time.
- * Threads:   an ahead belongs to one thread at a time; `make` and `drop` run on any thread, several at once.
+ * An item is what the answer needs of one chunk (lines, flat rows). Workers of the pool make items
+ * of the next places while the caller writes out earlier ones; the caller makes the one it waits
+ * for itself when no worker has begun it, and others while it would wait, so a busy pool cannot
+ * stop it. More are made ahead of small items, and a worker is not woken for a few of them. The
+ * window grows while items are taken quickly, so that neither small answers nor slow clients pay
+ * for large ones. When the budget is short, items are made one at a time.
+ * Threads:   an ahead belongs to one thread at a time; `make` and `drop` run on any thread, several
+ *            at once.
  */
 #ifndef DFTRACERD_QUERY_VIEW_AHEAD_H
 #define DFTRACERD_QUERY_VIEW_AHEAD_H
@@ -15,30 +17,34 @@
 /* What a worker keeps from item to item. */
 struct ahead_tools {
     struct scan_worker *scan;
-    const struct index_file *file;   /* whose text is open, NULL = none */
+    const struct index_file *file; /* whose text is open, NULL = none */
     struct trace_text *text;
     int fd;
 };
 /* What is open after an error must not be used again. NULL-safe towards no open text. */
 void tools_close_text(struct ahead_tools *t);
 /* Text of this file, opened if another one was. ERR_STALE, ERR_CORRUPT, -errno. */
-int tools_text(struct ahead_tools *t, struct query *q, const struct index_file *file, struct trace_text **ret);
+int tools_text(struct ahead_tools *t, struct query *q, const struct index_file *file,
+               struct trace_text **ret);
 
 struct ahead_maker {
     struct query *query;
     void *arg;
-    int (*make)(void *arg, struct ahead_tools *tools, size_t position, void **ret); /* *ret NULL: nothing there */
+    /* *ret NULL: nothing there */
+    int (*make)(void *arg, struct ahead_tools *tools, size_t position, void **ret);
     void (*drop)(void *arg, void *item);
-    bool read_text;                  /* the items need text: errors name the file */
-    uint32_t (*file_of)(void *arg, size_t position); /* in the snapshot; NULL: positions are those of scan_places */
+    bool read_text; /* the items need text: errors name the file */
+    /* in the snapshot; NULL: positions are those of scan_places */
+    uint32_t (*file_of)(void *arg, size_t position);
 };
 struct ahead;
 /* Items of positions[0..count) (copied). */
-int ahead_new(const struct ahead_maker *maker, const size_t *positions, size_t count, struct ahead **ret);
+int ahead_new(const struct ahead_maker *maker, const size_t *positions, size_t count,
+              struct ahead **ret);
 /* The next item, in order; it is the caller's then. ERR_END. */
 int ahead_next(struct ahead *a, struct err *err, void **ret);
-/* Nobody will ask for a while: drops what was made ahead, and the workers' tools. `again`: the next item is to be the last
- * one once more (of which the caller has dropped its own). */
+/* Nobody will ask for a while: drops what was made ahead, and the workers' tools. `again`: the next
+ * item is to be the last one once more (of which the caller has dropped its own). */
 void ahead_rest(struct ahead *a, bool again);
 void ahead_free(struct ahead *a);
 

@@ -12,10 +12,10 @@ enum { WINDOW = 1024 };
 struct walk {
     struct index *ix;
     struct content *content;
-    struct chunk_view *view; /* while a window is read                                  */
-    bool began;              /* the chunk: its rows, and the window where count > 0     */
+    struct chunk_view *view; /* while a window is read */
+    bool began;              /* the chunk: its rows, and the window where count > 0 */
     uint32_t rows, first, count;
-    uint64_t text_end; /* of the last object of the window, in the file's text    */
+    uint64_t text_end; /* of the last object of the window, in the file's text */
     bool values, times;
     uint64_t start[WINDOW], hash[WINDOW];
     int64_t gaps[WINDOW], lens[WINDOW], numbers[WINDOW];
@@ -29,7 +29,7 @@ static bool before(struct row_at a, struct row_at b)
     return a.chunk != b.chunk ? a.chunk < b.chunk : a.row < b.row;
 }
 
-/* ---- what an object is ------------------------------------------------------------------------------ */
+/* ---- what an object is ----------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t path, uint64_t kind, uint64_t value)
 {
@@ -142,7 +142,7 @@ static int hash_window(struct walk *w)
     return rc;
 }
 
-/* ---- windows ------------------------------------------------------------------------------------------ */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 static int find_lengths(struct walk *w, struct column *gap, struct column *len)
 {
@@ -211,7 +211,7 @@ static int walk_to(struct walk *w)
     return ERR_END;
 }
 
-/* ---- side by side --------------------------------------------------------------------------------------- */
+/* ---- side by side ---------------------------------------------------------------------------- */
 
 static bool same_object(const struct walk *a, const struct walk *b)
 {

@@ -1,8 +1,8 @@
 /* view_follow.c - what has been told of each file, and what of a newer snapshot has not.
  *
- * A file that only grew keeps its id and its chunks but the last one, whose objects are compared by where they stand. One
- * that was read anew is compared object by object with what was told; for that the older snapshot is kept until it is read
- * as far as that. */
+ * A file that only grew keeps its id and its chunks but the last one, whose objects are compared by
+ * where they stand. One that was read anew is compared object by object with what was told; for
+ * that the older snapshot is kept until it is read as far as that. */
 #include "view_follow.h"
 
 #include <errno.h>
@@ -17,13 +17,14 @@
 /* What has been told under a name. */
 struct known {
     struct snapshot
-        *snapshot; /* of `file`; `held`: with a reference, for it is not follow.latest  */
+        *snapshot; /* of `file`; `held`: with a reference, for it is not follow.latest */
     const struct index_file *file;
-    struct row_at told; /* the first object that has not been                                */
+    struct row_at told; /* the first object that has not been */
     char *twin_name;    /* a file, as long as it repeats another one, which is `file`; else NULL */
     bool held;
-    int64_t gone_ns; /* since when there is nothing to compare with, 0 = there is         */
-    /* As far as the file with new_id was found equal to that with old_id; the last chunk may be made anew. */
+    int64_t gone_ns; /* since when there is nothing to compare with, 0 = there is */
+    /* As far as the file with new_id was found equal to that with old_id; the last chunk may be
+     * made anew. */
     uint32_t old_id, new_id;
     struct row_at old_at, new_at;
 };
@@ -46,7 +47,7 @@ struct step {
     struct known *out;
     size_t count;
     struct row_at *start; /* of each of query_files: its first new object */
-    size_t file;          /* while places are gone through                */
+    size_t file;          /* while places are gone through */
     int64_t now_ns;
 };
 
@@ -60,7 +61,7 @@ static struct row_at end_of(const struct index_file *f)
     return (struct row_at){f->chunk_count, 0};
 }
 
-/* ---- the list of what is known ------------------------------------------------------------------------ */
+/* ---- the list of what is known --------------------------------------------------------------- */
 
 static const char *name_of(const struct known *k)
 {
@@ -153,7 +154,7 @@ static int wait_for(struct step *s, const struct known *k, bool gone)
     return rc;
 }
 
-/* ---- judging a file ------------------------------------------------------------------------------------- */
+/* ---- judging a file -------------------------------------------------------------------------- */
 
 /* What was told of this file under the name that it had before. */
 static const struct known *find_renamed(const struct follow *f, const struct index_file *n)
@@ -293,7 +294,7 @@ static int judge(struct step *s, const struct index_file *n, const struct known 
     return 0;
 }
 
-/* ---- all files ---------------------------------------------------------------------------------------------- */
+/* ---- all files ------------------------------------------------------------------------------- */
 
 /* Both lists are in the order of names. */
 static int judge_all(struct step *s)
@@ -393,7 +394,7 @@ int follow_query(struct follow *f, const struct query_env *env, struct snapshot 
     return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
 }
 
-/* ---- lines that cannot be read ---------------------------------------------------------------------------------- */
+/* ---- lines that cannot be read --------------------------------------------------------------- */
 
 static struct known *known_of(struct follow *f, const struct query *q, size_t position,
                               struct scan_place *ret)

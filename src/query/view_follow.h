@@ -4,9 +4,11 @@
 
 #include "scan.h"
 
-/* The file of this place of the query has changed since: from here on its objects have not been told. Any thread. */
+/* The file of this place of the query has changed since: from here on its objects have not been
+ * told. Any thread. */
 void follow_lose(struct follow *f, const struct query *q, size_t position);
-/* True when the objects of this place must not be told, since earlier ones of its file were lost. */
+/* True when the objects of this place must not be told, since earlier ones of its file were lost.
+ */
 bool follow_is_lost(struct follow *f, const struct query *q, size_t position);
 
 #endif

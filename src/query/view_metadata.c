@@ -27,15 +27,15 @@ struct metadata {
     const uint32_t *files;
     size_t file_count;
     struct budget *budget;
-    struct group_table asked;     /* (file position, kind, hash) that are done     */
-    struct group_table written;   /* (kind, hash, name)                            */
-    struct group_table processes; /* (host key, pid)                               */
-    struct group_table texts;     /* XXH3-128 of records of processes              */
-    struct record_lists by_hash;  /* (kind, hash)                                  */
-    struct record_lists by_pid;   /* (pid)                                         */
-    struct record_lists by_process; /* (host key, pid), of pids that were wanted   */
-    struct group_table wanted;      /* (pid)                                       */
-    struct chunk_view *view;        /* open while records are read, or NULL        */
+    struct group_table asked;       /* (file position, kind, hash) that are done */
+    struct group_table written;     /* (kind, hash, name) */
+    struct group_table processes;   /* (host key, pid) */
+    struct group_table texts;       /* XXH3-128 of records of processes */
+    struct record_lists by_hash;    /* (kind, hash) */
+    struct record_lists by_pid;     /* (pid) */
+    struct record_lists by_process; /* (host key, pid), of pids that were wanted */
+    struct group_table wanted;      /* (pid) */
+    struct chunk_view *view;        /* open while records are read, or NULL */
     const struct index_file *view_file;
     uint32_t view_chunk;
 };
@@ -87,7 +87,8 @@ static void lists_all_done(struct metadata *m)
     lists_done(&m->by_process, m->budget);
 }
 
-/* Files have other records then, and keys of hosts belong to their query: all is looked for again. */
+/* Files have other records then, and keys of hosts belong to their query: all is looked for again.
+ */
 void metadata_go_on(struct metadata *m, struct query *q)
 {
     lists_all_done(m);
@@ -113,7 +114,7 @@ static int add_new(struct group_table *t, const uint64_t *keys)
     return group < 0 ? (int)group : t->count > before;
 }
 
-/* ---- lists -------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static int lists_room(struct record_lists *l, struct budget *b, uint32_t lists)
 {
@@ -196,7 +197,7 @@ static uint32_t lists_first(const struct record_lists *l, const uint64_t *keys)
     return list < 0 ? 0 : l->first[list];
 }
 
-/* ---- records of hashes ------------------------------------------------------------------------------------ */
+/* ---- records of hashes ----------------------------------------------------------------------- */
 
 static void write_record(struct text line, struct buf *out)
 {
@@ -292,7 +293,7 @@ static int before_hash(struct metadata *m, const struct index_file *file,
     return rc < 0 ? rc : 0;
 }
 
-/* ---- records of processes ----------------------------------------------------------------------------------- */
+/* ---- records of processes -------------------------------------------------------------------- */
 
 static uint64_t host_key(struct metadata *m, const struct index_file *f, int64_t pid, uint32_t host,
                          bool is_hash)
@@ -355,7 +356,8 @@ static void close_chunk(struct metadata *m)
     m->view = NULL;
 }
 
-/* m->view is of this chunk; NULL: there is no such chunk. Records mostly lie in the chunk of the one before. */
+/* m->view is of this chunk; NULL: there is no such chunk. Records mostly lie in the chunk of the
+ * one before. */
 static int open_chunk(struct metadata *m, const struct index_file *f, uint32_t number)
 {
     uint32_t i = 0;
@@ -414,7 +416,8 @@ static int compare_found(const void *a, const void *b)
     return (x->name->row > y->name->row) - (x->name->row < y->name->row);
 }
 
-/* The records of a pid by their hosts: once, for there may be as many processes of a pid as there are hosts. */
+/* The records of a pid by their hosts: once, for there may be as many processes of a pid as there
+ * are hosts. */
 static int lists_add_pid(struct metadata *m, int64_t pid)
 {
     int rc = add_new(&m->wanted, (uint64_t[]){(uint64_t)pid});
@@ -450,8 +453,7 @@ static int find_process(struct metadata *m, const struct lines_group *g, struct 
     n = 0;
     for (uint32_t at = list; at; at = m->by_process.records[at - 1].next) {
         const struct record *r = &m->by_process.records[at - 1];
-        found[n++] =
-            (struct found){r->file, &snapshot_file(m->snapshot, r->file)->names[r->name]};
+        found[n++] = (struct found){r->file, &snapshot_file(m->snapshot, r->file)->names[r->name]};
     }
     qsort(found, n, sizeof(*found), compare_found);
     *ret = found;
@@ -459,7 +461,8 @@ static int find_process(struct metadata *m, const struct lines_group *g, struct 
     return 0;
 }
 
-/* 1: a record of a process that the answer does not have yet, which is *ret_line; 0; or an error. */
+/* 1: a record of a process that the answer does not have yet, which is *ret_line; 0; or an error.
+ */
 static int note_text(struct metadata *m, const struct index_file *f, const struct index_name *n,
                      struct text *ret_line)
 {
@@ -503,7 +506,8 @@ int metadata_before(struct metadata *m, const struct index_file *file, const str
     return rc < 0 ? rc : out->error;
 }
 
-int metadata_have(struct metadata *m, const struct index_file *file, const struct index_name *record)
+int metadata_have(struct metadata *m, const struct index_file *file,
+                  const struct index_name *record)
 {
     struct text line;
     int rc = of_hash(record) ? note_hash_record(m, record) : note_text(m, file, record, &line);

@@ -20,7 +20,7 @@ struct stream {
     size_t made, count;
 };
 
-/* ---- times ------------------------------------------------------------------------------------------- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 int item_add_ts(struct item *item, struct scan_batch *b, const struct source *source)
 {
@@ -76,7 +76,7 @@ static __int128 item_key(const struct item *i, uint32_t k)
     return key_of(i->ts[item_index(i, k)], i->nano);
 }
 
-/* ---- a first look at all places ------------------------------------------------------------------------ */
+/* ---- a first look at all places -------------------------------------------------------------- */
 
 struct look {
     const struct source *ts; /* NULL: only count */
@@ -160,7 +160,7 @@ static int look_at_places(struct query *q, bool times, struct err *err, uint64_t
     return 0;
 }
 
-/* ---- beginning ------------------------------------------------------------------------------------------ */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 /* Places from the one that holds object number `offset` on; *skip: objects of it to pass over. */
 static int positions_in_order(struct query *q, struct stream *s, struct err *err, size_t **ret,
@@ -277,7 +277,7 @@ int stream_new(const struct ahead_maker *maker, const struct stream_options *o, 
     return 0;
 }
 
-/* ---- the heap ---------------------------------------------------------------------------------------------- */
+/* ---- the heap -------------------------------------------------------------------------------- */
 
 static bool comes_before(const struct item *a, const struct item *b)
 {
@@ -357,7 +357,7 @@ static uint32_t run_of_first(const struct stream *s)
     return k - top->at;
 }
 
-/* ---- taking -------------------------------------------------------------------------------------------------- */
+/* ---- taking ---------------------------------------------------------------------------------- */
 
 static int next_by_time(struct stream *s, struct err *err, struct item **ret, uint32_t *ret_run)
 {

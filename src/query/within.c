@@ -1,4 +1,5 @@
-/* within.c - the united intervals of what matches a query's `within`, and what of each scan they leave. */
+/* within.c - the united intervals of what matches a query's `within`, and what of each scan they
+ * leave. */
 #include "within.h"
 #include "plan.h"
 
@@ -11,19 +12,19 @@ enum { FIRST_SPANS = 4096, SCOPES_LOOKED_AT = 256 };
 struct within {
     struct dsl dsl;
     struct test *root;
-    const struct source *keys[3]; /* of the scope                        */
+    const struct source *keys[3]; /* of the scope */
     unsigned width;
-    struct source *ts, *dur;                     /* as stored                           */
-    struct source *clip_ts, *clip_dur, *clip_te; /* NULL: not clipped                   */
+    struct source *ts, *dur;                     /* as stored */
+    struct source *clip_ts, *clip_dur, *clip_te; /* NULL: not clipped */
     struct group_table scopes;
-    struct span *spans; /* scope after scope                   */
+    struct span *spans; /* scope after scope */
     size_t count, cap;
-    size_t *first; /* by scope, and one more: in `spans`  */
+    size_t *first; /* by scope, and one more: in `spans` */
     size_t charged;
     bool ready;
 };
 
-/* ---- times and scopes of a batch ------------------------------------------------------------------------------- */
+/* ---- times and scopes of a batch ------------------------------------------------------------- */
 
 struct columns {
     const uint64_t *keys[3];
@@ -52,11 +53,11 @@ static bool same_scope(const struct within *in, const struct columns *c, uint32_
     return other == 0;
 }
 
-/* ---- collecting -------------------------------------------------------------------------------------------------- */
+/* ---- collecting ------------------------------------------------------------------------------ */
 
 struct collector {
     struct within *in;
-    struct group_table scopes; /* its own numbers                     */
+    struct group_table scopes; /* its own numbers */
     struct span *spans;
     size_t count, cap;
     struct budget *budget;
@@ -198,7 +199,7 @@ static int arrange(struct within *in, struct budget *budget)
     return 0;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int choose_scope(struct query *q, struct within *in, enum within_scope scope)
 {
@@ -312,7 +313,7 @@ const struct source *within_source(const struct query *q, struct text path)
     return text_eq(path, TEXT("te")) ? in->clip_te : NULL;
 }
 
-/* ---- leaving out --------------------------------------------------------------------------------------------------- */
+/* ---- leaving out ----------------------------------------------------------------------------- */
 
 /* The spans of a scope, and where the last search in them ended. */
 struct found {
@@ -435,7 +436,7 @@ int within_thin(struct scan_worker *w, struct scan_batch *b, uint64_t *mask)
     return rc;
 }
 
-/* ---- clipping -------------------------------------------------------------------------------------------------------- */
+/* ---- clipping -------------------------------------------------------------------------------- */
 
 int within_bind(struct scan_worker *w, struct bound *b)
 {

@@ -1,19 +1,24 @@
-/* within.h - questions of overlap: only objects that share time with an event matching another query. Private to the room.
+/* within.h - questions of overlap: only objects that share time with an event matching another
+ * query. Private to the room.
  *
  * Used by:   plan.c, source*.c, scan_chunk.c.
- * Way:       within_open compiles the query, and an ordinary scan of ts, dur and what the scope is (host, pid, tid) of all
- *            events that match it, in the files of the selection, collects their intervals. They are sorted and united for
- *            each scope. Later every scan asks, after its own filter, within_skips for a chunk and within_thin for a batch.
- * Times:     the interval of an object is [ts, ts + dur): touching ends do not overlap. Where there is no dur, or it is not
- *            above 0, the object is the instant ts, which is inside of [ts, te) and meets another instant at the same time.
- *            So overlapping is mutual, and what matches overlaps itself. An object without ts has no time: it neither is
- *            collected nor overlaps. All in ns here, whatever the units of the files.
+ * Way:       within_open compiles the query, and an ordinary scan of ts, dur and what the scope is
+ *            (host, pid, tid) of all events that match it, in the files of the selection, collects
+ *            their intervals. They are sorted and united for each scope. Later every scan asks,
+ *            after its own filter, within_skips for a chunk and within_thin for a batch.
+ * Times:     the interval of an object is [ts, ts + dur): touching ends do not overlap. Where there
+ *            is no dur, or it is not above 0, the object is the instant ts, which is inside of [ts,
+ *            te) and meets another instant at the same time. So overlapping is mutual, and what
+ *            matches overlaps itself. An object without ts has no time: it neither is collected nor
+ *            overlaps. All in ns here, whatever the units of the files.
  * Scopes:    null is a value like any other: objects without pid of one host share a process.
- * Clipping:  `dur` of an object is what of it lies inside of the united intervals, `ts` where its first part in them begins,
- *            `te` is ts + dur as ever: an object of several parts counts as if these were one piece. A dur that is null
- *            stays null, one below 0 becomes 0. Filters (query, min_duration, time_range ...) always see the stored times.
- * Memory:    24 bytes an interval, twice while they are sorted, charged to the query's budget. Collectors unite what they
- *            have whenever it has doubled, so that many events that overlap each other cost little.
+ * Clipping:  `dur` of an object is what of it lies inside of the united intervals, `ts` where its
+ *            first part in them begins, `te` is ts + dur as ever: an object of several parts counts
+ *            as if these were one piece. A dur that is null stays null, one below 0 becomes 0.
+ *            Filters (query, min_duration, time_range ...) always see the stored times.
+ * Memory:    24 bytes an interval, twice while they are sorted, charged to the query's budget.
+ *            Collectors unite what they have whenever it has doubled, so that many events that
+ *            overlap each other cost little.
  * Threads:   once it is open nothing changes: any number of workers.
  */
 #ifndef DFTRACERD_QUERY_WITHIN_H
@@ -21,38 +26,38 @@
 
 #include "group.h"
 
-/* ---- intervals (within_spans.c) ----------------------------------------------------------------------- */
+/* ---- intervals (within_spans.c) -------------------------------------------------------------- */
 
 struct span {
-    int64_t lo, hi; /* ns; [lo, hi), or the instant lo where hi == lo                           */
+    int64_t lo, hi; /* ns; [lo, hi), or the instant lo where hi == lo */
     union {
-        uint64_t scope; /* while collected                                                      */
-        int64_t before; /* united: time in the spans of the same scope before this one          */
+        uint64_t scope; /* while collected */
+        int64_t before; /* united: time in the spans of the same scope before this one */
     };
 };
-/* Sorts by (scope, lo) and unites within each scope, in place: spans that share time or touch become one, an instant
- * inside or at the start of another is gone. *n: how many there are, and then how many are left; they still tell `scope`. 0, or
- * what sort_items says: none are left. */
+/* Sorts by (scope, lo) and unites within each scope, in place: spans that share time or touch
+ * become one, an instant inside or at the start of another is gone. *n: how many there are, and
+ * then how many are left; they still tell `scope`. 0, or what sort_items says: none are left. */
 int spans_unite(struct span *s, size_t *n, struct budget *b);
 /* For the united spans of one scope: `before` instead of `scope`. */
 void spans_measure(struct span *s, size_t n);
-/* The first of the measured spans that [ts, te) (te <= ts: the instant ts) meets; n: none. `near`: where to begin looking,
- * best the last answer; any value below n, or 0. */
+/* The first of the measured spans that [ts, te) (te <= ts: the instant ts) meets; n: none. `near`:
+ * where to begin looking, best the last answer; any value below n, or 0. */
 size_t spans_find(const struct span *s, size_t n, size_t near, int64_t ts, int64_t te);
 /* How much of [ts, te) lies inside; `first` is what spans_find gave, below n. */
 int64_t spans_clip(const struct span *s, size_t n, size_t first, int64_t ts, int64_t te);
 
-/* ---- of a query (within.c) ---------------------------------------------------------------------------- */
+/* ---- of a query (within.c) ------------------------------------------------------------------- */
 
 struct within;
 struct scan_worker;
-/* Does nothing where the selection has no `within`. To be called with the selection's own tests compiled; q->root, places and
- * counters are the query's own again afterwards (the places are to be made anew). ERR_QUERY_SYNTAX with err->param "within",
- * ERR_MEMORY_LIMIT, ERR_ROW_LIMIT, what a scan may say. */
+/* Does nothing where the selection has no `within`. To be called with the selection's own tests
+ * compiled; q->root, places and counters are the query's own again afterwards (the places are to be
+ * made anew). ERR_QUERY_SYNTAX with err->param "within", ERR_MEMORY_LIMIT, ERR_ROW_LIMIT, what a
+ * scan may say. */
 int within_open(struct query *q, const struct selection *s, struct err *err);
 void within_free(struct within *w, struct budget *budget);
-bool within_filters(
-    const struct query *q); /* what follows is to be asked                                  */
+bool within_filters(const struct query *q); /* what follows is to be asked */
 /* *ret: no object of the chunk that the worker is at has time in common with any span. */
 int within_skips(struct scan_worker *w, bool *ret);
 /* Takes rows out of the batch's mask, a part of which is selected. */
@@ -67,7 +72,8 @@ bool within_clips(const struct query *q);
 void within_stored(struct query *q, const struct source **ret_ts, const struct source **ret_dur);
 /* Of the scope that a thread (keys of host, pid, tid) is in; borrowed from the query. */
 void within_part_of(const struct query *q, const uint64_t *thread, struct within_part *ret);
-/* How much of [ts, te) lies inside, and where that begins (ts: nowhere). `near`: see spans_find; moved. */
+/* How much of [ts, te) lies inside, and where that begins (ts: nowhere). `near`: see spans_find;
+ * moved. */
 int64_t within_length(const struct within_part *p, size_t *near, int64_t ts, int64_t te,
                       int64_t *ret_from);
 /* The source that answers read instead of this path, NULL: the usual one. */

@@ -15,7 +15,7 @@ static int64_t difference(int64_t a, int64_t b)
     return __builtin_sub_overflow(a, b, &c) ? (a < 0 ? INT64_MIN : INT64_MAX) : c;
 }
 
-/* ---- uniting ------------------------------------------------------------------------------------------------ */
+/* ---- uniting --------------------------------------------------------------------------------- */
 
 /* The longer first, so that an instant comes after the interval that begins with it. */
 static int compare(const void *x, const void *y, void *arg)
@@ -68,7 +68,7 @@ void spans_measure(struct span *s, size_t n)
     }
 }
 
-/* ---- asking --------------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 /* Everything in the span comes before this time. */
 static inline bool is_past(const struct span *s, int64_t ts)

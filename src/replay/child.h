@@ -18,14 +18,15 @@ struct child_setup {
     const struct replay_options *options;
     struct shared *shared;
     struct root *root;
-    struct report *report;               /* of the parent: its copy collects for this process */
+    struct report *report; /* of the parent: its copy collects for this process */
     pid_t parent;
-    int in, out, part;                   /* messages; the report; its part of the trace or -1 */
+    int in, out, part; /* messages; the report; its part of the trace or -1 */
     _Atomic uint64_t *complete;
     size_t ahead_max;
 };
-/* Performs the operations of the messages, and sends the report: its length as uint64_t, and itself. Exits with 0,
- * CHILD_TRACE_LACKS lines in its part, or CHILD_FAILED: there is no report, or nobody who wants it. */
+/* Performs the operations of the messages, and sends the report: its length as uint64_t, and
+ * itself. Exits with 0, CHILD_TRACE_LACKS lines in its part, or CHILD_FAILED: there is no report,
+ * or nobody who wants it. */
 enum child_status { CHILD_FAILED = 1, CHILD_TRACE_LACKS = 2 };
 void child_main(const struct child_setup *setup) __attribute__((noreturn));
 

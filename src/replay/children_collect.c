@@ -48,7 +48,8 @@ static void child_report(struct children *c, const struct child *child, struct e
             report_skip(c->report, i, "its process ended without a report", NULL, child->pushed[i]);
 }
 
-/* All have ended: in their order, so that the report and the trace do not depend on which was first. */
+/* All have ended: in their order, so that the report and the trace do not depend on which was
+ * first. */
 static int child_collect(struct children *c, struct child *child, struct err *err)
 {
     int rc = ERR_CANCELLED;

@@ -76,7 +76,8 @@ static void wait_for_children(struct children *c, const struct child *wanted)
             child_is_dead(c, of[i]);
 }
 
-/* All of it. Meanwhile the others get what there is for them. A child whose queues are full starts the clock. */
+/* All of it. Meanwhile the others get what there is for them. A child whose queues are full starts
+ * the clock. */
 static void child_flush(struct children *c, struct child *child)
 {
     while (!child_write(c, child))

@@ -1,4 +1,5 @@
-/* children_parts.h - what the parent knows of a child, and what starting, feeding and collecting have in common. */
+/* children_parts.h - what the parent knows of a child, and what starting, feeding and collecting
+ * have in common. */
 #ifndef DFT_REPLAY_CHILDREN_PARTS_H
 #define DFT_REPLAY_CHILDREN_PARTS_H
 
@@ -6,17 +7,17 @@
 #include "children.h"
 
 struct child {
-    pid_t pid;                   /* 0: not started, or it has ended */
-    uint32_t stands_in;          /* the child that does its work, + 1, where it could not be started */
-    int to, from, part;          /* pipes; its part of the trace */
-    _Atomic uint64_t *complete;  /* bytes of the part; in shared memory */
-    struct message *batch;       /* CHILD_BATCH, on their way to it */
-    size_t batched, sent;        /* messages; bytes of them that are in the pipe */
-    uint64_t *pushed;            /* operations, by the number of their name */
+    pid_t pid;          /* 0: not started, or it has ended */
+    uint32_t stands_in; /* the child that does its work, + 1, where it could not be started */
+    int to, from, part; /* pipes; its part of the trace */
+    _Atomic uint64_t *complete; /* bytes of the part; in shared memory */
+    struct message *batch;      /* CHILD_BATCH, on their way to it */
+    size_t batched, sent;       /* messages; bytes of them that are in the pipe */
+    uint64_t *pushed;           /* operations, by the number of their name */
     size_t pushed_cap;
     struct buf report;
-    int status;                  /* as waitpid has it */
-    int64_t trace_pid;           /* of the first process of the trace that it replays */
+    int status;        /* as waitpid has it */
+    int64_t trace_pid; /* of the first process of the trace that it replays */
     struct text trace_host;
     bool started, dead;
 };

@@ -115,7 +115,8 @@ void files_find_directories(struct files *f)
     }
 }
 
-/* The path of `file` with `to` in place of `from`; NULL: it is not below `from`, or the new path is too long. */
+/* The path of `file` with `to` in place of `from`; NULL: it is not below `from`, or the new path is
+ * too long. */
 static struct file *moved_file(struct files *f, const struct file *file, const struct file *from,
                                const struct file *to)
 {

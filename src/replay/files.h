@@ -1,9 +1,11 @@
 /* files.h - the paths of a trace, and the files below the root that they mean.
  *
- * A path is mapped by its text alone: `.` and repeated slashes go, `..` removes the part before it, and a path that would
- * leave the root is refused. Absolute and relative paths both begin at the root.
- * Threads: tables are filled by one thread. Paths and files are in shared memory; who performs operations reads them, and sets `made`
- *          and `identity` under the lock of the file (shared.h).
+ * A path is mapped by its text alone: `.` and repeated slashes go, `..` removes the part before it,
+ * and a path that would leave the root is refused. Absolute and relative paths both begin at the
+ * root.
+ * Threads: tables are filled by one thread. Paths and files are in shared memory; who performs
+ *          operations reads them, and sets `made` and `identity` under the lock of the file
+ *          (shared.h).
  */
 #ifndef DFT_REPLAY_FILES_H
 #define DFT_REPLAY_FILES_H
@@ -18,49 +20,54 @@ enum first_use { FIRST_UNKNOWN, FIRST_CREATED /* by the trace */, FIRST_NEEDED }
 enum touch { TOUCH_CHANGE, TOUCH_USE, TOUCH_WRITE, TOUCH_READ, TOUCHES };
 
 struct file {
-    const char *below;           /* relative to its root; "." is the root itself                                    */
-    int map;                     /* number of the --map, -1: below the root                                          */
-    atomic_bool made;            /* by this replay: may be written to and removed                                    */
-    atomic_bool early;           /* a directory that the trace makes, but that had to be there before                */
-    _Atomic uint64_t identity;   /* of what was made: something else at its path is not ours                         */
-    atomic_uint done[TOUCHES];   /* calls that have ended                                                            */
-    atomic_uint waiting;         /* threads that wait for others                                                     */
+    const char *
+        below; /* relative to its root; "." is the root itself                                    */
+    int map;   /* number of the --map, -1: below the root */
+    atomic_bool made;  /* by this replay: may be written to and removed */
+    atomic_bool early; /* a directory that the trace makes, but that had to be there before */
+    _Atomic uint64_t identity; /* of what was made: something else at its path is not ours */
+    atomic_uint done[TOUCHES]; /* calls that have ended */
+    atomic_uint waiting;       /* threads that wait for others */
     /* Of the planning thread. */
-    struct file *above;          /* of files_above, when the table had as many files                                 */
+    struct file *above; /* of files_above, when the table had as many files */
     uint32_t above_known;
-    uint32_t planned[TOUCHES];   /* calls so far                                                                     */
-    uint32_t ended[TOUCHES];     /* of them, those that ended before the ones that overlap now began                 */
-    int64_t end_ns[TOUCHES];     /* the latest end                                                                   */
-    uint8_t first;               /* enum first_use                                                                   */
+    uint32_t planned[TOUCHES]; /* calls so far */
+    uint32_t ended[TOUCHES]; /* of them, those that ended before the ones that overlap now began */
+    int64_t end_ns[TOUCHES]; /* the latest end */
+    uint8_t first;           /* enum first_use */
     bool is_dir, prepared;
-    bool surveyed;               /* the first of two times had it                                                    */
-    bool named;                  /* by the trace; others are directories above one                                   */
-    bool arrives;                /* with a directory that the trace renames                                          */
-    bool changes;                /* the trace makes or removes it                                                    */
-    bool truncated;              /* what it had before is gone: `size` alone counts                                  */
-    uint64_t size;               /* as far as the trace has written it                                               */
-    uint64_t need;               /* of what is read before it is written                                             */
-    uint64_t counted;            /* bytes of it that are in files.bytes                                              */
+    bool surveyed;    /* the first of two times had it */
+    bool named;       /* by the trace; others are directories above one */
+    bool arrives;     /* with a directory that the trace renames */
+    bool changes;     /* the trace makes or removes it */
+    bool truncated;   /* what it had before is gone: `size` alone counts */
+    uint64_t size;    /* as far as the trace has written it */
+    uint64_t need;    /* of what is read before it is written */
+    uint64_t counted; /* bytes of it that are in files.bytes */
 };
 
 /* Files whose paths change with that of a directory. In shared memory. */
-struct moved { struct file *from, *to; struct moved *next; };
+struct moved {
+    struct file *from, *to;
+    struct moved *next;
+};
 
 struct path {
-    struct file *file;           /* NULL: refused                                                                    */
+    struct file *file; /* NULL: refused */
     const char *refusal;
-    char name[];                 /* as in the trace                                                                  */
+    char name[]; /* as in the trace */
 };
 
 struct files {
     struct shared *shared;
     struct intern *names, *belows;
-    struct path **paths;         /* by the number of their names; they do not move                                   */
+    struct path **paths; /* by the number of their names; they do not move */
     struct file **files;
     size_t paths_cap, files_cap, named;
     const struct replay_options *options;
-    uint64_t bytes, bytes_peak;  /* that the files have on the disk at this moment of the trace, and had at most     */
-    uint64_t bytes_max;          /* calls that would need more are not replayed                                      */
+    /* that the files have on the disk at this moment of the trace, and had at most */
+    uint64_t bytes, bytes_peak;
+    uint64_t bytes_max; /* calls that would need more are not replayed */
 };
 int files_init(struct files *f, const struct replay_options *o, struct shared *s);
 void files_done(struct files *f);
@@ -75,7 +82,7 @@ int files_move(struct files *f, struct file *from, struct file *to, struct moved
 /* Files that have others below them are directories. */
 void files_find_directories(struct files *f);
 size_t files_count(const struct files *f);
-size_t files_named(const struct files *f);       /* without directories that the trace does not name */
+size_t files_named(const struct files *f); /* without directories that the trace does not name */
 /* The i-th; NULL where there was no memory for it. */
 struct file *files_at(const struct files *f, size_t i);
 /* For the second time: sizes and first uses are forgotten. */

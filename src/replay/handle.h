@@ -1,7 +1,9 @@
-/* handle.h - a descriptor, stream or directory that a call of the trace has opened, from then on until its last use.
+/* handle.h - a descriptor, stream or directory that a call of the trace has opened, from then on
+ * until its last use.
  *
- * The planning thread makes it, and hands it to the operations that use it, each with a reference. The last one that is released
- * closes it. All operations of a handle, and the last release, are in the process that performs them.
+ * The planning thread makes it, and hands it to the operations that use it, each with a reference.
+ * The last one that is released closes it. All operations of a handle, and the last release, are in
+ * the process that performs them.
  * Threads: those that perform operations; members that say so belong to the planning thread.
  */
 #ifndef DFT_REPLAY_HANDLE_H
@@ -13,8 +15,13 @@
 #include <dirent.h>
 #include <stdio.h>
 
-enum handle_state { HANDLE_WAITING /* for the call that opens it */, HANDLE_LAZY /* the first call opens it */,
-                    HANDLE_OPENING, HANDLE_OPEN, HANDLE_FAILED };
+enum handle_state {
+    HANDLE_WAITING /* for the call that opens it */,
+    HANDLE_LAZY /* the first call opens it */,
+    HANDLE_OPENING,
+    HANDLE_OPEN,
+    HANDLE_FAILED
+};
 
 struct handle {
     struct shared *shared;
@@ -23,17 +30,19 @@ struct handle {
     DIR *dir;
     int fd;
     atomic_uint references;
-    atomic_int state;            /* enum handle_state */
+    atomic_int state; /* enum handle_state */
     uint32_t process;
     bool is_stream, is_dir, append;
-    int64_t pos;                 /* of the planning thread: where the trace is in the file */
+    int64_t pos; /* of the planning thread: where the trace is in the file */
 };
 /* *new*, with one reference, or NULL */
-struct handle *handle_new(struct shared *s, struct path *path, enum handle_state state, uint32_t process);
-int handle_release(struct handle *h);                    /* 0, or -errno of closing it; NULL: nothing */
-struct handle *handle_share(struct handle *h);           /* one more reference */
+struct handle *handle_new(struct shared *s, struct path *path, enum handle_state state,
+                          uint32_t process);
+int handle_release(struct handle *h);          /* 0, or -errno of closing it; NULL: nothing */
+struct handle *handle_share(struct handle *h); /* one more reference */
 void handle_set(struct handle *h, enum handle_state state);
-/* Waits for the call that opens it: HANDLE_OPEN, HANDLE_FAILED, or HANDLE_OPENING: the caller has to open it. */
+/* Waits for the call that opens it: HANDLE_OPEN, HANDLE_FAILED, or HANDLE_OPENING: the caller has
+ * to open it. */
 enum handle_state handle_wait(struct handle *h);
 /* Its descriptor, whatever it is. */
 int handle_fd(const struct handle *h);

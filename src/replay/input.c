@@ -66,7 +66,7 @@ uint64_t input_invalid(const struct input *in)
     return in->invalid + counts.invalid;
 }
 
-/* ---- whole lines ---- */
+/* ---- whole lines ----------------------------------------------------------------------------- */
 
 static int input_grow(struct input *in)
 {
@@ -98,8 +98,8 @@ static char *last_line_end(struct input *in, size_t from)
     return newline;
 }
 
-/* A line break within a text is repaired where the scanner has all of its lines: the end before a line that may continue
- * another one. */
+/* A line break within a text is repaired where the scanner has all of its lines: the end before a
+ * line that may continue another one. */
 static char *before_continued(const struct input *in, char *newline)
 {
     char *at = newline;
@@ -122,7 +122,8 @@ static bool ends_with_error(const struct input *in)
     return text_starts((struct text){line, (size_t)(in->data + end - line)}, error);
 }
 
-/* More of the input; 0 at the end, and when the replay is stopped. A signal may come before the wait as well as in it. */
+/* More of the input; 0 at the end, and when the replay is stopped. A signal may come before the
+ * wait as well as in it. */
 static ssize_t input_read(struct input *in)
 {
     struct pollfd p = {.fd = in->fd, .events = POLLIN};

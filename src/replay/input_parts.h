@@ -10,15 +10,15 @@ struct input {
     int fd;
     char *data;
     size_t len, cap;
-    size_t from, begun;          /* [from, begun) is being scanned, [begun, len) is the start of a line */
+    size_t from, begun; /* [from, begun) is being scanned, [begun, len) is the start of a line */
     uint64_t invalid;
     bool at_end, scanning, skipping;
-    bool cut;                    /* the last line is the error of an answer */
+    bool cut; /* the last line is the error of an answer */
     enum trace_unit unit;
     struct trace_scanner *scanner;
     uint8_t slots[TRACE_FIELDS_MAX];
     struct intern *hashes;
-    char **names;                /* by the number of the hash */
+    char **names; /* by the number of the hash */
     size_t names_cap;
     void (*before_wait)(void *arg);
     void *before_wait_arg;

@@ -67,7 +67,8 @@ static uint8_t find_slot(struct input *in, uint16_t field)
         struct text known = text_of(paths[i].path);
         bool is_arg = text_starts(known, TEXT("args."));
         struct text bare = is_arg ? (struct text){known.ptr + 5, known.len - 5} : known;
-        /* Rows of /view have arguments by their short names; "name" and "path" of an event are not these. */
+        /* Rows of /view have arguments by their short names; "name" and "path" of an event are not
+         * these. */
         if (text_eq(path, known) || (is_arg && !text_eq(bare, TEXT("name")) && text_eq(path, bare)))
             slot = paths[i].slot;
         if (slot != SLOT_IGNORED)

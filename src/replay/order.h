@@ -1,13 +1,17 @@
 /* order.h - calls of different threads on one file, in the order of the trace.
  *
- * A call that ended before another one began may be its reason: a file was created, written or removed. So the later one waits for
- * it, where the trace shows that order:
- *   a call that changes what is at a path   waits for all earlier calls on this path, and for reads and writes of its file;
- *   a call that uses a path                 waits for those that changed it, or the directory above it;
+ * A call that ended before another one began may be its reason: a file was created, written or
+ * removed. So the later one waits for it, where the trace shows that order:
+ *   a call that changes what is at a path   waits for all earlier calls on this path, and for reads
+ *                                           and writes of its file;
+ *   a call that uses a path                 waits for those that changed it, or the directory above
+ *                                           it;
  *   a read                                  waits for writes to the file.
- * Writes do not wait for each other. Calls that overlap in the trace do not wait for each other either. A call waits only for
- * earlier ones, which were queued before, so none waits forever; after the death of a process nobody waits any more.
- * Threads: order_plan by the planning thread, the others by the thread that performs the operation, in any process.
+ * Writes do not wait for each other. Calls that overlap in the trace do not wait for each other
+ * either. A call waits only for earlier ones, which were queued before, so none waits forever;
+ * after the death of a process nobody waits any more.
+ * Threads: order_plan by the planning thread, the others by the thread that performs the operation,
+ * in any process.
  */
 #ifndef DFT_REPLAY_ORDER_H
 #define DFT_REPLAY_ORDER_H

@@ -17,7 +17,7 @@ void performer_done(struct performer *p)
     free(p->data);
 }
 
-/* ---- handles ---- */
+/* ---- handles --------------------------------------------------------------------------------- */
 
 static const char *stream_mode(int flags, const char *mode)
 {
@@ -29,7 +29,8 @@ static const char *stream_mode(int flags, const char *mode)
     return access == O_RDWR ? "r+" : "w";
 }
 
-/* A file that may only be read is opened so, where the trace does not say that it was written to. */
+/* A file that may only be read is opened so, where the trace does not say that it was written to.
+ */
 static int open_file(struct performer *p, const struct handle *h, int *flags)
 {
     int fd = root_open_file(p->root, h->path->file, *flags);
@@ -64,7 +65,7 @@ static int64_t handle_ready(struct performer *p, struct handle *h)
     return fd < 0 ? fd : 0;
 }
 
-/* ---- transfers ---- */
+/* ---- transfers ------------------------------------------------------------------------------- */
 
 static int64_t fails(void)
 {
@@ -91,7 +92,8 @@ static void fill_once(void)
     memset(fill, 'A', sizeof fill);
 }
 
-/* The same memory again and again, so that a large transfer is one call, too. Two parts at least for readv and writev. */
+/* The same memory again and again, so that a large transfer is one call, too. Two parts at least
+ * for readv and writev. */
 static int transfer_parts(struct iovec *parts, char *data, size_t len, bool is_vector)
 {
     int count = 0;
@@ -172,7 +174,8 @@ static int64_t sync_file(struct operation *op)
     return rc < 0 ? fails() : 0;
 }
 
-/* The kernel reads the pages (MADV_POPULATE_READ): a file that gets shorter is an error then, and raises no SIGBUS. */
+/* The kernel reads the pages (MADV_POPULATE_READ): a file that gets shorter is an error then, and
+ * raises no SIGBUS. */
 static int64_t map_part(int fd, int64_t from, int64_t end)
 {
     long page = sysconf(_SC_PAGESIZE);

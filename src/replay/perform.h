@@ -6,12 +6,16 @@
 #include "root.h"
 
 struct performed {
-    int64_t ret;                 /* as the call returned it, or -errno */
+    int64_t ret; /* as the call returned it, or -errno */
     uint64_t bytes;
-    const char *error;           /* NULL: none */
+    const char *error; /* NULL: none */
 };
 /* What a thread has for itself: memory to read into. Zero-initialise. */
-struct performer { struct root *root; const atomic_bool *stopped; char *data; };
+struct performer {
+    struct root *root;
+    const atomic_bool *stopped;
+    char *data;
+};
 void performer_done(struct performer *p);
 /* Waits for the call that opens the handle, if another thread does that. Releases the handle. */
 void perform(struct performer *p, struct operation *op, struct performed *ret);

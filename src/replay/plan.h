@@ -1,8 +1,9 @@
 /* plan.h - from an event to an operation: which descriptor, which file, how many bytes, from where.
  *
- * Events come in order of time. A descriptor is that of the process and the number that the trace has (`fd`), else that of the
- * process and the file. A call on a descriptor refers to the handle that the call before it will have opened, whichever
- * thread performs it: so calls of several threads on one descriptor are right in any order of the threads.
+ * Events come in order of time. A descriptor is that of the process and the number that the trace
+ * has (`fd`), else that of the process and the file. A call on a descriptor refers to the handle
+ * that the call before it will have opened, whichever thread performs it: so calls of several
+ * threads on one descriptor are right in any order of the threads.
  * Threads: one plans; others perform the operations.
  */
 #ifndef DFT_REPLAY_PLAN_H
@@ -15,21 +16,25 @@
 
 struct lane;
 /* A file that the operation touches, and how many calls have to end before; see order.h. */
-struct touched { struct file *file; enum touch touch; uint32_t after[TOUCHES]; };
+struct touched {
+    struct file *file;
+    enum touch touch;
+    uint32_t after[TOUCHES];
+};
 enum { TOUCHED_MAX = 4 };
 
 struct operation {
     struct operation *next;
-    const struct call *call;     /* NULL: only its duration passes */
+    const struct call *call; /* NULL: only its duration passes */
     struct lane *lane;
     struct path *path, *path2;
-    struct handle *handle;       /* one reference */
-    struct moved *moved;         /* by the rename of a directory */
-    struct text name;            /* of the event, in shared memory */
+    struct handle *handle; /* one reference */
+    struct moved *moved;   /* by the rename of a directory */
+    struct text name;      /* of the event, in shared memory */
     int64_t ts_ns, dur_ns, ret, count, size, offset, fd, flags, length, whence;
-    unsigned has;                /* enum event_has */
-    uint32_t name_id;            /* of the report */
-    uint64_t bytes;              /* to read or write */
+    unsigned has;     /* enum event_has */
+    uint32_t name_id; /* of the report */
+    uint64_t bytes;   /* to read or write */
     struct touched touched[TOUCHED_MAX];
     bool sleeps, is_stdio, creates /* the file, as far as the trace shows */;
     uint8_t touched_count;
@@ -41,18 +46,20 @@ void operation_drop(struct operation *op);
 struct plan {
     struct files *files;
     struct shared *shared;
-    struct intern *keys;         /* of descriptors */
+    struct intern *keys; /* of descriptors */
     struct handle **handles;
     size_t handles_cap;
-    void (*release)(void *arg, struct handle *h); /* where the operations of its process are performed, after them */
+    /* where the operations of its process are performed, after them */
+    void (*release)(void *arg, struct handle *h);
     void *release_arg;
 };
 int plan_init(struct plan *p, struct files *f, struct shared *s);
 void plan_done(struct plan *p);
 /* Forgets all descriptors, for the second time and at the end. */
 void plan_again(struct plan *p);
-/* Fills what the event's call needs: 0, or -ENOMEM. *ret_reason: why it cannot be replayed, else NULL. `process`: a number. */
-int plan_event(struct plan *p, const struct event *e, const struct call *c, uint32_t process, struct operation *op,
-               const char **ret_reason);
+/* Fills what the event's call needs: 0, or -ENOMEM. *ret_reason: why it cannot be replayed, else
+ * NULL. `process`: a number. */
+int plan_event(struct plan *p, const struct event *e, const struct call *c, uint32_t process,
+               struct operation *op, const char **ret_reason);
 
 #endif

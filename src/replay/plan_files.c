@@ -38,7 +38,8 @@ static bool file_counts(struct plan *p, struct file *f, uint64_t bytes)
     return true;
 }
 
-/* It gets the size, and loses what it had. Files that were prepared are there from the beginning. */
+/* It gets the size, and loses what it had. Files that were prepared are there from the beginning.
+ */
 void file_truncated(struct plan *p, struct file *f, uint64_t size)
 {
     f->size = size;

@@ -5,9 +5,11 @@
 #include "report.h"
 #include "root.h"
 
-/* The file as it is needed, and the directories above it. Repeated calls only enlarge it. 0 or -errno. */
+/* The file as it is needed, and the directories above it. Repeated calls only enlarge it. 0 or
+ * -errno. */
 int prepare_file(struct root *r, struct files *files, struct file *f);
-/* All of them, with a bar on a terminal. Files that fail are in the report. -ENOSPC with err: they do not fit, none was made. */
+/* All of them, with a bar on a terminal. Files that fail are in the report. -ENOSPC with err: they
+ * do not fit, none was made. */
 int prepare_all(struct root *r, struct files *files, struct report *report, struct err *err);
 
 #endif

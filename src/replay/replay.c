@@ -26,7 +26,7 @@ void replay_defaults(struct replay_options *o)
         .start_us = -1, .end_us = -1, .min_size = -1, .max_size = -1, .sample_rate = 1};
 }
 
-/* ---- all events ---- */
+/* ---- all events ------------------------------------------------------------------------------ */
 
 /* Those with the time before. */
 static int replay_ties(struct replay *r)

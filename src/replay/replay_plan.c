@@ -114,7 +114,7 @@ static const char *plan_handle_call(struct plan *p, const struct event *e, const
     }
 }
 
-/* ---- handles ---- */
+/* ---- handles --------------------------------------------------------------------------------- */
 
 static int plan_open(struct plan *p, const struct event *e, const struct call *c, uint32_t process,
                      struct operation *op)
@@ -143,7 +143,8 @@ static int plan_open(struct plan *p, const struct event *e, const struct call *c
     return 0;
 }
 
-/* The handle that the call uses, where it is kept: if the trace has none, one that its first use opens. */
+/* The handle that the call uses, where it is kept: if the trace has none, one that its first use
+ * opens. */
 static int plan_find_handle(struct plan *p, const struct event *e, const struct call *c,
                             uint32_t process, const struct operation *op, struct handle ***ret,
                             const char **ret_reason)
@@ -211,7 +212,7 @@ static int plan_on_handle(struct plan *p, const struct event *e, const struct ca
     return 0;
 }
 
-/* ---- events ---- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static int plan_paths(struct plan *p, const struct event *e, const struct call *c,
                       struct operation *op, const char **ret_reason)

@@ -45,7 +45,7 @@ int root_open_parent(const struct root *r, const struct file *f, const char **re
     return root_open_below(r, dir, O_PATH | O_DIRECTORY);
 }
 
-/* ---- the root itself ---- */
+/* ---- the root itself ------------------------------------------------------------------------- */
 
 static int make_root(struct root *r, const struct replay_options *o, struct err *err)
 {
@@ -105,7 +105,7 @@ int root_free_bytes(const struct root *r, uint64_t *ret)
     return 0;
 }
 
-/* ---- files ---- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 uint64_t root_identity(int dir, const char *name)
 {

@@ -68,7 +68,7 @@ void report_encode(const struct report *r, struct buf *out)
     }
 }
 
-/* ---- the other process ---- */
+/* ---- the other process ----------------------------------------------------------------------- */
 
 /* Takes `size` bytes off the front; NULL: there are not as many. */
 static const char *wire_take(struct text *t, size_t size)

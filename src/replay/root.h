@@ -1,11 +1,12 @@
 /* root.h - the only place that opens, creates and removes files.
  *
- * Every path is opened below the directory of the root with openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
- * RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV): whatever lies in the root, no symbolic link is followed, and nothing outside is
- * reached. Without openat2 (before Linux 5.6, or forbidden) root_open refuses. A file that was there before the replay is
- * opened for reading only, and is neither changed, renamed, linked nor removed: it may be a hard link to anything. So is one
- * that came during the replay to the path of a file that it made: its inode or time of birth differs.
- * The files of --map are opened for reading only, below the directory that it names.
+ * Every path is opened below the directory of the root with openat2(RESOLVE_BENEATH |
+ * RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV): whatever lies in the root, no
+ * symbolic link is followed, and nothing outside is reached. Without openat2 (before Linux 5.6, or
+ * forbidden) root_open refuses. A file that was there before the replay is opened for reading only,
+ * and is neither changed, renamed, linked nor removed: it may be a hard link to anything. So is one
+ * that came during the replay to the path of a file that it made: its inode or time of birth
+ * differs. The files of --map are opened for reading only, below the directory that it names.
  * Threads: any, after root_open. Calls return 0 (a descriptor) or -errno; ROOT_NOT_OURS: see above.
  */
 #ifndef DFT_REPLAY_ROOT_H
@@ -15,13 +16,17 @@
 
 #include <sys/stat.h>
 
-enum { ROOT_NOT_OURS = -2000, ROOT_READ_ONLY = -2001 /* of a --map */, ROOT_NOT_PLAIN = -2002 /* device, pipe, socket */ };
+enum {
+    ROOT_NOT_OURS = -2000,
+    ROOT_READ_ONLY = -2001 /* of a --map */,
+    ROOT_NOT_PLAIN = -2002 /* device, pipe, socket */
+};
 
 struct root {
     struct shared *shared;
     int fd, maps[REPLAY_MAPS_MAX];
-    char *path;                  /* of the root, absolute */
-    bool made;                   /* the directory itself */
+    char *path; /* of the root, absolute */
+    bool made;  /* the directory itself */
 };
 int root_open(struct root *r, const struct replay_options *o, struct shared *s, struct err *err);
 void root_close(struct root *r);
@@ -30,7 +35,8 @@ size_t root_clean(struct root *r, const struct files *f);
 /* Bytes that are free for this user. */
 int root_free_bytes(const struct root *r, uint64_t *ret);
 
-/* `flags` of open(2); with O_CREAT a file that is not there is created. Descriptor of a regular file or directory. */
+/* `flags` of open(2); with O_CREAT a file that is not there is created. Descriptor of a regular
+ * file or directory. */
 int root_open_file(struct root *r, struct file *f, int flags);
 int root_make_dir(struct root *r, struct file *f);
 int root_remove(struct root *r, struct file *f, bool dir);

@@ -43,7 +43,7 @@ void runners_done(struct runners *r)
     pthread_mutex_destroy(&r->lock);
 }
 
-/* ---- the threads ---- */
+/* ---- the threads ----------------------------------------------------------------------------- */
 
 static int64_t scaled_ns(const struct replay_options *o, int64_t ns)
 {
@@ -151,7 +151,7 @@ static void *runner_main(void *arg)
     return NULL;
 }
 
-/* ---- the thread that feeds them ---- */
+/* ---- the thread that feeds them -------------------------------------------------------------- */
 
 static int runner_start(struct runners *all, struct runner *r)
 {
@@ -173,7 +173,8 @@ static int runner_start(struct runners *all, struct runner *r)
     return -rc;
 }
 
-/* The thread of the operation's lane; where it cannot be started, the lane gets one that is there. */
+/* The thread of the operation's lane; where it cannot be started, the lane gets one that is there.
+ */
 static int runner_of(struct runners *all, const struct operation *op, struct runner **ret)
 {
     struct runner *r = &all->runners[op->lane->runner];

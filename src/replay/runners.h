@@ -1,10 +1,11 @@
 /* runners.h - the threads of one process of the replay, each with a queue of operations.
  *
- * The thread that feeds them appends operations in order of time, at most `ahead_max` in all queues together: then it waits until
- * half of them are done. A thread performs its operations in their order, each not before its time. Threads wait for each other
- * where one uses a descriptor that another opens, and as order.h has it: only for operations that are earlier in the trace, so
- * they were queued before.
- * A thread that is behind may fill the queues; then the others wait for it, which their lateness shows.
+ * The thread that feeds them appends operations in order of time, at most `ahead_max` in all queues
+ * together: then it waits until half of them are done. A thread performs its operations in their
+ * order, each not before its time. Threads wait for each other where one uses a descriptor that
+ * another opens, and as order.h has it: only for operations that are earlier in the trace, so they
+ * were queued before. A thread that is behind may fill the queues; then the others wait for it,
+ * which their lateness shows.
  */
 #ifndef DFT_REPLAY_RUNNERS_H
 #define DFT_REPLAY_RUNNERS_H
@@ -19,22 +20,25 @@ struct runners {
     struct shared *shared;
     struct root *root;
     struct report *report;
-    struct trace_out *trace;     /* or NULL */
-    struct runner *runners;      /* LANES_RUNNERS_MAX */
+    struct trace_out *trace; /* or NULL */
+    struct runner *runners;  /* LANES_RUNNERS_MAX */
     unsigned count;
     size_t ahead_max;
-    int64_t start_ns;            /* from starting the clock to its beginning: threads are awake by then */
+    int64_t start_ns; /* from starting the clock to its beginning: threads are awake by then */
     atomic_size_t queued;
     pthread_mutex_t lock;
-    pthread_cond_t changed;      /* space in the queues */
+    pthread_cond_t changed; /* space in the queues */
 };
-int runners_init(struct runners *r, const struct replay_options *o, struct shared *s, struct root *root, struct report *report);
+int runners_init(struct runners *r, const struct replay_options *o, struct shared *s,
+                 struct root *root, struct report *report);
 void runners_done(struct runners *r);
-/* Takes the operation. 0, -EAGAIN (no thread could be started) or -ENOMEM. Starts the clock when the queues are full. */
+/* Takes the operation. 0, -EAGAIN (no thread could be started) or -ENOMEM. Starts the clock when
+ * the queues are full. */
 int runners_push(struct runners *r, struct operation *op);
 /* Starts the clock, waits until everything is done, and ends the threads. */
 void runners_finish(struct runners *r);
 /* What an operation's result means for the report. */
-void runners_report(struct report *r, const struct operation *op, const struct performed *done, int64_t taken_ns, int64_t late_ns);
+void runners_report(struct report *r, const struct operation *op, const struct performed *done,
+                    int64_t taken_ns, int64_t late_ns);
 
 #endif

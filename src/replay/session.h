@@ -17,13 +17,19 @@ struct replay {
     struct report report;
     struct lanes lanes;
     struct trace_out *trace;
-    struct runners runners;      /* without --processes */
+    struct runners runners; /* without --processes */
     struct children children;
-    bool surveys;                /* the first of two times: files only */
-    bool died;                   /* a process of it */
-    bool finished;               /* all operations have been performed */
+    bool surveys;  /* the first of two times: files only */
+    bool died;     /* a process of it */
+    bool finished; /* all operations have been performed */
     uint64_t accepted;
-    struct { uint64_t key; uint32_t id; struct text text; const struct call *call; } cached[256]; /* of names, by their hash */
+    /* of names, by their hash */
+    struct {
+        uint64_t key;
+        uint32_t id;
+        struct text text;
+        const struct call *call;
+    } cached[256];
 };
 /* Plans the event and hands it to its thread: 0 or a negative code. */
 int session_event(struct replay *r, const struct event *e);

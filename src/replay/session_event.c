@@ -65,7 +65,8 @@ static bool is_inner(struct lane *lane, const struct event *e)
     return false;
 }
 
-/* In dry runs and sleep mode every event of these counts as executed without anything being done. */
+/* In dry runs and sleep mode every event of these counts as executed without anything being done.
+ */
 static void count_only(struct replay *r, const struct operation *op)
 {
     struct performed done = {.bytes = op->bytes};

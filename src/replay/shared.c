@@ -97,7 +97,7 @@ void shared_block_free(struct shared *s, void *block)
     while (!atomic_compare_exchange_weak(&s->freed, &first, block));
 }
 
-/* ---- locks ---- */
+/* ---- locks ----------------------------------------------------------------------------------- */
 
 static unsigned lock_of(const void *address)
 {
@@ -135,7 +135,7 @@ void shared_unlock_two(struct shared *s, const void *a, const void *b)
         shared_unlock(s, b);
 }
 
-/* ---- the clock ---- */
+/* ---- the clock ------------------------------------------------------------------------------- */
 
 void shared_start(struct shared *s, int64_t after_ns)
 {

@@ -1,7 +1,9 @@
-/* shared.h - memory that all processes of a replay have in common, at one address: paths, files, lanes, handles, and the clock.
+/* shared.h - memory that all processes of a replay have in common, at one address: paths, files,
+ * lanes, handles, and the clock.
  *
  * It is mapped before the first fork, so a pointer into it means the same everywhere.
- * Threads: shared_alloc, shared_text and shared_block_alloc by the planning thread alone; everything else by any thread of any process.
+ * Threads: shared_alloc, shared_text and shared_block_alloc by the planning thread alone;
+ * everything else by any thread of any process.
  */
 #ifndef DFT_REPLAY_SHARED_H
 #define DFT_REPLAY_SHARED_H
@@ -14,16 +16,16 @@ enum { SHARED_LOCKS = 64 };
 
 struct shared {
     size_t used, size;
-    void *unused;                        /* blocks of the planning thread, see shared_block_alloc                   */
-    _Atomic(void *) freed;               /* blocks that others have freed                                            */
-    atomic_bool stopped;                 /* by a signal or an error: what is left is not performed                   */
-    atomic_bool broken;                  /* a process has died: nobody waits for what it was to do                   */
-    atomic_uint started;                 /* threads wait for it                                                      */
-    _Atomic int64_t origin_ns;           /* of clock_mono_ns, when the clock starts; 0: not yet                      */
-    int64_t first_ns;                    /* time of the first event that is replayed; set before the clock starts    */
-    pthread_mutex_t locks[SHARED_LOCKS]; /* robust: a process that is killed does not keep one                       */
+    void *unused;              /* blocks of the planning thread, see shared_block_alloc */
+    _Atomic(void *) freed;     /* blocks that others have freed */
+    atomic_bool stopped;       /* by a signal or an error: what is left is not performed */
+    atomic_bool broken;        /* a process has died: nobody waits for what it was to do */
+    atomic_uint started;       /* threads wait for it */
+    _Atomic int64_t origin_ns; /* of clock_mono_ns, when the clock starts; 0: not yet */
+    int64_t first_ns; /* time of the first event that is replayed; set before the clock starts */
+    pthread_mutex_t locks[SHARED_LOCKS]; /* robust: a process that is killed does not keep one */
 };
-struct shared *shared_new(void);         /* *new* or NULL */
+struct shared *shared_new(void); /* *new* or NULL */
 void shared_free(struct shared *s);
 /* Zeroed, 16-byte aligned, until shared_free; NULL: no memory. */
 void *shared_alloc(struct shared *s, size_t bytes);
@@ -45,8 +47,10 @@ void shared_start(struct shared *s, int64_t after_ns);
 void shared_wait_for_start(struct shared *s);
 /* Until a time of clock_mono_ns, or until the replay is stopped. */
 void shared_sleep_until(const struct shared *s, int64_t until_ns);
-/* Until *counter is at least `least`, or the replay is stopped, or a process has died. shared_count adds one to it. */
-void shared_wait_for_count(const struct shared *s, atomic_uint *counter, unsigned least, atomic_uint *waiting);
+/* Until *counter is at least `least`, or the replay is stopped, or a process has died. shared_count
+ * adds one to it. */
+void shared_wait_for_count(const struct shared *s, atomic_uint *counter, unsigned least,
+                           atomic_uint *waiting);
 void shared_count(atomic_uint *counter, atomic_uint *waiting);
 
 #endif

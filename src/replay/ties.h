@@ -1,21 +1,24 @@
-/* ties.h - events that begin at the same time, longest first: so a call comes before the calls within it, as in call trees.
+/* ties.h - events that begin at the same time, longest first: so a call comes before the calls
+ * within it, as in call trees.
  *
- * Tracers write a call when it ends, that is behind those within it, and times of microseconds are often equal.
+ * Tracers write a call when it ends, that is behind those within it, and times of microseconds are
+ * often equal.
  */
 #ifndef DFT_REPLAY_TIES_H
 #define DFT_REPLAY_TIES_H
 
 #include "input.h"
 
-enum { TIES_MOST = 512 };            /* of more events with one time, these are put in order, then the next      */
+enum { TIES_MOST = 512 }; /* of more events with one time, these are put in order, then the next */
 
 struct ties {
     struct event *events;
     size_t count, at;
     struct arena texts;
 };
-void ties_done(struct ties *t);      /* zero-initialised or used */
-/* Takes a copy. True: those that are kept already have to be taken out first, and then `e` is to be added again. */
+void ties_done(struct ties *t); /* zero-initialised or used */
+/* Takes a copy. True: those that are kept already have to be taken out first, and then `e` is to be
+ * added again. */
 bool ties_are_full(const struct ties *t, const struct event *e);
 int ties_add(struct ties *t, const struct event *e); /* 0, -ENOMEM */
 /* The next one, borrowed until ties_add; NULL: there is none. */

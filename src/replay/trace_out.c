@@ -87,7 +87,8 @@ static int write_all(int fd, const char *data, size_t len)
     return 0;
 }
 
-/* The text as a gzip member. After an error nothing more is written: what there is stays readable. */
+/* The text as a gzip member. After an error nothing more is written: what there is stays readable.
+ */
 static int write_member(struct trace_out *t)
 {
     if (t->text.error)
@@ -192,7 +193,7 @@ int trace_out_close(struct trace_out *t, bool keep, struct err *err)
     return rc;
 }
 
-/* ---- parts ---- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 int trace_out_part(const struct trace_out *t)
 {

@@ -5,27 +5,49 @@
 #include "dftracerd/base.h"
 
 enum call_kind {
-    CALL_NONE,           /* not an I/O call: only its time passes                         */
-    CALL_OPEN, CALL_CREAT, CALL_FOPEN, CALL_OPENDIR, CALL_CLOSE, CALL_DUP,
-    CALL_READ, CALL_WRITE, CALL_SEEK, CALL_TELL, CALL_SYNC, CALL_FTRUNCATE, CALL_FSTAT, CALL_READDIR, CALL_MMAP,
-    CALL_STAT, CALL_ACCESS, CALL_READLINK, CALL_TRUNCATE, CALL_MKDIR, CALL_RMDIR, CALL_UNLINK, CALL_REMOVE,
-    CALL_RENAME, CALL_LINK, CALL_SYMLINK
+    CALL_NONE, /* not an I/O call: only its time passes */
+    CALL_OPEN,
+    CALL_CREAT,
+    CALL_FOPEN,
+    CALL_OPENDIR,
+    CALL_CLOSE,
+    CALL_DUP,
+    CALL_READ,
+    CALL_WRITE,
+    CALL_SEEK,
+    CALL_TELL,
+    CALL_SYNC,
+    CALL_FTRUNCATE,
+    CALL_FSTAT,
+    CALL_READDIR,
+    CALL_MMAP,
+    CALL_STAT,
+    CALL_ACCESS,
+    CALL_READLINK,
+    CALL_TRUNCATE,
+    CALL_MKDIR,
+    CALL_RMDIR,
+    CALL_UNLINK,
+    CALL_REMOVE,
+    CALL_RENAME,
+    CALL_LINK,
+    CALL_SYMLINK
 };
 
 enum call_traits {
-    CALL_AT = 1,         /* has its own offset: pread                                     */
-    CALL_VECTOR = 2,     /* readv                                                         */
-    CALL_STREAM = 4,     /* of stdio: fread                                               */
-    CALL_DATA = 8,       /* fdatasync                                                     */
-    CALL_LINK_ITSELF = 16, /* lstat                                                       */
-    CALL_FLUSH = 32      /* fflush                                                        */
+    CALL_AT = 1,           /* has its own offset: pread */
+    CALL_VECTOR = 2,       /* readv */
+    CALL_STREAM = 4,       /* of stdio: fread */
+    CALL_DATA = 8,         /* fdatasync */
+    CALL_LINK_ITSELF = 16, /* lstat */
+    CALL_FLUSH = 32        /* fflush */
 };
 
 struct call {
     const char *name;
     enum call_kind kind;
     unsigned traits;
-    const char *reason;  /* of CALL_NONE: why it is not replayed                          */
+    const char *reason; /* of CALL_NONE: why it is not replayed */
 };
 /* The call of this name; NULL: unknown. Any thread, after the first call has returned. */
 const struct call *call_find(struct text name);

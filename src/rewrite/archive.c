@@ -1,4 +1,5 @@
-/* archive.c - a tar that came as one piece: which files are in it, and each as a file of its own. */
+/* archive.c - a tar that came as one piece: which files are in it, and each as a file of its own.
+ */
 #include "outlet.h"
 
 #include "dftracerd/failpoint.h"
@@ -19,8 +20,8 @@ struct archive {
     int fd;
     const char *dir;
     struct disk_budget *budget;
-    uint64_t size;        /* of the tar                                                         */
-    struct intern *names; /* ids are places in `members`                                        */
+    uint64_t size;        /* of the tar */
+    struct intern *names; /* ids are places in `members` */
     struct member *members;
     size_t cap, names_len;
     struct buf prefix; /* where the sidecar is: "" or "x/"                                   */
@@ -37,7 +38,7 @@ static int refuse_member(const struct trace_tar_member *m, struct err *err, cons
     return err_set(err, ERR_PARAM, "the tar has a member \"%.200s\" %s", m->name.ptr, why);
 }
 
-/* ---- members --------------------------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static int add_member(struct archive *a, const struct trace_tar_member *m, struct err *err)
 {
@@ -106,7 +107,7 @@ static int take_member(struct archive *a, const struct trace_tar_member *m, stru
     return rc < 0 || directory ? rc : note_root(a, m, err);
 }
 
-/* ---- headers ------------------------------------------------------------------------------------------ */
+/* ---- headers --------------------------------------------------------------------------------- */
 
 static ssize_t read_some(const struct archive *a, char *out, uint64_t at, struct err *err)
 {
@@ -150,7 +151,7 @@ static int walk_members(struct archive *a, struct trace_tar *walk, struct budget
     return rc == ERR_END ? 0 : rc;
 }
 
-/* ---- the door -------------------------------------------------------------------------------------------- */
+/* ---- the door -------------------------------------------------------------------------------- */
 
 /* Copies may need as much once more. */
 static int charge(struct archive *a, struct err *err)

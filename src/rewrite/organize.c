@@ -11,7 +11,7 @@
 /* What stays of a file until the end, here and in the outlet; its path comes thrice. */
 enum { FILE_BYTES = sizeof(struct organize_file) + 256 };
 
-/* ---- files ------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static struct organize_file *last_file(const struct organize_target *t)
 {
@@ -81,7 +81,7 @@ static int begin_file(struct organize *o, struct organize_target *t, struct err 
     return rc;
 }
 
-/* ---- shares ------------------------------------------------------------------------------------------ */
+/* ---- shares ---------------------------------------------------------------------------------- */
 
 static int write_share(struct organize *o, const struct share *s, struct err *err)
 {
@@ -145,7 +145,7 @@ static int finish(struct organize *o, struct err *err)
     return rc < 0 ? rc : write_manifest(o, err);
 }
 
-/* ---- the door ---------------------------------------------------------------------------------------- */
+/* ---- the door -------------------------------------------------------------------------------- */
 
 static int open_all(struct organize *o, const struct selection *s,
                     const struct organize_options *options, struct budget *budget, struct err *err)

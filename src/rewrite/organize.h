@@ -1,4 +1,5 @@
-/* organize.h - what the parts of /organize share: groups with their files in the making, and what is told of them. */
+/* organize.h - what the parts of /organize share: groups with their files in the making, and what
+ * is told of them. */
 #ifndef DFTRACERD_REWRITE_ORGANIZE_H
 #define DFTRACERD_REWRITE_ORGANIZE_H
 
@@ -11,21 +12,21 @@ struct organize_file {
     char *path;
     uint64_t lines, events, text_bytes, bytes; /* lines: of sources */
     struct hash128 hash;
-    struct buf added;                /* pairs: lines of sources, lines added                             */
-    size_t charged;                  /* for it                                                           */
-    uint64_t since, adding;          /* of the last pair: not in `added` yet                             */
+    struct buf added;       /* pairs: lines of sources, lines added */
+    size_t charged;         /* for it */
+    uint64_t since, adding; /* of the last pair: not in `added` yet */
 };
 struct organize_target {
     char *name;
-    char *query;                     /* NULL: the rest                                                   */
+    char *query; /* NULL: the rest */
     bool dropped;
-    struct press_file *press;        /* of the last file; NULL: none is in the making                    */
+    struct press_file *press; /* of the last file; NULL: none is in the making */
     struct organize_file **files;
     size_t count, cap;
     uint64_t lines, events;
 };
 struct organize_source {
-    uint32_t file;                   /* position in the snapshot                                         */
+    uint32_t file; /* position in the snapshot */
     uint64_t bytes;
     struct hash128 hash;
 };
@@ -35,23 +36,23 @@ struct organize {
     struct snapshot *snapshot;
     struct outlet *outlet;
     struct budget *budget;
-    size_t charged;                  /* to it, until free: for the list of files                         */
+    size_t charged; /* to it, until free: for the list of files */
     struct query *all, **queries;
     size_t query_count;
     struct sharing *sharing;
     struct press *press;
     struct provenance_writer *provenance;
-    struct organize_target *targets; /* groups, then the rest                                            */
+    struct organize_target *targets; /* groups, then the rest */
     uint32_t target_count;
     char *name;
     int level;
     uint64_t chunk_bytes;
     bool drop_rest;
     struct organize_source *sources;
-    size_t source_count, source_at;  /* source_at: the one whose text comes now, + 1                     */
-    struct hasher hasher;            /* of its text                                                      */
+    size_t source_count, source_at; /* source_at: the one whose text comes now, + 1 */
+    struct hasher hasher;           /* of its text */
     struct buf runs, record;
-    uint64_t run_what, run_literal, run_lines; /* not in `runs` yet; lines 0: none                        */
+    uint64_t run_what, run_literal, run_lines; /* not in `runs` yet; lines 0: none */
     struct intern *literals;
     struct buf manifest;
     uint64_t provenance_bytes;
@@ -60,15 +61,18 @@ struct organize {
 
 /* organize_open.c */
 int organize_targets(struct organize *o, const struct organize_options *options, struct err *err);
-int organize_queries(struct organize *o, const struct selection *s, const struct organize_options *options,
-                     struct budget *budget, struct err *err);
+int organize_queries(struct organize *o, const struct selection *s,
+                     const struct organize_options *options, struct budget *budget,
+                     struct err *err);
 /* organize_trace.c: what the sidecar tells. */
-int trace_begin(struct organize *o, struct err *err);              /* targets */
-int trace_source(struct organize *o, uint32_t file);               /* the text of this source comes, those before it have ended */
-int trace_share(struct organize *o, const struct share *s);        /* text of it goes to a target */
-void trace_added(struct organize_file *f, uint64_t lines);         /* lines of no source come into the file */
-void trace_lines(struct organize_file *f, uint64_t lines);         /* lines of a source */
-int trace_end(struct organize *o, struct err *err);                /* all files, and the sidecar's end */
+int trace_begin(struct organize *o, struct err *err); /* targets */
+/* the text of this source comes, those before it have ended */
+int trace_source(struct organize *o, uint32_t file);
+int trace_share(struct organize *o, const struct share *s); /* text of it goes to a target */
+/* lines of no source come into the file */
+void trace_added(struct organize_file *f, uint64_t lines);
+void trace_lines(struct organize_file *f, uint64_t lines); /* lines of a source */
+int trace_end(struct organize *o, struct err *err);        /* all files, and the sidecar's end */
 /* organize_manifest.c: into o->manifest. */
 int organize_write_manifest(struct organize *o);
 

@@ -1,4 +1,5 @@
-/* organize_open.c - groups as they are asked for: names that can be directories, queries, and what is open for them. */
+/* organize_open.c - groups as they are asked for: names that can be directories, queries, and what
+ * is open for them. */
 #include "organize.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 
 enum { NAME_MOST = 200 };
 
-/* ---- names ------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static bool is_name(const char *name)
 {
@@ -87,7 +88,7 @@ int organize_targets(struct organize *o, const struct organize_options *options,
     return 0;
 }
 
-/* ---- queries ----------------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 /* The group's query alone, so that the place of an error is told in it. */
 static int check_query(const struct organize_target *t, struct err *err)

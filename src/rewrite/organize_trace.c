@@ -1,4 +1,5 @@
-/* organize_trace.c - notes where each line went: runs of lines, the text of bracket lines, lines that were added. */
+/* organize_trace.c - notes where each line went: runs of lines, the text of bracket lines, lines
+ * that were added. */
 #include "organize.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ int trace_begin(struct organize *o, struct err *err)
     return o->record.error ? o->record.error : provenance_flush(o->provenance, err);
 }
 
-/* ---- runs -------------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 static void put_runs(struct organize *o)
 {
@@ -92,7 +93,7 @@ int trace_share(struct organize *o, const struct share *s)
     return 0;
 }
 
-/* ---- sources ----------------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 static void end_source(struct organize *o)
 {
@@ -121,7 +122,7 @@ int trace_source(struct organize *o, uint32_t file)
     return o->runs.error ? o->runs.error : o->record.error;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void end_pair(struct organize_file *f)
 {

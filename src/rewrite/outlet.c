@@ -74,7 +74,7 @@ void outlet_free(struct outlet *o)
         o->ops->free(o);
 }
 
-/* ---- a body: one file after the other ---- */
+/* ---- a body: one file after the other -------------------------------------------------------- */
 
 struct body_outlet {
     struct outlet base;
@@ -156,7 +156,7 @@ bool outlet_is_body(const struct outlet *o)
     return o->ops == &body_ops;
 }
 
-/* ---- the tar: files in the making are spools, finished ones wait in line ---- */
+/* ---- the tar: files in the making are spools, finished ones wait in line --------------------- */
 
 struct tar_outlet {
     struct outlet base;

@@ -13,10 +13,11 @@ bool tar_name_is_safe(struct text name);
 struct outlet_ops {
     int (*file_new)(struct outlet *o, struct err *err, struct outlet_file *f);
     int (*write)(struct outlet_file *f, struct text data, struct err *err);
-    int (*finish)(struct outlet_file *f, const char *name, struct err *err); /* the name is a safe one */
+    /* the name is a safe one */
+    int (*finish)(struct outlet_file *f, const char *name, struct err *err);
     void (*drop)(struct outlet_file *f);
     int (*send)(struct outlet *o, size_t most, struct buf *out, struct err *err);
-    bool (*ready)(const struct outlet *o);   /* NULL: never */
+    bool (*ready)(const struct outlet *o); /* NULL: never */
     int (*end)(struct outlet *o, struct buf *out, struct err *err);
     void (*free)(struct outlet *o);
 };
@@ -25,10 +26,10 @@ struct outlet {
 };
 struct outlet_file {
     struct outlet *outlet;
-    struct spool *spool;         /* tar        */
-    int fd;                      /* directory  */
+    struct spool *spool; /* tar */
+    int fd;              /* directory */
     uint64_t size, number;
-    char *name;                  /* finished   */
+    char *name; /* finished */
     struct outlet_file *next;
 };
 

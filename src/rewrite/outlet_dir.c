@@ -5,8 +5,8 @@
  *   .dftracerd-1f0c.../making/7       in the making
  *   .dftracerd-1f0c.../made/io/x.gz   finished, and on the disk
  *
- * At the end `made` is renamed to what was asked for. The run holds a lock on its directory, so that what a dead one left can be
- * told from it.
+ * At the end `made` is renamed to what was asked for. The run holds a lock on its directory, so
+ * that what a dead one left can be told from it.
  */
 #include "beneath.h"
 
@@ -25,13 +25,13 @@
 
 struct dir_outlet {
     struct outlet base;
-    char *place; /* the output directory                                         */
-    char *path;  /* in it, as asked for                                          */
+    char *place; /* the output directory */
+    char *path;  /* in it, as asked for */
     bool force;
-    int place_fd, run_fd, making_fd, made_fd; /* -1: not open                                 */
-    char run[40]; /* name of the run's own directory in `place`                   */
+    int place_fd, run_fd, making_fd, made_fd; /* -1: not open */
+    char run[40];                             /* name of the run's own directory in `place` */
     uint64_t files;
-    struct outlet_file *first, **last; /* with `force`: finished, in order                    */
+    struct outlet_file *first, **last; /* with `force`: finished, in order */
 };
 
 static int failed(struct err *err, const char *what, const char *name, int number)
@@ -39,7 +39,7 @@ static int failed(struct err *err, const char *what, const char *name, int numbe
     return err_set(err, -number, "cannot %s %s: %s", what, name, strerror(number));
 }
 
-/* ---- paths ---- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 static int check_path(const char *path, struct err *err)
 {
@@ -71,7 +71,7 @@ static int check_target(const struct dir_outlet *d, struct err *err)
                : err_set_param(err, -ENOTDIR, "output", "%s is not a directory", d->path);
 }
 
-/* ---- a directory and all that is in it ---- */
+/* ---- a directory and all that is in it ------------------------------------------------------- */
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
@@ -106,7 +106,7 @@ void outlet_clean(const char *base)
         closedir(dir);
 }
 
-/* ---- files ---- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int dir_file_new(struct outlet *o, struct err *err, struct outlet_file *f)
 {
@@ -180,7 +180,7 @@ static int dir_send(struct outlet *o, size_t most, struct buf *out, struct err *
     return ERR_END;
 }
 
-/* ---- the end ---- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* One file over what may be there. */
 static int replace(const struct dir_outlet *d, int target, const char *name)
@@ -221,7 +221,8 @@ static int rename_new(const struct dir_outlet *d, int parent, const char *last)
         return 0;
     if (errno != EINVAL)
         return -errno;
-    /* The file system cannot do both in one; a directory is never replaced by the other call unless it is empty. */
+    /* The file system cannot do both in one; a directory is never replaced by the other call unless
+     * it is empty. */
     if (fstatat(parent, last, &st, AT_SYMLINK_NOFOLLOW) == 0)
         return -EEXIST;
     return renameat(d->run_fd, "made", parent, last) < 0 ? -errno : 0;
@@ -285,7 +286,7 @@ static const struct outlet_ops dir_ops = {
     dir_file_new, dir_file_write, dir_file_finish, dir_file_drop, dir_send, NULL, dir_end, dir_free,
 };
 
-/* ---- the beginning ---- */
+/* ---- the beginning --------------------------------------------------------------------------- */
 
 static int make_and_open(int at, const char *name)
 {

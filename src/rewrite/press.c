@@ -1,7 +1,7 @@
 /* press.c - files in the making, whose text becomes gzip members by all threads.
  *
- * Members are cut by the text alone and wait in one line for all files (press_line.c), so bytes and order of files do not
- * depend on the threads.
+ * Members are cut by the text alone and wait in one line for all files (press_line.c), so bytes and
+ * order of files do not depend on the threads.
  */
 #include "press.h"
 
@@ -11,8 +11,8 @@
 enum {
     MEMBER_MOST =
         PRESS_MEMBER + TRACE_LINE_MAX + (1 << 16), /* longer is no line, even a mended one */
-    WAITING_PIECES = 64,    /* for each thread: small files ...                        */
-    WAITING_MOST = 256,     /* ... each of which is open                               */
+    WAITING_PIECES = 64,                           /* for each thread: small files ... */
+    WAITING_MOST = 256,                            /* ... each of which is open */
     THREAD_BYTES = 3 << 20, /* what a thread needs: tables, and room for what it makes */
 };
 
@@ -22,7 +22,7 @@ static bool is_plain(const struct press_options *o)
     return !o->level && !o->check;
 }
 
-/* ---- memory ---- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 int press_charge(const struct press *p, size_t bytes, size_t *charged)
 {
@@ -47,7 +47,8 @@ static int reserve(struct press_file *f, size_t more)
     return rc < 0 ? rc : buf_reserve(&f->text, more) ? 0 : -ENOMEM;
 }
 
-/* There may be more processors than a quarter of the request's memory is for, with what waits for them. */
+/* There may be more processors than a quarter of the request's memory is for, with what waits for
+ * them. */
 static unsigned threads_of(const struct pool *pool, const struct budget *budget)
 {
     unsigned threads = pool ? pool_threads(pool) + 1 : 1;
@@ -142,7 +143,7 @@ int press_hand_over(struct press_file *f, const char *name, uint64_t *bytes, str
     return outlet_file_finish(out, name, err);
 }
 
-/* ---- cutting ---- */
+/* ---- cutting --------------------------------------------------------------------------------- */
 
 /* The text of the file so far as a piece; `name`: see there. */
 static struct press_piece *piece_new(struct press_file *f, const char *name)

@@ -6,16 +6,16 @@
 
 #include <pthread.h>
 
-#define PRESS_MEMBER (1u << 20)       /* of text, and on to the end of the line                 */
-#define PRESS_WAITING (2u << 20)      /* of text, for each thread                               */
+#define PRESS_MEMBER (1u << 20)  /* of text, and on to the end of the line */
+#define PRESS_WAITING (2u << 20) /* of text, for each thread */
 
 /* A member to be; with `name` the last one of its file, which it owns then. */
 struct press_piece {
     struct press_piece *next;
     struct press_file *file;
     struct buf text, out;
-    size_t len;                       /* of the text                                            */
-    size_t charged;                   /* to the budget, for the text                            */
+    size_t len;     /* of the text */
+    size_t charged; /* to the budget, for the text */
     char *name;
     uint64_t *bytes;
     struct hash128 *hash;
@@ -23,23 +23,23 @@ struct press_piece {
     int rc;
 };
 
-/* The line has pieces that are done or running, then those from `todo` on, which wait. Only the caller's thread changes it;
- * a job of the pool moves `todo` on. */
+/* The line has pieces that are done or running, then those from `todo` on, which wait. Only the
+ * caller's thread changes it; a job of the pool moves `todo` on. */
 struct press {
     struct pool *pool;
     struct outlet *outlet;
     struct press_options options;
-    unsigned threads, pieces;         /* at work at once; in line, at most                      */
-    size_t charged;                   /* for the threads                                        */
+    unsigned threads, pieces; /* at work at once; in line, at most */
+    size_t charged;           /* for the threads */
     struct press_piece *first, **last;
-    size_t count, bytes;              /* in line; of their texts                                */
-    pthread_mutex_t lock;             /* of what follows, the links and the states of pieces    */
-    pthread_cond_t done;              /* a piece                                                */
+    size_t count, bytes;  /* in line; of their texts */
+    pthread_mutex_t lock; /* of what follows, the links and the states of pieces */
+    pthread_cond_t done;  /* a piece */
     struct press_piece *todo;
     size_t todo_bytes;
-    unsigned jobs;                    /* in the pool                                            */
-    unsigned references;              /* the caller's, and one of each job                      */
-    struct gzip_packer **idle;        /* room for one a thread                                  */
+    unsigned jobs;             /* in the pool */
+    unsigned references;       /* the caller's, and one of each job */
+    struct gzip_packer **idle; /* room for one a thread */
     unsigned idle_count;
 };
 
@@ -47,12 +47,12 @@ struct press_file {
     struct press *press;
     struct outlet_file *out;
     struct buf text;
-    size_t charged;                   /* for the text                                           */
+    size_t charged; /* for the text */
     uint64_t text_bytes;
     struct hasher hasher;
 };
 
-/* ---- press.c ---- */
+/* ---- press.c --------------------------------------------------------------------------------- */
 
 int press_charge(const struct press *p, size_t bytes, size_t *charged);
 void press_release(const struct press *p, size_t charged);
@@ -61,7 +61,7 @@ int press_hand_over(struct press_file *f, const char *name, uint64_t *bytes, str
                     struct err *err);
 void press_file_free(struct press_file *f);
 
-/* ---- press_line.c ---- */
+/* ---- press_line.c ---------------------------------------------------------------------------- */
 
 int press_line_init(struct press *p);
 /* Takes the piece; writes what is done, and works itself where too much waits. */

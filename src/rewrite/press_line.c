@@ -1,4 +1,5 @@
-/* press_line.c - the line of members to be: jobs of the pool compress them, the caller's thread writes them in their order.
+/* press_line.c - the line of members to be: jobs of the pool compress them, the caller's thread
+ * writes them in their order.
  *
  * The caller goes on with the next text meanwhile; where too much is in line it compresses, too.
  */
@@ -37,7 +38,7 @@ static void leave(struct press *p)
         destroy(p);
 }
 
-/* ---- one piece ---- */
+/* ---- one piece ------------------------------------------------------------------------------- */
 
 static void piece_free(struct press *p, struct press_piece *piece)
 {
@@ -107,7 +108,7 @@ static int write_piece(struct press_piece *piece, struct err *err)
     return rc;
 }
 
-/* ---- who compresses; the caller holds the lock ---- */
+/* ---- who compresses; the caller holds the lock ----------------------------------------------- */
 
 /* Compresses the first piece that waits; false: there is none. */
 static bool work(struct press *p)
@@ -162,7 +163,7 @@ static void wait_done(struct press *p)
     pulse_beat();
 }
 
-/* ---- the line ---- */
+/* ---- the line -------------------------------------------------------------------------------- */
 
 static struct press_piece *take_out(struct press *p, struct press_piece **at)
 {

@@ -1,4 +1,5 @@
-/* provenance.c - records of the sidecar: a byte of type, the length, the payload; all of it one zstd frame. */
+/* provenance.c - records of the sidecar: a byte of type, the length, the payload; all of it one
+ * zstd frame. */
 #include "provenance.h"
 
 #include <errno.h>
@@ -58,7 +59,7 @@ bool hash_take(struct text *from, struct hash128 *ret)
     return true;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 struct provenance_writer {
     struct outlet_file *file; /* NULL: finished */
@@ -168,7 +169,7 @@ int provenance_finish(struct provenance_writer *w, uint64_t *ret_bytes, struct h
     return outlet_file_finish(file, PROVENANCE_NAME, err);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct provenance_reader {
     struct hasher text;

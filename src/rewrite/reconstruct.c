@@ -19,7 +19,7 @@ static int bad(struct err *err, const char *what)
     return err_set(err, ERR_CORRUPT, PROVENANCE_NAME " is corrupt: %s", what);
 }
 
-/* ---- text of a source ---------------------------------------------------------------------------------- */
+/* ---- text of a source ------------------------------------------------------------------------ */
 
 static int put(struct reconstruct *r, struct text text, struct err *err)
 {
@@ -53,7 +53,7 @@ int restore_write(struct reconstruct *r, struct text text, struct err *err)
     return rc == 0 && text.len ? put(r, text, err) : rc;
 }
 
-/* ---- sources --------------------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 static struct press *press_of(const struct reconstruct *r, const char *name)
 {
@@ -88,7 +88,7 @@ static int end_source(struct reconstruct *r, struct err *err)
     return press_finish(file, s->output, NULL, NULL, err);
 }
 
-/* ---- runs ------------------------------------------------------------------------------------------------ */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 static int next_run(struct reconstruct *r, struct err *err)
 {
@@ -159,7 +159,7 @@ static int write_report(struct reconstruct *r, struct err *err)
     return outlet_file_finish(file, REPORT_NAME, err);
 }
 
-/* ---- the door --------------------------------------------------------------------------------------------- */
+/* ---- the door -------------------------------------------------------------------------------- */
 
 int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_options *options,
                      struct outlet *outlet, struct budget *budget, struct err *err,

@@ -9,9 +9,9 @@
 /* A file of a group, as the sidecar tells it. */
 struct restore_file {
     char *path;
-    uint64_t lines, bytes;           /* lines: of sources                                                */
+    uint64_t lines, bytes; /* lines: of sources */
     struct hash128 hash;
-    struct buf added;                /* pairs: lines of sources, lines added                             */
+    struct buf added; /* pairs: lines of sources, lines added */
     enum restore_state { RESTORE_UNREAD, RESTORE_GOOD, RESTORE_CHANGED, RESTORE_MISSING } state;
 };
 /* The lines of a target, file after file. */
@@ -20,46 +20,46 @@ struct restore_target {
     bool dropped;
     struct restore_file *files;
     size_t count, cap;
-    size_t at;                       /* the file at hand                                                 */
-    bool begun;                      /* ... and what follows is of it                                    */
+    size_t at;  /* the file at hand */
+    bool begun; /* ... and what follows is of it */
     int fd;
-    struct trace_reader *reader;     /* NULL: it cannot be read (any more)                               */
-    uint64_t left;                   /* lines of sources in it that were not asked for yet               */
-    struct text added;               /* pairs to come                                                    */
-    uint64_t since, adding;          /* the next pair                                                    */
-    char *text;                      /* RESTORE_PIECE bytes                                              */
+    struct trace_reader *reader; /* NULL: it cannot be read (any more) */
+    uint64_t left;               /* lines of sources in it that were not asked for yet */
+    struct text added;           /* pairs to come */
+    uint64_t since, adding;      /* the next pair */
+    char *text;                  /* RESTORE_PIECE bytes */
     size_t from, len;
 };
 #define RESTORE_PIECE (256u << 10)
-#define RESTORE_TARGET (RESTORE_PIECE + (512u << 10)) /* with what its reader holds                     */
+#define RESTORE_TARGET (RESTORE_PIECE + (512u << 10)) /* with what its reader holds */
 struct restore_source {
     char *name, *output;
-    uint64_t bytes, written, missing_lines; /* written: bytes                                            */
+    uint64_t bytes, written, missing_lines; /* written: bytes */
     struct hash128 hash;
     bool proved, too_long;
 };
 
 struct reconstruct {
     int dir;
-    struct archive *archive;         /* in its place, or NULL                                            */
+    struct archive *archive; /* in its place, or NULL */
     enum reconstruct_form form;
     struct outlet *outlet;
     struct budget *budget;
-    size_t charged;                  /* to the budget, until free                                        */
-    struct press *text, *gzip;       /* files are written by either                                      */
+    size_t charged;            /* to the budget, until free */
+    struct press *text, *gzip; /* files are written by either */
     struct restore_target *targets;
     uint32_t target_count;
     struct restore_source *sources;
-    size_t source_count, source_cap, source_at; /* source_at: the one at hand, + 1                       */
-    struct intern *literals, *names; /* names: of sources, and of their outputs                          */
+    size_t source_count, source_cap, source_at; /* source_at: the one at hand, + 1 */
+    struct intern *literals, *names;            /* names: of sources, and of their outputs */
     struct provenance_reader *provenance;
     int provenance_fd;
-    struct text runs;                /* to come, of the record at hand                                   */
-    uint64_t run_what, run_literal, run_lines; /* what is left of a run                                  */
-    struct press_file *file;         /* of the source at hand                                            */
-    struct hasher hasher;            /* of its text                                                      */
-    bool newline;                    /* of its last line: not written yet                                */
-    bool growing;                    /* manifest.json says "complete": false                             */
+    struct text runs;                          /* to come, of the record at hand */
+    uint64_t run_what, run_literal, run_lines; /* what is left of a run */
+    struct press_file *file;                   /* of the source at hand */
+    struct hasher hasher;                      /* of its text */
+    bool newline;                              /* of its last line: not written yet */
+    bool growing; /* manifest.json says "complete": false                             */
     struct buf report;
 };
 
@@ -71,11 +71,13 @@ int restore_read(struct reconstruct *r, struct err *err);
 int restore_hash(struct reconstruct *r, int fd, uint64_t bytes, char *piece, struct hash128 *ret);
 /* A regular file of what /organize has written. Descriptor, *new*, or -errno. */
 int restore_open(const struct reconstruct *r, const char *path);
-/* reconstruct_lines.c: hands the next lines of a target, at most so many, to write(); how many it was is taken off *lines, and
- * added to *missing where they are not to be had. -ENOMEM, -errno of opening or reading a
- * file that is there, or errors of write. */
-int restore_take(struct reconstruct *r, struct restore_target *t, uint64_t *lines, uint64_t *missing, struct err *err);
-int restore_write(struct reconstruct *r, struct text text, struct err *err); /* text of the source at hand */
+/* reconstruct_lines.c: hands the next lines of a target, at most so many, to write(); how many it
+ * was is taken off *lines, and added to *missing where they are not to be had. -ENOMEM, -errno of
+ * opening or reading a file that is there, or errors of write. */
+int restore_take(struct reconstruct *r, struct restore_target *t, uint64_t *lines,
+                 uint64_t *missing, struct err *err);
+/* text of the source at hand */
+int restore_write(struct reconstruct *r, struct text text, struct err *err);
 /* reconstruct_report.c */
 int restore_write_report(struct reconstruct *r);
 

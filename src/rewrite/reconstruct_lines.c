@@ -1,4 +1,5 @@
-/* reconstruct_lines.c - the lines that came from sources, out of the files of a target, one after the other. */
+/* reconstruct_lines.c - the lines that came from sources, out of the files of a target, one after
+ * the other. */
 #include "beneath.h"
 #include "reconstruct.h"
 
@@ -10,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- files ------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 int restore_open(const struct reconstruct *r, const char *path)
 {
@@ -140,7 +141,7 @@ static int more_text(struct restore_target *t, struct err *err)
     return 1;
 }
 
-/* ---- lines ------------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* Takes the text of up to `lines` lines that is at hand; *ret_lines of them end in it. */
 static struct text take_text(struct restore_target *t, uint64_t lines, uint64_t *ret_lines)

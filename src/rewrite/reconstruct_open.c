@@ -1,4 +1,5 @@
-/* reconstruct_open.c - what the sidecar says there is: targets, files, sources. And is it the one that belongs here? */
+/* reconstruct_open.c - what the sidecar says there is: targets, files, sources. And is it the one
+ * that belongs here? */
 #include "beneath.h"
 #include "reconstruct.h"
 
@@ -14,8 +15,8 @@ enum {
     TARGETS_MOST = ORGANIZE_GROUPS_MAX + 1,
     MANIFEST_MOST = 256 << 20,
     MANIFEST_GROWS = 8, /* a value takes so much more memory than text */
-    LITERAL_MOST = 5,   /* brackets: four bytes and '\n'              */
-    INTERN_EXTRA = 64   /* of a text that is interned                  */
+    LITERAL_MOST = 5,   /* brackets: four bytes and '\n' */
+    INTERN_EXTRA = 64   /* of a text that is interned */
 };
 
 static int bad(struct err *err, const char *what)
@@ -55,7 +56,7 @@ static int copy_name(struct text t, char **ret, const char *what, struct err *er
     return *ret ? 0 : -ENOMEM;
 }
 
-/* ---- records ----------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static int read_target(struct reconstruct *r, struct text p, struct err *err)
 {
@@ -161,7 +162,7 @@ static int read_record(struct reconstruct *r, enum provenance_type type, struct 
     }
 }
 
-/* ---- names of what is written ------------------------------------------------------------------------ */
+/* ---- names of what is written ---------------------------------------------------------------- */
 
 /* X.pfw and X.pfw.gz may both be there: where the plain name is taken, the whole one is kept. */
 static int name_output(struct reconstruct *r, struct restore_source *s)
@@ -209,7 +210,7 @@ static int name_outputs(struct reconstruct *r, struct err *err)
     return rc;
 }
 
-/* ---- the manifest ------------------------------------------------------------------------------------ */
+/* ---- the manifest ---------------------------------------------------------------------------- */
 
 static int load_manifest(struct reconstruct *r, struct err *err, json_t **ret)
 {
@@ -280,7 +281,7 @@ static int check_manifest(struct reconstruct *r, struct err *err)
     return rc;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int open_reader(struct reconstruct *r)
 {

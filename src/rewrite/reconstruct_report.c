@@ -1,4 +1,5 @@
-/* reconstruct_report.c - reconstruct.json: which originals are proved to be what they were, and what is missing of the others. */
+/* reconstruct_report.c - reconstruct.json: which originals are proved to be what they were, and
+ * what is missing of the others. */
 #include "reconstruct.h"
 
 static const char *state_of(const struct restore_source *s)

@@ -1,7 +1,9 @@
-/* repack.c - the lines of a query, or plain files, into other files; and what was done, as a manifest.
+/* repack.c - the lines of a query, or plain files, into other files; and what was done, as a
+ * manifest.
  *
- * The check of /merge and /split: events are summed up by the XXH3-128 of their lines, modulo 2^128, which their order does not
- * change. One sum is of what inflating the written members gives, the other of the same query, asked once more.
+ * The check of /merge and /split: events are summed up by the XXH3-128 of their lines, modulo
+ * 2^128, which their order does not change. One sum is of what inflating the written members gives,
+ * the other of the same query, asked once more.
  */
 #include "dftracerd/rewrite.h"
 
@@ -45,7 +47,7 @@ struct repack {
     enum { WRITING, CHECKING, FINISHED } state;
 };
 
-/* ---- sums ---- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static void sum_lines(struct sum *s, struct text text)
 {
@@ -76,7 +78,7 @@ static void check_text(void *arg, struct text text)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* ---- opening ---- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int open_view(struct repack *r, struct err *err)
 {
@@ -125,7 +127,7 @@ void repack_close(struct repack *r)
     free(r);
 }
 
-/* ---- files ---- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int add_written(struct repack *r)
 {
@@ -168,7 +170,7 @@ static int end_file(struct repack *r, const char *name, struct err *err)
     return press_finish(f, name, &w->bytes, &w->hash, err);
 }
 
-/* ---- lines ---- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static int begin_trace(struct repack *r, struct err *err)
 {
@@ -188,7 +190,8 @@ static int end_trace(struct repack *r, struct err *err)
     return rc < 0 ? rc : end_file(r, w->name, err);
 }
 
-/* The lines of the text that still go into the present file: a file is full with the line that reaches its size. */
+/* The lines of the text that still go into the present file: a file is full with the line that
+ * reaches its size. */
 static struct text take_lines(const struct repack *r, struct text text)
 {
     uint64_t have = press_text_bytes(r->file), most = r->o.chunk_bytes;
@@ -228,7 +231,7 @@ static int write_lines(struct repack *r, struct text text, struct err *err)
     return rc;
 }
 
-/* ---- plain files, byte for byte ---- */
+/* ---- plain files, byte for byte -------------------------------------------------------------- */
 
 bool repack_packs(const struct index_file *f)
 {
@@ -277,7 +280,7 @@ static int copy_some(struct repack *r, struct err *err)
     return end_file(r, current(r)->name, err);
 }
 
-/* ---- the manifest ---- */
+/* ---- the manifest ---------------------------------------------------------------------------- */
 
 static void put_hash(struct jw *j, const char *key, struct hash128 hash)
 {
@@ -369,7 +372,7 @@ struct text repack_manifest(const struct repack *r)
     return (struct text){r->manifest.data, r->manifest.len};
 }
 
-/* ---- steps ---- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static int write_some(struct repack *r, struct err *err)
 {

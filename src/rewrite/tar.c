@@ -27,7 +27,8 @@ static unsigned padding_of(uint64_t size)
     return (unsigned)(-size % BLOCK);
 }
 
-/* Octal digits and a NUL; what needs more digits is a big-endian number with the top bit set, as GNU and BSD read it. */
+/* Octal digits and a NUL; what needs more digits is a big-endian number with the top bit set, as
+ * GNU and BSD read it. */
 static void put_octal(char *field, size_t size, uint64_t value)
 {
     if (value >> 3 * (size - 1)) {

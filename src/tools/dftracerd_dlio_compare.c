@@ -1,7 +1,8 @@
 /* dftracerd_dlio_compare.c - whether two configurations of DLIO draw about the same times.
  *
- * Compares train.computation_time and reader.preprocess_time: the type, the parameters within a tolerance, and random samples
- * of both by the two-sample Kolmogorov-Smirnov distance. Read by libyaml; keys that do not describe these times are ignored.
+ * Compares train.computation_time and reader.preprocess_time: the type, the parameters within a
+ * tolerance, and random samples of both by the two-sample Kolmogorov-Smirnov distance. Read by
+ * libyaml; keys that do not describe these times are ignored.
  */
 #include "config.h"
 #include "dftracerd/dlio.h"
@@ -28,7 +29,7 @@ static void fail(const char *file, const char *why)
     exit(FAILED);
 }
 
-/* ---- YAML ----------------------------------------------------------------------------------------- */
+/* ---- YAML ------------------------------------------------------------------------------------ */
 
 struct config {
     const char *file;
@@ -90,7 +91,7 @@ static double number(struct config *c, yaml_node_t *map, const char *key, double
     return value;
 }
 
-/* ---- times ---------------------------------------------------------------------------------------- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 struct time {
     bool given;
@@ -178,7 +179,7 @@ static void read_time(struct config *c, const char *section, const char *key, st
         ret->max_bound = number(c, node, "max_bound", 0);
 }
 
-/* ---- the comparison -------------------------------------------------------------------------------- */
+/* ---- the comparison -------------------------------------------------------------------------- */
 
 /* A line with both values. The mean of ln x may be 0: its difference counts as it is. */
 static bool is_near(const char *name, double a, double b, bool absolute)
@@ -271,7 +272,7 @@ static bool compare(struct config *first, struct config *second, const char *sec
     return compare_samples(&a, &b) && alike;
 }
 
-/* ---- the command line ------------------------------------------------------------------------------ */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 static void usage(FILE *out)
 {

@@ -1,5 +1,5 @@
-/* dftracerd_inspect.c - looks into an index: what it holds, all of it as text, whether every value is sound; and makes
- * one from a directory of traces. */
+/* dftracerd_inspect.c - looks into an index: what it holds, all of it as text, whether every value
+ * is sound; and makes one from a directory of traces. */
 #include "dftracerd/index.h"
 
 #include <dirent.h>
@@ -48,7 +48,7 @@ static int fail(struct err *err, int rc)
     return 1;
 }
 
-/* ---- stat ---- */
+/* ---- stat ------------------------------------------------------------------------------------ */
 
 static void print_totals(struct index *ix, struct snapshot *s)
 {
@@ -107,7 +107,7 @@ static int command_stat(struct index *ix, struct settings *settings)
     return 0;
 }
 
-/* ---- dump, check ---- */
+/* ---- dump, check ----------------------------------------------------------------------------- */
 
 static int to_stdout(void *arg, struct buf *out)
 {
@@ -143,7 +143,7 @@ static int command_check(struct index *ix, struct settings *settings)
     return 0;
 }
 
-/* ---- build ---- */
+/* ---- build ----------------------------------------------------------------------------------- */
 
 static bool ends_with(const char *name, const char *end)
 {
@@ -199,7 +199,8 @@ static void forget_vanished(struct index *ix, const char *directory)
     snapshot_release(s);
 }
 
-/* Growing files count as pending: with --settle they become ready some time after their last change. */
+/* Growing files count as pending: with --settle they become ready some time after their last
+ * change. */
 static bool all_done(struct index *ix, struct index_progress *p)
 {
     struct snapshot *s;
@@ -269,7 +270,7 @@ static int build(struct index *ix, const char *directory, struct settings *setti
     return 0;
 }
 
-/* ---- options ---- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static int bad_value(const char *option)
 {

@@ -1,4 +1,5 @@
-/* dftracerd_replay.c - performs the calls of a trace again: the program behind `dftracerctl replay`. */
+/* dftracerd_replay.c - performs the calls of a trace again: the program behind `dftracerctl
+ * replay`. */
 #include "dftracerd/replay.h"
 
 #include "config.h"

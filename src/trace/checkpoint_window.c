@@ -1,7 +1,7 @@
 /* checkpoint_window.c - 32 KiB of text before a checkpoint, compressed fast (to about 6 KB).
  *
- * By libdeflate, which takes half of zlib's time; not by ISA-L, which packs the same window to different bytes from
- * one time to the next.
+ * By libdeflate, which takes half of zlib's time; not by ISA-L, which packs the same window to
+ * different bytes from one time to the next.
  */
 #include "checkpoint.h"
 #include <errno.h>

@@ -1,8 +1,9 @@
 /* chunker.c - the text cut into chunks of whole lines.
  *
- * Text is inflated right into the buffer that is handed out; only what was read beyond the last line of the chunk is
- * copied, into the next one. To keep that little, reading stops at the chunk's nominal end and goes on in small steps
- * until the end of the last line, and the line after it, are known.
+ * Text is inflated right into the buffer that is handed out; only what was read beyond the last
+ * line of the chunk is copied, into the next one. To keep that little, reading stops at the chunk's
+ * nominal end and goes on in small steps until the end of the last line, and the line after it, are
+ * known.
  */
 #include "chunker.h"
 #include "reader.h"
@@ -20,15 +21,15 @@
 struct trace_chunker {
     struct trace_reader *reader;
     uint64_t size;
-    uint64_t start;       /* text offset of buf[0]: the start of the chunk's first line         */
-    uint64_t last_number; /* of the last chunk that was final, plus one                         */
-    uint64_t skip;        /* text bytes to discard first                                        */
+    uint64_t start;       /* text offset of buf[0]: the start of the chunk's first line */
+    uint64_t last_number; /* of the last chunk that was final, plus one */
+    uint64_t skip;        /* text bytes to discard first */
     char *buf;
     size_t len, cap;
-    size_t line;     /* a line start: no line before it is too long                        */
-    size_t searched; /* no newline at or behind the nominal end before this                */
-    size_t shown;    /* bytes of the provisional chunk delivered last                      */
-    bool discarding; /* the rest of an over-long line                                      */
+    size_t line;     /* a line start: no line before it is too long */
+    size_t searched; /* no newline at or behind the nominal end before this */
+    size_t shown;    /* bytes of the provisional chunk delivered last */
+    bool discarding; /* the rest of an over-long line */
 };
 
 int trace_chunker_new(struct trace_reader *r, uint64_t chunk_size, uint64_t skip_to,
@@ -63,7 +64,7 @@ void trace_chunk_done(struct trace_chunk *chunk)
     memset(chunk, 0, sizeof(*chunk));
 }
 
-/* ---- filling the buffer ------------------------------------------------------------------------------ */
+/* ---- filling the buffer ---------------------------------------------------------------------- */
 
 static int make_room(struct trace_chunker *c, size_t room)
 {
@@ -85,7 +86,8 @@ static int make_room(struct trace_chunker *c, size_t room)
     return 0;
 }
 
-/* Where the chunk ends, as an offset in the buffer: lines that start there or later belong to the next one. */
+/* Where the chunk ends, as an offset in the buffer: lines that start there or later belong to the
+ * next one. */
 static uint64_t nominal_end(const struct trace_chunker *c)
 {
     return c->start / c->size * c->size + c->size - c->start;
@@ -119,7 +121,8 @@ static void drop_front(struct trace_chunker *c, size_t len)
     c->line = c->searched = c->shown = 0;
 }
 
-/* Discards text up to the first line wanted, or the rest of an over-long line. 1, 0 or -errno as fill. */
+/* Discards text up to the first line wanted, or the rest of an over-long line. 1, 0 or -errno as
+ * fill. */
 static int discard(struct trace_chunker *c, bool finish)
 {
     while (c->skip || c->discarding) {
@@ -140,7 +143,7 @@ static int discard(struct trace_chunker *c, bool finish)
     return 1;
 }
 
-/* ---- where a chunk ends -------------------------------------------------------------------------------- */
+/* ---- where a chunk ends ---------------------------------------------------------------------- */
 
 /* Looks whether a line is longer than allowed: then true, and c->line is its start. */
 static bool line_too_long(struct trace_chunker *c)
@@ -156,7 +159,8 @@ static bool line_too_long(struct trace_chunker *c)
 
 enum line_kind { LINE_OPEN, LINE_OWN, LINE_CONTINUES };
 
-/* What the line at `at` is for the line before it; LINE_OPEN when its end, or a byte that decides, is not there. */
+/* What the line at `at` is for the line before it; LINE_OPEN when its end, or a byte that decides,
+ * is not there. */
 static enum line_kind classify(const struct trace_chunker *c, size_t at, size_t *ret_end)
 {
     const char *newline = at < c->len ? memchr(c->buf + at, '\n', c->len - at) : NULL;
@@ -198,7 +202,7 @@ static size_t find_end(struct trace_chunker *c)
     return end;
 }
 
-/* ---- handing out ----------------------------------------------------------------------------------------- */
+/* ---- handing out ----------------------------------------------------------------------------- */
 
 /* Numbers go up even where an over-long line ended a chunk early. */
 static uint64_t number_of(const struct trace_chunker *c)

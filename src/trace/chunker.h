@@ -4,11 +4,13 @@
 
 #include <stddef.h>
 
-/* Between the first enter and the last leave, up to CHUNK_POOL_BYTES of freed chunks are kept. Any thread. */
+/* Between the first enter and the last leave, up to CHUNK_POOL_BYTES of freed chunks are kept. Any
+ * thread. */
 #define CHUNK_POOL_BYTES (24u << 20)
 void chunk_pool_enter(void);
 void chunk_pool_leave(void);
-char *chunk_pool_take(size_t need, size_t *ret_cap); /* *new* (free or give), at least `need`; or NULL */
-void chunk_pool_give(char *text, size_t cap);        /* takes; NULL allowed */
+/* *new* (free or give), at least `need`; or NULL */
+char *chunk_pool_take(size_t need, size_t *ret_cap);
+void chunk_pool_give(char *text, size_t cap); /* takes; NULL allowed */
 
 #endif

@@ -1,8 +1,8 @@
 /* chunker_pool.c - memory of chunks, kept from one to the next.
  *
- * Some megabytes allocated anew for every chunk come from the kernel page by page, zeroed: that takes as long as
- * inflating the text into them. Chunks are freed by other threads than the one that fills the next, so the memory is
- * kept for the process, as long as anybody reads chunks.
+ * Some megabytes allocated anew for every chunk come from the kernel page by page, zeroed: that
+ * takes as long as inflating the text into them. Chunks are freed by other threads than the one
+ * that fills the next, so the memory is kept for the process, as long as anybody reads chunks.
  */
 #include "chunker.h"
 #include <pthread.h>

@@ -1,4 +1,5 @@
-/* fields.c - which path is which field, and how its token becomes a value (READING.md, "Values"). */
+/* fields.c - which path is which field, and how its token becomes a value (READING.md, "Values").
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -89,7 +90,7 @@ static uint8_t path_conv(uint32_t id, struct text path)
                                          : CONV_PLAIN;
 }
 
-/* ---- nodes ---- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static uint64_t key_hash(const struct scan_node *parent, struct text key)
 {
@@ -210,7 +211,7 @@ void fields_forget(struct trace_scanner *s)
     s->temp_memory = (struct arena){0};
 }
 
-/* ---- duplicates ---- */
+/* ---- duplicates ------------------------------------------------------------------------------ */
 
 void fields_again(struct trace_scanner *s, struct scan_node *node)
 {
@@ -258,7 +259,7 @@ static void field_collide(struct trace_scanner *s, struct scan_node *node)
         s->bad_dur = 0;
 }
 
-/* ---- paths ---- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 static size_t path_length(const struct scan_node *node)
 {
@@ -317,7 +318,8 @@ static void node_bind(struct trace_scanner *s, struct scan_node *node)
         field_share(s, node);
     else if (!node->temporary)
         f->first = node;
-    /* A temporary node may be gone when the next one comes: the field counts as shared from now on. */
+    /* A temporary node may be gone when the next one comes: the field counts as shared from now on.
+ */
     if (node->temporary && !f->bound)
         field_share(s, node);
     f->bound = true;
@@ -395,7 +397,7 @@ void fields_other(struct trace_scanner *s, struct scan_node *node, struct text t
     s->other_bytes += size;
 }
 
-/* ---- values ---- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 bool fields_grow(struct trace_scanner *s)
 {
@@ -411,7 +413,8 @@ bool fields_grow(struct trace_scanner *s)
     return true;
 }
 
-/* Exact up to 15 digits and a power of ten up to 22 (both are doubles then, and one operation rounds once). */
+/* Exact up to 15 digits and a power of ten up to 22 (both are doubles then, and one operation
+ * rounds once). */
 static bool double_fast(const struct scan_number *n, double *ret)
 {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -589,7 +592,7 @@ void fields_begin(struct trace_scanner *s)
     fields_forget(s);
 }
 
-/* ---- life ---- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static int known_nodes(struct trace_scanner *s)
 {

@@ -1,4 +1,5 @@
-/* fields.h - from tokens to values: the short ways, inlined into the strict paths; the long ones are in fields.c. */
+/* fields.h - from tokens to values: the short ways, inlined into the strict paths; the long ones
+ * are in fields.c. */
 #ifndef DFTRACERD_TRACE_FIELDS_H
 #define DFTRACERD_TRACE_FIELDS_H
 
@@ -18,12 +19,14 @@ void fields_again(struct trace_scanner *s, struct scan_node *node);
 /* Asks for the field of a leaf. False: an ordinary value must not be added. */
 bool fields_prepare(struct trace_scanner *s, struct scan_node *node);
 bool fields_grow(struct trace_scanner *s);
-void fields_number(struct trace_scanner *s, uint16_t field, uint8_t conv, const struct scan_number *n);
+void fields_number(struct trace_scanner *s, uint16_t field, uint8_t conv,
+                   const struct scan_number *n);
 void fields_string(struct trace_scanner *s, uint16_t field, uint8_t conv, struct text t);
 /* A value whose path is one too many; `quote`: a string's decoded text, else the token. */
 void fields_other(struct trace_scanner *s, struct scan_node *node, struct text t, bool quote);
 
-static always_inline struct trace_value *value_put(struct trace_scanner *s, uint16_t field, uint8_t type)
+static always_inline struct trace_value *value_put(struct trace_scanner *s, uint16_t field,
+                                                   uint8_t type)
 {
     struct trace_value *v;
 
@@ -37,7 +40,8 @@ static always_inline struct trace_value *value_put(struct trace_scanner *s, uint
     return v;
 }
 
-static inline void value_text(struct trace_scanner *s, uint16_t field, uint8_t type, const char *ptr, size_t len)
+static inline void value_text(struct trace_scanner *s, uint16_t field, uint8_t type,
+                              const char *ptr, size_t len)
 {
     struct trace_value *v = value_put(s, field, type);
 
@@ -50,7 +54,8 @@ static inline void value_int(struct trace_scanner *s, uint16_t field, uint8_t ty
     value_put(s, field, type)->i = i;
 }
 
-static always_inline void value_number(struct trace_scanner *s, uint16_t field, uint8_t conv, const struct scan_number *n)
+static always_inline void value_number(struct trace_scanner *s, uint16_t field, uint8_t conv,
+                                       const struct scan_number *n)
 {
     if (likely(n->integral && !n->big)) {
         switch (conv) {
@@ -85,7 +90,8 @@ static always_inline void value_number(struct trace_scanner *s, uint16_t field, 
     fields_number(s, field, conv, n);
 }
 
-static always_inline void value_string(struct trace_scanner *s, uint16_t field, uint8_t conv, const char *ptr, size_t len)
+static always_inline void value_string(struct trace_scanner *s, uint16_t field, uint8_t conv,
+                                       const char *ptr, size_t len)
 {
     if (conv == CONV_PLAIN || conv == CONV_TEXT) {
         value_text(s, field, TRACE_TEXT, ptr, len);
@@ -102,9 +108,10 @@ static always_inline void value_string(struct trace_scanner *s, uint16_t field, 
 }
 
 /* true, false, arrays and {}: `token` is their text. */
-void fields_fixed(struct trace_scanner *s, uint16_t field, uint8_t conv, uint8_t type, bool truth, struct text token);
+void fields_fixed(struct trace_scanner *s, uint16_t field, uint8_t conv, uint8_t type, bool truth,
+                  struct text token);
 
-/* ---- with a node: what the walks call ---- */
+/* ---- with a node: what the walks call -------------------------------------------------------- */
 
 /* A key of the object at hand, before its value. False: it is one too many. */
 static inline bool node_meet(struct trace_scanner *s, struct scan_node *node)
@@ -124,7 +131,8 @@ static inline bool node_ready(struct trace_scanner *s, struct scan_node *node)
     return likely(node->ready) || fields_prepare(s, node);
 }
 
-static inline void node_number(struct trace_scanner *s, struct scan_node *node, const struct scan_number *n)
+static inline void node_number(struct trace_scanner *s, struct scan_node *node,
+                               const struct scan_number *n)
 {
     if (node_ready(s, node))
         value_number(s, node->field, node->conv, n);
@@ -140,7 +148,8 @@ static inline void node_string(struct trace_scanner *s, struct scan_node *node, 
         fields_other(s, node, t, true);
 }
 
-static inline void node_fixed(struct trace_scanner *s, struct scan_node *node, uint8_t type, bool truth, struct text t)
+static inline void node_fixed(struct trace_scanner *s, struct scan_node *node, uint8_t type,
+                              bool truth, struct text t)
 {
     if (node_ready(s, node))
         fields_fixed(s, node->field, node->conv, type, truth, t);

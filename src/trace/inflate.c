@@ -1,8 +1,10 @@
-/* inflate.c - a deflate stream, block by block, by ISA-L where it is faster and by zlib where ISA-L cannot say.
+/* inflate.c - a deflate stream, block by block, by ISA-L where it is faster and by zlib where ISA-L
+ * cannot say.
  *
- * zlib decodes a block again from its start, dropping what was delivered already, when ISA-L meets an error (zlib's
- * word counts), when it cannot tell where the block ended, and at the present end of the file: ISA-L decodes several
- * literals at a step and holds the last ones back, zlib gives every byte that the bits decide.
+ * zlib decodes a block again from its start, dropping what was delivered already, when ISA-L meets
+ * an error (zlib's word counts), when it cannot tell where the block ended, and at the present end
+ * of the file: ISA-L decodes several literals at a step and holds the last ones back, zlib gives
+ * every byte that the bits decide.
  */
 #include "inflate.h"
 #include <errno.h>
@@ -12,8 +14,8 @@
 #include <isa-l/crc.h>
 #endif
 
-/* Bytes of text, on a running mean, below which starting ISA-L at a block costs more than it gains. A mean, since pigz
- * and flushing writers put empty blocks between large ones. */
+/* Bytes of text, on a running mean, below which starting ISA-L at a block costs more than it gains.
+ * A mean, since pigz and flushing writers put empty blocks between large ones. */
 #define SMALL_BLOCK 6000
 
 uint32_t inflate_crc(uint32_t crc, const uint8_t *data, size_t len)
@@ -60,7 +62,7 @@ void inflate_start(struct inflate *f, uint64_t bit, const uint8_t *window, uint3
         memcpy(f->window, window, window_len);
 }
 
-/* ---- history ---------------------------------------------------------------------------------------- */
+/* ---- history --------------------------------------------------------------------------------- */
 
 /* Appends to a buffer that holds the last INFLATE_WINDOW bytes. */
 static void append(uint8_t *buf, uint32_t *buf_len, const uint8_t *text, size_t len)
@@ -100,7 +102,7 @@ static void move_history(struct inflate *f, const uint8_t *out, size_t done)
     f->recent_len = 0;
 }
 
-/* ---- blocks ----------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 int inflate_block_begin(struct inflate *f)
 {

@@ -1,8 +1,9 @@
 /* inflate.h - deflate blocks to text, private to src/trace.
  *
- * A stream is read block by block, whichever library decodes: the header of every block is checked here (by zlib's
- * rules, so that both libraries accept the same streams), ISA-L or zlib decodes the body and stops exactly at its end.
- * So every block boundary is seen, and what one library delivers for damaged data the other delivers, too.
+ * A stream is read block by block, whichever library decodes: the header of every block is checked
+ * here (by zlib's rules, so that both libraries accept the same streams), ISA-L or zlib decodes the
+ * body and stops exactly at its end. So every block boundary is seen, and what one library delivers
+ * for damaged data the other delivers, too.
  */
 #ifndef TRACE_INFLATE_H
 #define TRACE_INFLATE_H
@@ -17,10 +18,10 @@
 
 struct input {
     int fd;
-    struct trace_source *source; /* in its place; NULL: none                        */
-    int error;              /* first errno of pread, or 0: nothing is read after it */
-    uint64_t base;          /* file offset of buf[0]                                */
-    size_t len, pos;        /* bytes in buf; next byte                              */
+    struct trace_source *source; /* in its place; NULL: none */
+    int error;                   /* first errno of pread, or 0: nothing is read after it */
+    uint64_t base;               /* file offset of buf[0] */
+    size_t len, pos;             /* bytes in buf; next byte */
     uint8_t *buf;
 };
 #define INPUT_SIZE (256u << 10)
@@ -28,81 +29,92 @@ int input_init(struct input *in, int fd);
 void input_done(struct input *in);
 /* As pread, of the file or the source; notes the error. */
 ssize_t input_pread(struct input *in, void *out, size_t len, uint64_t offset);
-/* Makes `want` (<= INPUT_SIZE / 2) bytes available if the file has them; returns how many there are. */
+/* Makes `want` (<= INPUT_SIZE / 2) bytes available if the file has them; returns how many there
+ * are. */
 size_t input_fill(struct input *in, size_t want);
 void input_seek(struct input *in, uint64_t offset);
-static inline uint64_t input_offset(const struct input *in) { return in->base + in->pos; }
+static inline uint64_t input_offset(const struct input *in)
+{
+    return in->base + in->pos;
+}
 
-/* ---- block headers (inflate_block.c) ---------------------------------------------------------- */
+/* ---- block headers (inflate_block.c) --------------------------------------------------------- */
 
 enum { BLOCK_STORED, BLOCK_FIXED, BLOCK_DYNAMIC };
 struct block {
     uint8_t type;
     bool last;
-    uint8_t end_len;        /* of the end-of-block code, bits; 0 in a stored block */
-    uint16_t end_code;      /* as its bits stand in the stream, first bit lowest   */
+    uint8_t end_len;   /* of the end-of-block code, bits; 0 in a stored block */
+    uint16_t end_code; /* as its bits stand in the stream, first bit lowest */
 };
-#define BLOCK_AHEAD 8192     /* ISA-L builds slower tables for a "last" block when it sees less input */
+#define BLOCK_AHEAD 8192 /* ISA-L builds slower tables for a "last" block when it sees less input */
 /* Reads the header at `bit` (0-7) of data. 0, -EAGAIN (more bytes needed), ERR_CORRUPT. */
 int block_parse(const uint8_t *data, size_t len, unsigned bit, struct block *ret);
 
-/* ---- libraries --------------------------------------------------------------------------------- */
+/* ---- libraries ------------------------------------------------------------------------------- */
 
 enum inflate_status {
-    INFLATE_OUTPUT,         /* `out` is full                                               */
-    INFLATE_INPUT,          /* the file has no more at present                             */
-    INFLATE_END,            /* end of the block                                            */
-    INFLATE_BAD             /* the data do not decode                                      */
+    INFLATE_OUTPUT, /* `out` is full */
+    INFLATE_INPUT,  /* the file has no more at present */
+    INFLATE_END,    /* end of the block */
+    INFLATE_BAD     /* the data do not decode */
 };
 
 struct inflate_isal;
-struct inflate_isal *inflate_isal_new(void);           /* NULL: no memory, or not built in */
+struct inflate_isal *inflate_isal_new(void); /* NULL: no memory, or not built in */
 void inflate_isal_free(struct inflate_isal *s);
 /* Stands at the block `b` that starts at bit (0-7) of the next input byte, which it takes. */
-void inflate_isal_begin(struct inflate_isal *s, struct input *in, unsigned bit, const struct block *b,
-                        const uint8_t *window, uint32_t window_len);
-/* Decodes to the end of the block; INFLATE_INPUT when the buffer is used up. At INFLATE_END `in` stands behind the
- * last byte that the block uses, of which *ret_unused (0-7) high bits are not its own. */
-enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, uint8_t *out, size_t len,
-                                     size_t *ret_done, unsigned *ret_unused);
+void inflate_isal_begin(struct inflate_isal *s, struct input *in, unsigned bit,
+                        const struct block *b, const uint8_t *window, uint32_t window_len);
+/* Decodes to the end of the block; INFLATE_INPUT when the buffer is used up. At INFLATE_END `in`
+ * stands behind the last byte that the block uses, of which *ret_unused (0-7) high bits are not its
+ * own. */
+enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, uint8_t *out,
+                                     size_t len, size_t *ret_done, unsigned *ret_unused);
 
 /* The same by zlib, which may go on from block to block without a begin. */
-int inflate_zlib_begin(z_stream *z, struct input *in, unsigned bit, const uint8_t *window, uint32_t window_len);
-enum inflate_status inflate_zlib_run(z_stream *z, struct input *in, uint8_t *out, size_t len, size_t *ret_done,
-                                     unsigned *ret_unused);
+int inflate_zlib_begin(z_stream *z, struct input *in, unsigned bit, const uint8_t *window,
+                       uint32_t window_len);
+enum inflate_status inflate_zlib_run(z_stream *z, struct input *in, uint8_t *out, size_t len,
+                                     size_t *ret_done, unsigned *ret_unused);
 
-/* ---- a deflate stream ---------------------------------------------------------------------------- */
+/* ---- a deflate stream ------------------------------------------------------------------------ */
 
-/* The history of a block is the text before it. While the blocks of one call follow each other in the caller's memory,
- * `history` points there and nothing is copied; inflate_pause moves it into `window`. */
+/* The history of a block is the text before it. While the blocks of one call follow each other in
+ * the caller's memory, `history` points there and nothing is copied; inflate_pause moves it into
+ * `window`. */
 struct inflate {
-    struct input *in;                /* borrowed                                                  */
-    struct inflate_isal *isal;       /* NULL: zlib alone                                          */
+    struct input *in;          /* borrowed */
+    struct inflate_isal *isal; /* NULL: zlib alone */
     z_stream z;
-    uint64_t z_bit;                  /* where z stands between blocks; UINT64_MAX: nowhere        */
-    uint64_t bit;                    /* of the file (byte * 8 + bit): where the present block starts */
-    uint64_t block_text;             /* text bytes of the present block so far                    */
-    uint64_t skip;                   /* bytes that zlib decodes again after ISA-L gave up         */
-    bool by_isal;                    /* the present block                                         */
-    bool only_zlib;                  /* for the next ones                                         */
-    int64_t mean_text;               /* of the last blocks                                        */
+    uint64_t z_bit;      /* where z stands between blocks; UINT64_MAX: nowhere */
+    uint64_t bit;        /* of the file (byte * 8 + bit): where the present block starts */
+    uint64_t block_text; /* text bytes of the present block so far */
+    uint64_t skip;       /* bytes that zlib decodes again after ISA-L gave up */
+    bool by_isal;        /* the present block */
+    bool only_zlib;      /* for the next ones */
+    int64_t mean_text;   /* of the last blocks */
     struct block block;
-    const uint8_t *history;          /* text before the block: in window or the caller's memory   */
+    const uint8_t *history; /* text before the block: in window or the caller's memory */
     uint32_t history_len, recent_len;
     uint8_t window[INFLATE_WINDOW];
-    uint8_t recent[INFLATE_WINDOW];  /* the last text of the block before this call               */
+    uint8_t recent[INFLATE_WINDOW]; /* the last text of the block before this call */
     uint8_t scratch[16384];
 };
 int inflate_open(struct inflate *f, struct input *in, enum trace_engine engine);
 void inflate_close(struct inflate *f);
 /* Stands at a bit of the file, with the text before it (none at a member's start). */
 void inflate_start(struct inflate *f, uint64_t bit, const uint8_t *window, uint32_t window_len);
-/* Reads the header of the block at f->bit. 0, -EAGAIN at the present end of the file, ERR_CORRUPT, -ENOMEM. */
+/* Reads the header of the block at f->bit. 0, -EAGAIN at the present end of the file, ERR_CORRUPT,
+ * -ENOMEM. */
 int inflate_block_begin(struct inflate *f);
-/* Its text. After INFLATE_END f->bit is behind the block, and `out` must stay as it is until inflate_pause. */
-enum inflate_status inflate_block_read(struct inflate *f, uint8_t *out, size_t len, size_t *ret_done);
+/* Its text. After INFLATE_END f->bit is behind the block, and `out` must stay as it is until
+ * inflate_pause. */
+enum inflate_status inflate_block_read(struct inflate *f, uint8_t *out, size_t len,
+                                       size_t *ret_done);
 void inflate_pause(struct inflate *f);
 
-uint32_t inflate_crc(uint32_t crc, const uint8_t *data, size_t len);    /* the fastest CRC-32 built in */
+/* the fastest CRC-32 built in */
+uint32_t inflate_crc(uint32_t crc, const uint8_t *data, size_t len);
 
 #endif

@@ -1,7 +1,7 @@
 /* inflate_block.c - the header of a deflate block, checked as strictly as zlib does.
  *
- * ISA-L takes incomplete Huffman codes, which damaged data show and no compressor writes. Refusing them here, at every
- * block, is what makes both libraries end at the same byte of a damaged stream.
+ * ISA-L takes incomplete Huffman codes, which damaged data show and no compressor writes. Refusing
+ * them here, at every block, is what makes both libraries end at the same byte of a damaged stream.
  */
 #include "inflate.h"
 #include <errno.h>
@@ -12,7 +12,8 @@ struct bits {
     uint64_t at, end; /* in bits */
 };
 
-/* Up to 16 bits from `at` on; beyond the end they read as zero (the caller looks at `at` afterwards). */
+/* Up to 16 bits from `at` on; beyond the end they read as zero (the caller looks at `at`
+ * afterwards). */
 static inline unsigned peek(const struct bits *b, unsigned count)
 {
     uint64_t byte = b->at >> 3, have = b->end >> 3;
@@ -41,8 +42,8 @@ static unsigned reverse(unsigned code, unsigned len)
     return r;
 }
 
-/* First code of every length. False for a code that zlib refuses: one that is over-subscribed, or incomplete
- * (unless `single` allows a lone code of one bit, or none). */
+/* First code of every length. False for a code that zlib refuses: one that is over-subscribed, or
+ * incomplete (unless `single` allows a lone code of one bit, or none). */
 static bool code_starts(const uint8_t *lens, unsigned n, bool single, uint16_t start[17])
 {
     unsigned count[16] = {0}, code = 0, max = 0;

@@ -1,6 +1,7 @@
 /* inflate_input.c - a file read forward through a buffer.
  *
- * Some bytes before the position are kept: ISA-L loads 8 bytes ahead, and its unused ones are given back.
+ * Some bytes before the position are kept: ISA-L loads 8 bytes ahead, and its unused ones are given
+ * back.
  */
 #include "inflate.h"
 

@@ -1,8 +1,9 @@
 /* inflate_isal.c - block bodies by ISA-L.
  *
- * ISA-L has no way to stop at the end of a block, but it stops at the end of the last one. So every block is shown to
- * it as the last: the first bit of its header, which says so, is set in the byte that starts the block. It is then
- * started again with the 32 KiB of text before the next one, which costs some microseconds.
+ * ISA-L has no way to stop at the end of a block, but it stops at the end of the last one. So every
+ * block is shown to it as the last: the first bit of its header, which says so, is set in the byte
+ * that starts the block. It is then started again with the 32 KiB of text before the next one,
+ * which costs some microseconds.
  */
 #include "inflate.h"
 #include <stdlib.h>
@@ -42,15 +43,17 @@ void inflate_isal_begin(struct inflate_isal *s, struct input *in, unsigned bit,
     s->state.read_in_length = 8 - (int)bit;
 }
 
-/* Whether the block can end `unused` bits before the end of the byte before `end`: its end-of-block code stands there. */
+/* Whether the block can end `unused` bits before the end of the byte before `end`: its end-of-block
+ * code stands there. */
 static bool ends_at(const struct block *b, const uint8_t *end, unsigned unused)
 {
     uint32_t bits = (uint32_t)end[-1] << 16 | (uint32_t)end[-2] << 8 | end[-3];
     return ((bits >> (24 - unused - b->end_len)) & ((1u << b->end_len) - 1)) == b->end_code;
 }
 
-/* Where in its last byte a block ended. ISA-L up to 2.32.0 keeps the bits that it did not use, later ones only whole
- * bytes; then the end-of-block code is looked for, and -1 returned where it could be at two places. */
+/* Where in its last byte a block ended. ISA-L up to 2.32.0 keeps the bits that it did not use,
+ * later ones only whole bytes; then the end-of-block code is looked for, and -1 returned where it
+ * could be at two places. */
 static int unused_bits(struct inflate_isal *s, const struct input *in)
 {
     int kept = s->state.read_in_length & 7, found = -1;
@@ -94,7 +97,8 @@ enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, u
     *ret_done = (size_t)(st->next_out - out);
     in->pos = (size_t)(st->next_in - in->buf);
     if (rc != ISAL_DECOMP_OK) {
-        /* a match that points before the text is counted before it is refused, its bytes are not written */
+        /* a match that points before the text is counted before it is refused, its bytes are not
+         * written */
         *ret_done = *ret_done > ISAL_DEF_MAX_MATCH ? *ret_done - ISAL_DEF_MAX_MATCH : 0;
         return INFLATE_BAD;
     }

@@ -53,8 +53,9 @@ bool member_trailer_fits(const uint8_t *trailer, uint32_t crc, uint64_t text_len
     return little_endian(trailer) == crc && little_endian(trailer + 4) == (uint32_t)text_len;
 }
 
-/* A member counts when this much text inflates, or when it is whole and its checksum fits. Some garbage passes; its
- * damage is found later like any other. Empty blocks are limited so that a probe ends soon whatever it meets. */
+/* A member counts when this much text inflates, or when it is whole and its checksum fits. Some
+ * garbage passes; its damage is found later like any other. Empty blocks are limited so that a
+ * probe ends soon whatever it meets. */
 #define PROBE_TEXT 512
 #define PROBE_BLOCKS 16
 

@@ -1,4 +1,5 @@
-/* member_read.c - a gzip file, step by step: members, their blocks and trailers, and what lies between them. */
+/* member_read.c - a gzip file, step by step: members, their blocks and trailers, and what lies
+ * between them. */
 #include "member.h"
 #include "piece.h"
 #include <errno.h>
@@ -37,10 +38,10 @@ static int add_checkpoint(struct trace_reader *r, uint8_t kind, uint64_t bit)
                            kind == TRACE_AT_BLOCK ? f->history_len : 0);
 }
 
-/* ---- damage ------------------------------------------------------------------------------------------ */
+/* ---- damage ---------------------------------------------------------------------------------- */
 
-/* Searches behind `from`. How far all searches together may go back is limited: crafted members, each of which
- * inflates to the end of the file before it fails, would cost quadratic time. */
+/* Searches behind `from`. How far all searches together may go back is limited: crafted members,
+ * each of which inflates to the end of the file before it fails, would cost quadratic time. */
 static int begin_search(struct trace_reader *r, uint64_t from)
 {
     uint64_t here = input_offset(&r->in), back = here > from ? here - from : 0;
@@ -96,8 +97,8 @@ static int found(struct trace_reader *r, uint64_t offset)
     return 1;
 }
 
-/* A place that may become a member when the file grows does not hide one behind it; with none behind, it is looked at
- * again when the file has grown. */
+/* A place that may become a member when the file grows does not hide one behind it; with none
+ * behind, it is looked at again when the file has grown. */
 static int step_search(struct trace_reader *r)
 {
     uint64_t undecided = UINT64_MAX;
@@ -118,7 +119,7 @@ static int step_search(struct trace_reader *r)
     return 0;
 }
 
-/* ---- members ------------------------------------------------------------------------------------------ */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static int begin_member(struct trace_reader *r, struct output *out, uint64_t offset, size_t header)
 {
@@ -202,8 +203,8 @@ static int step_body(struct trace_reader *r, struct output *out)
     return st == INFLATE_BAD ? damaged(r) : st != INFLATE_INPUT;
 }
 
-/* A wrong checksum changes nothing in the text, so that text read from a checkpoint inside the member (where it may not
- * be known) is the same. */
+/* A wrong checksum changes nothing in the text, so that text read from a checkpoint inside the
+ * member (where it may not be known) is the same. */
 static int step_trailer(struct trace_reader *r)
 {
     input_seek(&r->in, (r->inflate->bit + 7) >> 3);

@@ -1,9 +1,10 @@
 /* piece.c - text inflated ahead of a reader.
  *
- * What follows a place in a deflate stream depends on the bits from there on and on the 32 KiB of text before, on nothing
- * else. So a piece that was begun in the very state that a reader has when it comes there is what this reader would have
- * made, however the place was guessed; and one that nobody comes to was guessed wrongly. A piece consists of whole blocks and
- * ends before the first damage, which its reader then meets by itself. Every place between two blocks is noted, for only
+ * What follows a place in a deflate stream depends on the bits from there on and on the 32 KiB of
+ * text before, on nothing else. So a piece that was begun in the very state that a reader has when
+ * it comes there is what this reader would have made, however the place was guessed; and one that
+ * nobody comes to was guessed wrongly. A piece consists of whole blocks and ends before the first
+ * damage, which its reader then meets by itself. Every place between two blocks is noted, for only
  * the reader knows the text offset and with it which of them are checkpoints.
  */
 #include "piece.h"
@@ -13,15 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARK_TEXT \
-    512 /* blocks may be empty: there are no more than one for so much room, and then the piece ends */
+/* blocks may be empty: there are no more than one for so much room, and then the piece ends */
+#define MARK_TEXT 512
 
 static uint32_t window_of(const struct mark *m)
 {
     return m->member_text < INFLATE_WINDOW ? (uint32_t)m->member_text : INFLATE_WINDOW;
 }
 
-/* ---- making one ------------------------------------------------------------------------------------ */
+/* ---- making one ------------------------------------------------------------------------------ */
 
 void trace_piece_free(struct trace_piece *p)
 {
@@ -134,7 +135,7 @@ uint64_t trace_piece_end(const struct trace_piece *p)
     return p->marks[p->count - 1].bit;
 }
 
-/* ---- where one may begin ---------------------------------------------------------------------------- */
+/* ---- where one may begin --------------------------------------------------------------------- */
 
 static int search(struct inflate *f, struct input *in, uint64_t to, uint64_t *ret)
 {
@@ -170,14 +171,15 @@ int trace_find_member(int fd, uint64_t from, uint64_t to, uint64_t *ret)
     return rc;
 }
 
-/* ---- taking one --------------------------------------------------------------------------------------- */
+/* ---- taking one ------------------------------------------------------------------------------ */
 
 void trace_reader_follow(struct trace_reader *r, struct trace_ahead *ahead)
 {
     r->ahead = ahead;
 }
 
-/* Whether it was begun as the reader stands. After damage a reader goes into the next member by itself. */
+/* Whether it was begun as the reader stands. After damage a reader goes into the next member by
+ * itself. */
 static bool fits(const struct trace_reader *r, const struct trace_piece *p, bool block,
                  uint64_t bit)
 {

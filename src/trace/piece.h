@@ -6,20 +6,20 @@
 
 /* Between two steps of a reader: at a member (its first byte) or at a block of one. */
 struct mark {
-    uint64_t bit;                           /* of the file                     */
-    size_t text;                            /* of the piece before             */
-    uint64_t members;                       /* as the piece's own reader counts */
+    uint64_t bit;     /* of the file */
+    size_t text;      /* of the piece before */
+    uint64_t members; /* as the piece's own reader counts */
     uint64_t member_start, member_text;
     uint32_t crc;
     bool block;
 };
 
 struct trace_piece {
-    struct mark *marks;                     /* the last is where the piece ends */
+    struct mark *marks; /* the last is where the piece ends */
     uint32_t count, cap;
     char *memory;
     size_t memory_cap;
-    uint8_t *text;                          /* at least `window_len` bytes of text stand before it */
+    uint8_t *text; /* at least `window_len` bytes of text stand before it */
     uint32_t window_len;
 };
 

@@ -49,7 +49,7 @@ void reader_deliver(struct trace_reader *r, struct output *out, size_t len)
     r->last_byte = out->data[out->done - 1];
 }
 
-/* ---- formats -------------------------------------------------------------------------------------- */
+/* ---- formats --------------------------------------------------------------------------------- */
 
 static int begin_gzip(struct trace_reader *r)
 {
@@ -111,9 +111,10 @@ static int step(struct trace_reader *r, struct output *out)
     }
 }
 
-/* ---- the door ------------------------------------------------------------------------------------- */
+/* ---- the door -------------------------------------------------------------------------------- */
 
-/* An unreadable place ends the text like the end of the file; other errors are no matter of the file's content. */
+/* An unreadable place ends the text like the end of the file; other errors are no matter of the
+ * file's content. */
 static int check_read_error(struct trace_reader *r)
 {
     if (r->damages.lost)

@@ -1,14 +1,15 @@
-/* scan.c - from a chunk's text to events: lines, split and glued ones, classes and counts (READING.md).
+/* scan.c - from a chunk's text to events: lines, split and glued ones, classes and counts
+ * (READING.md).
  *
- * A clean line is read in one go by a template or by the strict walk. Everything else goes to the line judge, which
- * cuts the line out, and reads its objects one by one with the tolerant path. */
+ * A clean line is read in one go by a template or by the strict walk. Everything else goes to the
+ * line judge, which cuts the line out, and reads its objects one by one with the tolerant path. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "fields.h"
 #include "template.h"
 
-/* ---- blanks and brackets ---- */
+/* ---- blanks and brackets --------------------------------------------------------------------- */
 
 static inline bool is_blank(char c)
 {
@@ -45,7 +46,7 @@ static const char *line_end(const struct trace_scanner *s, const char *p)
     return end ? end : s->end;
 }
 
-/* ---- classes ---- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 static enum trace_class class_of_code(int64_t code, bool *ret_known)
 {
@@ -105,7 +106,7 @@ bool scan_is_plain(const struct trace_scanner *s, uint64_t fixed, enum trace_cla
     return *ret != TRACE_EVENT || living(s, s->at.dur) || !is_complete(s);
 }
 
-/* ---- what is decided when the whole object is known ---- */
+/* ---- what is decided when the whole object is known ------------------------------------------ */
 
 /* args.value of FH, HH and SH records is a hash: its digits as written. */
 static void fix_record(struct trace_scanner *s)
@@ -187,7 +188,7 @@ static bool finish(struct trace_scanner *s, const char *object, const char *obje
     return true;
 }
 
-/* ---- clean lines ---- */
+/* ---- clean lines ----------------------------------------------------------------------------- */
 
 /* Does this line teach a layout? Seldom when many lines fit no layout. */
 static bool wants_note(struct templates *t)
@@ -226,7 +227,8 @@ static void find_places(struct trace_scanner *s)
         }
 }
 
-/* By the strict walk; the line may teach a layout. The end of its object, and *ret_newline. NULL: not a clean line. */
+/* By the strict walk; the line may teach a layout. The end of its object, and *ret_newline. NULL:
+ * not a clean line. */
 static const char *walk_line(struct trace_scanner *s, const char *object, const char **ret_newline)
 {
     const char *end, *newline;
@@ -249,7 +251,8 @@ static const char *walk_line(struct trace_scanner *s, const char *object, const 
     return end;
 }
 
-/* The line at s->pos, which has a newline. 1: an event; 0: line done, no event; -1: not a clean line. */
+/* The line at s->pos, which has a newline. 1: an event; 0: line done, no event; -1: not a clean
+ * line. */
 static int read_any_clean(struct trace_scanner *s, const char *object, const char *behind,
                           struct trace_event *ret)
 {
@@ -304,7 +307,7 @@ static always_inline int read_clean(struct trace_scanner *s, struct trace_event 
     return 1;
 }
 
-/* ---- the line judge ---- */
+/* ---- the line judge -------------------------------------------------------------------------- */
 
 /* Takes the line at s->pos. False: it is done already (a bracket line, or too long). */
 static bool line_begin(struct trace_scanner *s)
@@ -359,7 +362,8 @@ static bool continues(const struct trace_scanner *s, const char *p, const char *
     return *q != '{';
 }
 
-/* Rule 6: reads the object with up to 8 lines more. Behind a success the line of the judge is the joined one. */
+/* Rule 6: reads the object with up to 8 lines more. Behind a success the line of the judge is the
+ * joined one. */
 static enum tolerant_result join(struct trace_scanner *s, const char **ret_end)
 {
     struct scan_line *l = &s->line;
@@ -408,7 +412,8 @@ static const char *next_place(struct scan_line *l, const char *p)
     return NULL;
 }
 
-/* What stands behind an object that ends at `p`: sets where to go on. True: the object is not clean. */
+/* What stands behind an object that ends at `p`: sets where to go on. True: the object is not
+ * clean. */
 static bool look_behind(struct scan_line *l, const char *p)
 {
     p = skip_tail(p, l->end);
@@ -451,7 +456,7 @@ static int judge(struct trace_scanner *s, struct trace_event *ret)
     return 0;
 }
 
-/* ---- the door ---- */
+/* ---- the door -------------------------------------------------------------------------------- */
 
 int trace_scan_next(struct trace_scanner *s, struct trace_event *ret)
 {

@@ -4,10 +4,11 @@
  *   strict walk           scan_walk.h     compiled once per CPU level by scan_{portable,avx2}.c
  *   templates             template.c learns, template_run.h runs (compiled per CPU level, too)
  *   repairs               tolerant.c, repair.c
- *   values                fields.h, fields.c; texts and numbers: scan_text.c, scan_number.h, scan_time.c
+ *   values                fields.h, fields.c; texts and numbers: scan_text.c, scan_number.h,
+ *                         scan_time.c
  *
- * The strict paths read past what they look at, at most 63 bytes, and rely on a newline at the end of the line: the
- * tolerant path reads nothing outside [start, end).
+ * The strict paths read past what they look at, at most 63 bytes, and rely on a newline at the end
+ * of the line: the tolerant path reads nothing outside [start, end).
  */
 #ifndef DFTRACERD_TRACE_SCAN_H
 #define DFTRACERD_TRACE_SCAN_H
@@ -33,57 +34,58 @@ static inline uint64_t load8(const char *p)
 #define always_inline inline __attribute__((always_inline)) /* a call costs as much as these do */
 
 enum {
-    SCAN_DEPTH_MAX = 64,     /* READING.md rule 9 */
-    SCAN_KEYS_MAX = 65536,   /* rule 9, too */
-    SCAN_JOINS_MAX = 8,      /* rule 6 */
-    SCAN_PLACES_MAX = 16,    /* rule 7 */
-    SCAN_NODES_MAX = 16384,  /* keys remembered over events; further ones live for one event */
+    SCAN_DEPTH_MAX = 64,        /* READING.md rule 9 */
+    SCAN_KEYS_MAX = 65536,      /* rule 9, too */
+    SCAN_JOINS_MAX = 8,         /* rule 6 */
+    SCAN_PLACES_MAX = 16,       /* rule 7 */
+    SCAN_NODES_MAX = 16384,     /* keys remembered over events; further ones live for one event */
     SCAN_NODES_BYTES = 8 << 20, /* ... and beyond so many bytes of them */
     SCAN_PATHS_BYTES = 4 << 20, /* paths of fields; values of further ones are TRACE_FIELD_OTHER */
-    SCAN_PATH_MAX = 4096,    /* longer paths are not kept (trace.h) */
-    SCAN_SLOTS_MAX = 96,     /* values a template can have */
-    SCAN_LITERAL_MAX = 64,   /* bytes between two values of a template: never more than the padding of a chunk */
-    SCAN_KEY_MAX = 31        /* keys compared without a look-up */
+    SCAN_PATH_MAX = 4096,       /* longer paths are not kept (trace.h) */
+    SCAN_SLOTS_MAX = 96,        /* values a template can have */
+    /* bytes between two values of a template: never more than the padding of a chunk */
+    SCAN_LITERAL_MAX = 64,
+    SCAN_KEY_MAX = 31 /* keys compared without a look-up */
 };
 
 /* How a field's written value becomes its value: READING.md, "Values". */
 enum scan_conv {
-    CONV_PLAIN,   /* as written                                              */
-    CONV_NUMERIC, /* numeric text is a number                                */
-    CONV_INTEGER, /* pid, tid, id                                            */
-    CONV_TIME,    /* ts                                                      */
+    CONV_PLAIN,   /* as written */
+    CONV_NUMERIC, /* numeric text is a number */
+    CONV_INTEGER, /* pid, tid, id */
+    CONV_TIME,    /* ts */
     CONV_DUR,
-    CONV_TEXT,    /* hashes: a number becomes its digits                     */
-    CONV_LABEL,   /* name, cat: a number or boolean becomes its text         */
-    CONV_PHASE,   /* as written; decides the class                           */
-    CONV_RECORD   /* args.value: as written, but a hash in FH, HH, SH records */
+    CONV_TEXT,  /* hashes: a number becomes its digits */
+    CONV_LABEL, /* name, cat: a number or boolean becomes its text */
+    CONV_PHASE, /* as written; decides the class */
+    CONV_RECORD /* args.value: as written, but a hash in FH, HH, SH records */
 };
 
 enum { SCAN_FIELD_NONE = 0xFFFD, SCAN_FIELD_DROP = 0xFFFE }; /* not asked yet; path too long */
 
 /* A key at its place: the root, or (parent, key). Leaves and objects alike. */
 struct scan_node {
-    char match[SCAN_KEY_MAX + 1];  /* the key and its closing quote, if it fits                                */
+    char match[SCAN_KEY_MAX + 1]; /* the key and its closing quote, if it fits */
     struct scan_node *parent;
-    struct scan_node *first;       /* the key that came first in this object the last time                     */
-    struct scan_node *follow;      /* the key that came next in the same object the last time                  */
+    struct scan_node *first;  /* the key that came first in this object the last time */
+    struct scan_node *follow; /* the key that came next in the same object the last time */
     struct scan_node *hash_next;
     uint64_t hash;
-    uint64_t seen;                 /* the attempt (scanner.attempt) that met it last                           */
-    uint32_t from, to;             /* its values in that attempt                                               */
+    uint64_t seen;     /* the attempt (scanner.attempt) that met it last */
+    uint32_t from, to; /* its values in that attempt */
     uint16_t field;
     uint8_t conv;
-    bool matchable;                /* short, and raw text equals the decoded key                               */
-    bool ready;                    /* field is known, an ordinary one, and no other node leads to it           */
-    bool shared;                   /* other nodes have the same path ("a.b" and "a":{"b"})                     */
-    bool temporary;                /* lives for one event                                                      */
+    bool matchable; /* short, and raw text equals the decoded key */
+    bool ready;     /* field is known, an ordinary one, and no other node leads to it */
+    bool shared;    /* other nodes have the same path ("a.b" and "a":{"b"})                     */
+    bool temporary; /* lives for one event */
     uint32_t key_len;
     const char *key;
 };
 
 struct scan_field {
-    struct scan_node *first;       /* first node bound to it; NULL for a temporary one                         */
-    uint64_t seen;                 /* kept up for shared fields only                                           */
+    struct scan_node *first; /* first node bound to it; NULL for a temporary one */
+    uint64_t seen;           /* kept up for shared fields only */
     uint32_t at;
     uint8_t conv;
     bool bound, shared;
@@ -100,17 +102,17 @@ struct scan_number {
 /* What a template must know of one value of the line it is learned from. */
 enum scan_slot { SLOT_STRING, SLOT_NUMBER, SLOT_ARRAY, SLOT_CONST, SLOT_END };
 struct scan_note {
-    const char *from, *to;         /* the token, quotes included                                               */
+    const char *from, *to; /* the token, quotes included */
     struct scan_node *node;
     uint8_t slot;
-    uint8_t type;                  /* of a constant: TRACE_BOOL or TRACE_JSON                                  */
-    uint8_t depth;                 /* of the object it is in                                                   */
+    uint8_t type;  /* of a constant: TRACE_BOOL or TRACE_JSON */
+    uint8_t depth; /* of the object it is in */
     bool truth;
 };
 
 /* Collects repaired text: everything up to `copied` is in `out`. */
 struct scan_patch {
-    struct buf *out;               /* NULL: only counted */
+    struct buf *out; /* NULL: only counted */
     const char *copied;
     uint64_t count;
 };
@@ -119,40 +121,47 @@ struct template;
 struct template_more;
 struct templates {
     struct template *pool;
-    struct template_more *more;    /* of the same number                                                       */
+    struct template_more *more; /* of the same number */
     struct fork_entry *forks;
     uint32_t used, forks_used;
-    uint32_t shapes;               /* given so far                                                             */
-    uint32_t wait;                 /* misses until the next line is learned                                    */
+    uint32_t shapes; /* given so far */
+    uint32_t wait;   /* misses until the next line is learned */
     uint32_t penalty;
-    uint64_t forgot;               /* the attempt at which the pool was full                                   */
+    uint64_t forgot; /* the attempt at which the pool was full */
     struct template *root;
 };
 
 /* Where a line stands that takes more than one look: rules 6 and 7. */
 struct scan_line {
-    const char *start, *end;       /* of the text read as one line, without the newline */
-    const char *next;              /* start of the next line                            */
-    const char *at;                /* the object at hand; NULL: line is done            */
-    unsigned places;               /* tries left                                        */
+    const char *start, *end; /* of the text read as one line, without the newline */
+    const char *next;        /* start of the next line */
+    const char *at;          /* the object at hand; NULL: line is done */
+    unsigned places;         /* tries left */
     unsigned good;
-    bool cut;                      /* an object was cut: joining was tried              */
+    bool cut; /* an object was cut: joining was tried */
     bool glued;
-    unsigned joined;               /* lines joined to the first                         */
+    unsigned joined; /* lines joined to the first */
 };
 
 /* Where in the values those are that decide what the object is; -1 = absent. */
-struct scan_places { int32_t name, phase, ts, dur; };
+struct scan_places {
+    int32_t name, phase, ts, dur;
+};
 
-struct scan_scratch { char *data; size_t used, cap; void *old; };
+struct scan_scratch {
+    char *data;
+    size_t used, cap;
+    void *old;
+};
 
 struct trace_scanner;
 typedef const char *scan_walk_fn(struct trace_scanner *s, const char *p);
 
 struct trace_scanner {
     const char *text, *end;
-    const char *pos;               /* next line                                                                */
-    const char *last_newline;      /* lines that start behind it have none: only the tolerant path reads them  */
+    const char *pos; /* next line */
+    /* lines that start behind it have none: only the tolerant path reads them */
+    const char *last_newline;
     enum trace_unit unit;
     bool no_templates, only_tolerant;
     scan_walk_fn *walk, *run_template;
@@ -161,17 +170,17 @@ struct trace_scanner {
 
     struct trace_value *values;
     uint32_t count, cap;
-    uint32_t keys;                 /* met in this attempt                                                      */
-    bool dead;                     /* some values have type 0: to be removed                                   */
+    uint32_t keys; /* met in this attempt */
+    bool dead;     /* some values have type 0: to be removed */
     uint64_t attempt;
     struct scan_places at;
-    int32_t record_at;             /* where in values, or -1                                                   */
-    uint32_t shape;                /* trace_event.shape, fixed                                                 */
+    int32_t record_at; /* where in values, or -1 */
+    uint32_t shape;    /* trace_event.shape, fixed */
     uint64_t fixed;
-    bool odd;                      /* a value is not what the template has                                     */
-    bool begun;                    /* fields_begin() for the line at hand: a template of quick values needs none */
-    const struct template_more *leaf; /* where the template ended                                              */
-    struct text record_raw;        /* args.value as written, if a number                                       */
+    bool odd;   /* a value is not what the template has */
+    bool begun; /* fields_begin() for the line at hand: a template of quick values needs none */
+    const struct template_more *leaf; /* where the template ended */
+    struct text record_raw;           /* args.value as written, if a number */
     uint8_t bad_dur;
     size_t other_bytes;
 
@@ -182,7 +191,7 @@ struct trace_scanner {
     uint32_t temp_count, temp_cap;
     struct arena node_memory, temp_memory;
     struct intern *paths;
-    struct scan_field *fields;     /* TRACE_FIELDS_MAX */
+    struct scan_field *fields; /* TRACE_FIELDS_MAX */
     struct scan_scratch scratch;
     struct buf json, path;
 
@@ -193,49 +202,61 @@ struct trace_scanner {
     struct trace_counts counts;
 };
 
-/* ---- scan_portable.c, scan_avx2.c ---- */
-/* From '{' to behind its '}', or NULL where the text is not strictly valid. The line ends in a newline. */
+/* ---- scan_portable.c, scan_avx2.c ------------------------------------------------------------ */
+/* From '{' to behind its '}', or NULL where the text is not strictly valid. The line ends in a
+ * newline. */
 scan_walk_fn scan_walk_portable, scan_walk_avx2;
 /* From '{' to behind the newline of the line, or NULL: then nothing is known. */
 scan_walk_fn template_run_portable, template_run_avx2;
 
-/* ---- scan.c ---- */
-/* Is every line of the shape at hand (its values are not changed afterwards) an event of one class? `fixed`: values that
- * are the same text in all of them. */
+/* ---- scan.c ---------------------------------------------------------------------------------- */
+/* Is every line of the shape at hand (its values are not changed afterwards) an event of one class?
+ * `fixed`: values that are the same text in all of them. */
 bool scan_is_plain(const struct trace_scanner *s, uint64_t fixed, enum trace_class *ret);
 
-/* ---- template.c ---- */
+/* ---- template.c ------------------------------------------------------------------------------ */
 int template_init(struct templates *t);
 void template_done(struct templates *t);
 /* From the notes of a line that the strict walk accepted: `object` is its '{'. */
 void template_learn(struct trace_scanner *s, const char *object, const char *newline);
 
-/* ---- tolerant.c ---- */
-enum tolerant_result { TOLERANT_OK, TOLERANT_CUT /* the text ends before its object */, TOLERANT_BAD };
-/* Reads the object at `p` (a '{'). With a scanner the values go there; with `patch->out` the valid form goes there. */
-enum tolerant_result tolerant_read(struct trace_scanner *s, const char *p, const char *end, struct scan_patch *patch,
-                                   const char **ret_end);
+/* ---- tolerant.c ------------------------------------------------------------------------------ */
+enum tolerant_result {
+    TOLERANT_OK,
+    TOLERANT_CUT /* the text ends before its object */,
+    TOLERANT_BAD
+};
+/* Reads the object at `p` (a '{'). With a scanner the values go there; with `patch->out` the valid
+ * form goes there. */
+enum tolerant_result tolerant_read(struct trace_scanner *s, const char *p, const char *end,
+                                   struct scan_patch *patch, const char **ret_end);
 
-/* ---- scan_text.c ---- */
-/* Decodes the inside of a string. `out` (NULL: only check) has room for 3 bytes per byte. Repairs go to `patch`,
- * which may be NULL: then *ret_repaired alone says that there was something to repair. */
-size_t scan_decode(const char *p, const char *end, char *out, struct scan_patch *patch, bool *ret_repaired);
-void scan_patch_add(struct scan_patch *patch, const char *from, const char *to, const char *text, size_t len);
-/* A string of a terminated line that has an escape or a high byte at or after `p`: behind its closing quote, or
- * NULL where it is not strictly valid. The text is in the line or in the scratch area. */
+/* ---- scan_text.c ----------------------------------------------------------------------------- */
+/* Decodes the inside of a string. `out` (NULL: only check) has room for 3 bytes per byte. Repairs
+ * go to `patch`, which may be NULL: then *ret_repaired alone says that there was something to
+ * repair. */
+size_t scan_decode(const char *p, const char *end, char *out, struct scan_patch *patch,
+                   bool *ret_repaired);
+void scan_patch_add(struct scan_patch *patch, const char *from, const char *to, const char *text,
+                    size_t len);
+/* A string of a terminated line that has an escape or a high byte at or after `p`: behind its
+ * closing quote, or NULL where it is not strictly valid. The text is in the line or in the scratch
+ * area. */
 const char *scan_string_slow(struct trace_scanner *s, const char *start, struct text *ret);
-/* `size` bytes, valid until the next event, with 64 readable bytes behind; NULL: s->error is set. */
+/* `size` bytes, valid until the next event, with 64 readable bytes behind; NULL: s->error is set.
+ */
 char *scan_scratch(struct trace_scanner *s, size_t size);
 void scan_scratch_reset(struct trace_scanner *s);
 
-/* ---- scan_time.c ---- */
+/* ---- scan_time.c ----------------------------------------------------------------------------- */
 /* The value of a JSON number times 10^scale, half to even. 0 or -ERANGE. */
 int scan_scaled(const char *p, size_t len, int scale, int64_t *ret, bool *ret_exact);
 /* READING.md, ts and dur. 0 or -ERANGE. */
 int scan_time(const char *p, size_t len, enum trace_unit unit, int64_t *ret, uint8_t *ret_nano);
 
-/* ---- scan_number.c ---- */
-/* The longest JSON number at the front of [p, end): its length, 0 if none. Reads nothing behind `end`. */
+/* ---- scan_number.c --------------------------------------------------------------------------- */
+/* The longest JSON number at the front of [p, end): its length, 0 if none. Reads nothing behind
+ * `end`. */
 size_t scan_number_prefix(const char *p, const char *end, struct scan_number *ret);
 /* The fraction and exponent of a number whose integer part ends at `p`; NULL if malformed. */
 const char *scan_number_rest(const char *p);

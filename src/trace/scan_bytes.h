@@ -1,5 +1,6 @@
-/* scan_bytes.h - the two things SIMD does for the scanner: comparing literals, and finding the end of a plain string.
- * Included by scan_portable.c and scan_avx2.c, which say with SCAN_LEVEL (0 or 2) what may be used. */
+/* scan_bytes.h - the two things SIMD does for the scanner: comparing literals, and finding the end
+ * of a plain string. Included by scan_portable.c and scan_avx2.c, which say with SCAN_LEVEL (0 or
+ * 2) what may be used. */
 #ifndef DFTRACERD_TRACE_SCAN_BYTES_H
 #define DFTRACERD_TRACE_SCAN_BYTES_H
 
@@ -9,7 +10,8 @@
 
 #include <immintrin.h>
 
-/* What bytes are compared with. Kept in registers over a line: the compiler would make them anew for every value. */
+/* What bytes are compared with. Kept in registers over a line: the compiler would make them anew
+ * for every value. */
 struct scan_bytes {
     __m256i quote, slash, low;
     __m128i zero, nine;
@@ -35,7 +37,8 @@ static always_inline uint32_t special32(const struct scan_bytes *b, const char *
     return (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(low, _mm256_or_si256(quote, slash)));
 }
 
-/* The first byte at or behind `p` that ends a string or makes it a special one; the newline stops it at the latest. */
+/* The first byte at or behind `p` that ends a string or makes it a special one; the newline stops
+ * it at the latest. */
 static always_inline const char *plain_end(const struct scan_bytes *b, const char *p)
 {
     uint32_t found = special32(b, p);
@@ -49,8 +52,8 @@ static always_inline const char *plain_end(const struct scan_bytes *b, const cha
 
 static inline uint32_t equal32(const char *a, const char *b)
 {
-    return (uint32_t)_mm256_movemask_epi8(
-        _mm256_cmpeq_epi8(_mm256_loadu_si256((const void *)a), _mm256_loadu_si256((const void *)b)));
+    return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_loadu_si256((const void *)a),
+                                                            _mm256_loadu_si256((const void *)b)));
 }
 
 /* Are the first `len` (1-64) bytes of `p` those of `literal`, which is padded to 64? */
@@ -58,18 +61,22 @@ static inline bool literal_is(const char *p, const char *literal, unsigned len)
 {
     if (likely(len <= 32))
         return (uint32_t)(~equal32(p, literal) << (32 - len)) == 0;
-    return equal32(p, literal) == UINT32_MAX && (uint32_t)(~equal32(p + 32, literal + 32) << (64 - len)) == 0;
+    return equal32(p, literal) == UINT32_MAX &&
+           (uint32_t)(~equal32(p + 32, literal + 32) << (64 - len)) == 0;
 }
 
 /* The same for a literal whose bits are known: of its first 32 bytes. */
-static always_inline bool literal_begins(const char *p, const char *literal, uint32_t bits, unsigned len)
+static always_inline bool literal_begins(const char *p, const char *literal, uint32_t bits,
+                                         unsigned len)
 {
     (void)len;
     return (~equal32(p, literal) & bits) == 0;
 }
 
-/* An integer of 1 to 16 digits without sign that is followed by what follows nearly all: its digits. 0: look closer. */
-static always_inline unsigned number_digits_quick(const struct scan_bytes *b, const char *p, __m128i *ret)
+/* An integer of 1 to 16 digits without sign that is followed by what follows nearly all: its
+ * digits. 0: look closer. */
+static always_inline unsigned number_digits_quick(const struct scan_bytes *b, const char *p,
+                                                  __m128i *ret)
 {
     __m128i x = _mm_sub_epi8(_mm_loadu_si128((const void *)p), b->zero);
     __m128i digit = _mm_cmpeq_epi8(_mm_min_epu8(x, b->nine), x);
@@ -81,11 +88,13 @@ static always_inline unsigned number_digits_quick(const struct scan_bytes *b, co
 
 static always_inline uint64_t number_value_quick(__m128i x, unsigned n)
 {
-    static const uint8_t right[32] = {128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
-                                      0,   1,   2,   3,   4,   5,   6,   7,   8,   9,   10,  11,  12,  13,  14,  15};
+    static const uint8_t right[32] = {128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
+                                      128, 128, 128, 128, 128, 0,   1,   2,   3,   4,   5,
+                                      6,   7,   8,   9,   10,  11,  12,  13,  14,  15};
     uint64_t halves;
 
-    x = _mm_shuffle_epi8(x, _mm_loadu_si128((const void *)(right + n)));   /* the last digit at the end, zeros in front */
+    /* the last digit at the end, zeros in front */
+    x = _mm_shuffle_epi8(x, _mm_loadu_si128((const void *)(right + n)));
     x = _mm_maddubs_epi16(x, _mm_set1_epi16(0x010A));
     x = _mm_madd_epi16(x, _mm_set1_epi32(0x00010064));
     x = _mm_packus_epi32(x, x);
@@ -106,7 +115,8 @@ static always_inline unsigned number_quick(const struct scan_bytes *b, const cha
 
 #else
 
-/* The high bit of each byte that is zero; bits behind the first are not exact, and not looked at. */
+/* The high bit of each byte that is zero; bits behind the first are not exact, and not looked at.
+ */
 static inline uint64_t zero8(uint64_t x)
 {
     return (x - 0x0101010101010101u) & ~x & 0x8080808080808080u;
@@ -144,7 +154,8 @@ static inline bool literal_is(const char *p, const char *literal, unsigned len)
     return (load8(p) ^ load8(literal)) << (64 - 8 * len) == 0;
 }
 
-static always_inline bool literal_begins(const char *p, const char *literal, uint32_t bits, unsigned len)
+static always_inline bool literal_begins(const char *p, const char *literal, uint32_t bits,
+                                         unsigned len)
 {
     (void)bits;
     return literal_is(p, literal, len < 32 ? len : 32);

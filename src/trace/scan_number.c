@@ -1,4 +1,5 @@
-/* scan_number.c - number tokens byte by byte: where the text may end anywhere, and the rare parts. */
+/* scan_number.c - number tokens byte by byte: where the text may end anywhere, and the rare parts.
+ */
 #include "scan.h"
 #include "scan_number.h"
 

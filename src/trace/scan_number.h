@@ -4,7 +4,8 @@
 
 #include "scan.h"
 
-/* How many of the 8 bytes at the low end are digits. Borrows and carries only reach bytes behind the first other. */
+/* How many of the 8 bytes at the low end are digits. Borrows and carries only reach bytes behind
+ * the first other. */
 static inline unsigned number_digits(uint64_t x)
 {
     uint64_t other = ((x + 0x4646464646464646u) | (x - 0x3030303030303030u)) & 0x8080808080808080u;
@@ -17,7 +18,8 @@ static inline uint64_t number_fold(uint64_t x)
 {
     x = x * 10 + (x >> 8);
     return ((x & 0x000000FF000000FFu) * 0x000F424000000064u +
-            ((x >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u) >> 32;
+            ((x >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u) >>
+           32;
 }
 
 /* The first `n` (1-8) bytes of x are digits. */
@@ -26,7 +28,8 @@ static inline uint64_t number_part(uint64_t x, unsigned n)
     return number_fold((x - 0x3030303030303030u) << (64 - 8 * n));
 }
 
-static const uint64_t number_pow10[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+static const uint64_t number_pow10[] = {1,      10,      100,      1000,     10000,
+                                        100000, 1000000, 10000000, 100000000};
 
 /* A run of digits: its length, value if at most 19 digits that fit 64 bits, else *ret_big. */
 static always_inline unsigned number_integer(const char *p, uint64_t *ret, bool *ret_big)
@@ -58,7 +61,8 @@ static always_inline unsigned number_integer(const char *p, uint64_t *ret, bool 
     return total;
 }
 
-/* A strict JSON number at `p`: the byte behind it, or NULL. Integers of more than 63 bits are big. */
+/* A strict JSON number at `p`: the byte behind it, or NULL. Integers of more than 63 bits are big.
+ */
 static always_inline const char *number_scan(const char *p, struct scan_number *ret)
 {
     const char *digits;

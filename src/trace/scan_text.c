@@ -1,4 +1,5 @@
-/* scan_text.c - strings that need decoding, their repairs, and the memory decoded strings live in. */
+/* scan_text.c - strings that need decoding, their repairs, and the memory decoded strings live in.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -6,7 +7,7 @@
 
 enum { SCRATCH_FIRST = 64 << 10, SCRATCH_KEEP = 1 << 20, SCRATCH_PAD = 64 };
 
-/* ---- scratch: blocks that do not move; the last one is kept over events ---- */
+/* ---- scratch: blocks that do not move; the last one is kept over events ---------------------- */
 
 char *scan_scratch(struct trace_scanner *s, size_t size)
 {
@@ -61,7 +62,7 @@ void scan_scratch_reset(struct trace_scanner *s)
     a->used = keep ? sizeof(char *) : 0;
 }
 
-/* ---- repairs ---- */
+/* ---- repairs --------------------------------------------------------------------------------- */
 
 void scan_patch_add(struct scan_patch *patch, const char *from, const char *to, const char *text,
                     size_t len)
@@ -74,7 +75,7 @@ void scan_patch_add(struct scan_patch *patch, const char *from, const char *to, 
     patch->copied = to;
 }
 
-/* ---- UTF-8 ---- */
+/* ---- UTF-8 ----------------------------------------------------------------------------------- */
 
 /* Length of the well-formed character at p; 0: ill-formed, then *ret_part is its maximal part. */
 static size_t utf8_length(const unsigned char *p, const unsigned char *end, size_t *ret_part)
@@ -129,7 +130,7 @@ static size_t utf8_write(uint32_t c, char *out)
     return 4;
 }
 
-/* ---- decoding ---- */
+/* ---- decoding -------------------------------------------------------------------------------- */
 
 struct decoder {
     const char *end;

@@ -38,7 +38,8 @@ static void decimal_split(const char *p, size_t len, struct decimal *d)
     d->exponent = exponent;
 }
 
-/* Digits before the decimal place are added up, the first one behind it rounds, the others break ties. */
+/* Digits before the decimal place are added up, the first one behind it rounds, the others break
+ * ties. */
 int scan_scaled(const char *p, size_t len, int scale, int64_t *ret, bool *ret_exact)
 {
     struct decimal d;

@@ -1,7 +1,9 @@
-/* scan_walk.h - the strict, order-free walk over one object. Compiled once per CPU level (scan_bytes.h).
+/* scan_walk.h - the strict, order-free walk over one object. Compiled once per CPU level
+ * (scan_bytes.h).
  *
- * Keys are expected in the order of the last object of their kind: each node remembers which key followed it, so a
- * key normally costs one comparison. Anything that is not strictly valid JSON is refused, for tolerant.c. */
+ * Keys are expected in the order of the last object of their kind: each node remembers which key
+ * followed it, so a key normally costs one comparison. Anything that is not strictly valid JSON is
+ * refused, for tolerant.c. */
 #include "fields.h"
 #include "scan_bytes.h"
 
@@ -32,7 +34,7 @@ static inline bool word_is(const char *p, const char *word, size_t len)
     return memcmp(p, word, len) == 0;
 }
 
-/* ---- arrays: only checked, their text is the value ---- */
+/* ---- arrays: only checked, their text is the value ------------------------------------------- */
 
 static const char *skip_object(struct trace_scanner *s, const char *p, int depth);
 static const char *skip_array(struct trace_scanner *s, const char *p, int depth);
@@ -111,7 +113,7 @@ static const char *skip_object(struct trace_scanner *s, const char *p, int depth
     }
 }
 
-/* ---- objects ---- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 static inline void note(struct trace_scanner *s, struct scan_note n)
 {
@@ -123,7 +125,8 @@ static inline void note(struct trace_scanner *s, struct scan_note n)
         s->notable = false;
 }
 
-static const char *walk_fixed(struct trace_scanner *s, struct scan_node *node, const char *p, int depth)
+static const char *walk_fixed(struct trace_scanner *s, struct scan_node *node, const char *p,
+                              int depth)
 {
     const char *end = NULL;
     uint8_t slot = SLOT_CONST, type = TRACE_BOOL;
@@ -147,9 +150,11 @@ static const char *walk_fixed(struct trace_scanner *s, struct scan_node *node, c
     return end;
 }
 
-static const char *walk_object(struct trace_scanner *s, struct scan_node *parent, const char *p, int depth);
+static const char *walk_object(struct trace_scanner *s, struct scan_node *parent, const char *p,
+                               int depth);
 
-static const char *walk_nested(struct trace_scanner *s, struct scan_node *node, const char *p, int depth)
+static const char *walk_nested(struct trace_scanner *s, struct scan_node *node, const char *p,
+                               int depth)
 {
     const char *end = skip_blanks(p + 1);
 
@@ -165,7 +170,8 @@ static const char *walk_nested(struct trace_scanner *s, struct scan_node *node, 
     return end;
 }
 
-static inline const char *walk_value(struct trace_scanner *s, struct scan_node *node, const char *p, int depth)
+static inline const char *walk_value(struct trace_scanner *s, struct scan_node *node, const char *p,
+                                     int depth)
 {
     struct scan_number number;
     struct text text;
@@ -190,7 +196,8 @@ static inline const char *walk_value(struct trace_scanner *s, struct scan_node *
     return *p == '{' ? walk_nested(s, node, p, depth) : walk_fixed(s, node, p, depth);
 }
 
-/* The key at `p` (behind its quote); `hint`: the node expected here, and where to remember the one found. */
+/* The key at `p` (behind its quote); `hint`: the node expected here, and where to remember the one
+ * found. */
 static inline const char *walk_key(struct trace_scanner *s, struct scan_node *parent, const char *p,
                                    struct scan_node **hint, struct scan_node **ret)
 {
@@ -214,7 +221,8 @@ static inline const char *walk_key(struct trace_scanner *s, struct scan_node *pa
 }
 
 /* From the first key (there is one) to behind '}'. */
-static const char *walk_object(struct trace_scanner *s, struct scan_node *parent, const char *p, int depth)
+static const char *walk_object(struct trace_scanner *s, struct scan_node *parent, const char *p,
+                               int depth)
 {
     struct scan_node **hint = &parent->first, *node;
 

@@ -1,4 +1,5 @@
-/* tar_walk.c - a tar archive from header to header. Its formats: the first one (V7), POSIX ustar with pax records, GNU's. */
+/* tar_walk.c - a tar archive from header to header. Its formats: the first one (V7), POSIX ustar
+ * with pax records, GNU's. */
 #include "dftracerd/trace.h"
 
 #include <errno.h>
@@ -13,23 +14,24 @@ struct header {
 };
 _Static_assert(sizeof(struct header) == BLOCK, "a header is one block");
 
-/* GNU's sparse files: whether the map of holes goes on in the next block; in the header, and in such a block. */
+/* GNU's sparse files: whether the map of holes goes on in the next block; in the header, and in
+ * such a block. */
 enum { SPARSE_HEADER_GOES_ON = 482, SPARSE_BLOCK_GOES_ON = 504 };
 
 enum walk_state { WALK_HEADER, WALK_RECORDS, WALK_NAME, WALK_MAP };
 
 struct trace_tar {
     enum walk_state state;
-    uint64_t at;    /* text offset of what comes next                                  */
-    size_t need;    /* bytes of the piece that is gathered                             */
-    size_t padding; /* behind it                                                       */
+    uint64_t at;    /* text offset of what comes next */
+    size_t need;    /* bytes of the piece that is gathered */
+    size_t padding; /* behind it */
     struct buf piece;
     /* What records before the header said of the next member: */
     struct buf longer;
     bool sized, timed, sparse, named;
     uint64_t longer_size;
     int64_t time_s;
-    struct buf name; /* of the member told                                              */
+    struct buf name; /* of the member told */
     struct trace_tar_member member;
     const char *why; /* it is corrupt */
 };
@@ -79,10 +81,10 @@ bool trace_tar_is_between(const struct trace_tar *t)
     return t->state == WALK_HEADER && !t->piece.len && !t->longer.len && !t->sized;
 }
 
-/* ---- fields --------------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
-/* Octal digits between blanks, or base 256 with the top bit set. A NUL before them is of a field before that was too long, as GNU tar
- * has it. */
+/* Octal digits between blanks, or base 256 with the top bit set. A NUL before them is of a field
+ * before that was too long, as GNU tar has it. */
 static bool take_number(const char *field, size_t len, uint64_t *ret)
 {
     size_t i = 0;
@@ -133,7 +135,7 @@ static struct text field_text(const char *field, size_t len)
     return (struct text){field, strnlen(field, len)};
 }
 
-/* ---- records before a header -------------------------------------------------------------------------- */
+/* ---- records before a header ----------------------------------------------------------------- */
 
 /* "<length> key=value\n", where the length counts its own digits. */
 static bool take_record(struct text *records, struct text *key, struct text *value)
@@ -183,7 +185,8 @@ static int take_records(struct trace_tar *t)
     return t->longer.error;
 }
 
-/* GNU's way: the name itself, with a NUL. Where that is missing GNU tar reads on, up to one behind, in the last block. */
+/* GNU's way: the name itself, with a NUL. Where that is missing GNU tar reads on, up to one behind,
+ * in the last block. */
 static int take_name(struct trace_tar *t)
 {
     buf_clear(&t->longer);
@@ -191,7 +194,7 @@ static int take_name(struct trace_tar *t)
     return t->longer.error;
 }
 
-/* ---- members ------------------------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static void gather(struct trace_tar *t, enum walk_state state, size_t need)
 {
@@ -233,7 +236,8 @@ static struct text name_told(const struct trace_tar *t, const struct header *h)
     return field_text(h->name, sizeof(h->name));
 }
 
-/* As tar would unpack it: without "/" and "./" before it, no "/" behind, and nothing that says nothing between. */
+/* As tar would unpack it: without "/" and "./" before it, no "/" behind, and nothing that says
+ * nothing between. */
 static int put_name(struct trace_tar *t, const struct header *h)
 {
     struct text name;

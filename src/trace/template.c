@@ -5,12 +5,12 @@
 #include "template.h"
 
 enum {
-    POOL = 2048, /* nodes; a shape costs about as many as it has values of its own        */
+    POOL = 2048, /* nodes; a shape costs about as many as it has values of its own */
     FORKS = 8,
-    SIBLINGS_MAX = 16,   /* more ways on than this are no pattern                                 */
-    WORDS_MAX = 6,       /* so many texts of a value are part of the literal                      */
-    TEXT_MAX = 16,       /* bytes of a text that is known                                         */
-    PENALTY_FIRST = 256, /* misses left unlearned after the pool was full, doubled each time      */
+    SIBLINGS_MAX = 16,   /* more ways on than this are no pattern */
+    WORDS_MAX = 6,       /* so many texts of a value are part of the literal */
+    TEXT_MAX = 16,       /* bytes of a text that is known */
+    PENALTY_FIRST = 256, /* misses left unlearned after the pool was full, doubled each time */
     PENALTY_MAX = 1 << 20
 };
 
@@ -47,14 +47,14 @@ static void forget(struct trace_scanner *s)
     t->wait = t->penalty;
 }
 
-/* ---- nodes ---- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* What is to be learned of one value. */
 struct lesson {
     struct template node;
     struct template_more more;
-    const char *from, *to; /* the literal                                  */
-    const char *next;      /* where the text behind the value goes on      */
+    const char *from, *to; /* the literal */
+    const char *next;      /* where the text behind the value goes on */
     struct text text;      /* of a string that stands in the line as it is */
 };
 
@@ -97,7 +97,7 @@ static struct template *branch(struct templates *t, struct template **first, con
     return node;
 }
 
-/* ---- texts that are known ---- */
+/* ---- texts that are known -------------------------------------------------------------------- */
 
 static unsigned words_at(const struct template *node, uint16_t field)
 {
@@ -108,7 +108,8 @@ static unsigned words_at(const struct template *node, uint16_t field)
     return count;
 }
 
-/* A category or phase becomes part of the literal, with its closing quote, as long as there are few. */
+/* A category or phase becomes part of the literal, with its closing quote, as long as there are
+ * few. */
 static struct template *learn_word(struct templates *t, struct template **first,
                                    const struct lesson *l)
 {
@@ -174,7 +175,7 @@ static struct template *learn_fork(struct templates *t, struct template **first,
     return node;
 }
 
-/* ---- lines ---- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* Where the literal before a value ends, and where the text behind the value goes on. */
 static void slot_bounds(const struct scan_note *n, struct lesson *ret)
@@ -234,7 +235,8 @@ static void prepare(const struct trace_scanner *s, const struct scan_note *n, co
         ret->more.back = (uint8_t)(n->to - n->from);
 }
 
-/* The children behind the value, NULL where it does not fit; *fixed has its bit where they follow this text only. */
+/* The children behind the value, NULL where it does not fit; *fixed has its bit where they follow
+ * this text only. */
 static struct template **learn_value(struct trace_scanner *s, struct template **first,
                                      const struct scan_note *n, const char **from, uint64_t *fixed)
 {

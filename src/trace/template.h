@@ -1,11 +1,13 @@
-/* template.h - layouts of lines, as a tree: lines of several shapes share what they have in common at the front.
+/* template.h - layouts of lines, as a tree: lines of several shapes share what they have in common
+ * at the front.
  *
- * A node is the literal text in front of a value, and what kind of value it is; its children are what may come behind
- * it. A line of a known shape costs one comparison and one value per node, and no look for its end: the last literal
- * holds the newline. Where no child fits, the order-free walk reads the line (and a new branch is learned).
+ * A node is the literal text in front of a value, and what kind of value it is; its children are
+ * what may come behind it. A line of a known shape costs one comparison and one value per node, and
+ * no look for its end: the last literal holds the newline. Where no child fits, the order-free walk
+ * reads the line (and a new branch is learned).
  *
- * What a line has is mostly decided by its name: behind a name that is known goes a branch of its own (a fork). Texts
- * that are few (category, phase) are part of the literal.
+ * What a line has is mostly decided by its name: behind a name that is known goes a branch of its
+ * own (a fork). Texts that are few (category, phase) are part of the literal.
  */
 #ifndef DFTRACERD_TRACE_TEMPLATE_H
 #define DFTRACERD_TRACE_TEMPLATE_H
@@ -13,59 +15,63 @@
 #include "scan.h"
 
 enum template_kind {
-    TEMPLATE_INT,                  /* a number that was an integer */
-    TEMPLATE_TIME,                 /* the same of a time: only where the unit is microseconds */
-    TEMPLATE_TEXT,                 /* a string that is the value as it stands */
-    TEMPLATE_FORK,                 /* as TEXT; known ones have children of their own */
-    TEMPLATE_WORD,                 /* the literal ends with the string and its quote: it is the value */
-    TEMPLATE_ANY,                  /* by the general functions */
+    TEMPLATE_INT,  /* a number that was an integer */
+    TEMPLATE_TIME, /* the same of a time: only where the unit is microseconds */
+    TEMPLATE_TEXT, /* a string that is the value as it stands */
+    TEMPLATE_FORK, /* as TEXT; known ones have children of their own */
+    TEMPLATE_WORD, /* the literal ends with the string and its quote: it is the value */
+    TEMPLATE_ANY,  /* by the general functions */
     TEMPLATE_END
 };
 
 enum {
-    TEMPLATE_FIRST = 32,           /* bytes of a literal in the node itself */
+    TEMPLATE_FIRST = 32, /* bytes of a literal in the node itself */
     /* Reading on where a value usually ends, before its end was found: from so many times on. */
     TEMPLATE_STEADY = 32,
-    FORK_SLOTS = 64, FORK_USED = 48 /* texts of a fork */
+    FORK_SLOTS = 64,
+    FORK_USED = 48 /* texts of a fork */
 };
 
 /* A cache line. */
-struct template {
+struct template
+{
     char literal[TEMPLATE_FIRST];
-    /* Field, type and unit of the value in the line that was learned, and (WORD) its length; type 0: it made none. */
+    /* Field, type and unit of the value in the line that was learned, and (WORD) its length; type
+     * 0: it made none. */
     uint16_t field;
     uint8_t value_type, nano;
     uint32_t value_len;
     struct template *child, *next;
-    uint32_t ends;                 /* a bit for each byte of the literal among the first 32: scan_bytes.h         */
-    uint8_t len;                   /* of the literal                                                           */
+    uint32_t ends; /* a bit for each byte of the literal among the first 32: scan_bytes.h */
+    uint8_t len;   /* of the literal */
     uint8_t kind;
-    uint8_t usual, same;           /* length of the value last read, and how many times it has been so         */
+    uint8_t usual, same; /* length of the value last read, and how many times it has been so */
 };
 _Static_assert(sizeof(struct template) == 64, "a cache line");
 
 struct fork_entry {
-    uint64_t a, b;                 /* text_words() */
-    uint32_t len;                  /* 0 = free */
+    uint64_t a, b; /* text_words() */
+    uint32_t len;  /* 0 = free */
     struct template *child;
 };
 
 /* The rest of the node with the same number. */
 struct template_more {
     char literal[SCAN_LITERAL_MAX - TEMPLATE_FIRST];
-    struct fork_entry *fork;       /* TEMPLATE_FORK: FORK_SLOTS of them */
-    uint64_t fixed;                /* TEMPLATE_END: trace_event.fixed, */
-    uint32_t shape;                /* trace_event.shape, */
-    struct scan_places places;     /* where its values are, */
-    uint8_t tail;                  /* bytes between the object and the newline, */
-    bool plain;                    /* and whether scan_is_plain(), */
-    enum trace_class class;        /* of this class */
+    struct fork_entry *fork;   /* TEMPLATE_FORK: FORK_SLOTS of them */
+    uint64_t fixed;            /* TEMPLATE_END: trace_event.fixed, */
+    uint32_t shape;            /* trace_event.shape, */
+    struct scan_places places; /* where its values are, */
+    uint8_t tail;              /* bytes between the object and the newline, */
+    bool plain;                /* and whether scan_is_plain(), */
+    enum trace_class class;    /* of this class */
     uint8_t slot, conv;
-    uint8_t type, truth, back;     /* SLOT_CONST: the literal ends with the token, `back` bytes long           */
-    uint8_t depth;                 /* SLOT_ARRAY: the literal ends with '['                                    */
+    uint8_t type, truth, back; /* SLOT_CONST: the literal ends with the token, `back` bytes long */
+    uint8_t depth;             /* SLOT_ARRAY: the literal ends with '[' */
 };
 
-static inline struct template_more *template_more(const struct templates *t, const struct template *node)
+static inline struct template_more *template_more(const struct templates *t,
+                                                  const struct template *node)
 {
     return &t->more[node - t->pool];
 }
@@ -77,7 +83,8 @@ static inline uint32_t fork_slot(uint64_t a, uint64_t b, uint32_t len)
 _Static_assert(FORK_SLOTS == 1 << 6, "fork_slot gives 6 bits");
 
 /* The entry of a text, or the free one where it belongs. */
-static inline struct fork_entry *fork_find(struct fork_entry *fork, uint64_t a, uint64_t b, uint32_t len)
+static inline struct fork_entry *fork_find(struct fork_entry *fork, uint64_t a, uint64_t b,
+                                           uint32_t len)
 {
     for (uint32_t i = fork_slot(a, b, len);; i++) {
         struct fork_entry *e = &fork[i % FORK_SLOTS];

@@ -1,13 +1,16 @@
-/* template_run.h - reads a line along the learned layouts. Compiled once per CPU level, behind scan_walk.h. */
+/* template_run.h - reads a line along the learned layouts. Compiled once per CPU level, behind
+ * scan_walk.h. */
 #include "template.h"
 
 /* Put by the general functions of fields.h at s->count. Is it what such lines have here? */
-static inline void template_judge(struct trace_scanner *s, const struct template *t, uint32_t before)
+static inline void template_judge(struct trace_scanner *s, const struct template *t,
+                                  uint32_t before)
 {
     uint32_t put = s->count - before;
     const struct trace_value *v = &s->values[before];
 
-    if (put != (t->value_type != 0) || (put && (v->field != t->field || v->type != t->value_type || v->nano != t->nano)))
+    if (put != (t->value_type != 0) ||
+        (put && (v->field != t->field || v->type != t->value_type || v->nano != t->nano)))
         s->odd = true;
 }
 
@@ -42,21 +45,23 @@ static const char *template_any(struct trace_scanner *s, const struct template *
         end = skip_array(s, p, m->depth + 1);
         if (!end)
             return NULL;
-        fields_fixed(s, t->field, m->conv, TRACE_JSON, false, (struct text){p - 1, (size_t)(end - p) + 1});
+        fields_fixed(s, t->field, m->conv, TRACE_JSON, false,
+                     (struct text){p - 1, (size_t)(end - p) + 1});
         break;
     }
     template_judge(s, t, before);
     return end;
 }
 
-/* What the CPU must wait for, line after line, is where the next value begins. Many values have always the same length:
- * there the length is a guess that a branch checks, and reading goes on meanwhile. */
+/* What the CPU must wait for, line after line, is where the next value begins. Many values have
+ * always the same length: there the length is a guess that a branch checks, and reading goes on
+ * meanwhile. */
 static always_inline unsigned template_length(struct template *t, size_t len)
 {
     unsigned usual = t->usual;
 
     if (t->same >= TEMPLATE_STEADY && likely(usual == len)) {
-        __asm__("" : "+r"(usual));       /* or the compiler would use `len`, which is the same */
+        __asm__("" : "+r"(usual)); /* or the compiler would use `len`, which is the same */
         return usual;
     }
     t->same = usual == len ? (uint8_t)(t->same + 1) : 0;
@@ -68,19 +73,21 @@ static always_inline void template_head(struct trace_value *v, const struct temp
 {
     memcpy(v, &t->field, offsetof(struct trace_value, i));
 }
-_Static_assert(offsetof(struct template, value_len) - offsetof(struct template, field) == offsetof(struct trace_value, len),
+_Static_assert(offsetof(struct template, value_len) - offsetof(struct template, field) ==
+                   offsetof(struct trace_value, len),
                "template_head");
 
 /* A line that is being read. */
 struct template_line {
     struct trace_scanner *s;
     struct scan_bytes bytes;
-    struct trace_value *v;               /* there is room: a template has at most SCAN_SLOTS_MAX values */
+    struct trace_value *v; /* there is room: a template has at most SCAN_SLOTS_MAX values */
 };
 
-/* The value at `p`, behind the literal of `t`: what is behind it (of a string: at its closing quote, which belongs to the
- * next literal). NULL: not such a value, and nothing was added. */
-static always_inline const char *template_number(struct template_line *l, struct template *t, const char *p)
+/* The value at `p`, behind the literal of `t`: what is behind it (of a string: at its closing
+ * quote, which belongs to the next literal). NULL: not such a value, and nothing was added. */
+static always_inline const char *template_number(struct template_line *l, struct template *t,
+                                                 const char *p)
 {
     unsigned n = number_quick(&l->bytes, p, &l->v->i);
 
@@ -90,7 +97,8 @@ static always_inline const char *template_number(struct template_line *l, struct
     return p + template_length(t, n);
 }
 
-static always_inline const char *template_text(struct template_line *l, struct template *t, const char *p)
+static always_inline const char *template_text(struct template_line *l, struct template *t,
+                                               const char *p)
 {
     const char *end = plain_end(&l->bytes, p);
     size_t len = (size_t)(end - p);
@@ -105,7 +113,8 @@ static always_inline const char *template_text(struct template_line *l, struct t
 }
 
 /* Where it goes on behind the text put last. */
-static always_inline struct template **template_fork(const struct template_line *l, struct template *t)
+static always_inline struct template **template_fork(const struct template_line *l,
+                                                     struct template *t)
 {
     const struct trace_value *v = l->v - 1;
     struct fork_entry *e;
@@ -129,7 +138,8 @@ static const char *template_slow(struct template_line *l, const struct template 
 }
 
 /* The value of a node that is no number, its children in *ret. */
-static always_inline const char *template_other(struct template_line *l, struct template *t, const char *p, struct template ***ret)
+static always_inline const char *template_other(struct template_line *l, struct template *t,
+                                                const char *p, struct template ***ret)
 {
     const char *end = NULL;
 
@@ -154,12 +164,14 @@ static always_inline void template_end(struct template_line *l, const struct tem
     l->s->leaf = template_more(&l->s->templates, t);
 }
 
-static always_inline bool template_fits(const struct template_line *l, const struct template *t, const char *p)
+static always_inline bool template_fits(const struct template_line *l, const struct template *t,
+                                        const char *p)
 {
     if (!literal_begins(p, t->literal, t->ends, t->len < TEMPLATE_FIRST ? t->len : TEMPLATE_FIRST))
         return false;
     return likely(t->len <= TEMPLATE_FIRST) ||
-           memcmp(p + TEMPLATE_FIRST, template_more(&l->s->templates, t)->literal, t->len - TEMPLATE_FIRST) == 0;
+           memcmp(p + TEMPLATE_FIRST, template_more(&l->s->templates, t)->literal,
+                  t->len - TEMPLATE_FIRST) == 0;
 }
 
 /* The shape of this line is likely to be that of the next. */
@@ -178,7 +190,8 @@ static const char *template_run(struct trace_scanner *s, const char *p)
 {
     struct template_line l = {s, scan_bytes(), s->values};
     struct template **first = &s->templates.root, **children, *t;
-    unsigned numbers = s->unit == TRACE_US ? TEMPLATE_TIME : TEMPLATE_INT; /* kinds up to this are read quickly */
+    /* kinds up to this are read quickly */
+    unsigned numbers = s->unit == TRACE_US ? TEMPLATE_TIME : TEMPLATE_INT;
     const char *end;
 
     for (t = *first; t;) {

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So small a one is read whole the first time: its readers go back and forth, which the text below pays for. */
+/* So small a one is read whole the first time: its readers go back and forth, which the text below
+ * pays for. */
 #define KEPT_MOST (2u << 20)
 
 struct trace_source {

@@ -1,5 +1,5 @@
-/* tolerant.c - reads one object and repairs what READING.md says can be repaired. Byte by byte, and nothing outside
- * [p, end). Independent of the strict walk, so that tests can compare the two. */
+/* tolerant.c - reads one object and repairs what READING.md says can be repaired. Byte by byte, and
+ * nothing outside [p, end). Independent of the strict walk, so that tests can compare the two. */
 #include "fields.h"
 
 struct tolerant {
@@ -25,7 +25,8 @@ static void drop(struct tolerant *t, const char *from, const char *to)
     scan_patch_add(t->patch, from, to, "", 0);
 }
 
-/* A newline between tokens (of joined lines) is valid, but the repaired object has to fit one line. */
+/* A newline between tokens (of joined lines) is valid, but the repaired object has to fit one line.
+ */
 static void blank(struct tolerant *t, const char *p)
 {
     if (*p == '\n')
@@ -39,7 +40,8 @@ static const char *blanks(struct tolerant *t, const char *p)
     return p;
 }
 
-/* Blanks and commas up to the next member, or `close`. One comma belongs behind a value, and only between two. */
+/* Blanks and commas up to the next member, or `close`. One comma belongs behind a value, and only
+ * between two. */
 static const char *commas(struct tolerant *t, const char *p, bool behind_value, char close)
 {
     const char *start = p;
@@ -64,9 +66,10 @@ static const char *commas(struct tolerant *t, const char *p, bool behind_value, 
     return p;
 }
 
-/* ---- strings ---- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
-/* From behind the opening quote to the closing one. A backslash hides the byte behind it, whatever that is. */
+/* From behind the opening quote to the closing one. A backslash hides the byte behind it, whatever
+ * that is. */
 static const char *string_end(struct tolerant *t, const char *p, bool *ret_special)
 {
     *ret_special = false;
@@ -104,7 +107,7 @@ static const char *string(struct tolerant *t, const char *start, struct text *re
     return p + 1;
 }
 
-/* ---- words and numbers ---- */
+/* ---- words and numbers ----------------------------------------------------------------------- */
 
 static bool is_word(char c)
 {
@@ -160,7 +163,7 @@ static const char *word(struct tolerant *t, const char *p, struct scan_node *nod
     return end;
 }
 
-/* ---- arrays and objects ---- */
+/* ---- arrays and objects ---------------------------------------------------------------------- */
 
 static const char *value(struct tolerant *t, const char *p, struct scan_node *node, int depth);
 

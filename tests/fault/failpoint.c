@@ -1,17 +1,21 @@
 /* failpoint.c - the other half of failpoint.h, for the programs of $(BUILD)/fail/bin.
  *
  *   DFTRACERD_FAIL='kv.put=kill@12; spool.write=ENOSPC@3+; kv.commit=delay:200'
- *   DFTRACERD_FAIL=@FILE         the same text, read anew whenever a point is met: a test changes it while the program runs
+ *   DFTRACERD_FAIL=@FILE         the same text, read anew whenever a point is met: a test changes
+ *                                it while the program runs
  *
- * name=action[@n[+]]: at the n-th time that the point is met (from then on: +; each time: without @). Actions: a name of errno,
- * MAP_FULL, kill (SIGKILL, as a crash), delay:milliseconds, hold (until another rule stands in FILE), half (for kv.put: the batch up to
- * there is committed, then SIGKILL: what a batch in two commits would leave). Besides those of the sources there are the calls by
- * which LMDB writes data.mdb: disk.page (a kill leaves half of it behind), disk.sync, disk.meta;
- * and disk.map, by which it maps data.mdb.
+ * name=action[@n[+]]: at the n-th time that the point is met (from then on: +; each time: without
+ * @). Actions: a name of errno, MAP_FULL, kill (SIGKILL, as a crash), delay:milliseconds, hold
+ * (until another rule stands in FILE), half (for kv.put: the batch up to there is committed, then
+ * SIGKILL: what a batch in two commits would leave). Besides those of the sources there are the
+ * calls by which LMDB writes data.mdb: disk.page (a kill leaves half of it behind), disk.sync,
+ * disk.meta; and disk.map, by which it maps data.mdb.
  *
- * With @FILE, each thread that is held or delayed first adds a line with the name of the point to FILE.reached.
+ * With @FILE, each thread that is held or delayed first adds a line with the name of the point to
+ * FILE.reached.
  *
- *   DFTRACERD_FAIL_LIST=FILE     at the end `name count` of all points that were met is appended to it
+ *   DFTRACERD_FAIL_LIST=FILE     at the end `name count` of all points that were met is appended to
+ *                                it
  *   DFTRACERD_CLOCK=FILE         seconds, as text, by which the wall clock is wrong now
  */
 #include "dftracerd/failpoint.h"
@@ -191,7 +195,7 @@ bool failpoint(const char *name)
     return fails;
 }
 
-/* ---- LMDB: this stands before its own ---- */
+/* ---- LMDB: this stands before its own -------------------------------------------------------- */
 
 struct MDB_txn;
 int mdb_txn_commit(struct MDB_txn *txn);
@@ -211,7 +215,7 @@ void mdb_txn_abort(struct MDB_txn *txn)
     own(txn);
 }
 
-/* ---- the disk below LMDB: these stand before those of the C library ---- */
+/* ---- the disk below LMDB: these stand before those of the C library -------------------------- */
 
 static bool is_data(int fd)
 {
@@ -253,7 +257,8 @@ ssize_t writev(int fd, const struct iovec *v, int count)
     return syscall(SYS_writev, fd, v, (long)count);
 }
 
-/* The map of data.mdb. When it grows, LMDB has no other by then. ThreadSanitizer needs the calls of its own mmap. */
+/* The map of data.mdb. When it grows, LMDB has no other by then. ThreadSanitizer needs the calls of
+ * its own mmap. */
 #ifndef __SANITIZE_THREAD__
 void *mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset)
 {
@@ -270,7 +275,7 @@ int fdatasync(int fd)
     return (int)syscall(SYS_fdatasync, fd);
 }
 
-/* ---- the clock on the wall ---- */
+/* ---- the clock on the wall ------------------------------------------------------------------- */
 
 int clock_gettime(clockid_t clock, struct timespec *ret)
 {

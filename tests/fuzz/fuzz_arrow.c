@@ -1,8 +1,10 @@
 /* room: format */
-/* fuzz_arrow.c - columns, dictionaries and batches of any shape and content written as Arrow IPC, and read back by a reader of this
- * file, which knows flatbuffers from their specification only: types, counts, nulls, offsets within the body, and each value.
+/* fuzz_arrow.c - columns, dictionaries and batches of any shape and content written as Arrow IPC,
+ * and read back by a reader of this file, which knows flatbuffers from their specification only:
+ * types, counts, nulls, offsets within the body, and each value.
  *
- * Input: number and types of columns, file or stream; then for each batch its rows and, column by column, which are null, and the values.
+ * Input: number and types of columns, file or stream; then for each batch its rows and, column by
+ * column, which are null, and the values.
  */
 #include "dftracerd/format.h"
 
@@ -14,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { COLUMNS_MAX = 6, ROWS_MAX = 70, BATCHES_MAX = 4, TEXTS_MAX = 9 };
 
-/* ---- the input ------------------------------------------------------------------------------------------ */
+/* ---- the input ------------------------------------------------------------------------------- */
 
 struct input {
     const uint8_t *data;
@@ -63,7 +65,7 @@ static size_t bytes_of(enum arrow_type type, size_t rows)
     return widths[type] ? rows * widths[type] : (rows + 7) / 8;
 }
 
-/* ---- flatbuffers, read by their rules ---------------------------------------------------------------------- */
+/* ---- flatbuffers, read by their rules -------------------------------------------------------- */
 
 struct flat {
     const char *base;
@@ -102,7 +104,7 @@ static size_t follow(struct flat f, size_t at)
     return at + (size_t)read_at(f, at, 4);
 }
 
-/* ---- messages -------------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 struct message {
     struct flat head;
@@ -187,7 +189,7 @@ static void check_column(const struct message *m, const struct batch *b, unsigne
     }
 }
 
-/* ---- writing and reading ------------------------------------------------------------------------------------ */
+/* ---- writing and reading --------------------------------------------------------------------- */
 
 static void make_columns(struct input *in, struct table *t)
 {

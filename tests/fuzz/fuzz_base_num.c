@@ -1,5 +1,6 @@
 /* room: base */
-/* fuzz_base_num.c - every text through every number reader, against the C library and each other. */
+/* fuzz_base_num.c - every text through every number reader, against the C library and each other.
+ */
 #include "dftracerd/base.h"
 
 #include <assert.h>

@@ -1,8 +1,9 @@
 /* room: index; paths */
 /* fuzz_chunk.c - a damaged chunk value gives ERR_CORRUPT or some values, never a crash.
  *
- * The input is a list of edits (3 bytes of place, 1 of value) of a value that is built here from a few hundred events, or,
- * where its first byte is odd, the value itself. The checksum is made right again, so that what lies behind it is tested. */
+ * The input is a list of edits (3 bytes of place, 1 of value) of a value that is built here from a
+ * few hundred events, or, where its first byte is odd, the value itself. The checksum is made right
+ * again, so that what lies behind it is tested. */
 #include "../../src/index/column.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* room: query */
-/* The query language: no text crashes the parser; what parses has a canonical text, which is its own canonical text. */
+/* The query language: no text crashes the parser; what parses has a canonical text, which is its
+ * own canonical text. */
 #include "dftracerd/query.h"
 
 #include <assert.h>

@@ -1,7 +1,8 @@
 /* room: trace; paths */
-/* fuzz_gzip.c - any bytes as a trace file: both libraries, in large and small steps, deliver the same text,
- * checkpoints and damage, chunks hold the same text, and it can be read again from every checkpoint. It is the text that a bare
- * loop over zlib's gzip decoder gives, member by member, up to the first that this refuses; then there is damage.
+/* fuzz_gzip.c - any bytes as a trace file: both libraries, in large and small steps, deliver the
+ * same text, checkpoints and damage, chunks hold the same text, and it can be read again from every
+ * checkpoint. It is the text that a bare loop over zlib's gzip decoder gives, member by member, up
+ * to the first that this refuses; then there is damage.
  */
 #include "dftracerd/trace.h"
 #include <stdlib.h>
@@ -86,7 +87,8 @@ static void compare(const struct result *a, const struct result *b)
     need(!a->whole || a->info.in_member == b->info.in_member);
 }
 
-/* Where nothing is damaged the text from a checkpoint on is the same; elsewhere it must only be read. */
+/* Where nothing is damaged the text from a checkpoint on is the same; elsewhere it must only be
+ * read. */
 static void resume(int fd, const struct result *all)
 {
     for (size_t i = 0; i < all->checkpoint_count && i < 8; i++) {

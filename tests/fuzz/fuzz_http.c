@@ -1,8 +1,10 @@
 /* room: http */
-/* fuzz_http.c - any bytes as a connection to the whole listener: socket, libmicrohttpd, endpoints, a small index.
+/* fuzz_http.c - any bytes as a connection to the whole listener: socket, libmicrohttpd, endpoints,
+ * a small index.
  *
- * Whatever comes, what goes back is whole HTTP: known statuses but never 500, heads without control characters, a length or chunks
- * that are what was sent, and bodies that say they are JSON are. In the end the listener answers somebody else.
+ * Whatever comes, what goes back is whole HTTP: known statuses but never 500, heads without control
+ * characters, a length or chunks that are what was sent, and bodies that say they are JSON are. In
+ * the end the listener answers somebody else.
  *
  * Input: the bytes of the client. Behind each byte 0xff the rest is sent by another write.
  */
@@ -28,7 +30,7 @@ static char place[64];
 static struct index *ix;
 static struct http *server;
 
-/* ---- the daemon --------------------------------------------------------------------------------------- */
+/* ---- the daemon ------------------------------------------------------------------------------ */
 
 static void path_of(const char *name, char path[128])
 {
@@ -120,7 +122,7 @@ static void begin(void)
     atexit(end);
 }
 
-/* ---- the client --------------------------------------------------------------------------------------- */
+/* ---- the client ------------------------------------------------------------------------------ */
 
 static int dial(void)
 {
@@ -164,7 +166,7 @@ static void talk(const uint8_t *data, size_t size, struct buf *out)
     close(fd);
 }
 
-/* ---- what came back ------------------------------------------------------------------------------------- */
+/* ---- what came back -------------------------------------------------------------------------- */
 
 struct answer {
     int status;

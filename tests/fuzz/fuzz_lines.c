@@ -1,8 +1,10 @@
 /* room: trace; paths */
-/* fuzz_lines.c - damaged lines: where the scanner finds objects, which of them it calls repaired and how it counts lines,
- * against a slow reader of docs/READING.md that shares nothing with it. Values are fuzz_scan's.
+/* fuzz_lines.c - damaged lines: where the scanner finds objects, which of them it calls repaired
+ * and how it counts lines, against a slow reader of docs/READING.md that shares nothing with it.
+ * Values are fuzz_scan's.
  *
- * Where the first byte of the input is odd, bytes of 0x80 and more stand for pieces of lines, so that mutations meet grammar.
+ * Where the first byte of the input is odd, bytes of 0x80 and more stand for pieces of lines, so
+ * that mutations meet grammar.
  */
 #include <assert.h>
 #include <jansson.h>
@@ -28,7 +30,7 @@ static void fail(const char *what, struct text text)
     abort();
 }
 
-/* ---- one object: how far it goes, whether it is sound ---- */
+/* ---- one object: how far it goes, whether it is sound ---------------------------------------- */
 
 enum outcome { SOUND, CUT, BAD };
 struct reader {
@@ -219,7 +221,7 @@ static enum outcome container(struct reader *r, int depth, bool in_array)
     return rc;
 }
 
-/* ---- lines ---- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 struct object {
     size_t at, end;
@@ -350,7 +352,7 @@ static void read_text(struct text t)
     }
 }
 
-/* ---- the scanner ---- */
+/* ---- the scanner ----------------------------------------------------------------------------- */
 
 /* Surely an event: no doubt about the class, whatever the numbers are. */
 static bool has_class(struct text object)
@@ -422,7 +424,7 @@ static void compare(struct text t, bool only_tolerant)
     trace_scanner_free(s);
 }
 
-/* ---- input ---- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 static const char *const pieces[] = {"{\"name\":\"a\",\"ts\":1}",
                                      "{\"ph\":\"X\",\"args\":{",

@@ -1,5 +1,6 @@
 /* room: daemon */
-/* fuzz_options.c - any bytes as a configuration file: what is accepted is printed as a file that means the same. */
+/* fuzz_options.c - any bytes as a configuration file: what is accepted is printed as a file that
+ * means the same. */
 #include "../../src/daemon/option_table.h"
 
 #include <assert.h>

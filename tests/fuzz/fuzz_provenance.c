@@ -1,9 +1,11 @@
 /* room: rewrite */
-/* fuzz_provenance.c - a sidecar of /organize as a stranger may send it: its records, and what /reconstruct makes of them, give
- * an error or files, never more than the budget, and never a path out of the directory.
+/* fuzz_provenance.c - a sidecar of /organize as a stranger may send it: its records, and what
+ * /reconstruct makes of them, give an error or files, never more than the budget, and never a path
+ * out of the directory.
  *
- * Input: where the first byte is odd, the rest is the file itself, packed. Else it is the text of the records, which is packed here,
- * behind the magic word and before a last record with the right check sum, so that what lies behind these is tested.
+ * Input: where the first byte is odd, the rest is the file itself, packed. Else it is the text of
+ * the records, which is packed here, behind the magic word and before a last record with the right
+ * check sum, so that what lies behind these is tested.
  */
 #include "../../src/rewrite/provenance.h"
 

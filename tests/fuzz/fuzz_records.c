@@ -1,6 +1,7 @@
 /* room: index; paths */
-/* fuzz_records.c - values of the store as they may stand on a damaged disk: files, names, summaries, checkpoints. Each gives an
- * error or something that can be used; what can be used is encoded as something that decodes to the same.
+/* fuzz_records.c - values of the store as they may stand on a damaged disk: files, names,
+ * summaries, checkpoints. Each gives an error or something that can be used; what can be used is
+ * encoded as something that decodes to the same.
  *
  * Input: a byte that chooses the kind of record, then the record. */
 #include "../../src/index/bloom.h"
@@ -42,7 +43,7 @@ static struct text bytes_of(const struct buf *b)
     return (struct text){b->data, b->len};
 }
 
-/* ---- files ---- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void read_body(const struct view *v)
 {
@@ -81,7 +82,7 @@ static void file(struct text value)
     buf_done(&twice);
 }
 
-/* ---- names, summaries ---- */
+/* ---- names, summaries ------------------------------------------------------------------------ */
 
 static void names(struct text value)
 {
@@ -140,7 +141,7 @@ static void summary(struct text value)
     buf_done(&twice);
 }
 
-/* ---- checkpoints ---- */
+/* ---- checkpoints ----------------------------------------------------------------------------- */
 
 /* A gzip file of one member, large enough for places in its middle. */
 static int gzip_file(void)

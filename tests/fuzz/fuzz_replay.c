@@ -1,7 +1,7 @@
 /* room: replay */
-/* fuzz_replay.c - lines as dftracerd-replay gets them, read and planned; nothing is performed. The events are the same the second
- * time, and from a pipe that has them in two parts, unless lines continue in others; no path leaves the root; no operation moves
- * more than one call can.
+/* fuzz_replay.c - lines as dftracerd-replay gets them, read and planned; nothing is performed. The
+ * events are the same the second time, and from a pipe that has them in two parts, unless lines
+ * continue in others; no path leaves the root; no operation moves more than one call can.
  *
  * Input: a byte that says where the two parts meet, then the lines. */
 #include "../../src/replay/lanes.h"
@@ -44,7 +44,7 @@ static void write_rest(void *arg)
     p->fd = -1;
 }
 
-/* ---- what is planned ---- */
+/* ---- what is planned ------------------------------------------------------------------------- */
 
 static void check_path(const struct path *path)
 {
@@ -109,7 +109,7 @@ static void plan_one(struct planner *p, const struct event *e)
     handle_release(op.handle);
 }
 
-/* ---- what is read ---- */
+/* ---- what is read ---------------------------------------------------------------------------- */
 
 static uint64_t hash_of(const struct event *e)
 {

@@ -1,14 +1,16 @@
 /* room: http */
-/* fuzz_request.c - parameters of a request as URL, form and JSON, against the descriptors of the real endpoints; Accept headers;
- * recipes.
+/* fuzz_request.c - parameters of a request as URL, form and JSON, against the descriptors of the
+ * real endpoints; Accept headers; recipes.
  *
  * 1. percent-decoding does what a decoder of a few lines does.
- * 2. what is accepted has a normalised text; the parameters in that text, sent as a form, have the same one.
+ * 2. what is accepted has a normalised text; the parameters in that text, sent as a form, have the
+ *    same one.
  * 3. a JSON body is accepted exactly when the form that says the same is, and means the same.
  * 4. what a request keeps in memory is bounded by its length.
  * 5. a recipe that was read is written as a recipe that is read.
  *
- * Input: a byte that chooses the endpoint, one that chooses the kind of body, then the query string, a byte 1 and the body.
+ * Input: a byte that chooses the endpoint, one that chooses the kind of body, then the query
+ * string, a byte 1 and the body.
  */
 #include "../../src/http/negotiate.h"
 #include "../../src/http/recipe.h"
@@ -47,7 +49,7 @@ static void done(struct request *rq)
     arena_done(&rq->arena);
 }
 
-/* ---- decoding ---- */
+/* ---- decoding -------------------------------------------------------------------------------- */
 
 /* -1 where a bad escape or a NUL is. */
 static ssize_t slow_decode(struct text in, bool plus, char *out)
@@ -88,7 +90,7 @@ static void check_decode(struct text in, bool plus)
     arena_done(&arena);
 }
 
-/* ---- normalised text ---- */
+/* ---- normalised text ------------------------------------------------------------------------- */
 
 static void percent(struct buf *out, struct text t)
 {
@@ -170,7 +172,7 @@ static char *check_normal(struct request *rq)
     return once;
 }
 
-/* ---- JSON ---- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void add_scalar(struct buf *form, const char *name, const json_t *v)
 {
@@ -252,7 +254,7 @@ static void check_json(const struct endpoint *e, struct text body, int rc, const
     done(&rq);
 }
 
-/* ---- what endpoints make of it ---- */
+/* ---- what endpoints make of it --------------------------------------------------------------- */
 
 static void check_recipe(struct request *rq)
 {

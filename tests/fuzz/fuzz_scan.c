@@ -1,9 +1,11 @@
 /* room: trace; paths */
-/* fuzz_scan.c - the event scanner: its three paths against each other, against jansson, and against its own repairs.
+/* fuzz_scan.c - the event scanner: its three paths against each other, against jansson, and against
+ * its own repairs.
  *
  * 1. templates, strict walk and tolerant path give the same events and counts, on both CPU levels.
  * 2. where jansson accepts a line, the values are those of a walk over the jansson object.
- * 3. what was repaired: jansson accepts the repaired text, and the scanner reads the same event from it, unrepaired.
+ * 3. what was repaired: jansson accepts the repaired text, and the scanner reads the same event
+ *    from it, unrepaired.
  */
 #include <assert.h>
 #include <jansson.h>
@@ -26,7 +28,7 @@ static void fail(const char *what, const char *text, size_t len, struct buf *a, 
     abort();
 }
 
-/* ---- events as text ---- */
+/* ---- events as text -------------------------------------------------------------------------- */
 
 static void write_value(struct buf *out, const struct trace_scanner *s, const struct trace_value *v)
 {
@@ -52,7 +54,8 @@ static void write_event(struct buf *out, const struct trace_scanner *s, const st
     buf_putc(out, '\n');
 }
 
-/* Events of one shape have the same fields, types and units in the same order. `seen`: the first one of each. */
+/* Events of one shape have the same fields, types and units in the same order. `seen`: the first
+ * one of each. */
 struct seen {
     uint32_t shape, count;
     struct trace_value values[128];
@@ -145,7 +148,7 @@ static void compare_paths(const char *text, size_t len, enum trace_unit unit)
     buf_done(&other);
 }
 
-/* ---- repairs ---- */
+/* ---- repairs --------------------------------------------------------------------------------- */
 
 /* Numbers that jansson cannot hold, and NUL in keys, are its limits, not the text's. */
 static bool is_limit(const json_error_t *error)
@@ -206,7 +209,7 @@ static void check_repairs(const char *text, size_t len, enum trace_unit unit)
     buf_done(&same);
 }
 
-/* ---- jansson ---- */
+/* ---- jansson --------------------------------------------------------------------------------- */
 
 struct walk {
     const struct trace_scanner *s;

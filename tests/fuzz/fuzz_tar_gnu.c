@@ -1,9 +1,11 @@
 /* room: trace */
-/* fuzz_tar_gnu.c - what GNU tar lists without a word of complaint, our walk lists, too: the same regular files, in order, with the
- * same names and sizes. A process an input: some hundreds a second. Without a tar of GNU nothing is compared.
+/* fuzz_tar_gnu.c - what GNU tar lists without a word of complaint, our walk lists, too: the same
+ * regular files, in order, with the same names and sizes. A process an input: some hundreds a
+ * second. Without a tar of GNU nothing is compared.
  *
- * From a bad record of an extended header on, which GNU tar passes over, we refuse the archive: then what came before is compared.
- * Names with bytes that tar would escape, and sparse files (GNU tar tells their size with holes), are left out.
+ * From a bad record of an extended header on, which GNU tar passes over, we refuse the archive:
+ * then what came before is compared. Names with bytes that tar would escape, and sparse files (GNU
+ * tar tells their size with holes), are left out.
  */
 #include "dftracerd/trace.h"
 
@@ -45,8 +47,9 @@ static void add_plain(struct text name, struct buf *out)
     }
 }
 
-/* "-rw-r--r-- 0/0 12 1970-01-01 00:00:00 name": files only (C: contiguous ones), as "12 name". False: a time that is no usual one,
- * behind which are more blanks, so that there is no telling where the name begins; or a directory that is listed as contiguous. */
+/* "-rw-r--r-- 0/0 12 1970-01-01 00:00:00 name": files only (C: contiguous ones), as "12 name".
+ * False: a time that is no usual one, behind which are more blanks, so that there is no telling
+ * where the name begins; or a directory that is listed as contiguous. */
 static bool add_listed(struct text line, struct buf *out)
 {
     struct text part, size = {NULL, 0};

@@ -1,5 +1,6 @@
 /* room: trace */
-/* fuzz_tar_walk.c - any bytes as a tar archive: told the same in large and small steps, in order, and without end. */
+/* fuzz_tar_walk.c - any bytes as a tar archive: told the same in large and small steps, in order,
+ * and without end. */
 #include "dftracerd/trace.h"
 
 #include <stdlib.h>

@@ -6,7 +6,8 @@
 #include "dftracerd/base.h"
 #include "failing_malloc.h"
 
-/* After so many failures the answer is asked for again; that it is right after each, builds without a sanitizer see. */
+/* After so many failures the answer is asked for again; that it is right after each, builds without
+ * a sanitizer see. */
 #ifdef __SANITIZE_ADDRESS__
 #define ALLOC_SOUND_EVERY 8
 #else
@@ -49,7 +50,8 @@ static void __attribute__((unused)) alloc_check(const char *name, alloc_operatio
 
     CHECK_INT(run(arg, &want), 0);
     CHECK(want.len > 0);
-    for (unsigned n = 0; bad < 5 && failing_malloc_next(n); n = failing_malloc_more(n, 48), rounds++) {
+    for (unsigned n = 0; bad < 5 && failing_malloc_next(n);
+         n = failing_malloc_more(n, 48), rounds++) {
         unsigned before = bad;
         int rc = run(arg, &got);
 

@@ -4,8 +4,8 @@
  *   static const struct check_test tests[] = {{"adds", adds}, {NULL, NULL}};
  *   CHECK_MAIN(tests)
  *
- * main.c runs the tests. A failed CHECK is reported and the test continues; CHECK_STOP (in a test function itself)
- * returns from it. check_skip marks the running test as skipped.
+ * main.c runs the tests. A failed CHECK is reported and the test continues; CHECK_STOP (in a test
+ * function itself) returns from it. check_skip marks the running test as skipped.
  */
 #ifndef DFTRACERD_CHECK_H
 #define DFTRACERD_CHECK_H
@@ -30,7 +30,8 @@ static bool __attribute__((unused)) check_everything(void)
     return getenv("DFTRACERD_CHECK_ALL") != NULL;
 }
 
-/* How many of `all` similar cases to run: `some` in `make check`, of these a quarter under ThreadSanitizer. */
+/* How many of `all` similar cases to run: `some` in `make check`, of these a quarter under
+ * ThreadSanitizer. */
 static unsigned __attribute__((unused)) check_count(unsigned all, unsigned some)
 {
     unsigned count = check_everything() ? all : some;
@@ -68,8 +69,9 @@ check_fail(const char *file, int line, const char *fmt, ...)
     atomic_fetch_add(&check_failures, 1);
 }
 
-/* Whether to read a folder of real traces: those in GOLDEN_FOLDERS, or all in `make check-all`, or the two that
- * golden/test_real takes in `make check`: one of whole files and one of a few lines of every kind. */
+/* Whether to read a folder of real traces: those in GOLDEN_FOLDERS, or all in `make check-all`, or
+ * the two that golden/test_real takes in `make check`: one of whole files and one of a few lines of
+ * every kind. */
 static bool __attribute__((unused)) check_folder(const char *name)
 {
     const char *chosen = getenv("GOLDEN_FOLDERS");
@@ -153,7 +155,8 @@ static void __attribute__((unused)) check_skip(const char *why)
 struct check_file {
     const char *path;
     const struct check_test *tests;
-    bool (*begin)(void), (*end)(void); /* before the first test and after the last, or NULL; false: failed */
+    /* before the first test and after the last, or NULL; false: failed */
+    bool (*begin)(void), (*end)(void);
     atomic_int *failures;
     const char **skipped;
     struct check_file *next;
@@ -165,8 +168,12 @@ void check_register(struct check_file *file); /* in main.c */
 #define CHECK_MAIN_BETWEEN(list, first, last) \
     static void __attribute__((constructor)) check_register_file(void) \
     { \
-        static struct check_file file = {.path = __FILE__, .tests = list, .begin = first, .end = last, \
-                                         .failures = &check_failures, .skipped = &check_skipped}; \
+        static struct check_file file = {.path = __FILE__, \
+                                         .tests = list, \
+                                         .begin = first, \
+                                         .end = last, \
+                                         .failures = &check_failures, \
+                                         .skipped = &check_skipped}; \
         check_register(&file); \
     }
 

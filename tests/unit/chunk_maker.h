@@ -1,5 +1,5 @@
-/* chunk_maker.h - the events of a text become the value of a chunk, without an index: one scanner, one builder, and a table of
- * global texts, from maker_begin to maker_end. */
+/* chunk_maker.h - the events of a text become the value of a chunk, without an index: one scanner,
+ * one builder, and a table of global texts, from maker_begin to maker_end. */
 #ifndef CHUNK_MAKER_H
 #define CHUNK_MAKER_H
 
@@ -61,7 +61,8 @@ static struct chunk_view *maker_view(const struct buf *value)
 }
 
 /* Calls visit for every chunk of a trace. */
-static void maker_each_chunk(const char *path, void (*visit)(const char *path, const struct trace_chunk *chunk))
+static void maker_each_chunk(const char *path,
+                             void (*visit)(const char *path, const struct trace_chunk *chunk))
 {
     struct trace_reader_options ro = {0};
     struct trace_reader *reader;

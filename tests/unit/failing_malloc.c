@@ -145,7 +145,11 @@ char *strdup(const char *text)
     return strndup(text, strlen(text));
 }
 
-struct failing_malloc_thread { void *(*start)(void *); void *arg; atomic_bool runs; };
+struct failing_malloc_thread {
+    void *(*start)(void *);
+    void *arg;
+    atomic_bool runs;
+};
 
 static void *failing_malloc_thread(void *arg)
 {
@@ -158,7 +162,8 @@ static void *failing_malloc_thread(void *arg)
     return start(arg);
 }
 
-int pthread_create(pthread_t *ret, const pthread_attr_t *attributes, void *(*start)(void *), void *arg)
+int pthread_create(pthread_t *ret, const pthread_attr_t *attributes, void *(*start)(void *),
+                   void *arg)
 {
     int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     struct failing_malloc_thread t = {start, arg, false};

@@ -21,7 +21,7 @@
 
 static char dir[64];
 
-/* ---- a small world ---- */
+/* ---- a small world --------------------------------------------------------------------------- */
 
 static void world(void)
 {
@@ -179,7 +179,8 @@ static void wait_quiet(struct index *ix)
     } while (p.files_pending > 0);
 }
 
-/* Closes an index when it has read `chunks` chunks more; the reader is held until it has to stop. */
+/* Closes an index when it has read `chunks` chunks more; the reader is held until it has to stop.
+ */
 struct stop_behind {
     unsigned chunks;
     sem_t reached, go;

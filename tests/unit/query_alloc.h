@@ -19,10 +19,11 @@ static int alloc_settle(int rc, struct query *q, const struct budget *budget, st
 }
 
 /* The whole answer in a format: as alloc_settle wants to have it. */
-static inline int alloc_write_aggregate(struct aggregate *a, struct query *q, enum format format, struct budget *budget,
-                                        struct err *err, struct buf *answer)
+static inline int alloc_write_aggregate(struct aggregate *a, struct query *q, enum format format,
+                                        struct budget *budget, struct err *err, struct buf *answer)
 {
-    struct format_aggregate_options o = {.format = format, .events = AGGREGATE_REGULAR, .budget = budget};
+    struct format_aggregate_options o = {
+        .format = format, .events = AGGREGATE_REGULAR, .budget = budget};
     struct format_aggregate *f = NULL;
     int rc = format_aggregate_new(a, q, &o, err, &f);
     uint64_t least = rc < 0 ? 0 : format_aggregate_least(f);

@@ -1,4 +1,5 @@
-/* query_store.h - a small index made from lines: write files, ingest them, ask. For tests of the query room. */
+/* query_store.h - a small index made from lines: write files, ingest them, ask. For tests of the
+ * query room. */
 #ifndef DFTRACERD_QUERY_STORE_H
 #define DFTRACERD_QUERY_STORE_H
 

@@ -104,7 +104,8 @@ static void knows_patterns(void)
         CHECK(!access_origin_ok(bad[i], "traces.example", &o));
 }
 
-/* A page that the daemon has served under another name of this machine may ask, but is not trusted like its own. */
+/* A page that the daemon has served under another name of this machine may ask, but is not trusted
+ * like its own. */
 static void loopback_names_are_one(void)
 {
     const struct http_options none = {0};
@@ -207,7 +208,8 @@ static int64_t time_of(const char *authorization, const struct http_options *o)
     return least;
 }
 
-/* How long it takes does not tell how much of a guess is right: of so long a token that one could see it. */
+/* How long it takes does not tell how much of a guess is right: of so long a token that one could
+ * see it. */
 static void takes_equal_time(void)
 {
     enum { LONG = 1 << 20 };

@@ -1,5 +1,6 @@
 /* room: index */
-/* test_again.c - how long a file rests whose reading failed by an error of the system: longer each time, with an end. */
+/* test_again.c - how long a file rests whose reading failed by an error of the system: longer each
+ * time, with an end. */
 #include "check.h"
 
 #include "../../src/index/store.h"

@@ -12,7 +12,7 @@ static bool hand_store(struct store *s, const char *lines)
 
 #define SECONDS(n) ((int64_t)(n)*1000000000)
 
-/* ---- rows by hand -------------------------------------------------------------------------------- */
+/* ---- rows by hand ---------------------------------------------------------------------------- */
 
 static void classes(void)
 {
@@ -163,7 +163,8 @@ static void arguments_without_a_column(void)
     "{\"name\":\"" name "\",\"cat\":\"C\",\"pid\":" pid ",\"tid\":1,\"ts\":" ts ",\"dur\":" dur \
     ",\"ph\":\"X\",\"args\":{\"hhash\":\"h\"" args "}}\n"
 
-/* 1 forked 2 (fork's return), 2 started 3 (ppid); 1 has epochs, 3 one of its own that 1's go before. */
+/* 1 forked 2 (fork's return), 2 started 3 (ppid); 1 has epochs, 3 one of its own that 1's go
+ * before. */
 static void parents_and_boundaries(void)
 {
     static const char *const boundary[] = {"epoch:epoch:epoch_of"};
@@ -206,8 +207,9 @@ static void parents_and_boundaries(void)
     "{\"name\":\"start\",\"cat\":\"dftracer\",\"pid\":" pid \
     ",\"tid\":1,\"ts\":1,\"dur\":0,\"ph\":\"X\",\"args\":{\"hhash\":\"h\",\"ppid\":" ppid "}}\n"
 
-/* 23 is begun by 21, that by 22, that by 23: 21, the first, is the root of all, and of 24 below 22; 25 began itself. Spans of
- * 21 are those of 23, but spans of 22 not those of 21, which is at the top. */
+/* 23 is begun by 21, that by 22, that by 23: 21, the first, is the root of all, and of 24 below 22;
+ * 25 began itself. Spans of 21 are those of 23, but spans of 22 not those of 21, which is at the
+ * top. */
 static void parents_in_a_circle(void)
 {
     static const char *const boundary[] = {"epoch:epoch:epoch_of", "step:step:step_of"};

@@ -1,6 +1,7 @@
 /* room: query; threads */
-/* /aggregate: threads, chunks and parts that memory has room for change nothing; what is too much is refused and given back.
- * More than 5 s of processor time under ThreadSanitizer: threads meet in each kind of question, and in parts, here only. */
+/* /aggregate: threads, chunks and parts that memory has room for change nothing; what is too much
+ * is refused and given back. More than 5 s of processor time under ThreadSanitizer: threads meet in
+ * each kind of question, and in parts, here only. */
 #include "../../src/query/aggregate_rows.h"
 #include "aggregate_ask.h"
 
@@ -8,7 +9,7 @@
 #include <math.h>
 #include <time.h>
 
-/* ---- threads and chunks -------------------------------------------------------------------------- */
+/* ---- threads and chunks ---------------------------------------------------------------------- */
 
 static uint64_t random_state;
 static unsigned below(unsigned n)
@@ -109,7 +110,7 @@ static const struct {
 };
 enum { QUESTIONS = sizeof(questions) / sizeof(questions[0]) };
 
-/* ---- sums ------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 struct sums {
     uint64_t rows, count;
@@ -130,7 +131,8 @@ static bool some_value(int64_t *ret)
     return kind != 0;
 }
 
-/* Names a, b, c in turn by chance; durations in us or in ns; lines between them that are no events. */
+/* Names a, b, c in turn by chance; durations in us or in ns; lines between them that are no events.
+ */
 static void lines_of_sums(struct store *s, const char *name, const char *fraction,
                           struct sums *sums)
 {
@@ -250,7 +252,7 @@ static void sums_are_exact(void)
     store_end(&s);
 }
 
-/* ---- too much ------------------------------------------------------------------------------------- */
+/* ---- too much -------------------------------------------------------------------------------- */
 
 /* With so much memory; NULL: refused. */
 static char *rows_within(struct store *s, const char *query, struct aggregate_options o,
@@ -271,7 +273,8 @@ static char *rows_within(struct store *s, const char *query, struct aggregate_op
     return NULL;
 }
 
-/* The least memory that it is answered with, in steps of a third (halves, if threads are what is looked at); all answers are `want`. */
+/* The least memory that it is answered with, in steps of a third (halves, if threads are what is
+ * looked at); all answers are `want`. */
 static uint64_t least_memory(struct store *s, const char *query, const struct aggregate_options *o,
                              const char *want)
 {
@@ -294,8 +297,8 @@ static const char *after_lines(const char *rows, unsigned n)
 {
     return n ? after_lines(strchr(rows, '\n') + 1, n - 1) : rows;
 }
-/* Groups that do not fit into memory together are found part after part, and the rows are the same; also where the values of
- * the first key do not fit, if that is a time. */
+/* Groups that do not fit into memory together are found part after part, and the rows are the same;
+ * also where the values of the first key do not fit, if that is a time. */
 static void parts_change_nothing(void)
 {
     static const char *const by[][2] = {{"tid", "ts"}, {"ts", "tid"}, {"time_bucket", "tid"}};
@@ -334,7 +337,8 @@ static void parts_change_nothing(void)
     store_end(&s);
 }
 
-/* The first rows by their values are the same however many parts the groups were found in, and "(other)" to the last bit. */
+/* The first rows by their values are the same however many parts the groups were found in, and
+ * "(other)" to the last bit. */
 static void parts_are_put_in_order(void)
 {
     static const char *const by[] = {"tid", "ts"}, *const sort[] = {"-x_sum", "x_last"};
@@ -417,7 +421,8 @@ static void limits_are_told(void)
     store_end(&s);
 }
 
-/* Rows that are kept by their values are all that is left of a `top` of many, and their memory is the query's. */
+/* Rows that are kept by their values are all that is left of a `top` of many, and their memory is
+ * the query's. */
 static void kept_rows_are_charged(void)
 {
     static const char *const by[] = {"tid", "ts"}, *const sort[] = {"-x_sum"};
@@ -457,7 +462,8 @@ static void kept_rows_are_charged(void)
     store_end(&s);
 }
 
-/* Processor seconds of all groups, one with `count` intervals of which none meets another, as "(other)". */
+/* Processor seconds of all groups, one with `count` intervals of which none meets another, as
+ * "(other)". */
 static double seconds_of_others(struct budget *budget, uint32_t count, int want)
 {
     const struct aggregate_plan plan = {
@@ -494,7 +500,8 @@ static double seconds_of_others(struct budget *budget, uint32_t count, int want)
     return (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9;
 }
 
-/* Eight times as many take some ten times as long, not 64 times; and who gives up does not wait for them. */
+/* Eight times as many take some ten times as long, not 64 times; and who gives up does not wait for
+ * them. */
 static void other_intervals_do_not_add_up(void)
 {
     struct budget budget = {0};

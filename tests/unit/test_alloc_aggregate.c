@@ -1,6 +1,7 @@
 /* room: format */
-/* So many groups that all threads merge, rank and sort them, once for each of the allocations, which fails. What is told is
- * the same by one thread and by several, and what the numbers of the events say. */
+/* So many groups that all threads merge, rank and sort them, once for each of the allocations,
+ * which fails. What is told is the same by one thread and by several, and what the numbers of the
+ * events say. */
 #include "dftracerd/format.h"
 #include "query_alloc.h"
 
@@ -14,7 +15,8 @@ struct question {
 };
 static struct store store;
 
-/* Event i stands at (7 i) mod EVENTS of the file, so groups are not met in the order of the answer. */
+/* Event i stands at (7 i) mod EVENTS of the file, so groups are not met in the order of the answer.
+ */
 static void make_store(void)
 {
     struct buf b = {0};

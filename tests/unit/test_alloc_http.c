@@ -1,6 +1,7 @@
 /* room: http */
-/* A server that runs out of memory while it serves: each request is answered as always, refused with a status of its own, or
- * cut off in a way that clients notice, and the next one is answered. And starting a server without memory. */
+/* A server that runs out of memory while it serves: each request is answered as always, refused
+ * with a status of its own, or cut off in a way that clients notice, and the next one is answered.
+ * And starting a server without memory. */
 #include "alloc_check.h"
 #include "dftracerd/http.h"
 #include "query_store.h"
@@ -16,7 +17,7 @@ static struct http *server;
 static int port;
 static char answer[ANSWER_MAX + 1]; /* the client allocates nothing */
 
-/* ---- a server ---- */
+/* ---- a server -------------------------------------------------------------------------------- */
 
 static void make_store(void)
 {
@@ -54,7 +55,7 @@ static int start(struct err *err)
     return rc;
 }
 
-/* ---- a client ---- */
+/* ---- a client -------------------------------------------------------------------------------- */
 
 static int connect_to(void)
 {
@@ -121,7 +122,7 @@ static const char *body_of(size_t *ret_len)
     return body;
 }
 
-/* ---- requests ---- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* %u: the answer does not depend on it, but none that was kept can be given. */
 static const struct {

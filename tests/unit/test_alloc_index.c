@@ -1,6 +1,6 @@
 /* room: index */
-/* Indexing a directory while memory is short, in whichever thread: what could not be done is told, and done when the files are
- * offered again; what was done is right. */
+/* Indexing a directory while memory is short, in whichever thread: what could not be done is told,
+ * and done when the files are offered again; what was done is right. */
 #include "failing_malloc.h"
 #include "index_world.h"
 
@@ -52,7 +52,8 @@ static void rebuild_failed(struct index *ix)
     snapshot_release(s);
 }
 
-/* As the daemon does: files are offered again and again. It tries anew what failed, after a second; `ask`: at once. */
+/* As the daemon does: files are offered again and again. It tries anew what failed, after a second;
+ * `ask`: at once. */
 static bool finish(struct index *ix, bool ask)
 {
     for (int i = 0; i < 4000; i++, rest()) {

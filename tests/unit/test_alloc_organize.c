@@ -1,5 +1,6 @@
 /* room: rewrite */
-/* Traces shared out to groups, and put together again, while memory is short: each says so, or has the same answer. */
+/* Traces shared out to groups, and put together again, while memory is short: each says so, or has
+ * the same answer. */
 #include "query_store.h"
 
 #include "alloc_check.h"

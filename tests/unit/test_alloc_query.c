@@ -1,6 +1,7 @@
 /* room: format */
-/* Questions while memory is short: each says so, gives back what it charged to its budget, and is answered the next time.
- * With and without a pool: then the allocation that fails may be that of any thread. */
+/* Questions while memory is short: each says so, gives back what it charged to its budget, and is
+ * answered the next time. With and without a pool: then the allocation that fails may be that of
+ * any thread. */
 #include "dftracerd/format.h"
 #include "query_alloc.h"
 
@@ -62,7 +63,7 @@ static void make_store(void)
     CHECK(store_ingest(&store, 21504, 1));
 }
 
-/* ---- asking ---- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static int open_query(const struct question *q, struct budget *budget, struct err *err,
                       struct query **ret)
@@ -310,7 +311,7 @@ static int ask_text(void *arg, struct buf *answer)
     return settle(rc, NULL, &budget, &err, answer);
 }
 
-/* ---- for viewers ---- */
+/* ---- for viewers ----------------------------------------------------------------------------- */
 
 static void put_values(struct buf *answer, const struct value *v, size_t count)
 {
@@ -413,7 +414,7 @@ static int ask_find(void *arg, struct buf *answer)
     return settle(rc, q, &budget, &err, answer);
 }
 
-/* ---- questions ---- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 static const struct {
     alloc_operation *ask;

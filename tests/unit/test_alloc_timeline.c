@@ -1,5 +1,6 @@
 /* room: query */
-/* /timeline of chunks that have densities, while memory is short: it says so, gives back what it charged, and answers the next time. */
+/* /timeline of chunks that have densities, while memory is short: it says so, gives back what it
+ * charged, and answers the next time. */
 #include "dftracerd/query.h"
 #include "query_alloc.h"
 

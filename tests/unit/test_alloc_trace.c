@@ -1,5 +1,6 @@
 /* room: trace */
-/* Reading a trace while memory is short: gzip to chunks, chunks to events, repairs, text by position. */
+/* Reading a trace while memory is short: gzip to chunks, chunks to events, repairs, text by
+ * position. */
 #include "alloc_check.h"
 #include "trace_data.h"
 
@@ -124,7 +125,8 @@ static int kept_scanner(void *arg, struct buf *answer)
     return read_with(kept, answer);
 }
 
-/* Members of sound lines, of lines of every damage and of more keys than are remembered; one member is damaged itself. */
+/* Members of sound lines, of lines of every damage and of more keys than are remembered; one member
+ * is damaged itself. */
 static void make_file(void)
 {
     static const char bad[] =

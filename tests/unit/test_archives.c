@@ -1,6 +1,6 @@
 /* room: index */
-/* test_archives.c - traces inside tar archives: what is known of members, their text by position, and what changes do. The
- * archives are made by tar. */
+/* test_archives.c - traces inside tar archives: what is known of members, their text by position,
+ * and what changes do. The archives are made by tar. */
 #include "index_world.h"
 
 #include <errno.h>
@@ -93,7 +93,8 @@ static void members(void)
         char name[40];
 
         offer(ix, kinds[i]);
-        /* The packed one has the text of the plain one: it is a duplicate, as beside it in a directory. */
+        /* The packed one has the text of the plain one: it is a duplicate, as beside it in a
+         * directory. */
         snprintf(name, sizeof name, "%s/a.pfw", kinds[i]);
         check_member(ix, name, 0);
         snprintf(name, sizeof name, "%s/b.pfw", kinds[i]);
@@ -271,7 +272,8 @@ static uint64_t bytes_read(void)
     return n;
 }
 
-/* Members are read one after the other; each from the last checkpoint on would be 100 times half of the archive. */
+/* Members are read one after the other; each from the last checkpoint on would be 100 times half of
+ * the archive. */
 static void many_members(void)
 {
     static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-";

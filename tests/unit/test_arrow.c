@@ -1,6 +1,7 @@
 /* room: format */
-/* Arrow IPC: what frames the bytes, and rows of every type written to a file, for test_arrow of tests/http to have them
- * read by Apache Arrow's own reader:  ARROW_FILE=out ARROW_ROWS=10000000 test_arrow rows  (ARROW_STREAM=1: as a stream) */
+/* Arrow IPC: what frames the bytes, and rows of every type written to a file, for test_arrow of
+ * tests/http to have them read by Apache Arrow's own reader: ARROW_FILE=out ARROW_ROWS=10000000
+ * test_arrow rows (ARROW_STREAM=1: as a stream). */
 #include "check.h"
 #include "dftracerd/format.h"
 
@@ -18,7 +19,8 @@ static int64_t minus[BATCH];
 static double half[BATCH];
 static int32_t word[BATCH], none[BATCH];
 
-/* Of row i: id 2^63 + i, minus -i but each 3rd, half i / 2, odd but each 5th, word i mod 1000 but each 7th. */
+/* Of row i: id 2^63 + i, minus -i but each 3rd, half i / 2, odd but each 5th, word i mod 1000 but
+ * each 7th. */
 static void fill(uint64_t first, size_t rows, struct arrow_data *data)
 {
     memset(valid, 0, sizeof(valid));

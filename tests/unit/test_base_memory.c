@@ -207,9 +207,10 @@ static void intern_takes_large_texts(void)
     free(large);
 }
 
-/* ---- lack of memory ---------------------------------------------------------------------------- */
+/* ---- lack of memory -------------------------------------------------------------------------- */
 
-/* From a few bytes to several pages of 2 MiB and back: what was there stays, and new arrays are zero where they were asked to be. */
+/* From a few bytes to several pages of 2 MiB and back: what was there stays, and new arrays are
+ * zero where they were asked to be. */
 static void large_arrays_keep_what_they_have(void)
 {
     static const size_t bytes[] = {0,        100,      3 << 20, 5 << 20, 9 << 20,

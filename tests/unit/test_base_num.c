@@ -519,7 +519,7 @@ static void parses_sizes(void)
     }
 }
 
-/* ---- the table of powers ------------------------------------------------------------------------ */
+/* ---- the table of powers --------------------------------------------------------------------- */
 
 /* 10^k by long arithmetic: limbs of 32 bits, lowest first. */
 enum { LIMBS = 44 };

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- clocks and budget ------------------------------------------------------------------------- */
+/* ---- clocks and budget ----------------------------------------------------------------------- */
 
 static void clocks_go_on(void)
 {
@@ -104,7 +104,7 @@ static void budget_is_shared(void)
     pool_free(p);
 }
 
-/* ---- pulses -------------------------------------------------------------------------------------- */
+/* ---- pulses ---------------------------------------------------------------------------------- */
 
 struct patient {
     struct pulse pulse;
@@ -159,7 +159,7 @@ static void pulses_tell_who_is_stuck(void)
     CHECK_INT(pulse_silence_ns(&one.pulse), 0);
 }
 
-/* ---- pool -------------------------------------------------------------------------------------- */
+/* ---- pool ------------------------------------------------------------------------------------ */
 
 static void count_job(void *arg)
 {
@@ -288,8 +288,8 @@ static void wait_at_gate(void *arg)
         sleep_ms(1);
 }
 
-/* All threads are busy for as long as pool_run takes: the caller does it alone, and helpers that come
- * when it is over find nothing. */
+/* All threads are busy for as long as pool_run takes: the caller does it alone, and helpers that
+ * come when it is over find nothing. */
 static void run_does_not_need_the_pool(void)
 {
     struct gate gate = {0};
@@ -387,7 +387,8 @@ static bool waits(struct way *w, bool until)
     return true;
 }
 
-/* Each thread has one, and more are queued: a short one is done all the same, and no more work at a time than there are threads. */
+/* Each thread has one, and more are queued: a short one is done all the same, and no more work at a
+ * time than there are threads. */
 static void long_jobs_give_way(void)
 {
     struct way w = {.until_ns = clock_mono_ns() + 60 * 1000000000ll};
@@ -424,7 +425,8 @@ static void few_are_away(void)
     CHECK_INT(atomic_load(&w.most), 1);
 }
 
-/* The only thread's place is taken by one who never gives way: who is away need not wait for that. */
+/* The only thread's place is taken by one who never gives way: who is away need not wait for that.
+ */
 static void who_is_away_can_be_stopped(void)
 {
     struct gate gate = {0};

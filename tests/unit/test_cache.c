@@ -1,5 +1,6 @@
 /* room: http; threads */
-/* The cache of answers: what is kept and what leaves, and who computes, waits, goes on or is stopped. */
+/* The cache of answers: what is kept and what leaves, and who computes, waits, goes on or is
+ * stopped. */
 #include "check.h"
 #include "../../src/http/cache.h"
 
@@ -194,7 +195,7 @@ static void the_slow_are_counted(void)
     cache_free(c);
 }
 
-/* ---- flights ---- */
+/* ---- flights --------------------------------------------------------------------------------- */
 
 struct guest {
     struct cache_place place;
@@ -282,7 +283,7 @@ static void nobody_wants_it(void)
     cache_free(c);
 }
 
-/* ---- many threads ---- */
+/* ---- many threads ---------------------------------------------------------------------------- */
 
 struct storm {
     struct cache *cache;
@@ -308,7 +309,8 @@ static void wake_visitor(struct cache_place *p, struct cache_answer *answer)
     pthread_mutex_unlock(&v->lock);
 }
 
-/* Some leaders fail, some visitors leave, generations pass: whoever gets an answer gets the right one, and all get on. */
+/* Some leaders fail, some visitors leave, generations pass: whoever gets an answer gets the right
+ * one, and all get on. */
 static void visit(struct storm *s, struct visitor *v, unsigned n)
 {
     uint64_t generation = 1 + n / 500, number = n / 4 % 7;

@@ -1,5 +1,6 @@
 /* room: query; threads */
-/* /call-tree: nesting by hand, ties, overlaps; very deep and very wide threads; threads of the pool and chunks change nothing. */
+/* /call-tree: nesting by hand, ties, overlaps; very deep and very wide threads; threads of the pool
+ * and chunks change nothing. */
 #include "query_store.h"
 
 static struct call_tree *open_tree(struct store *s, const char *query, struct budget *budget,
@@ -103,7 +104,7 @@ static void trees_by_hand(void)
     }
 }
 
-/* ---- focus, groups, threads ------------------------------------------------------------------------------ */
+/* ---- focus, groups, threads ------------------------------------------------------------------ */
 
 static const char mixed[] = X("main", "1", "0", "100") X("f", "2", "10", "50") X(
     "g", "3", "20", "30") X("f", "4", "25", "10") X("f", "5", "70", "20")
@@ -222,7 +223,7 @@ static void analysis_by_hand(void)
     store_end(&s);
 }
 
-/* ---- deep and wide ------------------------------------------------------------------------------------------ */
+/* ---- deep and wide --------------------------------------------------------------------------- */
 
 static void many_lines(struct buf *b, unsigned n, bool deep)
 {
@@ -326,7 +327,8 @@ static void too_much(void)
     store_end(&s);
 }
 
-/* A random trace over many chunks and threads: the same with one thread and with four, line for line. */
+/* A random trace over many chunks and threads: the same with one thread and with four, line for
+ * line. */
 static void threads_change_nothing(void)
 {
     struct buf lines = {0}, told[2] = {{0}, {0}};

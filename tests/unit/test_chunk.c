@@ -1,12 +1,13 @@
 /* room: index; paths */
-/* test_chunk.c - events become a chunk value and come back: values, nulls, types, sizes, texts, pruning, damage. */
+/* test_chunk.c - events become a chunk value and come back: values, nulls, types, sizes, texts,
+ * pruning, damage. */
 #include "../../src/index/chunk_build.h"
 #include "chunk_maker.h"
 
 #include <sys/stat.h>
 #include <time.h>
 
-/* ---- texts and scanning ------------------------------------------------------------------------------ */
+/* ---- texts and scanning ---------------------------------------------------------------------- */
 
 static uint32_t refuse_id(void *arg, struct text t)
 {
@@ -15,7 +16,7 @@ static uint32_t refuse_id(void *arg, struct text t)
     return INDEX_NO_TEXT;
 }
 
-/* ---- the value of a row as text: for comparing in words ------------------------------------------------ */
+/* ---- the value of a row as text: for comparing in words -------------------------------------- */
 
 static const char *entry_words(const struct column_entry *e, char *out)
 {
@@ -81,7 +82,7 @@ static const char *words(struct chunk_view *v, const char *path, uint32_t row)
     }
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------------ */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void empty_chunk(void)
 {
@@ -373,7 +374,7 @@ static void refused_texts_stay(void)
     maker_options.intern = maker_give_id;
 }
 
-/* ---- real traces: the columns say what the scanner said --------------------------------------------------- */
+/* ---- real traces: the columns say what the scanner said -------------------------------------- */
 
 static double seconds(void)
 {
@@ -554,7 +555,7 @@ static void real_traces(void)
     maker_end();
 }
 
-/* ---- damage --------------------------------------------------------------------------------------------------- */
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 static void repair_hash(struct buf *value)
 {

@@ -1,5 +1,6 @@
 /* room: index */
-/* test_chunk_size.c - the columns size and bytes of a chunk: the rules, and what they take where both are the same. */
+/* test_chunk_size.c - the columns size and bytes of a chunk: the rules, and what they take where
+ * both are the same. */
 #include "../../src/index/chunk_build.h"
 #include "chunk_maker.h"
 

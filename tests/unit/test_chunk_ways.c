@@ -1,5 +1,6 @@
 /* room: index; paths */
-/* test_chunk_ways.c - whichever way of the scanner and of the builder its events take, a chunk is the same. */
+/* test_chunk_ways.c - whichever way of the scanner and of the builder its events take, a chunk is
+ * the same. */
 #include "../../src/index/chunk.h"
 #include "check.h"
 
@@ -25,8 +26,8 @@ static void build(struct trace_scanner *scanner, struct chunk_builder *builder,
     CHECK_INT(chunk_builder_finish(builder, 7, value, ret), 0);
 }
 
-/* More shapes than a chunk keeps track of, types that change, times in two units of which some do not fit: all ways to a
- * chunk lead to the same one. */
+/* More shapes than a chunk keeps track of, types that change, times in two units of which some do
+ * not fit: all ways to a chunk lead to the same one. */
 static void make_motley(struct buf *lines)
 {
     static const char *const kinds[] = {"1",

@@ -135,7 +135,8 @@ static void real_traces(void)
         check_skip("no real traces");
 }
 
-/* Lines of all kinds: brackets, blanks, continuations, empty ones, long ones, with and without a newline at the end. */
+/* Lines of all kinds: brackets, blanks, continuations, empty ones, long ones, with and without a
+ * newline at the end. */
 static void odd_lines(void)
 {
     static const char *const kinds[] = {
@@ -206,7 +207,7 @@ static void resumed(void)
     bytes_done(&text);
 }
 
-/* ---- lines longer than allowed -------------------------------------------------------------------------- */
+/* ---- lines longer than allowed --------------------------------------------------------------- */
 
 static void add_long(struct bytes *b, size_t len)
 {
@@ -288,7 +289,7 @@ static void long_lines_large_chunks(void)
     long_lines(200 << 20);
 }
 
-/* ---- growing files ------------------------------------------------------------------------------------------- */
+/* ---- growing files --------------------------------------------------------------------------- */
 
 static void growing_by(const struct bytes *file, const struct bytes *text, size_t step)
 {

@@ -1,5 +1,6 @@
 /* room: query */
-/* /compare: the cases of the old command, by hand; sides that are empty or equal; nodes; threads. */
+/* /compare: the cases of the old command, by hand; sides that are empty or equal; nodes; threads.
+ */
 #include <math.h>
 
 #include "query_store.h"
@@ -93,7 +94,7 @@ static void check_metric(const struct compare_group *g, const char *name, double
     CHECK_INT(m->changes[0].regression, regression);
 }
 
-/* ---- the cases of the old comparator ------------------------------------------------------------------------ */
+/* ---- the cases of the old comparator --------------------------------------------------------- */
 
 static const char windows[] = X("open", "A", 1, 100, 4, "") X("open", "A", 1, 1100, 4, "")
     X("open", "A", 1, 1200, 8, "") X("open", "A", 1, 2100, 4, "") X("open", "A", 1, 2200, 5, "")
@@ -101,8 +102,8 @@ static const char windows[] = X("open", "A", 1, 100, 4, "") X("open", "A", 1, 11
             X("close", "A", 2, 101, 3, "") X("close", "A", 2, 102, 5, "")
                 X("close", "A", 3, 100, 1, "") X("close", "A", 3, 101, 1, "");
 
-/* Counts 1, 2, 3 in three windows: their mean is 2, with a deviation of 1; means 4, 6, 6. Of three processes in one window
- * the most count: 3; the greatest mean is 3. */
+/* Counts 1, 2, 3 in three windows: their mean is 2, with a deviation of 1; means 4, 6, 6. Of three
+ * processes in one window the most count: 3; the greatest mean is 3. */
 static void peaks(void)
 {
     struct store s;
@@ -133,7 +134,8 @@ static void peaks(void)
     store_end(&s);
 }
 
-/* Windows come back after two others: counts 2, 3, 2 and means 6, 7, 1.5; those of the variant are in ns and in us. */
+/* Windows come back after two others: counts 2, 3, 2 and means 6, 7, 1.5; those of the variant are
+ * in ns and in us. */
 static void windows_come_back(void)
 {
     static const char whole[] = X("open", "A", 1, 100, 4, "") X("open", "A", 1, 2100, 1, "")
@@ -161,8 +163,8 @@ static void windows_come_back(void)
     store_end(&s);
 }
 
-/* In each window k mod 3 + 1 events of k mod 7 us, of one thread; one of another thread an hour later, whose duration is
- * below 0: it begins behind the end of all. */
+/* In each window k mod 3 + 1 events of k mod 7 us, of one thread; one of another thread an hour
+ * later, whose duration is below 0: it begins behind the end of all. */
 enum { MANY_WINDOWS = 21000 };
 static void write_windows(struct store *s)
 {
@@ -199,7 +201,8 @@ static int run_within(struct store *s, size_t memory, struct comparison **ret)
     return rc;
 }
 
-/* What windows say must not depend on how much memory there is, as long as there is enough for some of them. */
+/* What windows say must not depend on how much memory there is, as long as there is enough for some
+ * of them. */
 static void windows_in_parts(void)
 {
     size_t limit = 1 << 16, refused = 0;
@@ -374,7 +377,7 @@ static void nothing_moved(void)
     store_end(&s);
 }
 
-/* ---- sides ------------------------------------------------------------------------------------------------- */
+/* ---- sides ----------------------------------------------------------------------------------- */
 
 static void empty_and_equal(void)
 {
@@ -426,7 +429,7 @@ static void clocks(void)
     store_end(&s);
 }
 
-/* ---- nodes ---------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static void nodes_and_variants(void)
 {
@@ -506,7 +509,7 @@ static void missing_columns(void)
     store_end(&s);
 }
 
-/* ---- threads -------------------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 /* 30,000 events in many chunks. */
 static void write_many(struct store *s)

@@ -1,12 +1,13 @@
 /* room: query */
-/* Tests of two samples against published values, and against values that follow from definitions. */
+/* Tests of two samples against published values, and against values that follow from definitions.
+ */
 #include <math.h>
 
 #include "../../src/query/compare_statistics.h"
 #include "check.h"
 
-/* Tables of Student's distribution (two-sided 5 % points), and its closed forms: with one degree of freedom it is Cauchy's, with
- * two algebraic, with very many the normal one. */
+/* Tables of Student's distribution (two-sided 5 % points), and its closed forms: with one degree of
+ * freedom it is Cauchy's, with two algebraic, with very many the normal one. */
 static void student(void)
 {
     static const struct {
@@ -84,7 +85,8 @@ static struct mann_whitney ranks(const double *a, size_t na, const double *b, si
     return m;
 }
 
-/* By hand: z = (2 - 1/2) / sqrt(4 * 5 / 12). R: wilcox.test(extra ~ group, sleep, exact = FALSE): W = 25.5, p = 0.06933 */
+/* By hand: z = (2 - 1/2) / sqrt(4 * 5 / 12). R: wilcox.test(extra ~ group, sleep, exact = FALSE): W
+ * = 25.5, p = 0.06933 */
 static void mann_whitney(void)
 {
     struct mann_whitney m = ranks((double[]){1, 2}, 2, (double[]){3, 4}, 2);

@@ -123,7 +123,8 @@ static void ask(struct store *s, unsigned names, enum stats_report report)
     }
 }
 
-/* Few names are compared with, very many are looked up. Chunks of one batch and less, and of many. */
+/* Few names are compared with, very many are looked up. Chunks of one batch and less, and of many.
+ */
 static void counts_names(void)
 {
     static const unsigned kinds[] = {1, 3, 12, 70, 400, NAMES_MOST};

@@ -1,5 +1,6 @@
 /* room: query */
-/* Which calls have a transfer inside: against every pair of them, in any order, with as many of them at a time as there is memory for. */
+/* Which calls have a transfer inside: against every pair of them, in any order, with as many of
+ * them at a time as there is memory for. */
 #include "../../src/query/covered.h"
 #include "query_store.h"
 

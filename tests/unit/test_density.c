@@ -1,9 +1,10 @@
 /* room: index */
-/* test_density.c - densities of chunks against the same counted row by row: real traces, and traces made to be unusual. */
+/* test_density.c - densities of chunks against the same counted row by row: real traces, and traces
+ * made to be unusual. */
 #include "../../src/index/density.h"
 #include "chunk_maker.h"
 
-/* ---- rows, one after the other --------------------------------------------------------------------------- */
+/* ---- rows, one after the other --------------------------------------------------------------- */
 
 struct row {
     char key[DENSITY_SETS][512]; /* all that tuples are made of, in words */
@@ -74,7 +75,7 @@ static void read_row(struct chunk_view *v, uint32_t row, struct row *r)
     r->metadata = number_of(v, "@class", row, &class) && class == TRACE_METADATA;
 }
 
-/* ---- what is expected -------------------------------------------------------------------------------------- */
+/* ---- what is expected ------------------------------------------------------------------------ */
 
 struct cell {
     uint64_t begins;
@@ -205,7 +206,7 @@ static bool compare(struct chunk_view *v)
     return rc == 0;
 }
 
-/* ---- made traces --------------------------------------------------------------------------------------------- */
+/* ---- made traces ----------------------------------------------------------------------------- */
 
 static uint64_t seed;
 
@@ -293,7 +294,7 @@ static void made_traces(void)
     maker_end();
 }
 
-/* ---- real traces ---------------------------------------------------------------------------------------------- */
+/* ---- real traces ----------------------------------------------------------------------------- */
 
 static struct {
     uint64_t files, with;

@@ -1,6 +1,6 @@
 /* room: dlio */
-/* The step times of a training run: statistics, random numbers, fits, the simulator and the refinement of the bound.
- * Expected values follow from definitions, or are published. */
+/* The step times of a training run: statistics, random numbers, fits, the simulator and the
+ * refinement of the bound. Expected values follow from definitions, or are published. */
 #include <math.h>
 
 #include "dftracerd/dlio.h"
@@ -51,7 +51,8 @@ static void percentiles(void)
     CHECK(dlio_percentile(v, 1, 95) == 1);
 }
 
-/* The first outputs of SplitMix64 for the seed 1234567, as published with the reference implementation. */
+/* The first outputs of SplitMix64 for the seed 1234567, as published with the reference
+ * implementation. */
 static void random_numbers(void)
 {
     struct dlio_random r = {1234567};
@@ -72,7 +73,7 @@ static void random_numbers(void)
     CHECK_NEAR(sum / 10000, 0.5, 5 / sqrt(12 * 10000.0));
 }
 
-/* ---- distributions ----------------------------------------------------------------------------- */
+/* ---- distributions --------------------------------------------------------------------------- */
 
 static const struct dlio_model models[] = {
     {DLIO_NORMAL, 4, 0.5, 0, {{0}}},
@@ -97,8 +98,8 @@ static double *draws(const struct dlio_model *m, size_t n, uint64_t seed)
     return drawn;
 }
 
-/* The distance of n draws from their own distribution exceeds 1.95 / sqrt(n) in one of 1,000 cases. The density is the
- * slope of the distribution function. */
+/* The distance of n draws from their own distribution exceeds 1.95 / sqrt(n) in one of 1,000 cases.
+ * The density is the slope of the distribution function. */
 static void draws_follow_cdf(void)
 {
     for (size_t i = 0; i < MODELS; i++) {
@@ -123,8 +124,8 @@ static bool is_within(double found, double truth, double error)
     return fabs(found - truth) < error;
 }
 
-/* Parameters within five standard errors of the true ones: of a mean stdev / sqrt(n), of a shape or scale less than twice
- * itself / sqrt(n), of a weight sqrt(weight / n). */
+/* Parameters within five standard errors of the true ones: of a mean stdev / sqrt(n), of a shape or
+ * scale less than twice itself / sqrt(n), of a weight sqrt(weight / n). */
 static void recovers_known_distributions(void)
 {
     struct dlio_fit fit;
@@ -169,7 +170,7 @@ static void estimates(void)
     CHECK_NEAR(c[DLIO_LOGNORMAL].model.second, sqrt(2.0 / 3), 1e-14);
 }
 
-/* ---- samples without a spread, and zeros --------------------------------------------------------- */
+/* ---- samples without a spread, and zeros ----------------------------------------------------- */
 
 static void equal_values(void)
 {
@@ -252,7 +253,7 @@ static void stops_when_cancelled(void)
     CHECK_INT(dlio_fit(draws(&models[0], DRAWS, 1), DRAWS, DLIO_ALL, &b, &fit), ERR_CANCELLED);
 }
 
-/* ---- the simulator ------------------------------------------------------------------------------- */
+/* ---- the simulator --------------------------------------------------------------------------- */
 
 static double three_seconds(void *arg)
 {
@@ -337,8 +338,9 @@ static void barriers(void)
     dlio_simulated_done(&r);
 }
 
-/* A batch takes 4 * 0.1 s to load and a step 0.1 s. With 0 workers each step takes 0.5 s. With 2 the rank waits for
- * two batches every 0.4 s: the last two are ready after 2 s. With 4 it waits for the first alone. */
+/* A batch takes 4 * 0.1 s to load and a step 0.1 s. With 0 workers each step takes 0.5 s. With 2
+ * the rank waits for two batches every 0.4 s: the last two are ready after 2 s. With 4 it waits for
+ * the first alone. */
 static void workers_take_effect(void)
 {
     static const double item[] = {.1};
@@ -385,7 +387,7 @@ static void uneven_ranks(void)
     dlio_simulated_done(&r);
 }
 
-/* ---- the bound ----------------------------------------------------------------------------------- */
+/* ---- the bound ------------------------------------------------------------------------------- */
 
 static const struct dlio_refine_options defaults = {.percentile = 95,
                                                     .min_percentile = 50,
@@ -409,8 +411,8 @@ static void converges_at_once(void)
     dlio_simulated_done(&r.simulated);
 }
 
-/* All draws are clamped to the bound, and the steps take too long: the percentile falls by 2 (the error is above 10 %), then
- * by 2 + 0.9 * 2 and so on. */
+/* All draws are clamped to the bound, and the steps take too long: the percentile falls by 2 (the
+ * error is above 10 %), then by 2 + 0.9 * 2 and so on. */
 static void moves_the_bound(void)
 {
     static const struct dlio_model large = {DLIO_NORMAL, 100, 0, 0, {{0}}};

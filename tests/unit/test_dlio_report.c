@@ -1,6 +1,6 @@
 /* room: format */
-/* /dlio-config in all forms, byte for byte where that follows from the events; once more for each of its allocations, which
- * fails. */
+/* /dlio-config in all forms, byte for byte where that follows from the events; once more for each
+ * of its allocations, which fails. */
 #include "query_alloc.h"
 
 struct question {
@@ -41,7 +41,8 @@ static int ask(void *arg, struct buf *answer)
     return alloc_settle(rc, NULL, &budget, &err);
 }
 
-/* A rank of 30 steps of random durations; and an older one of 20 steps of 2 ms, whose samples take 1 ms. */
+/* A rank of 30 steps of random durations; and an older one of 20 steps of 2 ms, whose samples take
+ * 1 ms. */
 static void make_store(void)
 {
     struct dlio_random random = {1};
@@ -88,7 +89,8 @@ static void constant_times(void)
                            "stdev: 0.0\n    max_bound: 0.002\n");
     question.format = FORMAT_TEXT;
     question.has_queue = true;
-    /* Two workers have two batches of one sample every 1 ms; the rank waits for the first alone: 1 ms + 20 * 2 ms. */
+    /* Two workers have two batches of one sample every 1 ms; the rank waits for the first alone: 1
+     * ms + 20 * 2 ms. */
     check_answer(
         question,
         "1 rank, 20 steps each\n\n"

@@ -104,7 +104,8 @@ static const struct {
     {"x == 0x1F", 5, "expected a number"},
     {"x == 5zz", 5, "a unit is allowed only after"},
     {"x == 10ms", 5,
-     "a unit is allowed only after numbers compared with ts, te, dur or sizes, got the unit \"ms\""},
+     "a unit is allowed only after numbers compared with ts, te, dur or sizes, got the unit "
+     "\"ms\""},
     {"dur == 10kB", 7, "expected a unit of time"},
     {"size == 10ms", 8, "expected a unit of size"},
     {"x == 1e999", 5, "too large"},

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* ---- the server and an endpoint --------------------------------------------------------------------- */
+/* ---- the server and an endpoint -------------------------------------------------------------- */
 
 static struct pool *workers;
 static atomic_ullong changes;
@@ -95,7 +95,7 @@ static const struct endpoint waits = {.path = "/waits",
 static struct http_options options = {.limits = {.query_time_ms = 300000}, .version = "1"};
 static struct http_context context = {.options = &options};
 
-/* ---- one stream -------------------------------------------------------------------------------------- */
+/* ---- one stream ------------------------------------------------------------------------------ */
 
 static bool working(struct exchange *x)
 {
@@ -173,7 +173,8 @@ static void wake(struct exchange *x, int64_t gap_ns)
 
 static void rejudge(struct exchange *x, int64_t age_ns)
 {
-    x->judged_ns = 0; /* how long judging takes is up to the machine, and so would be the pause after it */
+    /* how long judging takes is up to the machine, and so would be the pause after it */
+    x->judged_ns = 0;
     exchange_rejudge(x, x->stepped_ns + age_ns, 1000);
     until_quiet(x);
 }
@@ -185,7 +186,7 @@ static void end(struct exchange *x)
     exchange_unref(x);
 }
 
-/* ---- tests --------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void waits_for_changes(void)
 {
@@ -343,7 +344,7 @@ static void parks(void)
     end(x);
 }
 
-/* ---- work before the first byte ---- */
+/* ---- work before the first byte -------------------------------------------------------------- */
 
 /* Each call takes a turn, and notes until when it may work. */
 static int64_t until_ns[4];
@@ -413,11 +414,16 @@ static void stops_between_turns(void)
 }
 
 static const struct check_test tests[] = {
-    {"waits_for_changes", waits_for_changes},   {"loses_no_change", loses_no_change},
-    {"waits_for_time", waits_for_time},         {"not_before_it_streams", not_before_it_streams},
-    {"limits_of_time", limits_of_time},         {"stops_and_leaves", stops_and_leaves},
-    {"flushes_the_coding", flushes_the_coding}, {"parks", parks},
-    {"works_in_turns", works_in_turns},         {"stops_between_turns", stops_between_turns},
+    {"waits_for_changes", waits_for_changes},
+    {"loses_no_change", loses_no_change},
+    {"waits_for_time", waits_for_time},
+    {"not_before_it_streams", not_before_it_streams},
+    {"limits_of_time", limits_of_time},
+    {"stops_and_leaves", stops_and_leaves},
+    {"flushes_the_coding", flushes_the_coding},
+    {"parks", parks},
+    {"works_in_turns", works_in_turns},
+    {"stops_between_turns", stops_between_turns},
     {NULL, NULL},
 };
 

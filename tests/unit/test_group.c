@@ -33,7 +33,8 @@ static void groups_are_numbered_in_order(void)
     CHECK_INT(b.memory_used, 0);
 }
 
-/* As tables are merged by several threads: new groups get room first, and are found once they are placed. */
+/* As tables are merged by several threads: new groups get room first, and are found once they are
+ * placed. */
 static void groups_are_appended(void)
 {
     struct budget b = {0};
@@ -74,7 +75,8 @@ static void groups_are_appended(void)
     CHECK_INT(b.memory_used, 0);
 }
 
-/* Groups are numbered as without packing, whatever happens to the words: numbers that need wider places, and do not fit. */
+/* Groups are numbered as without packing, whatever happens to the words: numbers that need wider
+ * places, and do not fit. */
 static void packed_groups_are_the_same(void)
 {
     static const struct source *const none[6] = {NULL};
@@ -183,7 +185,7 @@ static void limits_are_told(void)
     CHECK_INT(b.memory_used, 0);
 }
 
-/* ---- samples ------------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 static int compare_i64(const void *a, const void *b)
 {

@@ -1,11 +1,12 @@
 /* room: index; threads, paths */
-/* test_ingest.c - files that go in: what is known of them, what changes when they do, and what old snapshots still see. */
+/* test_ingest.c - files that go in: what is known of them, what changes when they do, and what old
+ * snapshots still see. */
 #include "index_world.h"
 
 #include <errno.h>
 #include <fcntl.h>
 
-/* ---- tests ---- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void known_numbers(void)
 {
@@ -387,8 +388,8 @@ static void growing(bool gzip)
     world_end();
 }
 
-/* A gzip member, or several, that arrive in pieces, the last with a wrong checksum: found, and told as by one who reads the file
- * at once. */
+/* A gzip member, or several, that arrive in pieces, the last with a wrong checksum: found, and told
+ * as by one who reads the file at once. */
 static void growing_in_members(void)
 {
     struct buf b = {0}, before, after;
@@ -607,7 +608,8 @@ static uint32_t files_of(struct index *ix)
     return (uint32_t)p.files;
 }
 
-/* Where X and X.gz hold the same text, X answers alone; also when one was read in parts, and after a restart. */
+/* Where X and X.gz hold the same text, X answers alone; also when one was read in parts, and after
+ * a restart. */
 static void duplicates(void)
 {
     struct buf b = {0};
@@ -711,8 +713,8 @@ static int lose_names(struct index *ix)
     return rc;
 }
 
-/* A record that is not where it was stored is an error, and the file is indexed again. If that was in vain, more than this file is
- * wrong. */
+/* A record that is not where it was stored is an error, and the file is indexed again. If that was
+ * in vain, more than this file is wrong. */
 static void names_lost(void)
 {
     struct buf b = {0};
@@ -735,7 +737,8 @@ static void names_lost(void)
     world_end();
 }
 
-/* Several indexes keep the limits of one: all get on, though one chunk alone takes what all may have. */
+/* Several indexes keep the limits of one: all get on, though one chunk alone takes what all may
+ * have. */
 static void shares(void)
 {
     enum { INDEXES = 3 };
@@ -752,8 +755,12 @@ static void shares(void)
         char path[128];
 
         snprintf(path, sizeof path, "%s/index%d", dir, i);
-        struct index_options o = {.path = path, .checkpoint_size = 65536, .settle_ms = -1,
-                                  .workers = 2, .memory_limit = 1, .share = share};
+        struct index_options o = {.path = path,
+                                  .checkpoint_size = 65536,
+                                  .settle_ms = -1,
+                                  .workers = 2,
+                                  .memory_limit = 1,
+                                  .share = share};
         if (!CHECK_INT(index_open(&o, &err, &ix[i]), 0))
             abort();
         offer(ix[i], "a.pfw.gz");

@@ -1,12 +1,14 @@
 /* room: index; threads */
-/* test_ingest_ahead.c - one file inflated by several threads: the index is the same as by one, whatever the members are. */
+/* test_ingest_ahead.c - one file inflated by several threads: the index is the same as by one,
+ * whatever the members are. */
 #include "index_world.h"
 #include "trace_data.h"
 
 #define CHUNK 65536
 #define TEXT_LEN 600000 /* several chunks of either size, and more than one piece */
 
-/* Indexes what is there, and indexes it anew in chunks of another size; `want` (or nothing yet) is the dump of both. */
+/* Indexes what is there, and indexes it anew in chunks of another size; `want` (or nothing yet) is
+ * the dump of both. */
 static void check_index(struct index_options options, struct buf want[2], const char *what)
 {
     static const struct index_file_options other = {.checkpoint_size = 3 * CHUNK};
@@ -40,7 +42,8 @@ static void check_index(struct index_options options, struct buf want[2], const 
     CHECK_INT(system(command), 0);
 }
 
-/* Read by one thread, and then with pieces by others: where a worker has nothing else to do there is one. */
+/* Read by one thread, and then with pieces by others: where a worker has nothing else to do there
+ * is one. */
 static void check_file(const struct bytes *file, const char *what)
 {
     struct buf want[2] = {{0}, {0}};

@@ -1,5 +1,6 @@
 /* room: index */
-/* test_ingest_doors.c - files that are read when somebody asks for them, and files that are read in a way of their own. */
+/* test_ingest_doors.c - files that are read when somebody asks for them, and files that are read in
+ * a way of their own. */
 #include "index_world.h"
 
 #include <errno.h>
@@ -54,7 +55,7 @@ static void wait_events(struct index *ix, const char *name, uint64_t events)
     check_fail(__FILE__, __LINE__, "%s has %llu events", name, (unsigned long long)got);
 }
 
-/* ---- on demand ---- */
+/* ---- on demand ------------------------------------------------------------------------------- */
 
 /* Listed, and left alone; what is asked for is read, and nothing else. */
 static void read_when_asked(void)
@@ -94,7 +95,8 @@ static void read_when_asked(void)
     world_end();
 }
 
-/* A file that was asked for follows its changes, one that was not stays unasked; without on_demand all are read. */
+/* A file that was asked for follows its changes, one that was not stays unasked; without on_demand
+ * all are read. */
 static void changes_when_asked(void)
 {
     struct index *ix;
@@ -131,7 +133,8 @@ static void changes_when_asked(void)
     world_end();
 }
 
-/* What an earlier process has read is there, follows its changes, and goes on where that process was stopped. */
+/* What an earlier process has read is there, follows its changes, and goes on where that process
+ * was stopped. */
 static void remembers_what_was_asked(void)
 {
     struct buf b = {0};
@@ -206,7 +209,7 @@ static void asked_by_many(void)
     world_end();
 }
 
-/* ---- terms of their own ---- */
+/* ---- terms of their own ---------------------------------------------------------------------- */
 
 static const char *const ret_only[] = {"args.ret", NULL};
 
@@ -458,7 +461,8 @@ static void refused_terms(void)
     world_end();
 }
 
-/* Stopped behind each chunk: goes on with the same terms. An inspecting process takes them from the store. */
+/* Stopped behind each chunk: goes on with the same terms. An inspecting process takes them from the
+ * store. */
 static void terms_go_on(void)
 {
     enum { EVENTS = 8000, CHUNKS_LEAST = 8 };

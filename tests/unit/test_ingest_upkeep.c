@@ -1,5 +1,6 @@
 /* room: index */
-/* test_ingest_upkeep.c - what goes on beside reading: files that have been missing are forgotten, and questions come first. */
+/* test_ingest_upkeep.c - what goes on beside reading: files that have been missing are forgotten,
+ * and questions come first. */
 #include "index_world.h"
 
 #include <fcntl.h>
@@ -45,7 +46,8 @@ static void after_upkeep(struct index *ix)
         index_progress(ix, &p);
 }
 
-/* What has been missing for purge_ms is forgotten; not before all roots were listed, and not where the root is held. */
+/* What has been missing for purge_ms is forgotten; not before all roots were listed, and not where
+ * the root is held. */
 static void missing_files(void)
 {
     static const char *const names[] = {"a.pfw", "away/a.pfw", "awayness/a.pfw"};
@@ -115,7 +117,8 @@ static void names_that_are_gone(void)
     world_end();
 }
 
-/* While a question runs the reader rests 20 ms before each chunk, so it takes that long at least, and gets through. */
+/* While a question runs the reader rests 20 ms before each chunk, so it takes that long at least,
+ * and gets through. */
 static void questions_first(void)
 {
     enum { EVENTS = 8000 };
@@ -148,7 +151,8 @@ static uint64_t events_now(struct index *ix)
     return events;
 }
 
-/* A file that has been read cannot be opened for want of descriptors when it is looked at again: what is known of it stays. */
+/* A file that has been read cannot be opened for want of descriptors when it is looked at again:
+ * what is known of it stays. */
 static void short_of_descriptors(void)
 {
     struct rlimit limit, none;

@@ -1,5 +1,6 @@
 /* room: index; threads */
-/* test_kv.c - the wrapper of LMDB: order of keys, sticky errors, maps that grow under readers, and what damage is told as. */
+/* test_kv.c - the wrapper of LMDB: order of keys, sticky errors, maps that grow under readers, and
+ * what damage is told as. */
 #include "check.h"
 
 #include "../../src/index/kv.h"
@@ -202,8 +203,8 @@ struct never_idle {
 
 enum { HANDOVERS_MOST = 1000000 };
 
-/* There always is a read open: each ends when the other reader has begun its next, or when that one has waited at the gate
- * for a while, which is less than the gate makes anybody wait. */
+/* There always is a read open: each ends when the other reader has begun its next, or when that one
+ * has waited at the gate for a while, which is less than the gate makes anybody wait. */
 #define WAIT_NS 20000000
 static void *read_without_end(void *arg)
 {
@@ -228,7 +229,8 @@ static void *read_without_end(void *arg)
     return NULL;
 }
 
-/* A map grows although there never is a moment without a reader, and although each reader waits for the other one. */
+/* A map grows although there never is a moment without a reader, and although each reader waits for
+ * the other one. */
 static void maps_grow_under_load(void)
 {
     struct kv_batch *b = kv_batch_new();
@@ -266,7 +268,8 @@ static void maps_grow_under_load(void)
     remove_dir();
 }
 
-/* With a limit: what does not fit is refused and stays in the batch, deletions get through, and then there is room. */
+/* With a limit: what does not fit is refused and stays in the batch, deletions get through, and
+ * then there is room. */
 static void limits_hold(void)
 {
     struct kv_options options = {.path = dir, .map_size = 1 << 20, .map_max = 16 << 20};

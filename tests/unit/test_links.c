@@ -1,6 +1,6 @@
 /* room: index */
-/* test_links.c - one file of several names is read once and answers once; which name answers does not depend on the order in
- * which they were met. */
+/* test_links.c - one file of several names is read once and answers once; which name answers does
+ * not depend on the order in which they were met. */
 #include "index_world.h"
 
 static void write_events(const char *name, int n)
@@ -110,7 +110,8 @@ static void one_of_several(void)
     }
 }
 
-/* The one that answers goes: the next one does. It comes back: as before. Another file takes its place: both answer. */
+/* The one that answers goes: the next one does. It comes back: as before. Another file takes its
+ * place: both answer. */
 static void names_come_and_go(void)
 {
     struct index *ix;

@@ -1,5 +1,6 @@
 /* room: base */
-/* test_measure.c - moments are exact, the sketch keeps its promise against the exact rank, histograms count. */
+/* test_measure.c - moments are exact, the sketch keeps its promise against the exact rank,
+ * histograms count. */
 #include "dftracerd/measure.h"
 #include "check.h"
 
@@ -16,7 +17,7 @@ static uint64_t rnd(void)
     return state;
 }
 
-/* ---- moments -------------------------------------------------------------------------------------------- */
+/* ---- moments --------------------------------------------------------------------------------- */
 
 static void moments_small(void)
 {
@@ -78,9 +79,11 @@ static void moments_units(void)
     }
     moments_add_part(&part, &p, false);
     moments_add_part(&part, &q, true);
-    CHECK(mixed.sum == ns.sum && mixed.squares == ns.squares && mixed.min == ns.min && mixed.max == ns.max);
+    CHECK(mixed.sum == ns.sum && mixed.squares == ns.squares && mixed.min == ns.min &&
+          mixed.max == ns.max);
     CHECK(merged.sum == ns.sum && merged.squares == ns.squares && merged.count == 1000);
-    CHECK(part.sum == ns.sum && part.squares == ns.squares && part.min == ns.min && part.max == ns.max);
+    CHECK(part.sum == ns.sum && part.squares == ns.squares && part.min == ns.min &&
+          part.max == ns.max);
     CHECK_NEAR(moments_std(&us), moments_std(&ns), 1e-15);
     CHECK_NEAR(moments_mean(&us), moments_mean(&mixed), 1e-15);
 }
@@ -113,7 +116,7 @@ static void moments_doubles(void)
     CHECK_NEAR(c.sum + c.comp, 1.0, 0);
 }
 
-/* ---- sketch ------------------------------------------------------------------------------------------------ */
+/* ---- sketch ---------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -124,17 +127,28 @@ static int compare(const void *a, const void *b)
 static double shape(unsigned kind, size_t i)
 {
     switch (kind) {
-    case 0: return (double)(rnd() % 1000000);
-    case 1: return (double)(rnd() % 300);
-    case 2: return exp((double)(rnd() % 4000) / 100) / 1000;
-    case 3: return (double)(int64_t)rnd();
-    case 4: return i % 100 ? 5 : 1e12 + (double)i;
-    case 5: return 42;
-    case 6: return ldexp(1, (int)(i % 2000) - 1000);
-    case 7: return (i % 2 ? 1 : -1) * (double)(rnd() % 5000) / 7;
-    case 8: return (double)(256 + (i % 2));
-    case 9: return nextafter(ldexp(1, (int)(i % 40)), i % 2 ? 0 : INFINITY);
-    default: return i % 3 ? 0 : (double)(rnd() % 1000) / 1000;
+    case 0:
+        return (double)(rnd() % 1000000);
+    case 1:
+        return (double)(rnd() % 300);
+    case 2:
+        return exp((double)(rnd() % 4000) / 100) / 1000;
+    case 3:
+        return (double)(int64_t)rnd();
+    case 4:
+        return i % 100 ? 5 : 1e12 + (double)i;
+    case 5:
+        return 42;
+    case 6:
+        return ldexp(1, (int)(i % 2000) - 1000);
+    case 7:
+        return (i % 2 ? 1 : -1) * (double)(rnd() % 5000) / 7;
+    case 8:
+        return (double)(256 + (i % 2));
+    case 9:
+        return nextafter(ldexp(1, (int)(i % 40)), i % 2 ? 0 : INFINITY);
+    default:
+        return i % 3 ? 0 : (double)(rnd() % 1000) / 1000;
     }
 }
 #define SHAPES 11
@@ -157,12 +171,14 @@ static void sketch_against_ranks(void)
             }
             qsort(v, n, sizeof(*v), compare);
             for (unsigned q = 0; q < sizeof(quantiles) / sizeof(*quantiles); q++) {
-                double rank = ceil(quantiles[q] * (double)n), want = v[rank < 1 ? 0 : (size_t)rank - 1];
+                double rank = ceil(quantiles[q] * (double)n),
+                       want = v[rank < 1 ? 0 : (size_t)rank - 1];
                 double got = sketch_quantile(s, quantiles[q], integers);
                 double off = want == 0 ? fabs(got) : fabs(got - want) / fabs(want);
                 worst = off > worst ? off : worst;
                 if (!CHECK(off <= 1.0 / 256) || !CHECK(got >= v[0] && got <= v[n - 1]))
-                    printf("  shape %u, %zu values, q %g: %.17g, exact %.17g\n", k, n, quantiles[q], got, want);
+                    printf("  shape %u, %zu values, q %g: %.17g, exact %.17g\n", k, n, quantiles[q],
+                           got, want);
                 if (n <= SKETCH_EXACT || (integers && fabs(want) < 256))
                     CHECK(got == want);
                 if (integers)
@@ -278,7 +294,7 @@ static void sketch_damage(void)
     buf_done(&x);
 }
 
-/* ---- histogram -------------------------------------------------------------------------------------------------- */
+/* ---- histogram ------------------------------------------------------------------------------- */
 
 static void histogram_bins(void)
 {
@@ -310,7 +326,8 @@ static void histogram_bins(void)
     CHECK(lo == 0 && hi == 1);
 }
 
-/* Many at once are what they are one by one: few, spread widely, all zero, negative, in both units, added to what is there. */
+/* Many at once are what they are one by one: few, spread widely, all zero, negative, in both units,
+ * added to what is there. */
 static void sketch_all(void)
 {
     static const int64_t limits[] = {1, 2, 300, 5000, 1000000, 1000000000000, INT64_MAX};

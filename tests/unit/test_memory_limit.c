@@ -108,7 +108,8 @@ static void none(void)
     CHECK(strcmp(text, "") == 0);
     CHECK(getrlimit(RLIMIT_AS, &before) == 0);
     l = before;
-    l.rlim_cur = (rlim_t)1 << 46; /* a sanitizer has mapped more: only what is said of it is of interest */
+    /* a sanitizer has mapped more: only what is said of it is of interest */
+    l.rlim_cur = (rlim_t)1 << 46;
     CHECK(setrlimit(RLIMIT_AS, &l) == 0);
     CHECK(memory_address_space() == (uint64_t)1 << 46);
     limit = memory_limit_below(root);

@@ -1,5 +1,6 @@
 /* room: daemon; alone, threads */
-/* test_network.c - file systems of other machines: no index there, and no trust in inotify. statfs() is ours here. */
+/* test_network.c - file systems of other machines: no index there, and no trust in inotify.
+ * statfs() is ours here. */
 #include "check.h"
 
 #include "../../src/daemon/roots.h"
@@ -11,7 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-static char base[128];    /* of the scratch directories                   */
+static char base[128];    /* of the scratch directories */
 static char mounted[256]; /* what lies below it is on the fake file system */
 static long fake_type;
 
@@ -131,7 +132,7 @@ static void unnamed_place_is_passed_over(void)
     remove_base();
 }
 
-/* ---- the watcher ---- */
+/* ---- the watcher ----------------------------------------------------------------------------- */
 
 static struct watch *watch;
 static atomic_bool stop;

@@ -95,7 +95,7 @@ static void every_level_reads_back(void)
     buf_done(&text);
 }
 
-/* ---- presses ---- */
+/* ---- presses --------------------------------------------------------------------------------- */
 
 static struct text read_file(const char *name)
 {
@@ -225,7 +225,8 @@ static void members_are_cut_by_the_text_alone(void)
     end();
 }
 
-/* What is verified is shown in whole lines, and these may be as long as the longest that a trace has. */
+/* What is verified is shown in whole lines, and these may be as long as the longest that a trace
+ * has. */
 static void the_longest_lines_are_not_cut(void)
 {
     struct buf text = {0}, back = {0};
@@ -302,7 +303,8 @@ static void note_check(void *arg, struct text text)
     checked += (unsigned)text.len;
 }
 
-/* Who gives the text need not wait: a member is made as soon as its text is there, and one that is left behind is no harm. */
+/* Who gives the text need not wait: a member is made as soon as its text is there, and one that is
+ * left behind is no harm. */
 static void others_work_meanwhile(void)
 {
     struct outlet *o = NULL;
@@ -328,7 +330,7 @@ static void others_work_meanwhile(void)
     buf_done(&text);
 }
 
-/* ---- the tar ---- */
+/* ---- the tar --------------------------------------------------------------------------------- */
 
 static int add(struct outlet *o, const char *name, const char *content, struct err *err)
 {
@@ -435,7 +437,7 @@ static void bad_names_are_refused(void)
     }
 }
 
-/* ---- directories ---- */
+/* ---- directories ----------------------------------------------------------------------------- */
 
 static int make_dir(const char *path, bool force, const char *content)
 {
@@ -562,12 +564,14 @@ static void look(void *arg, struct text text)
     (void)text;
     while (now > most && !atomic_compare_exchange_weak(&most_at_work, &most, now))
         ;
-    /* So long that others would join it if they might: there is nothing to wait for where they may not. */
+    /* So long that others would join it if they might: there is nothing to wait for where they may
+     * not. */
     nanosleep(&(struct timespec){0, 2000000}, NULL);
     atomic_fetch_sub(&at_work, 1);
 }
 
-/* 65 threads for 56 MiB: no more work than a quarter of the memory is for, and only those are charged. */
+/* 65 threads for 56 MiB: no more work than a quarter of the memory is for, and only those are
+ * charged. */
 static void many_threads_need_no_more_memory(void)
 {
     struct budget budget = {.memory_limit = 56 << 20};

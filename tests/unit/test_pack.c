@@ -1,5 +1,6 @@
 /* room: index; paths */
-/* test_pack.c - every encoding gives back what went in, with and without special instructions; speeds are printed. */
+/* test_pack.c - every encoding gives back what went in, with and without special instructions;
+ * speeds are printed. */
 #include "../../src/index/pack.h"
 #include "check.h"
 
@@ -16,7 +17,7 @@ static uint64_t rnd(void)
     return state;
 }
 
-/* ---- shapes of columns ------------------------------------------------------------------------------ */
+/* ---- shapes of columns ----------------------------------------------------------------------- */
 
 static int64_t shape_zero(size_t i)
 {
@@ -135,7 +136,7 @@ static const struct shape {
 };
 #define SHAPES (sizeof(shapes) / sizeof(*shapes))
 
-/* ---- round trips -------------------------------------------------------------------------------------- */
+/* ---- round trips ----------------------------------------------------------------------------- */
 
 static struct pack_encoder *encoder;
 
@@ -615,7 +616,7 @@ static void damage_is_no_crash(void)
     free(out);
 }
 
-/* ---- speed, for people ------------------------------------------------------------------------------------ */
+/* ---- speed, for people ----------------------------------------------------------------------- */
 
 static double seconds(void)
 {

@@ -144,7 +144,8 @@ static void reads_json(void)
         CHECK_INT(json(bad[i]), ERR_PARAM);
 }
 
-/* A body of 1 MiB is a hundred thousand values; memory is in proportion to it, and there is a limit. */
+/* A body of 1 MiB is a hundred thousand values; memory is in proportion to it, and there is a
+ * limit. */
 static void bounds_lists(void)
 {
     static const char *const kinds[] = {"&many=abc", ",abc"};

@@ -1,6 +1,6 @@
 /* room: trace */
-/* test_piece.c - text inflated ahead of its reader: whatever pieces there are, right ones or wrong ones, the reader tells the
- * same as without. */
+/* test_piece.c - text inflated ahead of its reader: whatever pieces there are, right ones or wrong
+ * ones, the reader tells the same as without. */
 #include "trace_data.h"
 
 static const enum trace_engine engines[] = {TRACE_ENGINE_ZLIB, TRACE_ENGINE_ISAL};
@@ -224,7 +224,8 @@ static void false_members(void)
     bytes_done(&text);
 }
 
-/* Checkpoints of another file, or with another window, check sum or length before: nobody's text. */
+/* Checkpoints of another file, or with another window, check sum or length before: nobody's text.
+ */
 static void wrong_checkpoints(void)
 {
     struct bytes text = make_lines(600000, 4),

@@ -1,5 +1,6 @@
 /* room: query; paths */
-/* What each test of the query language means, on rows that are known: expected answers are written out. */
+/* What each test of the query language means, on rows that are known: expected answers are written
+ * out. */
 #include "query_store.h"
 #include "../../src/query/plan.h"
 

@@ -1,5 +1,6 @@
 /* room: format */
-/* Processes and their parents, told in all formats; once more for each of their allocations, which fails. */
+/* Processes and their parents, told in all formats; once more for each of their allocations, which
+ * fails. */
 #include "query_alloc.h"
 
 #include "dftracerd/format.h"

@@ -1,5 +1,6 @@
 /* room: trace; paths */
-/* test_reader.c - text in order: every kind of file, both libraries alike, damage, growth, checkpoints. */
+/* test_reader.c - text in order: every kind of file, both libraries alike, damage, growth,
+ * checkpoints. */
 #include "trace_data.h"
 
 static const enum trace_engine engines[] = {TRACE_ENGINE_ZLIB, TRACE_ENGINE_ISAL};
@@ -9,7 +10,8 @@ static bool have(enum trace_engine engine)
     return trace_engine_available(engine);
 }
 
-/* Reads by all libraries, in several steps; all readings must be the same. The one by zlib is returned. */
+/* Reads by all libraries, in several steps; all readings must be the same. The one by zlib is
+ * returned. */
 static struct reading read_all_ways(int fd, uint64_t checkpoint_size)
 {
     static const size_t steps[] = {1 << 20, 40001, 977};
@@ -26,7 +28,7 @@ static struct reading read_all_ways(int fd, uint64_t checkpoint_size)
     return first;
 }
 
-/* ---- whole files ------------------------------------------------------------------------------------- */
+/* ---- whole files ----------------------------------------------------------------------------- */
 
 static void check_file(int fd, const struct bytes *want)
 {
@@ -184,7 +186,7 @@ static void headers(void)
     free(name);
 }
 
-/* ---- damage ---------------------------------------------------------------------------------------------- */
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 /* What zlib gives for one member that may be cut or damaged. */
 static struct bytes reference(const uint8_t *data, size_t len)
@@ -231,7 +233,8 @@ static void cut_anywhere(void)
     bytes_done(&text);
 }
 
-/* One flipped bit: both libraries agree, all before the damage is there, and members far from it survive. */
+/* One flipped bit: both libraries agree, all before the damage is there, and members far from it
+ * survive. */
 static void flipped_bits(void)
 {
     struct bytes text = make_lines(300000, 8), file = {0};
@@ -316,7 +319,8 @@ static void wrong_checksum(void)
     bytes_done(&twice);
 }
 
-/* Bytes between members: zeros are padding, others garbage; bytes that only look like a header are no member. */
+/* Bytes between members: zeros are padding, others garbage; bytes that only look like a header are
+ * no member. */
 static void garbage(void)
 {
     static const struct {
@@ -374,7 +378,8 @@ static void much_damage(void)
     bytes_done(&text);
 }
 
-/* Members that each seem to run to the end of the file before they fail: crafted to cost quadratic time. */
+/* Members that each seem to run to the end of the file before they fail: crafted to cost quadratic
+ * time. */
 static void overlapping_members(void)
 {
     struct bytes file = {0};
@@ -434,7 +439,7 @@ static void shrinking(void)
     bytes_done(&text);
 }
 
-/* ---- growing files ------------------------------------------------------------------------------------------ */
+/* ---- growing files --------------------------------------------------------------------------- */
 
 static void grow(const struct bytes *file, const struct bytes *want, enum trace_engine engine,
                  size_t step)
@@ -490,7 +495,7 @@ static void growing(void)
     }
 }
 
-/* ---- checkpoints ---------------------------------------------------------------------------------------------- */
+/* ---- checkpoints ----------------------------------------------------------------------------- */
 
 /* From any place on, a reader tells members and damage as one that began at 0. */
 static void check_resumed(const struct reading *r, const struct reading *all)

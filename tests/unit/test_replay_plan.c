@@ -1,5 +1,6 @@
 /* room: replay */
-/* What events are planned as: offsets, sizes, handles, and what files have to be before. Expected values follow from POSIX. */
+/* What events are planned as: offsets, sizes, handles, and what files have to be before. Expected
+ * values follow from POSIX. */
 #include "../../src/replay/lanes.h"
 #include "../../src/replay/plan.h"
 #include "check.h"
@@ -78,7 +79,7 @@ static struct file *file_of(const char *path)
     return files_path(&files, text_of(path))->file;
 }
 
-/* ---- positions ---- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 static void reads_continue(void)
 {
@@ -173,7 +174,7 @@ static void truncation(void)
     end();
 }
 
-/* ---- descriptors ---- */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 static void dup_shares_the_position(void)
 {
@@ -280,7 +281,7 @@ static void failed_opens(void)
     end();
 }
 
-/* ---- sizes ---- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static void out_of_range(void)
 {
@@ -308,7 +309,7 @@ static void out_of_range(void)
     end();
 }
 
-/* ---- what files have to be ---- */
+/* ---- what files have to be ------------------------------------------------------------------- */
 
 static void created_and_needed(void)
 {

@@ -88,7 +88,8 @@ static void hashes(void)
     struct snapshot *s;
     bool conflict;
 
-    /* a: parent 10; b: its child 11, which defines nothing; c: a stranger that means something else by 2; d: knows all only once */
+    /* a: parent 10; b: its child 11, which defines nothing; c: a stranger that means something else
+     * by 2; d: knows all only once */
     write_file("a.pfw", RECORD("FH", "/one", "1", "10") RECORD("FH", "/one/again", "1", "10")
                             RECORD("FH", "/two", "2", "10")
                                 EVENT("fork", "10", "\"hhash\":\"h\",\"ret\":11"));
@@ -115,7 +116,8 @@ static void hashes(void)
     close_world(ix, s);
 }
 
-/* Whenever files come: what an earlier snapshot took for the parent is taken back where another file contradicts. */
+/* Whenever files come: what an earlier snapshot took for the parent is taken back where another
+ * file contradicts. */
 static void parents_that_are_contradicted(void)
 {
     struct index *ix = open_world();
@@ -178,7 +180,8 @@ static void processes(void)
     struct summary *sum;
     struct snapshot *s;
 
-    /* pid 1 is on one host, and its records without a host belong to it; pid 2 on two: what names none stays apart */
+    /* pid 1 is on one host, and its records without a host belong to it; pid 2 on two: what names
+     * none stays apart */
     write_file("a.pfw",
                "{\"name\":\"PR\",\"cat\":\"dftracer\",\"pid\":1,\"tid\":1,\"ph\":\"M\",\"args\":{"
                "\"name\":\"rank\",\"value\":\"3\"}}\n" EVENT("read", "1", "\"hhash\":\"h\"")

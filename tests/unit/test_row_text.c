@@ -1,5 +1,6 @@
 /* room: format */
-/* Flat rows from columns: every kind of column, long and many texts, order of time, a writer's room is given back. */
+/* Flat rows from columns: every kind of column, long and many texts, order of time, a writer's room
+ * is given back. */
 #include "dftracerd/format.h"
 #include "query_store.h"
 

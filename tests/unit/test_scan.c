@@ -1,5 +1,6 @@
 /* room: trace; paths */
-/* Every row of docs/READING.md and every generation of writers, through all paths of the scanner. */
+/* Every row of docs/READING.md and every generation of writers, through all paths of the scanner.
+ */
 #include <dirent.h>
 #include <math.h>
 #include <sys/stat.h>
@@ -14,7 +15,7 @@ static const struct trace_scanner_options paths[PATHS] = {{CPU_AVX2, false, fals
                                                           {CPU_PORTABLE, true, false},
                                                           {CPU_AVX2, true, true}};
 
-/* ---- events as text: class, `!` if repaired, values; the counts behind `|` ----------------------- */
+/* ---- events as text: class, `!` if repaired, values; the counts behind `|` ------------------- */
 
 static void write_value(struct buf *out, const struct trace_scanner *s, const struct trace_value *v)
 {
@@ -117,7 +118,7 @@ static void expect_rows(const struct row *rows, size_t count)
 }
 #define ROWS(rows) expect_rows(rows, sizeof(rows) / sizeof((rows)[0]))
 
-/* ---- READING.md ------------------------------------------------------------------------------------ */
+/* ---- READING.md ------------------------------------------------------------------------------ */
 
 static void lines(void)
 {
@@ -430,7 +431,7 @@ static void generations(void)
     ROWS(rows);
 }
 
-/* ---- repaired text --------------------------------------------------------------------------------- */
+/* ---- repaired text --------------------------------------------------------------------------- */
 
 static void repair_text(void)
 {
@@ -460,7 +461,7 @@ static void repair_text(void)
     buf_done(&out);
 }
 
-/* ---- limits ---------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static uint64_t scan_big(struct buf *text, int path, struct trace_counts *ret)
 {
@@ -499,7 +500,8 @@ static void many_fields(void)
     buf_done(&text);
 }
 
-/* An object of `count` keys, all but two of them `key` (%d: different ones), and what a line of it counts as. */
+/* An object of `count` keys, all but two of them `key` (%d: different ones), and what a line of it
+ * counts as. */
 static void keys(int count, const char *open, const char *key, const char *close, bool good)
 {
     struct trace_counts c;
@@ -583,7 +585,7 @@ static void hostile(void)
     }
 }
 
-/* ---- real traces ------------------------------------------------------------------------------------ */
+/* ---- real traces ----------------------------------------------------------------------------- */
 
 struct total {
     const char *folder;

@@ -1,6 +1,7 @@
 /* room: query; threads, paths */
-/* Random predicates over several files of several chunks: what the scan selects, with pruning and without, with one thread
- * and with many, equals an evaluation row by row that is written here, without columns.
+/* Random predicates over several files of several chunks: what the scan selects, with pruning and
+ * without, with one thread and with many, equals an evaluation row by row that is written here,
+ * without columns.
  */
 #include "query_store.h"
 #include "../../src/query/plan.h"
@@ -22,7 +23,7 @@ static bool one_in(uint32_t n)
     return random_below(n) == 0;
 }
 
-/* ---- rows as we mean them ------------------------------------------------------------------------------------------------ */
+/* ---- rows as we mean them -------------------------------------------------------------------- */
 
 /* A value: no value, an integer, a double, a bool, or a text. Times are integers in nanoseconds. */
 struct cell {
@@ -120,7 +121,8 @@ static void print_member(struct buf *b, const char *name, const struct cell *c)
         buf_printf(b, "\"%s\"", c->text);
 }
 
-/* Files differ: 0 has whole microseconds and one host; 1 fractions and hashes without names; 2 old names, no hashes. */
+/* Files differ: 0 has whole microseconds and one host; 1 fractions and hashes without names; 2 old
+ * names, no hashes. */
 static void make_row(unsigned file, unsigned n, struct row *r, struct buf *b)
 {
     struct cell *c = r->cell;
@@ -235,7 +237,7 @@ static void resolve_file_1(void)
     }
 }
 
-/* ---- predicates, as text and by value ----------------------------------------------------------------------------------------- */
+/* ---- predicates, as text and by value -------------------------------------------------------- */
 
 struct expression {
     enum { AND, OR, NOT, COMPARE, IN, LIKE, MATCH, CONTAINS, IS_NULL } op;
@@ -423,7 +425,7 @@ static bool holds(const struct expression *e, const struct row *r)
     }
 }
 
-/* ---- what the scan says ------------------------------------------------------------------------------------------------------------ */
+/* ---- what the scan says ---------------------------------------------------------------------- */
 
 /* One bit a row, by args.n. */
 struct answer {
@@ -564,7 +566,7 @@ static void random_queries(void)
     free(a.bits);
 }
 
-/* ---- keys, codes, values and arrays say the same ---------------------------------------------------------------------------------------- */
+/* ---- keys, codes, values and arrays say the same --------------------------------------------- */
 
 static bool same_value(const struct value *v, const struct cell *c, bool time)
 {
@@ -680,7 +682,7 @@ static void few_rows(void)
     columns(query);
 }
 
-/* ---- buckets -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- buckets --------------------------------------------------------------------------------- */
 
 struct bucketed {
     const struct source *source, *number;
@@ -739,7 +741,7 @@ static void buckets(void)
     query_close(q);
 }
 
-/* ---- stopping ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- stopping -------------------------------------------------------------------------------- */
 
 static int never(void *state, struct scan_batch *b)
 {

@@ -189,7 +189,8 @@ static void what_is_unseen(void)
     CHECK_INT(index_hold(store.index, NULL, 0), 0);
 }
 
-/* Its generation is one of its own, and so is that of when they can be read again; the same ones again are no news. */
+/* Its generation is one of its own, and so is that of when they can be read again; the same ones
+ * again are no news. */
 static void held_is_told(void)
 {
     const char *const dirs[] = {"d/e", "a"}, *const same[] = {"a", "d/e"};

@@ -1,5 +1,6 @@
 /* room: query; threads */
-/* share: every byte of the sources once, in order; each line with its group; records where they are needed; where files end. */
+/* share: every byte of the sources once, in order; each line with its group; records where they are
+ * needed; where files end. */
 #include <errno.h>
 #include <fcntl.h>
 
@@ -96,7 +97,7 @@ static const char *text(struct buf *b)
     return b->data;
 }
 
-/* ---- lines and groups -------------------------------------------------------------------------------- */
+/* ---- lines and groups ------------------------------------------------------------------------ */
 
 #define META(name, arg, value) \
     "{\"name\":\"" name \
@@ -142,7 +143,8 @@ static void one_file(const char *source, const char *const *queries, const char 
 
 static const char *const by_name[] = {"name == 'read'", "cat == 'POSIX'", NULL};
 
-/* The first group takes what both select; records go with the next object, and stand in each file that needs them. */
+/* The first group takes what both select; records go with the next object, and stand in each file
+ * that needs them. */
 static void first_match(void)
 {
     one_file("[\n" HH F1 READ "\n" WRITE "\n" F2 READ2 ",\n" STEP "\n\n]\n", by_name,
@@ -202,7 +204,7 @@ static void brackets(void)
     store_end(&s);
 }
 
-/* ---- many chunks and files --------------------------------------------------------------------------- */
+/* ---- many chunks and files ------------------------------------------------------------------- */
 
 static void make_lines(struct buf *b, unsigned from, unsigned to)
 {

@@ -1,5 +1,6 @@
 /* room: query; threads */
-/* /stats: every report on a few objects by hand; scans and summaries, threads and chunks give the same answer. */
+/* /stats: every report on a few objects by hand; scans and summaries, threads and chunks give the
+ * same answer. */
 #include "query_store.h"
 
 static struct stats *run_on(struct store *s, const char *query, struct stats_options *options,
@@ -35,7 +36,7 @@ static struct stats *run(struct store *s, const char *query, struct stats_option
     return stats;
 }
 
-/* ---- by hand ------------------------------------------------------------------------------------- */
+/* ---- by hand --------------------------------------------------------------------------------- */
 
 #define X(name, cat, pid, tid, ts, dur, args) \
     "{\"id\":1,\"name\":\"" name "\",\"cat\":\"" cat "\",\"pid\":" pid ",\"tid\":" tid \
@@ -258,7 +259,7 @@ static void limits(void)
     store_end(&s);
 }
 
-/* ---- the same answer every way ---------------------------------------------------------------------- */
+/* ---- the same answer every way --------------------------------------------------------------- */
 
 static void put_value(struct buf *out, const struct value *v)
 {

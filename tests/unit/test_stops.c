@@ -1,6 +1,7 @@
 /* room: format; alone */
-/* Questions of very many different names look often whether they are still wanted, and stop there: each look at a budget reads the
- * clock, so a clock of our own counts looks, and a deadline is the number of the look at which a question has to stop. */
+/* Questions of very many different names look often whether they are still wanted, and stop there:
+ * each look at a budget reads the clock, so a clock of our own counts looks, and a deadline is the
+ * number of the look at which a question has to stop. */
 #include "query_store.h"
 
 #include "dftracerd/format.h"
@@ -33,7 +34,9 @@ struct question {
     uint64_t top;
     enum format format;
     int64_t
-        least; /* looks of a whole answer, some fewer than now: each pass over the names has seven or more */
+        /* looks of a whole answer, some fewer than now: each pass over the names has seven or more
+ */
+        least;
 };
 
 static int tell_stats(const struct question *a, struct query *q, struct err *err, struct buf *out)

@@ -1,6 +1,6 @@
 /* room: index; alone, threads */
-/* test_store_io.c - writes of the store that fail. LMDB refuses everything after a failed write of its meta page, until it
- * is opened again: nobody who reads may notice. */
+/* test_store_io.c - writes of the store that fail. LMDB refuses everything after a failed write of
+ * its meta page, until it is opened again: nobody who reads may notice. */
 #include "index_world.h"
 
 #include "../../src/index/kv.h"
@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
-/* ---- a disk that fails: these stand before those of the C library, for LMDB, too ---- */
+/* ---- a disk that fails: these stand before those of the C library, for LMDB, too ------------- */
 
 static atomic_int failing_meta;  /* so many writes of the meta page fail */
 static atomic_bool written_too;  /* although their bytes are on the disk */
@@ -56,7 +56,7 @@ ssize_t pread(int fd, void *data, size_t len, off_t offset)
     return syscall(SYS_pread64, fd, data, len, offset);
 }
 
-/* ---- the wrapper of LMDB ---- */
+/* ---- the wrapper of LMDB --------------------------------------------------------------------- */
 
 static struct kv *open_kv(void)
 {
@@ -189,7 +189,7 @@ static void opening_fails(void)
     world_end();
 }
 
-/* ---- the index ---- */
+/* ---- the index ------------------------------------------------------------------------------- */
 
 struct asker {
     struct index *ix;

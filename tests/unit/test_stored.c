@@ -1,5 +1,6 @@
 /* room: http */
-/* Stored questions: found by their ids, forgotten some time after they were stored. The clock is the test's own. */
+/* Stored questions: found by their ids, forgotten some time after they were stored. The clock is
+ * the test's own. */
 #include "check.h"
 #include "dftracerd/base.h"
 

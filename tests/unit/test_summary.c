@@ -1,5 +1,6 @@
 /* room: index */
-/* Summaries of very many names: told by category, or by class alone, and the same however they came together. */
+/* Summaries of very many names: told by category, or by class alone, and the same however they came
+ * together. */
 #include "../../src/index/part.h"
 #include "check.h"
 

@@ -1,5 +1,6 @@
 /* room: rewrite; threads */
-/* Archives are read by three programs that are not ours: GNU tar, busybox tar and Python's tarfile. */
+/* Archives are read by three programs that are not ours: GNU tar, busybox tar and Python's tarfile.
+ */
 #include <sys/resource.h>
 #include <signal.h>
 #include <unistd.h>
@@ -147,7 +148,8 @@ static void python_reads(void)
     end();
 }
 
-/* It skips pax records: what ustar can hold is as it should be, the rest has the beginning of its name. */
+/* It skips pax records: what ustar can hold is as it should be, the rest has the beginning of its
+ * name. */
 static void busybox_reads(void)
 {
     struct buf out = {0};

@@ -1,12 +1,14 @@
 /* room: trace */
-/* test_tar_walk.c - archives that GNU tar and Python's tarfile have written are walked as tarfile reads them. */
+/* test_tar_walk.c - archives that GNU tar and Python's tarfile have written are walked as tarfile
+ * reads them. */
 #include "trace_data.h"
 
 #include <sys/wait.h>
 
 static char folder[] = "/tmp/dftracerd-tar-walk-XXXXXX";
 
-/* Writes <n>.tar and <n>.list: a line a member as tarfile sees it, by which the names are without "/" and "./" before. */
+/* Writes <n>.tar and <n>.list: a line a member as tarfile sees it, by which the names are without
+ * "/" and "./" before. */
 static const char script[] =
     "import io, os, subprocess, sys, tarfile\n"
     "os.chdir(sys.argv[1])\n"
@@ -14,39 +16,50 @@ static const char script[] =
     "long = 'sub/' + 'n' * 200 + '.pfw'\n"
     "deep = 'sub/' + ('d' * 60 + '/') * 3 + 'a.pfw'\n"
     "os.makedirs(os.path.dirname('in/' + deep))\n"
-    "for name, size in (('a.pfw', 0), ('b.pfw', 1), ('c.pfw', 511), ('d.pfw', 512), ('sub/e.pfw', 513),\n"
+    "for name, size in (('a.pfw', 0), ('b.pfw', 1), ('c.pfw', 511), ('d.pfw', 512), ('sub/e.pfw', "
+    "513),\n"
     "                   ('gr\\u00fc\\u00df.pfw', 70000), (long, 5), (deep, 6)):\n"
-    "    with open('in/' + name, 'wb') as f: f.write(bytes((i * 7 + size) % 251 for i in range(size)))\n"
+    "    with open('in/' + name, 'wb') as f: f.write(bytes((i * 7 + size) % 251 for i in "
+    "range(size)))\n"
     "    os.utime('in/' + name, (1700000000.25, 1700000000.75))\n"
-    "os.symlink('a.pfw', 'in/soft.pfw'); os.link('in/b.pfw', 'in/hard.pfw'); os.mkfifo('in/fifo.pfw')\n"
+    "os.symlink('a.pfw', 'in/soft.pfw'); os.link('in/b.pfw', 'in/hard.pfw'); "
+    "os.mkfifo('in/fifo.pfw')\n"
     "with open('in/holes.pfw', 'wb') as f:\n"
     "    for i in range(200): f.seek(i * 65536); f.write(b'x' * 4096)\n"
     "made = 0\n"
     "def listed(name):\n"
-    "    with tarfile.open(name) as t, open(name[:-4] + '.list', 'w', errors='surrogateescape') as out:\n"
+    "    with tarfile.open(name) as t, open(name[:-4] + '.list', 'w', errors='surrogateescape') as "
+    "out:\n"
     "        for m in t:\n"
-    "            kind = ('sparse' if m.sparse is not None or m.type == b'S' else 'file' if m.isfile() else 'directory' if m.isdir()\n"
+    "            kind = ('sparse' if m.sparse is not None or m.type == b'S' else 'file' if "
+    "m.isfile() else 'directory' if m.isdir()\n"
     "                    else 'link' if m.issym() or m.islnk() else 'other')\n"
     "            clean = m.name\n"
-    "            while clean.startswith(('/', './')): clean = clean[1:] if clean[0] == '/' else clean[2:]\n"
+    "            while clean.startswith(('/', './')): clean = clean[1:] if clean[0] == '/' else "
+    "clean[2:]\n"
     "            if clean == '.': clean = ''\n"
     "            size = m.size if kind == 'file' else 0\n"
-    "            print(kind, 0 if kind == 'sparse' else m.offset_data, size, int(m.mtime), clean, file=out)\n"
+    "            print(kind, 0 if kind == 'sparse' else m.offset_data, size, int(m.mtime), clean, "
+    "file=out)\n"
     "def new():\n"
     "    global made; made += 1; return '%d.tar' % made\n"
     "for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):\n"
     "    name = new()\n"
     "    with tarfile.open(name, 'w', format=form) as t:\n"
-    "        for path in ('a.pfw', 'b.pfw', 'c.pfw', 'd.pfw', 'sub/e.pfw', 'soft.pfw', 'hard.pfw', 'fifo.pfw',\n"
-    "                     'gr\\u00fc\\u00df.pfw') + ((long, deep) if form != tarfile.USTAR_FORMAT else ()):\n"
+    "        for path in ('a.pfw', 'b.pfw', 'c.pfw', 'd.pfw', 'sub/e.pfw', 'soft.pfw', 'hard.pfw', "
+    "'fifo.pfw',\n"
+    "                     'gr\\u00fc\\u00df.pfw') + ((long, deep) if form != tarfile.USTAR_FORMAT "
+    "else ()):\n"
     "            t.add('in/' + path, arcname='./' + path, recursive=False)\n"
-    "        big = tarfile.TarInfo('/abs/../x.pfw'); big.size = 3; t.addfile(big, io.BytesIO(b'abc'))\n"
+    "        big = tarfile.TarInfo('/abs/../x.pfw'); big.size = 3; t.addfile(big, "
+    "io.BytesIO(b'abc'))\n"
     "        t.add('in/sub', recursive=False)\n"
     "    listed(name)\n"
     "for form in ('v7', 'oldgnu', 'gnu', 'ustar', 'posix'):\n"
     "    for more in ((), ('--sparse',)):\n"
     "        name = new()\n"
-    "        r = subprocess.run(['tar', '-c', '-f', name, '--format=' + form, *more, '-C', 'in', '.'],\n"
+    "        r = subprocess.run(['tar', '-c', '-f', name, '--format=' + form, *more, '-C', 'in', "
+    "'.'],\n"
     "                           stderr=subprocess.DEVNULL)\n"
     "        if r.returncode == 0 or os.path.exists(name): listed(name)\n"
     "        else: made -= 1\n"
@@ -55,7 +68,8 @@ static const char script[] =
     "    name = new()\n"
     "    head = huge.tobuf(form)\n"
     "    with open(name, 'wb') as f: f.write(head)\n"
-    "    with open(name[:-4] + '.list', 'w') as f: print('file', len(head), huge.size, 0, huge.name, file=f)\n";
+    "    with open(name[:-4] + '.list', 'w') as f: print('file', len(head), huge.size, 0, "
+    "huge.name, file=f)\n";
 
 static void run_script(void)
 {
@@ -86,7 +100,8 @@ static struct bytes read_file(int number, const char *suffix)
     return b;
 }
 
-/* What is told of an archive that comes in steps of so many bytes, as the lists have it. ret_end: what the last call said. */
+/* What is told of an archive that comes in steps of so many bytes, as the lists have it. ret_end:
+ * what the last call said. */
 static char *walk(const struct bytes *tar, size_t step, int *ret_end)
 {
     struct trace_tar *t = trace_tar_new();
@@ -101,8 +116,8 @@ static char *walk(const struct bytes *tar, size_t step, int *ret_end)
             continue;
         CHECK(strlen(m.name.ptr) == m.name.len);
         buf_printf(&out, "%s %" PRIu64 " %" PRIu64 " %" PRId64 " %s\n", trace_tar_kind_name(m.kind),
-                   m.kind == TRACE_TAR_SPARSE ? 0 : m.offset,
-                   m.kind == TRACE_TAR_FILE ? m.size : 0, m.mtime_s, m.name.ptr);
+                   m.kind == TRACE_TAR_SPARSE ? 0 : m.offset, m.kind == TRACE_TAR_FILE ? m.size : 0,
+                   m.mtime_s, m.name.ptr);
     }
     trace_tar_free(t);
     buf_putc(&out, '\0');
@@ -130,7 +145,7 @@ static void as_tarfile_reads_them(void)
     CHECK_INT(count, 13);
 }
 
-/* ---- what no tar has written ------------------------------------------------------------------------- */
+/* ---- what no tar has written ----------------------------------------------------------------- */
 
 struct made {
     const char *name;
@@ -175,7 +190,8 @@ static void check_made(const struct made *list, size_t count, const char *want, 
     bytes_done(&b);
 }
 #define CHECK_MADE(want, end, ...) \
-    check_made((const struct made[]){__VA_ARGS__}, sizeof((const struct made[]){__VA_ARGS__}) / sizeof(struct made), want, end)
+    check_made((const struct made[]){__VA_ARGS__}, \
+               sizeof((const struct made[]){__VA_ARGS__}) / sizeof(struct made), want, end)
 
 /* Top bit set: base 256. */
 #define HUGE_SIZE "\xbf\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
@@ -201,9 +217,8 @@ static void hostile_ones(void)
                {"a", '0', "1", false, "ab"}, {"b", '0', "1", false, "c"});
 }
 
-static const struct check_test tests[] = {{"as_tarfile_reads_them", as_tarfile_reads_them},
-                                          {"hostile_ones", hostile_ones},
-                                          {NULL, NULL}};
+static const struct check_test tests[] = {
+    {"as_tarfile_reads_them", as_tarfile_reads_them}, {"hostile_ones", hostile_ones}, {NULL, NULL}};
 
 static bool end(void)
 {

@@ -80,7 +80,8 @@ static void random_ranges(void)
     bytes_done(&events);
 }
 
-/* Ranges across damage: the newline that was put there and the members behind it have the same places. */
+/* Ranges across damage: the newline that was put there and the members behind it have the same
+ * places. */
 static void across_damage(void)
 {
     struct bytes text = make_lines(100000, 2), file = {0};

@@ -64,7 +64,7 @@ static void check_view(struct store *s, struct ask ask, const char *expected)
     }
 }
 
-/* ---- the case of the old command's tests --------------------------------------------------------- */
+/* ---- the case of the old command's tests ----------------------------------------------------- */
 
 #define META(name, arg, value) \
     "{\"name\":\"" name \
@@ -133,7 +133,7 @@ static void windows(void)
     store_end(&s);
 }
 
-/* ---- names from elsewhere ------------------------------------------------------------------------------ */
+/* ---- names from elsewhere -------------------------------------------------------------------- */
 
 #define M(name, pid, arg, value) \
     "{\"name\":\"" name "\",\"ph\":\"M\",\"pid\":" pid ",\"tid\":1,\"args\":{\"name\":\"" arg \
@@ -144,7 +144,8 @@ static void windows(void)
 
 static void records_from_other_files(void)
 {
-    /* a: its own FH of hash 7. b: none, so those of a and c, in path order, each (kind, hash, name) once. */
+    /* a: its own FH of hash 7. b: none, so those of a and c, in path order, each (kind, hash, name)
+     * once. */
     static const char a[] =
         M("FH", "1", "/a", "7") M("PR", "1", "rank", "0") E("1", "10", "\"fhash\":\"7\"");
     static const char b[] = E("2", "20", "\"fhash\":\"7\"")
@@ -200,7 +201,7 @@ static void processes_by_host(void)
     store_end(&s);
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void bytes_and_repairs(void)
 {
@@ -248,7 +249,7 @@ static void merged_by_time(void)
     store_end(&s);
 }
 
-/* ---- large ---------------------------------------------------------------------------------------------------- */
+/* ---- large ----------------------------------------------------------------------------------- */
 
 enum { LINES = 6000 / (1 + CHECK_THREADS_ONLY), FILES = 3 };
 
@@ -401,7 +402,7 @@ static void counts(void)
     store_end(&s);
 }
 
-/* ---- trouble ---------------------------------------------------------------------------------------------------- */
+/* ---- trouble --------------------------------------------------------------------------------- */
 
 static void changed_files_are_refused(void)
 {

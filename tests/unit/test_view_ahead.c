@@ -1,6 +1,6 @@
 /* room: query; threads */
-/* test_view_ahead.c - what is made ahead comes in order, whatever threads there are; nothing is kept of it when memory is
- * short, when the client is away, or when it does not come back. */
+/* test_view_ahead.c - what is made ahead comes in order, whatever threads there are; nothing is
+ * kept of it when memory is short, when the client is away, or when it does not come back. */
 #include "query_store.h"
 #include "../../src/query/view_ahead.h"
 
@@ -56,7 +56,8 @@ static bool small_store(struct store *s, unsigned threads)
     return store_ingest(s, 0, threads);
 }
 
-/* Takes items until `stop` of them have come, resting before every `rest`-th; then the client is gone. */
+/* Takes items until `stop` of them have come, resting before every `rest`-th; then the client is
+ * gone. */
 static void take(struct store *s, struct factory *f, size_t stop, size_t rest)
 {
     struct budget budget = {0};
@@ -109,7 +110,8 @@ static void in_order(void)
             struct factory f = {.pace = pace};
             take(&s, &f, ITEMS, 0);
             CHECK_INT(atomic_load(&f.made), ITEMS);
-            /* two a thread and two more, or four times as many that are made quickly, besides what the client has */
+            /* two a thread and two more, or four times as many that are made quickly, besides what
+             * the client has */
             int ahead = (int)(2 * threads + 2) * (pace == SLOW ? 1 : 4);
             CHECK(atomic_load(&f.most) <= (threads == 1 ? 1 : ahead + 1));
         }

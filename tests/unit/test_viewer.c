@@ -1,5 +1,6 @@
 /* room: http */
-/* Is a file the one that was indexed? Its number alone does not tell: file systems give it again. And whose groups. */
+/* Is a file the one that was indexed? Its number alone does not tell: file systems give it again.
+ * And whose groups. */
 #include "check.h"
 #include "../../src/http/viewer.c"
 
@@ -27,7 +28,8 @@ static void knows_the_indexed_one(void)
     CHECK(!is_indexed_one(fd, &st, &other_number));
     CHECK(!is_indexed_one(fd, &st, &other_device));
     CHECK(is_indexed_one(fd, &st, &unknown)); /* nothing of it is known */
-    /* Changed since it was indexed (a mode): the same one where births are told, else it is not believed. */
+    /* Changed since it was indexed (a mode): the same one where births are told, else it is not
+     * believed. */
     struct index_file after = indexed_as(&st, 1000000000);
     bool births = statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &x) == 0 && x.stx_mask & STATX_BTIME;
     CHECK(is_indexed_one(fd, &st, &after) == births);
@@ -86,7 +88,8 @@ static bool list_allows(const struct posix_acl_xattr_entry *entries, size_t n, u
     return by_list(&v, &st, &acl, n, 4);
 }
 
-/* Of acl(5): the owner's entry, that of a named user, those of groups under the mask, and only then that of all others. */
+/* Of acl(5): the owner's entry, that of a named user, those of groups under the mask, and only then
+ * that of all others. */
 static void judges_lists(void)
 {
     const struct posix_acl_xattr_entry

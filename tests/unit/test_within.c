@@ -1,5 +1,6 @@
 /* room: query */
-/* Intervals united, met and cut: by hand, and against times counted one by one. And the memory that collecting may take. */
+/* Intervals united, met and cut: by hand, and against times counted one by one. And the memory that
+ * collecting may take. */
 #include "../../src/query/within.h"
 #include "query_store.h"
 
@@ -82,7 +83,7 @@ static void extremes(void)
     CHECK_INT(spans_find(s, n, 2, -5, 0), n);
 }
 
-/* ---- against times that are counted -------------------------------------------------------------------- */
+/* ---- against times that are counted ---------------------------------------------------------- */
 
 struct model {
     bool in[TIMES], at[TIMES]; /* [t, t + 1) is covered; the instant t is */
@@ -141,7 +142,7 @@ static void against_counted(void)
     }
 }
 
-/* ---- collecting --------------------------------------------------------------------------------------------- */
+/* ---- collecting ------------------------------------------------------------------------------ */
 
 static struct store store;
 
@@ -179,7 +180,8 @@ static int count(const char *within, enum within_scope scope, size_t limit, uint
     return rc;
 }
 
-/* What overlaps costs nothing, what lies apart 24 bytes a piece, and beyond the budget it is said. */
+/* What overlaps costs nothing, what lies apart 24 bytes a piece, and beyond the budget it is said.
+ */
 static void memory(void)
 {
     uint64_t found;

@@ -55,18 +55,21 @@ static struct bytes __attribute__((unused)) make_lines(size_t len, uint64_t seed
         uint64_t r = random_next(&seed);
         ts += r % 97;
         int n = snprintf(line, sizeof(line),
-                         "{\"id\":%" PRIu64 ",\"name\":\"%s\",\"cat\":\"POSIX\",\"pid\":%d,\"tid\":%d,\"ts\":%" PRIu64
-                         ",\"dur\":%d,\"ph\":\"X\",\"args\":{\"hhash\":\"%04x\",\"fhash\":\"%08x\",\"ret\":%d}}\n",
-                         id, names[r % 6], 1000 + (int)(r >> 8) % 8, 1000 + (int)(r >> 8) % 8, ts, (int)(r >> 16) % 5000,
-                         (unsigned)(r >> 30) % 3, (unsigned)((r >> 32) % 500 * 2654435761u), 4096 * ((int)(r >> 44) % 64));
+                         "{\"id\":%" PRIu64
+                         ",\"name\":\"%s\",\"cat\":\"POSIX\",\"pid\":%d,\"tid\":%d,\"ts\":%" PRIu64
+                         ",\"dur\":%d,\"ph\":\"X\",\"args\":{\"hhash\":\"%04x\",\"fhash\":\"%08x\","
+                         "\"ret\":%d}}\n",
+                         id, names[r % 6], 1000 + (int)(r >> 8) % 8, 1000 + (int)(r >> 8) % 8, ts,
+                         (int)(r >> 16) % 5000, (unsigned)(r >> 30) % 3,
+                         (unsigned)((r >> 32) % 500 * 2654435761u), 4096 * ((int)(r >> 44) % 64));
         bytes_add(&b, line, (size_t)n);
     }
     return b;
 }
 
 /* Appends one gzip member with the text. `header` (may be NULL) is passed to deflateSetHeader. */
-static void __attribute__((unused)) add_member(struct bytes *out, const void *text, size_t len, int level, int strategy,
-                                               gz_header *header)
+static void __attribute__((unused)) add_member(struct bytes *out, const void *text, size_t len,
+                                               int level, int strategy, gz_header *header)
 {
     z_stream z = {0};
     if (deflateInit2(&z, level, Z_DEFLATED, 31, 8, strategy) != Z_OK)
@@ -105,8 +108,9 @@ struct reading {
     ssize_t rc;
 };
 
-static struct reading __attribute__((unused)) read_from(int fd, enum trace_engine engine, uint64_t checkpoint_size,
-                                                        size_t step, const struct trace_checkpoint *from)
+static struct reading __attribute__((unused))
+read_from(int fd, enum trace_engine engine, uint64_t checkpoint_size, size_t step,
+          const struct trace_checkpoint *from)
 {
     struct reading r = {0};
     struct trace_reader_options options = {engine, checkpoint_size};
@@ -135,13 +139,13 @@ static void __attribute__((unused)) reading_done(struct reading *r)
 static bool __attribute__((unused)) same_reading(const struct reading *a, const struct reading *b)
 {
     struct trace_reader_info x, y;
-    bool same = a->rc == b->rc && a->text.len == b->text.len && a->checkpoint_count == b->checkpoint_count &&
-                a->damage_count == b->damage_count &&
+    bool same = a->rc == b->rc && a->text.len == b->text.len &&
+                a->checkpoint_count == b->checkpoint_count && a->damage_count == b->damage_count &&
                 (a->text.len == 0 || memcmp(a->text.data, b->text.data, a->text.len) == 0);
     for (size_t i = 0; same && i < a->checkpoint_count; i++) {
         const struct trace_checkpoint *p = &a->checkpoints[i], *q = &b->checkpoints[i];
-        same = p->text_offset == q->text_offset && p->file_offset == q->file_offset && p->bits == q->bits &&
-               p->kind == q->kind && p->window_len == q->window_len &&
+        same = p->text_offset == q->text_offset && p->file_offset == q->file_offset &&
+               p->bits == q->bits && p->kind == q->kind && p->window_len == q->window_len &&
                (!p->window_len || memcmp(p->window, q->window, p->window_len) == 0);
     }
     for (size_t i = 0; same && i < a->damage_count; i++) {
@@ -153,11 +157,13 @@ static bool __attribute__((unused)) same_reading(const struct reading *a, const 
         return same;
     trace_reader_info(a->reader, &x);
     trace_reader_info(b->reader, &y);
-    return x.format == y.format && x.file_offset == y.file_offset && x.text_offset == y.text_offset &&
-           x.members == y.members && x.in_member == y.in_member && x.empty == y.empty;
+    return x.format == y.format && x.file_offset == y.file_offset &&
+           x.text_offset == y.text_offset && x.members == y.members && x.in_member == y.in_member &&
+           x.empty == y.empty;
 }
 
-/* Calls visit for every real trace (of folders that are wanted: check.h); false when there are none. */
+/* Calls visit for every real trace (of folders that are wanted: check.h); false when there are
+ * none. */
 static bool __attribute__((unused)) each_trace(void (*visit)(const char *path))
 {
     const char *shared = getenv("DFTRACERD_SHARED");

@@ -1,4 +1,5 @@
-/* gen_main.c - gen-fake-trace: synthetic traces of a 3D U-Net training, for measuring, demos and tests. */
+/* gen_main.c - gen-fake-trace: synthetic traces of a 3D U-Net training, for measuring, demos and
+ * tests. */
 #include "generate.h"
 
 #include <limits.h>

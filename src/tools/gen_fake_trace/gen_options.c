@@ -1,4 +1,5 @@
-/* gen_options.c - the command line of gen-fake-trace: parsing, defaults, limits and help, all from one table. */
+/* gen_options.c - the command line of gen-fake-trace: parsing, defaults, limits and help, all from
+ * one table. */
 #include "generate.h"
 
 #include "config.h"
@@ -8,7 +9,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum kind { TEXT_VALUE, FLAG, NUMBER, BYTES, MEMBERS, COMPRESS, FORMAT, REFERENCE, VERSION_TEXT, HELP };
+enum kind {
+    TEXT_VALUE,
+    FLAG,
+    NUMBER,
+    BYTES,
+    MEMBERS,
+    COMPRESS,
+    FORMAT,
+    REFERENCE,
+    VERSION_TEXT,
+    HELP
+};
 
 /* `most` 0: no limit. A default of 0 is not mentioned. */
 struct row {
@@ -21,35 +33,48 @@ struct row {
 };
 #define AT(member) offsetof(struct options, member)
 enum { PROCESSES_MOST = 100000, FILES_MOST = 10000000, DAY_MS = 86400000 };
-/* clang-format off */
 static const struct row rows[] = {
-    {'o', "output-dir", "DIR", TEXT_VALUE, AT(dir), 0, 0, 0, "write one file per process, rank_<r>.pfw.gz, to this directory"},
-    {0, "single", "FILE", TEXT_VALUE, AT(single), 0, 0, 0, "write all processes to one file (- is standard output)"},
-    {0, "files", "N", NUMBER, AT(files), 0, 0, PROCESSES_MOST, "write all processes to N files, trace_<n>.pfw.gz"},
+    {'o', "output-dir", "DIR", TEXT_VALUE, AT(dir), 0, 0, 0,
+     "write one file per process, rank_<r>.pfw.gz, to this directory"},
+    {0, "single", "FILE", TEXT_VALUE, AT(single), 0, 0, 0,
+     "write all processes to one file (- is standard output)"},
+    {0, "files", "N", NUMBER, AT(files), 0, 0, PROCESSES_MOST,
+     "write all processes to N files, trace_<n>.pfw.gz"},
     {'p', "num-processes", "N", NUMBER, AT(processes), 8, 1, PROCESSES_MOST, "number of processes"},
     {'H', "num-hosts", "N", NUMBER, AT(hosts), 4, 1, 0, "number of hosts"},
     {'e', "num-epochs", "N", NUMBER, AT(epochs), 500, 0, 0, "training epochs"},
     {'s', "steps-per-epoch", "N", NUMBER, AT(steps), 1000, 1, 0, "steps per epoch"},
-    {0, "checkpoint-every", "N", NUMBER, AT(checkpoint_every), 5, 0, 0, "write a checkpoint every N epochs, 0: never"},
-    {0, "validation-every", "N", NUMBER, AT(validation_every), 2, 0, 0, "validate every N epochs, 0: never"},
-    {0, "num-train-files", "N", NUMBER, AT(train_files), 8, 1, FILES_MOST, "number of training files"},
-    {0, "num-val-files", "N", NUMBER, AT(val_files), 2, 0, FILES_MOST, "number of validation files"},
-    {0, "step-duration-ms", "N", NUMBER, AT(step_ms), 100, 1, DAY_MS, "base duration of a step in milliseconds"},
+    {0, "checkpoint-every", "N", NUMBER, AT(checkpoint_every), 5, 0, 0,
+     "write a checkpoint every N epochs, 0: never"},
+    {0, "validation-every", "N", NUMBER, AT(validation_every), 2, 0, 0,
+     "validate every N epochs, 0: never"},
+    {0, "num-train-files", "N", NUMBER, AT(train_files), 8, 1, FILES_MOST,
+     "number of training files"},
+    {0, "num-val-files", "N", NUMBER, AT(val_files), 2, 0, FILES_MOST,
+     "number of validation files"},
+    {0, "step-duration-ms", "N", NUMBER, AT(step_ms), 100, 1, DAY_MS,
+     "base duration of a step in milliseconds"},
     {0, "seed", "N", NUMBER, AT(seed), 42, 0, 0, "random seed"},
-    {0, "events", "N", NUMBER, AT(events), 0, 0, 0, "total number of events; overrides the number of epochs"},
-    {0, "shuffle", NULL, FLAG, AT(shuffle), 0, 0, 0, "a step reads any training file, not only those of its process"},
+    {0, "events", "N", NUMBER, AT(events), 0, 0, 0,
+     "total number of events; overrides the number of epochs"},
+    {0, "shuffle", NULL, FLAG, AT(shuffle), 0, 0, 0,
+     "a step reads any training file, not only those of its process"},
     {0, "format", "F", FORMAT, 0, 0, 0, 0, "unet3d (default), or the format of a tracer version:"},
     {'z', "compress", "N", COMPRESS, AT(level), 6, 0, 9, "gzip level, 0: plain text"},
     {0, "level", "N", NUMBER, AT(level), 6, 0, 9, "gzip level, 0: gzip without compression"},
     {0, "plain", NULL, FLAG, AT(plain), 0, 0, 0, "write plain text (.pfw files)"},
-    {0, "members", "SIZE|event", MEMBERS, AT(member_bytes), 0, 0, 0, "start a new gzip member after SIZE uncompressed bytes, or after each line"},
-    {0, "reference", NULL, REFERENCE, 0, 0, 0, 0, "the traces of the benchmarks: 4.84 M events, 1.1 GB of text, 64 processes on 8 hosts, 5,000 files, format v3 (later options override it)"},
-    {0, "verify", NULL, FLAG, AT(verify), 0, 0, 0, "index the files, then report how many chunks each query skips"},
-    {0, "checkpoint-size", "BYTES", BYTES, AT(checkpoint_size), 2 << 20, 1, 0, "uncompressed bytes per chunk, for --verify"},
+    {0, "members", "SIZE|event", MEMBERS, AT(member_bytes), 0, 0, 0,
+     "start a new gzip member after SIZE uncompressed bytes, or after each line"},
+    {0, "reference", NULL, REFERENCE, 0, 0, 0, 0,
+     "the traces of the benchmarks: 4.84 M events, 1.1 GB of text, 64 processes on 8 hosts, 5,000 "
+     "files, format v3 (later options override it)"},
+    {0, "verify", NULL, FLAG, AT(verify), 0, 0, 0,
+     "index the files, then report how many chunks each query skips"},
+    {0, "checkpoint-size", "BYTES", BYTES, AT(checkpoint_size), 2 << 20, 1, 0,
+     "uncompressed bytes per chunk, for --verify"},
     {0, "version", NULL, VERSION_TEXT, 0, 0, 0, 0, "print the version"},
     {'h', "help", NULL, HELP, 0, 0, 0, 0, "print this help"},
 };
-/* clang-format on */
 enum { ROWS = sizeof rows / sizeof *rows, COLUMN = 31, WIDTH = 98 };
 
 static void complain(const char *message, va_list args)
@@ -78,7 +103,7 @@ static void __attribute__((noreturn, format(printf, 1, 2))) wrong(const char *me
     exit(2);
 }
 
-/* ---- help ---- */
+/* ---- help ------------------------------------------------------------------------------------ */
 
 static void print_wrapped(const char *text)
 {
@@ -133,7 +158,7 @@ static void print_help(void)
         print_row(&rows[i]);
 }
 
-/* ---- values ---- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void set_number(const struct row *r, uint64_t *value, const char *text)
 {

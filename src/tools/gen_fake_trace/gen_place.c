@@ -12,8 +12,9 @@
 
 enum { NAME_ROOM = 64 };
 
-static char target[PATH_MAX], part[PATH_MAX + NAME_ROOM]; /* part "": the file is written directly, or all is done */
-static bool into;                             /* the directory is there: the files are moved into it */
+static char target[PATH_MAX],
+    part[PATH_MAX + NAME_ROOM]; /* part "": the file is written directly, or all is done */
+static bool into;               /* the directory is there: the files are moved into it */
 static size_t made; /* length of the first directory above `part` that had to be created */
 static volatile sig_atomic_t stopped;
 
@@ -51,7 +52,8 @@ static void remove_part(void)
     }
 }
 
-/* Signals that are ignored, as after nohup, stay so. SIGXFSZ: a limit of file size is an error of write. */
+/* Signals that are ignored, as after nohup, stay so. SIGXFSZ: a limit of file size is an error of
+ * write. */
 static void catch_signals(void)
 {
     static const int numbers[] = {SIGHUP, SIGINT, SIGTERM, SIGPIPE};

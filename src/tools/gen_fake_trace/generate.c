@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- plan ---- */
+/* ---- plan ------------------------------------------------------------------------------------ */
 
 static char *path_text(const struct generate_plan *p, uint64_t i)
 {
@@ -62,7 +62,7 @@ void generate_plan_free(struct generate_plan *p)
     free(p);
 }
 
-/* ---- ranks ---- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 uint64_t rank_train_file(const struct rank *r, uint64_t step)
 {
@@ -108,7 +108,7 @@ static struct rank *next_rank(struct rank *ranks, uint64_t count)
     return best;
 }
 
-/* ---- a file ---- */
+/* ---- a file ---------------------------------------------------------------------------------- */
 
 struct generator {
     const struct generate_plan *plan;

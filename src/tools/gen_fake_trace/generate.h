@@ -1,11 +1,12 @@
 /* generate.h - what the files of gen-fake-trace, the generator of synthetic traces, share.
  *
- * A *rank* is a process: its own random numbers, clock, ids and file names seen. A rank runs in *batches* (a training step,
- * a validation, a checkpoint); a file interleaves the batches of its ranks by clock. As real tracers do, the formats but
- * unet3d write an event when it ends, so children stand before their parents and ids (taken on entry) are not sorted.
+ * A *rank* is a process: its own random numbers, clock, ids and file names seen. A rank runs in
+ * *batches* (a training step, a validation, a checkpoint); a file interleaves the batches of its
+ * ranks by clock. As real tracers do, the formats but unet3d write an event when it ends, so
+ * children stand before their parents and ids (taken on entry) are not sorted.
  *
- * Threads: a plan is immutable; a generator belongs to one thread. Memory: a generator has about 1.5 MiB and 3 KB a process
- * of its file, a plan 100 bytes a training or validation file.
+ * Threads: a plan is immutable; a generator belongs to one thread. Memory: a generator has about
+ * 1.5 MiB and 3 KB a process of its file, a plan 100 bytes a training or validation file.
  */
 #ifndef GEN_FAKE_TRACE_GENERATE_H
 #define GEN_FAKE_TRACE_GENERATE_H
@@ -16,21 +17,23 @@
 #include <string.h>
 #include <zlib.h>
 
-/* ---- the command line (gen_options.c) -------------------------------------------------------------- */
+/* ---- the command line (gen_options.c) -------------------------------------------------------- */
 
 struct options {
-    const char *dir, *single;                         /* where to: one of them is given                            */
+    const char *dir, *single; /* where to: one of them is given */
     const struct generate_format *format;
     uint64_t processes, hosts, epochs, steps;
-    uint64_t checkpoint_every, validation_every;      /* epochs; 0 = never                                         */
+    uint64_t checkpoint_every, validation_every; /* epochs; 0 = never */
     uint64_t train_files, val_files, step_ms, seed;
-    uint64_t events;         /* over all processes, whatever the number of epochs; 0 = what the epochs have         */
-    uint64_t files;          /* processes are distributed over this number of files; 0 = one each                  */
-    uint64_t member_bytes;   /* of text in a gzip member; 0 = one member, 1 = a member for each line               */
-    uint64_t level;          /* of gzip, 0-9                                                                       */
-    uint64_t checkpoint_size;                         /* bytes of text a chunk, for --verify                       */
-    bool plain;              /* text, not gzip                                                                     */
-    bool shuffle;            /* a step reads any training file, not one of the process's own                       */
+    /* over all processes, whatever the number of epochs; 0 = what the epochs have */
+    uint64_t events;
+    uint64_t files; /* processes are distributed over this number of files; 0 = one each */
+    /* of text in a gzip member; 0 = one member, 1 = a member for each line */
+    uint64_t member_bytes;
+    uint64_t level;           /* of gzip, 0-9 */
+    uint64_t checkpoint_size; /* bytes of text a chunk, for --verify */
+    bool plain;               /* text, not gzip */
+    bool shuffle;             /* a step reads any training file, not one of the process's own */
     bool verify;
 };
 /* Ends the program after --help, and with status 2 or 1 where an option is wrong. */
@@ -38,58 +41,69 @@ void options_parse(struct options *o, int argc, char **argv);
 /* Prints to standard error and ends with 1. Of the main thread only. */
 void fail(const char *message, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* ---- where the files go (gen_place.c) --------------------------------------------------------------- */
+/* ---- where the files go (gen_place.c) -------------------------------------------------------- */
 
-/* The files are written to DIR.part.PID, or DIR/.part.PID where DIR is there, and moved by place_end. Whatever ends the program
- * earlier removes them, but for SIGKILL. With --single the same for one file; a device or pipe is written directly. */
+/* The files are written to DIR.part.PID, or DIR/.part.PID where DIR is there, and moved by
+ * place_end. Whatever ends the program earlier removes them, but for SIGKILL. With --single the
+ * same for one file; a device or pipe is written directly. */
 void place_begin(const struct options *o);
-/* Descriptor of a new file in the making, or -errno; `name` becomes its final path, or as much of it as fits. Any thread. */
+/* Descriptor of a new file in the making, or -errno; `name` becomes its final path, or as much of
+ * it as fits. Any thread. */
 int place_open(const struct options *o, uint64_t file, char *name, size_t room);
 void place_end(const struct options *o);
 /* A signal has come that ends the program. */
 bool place_is_stopped(void);
 void place_remove_tree(const char *path);
 
-/* Indexes the files of o->dir in a temporary folder and prints which chunks the index skips (gen_verify.c). */
+/* Indexes the files of o->dir in a temporary folder and prints which chunks the index skips
+ * (gen_verify.c). */
 struct generate_plan;
 void verify(const struct options *o, const struct generate_plan *plan);
 
-/* ---- formats (generate_formats.c) ---------------------------------------------------------------- */
+/* ---- formats (generate_formats.c) ------------------------------------------------------------ */
 
 enum hash_style { HASH_NONE, HASH_16BIT, HASH_DECIMAL, HASH_HEX };
 
 struct rank;
-/* Names of files: `before`, a number of at least `digits` digits unless `after` is NULL, `after`. */
-struct path_pattern { const char *before; int digits; const char *after; };
+/* Names of files: `before`, a number of at least `digits` digits unless `after` is NULL, `after`.
+ */
+struct path_pattern {
+    const char *before;
+    int digits;
+    const char *after;
+};
 struct generate_format {
     const char *name;
-    const char *version;     /* args.version of start, as written; NULL: no start and end events      */
-    enum hash_style hash;    /* HASH_NONE: args.hostname and args.fname instead                        */
-    bool quoted;             /* every top-level value is text                                          */
-    bool text_args;          /* Python arguments are text ("epoch":"3")                                */
-    bool links;              /* args.p_idx and args.level                                              */
-    bool meta_id;            /* metadata records take an id, too                                       */
-    bool codes;              /* ph and type are integers, counters and aggregates are written          */
-    const char *head, *tail; /* around the lines                                                       */
-    const struct path_pattern *paths; /* of training files, validation files, the checkpoint, the data folder */
+    const char *version;  /* args.version of start, as written; NULL: no start and end events */
+    enum hash_style hash; /* HASH_NONE: args.hostname and args.fname instead */
+    bool quoted;          /* every top-level value is text */
+    bool text_args; /* Python arguments are text ("epoch":"3")                                */
+    bool links;     /* args.p_idx and args.level */
+    bool meta_id;   /* metadata records take an id, too */
+    bool codes;     /* ph and type are integers, counters and aggregates are written */
+    const char *head, *tail; /* around the lines */
+    /* of training files, validation files, the checkpoint, the data folder */
+    const struct path_pattern *paths;
     uint64_t first_us, first_pid, pid_step;
-    void (*batch)(struct rank *r);    /* the next batch of a rank                                      */
+    void (*batch)(struct rank *r); /* the next batch of a rank */
 };
-/* "unet3d", the first and the default, is what dftracer_gen_fake_trace writes, the others are as real tracers of their time. */
-const struct generate_format *generate_format_find(const char *name);    /* NULL: unknown */
-const char *generate_format_name(unsigned i);                            /* NULL after the last */
+/* "unet3d", the first and the default, is what dftracer_gen_fake_trace writes, the others are as
+ * real tracers of their time. */
+const struct generate_format *generate_format_find(const char *name); /* NULL: unknown */
+const char *generate_format_name(unsigned i);                         /* NULL after the last */
 
-/* ---- plans and generators (generate.c) --------------------------------------------------------------- */
+/* ---- plans and generators (generate.c) ------------------------------------------------------- */
 
 /* The file names and hashes that all generators share. */
 struct generate_plan {
     struct options o;
-    char **paths;            /* training files, validation files, the checkpoint, the data folder      */
-    uint64_t *hashes;        /* of paths                                                               */
+    char **paths;     /* training files, validation files, the checkpoint, the data folder */
+    uint64_t *hashes; /* of paths */
     uint64_t checkpoint, folder, path_count;
 };
-int generate_plan_new(const struct options *o, struct generate_plan **ret); /* *new*; copies; -ENOMEM */
-void generate_plan_free(struct generate_plan *p);                        /* NULL-safe */
+/* *new*; copies; -ENOMEM */
+int generate_plan_new(const struct options *o, struct generate_plan **ret);
+void generate_plan_free(struct generate_plan *p); /* NULL-safe */
 
 static inline uint64_t generate_file_count(const struct options *o)
 {
@@ -98,36 +112,39 @@ static inline uint64_t generate_file_count(const struct options *o)
 
 /* One file of a plan, piece by piece. The same plan gives the same bytes, whatever the pieces. */
 struct generator;
-int generate_open(const struct generate_plan *p, uint64_t file, struct generator **ret);  /* *new*; -ENOMEM */
-/* Appends at least `want` bytes, and at most about 1 MiB of text more than that. 0, ERR_END (there is no more; the last
- * bytes came with it) or -ENOMEM. */
+/* *new*; -ENOMEM */
+int generate_open(const struct generate_plan *p, uint64_t file, struct generator **ret);
+/* Appends at least `want` bytes, and at most about 1 MiB of text more than that. 0, ERR_END (there
+ * is no more; the last bytes came with it) or -ENOMEM. */
 int generate_next(struct generator *g, size_t want, struct buf *out);
-uint64_t generate_events(const struct generator *g);                     /* so far: without name records            */
-uint64_t generate_text_bytes(const struct generator *g);                 /* so far: before compression              */
-void generate_close(struct generator *g);                                /* NULL-safe */
+uint64_t generate_events(const struct generator *g);     /* so far: without name records */
+uint64_t generate_text_bytes(const struct generator *g); /* so far: before compression */
+void generate_close(struct generator *g);                /* NULL-safe */
 
-/* A query about traces of a plan in the format unet3d, which indexing helps to answer, or which matches nothing
- * (generate_queries.c). */
+/* A query about traces of a plan in the format unet3d, which indexing helps to answer, or which
+ * matches nothing (generate_queries.c). */
 struct generate_query {
-    bool suggested;          /* one of the six in the closing text                                         */
-    char text[160];          /* in the query language                                                      */
+    bool suggested; /* one of the six in the closing text */
+    char text[160]; /* in the query language */
 };
-bool generate_query_at(const struct generate_plan *p, unsigned i, struct generate_query *ret); /* false after the last */
-/* What is printed at the end: events of each process (`events`: an array), totals, queries to try. */
+/* false after the last */
+bool generate_query_at(const struct generate_plan *p, unsigned i, struct generate_query *ret);
+/* What is printed at the end: events of each process (`events`: an array), totals, queries to try.
+ */
 void generate_closing(const struct generate_plan *p, const uint64_t *events, struct buf *out);
 
-/* ---- output: plain text or gzip members (generate_out.c) ------------------------------------------ */
+/* ---- output: plain text or gzip members (generate_out.c) ------------------------------------- */
 
 enum { OUT_BUFFER = 1 << 20, LINE_ROOM = 1 << 14 };
 
 struct out {
-    struct buf *sink;        /* where the packed bytes go: set while a generator runs                  */
+    struct buf *sink; /* where the packed bytes go: set while a generator runs */
     bool plain;
     uint64_t member_bytes, in_member;
-    char *text;              /* not yet packed                                                         */
+    char *text; /* not yet packed */
     size_t len;
     z_stream z;
-    uint64_t total;          /* bytes of text                                                          */
+    uint64_t total; /* bytes of text */
 };
 
 int out_open(struct out *o, const struct options *options); /* -ENOMEM */
@@ -151,7 +168,7 @@ static inline void out_end(struct out *o, const char *end)
         out_flush(o, true);
 }
 
-/* ---- text: each puts something at p and gives the place behind it ------------------------------- */
+/* ---- text: each puts something at p and gives the place behind it ---------------------------- */
 
 static inline char *put_bytes(char *p, const char *bytes, size_t len)
 {
@@ -203,29 +220,60 @@ static inline char *put_hash(char *p, enum hash_style style, uint64_t hash)
     return p;
 }
 
-/* ---- ranks ---------------------------------------------------------------------------------------- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 enum call {
-    C_OPEN, C_XSTAT, C_LSEEK, C_READ, C_PREAD, C_WRITE, C_PWRITE, C_FSYNC, C_CLOSE, C_OPENDIR,
-    C_MKDIR, C_FOPEN, C_FREAD, C_FWRITE, C_FCLOSE, C_CONV3D, C_BATCH_NORM, C_RELU, C_MAX_POOL,
-    C_UPSAMPLE, C_DICE_LOSS, C_BACKWARD, C_ALLREDUCE, C_OPTIMIZER, C_VAL_FORWARD, C_FETCH, C_TRAIN,
-    C_EPOCH, C_CHECKPOINT, C_VALID, C_READER_OPEN, C_READER_READ, C_START, C_END, CALLS
+    C_OPEN,
+    C_XSTAT,
+    C_LSEEK,
+    C_READ,
+    C_PREAD,
+    C_WRITE,
+    C_PWRITE,
+    C_FSYNC,
+    C_CLOSE,
+    C_OPENDIR,
+    C_MKDIR,
+    C_FOPEN,
+    C_FREAD,
+    C_FWRITE,
+    C_FCLOSE,
+    C_CONV3D,
+    C_BATCH_NORM,
+    C_RELU,
+    C_MAX_POOL,
+    C_UPSAMPLE,
+    C_DICE_LOSS,
+    C_BACKWARD,
+    C_ALLREDUCE,
+    C_OPTIMIZER,
+    C_VAL_FORWARD,
+    C_FETCH,
+    C_TRAIN,
+    C_EPOCH,
+    C_CHECKPOINT,
+    C_VALID,
+    C_READER_OPEN,
+    C_READER_READ,
+    C_START,
+    C_END,
+    CALLS
 };
 
 enum { STACK = 8 };
 
 struct rank {
     uint64_t number, random, clock_us, next_id, budget, events;
-    uint64_t pid, tid;       /* tid: of the thread at work                                             */
+    uint64_t pid, tid; /* tid: of the thread at work */
     char host[32];
     uint64_t host_hash, command_hash;
-    uint64_t stack[STACK];   /* ids of the enclosing events                                            */
+    uint64_t stack[STACK]; /* ids of the enclosing events */
     int depth;
     uint64_t epoch, step, epoch_begin_us, epoch_id;
-    uint64_t launches;       /* of kernels on the device                                               */
-    unsigned char *seen;     /* a bit for each path whose FH record is written                         */
+    uint64_t launches;   /* of kernels on the device */
+    unsigned char *seen; /* a bit for each path whose FH record is written */
     enum { RANK_NEW, RANK_RUNS, RANK_DONE } state;
-    struct twister *twister; /* unet3d only                                                            */
+    struct twister *twister; /* unet3d only */
     const struct generate_plan *plan;
     struct out *out;
 };
@@ -255,28 +303,36 @@ static inline uint64_t io_jitter(struct rank *r, uint64_t base)
 
 /* What an event says about itself, beyond its name and times. */
 enum arg_kind {
-    ARG_INT,                 /* a number                                                               */
-    ARG_OFFSET,              /* a number; text in v0                                                   */
-    ARG_PYTHON               /* a number; text where text_args                                         */
+    ARG_INT,    /* a number */
+    ARG_OFFSET, /* a number; text in v0 */
+    ARG_PYTHON  /* a number; text where text_args */
 };
-struct arg { const char *key; enum arg_kind kind; int64_t value; };
+struct arg {
+    const char *key;
+    enum arg_kind kind;
+    int64_t value;
+};
 
 struct event {
     enum call call;
     uint64_t id, ts, dur;
-    int64_t path;            /* index or -1                                                            */
-    uint64_t size;           /* bytes moved, for datacrumbs                                            */
+    int64_t path;  /* index or -1 */
+    uint64_t size; /* bytes moved, for datacrumbs */
     int count;
     struct arg args[7];
 };
 
 static inline void event_add(struct event *e, const char *key, enum arg_kind kind, uint64_t value)
 {
-    e->args[e->count++] = (struct arg){ key, kind, (int64_t)value };
+    e->args[e->count++] = (struct arg){key, kind, (int64_t)value};
 }
 
 /* generate_line.c */
-extern const struct call_info { const char *name, *cat; int type; } calls[CALLS]; /* type: layer code of v4 */
+/* type: layer code of v4 */
+extern const struct call_info {
+    const char *name, *cat;
+    int type;
+} calls[CALLS];
 char *put_event_head(char *p, const struct rank *r, const struct event *e);
 char *put_args(char *p, const struct rank *r, const struct event *e);
 char *put_meta(char *p, struct rank *r, const char *name, const char *key);
@@ -302,7 +358,7 @@ uint64_t rank_train_file(const struct rank *r, uint64_t step);
 bool rank_is_due(uint64_t every, uint64_t epoch);
 
 /* generate_twister.c: the 64-bit Mersenne twister (Nishimura 2000) */
-struct twister *twister_new(uint64_t seed);  /* *new* or NULL; free() */
+struct twister *twister_new(uint64_t seed); /* *new* or NULL; free() */
 uint64_t twister_next(struct twister *t);
 
 #endif

@@ -1,5 +1,5 @@
-/* generate_out.c - text to bytes: plain, or in gzip members. Text is packed in pieces of the same size whatever the caller
- * takes at once: what zlib makes of stored blocks depends on them. */
+/* generate_out.c - text to bytes: plain, or in gzip members. Text is packed in pieces of the same
+ * size whatever the caller takes at once: what zlib makes of stored blocks depends on them. */
 #include "generate.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* generate_process.c - what a process says of itself when it starts and ends, and system counters. */
+/* generate_process.c - what a process says of itself when it starts and ends, and system counters.
+ */
 #include "generate.h"
 
 #include <stdio.h>

@@ -1,11 +1,13 @@
-/* generate_queries.c - queries for traces in the format unet3d: to try, and to verify an index with. */
+/* generate_queries.c - queries for traces in the format unet3d: to try, and to verify an index
+ * with. */
 #include "generate.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-/* {pid} of the last process, {thread} of the first one's reads and writes, {host} the first one's, {shard} its first
- * training file, {checkpoint} the file; {epoch} the last, {epochs} their number. */
+/* {pid} of the last process, {thread} of the first one's reads and writes, {host} the first one's,
+ * {shard} its first training file, {checkpoint} the file; {epoch} the last, {epochs} their number.
+ */
 static const struct generate_query questions[] = {
     /* one condition */
     {true, "name == \"pwrite\""},

@@ -1,5 +1,5 @@
-/* generate_twister.c - the 64-bit Mersenne twister of Nishimura and Matsumoto (mt19937-64), from its published
- * parameters. */
+/* generate_twister.c - the 64-bit Mersenne twister of Nishimura and Matsumoto (mt19937-64), from
+ * its published parameters. */
 #include "generate.h"
 
 #include <stdlib.h>

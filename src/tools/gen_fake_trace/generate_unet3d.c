@@ -1,10 +1,11 @@
-/* generate_unet3d.c - the traces of dftracer_gen_fake_trace: events one after the other, without ids and nesting, name
- * records at the head of the file only. */
+/* generate_unet3d.c - the traces of dftracer_gen_fake_trace: events one after the other, without
+ * ids and nesting, name records at the head of the file only. */
 #include "generate.h"
 
 static const char command[] = "python train_unet3d.py";
 
-/* floor(base * u), u uniform in [0.7, 1.3): in whole numbers, so that every machine finds the same. */
+/* floor(base * u), u uniform in [0.7, 1.3): in whole numbers, so that every machine finds the same.
+ */
 static uint64_t vary(struct rank *r, uint64_t base)
 {
     const unsigned __int128 one = (unsigned __int128)1 << 53;
@@ -17,7 +18,7 @@ static uint64_t choose(struct rank *r, uint64_t n)
     return (uint64_t)((unsigned __int128)twister_next(r->twister) * n >> 64);
 }
 
-/* ---- lines ---- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static void write_name(struct rank *r, const char *kind, const char *name, uint64_t hash)
 {
@@ -97,7 +98,7 @@ static void compute(struct rank *r, const char *name, uint64_t share, uint64_t s
     write_call(r, name, r->plan->o.step_ms * 1000 / share, &e);
 }
 
-/* ---- what a process does ---- */
+/* ---- what a process does --------------------------------------------------------------------- */
 
 static void read_file(struct rank *r, uint64_t path, uint64_t parts)
 {
