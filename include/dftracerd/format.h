@@ -11,7 +11,8 @@
 #define DFTRACERD_FORMAT_H
 
 #include "dftracerd/dlio_report.h"
-#include "dftracerd/query.h"
+#include "dftracerd/call_tree.h"
+#include "dftracerd/compare.h"
 
 enum format {
     FORMAT_JSON,
@@ -29,8 +30,8 @@ enum format {
     FORMAT_YAML,
     FORMAT_COUNT
 };
-const char *format_name(enum format f);         /* "json"                         */
-const char *format_content_type(enum format f); /* "application/json"             */
+const char *format_name(enum format f);         /* "json" */
+const char *format_content_type(enum format f); /* "application/json" */
 int format_parse(struct text name, enum format *ret);
 
 /* ---- JSON writer: commas and nesting are its business (`jw`: jansson has the prefix json_) */
@@ -220,7 +221,7 @@ enum aggregate_events {
 enum perfetto_times { PERFETTO_FITTING, PERFETTO_ABSOLUTE, PERFETTO_RELATIVE };
 struct format_aggregate_options {
     enum format format;
-    bool pretty, summary; /* summary: a last line {"summary":{...}} (NDJSON)                  */
+    bool pretty, summary;         /* summary: a last line {"summary":{...}} (NDJSON) */
     enum aggregate_events events; /* PERFETTO */
     enum perfetto_times times;    /* likewise */
     int64_t started_ns;           /* of the request, for the summary */

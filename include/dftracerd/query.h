@@ -1,4 +1,4 @@
-/* query.h - questions: which events, and what about them. size: table
+/* query.h - questions: which events, and what about them.
  *
  * May use:   base, measure, trace, index; PCRE2 (src/query/pattern.c only). Used by: format,
  *            rewrite, http, tools.
@@ -56,7 +56,7 @@ double value_double(const struct value *v, double other);
 enum column_unit { UNIT_NONE, UNIT_US, UNIT_BYTES };
 struct query_column {
     const char *name;
-    const char *type; /* of its values, as /schema writes it; "mixed": texts and numbers    */
+    const char *type; /* of its values, as /schema writes it; "mixed": texts and numbers */
     enum column_unit unit;
     bool derived;     /* computed: there even if /schema, which lists what is stored, has none */
     bool event;       /* a member of `columns` in answers of /event */
@@ -89,7 +89,7 @@ struct selection {
     size_t position_count;
     bool not_recursive;
     struct text query;                /* DSL; empty = everything */
-    const char *preset;               /* "io", "compute", "dlio" or NULL                        */
+    const char *preset;               /* "io", "compute", "dlio" or NULL */
     bool has_time_range, overlap;     /* overlap: [ts, ts+dur] meets the window */
     int64_t time_from_ns, time_to_ns; /* both inclusive */
     bool has_min_duration, has_max_duration;
@@ -405,12 +405,10 @@ struct aggregate_options {
     size_t group_key_count, metric_field_count;
     const char *const *optional; /* of these, what no event needs to have: null then */
     size_t optional_count;
-    const char *const
-        *percentiles; /* decimal texts in [0, 1]: "0.999" is told as p99.9                 */
+    const char *const *percentiles; /* decimal texts in [0, 1]: "0.999" is told as p99.9 */
     size_t percentile_count;
-    bool exact, shape; /* percentiles from all values; skew and kurtosis, too */
-    const char *const
-        *boundaries; /* "event:field:output": output is a column                          */
+    bool exact, shape;             /* percentiles from all values; skew and kurtosis, too */
+    const char *const *boundaries; /* "event:field:output": output is a column */
     size_t boundary_count;
     bool parents; /* columns parent_pid, root_pid */
     const char *const *group_by,
@@ -505,227 +503,6 @@ struct aggregate_boundary {
 int aggregate_boundaries(const struct aggregate *a, struct aggregate_boundary **ret,
                          size_t *ret_count);
 void aggregate_close(struct aggregate *a);
-
-/* ---- /compare -------------------------------------------------------------------------------- */
-
-/* Metrics of groups of events on a baseline and on variants of it, and how they differ. */
-enum {
-    COMPARE_COUNT = 1,
-    COMPARE_DURATION = 2,
-    COMPARE_SIZE = 4,
-    COMPARE_TRANSFER_SIZE = 8,
-    COMPARE_BANDWIDTH = 16,
-    COMPARE_ALL = 31
-};
-/* of |d|: > 0.2, 0.5, 0.8 */
-enum compare_class {
-    COMPARE_NEGLIGIBLE,
-    COMPARE_SMALL,
-    COMPARE_MEDIUM,
-    COMPARE_LARGE,
-    COMPARE_CLASSES
-};
-const char *compare_class_name(enum compare_class c); /* "NEGLIGIBLE" ...                  */
-#define COMPARE_SIDES_MAX 33                          /* a baseline and 32 variants */
-#define COMPARE_NODES_MAX 256                         /* with children; each is two scans a side */
-
-/* Events of the sides that match `query` and those of all nodes above. */
-struct compare_node_options {
-    const char *name,
-        *query; /* query NULL or "": all                                             */
-    /* two and more: the first makes children, the others their groups */
-    const char *const *group_by;
-    size_t group_by_count;
-    unsigned metrics;               /* COMPARE_ bits */
-    const char *const *percentiles; /* decimal texts in [0, 1] */
-    size_t percentile_count;
-    double threshold; /* groups in which nothing changes by so many percent are left out */
-    bool by_name;     /* groups by their keys; else the worst regression first */
-    const struct compare_node_options *children;
-    size_t child_count;
-};
-struct compare_options {
-    const struct selection *sides; /* the baseline first */
-    size_t side_count;             /* 2 to COMPARE_SIDES_MAX */
-    int64_t interval_ns;           /* windows of the peaks; 0 = one */
-    const struct compare_node_options *nodes;
-    size_t node_count;
-};
-
-/* What of a metric is NAN could not be computed: too few values, or none that vary. */
-struct compare_test {
-    uint64_t baseline_count, variant_count;
-    double welch_t, welch_df, welch_p, welch_p_holm; /* > 0: the variant's mean is greater */
-    double mann_whitney_u, mann_whitney_p, mann_whitney_p_holm, cliffs_delta;
-    /* whose corrected p is below 0.05 */
-    enum { COMPARE_SAME, COMPARE_MEAN, COMPARE_RANKS, COMPARE_BOTH } difference;
-};
-const char *
-compare_difference_name(const struct compare_test *t); /* "none", "mean", "ranks", "both"   */
-struct compare_change {                                /* of a variant against the baseline */
-    struct value value, std, delta;                    /* std null where there is none */
-    double percent; /* 100 from a zero baseline to something, 0 to nothing */
-    bool baseline_zero, regression;
-    double cohens_d;
-    enum compare_class significance;
-    struct compare_test *test; /* NULL: not of this metric */
-};
-struct compare_metric {
-    const char *name; /* "count", "dur_mean", "dur_p95" ...                                */
-    enum aggregate_unit unit;
-    struct value value, std;        /* of the baseline */
-    struct compare_change *changes; /* by variant */
-};
-struct compare_group {
-    struct value *keys; /* of all columns of group_by; NULL in a summary */
-    struct compare_metric *metrics;
-    size_t metric_count;
-};
-struct compare_node {
-    struct value name;
-    const char *query;                 /* with those of the nodes above */
-    const char *const *group_by;       /* pid_tid expanded */
-    size_t group_by_count, label_from; /* the keys before it are told by the node */
-    struct compare_group summary, *groups;
-    size_t group_count;
-    struct compare_node *children;
-    size_t child_count;
-};
-/* Hosts whose events share no window with those of the hosts that have most: their clocks are
- * wrong, or they ran at another time. */
-struct compare_skew {
-    struct value host, distance;
-};
-struct compare_meta { /* of a side, of its events in the first node */
-    uint64_t files, processes, threads, events;
-    struct value bytes, io_time, makespan;
-    struct compare_skew *skewed;
-    size_t skewed_count;
-};
-struct comparison {
-    /* tests: of one kind and variant, what Holm's correction is for */
-    uint64_t generation, damaged_files, tests;
-    bool complete;
-    int64_t elapsed_ns;
-    size_t side_count;
-    struct compare_meta *meta; /* by side */
-    int regression;            /* greatest class of a metric that is worse in a variant; -1 none */
-    struct compare_node *nodes;
-    size_t node_count;
-    struct arena arena; /* owns everything above */
-};
-/* *new*; charged to the budget, borrowed until comparison_free. Errors as query_open and
- * aggregate_open; a bad query of a node: err.text names the node. */
-int compare_run(const struct query_env *env, struct snapshot *snapshot,
-                const struct compare_options *options, struct budget *budget, struct err *err,
-                struct comparison **ret);
-void comparison_free(struct comparison *c);
-/* ---- /call-tree ------------------------------------------------------------------------------ */
-
-/* Complete events (ph X) nested by containment in time, per thread (host, pid, tid) over all files.
- * Either folded (calls of one name on one path are one node) or event by event. Memory: 32 bytes an
- * event, half as much again for a thread that is sorted, 100 a folded node; all charged to the
- * budget. Linear but for the sorting; nothing recurs, whatever the depth. */
-enum call_tree_part { CALL_TREE_ALL, CALL_TREE_CALLEES, CALL_TREE_CALLERS, CALL_TREE_PARTS };
-/* longer paths are not told; callers are followed so far up */
-enum { CALL_TREE_PATH_LEVELS = 256 };
-struct call_tree_options {
-    /* the outermost calls stand below a node of these columns' values */
-    const char *const *group_by;
-    size_t group_by_count;
-    const char *focus;    /* a name: CALL_TREE_CALLEES and _CALLERS instead of CALL_TREE_ALL */
-    uint64_t max_depth;   /* levels of calls that are told, 0 = all */
-    int64_t min_total_ns; /* folded nodes with less are not told, nor what is below */
-    bool analyze, events; /* events: to be told by call_tree_next_event, and only so */
-    uint64_t top_n;       /* of most_called and hottest, 0 = all */
-};
-struct call_tree_host {
-    struct value name;
-    int64_t min_ts, max_te, gap_ns;
-};
-struct call_tree_totals {
-    uint64_t events;                /* objects selected */
-    uint64_t in_tree, other_phases; /* of them: nested; not ph X */
-    uint64_t untimed;          /* ph X without ts, or with a dur that is too large or below 0 */
-    uint64_t partial_overlaps; /* begin within an event and end after it; known when all are told */
-    uint64_t threads, levels;  /* levels: of the deepest */
-    /* whose times do not meet those of the most: their clocks may differ */
-    const struct call_tree_host *hosts_apart;
-    size_t host_count;
-};
-struct call_tree;
-/* ERR_PARAM (err.param), ERR_ROW_LIMIT, ERR_MEMORY_LIMIT, ... */
-int call_tree_open(struct query *q, const struct call_tree_options *options, struct err *err,
-                   struct call_tree **ret);
-/* borrowed until close */
-void call_tree_totals(const struct call_tree *t, struct call_tree_totals *ret);
-void call_tree_close(struct call_tree *t);
-
-/* A folded node; the top is `all`, `callees` or `callers`, and counts everything below it. Texts
- * are borrowed until close. */
-struct call_tree_node {
-    enum { CALL_TREE_TOP, CALL_TREE_GROUP, CALL_TREE_CALL } kind;
-    uint32_t depth; /* the top has 0; groups count */
-    struct value name, cat;
-    const struct value *group; /* CALL_TREE_GROUP: a value for each of group_by */
-    size_t group_count;
-    uint64_t count;
-    __int128 total_ns, self_ns, rest_ns; /* rest: self and what is below and not told */
-    int64_t min_ns, max_ns;              /* of a call */
-};
-/* Parents before children, children by total descending, then name. The next part begins when the
- * one before has been told. */
-int call_tree_begin(struct call_tree *t, enum call_tree_part part);
-int call_tree_next(struct call_tree *t, struct call_tree_node *ret); /* 0, ERR_END */
-/* What a path calls it: null is `-`, `;` is `:`, control characters are blanks; of a group
- * `column=value,...`. */
-void call_tree_label(const struct call_tree *t, const struct call_tree_node *n, struct buf *out);
-void call_tree_frame(const struct value *name, struct buf *out); /* the same of a name */
-/* of group_by; borrowed until close */
-const char *call_tree_column(const struct call_tree *t, size_t i);
-
-/* Events of thread after thread, parents before children, by start. */
-struct call_tree_event {
-    uint64_t id, parent, event_id; /* id: counted from 1; parent 0 = none */
-    bool has_event_id;
-    uint32_t depth, thread;
-    struct value name, cat;
-    int64_t ts_ns, dur_ns;
-};
-/* 0, ERR_END, -ENOMEM, ... */
-int call_tree_next_event(struct call_tree *t, struct call_tree_event *ret);
-/* Before that: the start of each of them, and of those that max_depth leaves out, in any order. */
-int call_tree_starts(const struct call_tree *t, void (*see)(void *arg, int64_t ts_ns), void *arg);
-/* Threads in order of host, pid, tid. */
-struct call_tree_thread {
-    struct value host, pid, tid;
-    uint64_t events;
-    size_t chain; /* events of its critical path */
-};
-void call_tree_thread(const struct call_tree *t, uint32_t thread, struct call_tree_thread *ret);
-
-/* Of call_tree_options.analyze. The critical path of a thread: of its outermost calls the one that
- * ends last, of those in it the one that ends last, and so on; of several the first. */
-struct call_tree_sum {
-    struct value name, cat;
-    uint32_t depth;
-    struct text path; /* of hottest; ptr NULL: longer than PATH_LEVELS */
-    uint64_t count;
-    __int128 total_ns, self_ns;
-};
-struct call_tree_analysis {
-    struct call_tree_sum *most_called, *categories, *depths, *hottest;
-    size_t most_called_count, category_count, depth_count, hottest_count;
-    uint64_t count; /* durations: all below are null when it is 0 */
-    __int128 total_ns;
-    int64_t min_ns, max_ns;
-    double median_us, p95_us, p99_us;
-    uint32_t critical_thread; /* that ends last */
-};
-/* borrowed; NULL: not asked for */
-const struct call_tree_analysis *call_tree_analysis(const struct call_tree *t);
-void call_tree_critical(const struct call_tree *t, uint32_t thread, size_t i,
-                        struct call_tree_event *ret);
 
 /* ---- /timeline ------------------------------------------------------------------------------- */
 

@@ -8,6 +8,8 @@
 #ifndef DFTRACERD_QUERY_CALL_TREE_H
 #define DFTRACERD_QUERY_CALL_TREE_H
 
+#include "dftracerd/call_tree.h"
+
 #include "group.h"
 #include "within.h"
 

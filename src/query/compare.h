@@ -9,6 +9,8 @@
 #ifndef DFTRACERD_QUERY_COMPARE_H
 #define DFTRACERD_QUERY_COMPARE_H
 
+#include "dftracerd/compare.h"
+
 #include "aggregate.h"
 #include "compare_statistics.h"
 #include "stats.h"

@@ -7,6 +7,8 @@
 #ifndef DFTRACERD_QUERY_COMPARE_STATISTICS_H
 #define DFTRACERD_QUERY_COMPARE_STATISTICS_H
 
+#include "dftracerd/compare.h"
+
 #include "stats_sample.h"
 
 struct sample_summary {

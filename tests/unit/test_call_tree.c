@@ -3,6 +3,8 @@
  * and chunks change nothing. */
 #include "query_store.h"
 
+#include "dftracerd/call_tree.h"
+
 static struct call_tree *open_tree(struct store *s, const char *query, struct budget *budget,
                                    const struct call_tree_options *o, struct query **q,
                                    int expected)

@@ -5,6 +5,8 @@
 
 #include "query_store.h"
 
+#include "dftracerd/compare.h"
+
 #define OBJECT(name, cat, pid, ts, dur, args, ph) \
     "{\"id\":1,\"name\":\"" name "\",\"cat\":\"" cat "\",\"pid\":" #pid ",\"tid\":" #pid \
     ",\"ts\":" #ts ",\"dur\":" #dur ",\"ph\":\"" ph "\",\"args\":{" args "}}\n"

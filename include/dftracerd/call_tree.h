@@ -1,0 +1,113 @@
+/* call_tree.h - calls nested by time. Part of the query module; threads,
+ * determinism and transactions as in query.h. */
+#ifndef DFTRACERD_CALL_TREE_H
+#define DFTRACERD_CALL_TREE_H
+
+#include "dftracerd/query.h"
+
+/* Complete events (ph X) nested by containment in time, per thread (host, pid, tid) over all files.
+ * Either folded (calls of one name on one path are one node) or event by event. Memory: 32 bytes an
+ * event, half as much again for a thread that is sorted, 100 a folded node; all charged to the
+ * budget. Linear but for the sorting; nothing recurs, whatever the depth. */
+enum call_tree_part { CALL_TREE_ALL, CALL_TREE_CALLEES, CALL_TREE_CALLERS, CALL_TREE_PARTS };
+/* longer paths are not told; callers are followed so far up */
+enum { CALL_TREE_PATH_LEVELS = 256 };
+struct call_tree_options {
+    /* the outermost calls stand below a node of these columns' values */
+    const char *const *group_by;
+    size_t group_by_count;
+    const char *focus;    /* a name: CALL_TREE_CALLEES and _CALLERS instead of CALL_TREE_ALL */
+    uint64_t max_depth;   /* levels of calls that are told, 0 = all */
+    int64_t min_total_ns; /* folded nodes with less are not told, nor what is below */
+    bool analyze, events; /* events: to be told by call_tree_next_event, and only so */
+    uint64_t top_n;       /* of most_called and hottest, 0 = all */
+};
+struct call_tree_host {
+    struct value name;
+    int64_t min_ts, max_te, gap_ns;
+};
+struct call_tree_totals {
+    uint64_t events;                /* objects selected */
+    uint64_t in_tree, other_phases; /* of them: nested; not ph X */
+    uint64_t untimed;          /* ph X without ts, or with a dur that is too large or below 0 */
+    uint64_t partial_overlaps; /* begin within an event and end after it; known when all are told */
+    uint64_t threads, levels;  /* levels: of the deepest */
+    /* whose times do not meet those of the most: their clocks may differ */
+    const struct call_tree_host *hosts_apart;
+    size_t host_count;
+};
+struct call_tree;
+/* ERR_PARAM (err.param), ERR_ROW_LIMIT, ERR_MEMORY_LIMIT, ... */
+int call_tree_open(struct query *q, const struct call_tree_options *options, struct err *err,
+                   struct call_tree **ret);
+/* borrowed until close */
+void call_tree_totals(const struct call_tree *t, struct call_tree_totals *ret);
+void call_tree_close(struct call_tree *t);
+
+/* A folded node; the top is `all`, `callees` or `callers`, and counts everything below it. Texts
+ * are borrowed until close. */
+struct call_tree_node {
+    enum { CALL_TREE_TOP, CALL_TREE_GROUP, CALL_TREE_CALL } kind;
+    uint32_t depth; /* the top has 0; groups count */
+    struct value name, cat;
+    const struct value *group; /* CALL_TREE_GROUP: a value for each of group_by */
+    size_t group_count;
+    uint64_t count;
+    __int128 total_ns, self_ns, rest_ns; /* rest: self and what is below and not told */
+    int64_t min_ns, max_ns;              /* of a call */
+};
+/* Parents before children, children by total descending, then name. The next part begins when the
+ * one before has been told. */
+int call_tree_begin(struct call_tree *t, enum call_tree_part part);
+int call_tree_next(struct call_tree *t, struct call_tree_node *ret); /* 0, ERR_END */
+/* What a path calls it: null is `-`, `;` is `:`, control characters are blanks; of a group
+ * `column=value,...`. */
+void call_tree_label(const struct call_tree *t, const struct call_tree_node *n, struct buf *out);
+void call_tree_frame(const struct value *name, struct buf *out); /* the same of a name */
+/* of group_by; borrowed until close */
+const char *call_tree_column(const struct call_tree *t, size_t i);
+
+/* Events of thread after thread, parents before children, by start. */
+struct call_tree_event {
+    uint64_t id, parent, event_id; /* id: counted from 1; parent 0 = none */
+    bool has_event_id;
+    uint32_t depth, thread;
+    struct value name, cat;
+    int64_t ts_ns, dur_ns;
+};
+/* 0, ERR_END, -ENOMEM, ... */
+int call_tree_next_event(struct call_tree *t, struct call_tree_event *ret);
+/* Before that: the start of each of them, and of those that max_depth leaves out, in any order. */
+int call_tree_starts(const struct call_tree *t, void (*see)(void *arg, int64_t ts_ns), void *arg);
+/* Threads in order of host, pid, tid. */
+struct call_tree_thread {
+    struct value host, pid, tid;
+    uint64_t events;
+    size_t chain; /* events of its critical path */
+};
+void call_tree_thread(const struct call_tree *t, uint32_t thread, struct call_tree_thread *ret);
+
+/* Of call_tree_options.analyze. The critical path of a thread: of its outermost calls the one that
+ * ends last, of those in it the one that ends last, and so on; of several the first. */
+struct call_tree_sum {
+    struct value name, cat;
+    uint32_t depth;
+    struct text path; /* of hottest; ptr NULL: longer than PATH_LEVELS */
+    uint64_t count;
+    __int128 total_ns, self_ns;
+};
+struct call_tree_analysis {
+    struct call_tree_sum *most_called, *categories, *depths, *hottest;
+    size_t most_called_count, category_count, depth_count, hottest_count;
+    uint64_t count; /* durations: all below are null when it is 0 */
+    __int128 total_ns;
+    int64_t min_ns, max_ns;
+    double median_us, p95_us, p99_us;
+    uint32_t critical_thread; /* that ends last */
+};
+/* borrowed; NULL: not asked for */
+const struct call_tree_analysis *call_tree_analysis(const struct call_tree *t);
+void call_tree_critical(const struct call_tree *t, uint32_t thread, size_t i,
+                        struct call_tree_event *ret);
+
+#endif
