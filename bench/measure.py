@@ -125,7 +125,10 @@ class Daemon:
         self.pid = self.process.pid
         said = self.process.stdout.readline()
         self.listening = time.perf_counter() - self.begin
-        self.port = int(re.search(r":(\d+)/", said).group(1))
+        port = re.search(r":(\d+)/", said)
+        if not port:
+            raise RuntimeError("%s/dftracerd does not listen" % programs)
+        self.port = int(port.group(1))
         self.url = "http://127.0.0.1:%d/" % self.port
         self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=900)
         self.buffer = bytearray(1 << 20)
@@ -156,13 +159,13 @@ class Daemon:
         """The body, whatever the status."""
         return self.begin_answer(path).read()
 
-    def begin_answer(self, path):
+    def begin_answer(self, path, method="GET", headers=None, body=None):
         """The daemon may have closed a connection on which nothing was asked for some time."""
         for again in (True, False):
             try:
-                self.connection.request("GET", path)
+                self.connection.request(method, path, body, headers or {})
                 return self.connection.getresponse()
-            except (http.client.RemoteDisconnected, ConnectionError):
+            except (http.client.RemoteDisconnected, ConnectionError, http.client.CannotSendRequest):
                 self.connection.close()
                 if not again or self.process.poll() is not None:
                     raise
