@@ -216,21 +216,15 @@ static int begin_work(struct scan_run *r, unsigned i)
     return rc;
 }
 
-/* False: nothing can be done, or is left. If others were faster no state needs to be made. */
-static bool can_work(struct scan_run *r, unsigned i)
+/* True: to be called again. If others were faster no state needs to be made. */
+static bool work(struct scan_run *r, unsigned i)
 {
     if (is_stopped(r) || all_taken(r))
         return false;
     int rc = r->has_state[i] ? 0 : begin_work(r, i);
     if (rc < 0)
         fail(r, 0, rc);
-    return rc == 0;
-}
-
-/* True: to be called again. */
-static bool work(struct scan_run *r, unsigned i)
-{
-    return can_work(r, i) && take_chunks(r, i);
+    return rc == 0 && take_chunks(r, i);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

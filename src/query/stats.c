@@ -344,10 +344,8 @@ static int find(struct stats *s, const struct stats_plan *plan, const struct sta
 {
     struct stats_found found;
     struct doubles doubles;
-    struct stats_scan scan = {.plan = plan, .found = &found, .doubles = &doubles};
-    int rc = stats_scan_all(&scan, 1);
+    int rc = stats_scan(plan, &found, &doubles, NULL);
 
-    rc = rc < 0 ? rc : scan.error;
     rc = rc < 0 ? rc : tell_found(s, &found, &doubles, o);
     found_done(&found);
     doubles_done(&doubles);

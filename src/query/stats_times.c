@@ -5,7 +5,6 @@
 #include "dftracerd/kernel.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 void times_begin(struct stats_times *t, struct stats_known *job, struct stats_found *found)
 {

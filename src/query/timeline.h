@@ -184,6 +184,8 @@ struct timeline_density {
  * those that `picks` may want. */
 int timeline_density_plan(struct timeline_density *d, const struct timeline_plan *plan,
                           const struct timeline_picks *picks, struct scan_chunk *c);
+/* Rows of the chunk with a dur of at least so many ns. -EDOM: the column does not tell. */
+int timeline_select_long(struct chunk_view *v, __int128 least, uint64_t *out);
 /* Before a chunk that was told so is looked at once more for picks: of its rows those are wanted
  * that are long enough. */
 int timeline_density_again(struct timeline_density *d, const struct timeline_plan *plan,

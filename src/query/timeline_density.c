@@ -107,24 +107,29 @@ int timeline_density_plan(struct timeline_density *d, const struct timeline_plan
     return 0;
 }
 
+int timeline_select_long(struct chunk_view *v, __int128 least, uint64_t *out)
+{
+    struct column dur;
+
+    if (chunk_find(v, TEXT("dur"), &dur) < 0 || dur.type != COLUMN_TIME)
+        return -EDOM;
+    __int128 unit = dur.nano ? 1 : 1000, from = (least + unit - 1) / unit;
+    return from > INT64_MAX ? -EDOM : column_select_i64(v, &dur, (int64_t)from, INT64_MAX, out);
+}
+
 /* Without a least duration all rows are looked at. */
 int timeline_density_again(struct timeline_density *d, const struct timeline_plan *p,
                            const struct timeline_picks *picks, struct scan_chunk *c)
 {
     int rc = chunk_density(c->view, &d->chunk);
-    struct column dur;
 
     if (rc < 0 || !picks->full || picks->least.dur < 1000)
         return rc;
     rc = make_wanted(d, p, c->rows);
-    if (rc < 0 || chunk_find(c->view, TEXT("dur"), &dur) < 0 || dur.type != COLUMN_TIME)
-        return rc;
-    __int128 unit = dur.nano ? 1 : 1000, least = (picks->least.dur + unit - 1) / unit;
-    if (least > INT64_MAX)
-        return 0;
-    rc = column_select_i64(c->view, &dur, (int64_t)least, INT64_MAX, d->wanted);
-    c->wanted = d->wanted;
-    return rc;
+    rc = rc < 0 ? rc : timeline_select_long(c->view, picks->least.dur, d->wanted);
+    if (rc == 0)
+        c->wanted = d->wanted;
+    return rc == -EDOM ? 0 : rc;
 }
 
 static bool is_next(const uint32_t *rows, uint32_t n, uint32_t *at, uint32_t row)

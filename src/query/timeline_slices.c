@@ -175,38 +175,38 @@ static bool want_listed(struct slice_worker *w, const struct density *d, int64_t
 static int want_long(struct slice_worker *w, struct scan_chunk *c, uint64_t least)
 {
     struct density d;
-    struct column dur;
     int rc = chunk_density(c->view, &d);
 
     if (rc == 0 && want_listed(w, &d, (int64_t)least))
         return 0;
     if (rc < 0 && rc != -ENOENT)
         return rc;
-    if (chunk_find(c->view, TEXT("dur"), &dur) < 0 || dur.type != COLUMN_TIME)
-        return -EDOM;
-    uint64_t unit = dur.nano ? 1 : 1000;
-    return column_select_i64(c->view, &dur, (int64_t)((least + unit - 1) / unit), INT64_MAX,
-                             w->wanted);
+    return timeline_select_long(c->view, least, w->wanted);
 }
 
-/* The values of ts with which an object of the chunk, even its longest, reaches into the window.
- * False: any may. */
-static bool starts_near(const struct timeline_plan *p, struct scan_chunk *c, int64_t *ret_lo,
-                        int64_t *ret_hi, bool *ret_none)
+/* The values of ts with which an object of the chunk, even its longest, reaches into the window;
+ * all where that is not known, none: lo > hi. */
+static void starts_near(const struct timeline_plan *p, struct scan_chunk *c, int64_t *ret_lo,
+                        int64_t *ret_hi)
 {
     int64_t first, last, shortest, longest;
 
+    *ret_lo = INT64_MIN;
+    *ret_hi = INT64_MAX;
     if (!scan_range(c, p->ts, &first, &last) || !scan_range(c, p->dur, &shortest, &longest))
-        return false;
+        return;
     __int128 unit = scan_is_nano(c, p->ts) ? 1 : 1000;
     __int128 reach = (__int128)longest * (scan_is_nano(c, p->dur) ? 1 : 1000);
     __int128 lo = (p->from - reach) / unit - 1, hi = p->to / unit + 1;
-    if (first >= lo && last <= hi)
-        return false;
-    *ret_none = last < lo || first > hi;
-    *ret_lo = lo > first ? (int64_t)lo : first;
-    *ret_hi = hi < last ? (int64_t)hi : last;
-    return true;
+    if (lo > last || hi < first) {
+        *ret_lo = INT64_MAX;
+        *ret_hi = INT64_MIN;
+        return;
+    }
+    if (lo > first)
+        *ret_lo = (int64_t)lo;
+    if (hi < last)
+        *ret_hi = (int64_t)hi;
 }
 
 /* Leaves the wanted rows that may reach into the window. */
@@ -214,6 +214,8 @@ static int keep_near(struct slice_worker *w, struct scan_chunk *c, int64_t lo, i
 {
     struct column ts;
 
+    if (lo == INT64_MIN && hi == INT64_MAX)
+        return 0;
     if (chunk_find(c->view, TEXT("ts"), &ts) < 0 || ts.type != COLUMN_TIME)
         return 0;
     int rc = column_select_i64(c->view, &ts, lo, hi, w->near);
@@ -231,7 +233,6 @@ static int chunk_plan(void *state, struct scan_chunk *c)
     uint64_t least = least_of(w->job, atomic_load(&w->job->least));
     size_t words = (c->rows + SCAN_BATCH - 1ul) / SCAN_BATCH * SCAN_WORDS;
     int64_t lo, hi;
-    bool none = false;
 
     if (w->job->all || !p->overlaps || least > INT64_MAX)
         return 0;
@@ -241,9 +242,9 @@ static int chunk_plan(void *state, struct scan_chunk *c)
         return rc;
     w->near = w->wanted + words;
     memset(w->wanted, 0, words * sizeof(*w->wanted));
-    bool some = starts_near(p, c, &lo, &hi, &none);
-    rc = none ? 0 : want_long(w, c, least);
-    rc = rc == 0 && some && !none ? keep_near(w, c, lo, hi) : rc;
+    starts_near(p, c, &lo, &hi);
+    rc = lo > hi ? 0 : want_long(w, c, least);
+    rc = rc == 0 && lo <= hi ? keep_near(w, c, lo, hi) : rc;
     if (rc == 0)
         c->wanted = w->wanted;
     return rc == -EDOM ? 0 : rc;
