@@ -57,15 +57,23 @@ void accept_note(struct carrier *c, bool local, bool begins)
     pthread_mutex_unlock(&c->http->connections_lock);
 }
 
-unsigned accept_count(struct http *h)
+/* Of all carriers: connections that have begun, or that were handed over and have not. */
+static unsigned count(struct http *h, bool begun)
 {
-    unsigned count = 0;
+    unsigned sum = 0;
 
     pthread_mutex_lock(&h->connections_lock);
-    for (const struct carrier *c = h->carriers; c < h->carriers + h->carrier_count; c++)
-        count += c->begun[false] + c->begun[true];
+    for (const struct carrier *c = h->carriers; c < h->carriers + h->carrier_count; c++) {
+        const unsigned *of = begun ? c->begun : c->handed;
+        sum += of[false] + of[true];
+    }
     pthread_mutex_unlock(&h->connections_lock);
-    return count;
+    return sum;
+}
+
+unsigned accept_count(struct http *h)
+{
+    return count(h, true);
 }
 
 static void give_back(struct carrier *c, bool local)
@@ -162,17 +170,6 @@ void accept_wake(struct http *h)
     eventfd_write(h->accept_wake, 1);
 }
 
-static bool any_handed(struct http *h)
-{
-    unsigned count = 0;
-
-    pthread_mutex_lock(&h->connections_lock);
-    for (const struct carrier *c = h->carriers; c < h->carriers + h->carrier_count; c++)
-        count += c->handed[false] + c->handed[true];
-    pthread_mutex_unlock(&h->connections_lock);
-    return count > 0;
-}
-
 /* libmicrohttpd closes what it was given and has not looked at yet without a lock, and its client
  * would hear nothing. */
 void accept_stop(struct http *h)
@@ -183,6 +180,6 @@ void accept_stop(struct http *h)
     atomic_store(&h->accept_ends, true);
     accept_wake(h);
     pthread_join(h->acceptor, NULL);
-    for (int ms = 0; ms < LOST_RESTS * REST_MS && any_handed(h); ms += STEP_MS)
+    for (int ms = 0; ms < LOST_RESTS * REST_MS && count(h, false); ms += STEP_MS)
         usleep(STEP_MS * 1000);
 }

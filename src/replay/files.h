@@ -20,9 +20,8 @@ enum first_use { FIRST_UNKNOWN, FIRST_CREATED /* by the trace */, FIRST_NEEDED }
 enum touch { TOUCH_CHANGE, TOUCH_USE, TOUCH_WRITE, TOUCH_READ, TOUCHES };
 
 struct file {
-    const char *
-        below; /* relative to its root; "." is the root itself                                    */
-    int map;   /* number of the --map, -1: below the root */
+    const char *below; /* relative to its root; "." is the root itself */
+    int map;           /* number of the --map, -1: below the root */
     atomic_bool made;  /* by this replay: may be written to and removed */
     atomic_bool early; /* a directory that the trace makes, but that had to be there before */
     _Atomic uint64_t identity; /* of what was made: something else at its path is not ours */

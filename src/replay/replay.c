@@ -51,15 +51,15 @@ static int replay_in_order(struct replay *r, const struct event *e)
 static int replay_events(struct replay *r, struct err *err)
 {
     struct event e;
-    int rc, last;
+    int rc;
     r->accepted = 0;
     while ((rc = input_next(r->input, &e, err)) == 1) {
         rc = replay_in_order(r, &e);
         if (rc < 0 || r->shared->stopped)
             break;
     }
-    last = rc < 0 ? 0 : replay_ties(r);
-    return last < 0 ? last : rc == 1 ? 0 : rc;
+    int last = rc < 0 || r->shared->stopped ? 0 : replay_ties(r);
+    return last < 0 ? last : rc;
 }
 
 static int survey(struct replay *r, struct err *err)

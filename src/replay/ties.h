@@ -17,8 +17,7 @@ struct ties {
     struct arena texts;
 };
 void ties_done(struct ties *t); /* zero-initialised or used */
-/* Takes a copy. True: those that are kept already have to be taken out first, and then `e` is to be
- * added again. */
+/* Takes a copy. True: those that are kept have to be taken out before `e` is added. */
 bool ties_are_full(const struct ties *t, const struct event *e);
 int ties_add(struct ties *t, const struct event *e); /* 0, -ENOMEM */
 /* The next one, borrowed until ties_add; NULL: there is none. */
