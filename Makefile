@@ -339,7 +339,7 @@ FILES ?= $(wildcard include/dftracerd/*.h src/*/*.[ch] src/tools/*/*.[ch] tests/
 
 .PHONY: format clean distclean help
 format:
-	clang-format -i $(FILES)
+	@clang-format -i $(FILES)
 
 clean:
 	@[ -f $(B)/config.mk ] || [ ! -e $(B) ] || [ $(B) = build ] || \

@@ -49,7 +49,7 @@ struct err {
     int code;
     /* byte offset into `source` of a query, -1 when there is none; valid if source set */
     int64_t position;
-    char param[48]; /* request parameter or option that is to blame, or ""                */
+    char param[48]; /* request parameter or option that is to blame, or "" */
     char text[400];
     char *source; /* *new* copy of the DSL source for the caret, or NULL: err_done frees */
 };

@@ -44,8 +44,7 @@ int64_t http_tls_expires(const char *cert);
 
 struct http_options {
     struct index *index;
-    const char *const *root_labels,
-        *const *root_paths; /* labels "" with one root                           */
+    const char *const *root_labels, *const *root_paths; /* labels "" with one root */
     size_t root_count;
     const char *const *bind; /* addresses; NULL = 127.0.0.1 and ::1 (the latter if it is there) */
     size_t bind_count;

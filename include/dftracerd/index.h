@@ -192,7 +192,7 @@ enum index_skip {
     INDEX_SKIP_NOT,      /* it is a file of the index: ARCHIVE/MEMBER */
     INDEX_SKIP_KIND,     /* a directory, a link, a device, or a file with holes */
     INDEX_SKIP_NO_TRACE, /* named neither *.pfw nor *.pfw.gz */
-    INDEX_SKIP_NAME,     /* has "..", control characters, or is too long                       */
+    INDEX_SKIP_NAME,     /* has "..", control characters, or is too long */
     INDEX_SKIP_REPLACED, /* another one of that name comes later */
     INDEX_SKIP_COMING    /* its text is not all there yet */
 };
@@ -339,7 +339,7 @@ struct index_process {
     int64_t pid, ppid;
     uint8_t parent_by;      /* enum index_parent: which of these told it */
     bool started, finished; /* has a start, an end record of the tracer */
-    int64_t rank;           /* PR rank, or process_name "Rank N"; INT64_MIN when unknown          */
+    int64_t rank;           /* PR rank, or process_name "Rank N"; INT64_MIN when unknown */
     uint32_t cmd_hash, exec_hash, cwd_hash; /* text ids or INDEX_NO_TEXT */
     uint64_t objects, events;
     bool has_time;

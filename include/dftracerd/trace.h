@@ -229,7 +229,7 @@ struct trace_tar_member {
     /* its bytes in the archive's (uncompressed) text, which may end before them */
     uint64_t offset, size;
     int64_t mtime_s;
-    bool absolute; /* its name began with "/"                                           */
+    bool absolute; /* its name began with "/" */
 };
 struct trace_tar;
 struct trace_tar *trace_tar_new(void); /* *new*, or NULL */

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 struct roots {
-    char *labels[OPTIONS_LIST_MAX]; /* "" where there is one root            */
+    char *labels[OPTIONS_LIST_MAX]; /* "" where there is one root */
     char *paths[OPTIONS_LIST_MAX];  /* absolute, symlinks resolved */
     size_t count;
 };

@@ -21,12 +21,12 @@
 #define DEPTH_MAX 64
 #define DEAD_NAMES_MOST 4096
 #define TOLD_MOST 100 /* of directories that cannot be read, by one walk */
-/* a burst of changes is looked at once                                      */
+/* a burst of changes is looked at once */
 #define DEBOUNCE_NS 50000000ll
 /* and what is written to all the time so often: each look reads its last chunk */
 #define HINTS_NS 250000000ll
 #define LOOK_NS 2000000000ll /* who waits for a look does not wait for a walk that takes longer */
-/* a walk may take 1/20 of the time                                          */
+/* a walk may take 1/20 of the time */
 #define WALK_SHARE 20
 
 struct watch {

@@ -17,8 +17,7 @@ struct format_rows {
     struct rows_writer writer;
     enum format format;
     size_t count;
-    struct buf
-        before; /* `{"a":`, `,"b":` ...; CSV: commas. COPY_ROOM more can be read behind it   */
+    struct buf before; /* `{"a":`, `,"b":` ...; CSV: commas. COPY_ROOM more can be read behind it */
     size_t *before_end;
     struct buf header;
     bool begun; /* rows were told */

@@ -66,7 +66,7 @@ enum { METHOD_GET = 1, METHOD_HEAD = 2, METHOD_POST = 4, METHOD_OPTIONS = 8, MET
 
 struct request;
 struct endpoint {
-    const char *path;    /* "/stats"                                                              */
+    const char *path;    /* "/stats" */
     const char *summary; /* one line of help */
     unsigned methods;
     /* NULL-terminated list of groups; a group ends with name NULL */

@@ -18,7 +18,7 @@
 struct stored_query {
     char id[33];
     const char *name;      /* of the file that it is to look like */
-    const char *query;     /* "/aggregate?format=perfetto"        */
+    const char *query;     /* "/aggregate?format=perfetto" */
     const char *ui;        /* that /open/ID hands it to */
     int64_t until_ns;      /* clock_mono_ns; then it is forgotten */
     struct hash128 owner;  /* of whose share it is; zero: nobody's */

@@ -19,9 +19,8 @@
 
 #include "dftracerd/index.h"
 
-#define CHUNK_VERSION 3 /* of the value's layout: part of the schema version of the store */
-#define CHUNK_PATHS_MAX \
-    512 /* further paths of a chunk go into the TEXT column "@other"            */
+#define CHUNK_VERSION 3     /* of the value's layout: part of the schema version of the store */
+#define CHUNK_PATHS_MAX 512 /* further paths of a chunk go into the TEXT column "@other" */
 
 /* ---- making a value -------------------------------------------------------------------------- */
 
@@ -61,8 +60,7 @@ struct chunk_built {
      * trace_counts.bad_dur) */
     uint32_t bad_dur, bad_ts;
     uint32_t columns;
-    uint32_t
-        other_values; /* values that went into "@other"                                         */
+    uint32_t other_values; /* values that went into "@other" */
 };
 /* Appends the value to `value` (nothing on failure). A chunk without events is a valid value, too.
  * 0 or -ENOMEM. */

@@ -95,8 +95,7 @@ struct aggregate_plan {
     struct arena *arena;
     uint64_t max_groups;
     bool general, classes; /* classes: three sets; else all objects are one */
-    bool exact, shape, split, intervals,
-        other_row; /* other_row: "(other)" may be one             */
+    bool exact, shape, split, intervals, other_row; /* other_row: "(other)" may be one */
     __int128 interval_ns, origin_ns;
     enum aggregate_time time_format;
     const struct source *class, *ts, *te, *dur, *size, *bytes;

@@ -106,8 +106,7 @@ struct test {
     unsigned cost;
     struct test **children;
     size_t child_count;
-    const struct source
-        *source; /* LEAF; CLASS: "@class"                                          */
+    const struct source *source; /* LEAF; CLASS: "@class" */
     const struct dsl_node *node; /* LEAF: operator and literals */
     unsigned classes;            /* CLASS: PHASE_ bits */
     uint32_t *text_ids;          /* LEAF with text literals and ==, !=, IN: global ids, sorted */

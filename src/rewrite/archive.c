@@ -24,7 +24,7 @@ struct archive {
     struct intern *names; /* ids are places in `members` */
     struct member *members;
     size_t cap, names_len;
-    struct buf prefix; /* where the sidecar is: "" or "x/"                                   */
+    struct buf prefix; /* where the sidecar is: "" or "x/" */
     bool rooted, charged;
 };
 

@@ -59,7 +59,7 @@ struct reconstruct {
     struct press_file *file;                   /* of the source at hand */
     struct hasher hasher;                      /* of its text */
     bool newline;                              /* of its last line: not written yet */
-    bool growing; /* manifest.json says "complete": false                             */
+    bool growing;                              /* manifest.json says "complete": false */
     struct buf report;
 };
 

@@ -77,7 +77,7 @@ struct scan_node {
     uint8_t conv;
     bool matchable; /* short, and raw text equals the decoded key */
     bool ready;     /* field is known, an ordinary one, and no other node leads to it */
-    bool shared;    /* other nodes have the same path ("a.b" and "a":{"b"})                     */
+    bool shared;    /* other nodes have the same path ("a.b" and "a":{"b"}) */
     bool temporary; /* lives for one event */
     uint32_t key_len;
     const char *key;

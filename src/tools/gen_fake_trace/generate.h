@@ -74,13 +74,13 @@ struct path_pattern {
 };
 struct generate_format {
     const char *name;
-    const char *version;  /* args.version of start, as written; NULL: no start and end events */
-    enum hash_style hash; /* HASH_NONE: args.hostname and args.fname instead */
-    bool quoted;          /* every top-level value is text */
-    bool text_args; /* Python arguments are text ("epoch":"3")                                */
-    bool links;     /* args.p_idx and args.level */
-    bool meta_id;   /* metadata records take an id, too */
-    bool codes;     /* ph and type are integers, counters and aggregates are written */
+    const char *version;     /* args.version of start, as written; NULL: no start and end events */
+    enum hash_style hash;    /* HASH_NONE: args.hostname and args.fname instead */
+    bool quoted;             /* every top-level value is text */
+    bool text_args;          /* Python arguments are text ("epoch":"3") */
+    bool links;              /* args.p_idx and args.level */
+    bool meta_id;            /* metadata records take an id, too */
+    bool codes;              /* ph and type are integers, counters and aggregates are written */
     const char *head, *tail; /* around the lines */
     /* of training files, validation files, the checkpoint, the data folder */
     const struct path_pattern *paths;
