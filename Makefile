@@ -8,18 +8,18 @@
 #   make help               all targets
 #
 # Where a file goes:
-#   src/<room>/*.c            -> $(BUILD)/lib<room>.a, for every room below
+#   src/<module>/             -> $(BUILD)/lib<module>.a, for every module below, folders of it included
 #   src/daemon/*.c            -> $(BUILD)/bin/dftracerd
 #   src/tools/<name>.c        -> $(BUILD)/bin/<name>   '_' becomes '-', except in dftracer_* (old names)
 #   src/tools/<name>/*.c      -> the same, for a tool of several files
 #   src/tools/tool_*.c        -> $(BUILD)/libtools.a, shared by all tools
 #   *_mpi.c, *_mpi/ in tools  -> built with mpicc, left out when there is none
 #   src/client/parts/*        -> $(BUILD)/bin/dftracerctl, one script
-#   tests/unit/test_x.c       -> $(BUILD)/tests/unit_<room>, one program a room
+#   tests/unit/<module>/      -> $(BUILD)/tests/unit_<module>, one program a module
 #   failpoint.h               -> $(BUILD)/fail/bin, two programs for tests/fault
 #   tests/fuzz/fuzz_x.c       -> $(BUILD)/fuzz/fuzz_x, replays tests/fuzz/corpus/x/
-# The first line of a unit test or fuzz target names its room: /* room: trace */. It is linked with
-# that room and those below it only, so a wrong arrow does not link.
+# The first line of a unit test or fuzz target names its module: /* module: trace */. It is linked
+# with that module and those below it only, so a wrong arrow does not link.
 
 BUILD  ?= build
 CONFIG ?= $(if $(CI),--enable-werror CFLAGS="-O2 -g1")
@@ -71,7 +71,7 @@ VERSION := $(shell sed -n 's/^AC_INIT(\[dftracerd\], \[\(.*\)\])/\1/p' configure
 # sanitizer finds a mistake there, and the gain of strict aliasing was not measurable.
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
             -Wno-missing-field-initializers
-DFT_CPPFLAGS = -D_GNU_SOURCE -Iinclude -I$(B) $(LIB_CFLAGS) $(CPPFLAGS)
+DFT_CPPFLAGS = -D_GNU_SOURCE -Iinclude -Isrc -I$(B) $(LIB_CFLAGS) $(CPPFLAGS)
 DFT_CFLAGS = -std=gnu11 $(WARNINGS) -fno-strict-aliasing -pthread $(CFLAGS) $(WERROR_CFLAGS) \
              $(SANITIZE_CFLAGS) $(FUZZ_CFLAGS)
 DFT_LDFLAGS = -pthread $(CFLAGS) $(SANITIZE_CFLAGS) $(FUZZ_CFLAGS) $(LDFLAGS) -Wl,--as-needed
@@ -87,25 +87,25 @@ ifeq ($(V),)
 say = @printf '  %-5s %s\n' $1 $2;
 endif
 
-# ---- rooms -----------------------------------------------------------------------------------------
+# ---- modules ---------------------------------------------------------------------------------------
 
-# Lowest first: a room may use those before it. tools stands beside http.
-CHAIN := base dlio trace index query format rewrite replay http daemon
-ROOMS := $(CHAIN) tools
+# Lowest first: a module may use those before it. tools stands beside http.
+CHAIN := base dlio trace column index engine answer format rewrite replay http daemon
+MODULES := $(CHAIN) tools
 
-sources_of = $(wildcard $(if $(filter tools,$1),src/tools/tool_*.c,src/$1/*.c))
+sources_of = $(wildcard $(if $(filter tools,$1),src/tools/tool_*.c,src/$1/*.c src/$1/*/*.c))
 objects_of = $(patsubst %.c,$(B)/obj/%.o,$1)
 lib_of     = $(if $(call sources_of,$1),$(B)/lib$1.a)
 
-# up_to(room, list): the words of list up to and with room.
+# up_to(module, list): the words of list up to and with module.
 up_to      = $(if $2,$(firstword $2) $(if $(filter $1,$(firstword $2)),,$(call up_to,$1,$(wordlist 2,99,$2))))
 reverse    = $(if $1,$(call reverse,$(wordlist 2,99,$1)) $(firstword $1))
 BELOW_HTTP := $(call up_to,replay,$(CHAIN))
-rooms_to   = $(if $(filter tools,$1),$(BELOW_HTTP) tools,$(call up_to,$1,$(CHAIN)))
-# Libraries of a room and those below it, in link order.
-libs_to    = $(foreach r,$(call reverse,$(call rooms_to,$1)),$(call lib_of,$r))
+modules_to   = $(if $(filter tools,$1),$(BELOW_HTTP) tools,$(call up_to,$1,$(CHAIN)))
+# Libraries of a module and those below it, in link order.
+libs_to    = $(foreach m,$(call reverse,$(call modules_to,$1)),$(call lib_of,$m))
 
-SOURCES := $(wildcard src/*/*.c src/tools/*/*.c)
+SOURCES := $(wildcard src/*/*.c src/*/*/*.c)
 
 # The same bits on every machine: without fused multiply-add, which some processors have.
 $(B)/obj/src/dlio/%.o: DFT_CFLAGS += -ffp-contract=off
@@ -116,8 +116,8 @@ $(B)/obj/src/daemon/option_file.o: DFT_CPPFLAGS += -DDFT_SYSCONFDIR='"$(sysconfd
 # The page of web/ is a part of the program. One for all builds; without npm, or a registry at the first time, it is empty.
 PAGE := build/web/dist
 PAGE_MISSED := $(if $(wildcard $(PAGE)/no-npm),$(if $(shell command -v npm),FORCE))
-$(B)/obj/src/http/page_text.o: DFT_CPPFLAGS += -DDFT_PAGE='"$(PAGE)"'
-$(B)/obj/src/http/page_text.o: $(PAGE)/index.html
+$(B)/obj/src/http/page/page_text.o: DFT_CPPFLAGS += -DDFT_PAGE='"$(PAGE)"'
+$(B)/obj/src/http/page/page_text.o: $(PAGE)/index.html
 $(PAGE)/index.html: $(wildcard web/* web/src/* web/src/*/*) $(PAGE_MISSED)
 	$(call say,PAGE,$@)web/build build/web || { \
 	    echo 'the page is left out: `make page` tries again'; mkdir -p $(PAGE); : >$(PAGE)/policy; : >$@; \
@@ -126,6 +126,9 @@ $(PAGE)/index.html: $(wildcard web/* web/src/* web/src/*/*) $(PAGE_MISSED)
 .PHONY: page
 page:
 	web/build build/web
+
+# What tests of all modules share.
+$(B)/obj/tests/unit/%.o: DFT_CPPFLAGS += -Itests/unit
 
 $(B)/obj/%.o: %.c $(B)/config.mk
 	@mkdir -p $(@D)
@@ -136,10 +139,10 @@ $(B)/lib%.list: FORCE
 	@mkdir -p $(@D)
 	@echo '$(call sources_of,$*)' | cmp -s - $@ || echo '$(call sources_of,$*)' >$@
 
-$(ROOMS:%=$(B)/lib%.a): $(B)/lib%.a: $$(call objects_of,$$(call sources_of,$$*)) $(B)/lib%.list
-	$(call say,AR,$@)rm -f $@ && $(AR) crs $@ $(filter %.o,$^)
+$(MODULES:%=$(B)/lib%.a): $(B)/lib%.a: $$(call objects_of,$$(call sources_of,$$*)) $(B)/lib%.list
+	$(call say,AR,$@)rm -f $@ && $(AR) qcs $@ $(filter %.o,$^)
 
-LIBS_ALL := $(foreach r,$(ROOMS),$(call lib_of,$r))
+LIBS_ALL := $(foreach m,$(MODULES),$(call lib_of,$m))
 
 # ---- programs --------------------------------------------------------------------------------------
 
@@ -190,30 +193,33 @@ all: $(LIBS_ALL) $(DAEMON) $(TOOLS) $(CLIENT)
 
 # ---- tests -----------------------------------------------------------------------------------------
 
-UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
+UNIT_SOURCES := $(wildcard tests/unit/*/test_*.c)
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
 
-# The first line has the room and flags: /* room: http; alone, threads */. Words file:room, and the files with a flag.
-TEST_ROOMS := $(if $(UNIT_SOURCES)$(FUZZ_SOURCES),$(shell \
-    grep -m 1 -H '^/\* room: ' $(UNIT_SOURCES) $(FUZZ_SOURCES) | sed 's,^\([^:]*\):/\* room: \([a-z]*\).*,\1:\2,'))
-room_of    = $(or $(patsubst $1:%,%,$(filter $1:%,$(TEST_ROOMS))),$(error $1: the first line must be /* room: NAME */))
-flagged    = $(if $(UNIT_SOURCES),$(shell grep -lE '^/\* room: [a-z]*;.*\b$1\b' $(UNIT_SOURCES)))
+# The first line has the module and flags: /* module: http; alone, threads */. Words file:module, and the files with a flag.
+TEST_MODULES := $(if $(UNIT_SOURCES)$(FUZZ_SOURCES),$(shell \
+    grep -m 1 -H '^/\* module: ' $(UNIT_SOURCES) $(FUZZ_SOURCES) | sed 's,^\([^:]*\):/\* module: \([a-z]*\).*,\1:\2,'))
+module_of  = $(or $(patsubst $1:%,%,$(filter $1:%,$(TEST_MODULES))),$(error $1: the first line must be /* module: NAME */))
+flagged    = $(if $(UNIT_SOURCES),$(shell grep -lE '^/\* module: [a-z]*;.*\b$1\b' $(UNIT_SOURCES)))
 
-# One program a room, of all its tests, and one of the tests that ThreadSanitizer sees. Tests that replace functions of the
+# One program a module, of all its tests, and one of the tests that ThreadSanitizer sees. Tests that replace functions of the
 # library or of libc are alone.
 UNIT_ALONE := $(call flagged,alone)
 UNIT_THREADS := $(call flagged,threads)
-unit_in    = $(filter-out $(UNIT_ALONE),$(patsubst %:$1,%,$(filter tests/unit/%:$1,$(TEST_ROOMS))))
-UNIT_ROOMS := $(foreach r,$(ROOMS),$(if $(call unit_in,$r),$r))
-UNIT       := $(UNIT_ROOMS:%=$(B)/tests/unit_%) $(UNIT_ALONE:tests/unit/%.c=$(B)/tests/%)
-THREADED   := $(B)/tests/unit_threads $(patsubst tests/unit/%.c,$(B)/tests/%,$(filter $(UNIT_ALONE),$(UNIT_THREADS)))
+unit_in    = $(filter-out $(UNIT_ALONE),$(patsubst %:$1,%,$(filter tests/unit/%:$1,$(TEST_MODULES))))
+alone_program = $(patsubst %.c,$(B)/tests/%,$(notdir $1))
+UNIT_MODULES := $(foreach m,$(MODULES),$(if $(call unit_in,$m),$m))
+UNIT       := $(UNIT_MODULES:%=$(B)/tests/unit_%) $(call alone_program,$(UNIT_ALONE))
+THREADED   := $(B)/tests/unit_threads $(call alone_program,$(filter $(UNIT_ALONE),$(UNIT_THREADS)))
 FUZZ       := $(FUZZ_SOURCES:tests/fuzz/%.c=$(B)/fuzz/%)
 UNIT_MAIN  := $(B)/obj/tests/unit/main.o $(B)/obj/tests/unit/failing_malloc.o
 
-$(UNIT_ROOMS:%=$(B)/tests/unit_%): $(B)/tests/unit_%: $$(call objects_of,$$(call unit_in,$$*)) $(UNIT_MAIN) $$(call libs_to,$$*)
+$(UNIT_MODULES:%=$(B)/tests/unit_%): $(B)/tests/unit_%: $$(call objects_of,$$(call unit_in,$$*)) $(UNIT_MAIN) $$(call libs_to,$$*)
 $(B)/tests/unit_threads: $(call objects_of,$(filter-out $(UNIT_ALONE),$(UNIT_THREADS))) $(UNIT_MAIN) $$(call libs_to,http)
-$(UNIT_ALONE:tests/unit/%.c=$(B)/tests/%): $(B)/tests/%: $(B)/obj/tests/unit/%.o $(UNIT_MAIN) \
-    $$(call libs_to,$$(call room_of,tests/unit/$$*.c))
+define alone_rule
+$(call alone_program,$1): $(call objects_of,$1) $(UNIT_MAIN) $(call libs_to,$(call module_of,$1))
+endef
+$(foreach t,$(UNIT_ALONE),$(eval $(call alone_rule,$t)))
 $(UNIT) $(B)/tests/unit_threads:
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(DFT_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DFT_LIBS)
@@ -224,13 +230,13 @@ else
 FUZZ_MAIN := $(B)/obj/tests/fuzz/standalone_main.o
 endif
 $(FUZZ): $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(FUZZ_MAIN) \
-    $$(call libs_to,$$(call room_of,tests/fuzz/$$*.c))
+    $$(call libs_to,$$(call module_of,tests/fuzz/$$*.c))
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(DFT_LDFLAGS) $(FUZZ_LDFLAGS) -o $@ $(filter %.o,$^) \
 	    $(filter %.a,$^) $(DFT_LIBS)
 
 # Programs in which tests make things fail: sources that name a failpoint once more, before the libraries that hold them as they are.
-FAIL_SOURCES := $(shell grep -l 'failpoint\.h' src/*/*.c) tests/fault/failpoint.c
+FAIL_SOURCES := $(shell grep -l 'failpoint\.h' src/*/*.c src/*/*/*.c) tests/fault/failpoint.c
 FAIL_OBJECTS := $(FAIL_SOURCES:%.c=$(B)/fail/%.o)
 FAIL_PROGRAMS := $(B)/fail/bin/dftracerd $(B)/fail/bin/dftracerd-inspect
 
@@ -335,7 +341,7 @@ deps-run deps-bench deps-release: deps-%:
 # ---- order and cleanliness ---------------------------------------------------------------------------
 
 # make format FILES='src/trace/a.c ...' for some only.
-FILES ?= $(wildcard include/dftracerd/*.h src/*/*.[ch] src/tools/*/*.[ch] tests/*/*.[ch])
+FILES ?= $(wildcard include/dftracerd/*.h src/*/*.[ch] src/*/*/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
 
 .PHONY: format clean distclean help
 format:
@@ -453,4 +459,4 @@ deb-of: all
 .PHONY: FORCE
 FORCE:
 
--include $(wildcard $(B)/fail/*/*/*.d $(B)/obj/src/*/*.d $(B)/obj/src/tools/*/*.d $(B)/obj/tests/*/*.d)
+-include $(wildcard $(foreach d,fail/src obj/src obj/tests,$(B)/$d/*/*.d $(B)/$d/*/*/*.d) $(B)/fail/tests/*/*.d)

@@ -9,18 +9,18 @@ from measure import TOP
 
 # Stage by the folder or file of a function. The first that fits.
 SOURCES = (
-    (r"src/trace/(inflate|member|checkpoint|reader)", "inflate"),
-    (r"src/trace/chunker", "split into chunks"),
+    (r"src/trace/gzip/(inflate|member|checkpoint|reader)", "inflate"),
+    (r"src/trace/gzip/chunker", "split into chunks"),
     (r"src/trace/", "scan of lines"),
-    (r"src/index/(kv|recbuf)", "LMDB write"),
-    (r"src/index/(column_|pack_decode|pack_select|chunk_view)", "column decoding"),
-    (r"src/index/pack_", "block coding"),
-    (r"src/index/", "columns, texts, summaries"),
-    (r"src/query/predicate|src/base/kernel", "predicate"),
+    (r"src/index/store/(kv|recbuf)", "LMDB write"),
+    (r"src/column/(chunk/column_|encoding/pack_decode|encoding/pack_select|chunk/chunk_view)", "column decoding"),
+    (r"src/column/encoding/", "block coding"),
+    (r"src/column/|src/index/", "columns, texts, summaries"),
+    (r"src/engine/filter/|src/base/kernel", "predicate"),
     (r"src/base/measure", "sketch, moments"),
-    (r"src/query/(group|aggregate|stats|keys|members)", "group"),
-    (r"src/query/source", "column decoding"),
-    (r"src/query/", "scan, rows"),
+    (r"src/engine/group/|src/base/group_table|src/answer/(aggregate|stats)/|src/engine/derived/(keys|members)", "group"),
+    (r"src/engine/derived/", "column decoding"),
+    (r"src/engine/|src/answer/", "scan, rows"),
     (r"src/format/", "format"),
     (r"src/http/|src/daemon/", "http"),
 )

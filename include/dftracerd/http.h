@@ -1,7 +1,7 @@
 /* http.h - the listener: from a socket to an endpoint and back.
  *
- * May use:   everything below; libmicrohttpd (src/http/server.c and mhd_*.c only), jansson, zlib,
- *            zstd (content encodings).
+ * May use:   everything below; libmicrohttpd (src/http/server only), jansson, zlib, zstd (content
+ *            encodings).
  * Used by:   daemon.
  * Threads:   libmicrohttpd's epoll threads parse, admit and suspend; request workers run the
  *            endpoints (open once, then next() whenever the response's ring has room: no thread

@@ -411,7 +411,7 @@ void chunk_close(struct chunk_view *v);
 void index_file_corrupt(struct index *ix, const struct index_file *file);
 uint32_t chunk_rows(const struct chunk_view *v);
 /* `bytes` of an fread or fwrite of STDIO is among the rows: it counts unless a transfer lies inside
- * (query/covered.h). */
+ * (engine/plan/covered.h). */
 bool chunk_counts_items(const struct chunk_view *v);
 uint32_t chunk_column_count(const struct chunk_view *v);
 void chunk_column(const struct chunk_view *v, uint32_t i, struct column *ret);

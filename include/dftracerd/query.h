@@ -1,6 +1,6 @@
 /* query.h - questions: which events, and what about them.
  *
- * May use:   base, measure, trace, index; PCRE2 (src/query/pattern.c only). Used by: format,
+ * May use:   base, measure, trace, index; PCRE2 (src/engine/lang/pattern.c only). Used by: format,
  *            rewrite, http, tools.
  * Way:       selection -> query_open (files pruned by catalog, DSL compiled, chunks pruned by zone
  *            maps, dictionaries and bloom filters) -> scan (chunks are morsels, batches of 2,048
@@ -388,7 +388,7 @@ void rows_close(struct rows *r);
 
 /* Rows per time bucket and key. Two forms: the pipeline (`aggregates` empty), whose rows are one
  * per (class, cat, name, pid, tid, hhash, fhash, bucket, group_keys) and whose counters are
- * weighted: count = dft_cnt, else freq, else count, else 1 (aggregate_counters.c); and the general
+ * weighted: count = dft_cnt, else freq, else count, else 1 (aggregate/counters.c); and the general
  * one, which groups all chosen objects by `group_by` (none: one row) and tells `aggregates`. Texts
  * are borrowed for the call only. */
 enum aggregate_time { AGGREGATE_TIME_US, AGGREGATE_TIME_MS, AGGREGATE_TIME_ISO };

@@ -2,7 +2,7 @@
 #define XXH_STATIC_LINKING_ONLY /* the state is not on the heap */
 #include <xxhash.h>
 
-#include "hasher.h"
+#include "base/hasher.h"
 
 HASHER_CALLS(hasher_portable);
 

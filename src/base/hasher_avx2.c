@@ -4,7 +4,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "hasher.h"
+#include "base/hasher.h"
 
 HASHER_CALLS(hasher_avx2);
 #else

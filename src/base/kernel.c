@@ -1,7 +1,7 @@
 /* kernel.c - comparisons in plain C, which compilers turn into what the base instruction set has.
  */
 #include "dftracerd/base.h"
-#include "kernel_loops.h"
+#include "base/kernel_loops.h"
 
 #define WORDS(test) \
     for (uint32_t at = 0; at < n; at += 64) { \

@@ -4,7 +4,7 @@
 
 #define LOW_BITS(v, n) _bzhi_u64(v, n)
 #define SQUEEZE(v, m) _pext_u64(v, m)
-#include "kernel_loops.h"
+#include "base/kernel_loops.h"
 
 /* The last word: bits of rows beyond n are cut. */
 static uint64_t cut(uint64_t word, uint32_t left)

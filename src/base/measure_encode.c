@@ -7,7 +7,7 @@
  *   4: min and max (8 bytes each), varint number of bins, then for each the step from the bin
  *   before and its count
  */
-#include "measure_sketch.h"
+#include "base/measure_sketch.h"
 
 #include <errno.h>
 #include <math.h>

@@ -12,7 +12,7 @@
  * 10 KB; most groups stay below 1 KB. Which of the forms it is shows
  * nowhere: quantiles and sketch_encode depend on the values only.
  */
-#include "measure_sketch.h"
+#include "base/measure_sketch.h"
 
 #include <assert.h>
 #include <errno.h>

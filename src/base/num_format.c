@@ -1,6 +1,6 @@
 /* num_format.c - numbers to decimal text. Always '.' as point, whatever the locale. */
 #include "dftracerd/base.h"
-#include "num_pow10.h"
+#include "base/num_pow10.h"
 
 #include <assert.h>
 #include <math.h>

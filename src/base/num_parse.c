@@ -1,6 +1,6 @@
 /* num_parse.c - decimal text to numbers. Always '.' as point, whatever the locale. */
 #include "dftracerd/base.h"
-#include "num_pow10.h"
+#include "base/num_pow10.h"
 
 #include <errno.h>
 #include <locale.h>

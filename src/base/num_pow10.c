@@ -3,7 +3,7 @@
  * Entry k - POW10_MIN is the truncated 128-bit mantissa of 10^k, top bit set: high half, low half.
  * With them a double is printed (Schubfach) and read (Eisel-Lemire) by one or two multiplications.
  * test_base_num.c works them out again by long arithmetic. */
-#include "num_pow10.h"
+#include "base/num_pow10.h"
 
 /* clang-format off */
 const uint64_t num_pow10[POW10_MAX - POW10_MIN + 1][2] = {

@@ -1,6 +1,6 @@
-/* num_pow10.h - private to the base room: the table of powers of ten. */
-#ifndef DFTRACERD_NUM_POW10_H
-#define DFTRACERD_NUM_POW10_H
+/* num_pow10.h - private to the base module: the table of powers of ten. */
+#ifndef DFTRACERD_BASE_NUM_POW10_H
+#define DFTRACERD_BASE_NUM_POW10_H
 
 #include <stdint.h>
 

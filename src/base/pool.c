@@ -1,6 +1,6 @@
 /* pool.c - worker threads; lanes of jobs that they serve in turn; long jobs that give way to
  * others. */
-#include "pool.h"
+#include "base/pool.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* pool.h - private to the base room: what pool_run asks of the pool. */
-#ifndef DFTRACERD_POOL_H
-#define DFTRACERD_POOL_H
+/* pool.h - private to the base module: what pool_run asks of the pool. */
+#ifndef DFTRACERD_BASE_POOL_H
+#define DFTRACERD_BASE_POOL_H
 
 #include "dftracerd/base.h"
 

@@ -1,6 +1,6 @@
 /* pool_run.c - one job in many parts, by the thread that asks for it and those of the pool that are
  * free. */
-#include "pool.h"
+#include "base/pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* background.c - fork, tell the parent, let go. */
-#include "background.h"
+#include "daemon/background.h"
 
 #include <errno.h>
 #include <fcntl.h>

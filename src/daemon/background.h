@@ -1,6 +1,6 @@
 /* background.h - a daemon that its caller waits for only until it answers. */
-#ifndef DFT_DAEMON_BACKGROUND_H
-#define DFT_DAEMON_BACKGROUND_H
+#ifndef DFTRACERD_DAEMON_BACKGROUND_H
+#define DFTRACERD_DAEMON_BACKGROUND_H
 
 #include "dftracerd/base.h"
 

@@ -1,14 +1,14 @@
 /* daemon.h - the whole of a running daemon, for main.c and further.c. */
-#ifndef DFT_DAEMON_DAEMON_H
-#define DFT_DAEMON_DAEMON_H
+#ifndef DFTRACERD_DAEMON_DAEMON_H
+#define DFTRACERD_DAEMON_DAEMON_H
 
 #include "dftracerd/http.h"
-#include "join.h"
-#include "loop.h"
-#include "options.h"
-#include "peers.h"
-#include "served.h"
-#include "tls_files.h"
+#include "daemon/join.h"
+#include "daemon/loop.h"
+#include "daemon/options.h"
+#include "daemon/peers.h"
+#include "daemon/served.h"
+#include "daemon/tls_files.h"
 
 #define INHERITED_MAX 16 /* as http takes listeners */
 #define GRACE_MS 1000    /* for clients to be told that their answer was cut */

@@ -1,8 +1,8 @@
 /* further.c - directories that another daemon of the user hands over: an index, a watcher and a
  * socket of their own. */
-#include "daemon.h"
+#include "daemon/daemon.h"
 
-#include "log.h"
+#include "daemon/log.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* join.c - the request of one daemon to another: texts that end with NUL, "serve", settings,
  * threads, place of the index, label and path of each directory; or "end" and a place of the index.
  * The answer is 0, or a number and a reason. */
-#include "join.h"
+#include "daemon/join.h"
 
-#include "log.h"
+#include "daemon/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

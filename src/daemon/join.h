@@ -6,10 +6,10 @@
  * that itself, and takes the name of the socket over. The lock is held until that is so: of two
  * that start at once one joins the other. A daemon that is to have an index alone (dftracer_server)
  * sends that. Both sides check the other's user. */
-#ifndef DFT_DAEMON_JOIN_H
-#define DFT_DAEMON_JOIN_H
+#ifndef DFTRACERD_DAEMON_JOIN_H
+#define DFTRACERD_DAEMON_JOIN_H
 
-#include "meeting.h"
+#include "daemon/meeting.h"
 
 #include <pthread.h>
 

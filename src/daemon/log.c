@@ -1,6 +1,6 @@
 /* log.c - one line an event; control characters escaped, so that a hostile file name cannot forge a
  * line. */
-#include "log.h"
+#include "daemon/log.h"
 
 #include "dftracerd/base.h"
 

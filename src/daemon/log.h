@@ -1,7 +1,7 @@
 /* log.h - lines `event key=value` to stderr, with the syslog level prefix where journald reads it.
  * Any thread. */
-#ifndef DFT_DAEMON_LOG_H
-#define DFT_DAEMON_LOG_H
+#ifndef DFTRACERD_DAEMON_LOG_H
+#define DFTRACERD_DAEMON_LOG_H
 
 #include <stdbool.h>
 

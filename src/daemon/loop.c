@@ -1,8 +1,8 @@
 /* loop.c - signals and timers of the main thread. */
-#include "loop.h"
+#include "daemon/loop.h"
 
-#include "log.h"
-#include "notify.h"
+#include "daemon/log.h"
+#include "daemon/notify.h"
 
 #include <errno.h>
 #include <event2/event.h>

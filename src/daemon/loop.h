@@ -1,11 +1,11 @@
 /* loop.h - the main thread's libevent loop: signals, reload, and once in a while the service
  * manager and idleness. */
-#ifndef DFT_DAEMON_LOOP_H
-#define DFT_DAEMON_LOOP_H
+#ifndef DFTRACERD_DAEMON_LOOP_H
+#define DFTRACERD_DAEMON_LOOP_H
 
 #include "dftracerd/http.h"
-#include "options.h"
-#include "served.h"
+#include "daemon/options.h"
+#include "daemon/served.h"
 
 struct event_base;
 struct event;

@@ -1,13 +1,13 @@
-/* main.c - puts the rooms together: options, index, watcher thread, http; then libevent until a
+/* main.c - puts the modules together: options, index, watcher thread, http; then libevent until a
  * signal says stop. */
 #include "config.h"
 
-#include "background.h"
-#include "daemon.h"
+#include "daemon/background.h"
+#include "daemon/daemon.h"
 #include "dftracerd/rewrite.h"
-#include "log.h"
-#include "notify.h"
-#include "watch.h"
+#include "daemon/log.h"
+#include "daemon/notify.h"
+#include "daemon/watch.h"
 
 #include <malloc.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* meeting.c - a directory that only we can write to, and two names in it. */
-#include "meeting.h"
+#include "daemon/meeting.h"
 
 #include <fcntl.h>
 #include <glob.h>

@@ -1,10 +1,10 @@
 /* meeting.h - where clients of the same user find this daemon without being told: a directory of
  * the user's with, for each daemon, NAME.sock to ask and NAME.roots, the directories that it
  * serves. */
-#ifndef DFT_DAEMON_MEETING_H
-#define DFT_DAEMON_MEETING_H
+#ifndef DFTRACERD_DAEMON_MEETING_H
+#define DFTRACERD_DAEMON_MEETING_H
 
-#include "roots.h"
+#include "daemon/roots.h"
 
 struct meeting {
     char *socket, *list; /* NAME.sock, NAME.roots; NULL where there is no such place */

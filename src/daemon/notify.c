@@ -1,5 +1,5 @@
 /* notify.c - sd_notify(3) and sd_listen_fds(3), as their manual pages describe the protocols. */
-#include "notify.h"
+#include "daemon/notify.h"
 
 #include "dftracerd/base.h"
 

@@ -3,8 +3,8 @@
  *
  * Spoken here and not through libsystemd: it is one sendmsg, so that every build can, and tests
  * cover the one way. */
-#ifndef DFT_DAEMON_NOTIFY_H
-#define DFT_DAEMON_NOTIFY_H
+#ifndef DFTRACERD_DAEMON_NOTIFY_H
+#define DFTRACERD_DAEMON_NOTIFY_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* option_check.c - values that could be taken and would never do: names that nobody sends, sockets
  * that cannot be made, variables that mean nothing. */
-#include "option_table.h"
+#include "daemon/option_table.h"
 
 #include <ctype.h>
 #include <errno.h>

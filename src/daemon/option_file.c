@@ -1,6 +1,6 @@
 /* option_file.c - the configuration file: `key = value` lines; a comment begins with # at the start
  * or after a blank. */
-#include "option_table.h"
+#include "daemon/option_table.h"
 
 #include <stdlib.h>
 #include <string.h>

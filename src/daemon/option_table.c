@@ -1,6 +1,6 @@
 /* option_table.c - every option once: command line, file, environment, --help and manual are made
  * from it. size: table */
-#include "option_table.h"
+#include "daemon/option_table.h"
 
 #include <ctype.h>
 #include <stdlib.h>

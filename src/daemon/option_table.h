@@ -1,8 +1,8 @@
 /* option_table.h - the table behind options.h. */
-#ifndef DFT_DAEMON_OPTION_TABLE_H
-#define DFT_DAEMON_OPTION_TABLE_H
+#ifndef DFTRACERD_DAEMON_OPTION_TABLE_H
+#define DFTRACERD_DAEMON_OPTION_TABLE_H
 
-#include "options.h"
+#include "daemon/options.h"
 
 enum option_kind {
     OPTION_FLAG,

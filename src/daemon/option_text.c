@@ -1,6 +1,6 @@
 /* option_text.c - what is written from the table: --help, the effective configuration, the manual,
  * the sample file. */
-#include "option_table.h"
+#include "daemon/option_table.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* options.c - gathers the options from all sources, the weakest first. */
 #include "config.h"
 
-#include "option_table.h"
+#include "daemon/option_table.h"
 
 #include <getopt.h>
 #include <stdlib.h>

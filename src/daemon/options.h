@@ -1,7 +1,7 @@
 /* options.h - what the daemon was told: command line over environment over configuration file over
  * defaults. */
-#ifndef DFT_DAEMON_OPTIONS_H
-#define DFT_DAEMON_OPTIONS_H
+#ifndef DFTRACERD_DAEMON_OPTIONS_H
+#define DFTRACERD_DAEMON_OPTIONS_H
 
 #include "dftracerd/base.h"
 

@@ -1,5 +1,5 @@
 /* peers.c - reads and makes token files, and finds the numbers of users. */
-#include "peers.h"
+#include "daemon/peers.h"
 
 #include <fcntl.h>
 #include <pwd.h>

@@ -4,10 +4,10 @@
  * A token file that does not exist is made: 256 bits at random, mode 0600. Without --token-file and
  * --admin-token-file the credentials `token` and `admin-token` of systemd are taken
  * ($CREDENTIALS_DIRECTORY), where they are. */
-#ifndef DFT_DAEMON_PEERS_H
-#define DFT_DAEMON_PEERS_H
+#ifndef DFTRACERD_DAEMON_PEERS_H
+#define DFTRACERD_DAEMON_PEERS_H
 
-#include "options.h"
+#include "daemon/options.h"
 
 #include <sys/types.h>
 

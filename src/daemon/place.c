@@ -1,6 +1,6 @@
 /* place.c - where the index lives: local, writable, ours. At HPC sites the home is on NFS or
  * Lustre, where LMDB must not be. */
-#include "roots.h"
+#include "daemon/roots.h"
 
 #include "dftracerd/index.h"
 

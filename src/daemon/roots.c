@@ -1,5 +1,5 @@
 /* roots.c - labels and absolute paths of what is served. */
-#include "roots.h"
+#include "daemon/roots.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* roots.h - the directories that are served, and the place of their index. */
-#ifndef DFT_DAEMON_ROOTS_H
-#define DFT_DAEMON_ROOTS_H
+#ifndef DFTRACERD_DAEMON_ROOTS_H
+#define DFTRACERD_DAEMON_ROOTS_H
 
-#include "options.h"
+#include "daemon/options.h"
 
 #include <sys/types.h>
 

@@ -1,9 +1,9 @@
 /* served.c - opens and closes the index of a set of directories. */
-#include "served.h"
+#include "daemon/served.h"
 
-#include "join.h"
-#include "takeover.h"
-#include "watch.h"
+#include "daemon/join.h"
+#include "daemon/takeover.h"
+#include "daemon/watch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* served.h - directories that are served: their index, and the thread that watches them. A daemon
  * has one such set, and with --join more of them (join.h). */
-#ifndef DFT_DAEMON_SERVED_H
-#define DFT_DAEMON_SERVED_H
+#ifndef DFTRACERD_DAEMON_SERVED_H
+#define DFTRACERD_DAEMON_SERVED_H
 
 #include "dftracerd/index.h"
-#include "meeting.h"
-#include "roots.h"
+#include "daemon/meeting.h"
+#include "daemon/roots.h"
 
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
 /* takeover.c - ends an on-demand daemon, found by the lock of its index. */
-#include "takeover.h"
+#include "daemon/takeover.h"
 
 #include "dftracerd/base.h"
 

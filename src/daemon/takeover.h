@@ -1,7 +1,7 @@
 /* takeover.h - an index that a daemon of the client has, for a daemon that was started by hand.
  * Main thread, before the loop. */
-#ifndef DFT_DAEMON_TAKEOVER_H
-#define DFT_DAEMON_TAKEOVER_H
+#ifndef DFTRACERD_DAEMON_TAKEOVER_H
+#define DFTRACERD_DAEMON_TAKEOVER_H
 
 #include <stdbool.h>
 

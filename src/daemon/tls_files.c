@@ -1,8 +1,8 @@
 /* tls_files.c - reads what TLS needs. */
-#include "tls_files.h"
+#include "daemon/tls_files.h"
 
-#include "log.h"
-#include "peers.h"
+#include "daemon/log.h"
+#include "daemon/peers.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* tls_files.h - certificate, key and the authorities of clients, read at start and at each reload.
  */
-#ifndef DFT_DAEMON_TLS_FILES_H
-#define DFT_DAEMON_TLS_FILES_H
+#ifndef DFTRACERD_DAEMON_TLS_FILES_H
+#define DFTRACERD_DAEMON_TLS_FILES_H
 
 #include "dftracerd/http.h"
-#include "options.h"
+#include "daemon/options.h"
 
 struct tls_files {
     char *cert, *key, *client_ca; /* PEM, or NULL */

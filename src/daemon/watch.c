@@ -1,9 +1,9 @@
 /* watch.c - walks the roots, and between walks looks at what inotify names. Regular files only;
  * symlinks where they lead to a place inside the same root. */
-#include "watch.h"
+#include "daemon/watch.h"
 
-#include "log.h"
-#include "watch_notify.h"
+#include "daemon/log.h"
+#include "daemon/watch_notify.h"
 
 #include "dftracerd/failpoint.h"
 

@@ -1,10 +1,10 @@
 /* watch.h - which trace files exist. A full read of the roots, again and again; in between what
  * inotify hints at. The index compares each file with what it knows. */
-#ifndef DFT_DAEMON_WATCH_H
-#define DFT_DAEMON_WATCH_H
+#ifndef DFTRACERD_DAEMON_WATCH_H
+#define DFTRACERD_DAEMON_WATCH_H
 
 #include "dftracerd/index.h"
-#include "roots.h"
+#include "daemon/roots.h"
 
 struct watch;
 int watch_new(struct index *ix, const struct roots *roots, struct watch **ret);

@@ -1,5 +1,5 @@
 /* watch_notify.c - inotify events become names to look at. */
-#include "watch_notify.h"
+#include "daemon/watch_notify.h"
 
 #include "dftracerd/failpoint.h"
 

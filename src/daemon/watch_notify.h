@@ -2,8 +2,8 @@
  * told here (a full queue, no more watches, a network file system) is found by the next walk.
  *
  * Threads: the watcher's only. */
-#ifndef DFT_DAEMON_WATCH_NOTIFY_H
-#define DFT_DAEMON_WATCH_NOTIFY_H
+#ifndef DFTRACERD_DAEMON_WATCH_NOTIFY_H
+#define DFTRACERD_DAEMON_WATCH_NOTIFY_H
 
 #include "dftracerd/base.h"
 

@@ -1,6 +1,6 @@
 /* family.c - densities and distribution functions. */
 #include "dftracerd/dlio.h"
-#include "special.h"
+#include "dlio/special.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* fit.c - maximum likelihood estimates of the families, and the choice among them by BIC. */
 #include "dftracerd/dlio.h"
-#include "special.h"
+#include "dlio/special.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* mixture.c - mixtures of normal distributions by expectation maximisation. */
 #include "dftracerd/dlio.h"
-#include "special.h"
+#include "dlio/special.h"
 
 #include <math.h>
 #include <stdlib.h>

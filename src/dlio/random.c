@@ -1,6 +1,6 @@
 /* random.c - SplitMix64, and draws from the distributions. */
 #include "dftracerd/dlio.h"
-#include "special.h"
+#include "dlio/special.h"
 
 #include <math.h>
 

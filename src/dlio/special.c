@@ -1,5 +1,5 @@
 /* special.c - exp, log, gamma, digamma, trigamma, incomplete gamma and the normal distribution. */
-#include "special.h"
+#include "dlio/special.h"
 
 #include <float.h>
 #include <math.h>

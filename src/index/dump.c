@@ -5,7 +5,7 @@
  * versions, generations, places in the store) is left out. A column is told by its facts and a hash
  * over its values.
  */
-#include "store.h"
+#include "index/catalog/store.h"
 
 #include <errno.h>
 #include <inttypes.h>

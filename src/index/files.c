@@ -1,8 +1,8 @@
-/* store_files.c - files in: what the watcher says of them, how far they are, and reading what is
+/* files.c - files in: what the watcher says of them, how far they are, and reading what is
  * stored of them. */
-#include "archive_members.h"
-#include "bloom.h"
-#include "column.h"
+#include "index/catalog/archive_members.h"
+#include "column/chunk/bloom.h"
+#include "column/chunk/column.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-/* store_open.c - opening and closing the index: its options, its schema, what it knows already. */
-#include "archive_members.h"
-#include "store_place.h"
+/* open.c - opening and closing the index: its options, its schema, what it knows already. */
+#include "index/catalog/archive_members.h"
+#include "index/place.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* store_place.c - the directory of the index: whether LMDB may live there, whose it is, and that it
+/* place.c - the directory of the index: whether LMDB may live there, whose it is, and that it
  * is ours alone. */
-#include "store_place.h"
+#include "index/place.h"
 
 #include "dftracerd/failpoint.h"
 #include "dftracerd/index.h"

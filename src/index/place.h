@@ -1,6 +1,6 @@
-/* store_place.h - the directory of the index. See store_place.c. */
-#ifndef DFTRACERD_INDEX_STORE_PLACE_H
-#define DFTRACERD_INDEX_STORE_PLACE_H
+/* place.h - the directory of the index. See place.c. */
+#ifndef DFTRACERD_INDEX_PLACE_H
+#define DFTRACERD_INDEX_PLACE_H
 
 #include "dftracerd/base.h"
 

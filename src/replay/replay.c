@@ -1,8 +1,8 @@
 /* replay.c - reads the events once or twice, and reports what became of them. */
 #include "dftracerd/replay.h"
 
-#include "prepare.h"
-#include "session.h"
+#include "replay/plan/prepare.h"
+#include "replay/session.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* session.h - one replay from its first event to its report. */
-#ifndef DFT_REPLAY_SESSION_H
-#define DFT_REPLAY_SESSION_H
+#ifndef DFTRACERD_REPLAY_SESSION_H
+#define DFTRACERD_REPLAY_SESSION_H
 
-#include "children.h"
-#include "plan.h"
-#include "ties.h"
+#include "replay/processes/children.h"
+#include "replay/plan/plan.h"
+#include "replay/input/ties.h"
 
 struct replay {
     const struct replay_options *options;

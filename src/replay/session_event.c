@@ -1,9 +1,9 @@
 /* session_event.c - what is done with one event. */
-#include "session.h"
+#include "replay/session.h"
 
-#include "filter.h"
-#include "order.h"
-#include "prepare.h"
+#include "replay/input/filter.h"
+#include "replay/perform/order.h"
+#include "replay/plan/prepare.h"
 
 #include <stdlib.h>
 

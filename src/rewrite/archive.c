@@ -1,6 +1,6 @@
 /* archive.c - a tar that came as one piece: which files are in it, and each as a file of its own.
  */
-#include "outlet.h"
+#include "rewrite/outlet.h"
 
 #include "dftracerd/failpoint.h"
 

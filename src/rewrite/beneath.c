@@ -1,5 +1,5 @@
 /* beneath.c - opens every component of a path by itself, in the one before. */
-#include "beneath.h"
+#include "rewrite/beneath.h"
 
 #include "dftracerd/failpoint.h"
 

@@ -1,9 +1,9 @@
 /* beneath.h - paths below a directory: never up, and never through a symbolic link. What openat2
  * would do with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS, on every kernel. */
-#ifndef DFT_REWRITE_BENEATH_H
-#define DFT_REWRITE_BENEATH_H
+#ifndef DFTRACERD_REWRITE_BENEATH_H
+#define DFTRACERD_REWRITE_BENEATH_H
 
-#include "outlet.h"
+#include "rewrite/outlet.h"
 
 /* Relative, and no part is empty, `.`, `..` or longer than a name can be; without `own` none begins
  * with OUTLET_PREFIX either: what is still being written. */

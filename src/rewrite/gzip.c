@@ -6,7 +6,7 @@
  * 8.6 %, 82; 8: 8.3 %, 28. Its levels 2 and 4 and ISA-L's 2 and 3 are worse than the ones beside
  * them.
  */
-#include "gzip.h"
+#include "rewrite/gzip.h"
 
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* gzip.h - one text as one gzip member, by the library that is best for the level. */
-#ifndef DFT_REWRITE_GZIP_H
-#define DFT_REWRITE_GZIP_H
+#ifndef DFTRACERD_REWRITE_GZIP_H
+#define DFTRACERD_REWRITE_GZIP_H
 
 #include "dftracerd/rewrite.h"
 

@@ -1,5 +1,5 @@
 /* organize.c - takes what share_next hands out, and puts it into the files of the groups. */
-#include "organize.h"
+#include "rewrite/organize.h"
 
 #include <errno.h>
 #include <stdio.h>

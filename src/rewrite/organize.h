@@ -3,7 +3,7 @@
 #ifndef DFTRACERD_REWRITE_ORGANIZE_H
 #define DFTRACERD_REWRITE_ORGANIZE_H
 
-#include "provenance.h"
+#include "rewrite/provenance.h"
 
 #define ORGANIZE_REST "_rest"
 

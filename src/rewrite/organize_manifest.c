@@ -1,5 +1,5 @@
 /* organize_manifest.c - manifest.json: what there is, for people and programs. */
-#include "organize.h"
+#include "rewrite/organize.h"
 
 static void write_hash(struct jw *j, struct hash128 hash)
 {

@@ -1,6 +1,6 @@
 /* organize_open.c - groups as they are asked for: names that can be directories, queries, and what
  * is open for them. */
-#include "organize.h"
+#include "rewrite/organize.h"
 
 #include <errno.h>
 #include <stdio.h>

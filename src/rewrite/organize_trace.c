@@ -1,6 +1,6 @@
 /* organize_trace.c - notes where each line went: runs of lines, the text of bracket lines, lines
  * that were added. */
-#include "organize.h"
+#include "rewrite/organize.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* outlet.c - the calls of an outlet, whichever it is; and the tar. */
-#include "outlet.h"
+#include "rewrite/outlet.h"
 
 #include <assert.h>
 #include <stdlib.h>

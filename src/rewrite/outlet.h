@@ -1,6 +1,6 @@
 /* outlet.h - what an outlet is: a tar or a directory behind the same calls. */
-#ifndef DFT_REWRITE_OUTLET_H
-#define DFT_REWRITE_OUTLET_H
+#ifndef DFTRACERD_REWRITE_OUTLET_H
+#define DFTRACERD_REWRITE_OUTLET_H
 
 #include "dftracerd/rewrite.h"
 

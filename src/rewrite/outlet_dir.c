@@ -8,7 +8,7 @@
  * At the end `made` is renamed to what was asked for. The run holds a lock on its directory, so
  * that what a dead one left can be told from it.
  */
-#include "beneath.h"
+#include "rewrite/beneath.h"
 
 #include "dftracerd/failpoint.h"
 

@@ -3,7 +3,7 @@
  * Members are cut by the text alone and wait in one line for all files (press_line.c), so bytes and
  * order of files do not depend on the threads.
  */
-#include "press.h"
+#include "rewrite/press.h"
 
 #include <stdlib.h>
 #include <string.h>

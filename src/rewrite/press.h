@@ -2,7 +2,7 @@
 #ifndef DFTRACERD_REWRITE_PRESS_H
 #define DFTRACERD_REWRITE_PRESS_H
 
-#include "gzip.h"
+#include "rewrite/gzip.h"
 
 #include <pthread.h>
 

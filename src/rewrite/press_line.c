@@ -3,7 +3,7 @@
  *
  * The caller goes on with the next text meanwhile; where too much is in line it compresses, too.
  */
-#include "press.h"
+#include "rewrite/press.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* provenance.c - records of the sidecar: a byte of type, the length, the payload; all of it one
  * zstd frame. */
-#include "provenance.h"
+#include "rewrite/provenance.h"
 
 #include <errno.h>
 #include <stdio.h>

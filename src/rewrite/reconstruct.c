@@ -1,5 +1,5 @@
 /* reconstruct.c - follows the runs of each source, and writes what they name. */
-#include "reconstruct.h"
+#include "rewrite/reconstruct.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef DFTRACERD_REWRITE_RECONSTRUCT_H
 #define DFTRACERD_REWRITE_RECONSTRUCT_H
 
-#include "provenance.h"
+#include "rewrite/provenance.h"
 
 #define REPORT_NAME "reconstruct.json"
 

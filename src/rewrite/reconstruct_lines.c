@@ -1,7 +1,7 @@
 /* reconstruct_lines.c - the lines that came from sources, out of the files of a target, one after
  * the other. */
-#include "beneath.h"
-#include "reconstruct.h"
+#include "rewrite/beneath.h"
+#include "rewrite/reconstruct.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* reconstruct_open.c - what the sidecar says there is: targets, files, sources. And is it the one
  * that belongs here? */
-#include "beneath.h"
-#include "reconstruct.h"
+#include "rewrite/beneath.h"
+#include "rewrite/reconstruct.h"
 
 #include <errno.h>
 #include <jansson.h>

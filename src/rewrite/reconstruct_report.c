@@ -1,6 +1,6 @@
 /* reconstruct_report.c - reconstruct.json: which originals are proved to be what they were, and
  * what is missing of the others. */
-#include "reconstruct.h"
+#include "rewrite/reconstruct.h"
 
 static const char *state_of(const struct restore_source *s)
 {

@@ -1,5 +1,5 @@
 /* tar.c - tar archives as a stream: POSIX ustar headers, pax records for what does not fit. */
-#include "outlet.h"
+#include "rewrite/outlet.h"
 
 #include <assert.h>
 #include <stdio.h>

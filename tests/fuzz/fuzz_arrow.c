@@ -1,4 +1,4 @@
-/* room: format */
+/* module: format */
 /* fuzz_arrow.c - columns, dictionaries and batches of any shape and content written as Arrow IPC,
  * and read back by a reader of this file, which knows flatbuffers from their specification only:
  * types, counts, nulls, offsets within the body, and each value.

@@ -1,4 +1,4 @@
-/* room: base */
+/* module: base */
 /* fuzz_base_num.c - every text through every number reader, against the C library and each other.
  */
 #include "dftracerd/base.h"

@@ -1,10 +1,10 @@
-/* room: index; paths */
+/* module: column; paths */
 /* fuzz_chunk.c - a damaged chunk value gives ERR_CORRUPT or some values, never a crash.
  *
  * The input is a list of edits (3 bytes of place, 1 of value) of a value that is built here from a
  * few hundred events, or, where its first byte is odd, the value itself. The checksum is made right
  * again, so that what lies behind it is tested. */
-#include "../../src/index/column.h"
+#include "column/chunk/column.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* room: query */
+/* module: engine */
 /* The query language: no text crashes the parser; what parses has a canonical text, which is its
  * own canonical text. */
 #include "dftracerd/query.h"

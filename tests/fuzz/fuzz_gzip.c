@@ -1,4 +1,4 @@
-/* room: trace; paths */
+/* module: trace; paths */
 /* fuzz_gzip.c - any bytes as a trace file: both libraries, in large and small steps, deliver the
  * same text, checkpoints and damage, chunks hold the same text, and it can be read again from every
  * checkpoint. It is the text that a bare loop over zlib's gzip decoder gives, member by member, up

@@ -1,4 +1,4 @@
-/* room: http */
+/* module: http */
 /* fuzz_http.c - any bytes as a connection to the whole listener: socket, libmicrohttpd, endpoints,
  * a small index.
  *

@@ -1,4 +1,4 @@
-/* room: trace; paths */
+/* module: trace; paths */
 /* fuzz_lines.c - damaged lines: where the scanner finds objects, which of them it calls repaired
  * and how it counts lines, against a slow reader of docs/READING.md that shares nothing with it.
  * Values are fuzz_scan's.

@@ -1,7 +1,7 @@
-/* room: daemon */
+/* module: daemon */
 /* fuzz_options.c - any bytes as a configuration file: what is accepted is printed as a file that
  * means the same. */
-#include "../../src/daemon/option_table.h"
+#include "daemon/option_table.h"
 
 #include <assert.h>
 #include <stdlib.h>

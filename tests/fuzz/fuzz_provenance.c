@@ -1,4 +1,4 @@
-/* room: rewrite */
+/* module: rewrite */
 /* fuzz_provenance.c - a sidecar of /organize as a stranger may send it: its records, and what
  * /reconstruct makes of them, give an error or files, never more than the budget, and never a path
  * out of the directory.
@@ -7,7 +7,7 @@
  * the records, which is packed here, behind the magic word and before a last record with the right
  * check sum, so that what lies behind these is tested.
  */
-#include "../../src/rewrite/provenance.h"
+#include "rewrite/provenance.h"
 
 #include <assert.h>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
-/* room: index; paths */
+/* module: index; paths */
 /* fuzz_records.c - values of the store as they may stand on a damaged disk: files, names,
  * summaries, checkpoints. Each gives an error or something that can be used; what can be used is
  * encoded as something that decodes to the same.
  *
  * Input: a byte that chooses the kind of record, then the record. */
-#include "../../src/index/bloom.h"
-#include "../../src/index/store.h"
+#include "column/chunk/bloom.h"
+#include "index/catalog/store.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
-/* room: replay */
+/* module: replay */
 /* fuzz_replay.c - lines as dftracerd-replay gets them, read and planned; nothing is performed. The
  * events are the same the second time, and from a pipe that has them in two parts, unless lines
  * continue in others; no path leaves the root; no operation moves more than one call can.
  *
  * Input: a byte that says where the two parts meet, then the lines. */
-#include "../../src/replay/lanes.h"
-#include "../../src/replay/plan.h"
+#include "replay/perform/lanes.h"
+#include "replay/plan/plan.h"
 
 #include <assert.h>
 #include <fcntl.h>

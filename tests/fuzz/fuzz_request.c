@@ -1,4 +1,4 @@
-/* room: http */
+/* module: http */
 /* fuzz_request.c - parameters of a request as URL, form and JSON, against the descriptors of the
  * real endpoints; Accept headers; recipes.
  *
@@ -12,8 +12,8 @@
  * Input: a byte that chooses the endpoint, one that chooses the kind of body, then the query
  * string, a byte 1 and the body.
  */
-#include "../../src/http/negotiate.h"
-#include "../../src/http/recipe.h"
+#include "http/request/negotiate.h"
+#include "http/request/recipe.h"
 
 #include <assert.h>
 #include <jansson.h>

@@ -1,4 +1,4 @@
-/* room: trace; paths */
+/* module: trace; paths */
 /* fuzz_scan.c - the event scanner: its three paths against each other, against jansson, and against
  * its own repairs.
  *

@@ -1,4 +1,4 @@
-/* room: trace */
+/* module: trace */
 /* fuzz_tar_gnu.c - what GNU tar lists without a word of complaint, our walk lists, too: the same
  * regular files, in order, with the same names and sizes. A process an input: some hundreds a
  * second. Without a tar of GNU nothing is compared.

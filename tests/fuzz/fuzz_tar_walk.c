@@ -1,4 +1,4 @@
-/* room: trace */
+/* module: trace */
 /* fuzz_tar_walk.c - any bytes as a tar archive: told the same in large and small steps, in order,
  * and without end. */
 #include "dftracerd/trace.h"

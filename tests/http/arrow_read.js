@@ -1,7 +1,7 @@
 // node arrow_read.js MODULES rows|concat|formula|damage FILE [FILE]: an Arrow IPC file or stream as Apache Arrow's own reader has it.
 // rows: a line with the types of the columns, one with their units, then each row as a line of JSON, 64-bit integers as {"i":"digits"}.
 // concat: the same of the rows of both files, which must have the same columns.
-// formula: the rows that tests/unit/test_arrow.c writes, each looked at; prints how many there were.
+// formula: the rows that tests/unit/format/test_arrow.c writes, each looked at; prints how many there were.
 // damage: every proper beginning of the file in steps of 8 bytes; prints how many of them were taken for whole, or read as more
 // than a beginning of it.
 const fs = require("fs");

@@ -8,7 +8,7 @@ A script in tests/lint, http, golden, fault or fuzz says what it needs in commen
     # after: http             starts when all tests of that suite have ended
     # finds: ...              which bug only this test finds; every test of more than 20 s of processor time says it
 
-A unit test says it in its first line, /* room: index; threads */: `threads` runs it under ThreadSanitizer too, `paths` with
+A unit test says it in its first line, /* module: index; threads */: `threads` runs it under ThreadSanitizer too, `paths` with
 portable code and zlib in check-all, `alone` builds a program of this file only.
 """
 
@@ -82,16 +82,16 @@ def scripts(suite, everything):
 
 
 def head_of_source(path):
-    """(module, flags) of /* room: index; threads */"""
+    """(module, flags) of /* module: index; threads */"""
     with open(path, encoding="utf-8") as f:
-        match = re.match(r"/\* room: ([a-z]+);?([a-z ,]*)\*/", f.readline())
+        match = re.match(r"/\* module: ([a-z]+);?([a-z ,]*)\*/", f.readline())
     if not match:
-        raise SystemExit("%s: the first line must be /* room: NAME */" % path)
+        raise SystemExit("%s: the first line must be /* module: NAME */" % path)
     return match.group(1), match.group(2).replace(",", " ").split()
 
 
 def unit_tests(everything):
-    for path in sorted(glob.glob(os.path.join(TOP, "tests/unit/test_*.c"))):
+    for path in sorted(glob.glob(os.path.join(TOP, "tests/unit/*/test_*.c"))):
         file, (module, flags) = os.path.basename(path)[:-2], head_of_source(path)
         program = file if "alone" in flags else "unit_" + module
         yield unit_test(file, "asan", program, "test-unit")

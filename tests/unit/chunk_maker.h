@@ -3,7 +3,7 @@
 #ifndef CHUNK_MAKER_H
 #define CHUNK_MAKER_H
 
-#include "../../src/index/chunk.h"
+#include "column/chunk/chunk.h"
 #include "trace_data.h"
 
 static struct intern *maker_texts;
@@ -61,8 +61,8 @@ static struct chunk_view *maker_view(const struct buf *value)
 }
 
 /* Calls visit for every chunk of a trace. */
-static void maker_each_chunk(const char *path,
-                             void (*visit)(const char *path, const struct trace_chunk *chunk))
+__attribute__((unused)) static void
+maker_each_chunk(const char *path, void (*visit)(const char *path, const struct trace_chunk *chunk))
 {
     struct trace_reader_options ro = {0};
     struct trace_reader *reader;

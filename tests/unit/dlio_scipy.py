@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """dlio_scipy.py COUNT - random samples of each family of /dlio-config, and what SciPy estimates from them.
 
-For tests/unit/test_dlio_scipy.c. Exit status 77: there is no SciPy. A line on standard output is a sample:
+For tests/unit/dlio/test_dlio_scipy.c. Exit status 77: there is no SciPy. A line on standard output is a sample:
 
     name n value... choice, then of each single family: valid first second log_likelihood bic ks; of the two mixtures:
     valid, weight mean stdev of each part, log_likelihood (only valid, where it is 0)

@@ -5,7 +5,7 @@
 #ifndef DFTRACERD_INDEX_WORLD_H
 #define DFTRACERD_INDEX_WORLD_H
 
-#include "../../src/index/store.h"
+#include "index/catalog/store.h"
 #include "check.h"
 #include "dftracerd/index.h"
 

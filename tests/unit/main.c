@@ -26,7 +26,7 @@ void check_register(struct check_file *file)
     *at = file;
 }
 
-/* "tests/unit/test_dsl.c" is the file test_dsl. */
+/* "tests/unit/engine/test_dsl.c" is the file test_dsl. */
 static bool has_name(const struct check_file *file, const char *name)
 {
     const char *slash = strrchr(file->path, '/'), *base = slash ? slash + 1 : file->path;

@@ -1,4 +1,5 @@
-/* trace_data.h - files for the tests of the trace room: real traces, and gzip streams made here. */
+/* trace_data.h - files for the tests of the trace module: real traces, and gzip
+ * streams made here. */
 #ifndef TRACE_DATA_H
 #define TRACE_DATA_H
 

@@ -1,9 +1,9 @@
 /* aggregate.c - /aggregate: plans, scans, orders, and gives rows. All groups from one scan, or,
  * where memory does not suffice for them, part after part while rows are taken
- * (aggregate_passes.h); with `top`, or `sort` then, the best rows of all parts. */
-#include "aggregate_columns.h"
-#include "aggregate_passes.h"
-#include "aggregate_rows.h"
+ * (passes.h); with `top`, or `sort` then, the best rows of all parts. */
+#include "answer/aggregate/columns.h"
+#include "answer/aggregate/passes.h"
+#include "answer/aggregate/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* aggregate.h - the parts of /aggregate: what is asked, what a scan found, what is told. Private to
  * aggregate*.c.
  *
- * Way:       aggregate_plan.c with _pipeline.c, _fields.c and _general.c (options to struct
- *            aggregate_plan) -> aggregate_scan.c (one pass, with aggregate_counters.c for counters
- *            and aggregate_split.c for shared buckets) fills struct aggregate_found (for a part of
- *            the groups, where memory does not suffice: aggregate_passes.c) -> aggregate_order.c
- *            sorts and ranks the keys -> aggregate_columns.c fills columns of a block of rows from
- *            ranks and records, aggregate_tell.c tells what is not so simple; aggregate.c is the
+ * Way:       plan.c with _pipeline.c, _fields.c and _general.c (options to struct
+ *            aggregate_plan) -> scan.c (one pass, with counters.c for counters
+ *            and split.c for shared buckets) fills struct aggregate_found (for a part of
+ *            the groups, where memory does not suffice: passes.c) -> order.c
+ *            sorts and ranks the keys -> columns.c fills columns of a block of rows from
+ *            ranks and records, tell.c tells what is not so simple; aggregate.c is the
  *            door.
  * Sets:      the rows of the three classes of the pipeline are three sets of groups; the general
  *            form has one.
@@ -14,11 +14,11 @@
  *            (file, chunk) order: answers are equal to the last bit whatever the number of threads.
  *            With other chunks, sums of doubles may differ in the last bits.
  */
-#ifndef DFTRACERD_QUERY_AGGREGATE_H
-#define DFTRACERD_QUERY_AGGREGATE_H
+#ifndef DFTRACERD_ANSWER_AGGREGATE_AGGREGATE_H
+#define DFTRACERD_ANSWER_AGGREGATE_AGGREGATE_H
 
-#include "group.h"
-#include "stats_sample.h"
+#include "engine/group/group.h"
+#include "engine/group/sample.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -118,7 +118,7 @@ struct aggregate_plan {
     struct aggregate_column *columns;
     struct teller *tellers;
     size_t column_count, column_cap;
-    const struct pass *pass; /* the groups of this scan, NULL: all (aggregate_passes.h) */
+    const struct pass *pass; /* the groups of this scan, NULL: all (passes.h) */
     bool tally;              /* only the rows of groups and measures of system rows alone */
 };
 
@@ -275,7 +275,7 @@ void fine_done(const struct aggregate_plan *p, struct aggregate_fine *d);
 int aggregate_scan(const struct aggregate_plan *plan, struct aggregate_found **found,
                    struct aggregate_fine *fine, struct err *err);
 
-/* ---- a worker of the scan, for aggregate_scan.c, _counters.c, _split.c ----------------------- */
+/* ---- a worker of the scan, for scan.c, _counters.c, _split.c ----------------------- */
 
 struct aggregate_worker {
     struct aggregate_found *found;
@@ -303,7 +303,7 @@ int counters_sort(struct aggregate_worker *w, struct scan_batch *b, const uint16
 int counters_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set);
 /* Rows that meet several buckets are shared out; all others go the common way. */
 int split_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set);
-/* aggregate_slots.c: the quick way of batches of which only integers are summed up. *ret: *new*, or
+/* slots.c: the quick way of batches of which only integers are summed up. *ret: *new*, or
  * NULL. */
 int slots_new(const struct aggregate_plan *p, struct aggregate_slots **ret);
 void slots_free(const struct aggregate_plan *p, struct aggregate_slots *s);
@@ -371,7 +371,7 @@ int aggregate_tell_key(const struct aggregate_plan *p, unsigned number, uint64_t
 int aggregate_tell(struct teller_state *t, struct row_id row, const bool *done,
                    struct value *values);
 
-/* aggregate_process.c: who forked whom, and which boundary a time of a process lies in. */
+/* process.c: who forked whom, and which boundary a time of a process lies in. */
 int process_table_new(const struct aggregate_plan *p, struct err *err, struct process_table **ret);
 void process_table_free(struct process_table *t);
 void process_tell_parent(const struct process_table *t, int64_t pid, uint32_t hhash,
@@ -415,7 +415,7 @@ int plan_column(struct aggregate_plan *p, const char *name, enum value_type type
 /* "<name>_<suffix>" */
 int plan_stat_column(struct aggregate_plan *p, const char *name, const char *suffix,
                      enum value_type type, enum aggregate_unit unit, struct teller t);
-/* origin_ns and interval_ns (aggregate_times.c). */
+/* origin_ns and interval_ns (times.c). */
 int plan_times(struct aggregate_plan *p, const struct aggregate_options *o, struct err *err);
 /* First and last ts of the selected rows (both 0: none). */
 int plan_span(const struct aggregate_plan *p, __int128 *ret_least, __int128 *ret_most,

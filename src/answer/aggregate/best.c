@@ -1,7 +1,7 @@
-/* aggregate_best.c - the best rows by their values, whatever part of the groups they are of: a heap
+/* best.c - the best rows by their values, whatever part of the groups they are of: a heap
  * whose root is the worst. */
-#include "aggregate_rows.h"
-#include "plan.h"
+#include "answer/aggregate/rows.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>

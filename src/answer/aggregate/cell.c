@@ -1,6 +1,6 @@
-/* aggregate_cell.c - sums of one measure of one group: small cells for integers, moments of four
+/* cell.c - sums of one measure of one group: small cells for integers, moments of four
  * orders for doubles. */
-#include "aggregate.h"
+#include "answer/aggregate/aggregate.h"
 
 #include <errno.h>
 #include <stdlib.h>

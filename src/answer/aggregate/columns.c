@@ -1,11 +1,11 @@
-/* aggregate_columns.c - rows of the answer as columns: keys by their ranks, whole numbers and times
+/* columns.c - rows of the answer as columns: keys by their ranks, whole numbers and times
  * straight from records.
  *
  * Each column of a block of rows is filled by a loop of its own, without a value or a call for each
  * row. What is not so simple (doubles among the values, sums beyond 64 bits, percentiles, parents
  * ...) is left to aggregate_tell.
  */
-#include "aggregate_columns.h"
+#include "answer/aggregate/columns.h"
 
 #include <stddef.h>
 #include <string.h>

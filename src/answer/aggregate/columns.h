@@ -1,8 +1,8 @@
-/* aggregate_columns.h - columns of a block of rows, and what values they have. Private. */
-#ifndef DFTRACERD_QUERY_AGGREGATE_COLUMNS_H
-#define DFTRACERD_QUERY_AGGREGATE_COLUMNS_H
+/* columns.h - columns of a block of rows, and what values they have. Private. */
+#ifndef DFTRACERD_ANSWER_AGGREGATE_COLUMNS_H
+#define DFTRACERD_ANSWER_AGGREGATE_COLUMNS_H
 
-#include "aggregate.h"
+#include "answer/aggregate/aggregate.h"
 
 #include <stdlib.h>
 

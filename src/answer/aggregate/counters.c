@@ -1,9 +1,9 @@
-/* aggregate_counters.c - rows of counters and aggregated records: how many events each stands for,
+/* counters.c - rows of counters and aggregated records: how many events each stands for,
  * and their durations, sizes and fields. Count: dft_cnt, else freq, else count, else 1. Duration:
  * dur_sum, else dur, else time (seconds). Size: size_sum, else ret_sum, else as for events. Other
  * times in arguments are in the unit of their file. */
-#include "aggregate.h"
-#include "plan.h"
+#include "answer/aggregate/aggregate.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
-/* aggregate_fields.c - which arguments are summed up: fields that are asked for, and what counters
+/* fields.c - which arguments are summed up: fields that are asked for, and what counters
  * of the system have. */
-#include "aggregate.h"
-#include "members.h"
-#include "plan.h"
+#include "answer/aggregate/aggregate.h"
+#include "engine/derived/members.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* aggregate_found.c - groups and what they sum up: made and grown. */
-#include "aggregate.h"
-#include "plan.h"
+/* found.c - groups and what they sum up: made and grown. */
+#include "answer/aggregate/aggregate.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* aggregate_general.c - the general form: group_by any columns, agg = a list of functions, as
+/* general.c - the general form: group_by any columns, agg = a list of functions, as
  * columns, keys and measures. */
-#include "aggregate.h"
-#include "plan.h"
+#include "answer/aggregate/aggregate.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdio.h>

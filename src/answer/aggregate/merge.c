@@ -1,11 +1,11 @@
-/* aggregate_merge.c - what workers found, put together.
+/* merge.c - what workers found, put together.
  *
  * Groups keep the numbers that they have, and new ones follow in the order of the worker's. Many
  * groups are merged by all threads of the pool: numbers are looked up side by side, those of new
  * groups are given in one go, and then each group of the worker goes to a record of its own, so
  * that nothing needs a lock but what cells of more than 64 bits share.
  */
-#include "aggregate.h"
+#include "answer/aggregate/aggregate.h"
 
 #include <errno.h>
 #include <pthread.h>

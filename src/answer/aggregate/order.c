@@ -1,11 +1,11 @@
-/* aggregate_order.c - groups by the values of their keys.
+/* order.c - groups by the values of their keys.
  *
  * Values are compared once a distinct key; after that a key is its rank, and the ranks of a group
  * are packed into as few 64-bit words as they need, so that sorting is a radix sort of integers.
  * Many groups are ordered by all threads of the pool, each of which has a lane: a part of the
  * groups one after the other. The keys of a packed map have numbers already.
  */
-#include "aggregate.h"
+#include "answer/aggregate/aggregate.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* aggregate_other.c - many groups as one row, "(other)": summed up in the order of their keys, so
+/* other.c - many groups as one row, "(other)": summed up in the order of their keys, so
  * that doubles are the same to the last bit however many parts the groups were found in. */
-#include "aggregate_rows.h"
-#include "plan.h"
+#include "answer/aggregate/rows.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* aggregate_passes.c - counts the rows of prefixes, and sorts out the rows of a pass. */
-#include "aggregate_passes.h"
+/* passes.c - counts the rows of prefixes, and sorts out the rows of a pass. */
+#include "answer/aggregate/passes.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* aggregate_passes.h - all groups one part after another, where memory does not suffice for them at
+/* passes.h - all groups one part after another, where memory does not suffice for them at
  * once. Private.
  *
  * Groups are told in the order of their keys, so those that begin with the same first keys stand
@@ -9,10 +9,10 @@
  * opened again; and the answer is the one of a single scan to the last bit, for every group is
  * summed up within one of them.
  */
-#ifndef DFTRACERD_QUERY_AGGREGATE_PASSES_H
-#define DFTRACERD_QUERY_AGGREGATE_PASSES_H
+#ifndef DFTRACERD_ANSWER_AGGREGATE_PASSES_H
+#define DFTRACERD_ANSWER_AGGREGATE_PASSES_H
 
-#include "aggregate.h"
+#include "answer/aggregate/aggregate.h"
 
 /* What the first scans found: prefixes of all sets in the order of the answer, with their rows. */
 struct prefixes {

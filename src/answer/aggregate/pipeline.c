@@ -1,7 +1,7 @@
-/* aggregate_pipeline.c - the pipeline as columns, keys and measures: one row per class, process,
+/* pipeline.c - the pipeline as columns, keys and measures: one row per class, process,
  * thread, bucket ... */
-#include "aggregate.h"
-#include "plan.h"
+#include "answer/aggregate/aggregate.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdio.h>

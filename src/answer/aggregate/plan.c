@@ -1,6 +1,6 @@
-/* aggregate_plan.c - what is asked for as columns and measures: what both forms share. */
-#include "aggregate.h"
-#include "plan.h"
+/* plan.c - what is asked for as columns and measures: what both forms share. */
+#include "answer/aggregate/aggregate.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdio.h>

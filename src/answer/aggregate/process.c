@@ -1,12 +1,12 @@
-/* aggregate_process.c - the tree of processes, and the boundary events (epochs ...) of each.
+/* process.c - the tree of processes, and the boundary events (epochs ...) of each.
  *
  * A process is a pid on a host: the same pid elsewhere is another one. Its parent is what the index
  * knows (start's ppid, else whose fork or spawn returned it). A row without host belongs to the
  * only process of its pid, if there is one only.
  */
-#include "aggregate.h"
-#include "plan.h"
-#include "processes.h"
+#include "answer/aggregate/aggregate.h"
+#include "engine/plan/plan.h"
+#include "answer/processes/processes.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* aggregate_quantile.c - "0.999" and "p99.9" as exact fractions: percentiles that differ have names
+/* quantile.c - "0.999" and "p99.9" as exact fractions: percentiles that differ have names
  * that differ. */
-#include "aggregate.h"
+#include "answer/aggregate/aggregate.h"
 
 #include <ctype.h>
 #include <errno.h>

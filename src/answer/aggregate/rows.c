@@ -1,7 +1,7 @@
-/* aggregate_rows.c - having (a filter on rows) and sort. */
-#include "aggregate_rows.h"
-#include "dsl.h"
-#include "plan.h"
+/* rows.c - having (a filter on rows) and sort. */
+#include "answer/aggregate/rows.h"
+#include "engine/lang/dsl.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>

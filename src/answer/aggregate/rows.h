@@ -1,14 +1,14 @@
-/* aggregate_rows.h - which rows of the general form are told, and in what order: having, top, sort.
+/* rows.h - which rows of the general form are told, and in what order: having, top, sort.
  * Private.
  *
  * having leaves out rows of the groups at hand, and so does sort put them in order where all groups
  * are at hand. `top`, and `sort` where groups are found part after part, keep the best rows by
- * their values (aggregate_best.c).
+ * their values (best.c).
  */
-#ifndef DFTRACERD_QUERY_AGGREGATE_ROWS_H
-#define DFTRACERD_QUERY_AGGREGATE_ROWS_H
+#ifndef DFTRACERD_ANSWER_AGGREGATE_ROWS_H
+#define DFTRACERD_ANSWER_AGGREGATE_ROWS_H
 
-#include "aggregate.h"
+#include "answer/aggregate/aggregate.h"
 
 struct sort_key {
     unsigned column;
@@ -29,7 +29,7 @@ int rows_sort_values(const struct aggregate_plan *p, const struct aggregate_opti
 int rows_choose(struct teller_state *t, const struct aggregate_options *o, struct row_id *rows,
                 size_t *count, struct err *err);
 
-/* ---- aggregate_best.c ------------------------------------------------------------------------ */
+/* ---- best.c ------------------------------------------------------------------------ */
 
 /* At most `most` rows, the first ones by `sort`, of all that are added in the order of their keys.
  */
@@ -47,7 +47,7 @@ bool best_has_all(const struct best_rows *b);
 /* Their values in order; borrowed, with room for one row more. Nothing can be added then. */
 int best_take(struct best_rows *b, struct value **ret, size_t *ret_count);
 
-/* ---- aggregate_other.c ----------------------------------------------------------------------- */
+/* ---- other.c ----------------------------------------------------------------------- */
 
 /* Many groups as one row, whose first key is told as "(other)", the others as null. */
 

@@ -1,5 +1,5 @@
-/* aggregate_scan.c - one pass over the selected rows: groups, counts, spans and measures. */
-#include "aggregate_passes.h"
+/* scan.c - one pass over the selected rows: groups, counts, spans and measures. */
+#include "answer/aggregate/passes.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* aggregate_slots.c - integers of the common rows, summed up in a table that stays in the cache.
+/* slots.c - integers of the common rows, summed up in a table that stays in the cache.
  *
  * A batch of which most rows are selected is added as a whole, row by row without a branch: each
  * row has a slot (one for each group, and slot 0 for rows that do not count), and a slot is as
@@ -6,7 +6,7 @@
  * group's record one by one. The slots are emptied into the records before they could overflow,
  * when the unit changes, and in the end; sums are exact integers, so it does not matter when.
  */
-#include "aggregate.h"
+#include "answer/aggregate/aggregate.h"
 #include "dftracerd/kernel.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
-/* aggregate_split.c - events shared out over the buckets that they cover (bucket=split).
+/* split.c - events shared out over the buckets that they cover (bucket=split).
  *
  * The part of an event in a bucket has the time that it spends there, and of its size and bytes the
  * share of that time: they are cut at whole bytes so that the parts add up to the whole. An event
  * is counted where it starts.
  */
-#include "aggregate.h"
-#include "plan.h"
+#include "answer/aggregate/aggregate.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <math.h>

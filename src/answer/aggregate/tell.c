@@ -1,6 +1,6 @@
-/* aggregate_tell.c - what was found as the values of rows. */
-#include "aggregate.h"
-#include "plan.h"
+/* tell.c - what was found as the values of rows. */
+#include "answer/aggregate/aggregate.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <math.h>

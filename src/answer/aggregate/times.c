@@ -1,7 +1,7 @@
-/* aggregate_times.c - where times are counted from, how long a bucket is, and how buckets are told.
+/* times.c - where times are counted from, how long a bucket is, and how buckets are told.
  */
-#include "aggregate.h"
-#include "plan.h"
+#include "answer/aggregate/aggregate.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdio.h>

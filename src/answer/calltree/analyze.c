@@ -1,6 +1,6 @@
-/* call_tree_analyze.c - tables over the folded nodes: by name, category and depth, the paths with
+/* analyze.c - tables over the folded nodes: by name, category and depth, the paths with
  * most time of their own. */
-#include "call_tree.h"
+#include "answer/calltree/call_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* call_tree.c - the door of /call-tree: what is to be read, names and groups in their order, hosts
  * that stand apart. */
-#include "call_tree.h"
-#include "clocks.h"
+#include "answer/calltree/call_tree.h"
+#include "answer/calltree/clocks.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,17 +1,17 @@
 /* call_tree.h - between the parts of /call-tree. Private to call_tree*.c.
  *
- * call_tree_scan.c collects items of 32 bytes and puts those of a thread side by side;
- * call_tree_sort.c orders a thread; call_tree_fold.c nests and folds it; call_tree_shape.c says
- * which nodes are told and in what order, and turns the tree around; call_tree_analyze.c makes the
- * tables; call_tree_events.c tells events; call_tree.c is the door.
+ * scan.c collects items of 32 bytes and puts those of a thread side by side;
+ * sort.c orders a thread; fold.c nests and folds it; shape.c says
+ * which nodes are told and in what order, and turns the tree around; analyze.c makes the
+ * tables; events.c tells events; call_tree.c is the door.
  */
-#ifndef DFTRACERD_QUERY_CALL_TREE_H
-#define DFTRACERD_QUERY_CALL_TREE_H
+#ifndef DFTRACERD_ANSWER_CALLTREE_CALL_TREE_H
+#define DFTRACERD_ANSWER_CALLTREE_CALL_TREE_H
 
 #include "dftracerd/call_tree.h"
 
-#include "group.h"
-#include "within.h"
+#include "engine/group/group.h"
+#include "engine/plan/within.h"
 
 #define CALL_NO_ID INT64_MIN /* sorted before all ids */
 #define CALL_NOBODY UINT32_MAX

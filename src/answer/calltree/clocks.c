@@ -1,5 +1,5 @@
 /* clocks.c - which hosts stand apart in time. */
-#include "clocks.h"
+#include "answer/calltree/clocks.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* clocks.h - hosts whose clocks differ: the one rule of /compare and /call-tree. Private to the
  * query room. */
-#ifndef DFTRACERD_QUERY_CLOCKS_H
-#define DFTRACERD_QUERY_CLOCKS_H
+#ifndef DFTRACERD_ANSWER_CALLTREE_CLOCKS_H
+#define DFTRACERD_ANSWER_CALLTREE_CLOCKS_H
 
 #include "dftracerd/query.h"
 

@@ -1,6 +1,6 @@
-/* call_tree_events.c - the events one by one, with the one around them: the stack of
- * call_tree_fold.c again, without sums. */
-#include "call_tree.h"
+/* events.c - the events one by one, with the one around them: the stack of
+ * fold.c again, without sums. */
+#include "answer/calltree/call_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* call_tree_fold.c - one pass over each thread with a stack of the events that are open; calls of
+/* fold.c - one pass over each thread with a stack of the events that are open; calls of
  * one name on one path are one node. Threads are spread over the pool; the forests of the workers
  * are added up, which is exact.
  */
-#include "call_tree.h"
+#include "answer/calltree/call_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>

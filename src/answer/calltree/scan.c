@@ -1,8 +1,8 @@
-/* call_tree_scan.c - from columns to items: those of a chunk in row order, then, chunk after chunk,
+/* scan.c - from columns to items: those of a chunk in row order, then, chunk after chunk,
  * those of each thread side by side.
  */
-#include "call_tree.h"
-#include "plan.h"
+#include "answer/calltree/call_tree.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* call_tree_shape.c - which nodes of a forest are told, and in what order; and the tree seen from
+/* shape.c - which nodes of a forest are told, and in what order; and the tree seen from
  * the calls of one name. */
-#include "call_tree.h"
+#include "answer/calltree/call_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* call_tree_sort.c - the events of a thread by start, the longer first. Traces have them nearly so:
+/* sort.c - the events of a thread by start, the longer first. Traces have them nearly so:
  * an event is written when it ends, so only those around others stand too late. These are taken
  * out, sorted by themselves, and merged in.
  */
-#include "call_tree.h"
+#include "answer/calltree/call_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* compare.c - /compare: nodes one after the other, then the correction for the number of tests. */
-#include "compare.h"
-#include "dsl.h"
+#include "answer/compare/compare.h"
+#include "engine/lang/dsl.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,19 +1,19 @@
 /* compare.h - the parts of /compare: scans of the sides, groups that belong together, their
  * metrics. Private to compare*.c.
  *
- * Way:       compare.c goes through the nodes -> compare_side.c scans each side as /stats does, all
- *            sides at once, and compare_windows.c sums up by windows and threads in the same scan
- *            -> compare_table.c joins groups with equal keys -> compare_metric.c measures them,
- *            with compare_statistics.c -> compare.c corrects for the number of tests.
+ * Way:       compare.c goes through the nodes -> side.c scans each side as /stats does, all
+ *            sides at once, and windows.c sums up by windows and threads in the same scan
+ *            -> table.c joins groups with equal keys -> metric.c measures them,
+ *            with statistics.c -> compare.c corrects for the number of tests.
  */
-#ifndef DFTRACERD_QUERY_COMPARE_H
-#define DFTRACERD_QUERY_COMPARE_H
+#ifndef DFTRACERD_ANSWER_COMPARE_COMPARE_H
+#define DFTRACERD_ANSWER_COMPARE_COMPARE_H
 
 #include "dftracerd/compare.h"
 
-#include "aggregate.h"
-#include "compare_statistics.h"
-#include "stats.h"
+#include "answer/aggregate/aggregate.h"
+#include "answer/compare/statistics.h"
+#include "answer/stats/stats.h"
 
 enum { PEAK_COUNT, PEAK_MEAN, PEAKS };
 
@@ -87,7 +87,7 @@ bool side_is_short(const struct side *s);
  * scanned again, so others are to be told first: they free their windows. */
 int side_tell(struct node_work *w, struct side *s);
 
-/* compare_windows.c: windows of threads, found in the scan of the side's plan. */
+/* windows.c: windows of threads, found in the scan of the side's plan. */
 int side_windows_new(struct node_work *w, struct side *s);
 void side_windows_free(struct side *s);
 /* Of what was scanned; any thread, one a side. */

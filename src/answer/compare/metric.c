@@ -1,6 +1,6 @@
-/* compare_metric.c - from the numbers of one group on all sides to its metrics and how they differ.
+/* metric.c - from the numbers of one group on all sides to its metrics and how they differ.
  */
-#include "compare.h"
+#include "answer/compare/compare.h"
 
 #include <errno.h>
 #include <math.h>

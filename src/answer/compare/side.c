@@ -1,6 +1,6 @@
-/* compare_side.c - the events of one node on one side: a scan as /stats makes it, and its groups by
+/* side.c - the events of one node on one side: a scan as /stats makes it, and its groups by
  * their keys. */
-#include "compare.h"
+#include "answer/compare/compare.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* compare_statistics.c - how different two sets of numbers are, and how likely that is chance. */
-#include "compare_statistics.h"
+/* statistics.c - how different two sets of numbers are, and how likely that is chance. */
+#include "answer/compare/statistics.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,15 +1,15 @@
-/* compare_statistics.h - tests of two samples: Welch's t, Mann and Whitney's U, Cohen's d, Holm's
+/* statistics.h - tests of two samples: Welch's t, Mann and Whitney's U, Cohen's d, Holm's
  * correction. Private.
  *
  * What has no answer (too few values, no variance) is NAN, which answers tell as null.
  * Threads: re-entrant.
  */
-#ifndef DFTRACERD_QUERY_COMPARE_STATISTICS_H
-#define DFTRACERD_QUERY_COMPARE_STATISTICS_H
+#ifndef DFTRACERD_ANSWER_COMPARE_STATISTICS_H
+#define DFTRACERD_ANSWER_COMPARE_STATISTICS_H
 
 #include "dftracerd/compare.h"
 
-#include "stats_sample.h"
+#include "engine/group/sample.h"
 
 struct sample_summary {
     uint64_t count;

@@ -1,6 +1,6 @@
-/* compare_table.c - groups with equal keys on all sides, put together into the summary, groups and
+/* table.c - groups with equal keys on all sides, put together into the summary, groups and
  * children of a node. */
-#include "compare.h"
+#include "answer/compare/compare.h"
 
 #include <errno.h>
 #include <math.h>

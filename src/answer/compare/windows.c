@@ -1,11 +1,11 @@
-/* compare_windows.c - what windows, threads and hosts say of a side, from the scan that its groups
+/* windows.c - what windows, threads and hosts say of a side, from the scan that its groups
  * come from.
  *
  * Rows are looked up once, as threads of groups (keys, host, pid, tid), which know their group.
  * Where memory is too short for all windows the groups are found alone, and then the windows of one
  * part of the time after the other.
  */
-#include "compare_windows.h"
+#include "answer/compare/windows.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* compare_windows.h - events and durations by thread and window. Private to compare_windows*.c. */
-#ifndef DFTRACERD_QUERY_COMPARE_WINDOWS_H
-#define DFTRACERD_QUERY_COMPARE_WINDOWS_H
+/* windows.h - events and durations by thread and window. Private to compare_windows*.c. */
+#ifndef DFTRACERD_ANSWER_COMPARE_WINDOWS_H
+#define DFTRACERD_ANSWER_COMPARE_WINDOWS_H
 
-#include "clocks.h"
-#include "compare.h"
+#include "answer/calltree/clocks.h"
+#include "answer/compare/compare.h"
 
 enum { PLACES = 3 }; /* host, pid, tid: keys of a thread behind those of its group */
 
@@ -54,7 +54,7 @@ struct side_windows {
  * fills lines. 0, ERR_MEMORY_LIMIT, -ENOMEM. */
 int windows_grow(struct budget *b, size_t *charged, void **array, uint32_t *cap, uint32_t count,
                  size_t size);
-/* compare_windows_scan.c: of a worker, as struct stats_finer and struct scan_sink want them. */
+/* windows_scan.c: of a worker, as struct stats_finer and struct scan_sink want them. */
 int windows_new(void *job, void **ret);
 void windows_free(struct windows *w);
 int windows_chunk(void *w, struct scan_chunk *c);
@@ -62,7 +62,7 @@ int windows_batch(void *w, struct scan_batch *b);
 int windows_with_groups(void *w, struct scan_batch *b, struct group_table *groups, uint32_t *group);
 int windows_end(void *job, void *w, uint64_t *counts, bool failed);
 int64_t windows_number(const struct side_windows *job, __int128 ns);
-/* compare_windows_told.c */
+/* windows_told.c */
 /* By thread and number, each once. */
 int windows_order(struct windows *w);
 /* Of windows in order: peaks of the groups, and who was there. Fails before it changes what cannot

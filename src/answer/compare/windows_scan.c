@@ -1,10 +1,10 @@
-/* compare_windows_scan.c - rows of one worker into windows of threads.
+/* windows_scan.c - rows of one worker into windows of threads.
  *
  * Events of a thread mostly lie in the window of the event before: a thread sums up in its last two
  * windows, and any other is noted anew; in the end those that are the same are put together.
  */
-#include "compare_windows.h"
-#include "plan.h"
+#include "answer/compare/windows.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* compare_windows_told.c - from the windows of a scan to peaks, threads and hosts of a side. */
-#include "compare_windows.h"
+/* windows_told.c - from the windows of a scan to peaks, threads and hosts of a side. */
+#include "answer/compare/windows.h"
 
 #include <errno.h>
 #include <stdlib.h>

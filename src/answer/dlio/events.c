@@ -1,6 +1,6 @@
-/* dlio_events.c - which events of a trace are steps of a training loop, and the rows of these. */
-#include "dlio_events.h"
-#include "dsl.h"
+/* events.c - which events of a trace are steps of a training loop, and the rows of these. */
+#include "answer/dlio/events.h"
+#include "engine/lang/dsl.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
-/* dlio_events.h - the events of /dlio-config. Private to dlio_*.c.
+/* events.h - the events of /dlio-config. Private to dlio_*.c.
  *
- * Way:       dlio_events.c reads rows of the names that DLIO writes -> dlio_report.c makes arrays
+ * Way:       events.c reads rows of the names that DLIO writes -> report.c makes arrays
  *            of seconds of them, by rank, and hands these to the dlio module.
  */
-#ifndef DFTRACERD_QUERY_DLIO_EVENTS_H
-#define DFTRACERD_QUERY_DLIO_EVENTS_H
+#ifndef DFTRACERD_ANSWER_DLIO_EVENTS_H
+#define DFTRACERD_ANSWER_DLIO_EVENTS_H
 
 #include "dftracerd/dlio_report.h"
-#include "scan.h"
+#include "engine/scan/scan.h"
 
 struct dlio_event {
     int64_t ts_ns, dur_ns;

@@ -1,5 +1,5 @@
-/* dlio_report.c - /dlio-config: times by rank, samples of them, fits, and the simulation. */
-#include "dlio_events.h"
+/* report.c - /dlio-config: times by rank, samples of them, fits, and the simulation. */
+#include "answer/dlio/events.h"
 
 #include <math.h>
 #include <stdlib.h>

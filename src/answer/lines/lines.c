@@ -1,6 +1,6 @@
 /* lines.c - fetches the text of the selected objects of a place: rows from the index, positions
  * from their lengths, text from the trace. */
-#include "lines.h"
+#include "answer/lines/lines.h"
 
 #include <errno.h>
 #include <stdlib.h>

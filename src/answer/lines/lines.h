@@ -5,11 +5,11 @@
  * long stretches are copied at once. Which metadata an object needs depends on few columns only:
  * objects with equal values there are one reference group.
  */
-#ifndef DFTRACERD_QUERY_LINES_H
-#define DFTRACERD_QUERY_LINES_H
+#ifndef DFTRACERD_ANSWER_LINES_LINES_H
+#define DFTRACERD_ANSWER_LINES_LINES_H
 
-#include "group.h"
-#include "view_stream.h"
+#include "engine/group/group.h"
+#include "answer/lines/view_stream.h"
 
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
 /* lines_refs.c - which metadata the objects of a chunk refer to. */
-#include "lines.h"
+#include "answer/lines/lines.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* rows.c - flat rows of chosen columns, from the index alone. */
-#include "rows.h"
+#include "answer/lines/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
  * Threads:   a block belongs to one thread; several are filled at once, by one plan.
  * Memory:    what a block holds is charged to the query's budget as item.charged.
  */
-#ifndef DFTRACERD_QUERY_ROWS_H
-#define DFTRACERD_QUERY_ROWS_H
+#ifndef DFTRACERD_ANSWER_LINES_ROWS_H
+#define DFTRACERD_ANSWER_LINES_ROWS_H
 
-#include "view_stream.h"
+#include "answer/lines/view_stream.h"
 
 struct rows_plan {
     struct query *query;

@@ -1,5 +1,5 @@
 /* rows_text.c - flat rows as the text that a writer makes of their columns, a batch at a time. */
-#include "rows.h"
+#include "answer/lines/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>

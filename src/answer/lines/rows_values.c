@@ -1,5 +1,5 @@
 /* rows_values.c - flat rows as values, row by row. */
-#include "rows.h"
+#include "answer/lines/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>

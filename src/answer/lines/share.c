@@ -1,8 +1,8 @@
 /* share.c - hands out the units of all pieces in order, in stretches of one target; knows what each
  * output file has. */
-#include "share.h"
+#include "answer/lines/share.h"
 
-#include "view_metadata.h"
+#include "answer/lines/view_metadata.h"
 
 #include <errno.h>
 #include <stdlib.h>

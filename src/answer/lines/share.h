@@ -3,10 +3,10 @@
  * A piece is a chunk of the index, or text that no chunk has (what was left out as damaged).
  * Workers cut pieces ahead (share_cut.c), one thread takes them in order (share.c).
  */
-#ifndef DFTRACERD_QUERY_SHARE_H
-#define DFTRACERD_QUERY_SHARE_H
+#ifndef DFTRACERD_ANSWER_LINES_SHARE_H
+#define DFTRACERD_ANSWER_LINES_SHARE_H
 
-#include "lines.h"
+#include "answer/lines/lines.h"
 
 #define SHARE_NO_CHUNK UINT32_MAX
 struct share_place {

@@ -1,6 +1,6 @@
 /* share_cut.c - makes a piece: which target each object of a chunk has, by the columns alone; then
  * its text, cut into units. */
-#include "share.h"
+#include "answer/lines/share.h"
 
 #include <errno.h>
 #include <stdlib.h>

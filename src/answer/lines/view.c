@@ -1,8 +1,8 @@
 /* view.c - /view: the matching lines byte for byte, with the metadata they need; and how many they
  * are. */
-#include "stats.h"
-#include "view_follow.h"
-#include "view_metadata.h"
+#include "answer/stats/stats.h"
+#include "answer/lines/view_follow.h"
+#include "answer/lines/view_metadata.h"
 
 #include <errno.h>
 #include <stdlib.h>

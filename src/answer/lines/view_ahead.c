@@ -1,5 +1,5 @@
 /* view_ahead.c - a ring of items that workers fill and one thread empties. */
-#include "view_ahead.h"
+#include "answer/lines/view_ahead.h"
 
 #include <assert.h>
 #include <errno.h>

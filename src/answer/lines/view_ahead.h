@@ -9,10 +9,10 @@
  * Threads:   an ahead belongs to one thread at a time; `make` and `drop` run on any thread, several
  *            at once.
  */
-#ifndef DFTRACERD_QUERY_VIEW_AHEAD_H
-#define DFTRACERD_QUERY_VIEW_AHEAD_H
+#ifndef DFTRACERD_ANSWER_LINES_VIEW_AHEAD_H
+#define DFTRACERD_ANSWER_LINES_VIEW_AHEAD_H
 
-#include "scan.h"
+#include "engine/scan/scan.h"
 
 /* What a worker keeps from item to item. */
 struct ahead_tools {

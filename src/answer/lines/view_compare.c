@@ -1,6 +1,6 @@
 /* view_compare.c - walks the objects of two contents side by side, 1,024 at a time. */
-#include "view_compare.h"
-#include "path.h"
+#include "answer/lines/view_compare.h"
+#include "engine/lang/path.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * not be there any more.
  * Used by:   view_follow.c.   Threads: one at a time.
  */
-#ifndef DFTRACERD_QUERY_VIEW_COMPARE_H
-#define DFTRACERD_QUERY_VIEW_COMPARE_H
+#ifndef DFTRACERD_ANSWER_LINES_VIEW_COMPARE_H
+#define DFTRACERD_ANSWER_LINES_VIEW_COMPARE_H
 
 #include "dftracerd/query.h"
 

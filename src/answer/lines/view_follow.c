@@ -3,14 +3,14 @@
  * A file that only grew keeps its id and its chunks but the last one, whose objects are compared by
  * where they stand. One that was read anew is compared object by object with what was told; for
  * that the older snapshot is kept until it is read as far as that. */
-#include "view_follow.h"
+#include "answer/lines/view_follow.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "view_compare.h"
+#include "answer/lines/view_compare.h"
 
 #define GONE_NS 120000000000LL /* a file that comes back after so long is a new one */
 

@@ -1,8 +1,8 @@
 /* view_follow.h - lines that cannot be read any more: for the view that tells them. */
-#ifndef DFTRACERD_QUERY_VIEW_FOLLOW_H
-#define DFTRACERD_QUERY_VIEW_FOLLOW_H
+#ifndef DFTRACERD_ANSWER_LINES_VIEW_FOLLOW_H
+#define DFTRACERD_ANSWER_LINES_VIEW_FOLLOW_H
 
-#include "scan.h"
+#include "engine/scan/scan.h"
 
 /* The file of this place of the query has changed since: from here on its objects have not been
  * told. Any thread. */

@@ -1,5 +1,5 @@
 /* view_metadata.c - finds and writes the records that written objects refer to. */
-#include "view_metadata.h"
+#include "answer/lines/view_metadata.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,10 +5,10 @@
  * pid) in all selected files; deduplicated by text. What has been looked for is remembered, so that
  * the usual object costs one flag.
  */
-#ifndef DFTRACERD_QUERY_VIEW_METADATA_H
-#define DFTRACERD_QUERY_VIEW_METADATA_H
+#ifndef DFTRACERD_ANSWER_LINES_VIEW_METADATA_H
+#define DFTRACERD_ANSWER_LINES_VIEW_METADATA_H
 
-#include "lines.h"
+#include "answer/lines/lines.h"
 
 struct metadata;
 int metadata_new(struct query *q, struct metadata **ret);

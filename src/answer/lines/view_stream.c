@@ -1,5 +1,5 @@
 /* view_stream.c - order, offset and limit of answers that are made of objects. */
-#include "view_stream.h"
+#include "answer/lines/view_stream.h"
 
 #include <errno.h>
 #include <stdlib.h>

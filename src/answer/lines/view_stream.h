@@ -5,10 +5,10 @@
  * order, a place no sooner than an object of it may be next, and merged by a heap. So memory is
  * that of the places which overlap in time.
  */
-#ifndef DFTRACERD_QUERY_VIEW_STREAM_H
-#define DFTRACERD_QUERY_VIEW_STREAM_H
+#ifndef DFTRACERD_ANSWER_LINES_VIEW_STREAM_H
+#define DFTRACERD_ANSWER_LINES_VIEW_STREAM_H
 
-#include "view_ahead.h"
+#include "answer/lines/view_ahead.h"
 
 /* What every item begins with: the selected objects of one place. */
 struct item {

@@ -1,11 +1,11 @@
-/* processes_facts.c - what the index knows of a process over all selected files, and who its parent
+/* facts.c - what the index knows of a process over all selected files, and who its parent
  * is.
  *
  * Records say so first: ppid of a start, then what fork, vfork or spawn returned. Tracers before
  * 1.0.5 wrote neither: their forked processes went on in the file of the parent, which is named
  * after its pid. That is a guess, and told as such.
  */
-#include "processes.h"
+#include "answer/processes/processes.h"
 
 #include <errno.h>
 #include <stdlib.h>

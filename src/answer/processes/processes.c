@@ -1,6 +1,6 @@
 /* processes.c - /processes: what the selected objects of each process come to, process by process.
  */
-#include "processes.h"
+#include "answer/processes/processes.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
-/* processes.h - the parts of /processes. Private to processes*.c and aggregate_process.c.
+/* processes.h - the parts of /processes. Private to processes*.c and aggregate/process.c.
  *
  * Way:  processes.c sums the selected objects up by (host, pid), as /aggregate does ->
- *       processes_facts.c looks up what the index knows of each: rank, command, parent ->
- *       processes_tree.c puts children below their parents.
+ *       facts.c looks up what the index knows of each: rank, command, parent ->
+ *       tree.c puts children below their parents.
  */
-#ifndef DFTRACERD_QUERY_PROCESSES_H
-#define DFTRACERD_QUERY_PROCESSES_H
+#ifndef DFTRACERD_ANSWER_PROCESSES_PROCESSES_H
+#define DFTRACERD_ANSWER_PROCESSES_PROCESSES_H
 
-#include "plan.h"
+#include "engine/plan/plan.h"
 
 #define PROCESS_NONE UINT32_MAX
 

@@ -1,6 +1,6 @@
-/* processes_tree.c - children below their parents: by host and pid at the top and among brothers.
+/* tree.c - children below their parents: by host and pid at the top and among brothers.
  * Nothing recurs. */
-#include "processes.h"
+#include "answer/processes/processes.h"
 
 #include <errno.h>
 #include <stdlib.h>

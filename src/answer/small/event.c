@@ -1,5 +1,5 @@
-/* timeline_event.c - one object by its number. */
-#include "scan.h"
+/* event.c - one object by its number. */
+#include "engine/scan/scan.h"
 
 struct wanted {
     uint32_t file, chunk, row;

@@ -1,5 +1,5 @@
 /* event_count.c - how many objects a selection has, file by file. */
-#include "scan.h"
+#include "engine/scan/scan.h"
 
 #include <errno.h>
 #include <stdlib.h>

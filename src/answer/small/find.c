@@ -1,5 +1,5 @@
-/* timeline_find.c - /find: the next selected object in the order of time. */
-#include "timeline.h"
+/* find.c - /find: the next selected object in the order of time. */
+#include "answer/timeline/timeline.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* timeline_histogram.c - /histogram: how many objects have which value of a column. */
-#include "scan.h"
+/* histogram.c - /histogram: how many objects have which value of a column. */
+#include "engine/scan/scan.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* schema.c - /schema: every column that the selected objects have. */
-#include "schema.h"
+#include "answer/small/schema.h"
 
 #include <errno.h>
 #include <stdlib.h>

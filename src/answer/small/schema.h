@@ -4,10 +4,10 @@
  * Way:       schema.c scans; schema_chunk.c reads the columns of a chunk, schema_other.c the values
  *            in "@other"; schema_column.c adds values to a column and tells it.
  */
-#ifndef DFTRACERD_QUERY_SCHEMA_H
-#define DFTRACERD_QUERY_SCHEMA_H
+#ifndef DFTRACERD_ANSWER_SMALL_SCHEMA_H
+#define DFTRACERD_ANSWER_SMALL_SCHEMA_H
 
-#include "scan.h"
+#include "engine/scan/scan.h"
 
 /* Hashes of distinct values: all of them up to SCHEMA_EXACT, then a HyperLogLog of the same hashes.
  * The result does not depend on the order of adding and merging. */

@@ -1,6 +1,6 @@
 /* schema_column.c - what is known of a column: its types, rows, smallest and largest, distinct
  * values. */
-#include "schema.h"
+#include "answer/small/schema.h"
 
 #include <errno.h>
 #include <math.h>

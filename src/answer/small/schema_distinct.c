@@ -1,6 +1,6 @@
 /* schema_distinct.c - how many different values: exactly while they are few, by a HyperLogLog
  * beyond. */
-#include "schema.h"
+#include "answer/small/schema.h"
 
 #include <errno.h>
 #include <math.h>

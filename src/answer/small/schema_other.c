@@ -1,7 +1,7 @@
 /* schema_other.c - the paths that a chunk keeps in "@other". */
-#include "members.h"
-#include "path.h"
-#include "schema.h"
+#include "engine/derived/members.h"
+#include "engine/lang/path.h"
+#include "answer/small/schema.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
-/* stats_found.c - what workers found, and how it is put together. */
-#include "stats.h"
+/* found.c - what workers found, and how it is put together. */
+#include "answer/stats/stats.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* stats_measure.c - from moments and samples to what an answer tells. */
-#include "stats_tally.h"
+/* measure.c - from moments and samples to what an answer tells. */
+#include "engine/group/tally.h"
 
 #include <errno.h>
 #include <math.h>

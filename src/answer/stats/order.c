@@ -1,5 +1,5 @@
-/* stats_order.c - groups by count descending, then by the values of their keys. */
-#include "stats.h"
+/* order.c - groups by count descending, then by the values of their keys. */
+#include "answer/stats/stats.h"
 
 #include <errno.h>
 #include <stdlib.h>

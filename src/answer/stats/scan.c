@@ -1,5 +1,5 @@
-/* stats_scan.c - one pass over the selected rows fills everything a report needs. */
-#include "stats_times.h"
+/* scan.c - one pass over the selected rows fills everything a report needs. */
+#include "answer/stats/times.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* stats.c - /stats: plans what to look at, has it found by summaries or a scan, and tells it. */
-#include "stats.h"
+#include "answer/stats/stats.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 /* stats.h - the parts of /stats: what is asked, what a scan or the summaries found, what is told.
  * Private to stats*.c.
  *
- * Way:       stats.c plans (struct stats_plan) -> stats_scan.c or stats_summary.c fill struct
- *            stats_found -> stats_order.c sorts and cuts -> stats.c tells.
+ * Way:       stats.c plans (struct stats_plan) -> scan.c or summary.c fill struct
+ *            stats_found -> order.c sorts and cuts -> stats.c tells.
  */
-#ifndef DFTRACERD_QUERY_STATS_H
-#define DFTRACERD_QUERY_STATS_H
+#ifndef DFTRACERD_ANSWER_STATS_STATS_H
+#define DFTRACERD_ANSWER_STATS_STATS_H
 
-#include "group.h"
-#include "stats_tally.h"
+#include "engine/group/group.h"
+#include "engine/group/tally.h"
 
 /* Count tables of an answer. */
 enum { COUNT_CATEGORIES, COUNT_NAMES, COUNT_THREADS, COUNT_TABLES };

@@ -1,5 +1,5 @@
-/* stats_summary.c - answers from the summaries that indexing made, without a scan. */
-#include "stats.h"
+/* summary.c - answers from the summaries that indexing made, without a scan. */
+#include "answer/stats/stats.h"
 
 #include <errno.h>
 #include <stdlib.h>

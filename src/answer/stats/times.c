@@ -1,6 +1,6 @@
-/* stats_times.c - from when to when: which chunks and batches need not be read for it, and the
+/* times.c - from when to when: which chunks and batches need not be read for it, and the
  * others. */
-#include "stats_times.h"
+#include "answer/stats/times.h"
 
 #include "dftracerd/kernel.h"
 

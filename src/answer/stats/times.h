@@ -1,11 +1,11 @@
-/* stats_times.h - from when to when the selected events are, read of as few rows as possible.
+/* times.h - from when to when the selected events are, read of as few rows as possible.
  * Private to stats_*.c. */
-#ifndef DFTRACERD_QUERY_STATS_TIMES_H
-#define DFTRACERD_QUERY_STATS_TIMES_H
+#ifndef DFTRACERD_ANSWER_STATS_TIMES_H
+#define DFTRACERD_ANSWER_STATS_TIMES_H
 
 #include <pthread.h>
 
-#include "stats.h"
+#include "answer/stats/stats.h"
 
 /* What is known by all workers of a scan. */
 struct stats_known {

@@ -1,6 +1,6 @@
 /* by_tuple.c - what has one value in all objects that a chunk's densities count together (index.h).
  */
-#include "plan.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <string.h>

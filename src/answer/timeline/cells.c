@@ -1,5 +1,5 @@
-/* timeline_cells.c - what objects of a group have in each column of the window. */
-#include "timeline.h"
+/* cells.c - what objects of a group have in each column of the window. */
+#include "answer/timeline/timeline.h"
 
 #include <errno.h>
 #include <stdlib.h>

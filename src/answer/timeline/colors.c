@@ -1,9 +1,9 @@
-/* timeline_colors.c - where a column has more values than may be told: numbers are put together by
+/* colors.c - where a column has more values than may be told: numbers are put together by
  * powers of two, of others the most frequent ones stay, and the rest is one color. One more scan
  * counts them, in which chunks of numbers are passed over as long as there is nothing else. Or
  * those stay that were chosen. */
-#include "plan.h"
-#include "timeline.h"
+#include "engine/plan/plan.h"
+#include "answer/timeline/timeline.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
-/* timeline_depth.c - from collected objects to slices: those of a lane are sorted and nested, then
+/* depth.c - from collected objects to slices: those of a lane are sorted and nested, then
  * of each depth and column the longest is kept. Lanes are worked on by all threads. */
-#include "timeline_slices.h"
+#include "answer/timeline/slices.h"
 
 #include <errno.h>
 #include <stdatomic.h>

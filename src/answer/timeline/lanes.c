@@ -1,5 +1,5 @@
-/* timeline_lanes.c - from groups to lanes: their order, what each has in all, and cells. */
-#include "timeline_slices.h"
+/* lanes.c - from groups to lanes: their order, what each has in all, and cells. */
+#include "answer/timeline/slices.h"
 
 #include <errno.h>
 #include <pthread.h>

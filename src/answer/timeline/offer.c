@@ -1,6 +1,6 @@
-/* timeline_offer.c - from rows to picks, of all rows or of those that a chunk's density names. */
+/* offer.c - from rows to picks, of all rows or of those that a chunk's density names. */
 #include "dftracerd/kernel.h"
-#include "timeline_work.h"
+#include "answer/timeline/work.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* timeline_picks.c - the longest objects: twice as many as are wanted are kept, then cut. */
-#include "timeline.h"
+/* picks.c - the longest objects: twice as many as are wanted are kept, then cut. */
+#include "answer/timeline/timeline.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* timeline_scan.c - from columns to cells; workers. */
-#include "timeline_slices.h"
-#include "timeline_work.h"
+/* scan.c - from columns to cells; workers. */
+#include "answer/timeline/slices.h"
+#include "answer/timeline/work.h"
 
 #include <errno.h>
 #include <stdlib.h>

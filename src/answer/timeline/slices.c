@@ -1,9 +1,9 @@
-/* timeline_slices.c - collects objects of the window for timeline_depth.c: all of them, or of more
+/* slices.c - collects objects of the window for depth.c: all of them, or of more
  * than TIMELINE_SLICES_MOST those of at least an eighth of a column's length, of twice or four
  * times that ... if these are more than TIMELINE_SLICES_LONG. Which ones depends on neither chunks
  * nor threads. */
-#include "timeline_slices.h"
-#include "timeline_work.h"
+#include "answer/timeline/slices.h"
+#include "answer/timeline/work.h"
 
 #include <errno.h>
 #include <stdlib.h>

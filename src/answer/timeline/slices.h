@@ -1,9 +1,9 @@
-/* timeline_slices.h - the slices of /timeline: which object of a lane is drawn where, and at which
+/* slices.h - the slices of /timeline: which object of a lane is drawn where, and at which
  * depth. Private to timeline*.c.
  *
- * timeline_slices.c  a second scan, which collects objects: all of them, or the longer ones if
+ * slices.c  a second scan, which collects objects: all of them, or the longer ones if
  *                    there are too many
- * timeline_depth.c   lane by lane: sorts and nests them, and keeps the longest of each depth and
+ * depth.c   lane by lane: sorts and nests them, and keeps the longest of each depth and
  *                    column
  *
  * The depth of an object is the number of objects of its lane around it: the last one, in the order
@@ -13,11 +13,11 @@
  * Memory: 32 bytes an object while it is collected, 76 in all, of TIMELINE_SLICES_MOST objects at
  * most.
  */
-#ifndef DFTRACERD_QUERY_TIMELINE_SLICES_H
-#define DFTRACERD_QUERY_TIMELINE_SLICES_H
+#ifndef DFTRACERD_ANSWER_TIMELINE_SLICES_H
+#define DFTRACERD_ANSWER_TIMELINE_SLICES_H
 
-#include "call_tree.h"
-#include "timeline.h"
+#include "answer/calltree/call_tree.h"
+#include "answer/timeline/timeline.h"
 
 enum {
     TIMELINE_SLICES_ALL = 20000, /* of so many objects in the window each is a slice of its own */

@@ -1,5 +1,5 @@
 /* timeline.c - the door of /timeline: the window, single objects. */
-#include "timeline_slices.h"
+#include "answer/timeline/slices.h"
 
 #include <errno.h>
 #include <stdlib.h>

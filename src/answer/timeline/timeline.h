@@ -1,19 +1,19 @@
 /* timeline.h - the parts of /timeline. Private to timeline*.c.
  *
- * Way:  timeline_scan.c adds each selected object to the cells of its (lane, color), one array of
- *       columns each (timeline_cells.c), and offers the longest objects (timeline_offer.c,
- *       timeline_picks.c); of too many colors some are put together and it begins anew
- *       (timeline_colors.c); where columns allow it, a chunk is told from its densities instead
- *       (timeline_density.c); timeline_lanes.c puts lanes and colors in order and finds which color
- *       a cell has; slices come from a scan of their own (timeline_slices.h); timeline.c is the
+ * Way:  scan.c adds each selected object to the cells of its (lane, color), one array of
+ *       columns each (cells.c), and offers the longest objects (offer.c,
+ *       picks.c); of too many colors some are put together and it begins anew
+ *       (colors.c); where columns allow it, a chunk is told from its densities instead
+ *       (density.c); lanes.c puts lanes and colors in order and finds which color
+ *       a cell has; slices come from a scan of their own (slices.h); timeline.c is the
  *       door.
  * A worker has cells of its own, which are added up at the end. Memory: 16 bytes a column, lane and
  * color of each worker.
  */
-#ifndef DFTRACERD_QUERY_TIMELINE_H
-#define DFTRACERD_QUERY_TIMELINE_H
+#ifndef DFTRACERD_ANSWER_TIMELINE_TIMELINE_H
+#define DFTRACERD_ANSWER_TIMELINE_TIMELINE_H
 
-#include "group.h"
+#include "engine/group/group.h"
 
 enum { TIMELINE_KEYS_MAX = 16 };
 
@@ -63,7 +63,7 @@ struct timeline_slice_chunk {
     int64_t longest;      /* ns; nothing in it is longer */
     uint32_t file;
 };
-/* Objects that may be drawn as slices, see timeline_slices.h. */
+/* Objects that may be drawn as slices, see slices.h. */
 struct timeline_slices {
     struct call_item *items;
     struct timeline_slice_chunk *chunks;
@@ -127,7 +127,7 @@ int timeline_scan(const struct timeline_plan *plan, uint32_t most, struct timeli
                   struct err *err);
 void timeline_found_done(struct timeline_found *f, const struct timeline_plan *plan);
 
-/* ---- timeline_picks.c, timeline_cells.c: 0, -ENOMEM, ERR_MEMORY_LIMIT ------------------------ */
+/* ---- picks.c, cells.c: 0, -ENOMEM, ERR_MEMORY_LIMIT ------------------------ */
 
 int picks_init(struct timeline_found *f, const struct timeline_plan *plan, uint32_t most);
 /* Room for cells of so many groups; those that there are may move. */
@@ -158,7 +158,7 @@ static inline void timeline_add_busy(uint64_t step, struct timeline_part *parts,
 int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group,
                   struct timeline_found *own, uint32_t i);
 
-/* ---- timeline_density.c: 0, -ENOMEM, ERR_MEMORY_LIMIT, ERR_CORRUPT --------------------------- */
+/* ---- density.c: 0, -ENOMEM, ERR_MEMORY_LIMIT, ERR_CORRUPT --------------------------- */
 
 /* A chunk that was told from its density, among whose other rows than the longest ones may be
  * picks. */
@@ -209,7 +209,7 @@ int timeline_density_end(struct timeline_density *d, const struct timeline_plan 
                          struct scan_chunk *c);
 void timeline_density_done(struct timeline_density *d, const struct timeline_plan *plan);
 
-/* ---- timeline_lanes.c ------------------------------------------------------------------------ */
+/* ---- lanes.c ------------------------------------------------------------------------ */
 
 /* A group, in the order of lanes and colors. */
 struct timeline_placed {
@@ -244,7 +244,7 @@ struct timeline {
 };
 /* Zeroed and charged; there until the end. NULL: *rc tells why. */
 void *timeline_take_room(struct timeline *t, size_t count, size_t each, int *rc);
-/* ---- timeline_colors.c ----------------------------------------------------------------------- */
+/* ---- colors.c ----------------------------------------------------------------------- */
 
 /* Before the scan: the color becomes a source of `most` values and one for all others, or of powers
  * of two. 0, or why not. */

@@ -1,9 +1,9 @@
-/* timeline_work.h - what a worker of /timeline has. Private to timeline_scan.c and
- * timeline_offer.c. */
-#ifndef DFTRACERD_QUERY_TIMELINE_WORK_H
-#define DFTRACERD_QUERY_TIMELINE_WORK_H
+/* work.h - what a worker of /timeline has. Private to scan.c and
+ * offer.c. */
+#ifndef DFTRACERD_ANSWER_TIMELINE_WORK_H
+#define DFTRACERD_ANSWER_TIMELINE_WORK_H
 
-#include "timeline.h"
+#include "answer/timeline/timeline.h"
 
 #include <stdatomic.h>
 
@@ -70,7 +70,7 @@ static inline uint32_t group_of(const struct worker *w, const struct scan_batch 
     return w->by_row ? w->group[batch_row(b, j)] - 1 : w->group[j];
 }
 
-/* ---- timeline_offer.c ------------------------------------------------------------------------ */
+/* ---- offer.c ------------------------------------------------------------------------ */
 
 int timeline_read_times(const struct timeline_plan *p, struct scan_batch *b, struct times *ts,
                         struct times *dur);

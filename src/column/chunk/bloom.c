@@ -1,7 +1,7 @@
 /* bloom.c - see bloom.h. The upper half of the hash chooses the block, odd multiples of the lower
  * half one bit in each of the block's eight words (the split block filter that Parquet uses, too).
  */
-#include "bloom.h"
+#include "column/chunk/bloom.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * Little-endian bytes, no header: the length says all. A filter of no bytes holds nothing that is
  * known: it answers "may have".
  */
-#ifndef DFTRACERD_INDEX_BLOOM_H
-#define DFTRACERD_INDEX_BLOOM_H
+#ifndef DFTRACERD_COLUMN_CHUNK_BLOOM_H
+#define DFTRACERD_COLUMN_CHUNK_BLOOM_H
 
 #include "dftracerd/base.h"
 

@@ -6,16 +6,16 @@
  * Way:       worker: chunk_builder_begin, then for each event of trace_scan_next chunk_builder_add,
  *            chunk_builder_finish.
  *            reader:  chunk_view_new(value, len); then chunk_rows ... column_entry_ids of index.h,
- *                     which are implemented in src/index/chunk_view.c and column_read.c; chunk_open
- *                     and chunk_close wrap new and free.
+ *                     which are implemented in chunk_view.c and column_read.c; chunk_open and chunk_close
+ *                     wrap new and free.
  * Threads:   a builder belongs to one worker, a view to one thread.
  * Values:    little-endian, self-contained but for the global texts. Equal events and equal global
  *            ids give equal bytes. A value may start at any address (LMDB overflow pages: 16 bytes
  *            into a page); sections are 64-byte aligned relative to its start. A damaged value
  *            gives ERR_CORRUPT, never a crash.
  */
-#ifndef DFTRACERD_INDEX_CHUNK_H
-#define DFTRACERD_INDEX_CHUNK_H
+#ifndef DFTRACERD_COLUMN_CHUNK_CHUNK_H
+#define DFTRACERD_COLUMN_CHUNK_CHUNK_H
 
 #include "dftracerd/index.h"
 

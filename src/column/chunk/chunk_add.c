@@ -1,6 +1,6 @@
 /* chunk_add.c - takes the events of a chunk apart into columns. This runs for every value of every
  * event: about 15 of them, at 2 ns each. */
-#include "chunk_build.h"
+#include "column/chunk/chunk_build.h"
 
 #include <errno.h>
 #include <stdlib.h>

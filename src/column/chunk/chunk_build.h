@@ -9,11 +9,11 @@
  *   chunk_finish.c, chunk_texts.c   columns become the chunk's value
  *   density.h         what is told of all objects together, beside the columns
  */
-#ifndef DFTRACERD_INDEX_CHUNK_BUILD_H
-#define DFTRACERD_INDEX_CHUNK_BUILD_H
+#ifndef DFTRACERD_COLUMN_CHUNK_CHUNK_BUILD_H
+#define DFTRACERD_COLUMN_CHUNK_CHUNK_BUILD_H
 
-#include "bloom.h"
-#include "column.h"
+#include "column/chunk/bloom.h"
+#include "column/chunk/column.h"
 
 /* The first four have a value in every row. */
 enum {

@@ -1,5 +1,5 @@
 /* chunk_builder.c - the life of a builder and of its columns, and their memory. */
-#include "density.h"
+#include "column/chunk/density.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * to 32 characters; file names 100. The same texts come in chunk after chunk: what was found out of
  * each (global id, hash for filters) is kept, and a chunk gives codes to those that it has. Texts
  * up to 16 bytes are compared as two words. */
-#include "column.h"
-#include "map.h"
+#include "column/chunk/column.h"
+#include "index/store/map.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* chunk_finish.c - the columns of a finished chunk become one value. */
-#include "density.h"
+#include "column/chunk/density.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* chunk_other.c - values of paths beyond CHUNK_PATHS_MAX: one JSON text an event, for the column
  * "@other". */
-#include "chunk_build.h"
+#include "column/chunk/chunk_build.h"
 
 static void put_json_text(struct buf *out, struct text t)
 {

@@ -3,7 +3,7 @@
  * shapes: a call's arguments are always the same ones. So what to do with each value is decided
  * once for a shape, and instead of bits for every null a row keeps the number of its shape; the
  * bits are made when the chunk is finished. */
-#include "chunk_build.h"
+#include "column/chunk/chunk_build.h"
 
 #include <errno.h>
 #include <stdlib.h>

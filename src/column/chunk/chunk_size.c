@@ -14,7 +14,7 @@
  *   3. cat STDIO, fread and fwrite: args.ret times args.size, if > 0. Queries leave out calls with
  *      a transfer inside (covered.h);
  *   4. any other object: null. */
-#include "chunk_build.h"
+#include "column/chunk/chunk_build.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* chunk_stage.c - a column's values until the chunk is finished: 1,024 of them gather as they are,
  * then they are kept as narrow as their range allows. A chunk has 300,000 values: at 8 bytes each
  * they would not stay in the cache, and each one would be waited for twice. */
-#include "chunk_build.h"
+#include "column/chunk/chunk_build.h"
 
 #include <errno.h>
 #include <stdlib.h>

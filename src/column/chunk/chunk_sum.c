@@ -1,6 +1,6 @@
 /* chunk_sum.c - checksums of the parts of a chunk value. Each is compared when the part is first
  * read by this process. */
-#include "column_view.h"
+#include "column/chunk/column_view.h"
 
 #include <stdatomic.h>
 #include <xxhash.h>

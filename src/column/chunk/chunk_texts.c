@@ -5,8 +5,8 @@
  * values repeat (at most GLOBAL_MAX distinct ones, each twice on average). The rest - dates, paths
  * seen once, text made of numbers - would fill the table of all texts with what nobody groups by;
  * it stays in the chunk, where zstd packs it well. */
-#include "chunk_build.h"
-#include "map.h"
+#include "column/chunk/chunk_build.h"
+#include "index/store/map.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* chunk_view.c - opens a chunk value: head and directory are checked here, once; columns when they
  * are read. */
-#include "column_view.h"
+#include "column/chunk/column_view.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -13,11 +13,11 @@
  * the chunk's bitmaps (a stream of 64-bit words); args of the same calls are null in the same rows,
  * so columns share them.
  */
-#ifndef DFTRACERD_INDEX_COLUMN_H
-#define DFTRACERD_INDEX_COLUMN_H
+#ifndef DFTRACERD_COLUMN_CHUNK_COLUMN_H
+#define DFTRACERD_COLUMN_CHUNK_COLUMN_H
 
-#include "chunk.h"
-#include "pack.h"
+#include "column/chunk/chunk.h"
+#include "column/encoding/pack.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
-#include "column_view.h"
+#include "column/chunk/column_view.h"
 #include "dftracerd/kernel.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* column_select.c - which rows have a value in a range or a set, and the values of a few rows,
  * without decoding the column. */
 #include "dftracerd/kernel.h"
-#include "column_view.h"
+#include "column/chunk/column_view.h"
 
 #include <assert.h>
 #include <errno.h>

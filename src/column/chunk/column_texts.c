@@ -1,5 +1,5 @@
 /* column_texts.c - the dictionary entries of TEXT and MIXED columns. */
-#include "column_view.h"
+#include "column/chunk/column_view.h"
 
 #include <errno.h>
 #include <math.h>

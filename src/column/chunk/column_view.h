@@ -1,9 +1,9 @@
 /* column_view.h - what the parts of a view share (chunk_view.c, column_read.c, column_texts.c). */
-#ifndef DFTRACERD_INDEX_COLUMN_VIEW_H
-#define DFTRACERD_INDEX_COLUMN_VIEW_H
+#ifndef DFTRACERD_COLUMN_CHUNK_COLUMN_VIEW_H
+#define DFTRACERD_COLUMN_CHUNK_COLUMN_VIEW_H
 
-#include "bloom.h"
-#include "column.h"
+#include "column/chunk/bloom.h"
+#include "column/chunk/column.h"
 
 /* A column's parts as they are first needed. */
 struct column_view {

@@ -8,10 +8,10 @@
  *
  * A section of the chunk: struct density_dir, then the streams of pack.h that it names.
  */
-#ifndef DFTRACERD_INDEX_DENSITY_H
-#define DFTRACERD_INDEX_DENSITY_H
+#ifndef DFTRACERD_COLUMN_CHUNK_DENSITY_H
+#define DFTRACERD_COLUMN_CHUNK_DENSITY_H
 
-#include "chunk_build.h"
+#include "column/chunk/chunk_build.h"
 
 enum {
     DENSITY_ROWS_LEAST = 1024, /* smaller chunks are quickly read */

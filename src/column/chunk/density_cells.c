@@ -1,5 +1,5 @@
 /* density_cells.c - what begins and ends in a cell, for each tuple. */
-#include "density.h"
+#include "column/chunk/density.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* density_put.c - which chunks have densities, and their bytes. */
-#include "density.h"
+#include "column/chunk/density.h"
 
 #include <errno.h>
 #include <stdlib.h>

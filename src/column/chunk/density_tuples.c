@@ -1,5 +1,5 @@
 /* density_tuples.c - which rows agree in all columns that tuples are made of. */
-#include "density.h"
+#include "column/chunk/density.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* density_view.c - reading what density_put.c has written. */
-#include "density.h"
-#include "column_view.h"
+#include "column/chunk/density.h"
+#include "column/chunk/column_view.h"
 
 #include <errno.h>
 #include <stdlib.h>

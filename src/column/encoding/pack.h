@@ -17,8 +17,8 @@
  * as 64. Readers may touch PACK_SLACK bytes behind a stream: whoever keeps streams leaves them
  * there.
  */
-#ifndef DFTRACERD_INDEX_PACK_H
-#define DFTRACERD_INDEX_PACK_H
+#ifndef DFTRACERD_COLUMN_ENCODING_PACK_H
+#define DFTRACERD_COLUMN_ENCODING_PACK_H
 
 #include "dftracerd/base.h"
 

@@ -5,7 +5,7 @@
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
-#include "pack_loops.h"
+#include "column/encoding/pack_loops.h"
 
 #include <immintrin.h>
 #include <string.h>

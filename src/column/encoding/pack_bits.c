@@ -1,5 +1,5 @@
 /* pack_bits.c - bits in and out without special instructions, and the choice of kernels. */
-#include "pack_loops.h"
+#include "column/encoding/pack_loops.h"
 
 #include <string.h>
 

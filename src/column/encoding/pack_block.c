@@ -3,7 +3,7 @@
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
-#include "pack_plan.h"
+#include "column/encoding/pack_plan.h"
 
 /* The cheapest width for values whose bit lengths (above the base) are counted in `lengths`; longer
  * ones are patched. */

@@ -1,9 +1,9 @@
 /* pack_block.h - inside a stream: what pack_decode.c opens and pack_select.c, pack_pick.c look into
  * without decoding it. */
-#ifndef DFTRACERD_INDEX_PACK_BLOCK_H
-#define DFTRACERD_INDEX_PACK_BLOCK_H
+#ifndef DFTRACERD_COLUMN_ENCODING_PACK_BLOCK_H
+#define DFTRACERD_COLUMN_ENCODING_PACK_BLOCK_H
 
-#include "pack.h"
+#include "column/encoding/pack.h"
 
 /* The parts of a block of 1,024 values (the last one may be shorter), all within the payload. A
  * value of FOR is base plus its `width` bits; a patched one has more, from bit `width` up: `extra`

@@ -3,7 +3,7 @@
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
-#include "pack_block.h"
+#include "column/encoding/pack_block.h"
 
 #include <assert.h>
 #include <errno.h>

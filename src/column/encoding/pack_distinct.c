@@ -1,5 +1,5 @@
 /* pack_distinct.c - the distinct values of a column and their codes. */
-#include "pack_plan.h"
+#include "column/encoding/pack_plan.h"
 
 #include <stdlib.h>
 

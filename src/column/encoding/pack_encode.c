@@ -1,6 +1,6 @@
 /* pack_encode.c - finds the smallest encoding of a column's values by measuring them, and writes
  * it. */
-#include "pack_plan.h"
+#include "column/encoding/pack_plan.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* pack_loops.h - kernels that need no special instructions, but wide registers: compiled once for
  * each level, by pack_bits.c and pack_avx2.c. */
-#ifndef DFTRACERD_INDEX_PACK_LOOPS_H
-#define DFTRACERD_INDEX_PACK_LOOPS_H
+#ifndef DFTRACERD_COLUMN_ENCODING_PACK_LOOPS_H
+#define DFTRACERD_COLUMN_ENCODING_PACK_LOOPS_H
 
-#include "pack.h"
+#include "column/encoding/pack.h"
 
 #define WIDEN(type, out_type) \
     for (size_t i = 0; i < n; i++) { \

@@ -1,6 +1,6 @@
 /* pack_pick.c - a few values of a stream by their places. Of a block whose values stand at fixed
  * places only these are read; others are decoded first. */
-#include "pack_block.h"
+#include "column/encoding/pack_block.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* pack_plan.h - what the parts of the encoder share: pack_encode.c (streams), pack_block.c,
  * pack_distinct.c. */
-#ifndef DFTRACERD_INDEX_PACK_PLAN_H
-#define DFTRACERD_INDEX_PACK_PLAN_H
+#ifndef DFTRACERD_COLUMN_ENCODING_PACK_PLAN_H
+#define DFTRACERD_COLUMN_ENCODING_PACK_PLAN_H
 
-#include "pack.h"
+#include "column/encoding/pack.h"
 
 /* ---- pack_block.c ---------------------------------------------------------------------------- */
 

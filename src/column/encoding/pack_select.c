@@ -5,7 +5,7 @@
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
 #include "dftracerd/kernel.h"
-#include "pack_block.h"
+#include "column/encoding/pack_block.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* pack_take.c - the values of a stream that are wanted and within a range: a block is judged and
  * read in one pass, while it is at hand, with no list of places between. */
-#include "pack_block.h"
+#include "column/encoding/pack_block.h"
 
 #include <string.h>
 

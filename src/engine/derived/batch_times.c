@@ -1,5 +1,5 @@
 /* batch_times.c - start and end of the rows of a batch. */
-#include "plan.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 

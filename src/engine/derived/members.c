@@ -1,9 +1,9 @@
 /* members.c - takes apart what a chunk keeps in "@other". Everything is checked: the store may be
  * damaged. */
-#include "members.h"
+#include "engine/derived/members.h"
 
-#include "exact.h"
-#include "pattern.h"
+#include "engine/lang/exact.h"
+#include "engine/lang/pattern.h"
 
 static void skip_blanks(struct members *j)
 {

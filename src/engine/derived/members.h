@@ -1,7 +1,7 @@
 /* members.h - the members of the objects in "@other": {"args.x":1,"args.y":"text"}, as our own
  * writer made them. */
-#ifndef DFTRACERD_QUERY_MEMBERS_H
-#define DFTRACERD_QUERY_MEMBERS_H
+#ifndef DFTRACERD_ENGINE_DERIVED_MEMBERS_H
+#define DFTRACERD_ENGINE_DERIVED_MEMBERS_H
 
 #include "dftracerd/index.h"
 

@@ -1,6 +1,6 @@
 /* source.c - the columns that a query uses, and how each comes about in the chunk at hand. */
-#include "plan.h"
-#include "within.h"
+#include "engine/plan/plan.h"
+#include "engine/plan/within.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* source_bytes.c - the column bytes in one chunk: as it is stored, without the calls that covered.h
  * leaves out. */
-#include "covered.h"
+#include "engine/plan/covered.h"
 
 #include <errno.h>
 #include <string.h>

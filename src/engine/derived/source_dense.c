@@ -4,7 +4,7 @@
  * Processes and threads of a chunk are few and their ids far apart: distances from the least one
  * would make products of columns that no table holds. The column is read once as a whole, for scans
  * that want many rows anyway; a rank is a function of the pid then, and has its codes. */
-#include "plan.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* source_fold.c - values put together: of numbers only the power of two is told, or of all values
  * only some. */
-#include "group.h"
-#include "plan.h"
+#include "engine/group/group.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <math.h>

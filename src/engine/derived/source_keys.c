@@ -1,6 +1,6 @@
 /* source_keys.c - keys, dense codes and single values of a source: what answers group and print by.
  */
-#include "plan.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <string.h>

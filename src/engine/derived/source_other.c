@@ -1,8 +1,8 @@
 /* source_other.c - rare cases: paths that a chunk keeps in "@other", a bare name that is both a
  * top-level field and an argument in one chunk, and a column of which some rows are left out.
  */
-#include "members.h"
-#include "plan.h"
+#include "engine/derived/members.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>

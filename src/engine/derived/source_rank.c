@@ -4,7 +4,7 @@
  * any file of the snapshot tells, in path order: a table of all processes with a rank, made when
  * the first query asks.
  */
-#include "plan.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>

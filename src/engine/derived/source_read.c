@@ -1,6 +1,6 @@
 /* source_read.c - the values of a bound source for one batch, kept in its lanes until the next. */
-#include "plan.h"
-#include "within.h"
+#include "engine/plan/plan.h"
+#include "engine/plan/within.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * hashes mean the same for every process, its codes are used as they are with a dictionary of
  * names; else the codes of the whole chunk are made.
  */
-#include "plan.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>

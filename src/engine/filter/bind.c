@@ -1,11 +1,11 @@
-/* predicate_bind.c - a test in one chunk: none of its rows, all, or some, and then how they are
+/* bind.c - a test in one chunk: none of its rows, all, or some, and then how they are
  * found.
  *
  * Decided by the bounds of numbers, by each entry of a dictionary once, by bloom filters. Three
  * values, so that NOT is
  * exact: ALL means that every row passes, nulls included.
  */
-#include "plan.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <math.h>

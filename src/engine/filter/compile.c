@@ -1,7 +1,7 @@
-/* predicate_compile.c - from the tree of a query to tests with sources, cheapest first; and what a
+/* compile.c - from the tree of a query to tests with sources, cheapest first; and what a
  * file's catalog entry rules out.
  */
-#include "plan.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* predicate_entry.c - one test on one value: the meaning of the query language, value by value. */
-#include "plan.h"
+/* entry.c - one test on one value: the meaning of the query language, value by value. */
+#include "engine/plan/plan.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* predicate_eval.c - the tests that a chunk did not decide, for one batch: bitmaps of the rows that
+/* eval.c - the tests that a chunk did not decide, for one batch: bitmaps of the rows that
  * pass. */
-#include "plan.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>

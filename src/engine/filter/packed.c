@@ -1,9 +1,9 @@
-/* predicate_packed.c - tests that packed columns answer without being decoded, for the whole chunk
+/* packed.c - tests that packed columns answer without being decoded, for the whole chunk
  * at once: bitmaps of the rows that pass. */
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
-#include "plan.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>

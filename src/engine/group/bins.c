@@ -1,5 +1,5 @@
-/* stats_bins.c - a sample as counts of the bins of sketches. */
-#include "stats_sample.h"
+/* bins.c - a sample as counts of the bins of sketches. */
+#include "engine/group/sample.h"
 
 #include <assert.h>
 #include <errno.h>

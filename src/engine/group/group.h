@@ -1,4 +1,4 @@
-/* group.h - from keys to dense group numbers: the table that every grouping answer of this room
+/* group.h - from keys to dense group numbers: the table that every grouping answer
  * uses.
  *
  * Used by:   stats*.c, aggregate*.c, view_metadata.c, lines_refs.c.
@@ -10,10 +10,10 @@
  * Threads:   one at a time. Memory: charged to the budget, released by group_map_done /
  *            group_table_done.
  */
-#ifndef DFTRACERD_QUERY_GROUP_H
-#define DFTRACERD_QUERY_GROUP_H
+#ifndef DFTRACERD_ENGINE_GROUP_GROUP_H
+#define DFTRACERD_ENGINE_GROUP_GROUP_H
 
-#include "scan.h"
+#include "engine/scan/scan.h"
 
 #define GROUP_KEYS_MAX 32
 
@@ -87,7 +87,7 @@ struct group_seen {
     uint64_t word;
     uint32_t group, stamp;
 };
-/* Tuples as words (group_pack.c). */
+/* Tuples as words (pack.c). */
 struct group_place {
     unsigned bits, shift;
 };
@@ -125,7 +125,7 @@ void group_map_init(struct group_map *m, const struct source *const *sources, un
                     uint64_t limit, struct budget *budget);
 void group_map_done(struct group_map *m);
 /* Before the first chunk, of two keys and more: as long as it can be, groups are kept as words
- * (group_pack.c). For whom there are many of them; it takes group_map_keys and group_map_add
+ * (pack.c). For whom there are many of them; it takes group_map_keys and group_map_add
  * instead of those of the table. */
 int group_map_pack(struct group_map *m);
 int group_map_unpack(struct group_map *m);
@@ -137,7 +137,7 @@ int64_t group_map_add(struct group_map *m, const uint64_t *keys);
  * which `from` is of no use but for that. */
 int group_map_join(struct group_map *into, struct group_map *from);
 void group_map_rename(struct group_map *from, uint32_t first, uint32_t n);
-/* For group_map.c: the chunk's keys were looked at; words of codes to words of numbers (-ERANGE:
+/* For map.c: the chunk's keys were looked at; words of codes to words of numbers (-ERANGE:
  * the map was unpacked). */
 enum { GROUP_PACK_BLOCK = 64 };
 void group_pack_done(struct group_map *m);
@@ -147,7 +147,7 @@ static inline unsigned group_bits(uint32_t count)
 {
     return count > 1 ? 32 - (unsigned)__builtin_clz(count - 1) : 0;
 }
-/* Between group_map.c and group_words.c: the next key, from number *i on, whose codes tell rows
+/* Between map.c and words.c: the next key, from number *i on, whose codes tell rows
  * apart, with these (NULL: there is none, or *rc < 0 says why); of all rows of the batch the sum of
  * codes, each times its stride or, packed, at its place in a word. */
 const struct group_key *group_next_key(const struct group_map *m, struct scan_batch *b, unsigned *i,
@@ -173,7 +173,7 @@ struct group_rows {
 int group_map_tally(struct group_map *m, struct scan_batch *b,
                     struct group_rows ret[GROUP_TALLY_MOST]);
 
-/* ---- group_ranks.c --------------------------------------------------------------------------- */
+/* ---- ranks.c --------------------------------------------------------------------------- */
 
 /* Ranks of the keys of a table of width 1: from 0 on in the order of values, by number of the key;
  * and the keys in that order (NULL: not wanted). -ENOMEM; why the query is to stop. */

@@ -1,6 +1,6 @@
-/* group_map.c - group numbers of rows, chunk by chunk, without hashing where columns have codes. */
+/* map.c - group numbers of rows, chunk by chunk, without hashing where columns have codes. */
 #include "dftracerd/kernel.h"
-#include "group.h"
+#include "engine/group/group.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
-/* group_pack.c - tuples of keys as words: each column numbers its keys as they come, and numbers
+/* pack.c - tuples of keys as words: each column numbers its keys as they come, and numbers
  * stand side by side.
  *
  * A group of seven keys has 8 bytes instead of 56 then, and is hashed and compared as one. Numbers
  * get wider places when they need them. Once a word does not hold them, or keys of a chunk have no
  * codes, tuples are written out, and it goes on without.
  */
-#include "group.h"
+#include "engine/group/group.h"
 
 #include <assert.h>
 #include <errno.h>

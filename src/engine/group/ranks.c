@@ -1,6 +1,6 @@
-/* group_ranks.c - the different keys of a column in the order of their values: by radix where they
+/* ranks.c - the different keys of a column in the order of their values: by radix where they
  * are whole numbers or times, by comparing them where they are not. */
-#include "group.h"
+#include "engine/group/group.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* stats_sample.c - samples: short lists, then counts per bin. The hot ways are in the header. */
-#include "stats_sample.h"
+/* sample.c - samples: short lists, then counts per bin. The hot ways are in the header. */
+#include "engine/group/sample.h"
 
 #include <assert.h>
 #include <errno.h>

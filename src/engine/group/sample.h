@@ -1,4 +1,4 @@
-/* stats_sample.h - the values of one group that percentiles and histograms are made of.
+/* sample.h - the values of one group that percentiles and histograms are made of.
  *
  * A sample is a list of values while it has at most SKETCH_EXACT of them (always, with
  * memory->exact), and counts per bin beyond: the bins of struct sketch (measure.h), kept as one
@@ -6,8 +6,8 @@
  * call. The answers equal those of a struct sketch of the same values.
  * Threads: one at a time. Memory: charged to the budget; released as a whole by sample_memory_done.
  */
-#ifndef DFTRACERD_QUERY_STATS_SAMPLE_H
-#define DFTRACERD_QUERY_STATS_SAMPLE_H
+#ifndef DFTRACERD_ENGINE_GROUP_SAMPLE_H
+#define DFTRACERD_ENGINE_GROUP_SAMPLE_H
 
 #include "dftracerd/query.h"
 

@@ -1,5 +1,5 @@
-/* stats_tally.c - the loops over values of groups. */
-#include "stats_tally.h"
+/* tally.c - the loops over values of groups. */
+#include "engine/group/tally.h"
 
 #include <errno.h>
 

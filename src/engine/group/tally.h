@@ -1,14 +1,14 @@
-/* stats_tally.h - moments and sample of one measured quantity of one group, and the loops that fill
+/* tally.h - moments and sample of one measured quantity of one group, and the loops that fill
  * them.
  *
  * Integers (durations, sizes, offsets) go into a struct tally: exact whatever the order. Doubles
  * (bandwidth, and sizes or offsets that some tracer wrote as fractions) go into a struct tally for
  * their sample, and into chunk_f64 for their moments, which are merged in (file, chunk) order.
  */
-#ifndef DFTRACERD_QUERY_STATS_TALLY_H
-#define DFTRACERD_QUERY_STATS_TALLY_H
+#ifndef DFTRACERD_ENGINE_GROUP_TALLY_H
+#define DFTRACERD_ENGINE_GROUP_TALLY_H
 
-#include "stats_sample.h"
+#include "engine/group/sample.h"
 
 struct tally {
     struct moments_part part; /* of one unit: sample.part_nano */

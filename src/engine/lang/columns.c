@@ -2,10 +2,10 @@
  *
  * To add one: a row here. If it is computed by queries: a kind in path.h and its case in
  * bind_kind() of source.c (the compiler names a missing case). If it is computed while indexing, as
- * size and bytes are: a stored column in src/index/chunk_builder.c. /suggest, /event and
+ * size and bytes are: a stored column in src/column/chunk/chunk_builder.c. /suggest, /event and
  * /openapi.json work from the table; tests/http/test_columns names what else lacks the column: the
  * page, the oracle, docs/API.md. */
-#include "path.h"
+#include "engine/lang/path.h"
 #include "dftracerd/query.h"
 
 /* The first part in the order of /event's `columns`. */

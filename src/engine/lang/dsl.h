@@ -1,15 +1,15 @@
-/* dsl.h - the query language: text to tree, tree to canonical text. Private to the room.
+/* dsl.h - the query language: text to tree, tree to canonical text. Private to the module.
  *
- * The grammar is in dsl_parse.c, meanings are in docs/API.md. Everything lives in the arena of the
+ * The grammar is in parse.c, meanings are in docs/API.md. Everything lives in the arena of the
  * struct dsl but the source text, which is borrowed while parsing only. Trees are n-ary: a and b
  * and c is one node with three children.
  */
-#ifndef DFTRACERD_QUERY_DSL_H
-#define DFTRACERD_QUERY_DSL_H
+#ifndef DFTRACERD_ENGINE_LANG_DSL_H
+#define DFTRACERD_ENGINE_LANG_DSL_H
 
-#include "exact.h"
-#include "path.h"
-#include "pattern.h"
+#include "engine/lang/exact.h"
+#include "engine/lang/path.h"
+#include "engine/lang/pattern.h"
 
 enum { DSL_DEPTH_MAX = 256, DSL_TERMS_MAX = 10000 };
 

@@ -1,5 +1,5 @@
 /* exact.c - exact comparison of integers, doubles and integers beyond 64 bits. */
-#include "exact.h"
+#include "engine/lang/exact.h"
 
 #include <errno.h>
 #include <float.h>

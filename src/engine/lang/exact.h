@@ -1,7 +1,7 @@
 /* exact.h - numbers of literals and of mixed columns, compared by value without any rounding.
- * Private to the room. */
-#ifndef DFTRACERD_QUERY_EXACT_H
-#define DFTRACERD_QUERY_EXACT_H
+ * Private to the module. */
+#ifndef DFTRACERD_ENGINE_LANG_EXACT_H
+#define DFTRACERD_ENGINE_LANG_EXACT_H
 
 #include "dftracerd/base.h"
 

@@ -1,5 +1,5 @@
-/* dsl_lex.c - words, strings, numbers and signs of the query language. */
-#include "dsl.h"
+/* lex.c - words, strings, numbers and signs of the query language. */
+#include "engine/lang/dsl.h"
 
 #include <errno.h>
 #include <stdarg.h>

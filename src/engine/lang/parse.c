@@ -1,4 +1,4 @@
-/* dsl_parse.c - recursive descent over this grammar; an empty text is a query for everything.
+/* parse.c - recursive descent over this grammar; an empty text is a query for everything.
  *
  *   or    := and { OR and }
  *   and   := not { AND not }
@@ -9,7 +9,7 @@
  *   op    := == | = | != | > | < | >= | <=
  *   value := string | number [unit] | TRUE | FALSE
  */
-#include "dsl.h"
+#include "engine/lang/dsl.h"
 #include "dftracerd/query.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* path.c - what a name of a query means: a column of the table, or an argument. */
-#include "path.h"
+#include "engine/lang/path.h"
 
 #include <errno.h>
 #include <string.h>

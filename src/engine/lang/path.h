@@ -1,7 +1,7 @@
 /* path.h - what a path of a query means: a stored column, or something derived. Private to the
  * room. */
-#ifndef DFTRACERD_QUERY_PATH_H
-#define DFTRACERD_QUERY_PATH_H
+#ifndef DFTRACERD_ENGINE_LANG_PATH_H
+#define DFTRACERD_ENGINE_LANG_PATH_H
 
 #include "dftracerd/query.h"
 

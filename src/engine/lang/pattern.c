@@ -1,5 +1,5 @@
 /* pattern.c - LIKE, substrings, and the only caller of PCRE2. */
-#include "dsl.h"
+#include "engine/lang/dsl.h"
 
 #include <errno.h>
 #include <stdio.h>

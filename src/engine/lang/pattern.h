@@ -1,7 +1,7 @@
-/* pattern.h - tests of texts: LIKE, regular expressions, substrings. Private to the room. PCRE2 in
- * pattern.c only. */
-#ifndef DFTRACERD_QUERY_PATTERN_H
-#define DFTRACERD_QUERY_PATTERN_H
+/* pattern.h - tests of texts: LIKE, regular expressions, substrings. Private to the module.
+ * PCRE2 in pattern.c only. */
+#ifndef DFTRACERD_ENGINE_LANG_PATTERN_H
+#define DFTRACERD_ENGINE_LANG_PATTERN_H
 
 #include "dftracerd/base.h"
 

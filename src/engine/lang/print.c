@@ -1,6 +1,6 @@
-/* dsl_print.c - the canonical text of a query: every AND and OR in parentheses, values in one
+/* print.c - the canonical text of a query: every AND and OR in parentheses, values in one
  * spelling. */
-#include "dsl.h"
+#include "engine/lang/dsl.h"
 
 static void print_text(struct text t, struct buf *out)
 {

@@ -1,5 +1,5 @@
 /* value.c - the order of values in answers. */
-#include "exact.h"
+#include "engine/lang/exact.h"
 #include "dftracerd/query.h"
 
 #include <math.h>

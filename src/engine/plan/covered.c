@@ -1,6 +1,6 @@
 /* covered.c - finds the calls of a file whose bytes a call inside of them counts. */
-#include "covered.h"
-#include "group.h"
+#include "engine/plan/covered.h"
+#include "engine/group/group.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -17,10 +17,10 @@
  *            long as the cache has room.
  * Threads:   any.
  */
-#ifndef DFTRACERD_QUERY_COVERED_H
-#define DFTRACERD_QUERY_COVERED_H
+#ifndef DFTRACERD_ENGINE_PLAN_COVERED_H
+#define DFTRACERD_ENGINE_PLAN_COVERED_H
 
-#include "plan.h"
+#include "engine/plan/plan.h"
 
 #define COVERED_MOST (1u << 18)
 

@@ -1,6 +1,6 @@
 /* covered_files.c - what covered.c finds, by file: for one query, and from one query to the next.
  */
-#include "covered.h"
+#include "engine/plan/covered.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * included: a pattern without '/' means files at the top only, "**" followed by '/' and a name
  * means it anywhere.
  */
-#include "plan.h"
+#include "engine/plan/plan.h"
 
 #include <string.h>
 

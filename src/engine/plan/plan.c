@@ -1,6 +1,6 @@
 /* plan.c - opening a query: files, tests, the chunks that are left. */
-#include "plan.h"
-#include "within.h"
+#include "engine/plan/plan.h"
+#include "engine/plan/within.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /* plan.h - what a query is made of: files, sources, the tree of tests; and the state of a worker.
  * Private to the files plan, select, predicate, source, scan, keys; answers use scan.h.
  */
-#ifndef DFTRACERD_QUERY_PLAN_H
-#define DFTRACERD_QUERY_PLAN_H
+#ifndef DFTRACERD_ENGINE_PLAN_PLAN_H
+#define DFTRACERD_ENGINE_PLAN_PLAN_H
 
 #include <pthread.h>
 
 #include "dftracerd/kernel.h"
-#include "dsl.h"
-#include "scan.h"
+#include "engine/lang/dsl.h"
+#include "engine/scan/scan.h"
 
 /* ---- memory that is kept from chunk to chunk ------------------------------------------------- */
 
@@ -226,7 +226,7 @@ void query_ignore_case_of_cat(struct dsl_node *n);
 int query_and_time(struct query *q, const char *path, enum compare op, int64_t ns, bool window);
 /* All chunks of the selected files which the catalog does not rule out, for q->root. */
 int query_make_places(struct query *q);
-/* For tests of this room: nothing is ruled out before a row is looked at. */
+/* For tests of this module: nothing is ruled out before a row is looked at. */
 void query_disable_pruning(struct query *q);
 
 /* ---- predicate_*.c --------------------------------------------------------------------------- */

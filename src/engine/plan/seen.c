@@ -1,6 +1,6 @@
 /* seen.c - does any object have a value in a column? A name that was mistyped is told, instead of a
  * column of nothing. */
-#include "plan.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* select.c - which files a selection means: dir, file, globs, recursive. */
-#include "plan.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* within.c - the united intervals of what matches a query's `within`, and what of each scan they
  * leave. */
-#include "within.h"
-#include "plan.h"
+#include "engine/plan/within.h"
+#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>

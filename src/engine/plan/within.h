@@ -1,5 +1,5 @@
 /* within.h - questions of overlap: only objects that share time with an event matching another
- * query. Private to the room.
+ * query. Private to the module.
  *
  * Used by:   plan.c, source*.c, scan_chunk.c.
  * Way:       within_open compiles the query, and an ordinary scan of ts, dur and what the scope is
@@ -21,10 +21,10 @@
  *            overlap each other cost little.
  * Threads:   once it is open nothing changes: any number of workers.
  */
-#ifndef DFTRACERD_QUERY_WITHIN_H
-#define DFTRACERD_QUERY_WITHIN_H
+#ifndef DFTRACERD_ENGINE_PLAN_WITHIN_H
+#define DFTRACERD_ENGINE_PLAN_WITHIN_H
 
-#include "group.h"
+#include "engine/group/group.h"
 
 /* ---- intervals (within_spans.c) -------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
-/* scan.h - the scan engine, private to the query room: a selection of objects in, batches of
+/* scan.h - the scan engine, private to the query module: a selection of objects in, batches of
  * selected rows out.
  *
- * Used by:   stats*.c, group*.c, view*.c, rows*.c and other answers of this room.
+ * Used by:   stats*.c, group*.c, view*.c, rows*.c and other answers of this module.
  * Way:       query_open compiles the selection; query_source names the columns an answer needs
  *            (before scanning); then either scan_run (all chunks, spread over the pool, a sink gets
  *            batches) or a scan_worker and scan_chunk for chunk after chunk in an order of the
@@ -15,8 +15,8 @@
  * Errors:    negative codes; an error of a worker stops the scan, the one of the first (file,
  *            chunk) is told.
  */
-#ifndef DFTRACERD_QUERY_SCAN_H
-#define DFTRACERD_QUERY_SCAN_H
+#ifndef DFTRACERD_ENGINE_SCAN_SCAN_H
+#define DFTRACERD_ENGINE_SCAN_SCAN_H
 
 #include "dftracerd/query.h"
 

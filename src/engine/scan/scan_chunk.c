@@ -1,6 +1,6 @@
 /* scan_chunk.c - one worker, one chunk: bind the tests, then batch after batch. */
-#include "plan.h"
-#include "within.h"
+#include "engine/plan/plan.h"
+#include "engine/plan/within.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* arrow.c - typed columns as an Arrow IPC file or stream; the metadata is arrow_metadata.c's. */
-#include "arrow_metadata.h"
+/* arrow.c - typed columns as an Arrow IPC file or stream; the metadata is metadata.c's. */
+#include "format/arrow/metadata.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
-/* arrow_columns.h - columns of /aggregate on their way into batches of Arrow. Private to arrow_*.c
+/* columns.h - columns of /aggregate on their way into batches of Arrow. Private to arrow_*.c
  * of rows.
  *
- * Way: arrow_types.c finds the unit of times and the texts of columns (from keys and sums, or in a
- *      first reading of all rows), then arrow_fill.c puts block after block of rows into columns,
- *      with the bits of single values from arrow_values.c; arrow_rows.c is the door: it makes all
+ * Way: types.c finds the unit of times and the texts of columns (from keys and sums, or in a
+ *      first reading of all rows), then fill.c puts block after block of rows into columns,
+ *      with the bits of single values from values.c; rows.c is the door: it makes all
  *      this, and tells it batch by batch.
  */
-#ifndef DFTRACERD_ARROW_COLUMNS_H
-#define DFTRACERD_ARROW_COLUMNS_H
+#ifndef DFTRACERD_FORMAT_ARROW_COLUMNS_H
+#define DFTRACERD_FORMAT_ARROW_COLUMNS_H
 
 #include "dftracerd/format.h"
 
@@ -57,7 +57,7 @@ struct arrow_rows {
     size_t dictionary, part, rows;
 };
 
-/* ---- arrow_values.c: one value --------------------------------------------------------------- */
+/* ---- values.c: one value --------------------------------------------------------------- */
 
 bool value_is_none(const struct value *v);      /* null, or no number */
 bool value_has_fraction(const struct value *v); /* a time: of a microsecond */
@@ -73,12 +73,12 @@ int arrow_charge(struct arrow_rows *r, size_t bytes);
 int arrow_ranks_begin(struct arrow_rows *r, size_t column, uint64_t part);
 void arrow_ranks_forget(struct arrow_rows *r);
 
-/* ---- arrow_types.c --------------------------------------------------------------------------- */
+/* ---- types.c --------------------------------------------------------------------------- */
 
 /* r->types, r->nano and the texts of all columns. The cursor is at its start again then. */
 int arrow_types_find(struct arrow_rows *r, const struct query *q, struct err *err);
 
-/* ---- arrow_fill.c ---------------------------------------------------------------------------- */
+/* ---- fill.c ---------------------------------------------------------------------------- */
 
 /* The block at hand behind the r->rows rows that columns have. */
 int arrow_fill_block(struct arrow_rows *r, const struct aggregate_block *b, struct err *err);

@@ -1,5 +1,5 @@
-/* arrow_fill.c - columns of a batch from blocks of rows. */
-#include "arrow_columns.h"
+/* fill.c - columns of a batch from blocks of rows. */
+#include "format/arrow/columns.h"
 
 /* ---- rows that are there, and null: in the beginning all are there --------------------------- */
 

@@ -1,5 +1,5 @@
-/* arrow_metadata.c - flatbuffers of Arrow IPC: schema, dictionary and record batches, footer. */
-#include "arrow_metadata.h"
+/* metadata.c - flatbuffers of Arrow IPC: schema, dictionary and record batches, footer. */
+#include "format/arrow/metadata.h"
 
 #include <string.h>
 

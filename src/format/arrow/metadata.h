@@ -1,4 +1,4 @@
-/* arrow_metadata.h - the messages of Arrow IPC without their bodies. Private to arrow*.c.
+/* metadata.h - the messages of Arrow IPC without their bodies. Private to arrow*.c.
  *
  * Sources: arrow.apache.org/docs/format/Columnar.html ("Serialization and Interprocess
  * Communication"), the schemas format/Schema.fbs, Message.fbs and File.fbs of Apache Arrow
@@ -9,8 +9,8 @@
  * before their children, so that every distance is known when the child is written, and no second
  * buffer is needed.
  */
-#ifndef DFTRACERD_ARROW_METADATA_H
-#define DFTRACERD_ARROW_METADATA_H
+#ifndef DFTRACERD_FORMAT_ARROW_METADATA_H
+#define DFTRACERD_FORMAT_ARROW_METADATA_H
 
 #include "dftracerd/format.h"
 

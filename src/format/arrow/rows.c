@@ -1,7 +1,7 @@
-/* arrow_rows.c - rows of /aggregate as typed columns, 65,536 at a time: made, told batch by batch,
+/* rows.c - rows of /aggregate as typed columns, 65,536 at a time: made, told batch by batch,
  * freed. */
-#include "arrow_rows.h"
-#include "arrow_columns.h"
+#include "format/arrow/rows.h"
+#include "format/arrow/columns.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
-/* arrow_rows.h - rows of /aggregate as typed columns of Arrow. Private to the format room. */
-#ifndef DFTRACERD_ARROW_ROWS_H
-#define DFTRACERD_ARROW_ROWS_H
+/* rows.h - rows of /aggregate as typed columns of Arrow. Private to the format module. */
+#ifndef DFTRACERD_FORMAT_ARROW_ROWS_H
+#define DFTRACERD_FORMAT_ARROW_ROWS_H
 
 #include "dftracerd/format.h"
 

@@ -1,10 +1,10 @@
-/* arrow_types.c - the type of each column, the unit of times, and the texts of columns of texts.
+/* types.c - the type of each column, the unit of times, and the texts of columns of texts.
  *
  * A column has one type whatever its values, so that answers on other data can be put together:
  * uint64, double or text. Times are whole microseconds, or whole nanoseconds where a file has this
  * unit or a time of the answer has a fraction. batch_type is 0, 1, 2.
  */
-#include "arrow_columns.h"
+#include "format/arrow/columns.h"
 
 #include <errno.h>
 

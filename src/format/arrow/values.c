@@ -1,6 +1,6 @@
-/* arrow_values.c - a value as a column of Arrow has it. */
-#include "arrow_columns.h"
-#include "value_text.h"
+/* values.c - a value as a column of Arrow has it. */
+#include "format/arrow/columns.h"
+#include "format/writer/value_text.h"
 
 #include <errno.h>
 #include <math.h>

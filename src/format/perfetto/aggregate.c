@@ -1,9 +1,9 @@
-/* perfetto_aggregate.c - rows of /aggregate as a trace that Perfetto imports without one error.
+/* aggregate.c - rows of /aggregate as a trace that Perfetto imports without one error.
  *
  * Counters carry numbers only, since Perfetto takes nothing else; the others carry what the old
  * commands wrote.
  */
-#include "perfetto_aggregate.h"
+#include "format/perfetto/aggregate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,15 +1,15 @@
-/* perfetto_aggregate.h - between the parts of the writer of traces for Perfetto. Private to
+/* aggregate.h - between the parts of the writer of traces for Perfetto. Private to
  * perfetto_*.c.
  *
- * perfetto_aggregate.c reads all rows once, then writes them, perfetto_view.c the columns of events
- * and then their lines; perfetto_processes.c tells processes apart and names them; perfetto_times.c
- * says how times are written; perfetto_lanes.c puts slices into lanes in which they nest;
- * perfetto_args.c writes ids and arguments.
+ * aggregate.c reads all rows once, then writes them, view.c the columns of events
+ * and then their lines; processes.c tells processes apart and names them; times.c
+ * says how times are written; lanes.c puts slices into lanes in which they nest;
+ * args.c writes ids and arguments.
  */
-#ifndef DFTRACERD_PERFETTO_AGGREGATE_H
-#define DFTRACERD_PERFETTO_AGGREGATE_H
+#ifndef DFTRACERD_FORMAT_PERFETTO_AGGREGATE_H
+#define DFTRACERD_FORMAT_PERFETTO_AGGREGATE_H
 
-#include "format_aggregate.h"
+#include "format/report/aggregate.h"
 
 struct perfetto_process {
     int64_t pid, told;           /* told: unique in the trace */
@@ -94,7 +94,7 @@ void perfetto_name_hosts(struct perfetto *p, struct query *q);
 /* When all are known: what each is told as. */
 int perfetto_name_processes(struct perfetto *p);
 
-/* perfetto_times.c. First each time that is to be written as `ts`, then how; from then on they are
+/* times.c. First each time that is to be written as `ts`, then how; from then on they are
  * from 0 to 2261, since Perfetto drops what is outside. perfetto_set_times changes all items. */
 void perfetto_note_time(struct perfetto *p, __int128 ns);
 void perfetto_set_times(struct perfetto *p, enum perfetto_times times);

@@ -1,6 +1,6 @@
-/* perfetto_args.c - the columns of /aggregate as ids and arguments of events:
+/* args.c - the columns of /aggregate as ids and arguments of events:
  * "dur":{"sum":..,"avg":..} of slices, "dur.sum" of counters. */
-#include "perfetto_aggregate.h"
+#include "format/perfetto/aggregate.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* perfetto_lanes.c - slices of one thread that would overlap partly go to further lanes, which are
+/* lanes.c - slices of one thread that would overlap partly go to further lanes, which are
  * threads to Perfetto. */
-#include "perfetto_aggregate.h"
+#include "format/perfetto/aggregate.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-/* perfetto_processes.c - a (host, pid) pair is one process: it keeps its pid, unless another host
+/* processes.c - a (host, pid) pair is one process: it keeps its pid, unless another host
  * has that already. */
-#include "perfetto_aggregate.h"
+#include "format/perfetto/aggregate.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
-/* perfetto_times.c - times as Perfetto reads them: a `ts` or `dur` with a fraction as a double of
+/* times.c - times as Perfetto reads them: a `ts` or `dur` with a fraction as a double of
  * microseconds, whole ones exactly.
  *
  * A double holds nanoseconds below EXACT_NS (51 days), so durations keep their fraction, and times
  * of today lose it. If a time would, all times are written relative to the first one. What a double
  * does not hold even then loses its fraction.
  */
-#include "perfetto_aggregate.h"
+#include "format/perfetto/aggregate.h"
 
 #define EXACT_NS (((int64_t)1 << 42) * 1000)
 #define LAST_NS 9200000000000000000 /* Perfetto has 63 bits of nanoseconds */

@@ -1,9 +1,9 @@
-/* perfetto_view.c - the events of /view as a trace that Perfetto imports without one error.
+/* view.c - the events of /view as a trace that Perfetto imports without one error.
  *
  * Where each event goes must be known before the first is written, so the columns are read first:
  * processes, threads and times. Then the lines are read, which have what the events carry.
  */
-#include "perfetto_aggregate.h"
+#include "format/perfetto/aggregate.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* format_aggregate.c - rows of /aggregate: JSON here, text by the table, NDJSON and CSV, Perfetto
+/* aggregate.c - rows of /aggregate: JSON here, text by the table, NDJSON and CSV, Perfetto
  * and Arrow by writers of their own. */
-#include "arrow_rows.h"
-#include "format_aggregate.h"
-#include "row_cells.h"
+#include "format/arrow/rows.h"
+#include "format/report/aggregate.h"
+#include "format/writer/row_cells.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* format_aggregate.h - between the writers of /aggregate. Private to the format room. */
-#ifndef DFTRACERD_FORMAT_AGGREGATE_H
-#define DFTRACERD_FORMAT_AGGREGATE_H
+/* aggregate.h - between the writers of /aggregate. Private to the format module. */
+#ifndef DFTRACERD_FORMAT_REPORT_AGGREGATE_H
+#define DFTRACERD_FORMAT_REPORT_AGGREGATE_H
 
-#include "value_text.h"
+#include "format/writer/value_text.h"
 
 struct perfetto;
 /* Reads all rows once: which processes and lanes there are. The cursor is at its start again then.

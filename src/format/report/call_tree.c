@@ -1,6 +1,6 @@
-/* format_call_tree.c - the folded tree, node after node: nothing recurs, and a piece of it is
+/* call_tree.c - the folded tree, node after node: nothing recurs, and a piece of it is
  * written at a time. */
-#include "format_call_tree.h"
+#include "format/report/call_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
-/* format_call_tree.h - between the writers of /call-tree. Private to format_call_tree*.c.
+/* call_tree.h - between the writers of /call-tree. Private to format_call_tree*.c.
  *
- * format_call_tree.c goes through the tree and writes it as JSON or stacks; format_call_tree_json.c
- * what stands before it, format_call_tree_text.c text, format_call_tree_events.c events.
+ * call_tree.c goes through the tree and writes it as JSON or stacks; call_tree_json.c
+ * what stands before it, call_tree_text.c text, call_tree_events.c events.
  */
-#ifndef DFTRACERD_FORMAT_CALL_TREE_H
-#define DFTRACERD_FORMAT_CALL_TREE_H
+#ifndef DFTRACERD_FORMAT_REPORT_CALL_TREE_H
+#define DFTRACERD_FORMAT_REPORT_CALL_TREE_H
 
-#include "perfetto_aggregate.h"
+#include "format/perfetto/aggregate.h"
 
 struct format_call_tree {
     struct call_tree *tree;

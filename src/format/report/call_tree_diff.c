@@ -1,4 +1,4 @@
-/* format_call_tree_diff.c - two folded trees side by side: a line for each stack of either, with
+/* call_tree_diff.c - two folded trees side by side: a line for each stack of either, with
  * the microseconds of both. */
 #include "dftracerd/format.h"
 

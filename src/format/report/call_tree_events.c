@@ -1,5 +1,5 @@
-/* format_call_tree_events.c - event by event: rows with the one around, or a trace for Perfetto. */
-#include "format_call_tree.h"
+/* call_tree_events.c - event by event: rows with the one around, or a trace for Perfetto. */
+#include "format/report/call_tree.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* format_call_tree_json.c - what a call tree was made from, and its analysis. */
-#include "format_call_tree.h"
+/* call_tree_json.c - what a call tree was made from, and its analysis. */
+#include "format/report/call_tree.h"
 
 static void put_time(struct jw *j, const char *key, __int128 ns)
 {

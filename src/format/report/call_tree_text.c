@@ -1,7 +1,7 @@
-/* format_call_tree_text.c - a call tree for people: two blanks a level. */
-#include "format_call_tree.h"
+/* call_tree_text.c - a call tree for people: two blanks a level. */
+#include "format/report/call_tree.h"
 
-#include "text_number.h"
+#include "format/writer/text_number.h"
 
 enum { INDENT_MOST = 64, NAME_WIDTH = 44 };
 

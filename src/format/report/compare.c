@@ -1,10 +1,10 @@
-/* format_compare.c - /compare as JSON and as rows. Tables for people are in format_compare_text.c.
+/* compare.c - /compare as JSON and as rows. Tables for people are in compare_text.c.
  */
-#include "format_compare.h"
+#include "format/report/compare.h"
 
 #include <stdio.h>
 
-#include "text_number.h"
+#include "format/writer/text_number.h"
 
 /* ---- what all share -------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
-/* format_compare.h - the pieces of /compare that several of its representations share. Private to
+/* compare.h - the pieces of /compare that several of its representations share. Private to
  * format_compare*.c. */
-#ifndef DFTRACERD_FORMAT_COMPARE_H
-#define DFTRACERD_FORMAT_COMPARE_H
+#ifndef DFTRACERD_FORMAT_REPORT_COMPARE_H
+#define DFTRACERD_FORMAT_REPORT_COMPARE_H
 
 #include "dftracerd/format.h"
 

@@ -1,7 +1,7 @@
-/* format_compare_markdown.c - /compare as a table of a pull request. */
-#include "format_compare.h"
+/* compare_markdown.c - /compare as a table of a pull request. */
+#include "format/report/compare.h"
 
-#include "text_number.h"
+#include "format/writer/text_number.h"
 
 struct page {
     const struct comparison *c;

@@ -1,12 +1,12 @@
-/* format_compare_text.c - /compare for people: a tree of metrics with a column for each side, and a
+/* compare_text.c - /compare for people: a tree of metrics with a column for each side, and a
  * table for pull requests. */
-#include "format_compare.h"
+#include "format/report/compare.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "text_number.h"
+#include "format/writer/text_number.h"
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 

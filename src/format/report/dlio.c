@@ -1,6 +1,6 @@
-/* format_dlio.c - the answer of /dlio-config: DLIO's configuration as YAML; the keys of its
+/* dlio.c - the answer of /dlio-config: DLIO's configuration as YAML; the keys of its
  * parameters. */
-#include "format_dlio.h"
+#include "format/report/dlio.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* format_dlio.h - what the forms of /dlio-config have in common. Private to format_dlio*.c. */
-#ifndef DFTRACERD_FORMAT_DLIO_H
-#define DFTRACERD_FORMAT_DLIO_H
+/* dlio.h - what the forms of /dlio-config have in common. Private to format_dlio*.c. */
+#ifndef DFTRACERD_FORMAT_REPORT_DLIO_H
+#define DFTRACERD_FORMAT_REPORT_DLIO_H
 
 #include "dftracerd/format.h"
 

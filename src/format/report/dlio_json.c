@@ -1,5 +1,5 @@
-/* format_dlio_json.c - the report of /dlio-config as JSON, with the curves that the page draws. */
-#include "format_dlio.h"
+/* dlio_json.c - the report of /dlio-config as JSON, with the curves that the page draws. */
+#include "format/report/dlio.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-/* format_dlio_text.c - the report of /dlio-config for people. */
-#include "format_dlio.h"
+/* dlio_text.c - the report of /dlio-config for people. */
+#include "format/report/dlio.h"
 
 #include <string.h>
 
-#include "text_number.h"
+#include "format/writer/text_number.h"
 
 /* To 6 significant digits: a reader compares, a program takes the JSON. */
 static void put(struct buf *out, double value)

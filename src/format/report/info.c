@@ -1,5 +1,5 @@
-/* format_info.c - /info: totals over the chosen files, and what is known of each. */
-#include "format_info.h"
+/* info.c - /info: totals over the chosen files, and what is known of each. */
+#include "format/report/info.h"
 
 #include <errno.h>
 #include <stdlib.h>

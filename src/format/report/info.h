@@ -1,8 +1,8 @@
-/* format_info.h - shared by the files that write /info. Private to the format room. */
-#ifndef DFTRACERD_FORMAT_INFO_H
-#define DFTRACERD_FORMAT_INFO_H
+/* info.h - shared by the files that write /info. Private to the format module. */
+#ifndef DFTRACERD_FORMAT_REPORT_INFO_H
+#define DFTRACERD_FORMAT_REPORT_INFO_H
 
-#include "text_number.h"
+#include "format/writer/text_number.h"
 
 struct format_info {
     const struct query_env *env;

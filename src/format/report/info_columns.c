@@ -1,6 +1,6 @@
-/* format_info_columns.c - /info?detail=columns: the chunks of a file, and its columns as /schema
+/* info_columns.c - /info?detail=columns: the chunks of a file, and its columns as /schema
  * tells them. */
-#include "format_info.h"
+#include "format/report/info.h"
 
 static void put_chunks(struct jw *j, const struct index_file *f)
 {

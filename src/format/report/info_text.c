@@ -1,5 +1,5 @@
-/* format_info_text.c - /info for people, as the old command printed it. */
-#include "format_info.h"
+/* info_text.c - /info for people, as the old command printed it. */
+#include "format/report/info.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* format_processes.c - the answer of /processes: a tree as JSON and as text, rows as NDJSON and
+/* processes.c - the answer of /processes: a tree as JSON and as text, rows as NDJSON and
  * CSV. */
 #include "dftracerd/format.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "value_text.h"
+#include "format/writer/value_text.h"
 
 enum { PIECE = 64 << 10, INDENT_MOST = 64, COMMAND_MOST = 120 };
 

@@ -1,5 +1,5 @@
-/* format_schema.c - the answer of /schema. */
-#include "format_info.h"
+/* schema.c - the answer of /schema. */
+#include "format/report/info.h"
 
 static const char *const names[] = {"path",           "type", "rows", "distinct",
                                     "distinct_exact", "min",  "max",  "bloom"};

@@ -1,6 +1,6 @@
-/* format_stats.c - /stats as JSON, rows and CSV. The tables for people are in format_stats_text.c.
+/* stats.c - /stats as JSON, rows and CSV. The tables for people are in stats_text.c.
  */
-#include "format_stats.h"
+#include "format/report/stats.h"
 
 #include <errno.h>
 #include <stdio.h>

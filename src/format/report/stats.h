@@ -1,8 +1,8 @@
-/* format_stats.h - shared by the two files that write /stats. Private to the format room. */
-#ifndef DFTRACERD_FORMAT_STATS_H
-#define DFTRACERD_FORMAT_STATS_H
+/* stats.h - shared by the two files that write /stats. Private to the format module. */
+#ifndef DFTRACERD_FORMAT_REPORT_STATS_H
+#define DFTRACERD_FORMAT_REPORT_STATS_H
 
-#include "value_text.h"
+#include "format/writer/value_text.h"
 
 enum { COLUMN_CAT = 1, COLUMN_NAME = 2, COLUMN_THREAD = 4 };
 enum { STATS_QUANTITIES = 4 };

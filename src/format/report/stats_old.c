@@ -1,5 +1,5 @@
-/* format_stats_old.c - statistics of one file with the keys of the old command's --json. */
-#include "format_stats.h"
+/* stats_old.c - statistics of one file with the keys of the old command's --json. */
+#include "format/report/stats.h"
 
 #include <string.h>
 

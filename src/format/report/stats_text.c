@@ -1,7 +1,7 @@
-/* format_stats_text.c - /stats for people: the tables of the old command, for all files together.
+/* stats_text.c - /stats for people: the tables of the old command, for all files together.
  */
-#include "format_stats.h"
-#include "text_number.h"
+#include "format/report/stats.h"
+#include "format/writer/text_number.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "value_text.h"
+#include "format/writer/value_text.h"
 
 void jw_init(struct jw *j, struct buf *out, bool pretty)
 {

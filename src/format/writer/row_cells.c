@@ -1,6 +1,6 @@
 /* row_cells.c - rows of /aggregate as NDJSON or CSV, from columns. */
-#include "row_cells.h"
-#include "value_text.h"
+#include "format/writer/row_cells.h"
+#include "format/writer/value_text.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-/* row_cells.h - rows of /aggregate as NDJSON or CSV, from columns. Private to the format room.
+/* row_cells.h - rows of /aggregate as NDJSON or CSV, from columns. Private to the format module.
  *
  * A key is written as text once and copied for each row that has it, as long as it is among the
  * last that were met; numbers are written straight from their columns. Memory: 64 bytes for each
  * key that is kept, 16,384 a column at most, and a block of each column, charged to the budget.
  */
-#ifndef DFTRACERD_FORMAT_ROW_CELLS_H
-#define DFTRACERD_FORMAT_ROW_CELLS_H
+#ifndef DFTRACERD_FORMAT_WRITER_ROW_CELLS_H
+#define DFTRACERD_FORMAT_WRITER_ROW_CELLS_H
 
 #include "dftracerd/format.h"
 

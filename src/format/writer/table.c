@@ -1,5 +1,5 @@
 /* table.c - flat rows as JSON, NDJSON, CSV or aligned columns. */
-#include "value_text.h"
+#include "format/writer/value_text.h"
 
 #include <errno.h>
 #include <stdlib.h>

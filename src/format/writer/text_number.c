@@ -1,5 +1,5 @@
 /* text_number.c - numbers for people. */
-#include "text_number.h"
+#include "format/writer/text_number.h"
 
 #include <stdlib.h>
 #include <string.h>

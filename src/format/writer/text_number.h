@@ -1,9 +1,9 @@
-/* text_number.h - numbers for people: fixed digits, thousands, units. Private to the format room.
+/* text_number.h - numbers for people: fixed digits, thousands, units. Private to the format module.
  */
-#ifndef DFTRACERD_FORMAT_TEXT_NUMBER_H
-#define DFTRACERD_FORMAT_TEXT_NUMBER_H
+#ifndef DFTRACERD_FORMAT_WRITER_TEXT_NUMBER_H
+#define DFTRACERD_FORMAT_WRITER_TEXT_NUMBER_H
 
-#include "value_text.h"
+#include "format/writer/value_text.h"
 
 /* With `digits` after the point; "-" for null. Exact for integers and times of any size. */
 void put_fixed(struct buf *out, const struct value *v, unsigned digits);

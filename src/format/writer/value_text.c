@@ -1,5 +1,5 @@
 /* value_text.c - one value in the forms of answers. */
-#include "value_text.h"
+#include "format/writer/value_text.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* value_text.h - one value as JSON, CSV or plain text. Private to the format room. */
-#ifndef DFTRACERD_FORMAT_VALUE_TEXT_H
-#define DFTRACERD_FORMAT_VALUE_TEXT_H
+/* value_text.h - one value as JSON, CSV or plain text. Private to the format module. */
+#ifndef DFTRACERD_FORMAT_WRITER_VALUE_TEXT_H
+#define DFTRACERD_FORMAT_WRITER_VALUE_TEXT_H
 
 #include "dftracerd/format.h"
 

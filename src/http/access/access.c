@@ -1,5 +1,5 @@
 /* access.c - peers, tokens, hosts and origins. */
-#include "access.h"
+#include "http/access/access.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

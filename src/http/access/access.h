@@ -5,8 +5,8 @@
  * peer's socket, without privilege. Looked up once a connection. Anyone else needs the bearer
  * token. Who is served may ask; what changes something (indexing anew, writing, ending requests of
  * others) is for the own uid and the admin token. */
-#ifndef DFT_HTTP_ACCESS_H
-#define DFT_HTTP_ACCESS_H
+#ifndef DFTRACERD_HTTP_ACCESS_ACCESS_H
+#define DFTRACERD_HTTP_ACCESS_ACCESS_H
 
 #include "dftracerd/http.h"
 

@@ -1,5 +1,5 @@
 /* viewer.c - which files a peer could read itself. */
-#include "viewer.h"
+#include "http/access/viewer.h"
 
 #include <errno.h>
 #include <fcntl.h>

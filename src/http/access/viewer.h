@@ -8,11 +8,11 @@
  * Groups: of the process on a unix socket, of the user's account otherwise; those are looked up
  * once, by the first worker that judges a file, as the name service may take its time. Threads:
  * any. */
-#ifndef DFT_HTTP_VIEWER_H
-#define DFT_HTTP_VIEWER_H
+#ifndef DFTRACERD_HTTP_ACCESS_VIEWER_H
+#define DFTRACERD_HTTP_ACCESS_VIEWER_H
 
-#include "access.h"
-#include "endpoint.h"
+#include "http/access/access.h"
+#include "http/request/endpoint.h"
 
 #include <sys/types.h>
 

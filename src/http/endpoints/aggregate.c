@@ -1,5 +1,5 @@
-/* endpoint_aggregate.c - /aggregate: rows per time bucket and key, or by any columns. */
-#include "endpoint.h"
+/* aggregate.c - /aggregate: rows per time bucket and key, or by any columns. */
+#include "http/request/endpoint.h"
 
 #include <stdio.h>
 #include <string.h>

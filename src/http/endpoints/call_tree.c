@@ -1,5 +1,5 @@
-/* endpoint_call_tree.c - /call-tree: which events contain which, thread by thread. */
-#include "endpoint.h"
+/* call_tree.c - /call-tree: which events contain which, thread by thread. */
+#include "http/request/endpoint.h"
 
 #include <string.h>
 

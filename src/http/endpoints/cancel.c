@@ -1,5 +1,5 @@
-/* endpoint_cancel.c - /cancel: ends a request that is being answered, by its id. */
-#include "server.h"
+/* cancel.c - /cancel: ends a request that is being answered, by its id. */
+#include "http/server/server.h"
 
 static const struct param_spec own_params[] = {
     {"id", PARAM_TEXT, false, NULL, NULL, "X-Request-Id of the request to cancel", true},

@@ -1,5 +1,5 @@
-/* endpoint_compare.c - /compare: two or more selections, and how their metrics differ. */
-#include "compare_request.h"
+/* compare.c - /compare: two or more selections, and how their metrics differ. */
+#include "http/request/compare_request.h"
 
 static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON,   FORMAT_CSV,
                                       FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_COLLAPSED_DIFF};

@@ -1,6 +1,6 @@
-/* endpoint_dlio_config.c - /dlio-config: step times of a training run as a configuration of the
+/* dlio_config.c - /dlio-config: step times of a training run as a configuration of the
  * benchmark DLIO. */
-#include "endpoint.h"
+#include "http/request/endpoint.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* endpoint_event.c - /event: one object with its columns and its line, and what stands around it in
+/* event.c - /event: one object with its columns and its line, and what stands around it in
  * its thread. */
-#include "endpoint.h"
-#include "query_text.h"
+#include "http/request/endpoint.h"
+#include "http/request/query_text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* endpoint_event_count.c - /event-count: one exact number, or one a file. */
-#include "endpoint.h"
+/* event_count.c - /event-count: one exact number, or one a file. */
+#include "http/request/endpoint.h"
 
 #include <stdlib.h>
 

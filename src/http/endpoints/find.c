@@ -1,6 +1,6 @@
-/* endpoint_find.c - /find: the next match of a search in the order of time, and how many there are.
+/* find.c - /find: the next match of a search in the order of time, and how many there are.
  */
-#include "endpoint.h"
+#include "http/request/endpoint.h"
 
 #include <string.h>
 

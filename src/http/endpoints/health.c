@@ -1,6 +1,6 @@
-/* endpoint_health.c - /healthz: alive; /readyz: everything that was there at start is indexed. */
-#include "endpoint.h"
-#include "metrics.h"
+/* health.c - /healthz: alive; /readyz: everything that was there at start is indexed. */
+#include "http/request/endpoint.h"
+#include "http/metrics/metrics.h"
 
 static const enum format formats[] = {FORMAT_JSON};
 

@@ -1,5 +1,5 @@
-/* endpoint_histogram.c - /histogram: how often which value of a column occurs. */
-#include "endpoint.h"
+/* histogram.c - /histogram: how often which value of a column occurs. */
+#include "http/request/endpoint.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* endpoint_index.c - /index: how far indexing is (GET), and indexing anew (POST); `follow` goes on
+/* index.c - /index: how far indexing is (GET), and indexing anew (POST); `follow` goes on
  * until it is done. */
-#include "progress.h"
+#include "http/metrics/progress.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* endpoint_info.c - /info: totals and, by `detail`, files, chunks and columns. */
-#include "endpoint.h"
+/* info.c - /info: totals and, by `detail`, files, chunks and columns. */
+#include "http/request/endpoint.h"
 
 #include <stdlib.h>
 #include <string.h>

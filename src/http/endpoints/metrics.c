@@ -1,9 +1,9 @@
-/* endpoint_metrics.c - /metrics: Prometheus text format 0.0.4. Requests come from metrics.c, the
+/* metrics.c - /metrics: Prometheus text format 0.0.4. Requests come from metrics.c, the
  * rest from the index and the kernel. */
-#include "endpoint.h"
-#include "metrics.h"
-#include "mhd_tls.h"
-#include "server.h"
+#include "http/request/endpoint.h"
+#include "http/metrics/metrics.h"
+#include "http/server/mhd_tls.h"
+#include "http/server/server.h"
 
 #include "dftracerd/rewrite.h"
 

@@ -1,10 +1,10 @@
-/* endpoint_open.c - /open/ID: a page that opens Perfetto's UI and hands it the answer to a stored
+/* open.c - /open/ID: a page that opens Perfetto's UI and hands it the answer to a stored
  * question.
  *
  * The UI cannot fetch from most places (content security, private networks, tokens), but it takes a
  * trace by postMessage: it is sent PING until it says PONG.
  * https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui */
-#include "stored.h"
+#include "http/request/stored.h"
 
 /* The window is opened in the click, since browsers block others; the trace is fetched meanwhile.
  */
@@ -71,7 +71,7 @@ static int open_open(struct request *rq)
     return nonce ? make_policy(rq, nonce) : -ENOMEM;
 }
 
-/* Name and address hold no characters that would need to be escaped: endpoint_stored.c. */
+/* Name and address hold no characters that would need to be escaped: stored.c. */
 static int next_open(struct request *rq, struct buf *out)
 {
     const struct stored_query *q = rq->stored;

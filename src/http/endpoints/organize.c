@@ -1,5 +1,5 @@
-/* endpoint_organize.c - /organize: traces shared out to groups, as a tar. */
-#include "rewriting.h"
+/* organize.c - /organize: traces shared out to groups, as a tar. */
+#include "http/endpoints/rewriting.h"
 
 #include <string.h>
 

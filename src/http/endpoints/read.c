@@ -1,5 +1,5 @@
-/* endpoint_read.c - /read: a part of one file's text, by bytes or lines, as it stands there. */
-#include "endpoint.h"
+/* read.c - /read: a part of one file's text, by bytes or lines, as it stands there. */
+#include "http/request/endpoint.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* endpoint_reconstruct.c - /reconstruct: the originals of what /organize has written. */
-#include "rewriting.h"
+/* reconstruct.c - /reconstruct: the originals of what /organize has written. */
+#include "http/endpoints/rewriting.h"
 
 #include <string.h>
 #include <unistd.h>

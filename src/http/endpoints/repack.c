@@ -1,10 +1,10 @@
-/* endpoint_repack.c - /merge: many traces as one; /split: as files of a size; /pgzip: plain files
+/* repack.c - /merge: many traces as one; /split: as files of a size; /pgzip: plain files
  * as gzip.
  *
  * What the client does: it asks for format=tar, unpacks it beside where the result goes, and takes
  * it when manifest.json, the last member, has come. "verified":false in that is exit status 1.
  */
-#include "rewriting.h"
+#include "http/endpoints/rewriting.h"
 
 #include <string.h>
 

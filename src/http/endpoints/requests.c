@@ -1,6 +1,6 @@
-/* endpoint_requests.c - /requests: what is being answered now, for those who may end it
- * (endpoint_cancel.c). */
-#include "server.h"
+/* requests.c - /requests: what is being answered now, for those who may end it
+ * (cancel.c). */
+#include "http/server/server.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

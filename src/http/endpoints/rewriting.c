@@ -1,5 +1,5 @@
 /* rewriting.c - new traces as answers. */
-#include "rewriting.h"
+#include "http/endpoints/rewriting.h"
 
 #include <string.h>
 

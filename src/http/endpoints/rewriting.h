@@ -1,9 +1,9 @@
 /* rewriting.h - what requests share whose answer is new traces: the parameters, and the way from an
  * outlet to the client. */
-#ifndef DFT_HTTP_REWRITING_H
-#define DFT_HTTP_REWRITING_H
+#ifndef DFTRACERD_HTTP_ENDPOINTS_REWRITING_H
+#define DFTRACERD_HTTP_ENDPOINTS_REWRITING_H
 
-#include "endpoint.h"
+#include "http/request/endpoint.h"
 
 #include "dftracerd/rewrite.h"
 

@@ -1,5 +1,5 @@
-/* endpoint_stats.c - /stats: counts, durations, sizes, by any columns. */
-#include "endpoint.h"
+/* stats.c - /stats: counts, durations, sizes, by any columns. */
+#include "http/request/endpoint.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
-/* endpoint_stored.c - /q: stores a question under a path of its own, or lists those that are;
+/* stored.c - /q: stores a question under a path of its own, or lists those that are;
  * /q/ID/NAME: its answer. */
-#include "clients.h"
-#include "negotiate.h"
-#include "stored.h"
+#include "http/server/clients.h"
+#include "http/request/negotiate.h"
+#include "http/request/stored.h"
 
 #include <string.h>
 

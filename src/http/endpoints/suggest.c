@@ -1,7 +1,7 @@
-/* endpoint_suggest.c - /suggest: how a column name or a value may go on, for people who type a
+/* suggest.c - /suggest: how a column name or a value may go on, for people who type a
  * query. */
-#include "endpoint.h"
-#include "query_text.h"
+#include "http/request/endpoint.h"
+#include "http/request/query_text.h"
 
 #include <string.h>
 

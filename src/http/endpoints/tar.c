@@ -1,5 +1,5 @@
-/* endpoint_tar.c - /tar: archives of traces and what is in them. */
-#include "endpoint.h"
+/* tar.c - /tar: archives of traces and what is in them. */
+#include "http/request/endpoint.h"
 
 #include <stdlib.h>
 #include <string.h>

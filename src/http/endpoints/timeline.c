@@ -1,7 +1,7 @@
-/* endpoint_timeline.c - /timeline: what a window of time looks like, lane by lane and column by
+/* timeline.c - /timeline: what a window of time looks like, lane by lane and column by
  * column. */
-#include "color_values.h"
-#include "endpoint.h"
+#include "http/request/color_values.h"
+#include "http/request/endpoint.h"
 
 #include <stdlib.h>
 

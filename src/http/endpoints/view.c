@@ -1,6 +1,6 @@
-/* endpoint_view.c - /view: the matching lines as they stand in the traces, or flat rows (`select`),
+/* view.c - /view: the matching lines as they stand in the traces, or flat rows (`select`),
  * or their number, or the view itself as a recipe. */
-#include "recipe.h"
+#include "http/request/recipe.h"
 
 #include <stdio.h>
 #include <string.h>

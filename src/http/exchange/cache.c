@@ -1,6 +1,6 @@
 /* cache.c - a hash table of answers in the order of their use, and a list of computations under
  * way. */
-#include "cache.h"
+#include "http/exchange/cache.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -11,8 +11,8 @@
  *           clients take what others have pushed out; half as much again may be gathered. A place
  *           belongs to its request and must have left or be settled before it goes.
  */
-#ifndef DFT_HTTP_CACHE_H
-#define DFT_HTTP_CACHE_H
+#ifndef DFTRACERD_HTTP_EXCHANGE_CACHE_H
+#define DFTRACERD_HTTP_EXCHANGE_CACHE_H
 
 #include "dftracerd/base.h"
 

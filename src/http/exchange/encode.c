@@ -1,6 +1,6 @@
 /* encode.c - streaming gzip and zstd. Level 1: the wire is a loopback or a LAN, the CPU is shared
  * with queries. */
-#include "encode.h"
+#include "http/exchange/encode.h"
 
 #include <stdlib.h>
 #include <zlib.h>

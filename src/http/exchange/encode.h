@@ -1,9 +1,9 @@
 /* encode.h - Content-Encoding of streams: gzip (one member) or zstd (one frame), finished only on
  * success. */
-#ifndef DFT_HTTP_ENCODE_H
-#define DFT_HTTP_ENCODE_H
+#ifndef DFTRACERD_HTTP_EXCHANGE_ENCODE_H
+#define DFTRACERD_HTTP_EXCHANGE_ENCODE_H
 
-#include "negotiate.h"
+#include "http/request/negotiate.h"
 
 struct encoder;
 int encoder_new(enum coding coding, struct encoder **ret);

@@ -1,5 +1,5 @@
 /* etag.c - validators. */
-#include "etag.h"
+#include "http/exchange/etag.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* etag.h - validators: an answer's ETag from what it depends on, before any work is done. */
-#ifndef DFT_HTTP_ETAG_H
-#define DFT_HTTP_ETAG_H
+#ifndef DFTRACERD_HTTP_EXCHANGE_ETAG_H
+#define DFTRACERD_HTTP_EXCHANGE_ETAG_H
 
-#include "exchange.h"
+#include "http/exchange/exchange.h"
 
 /* Fills x->etag from the generation, the roots and the request's parameters and format, and x->key
  * from the same and the content coding. Weak: content codings share it. None where the answer

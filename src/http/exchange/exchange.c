@@ -1,10 +1,10 @@
 /* exchange.c - an answer as it is made and taken: steps of work, what is pending, waiting, leaving.
  */
-#include "exchange.h"
+#include "http/exchange/exchange.h"
 
-#include "etag.h"
-#include "problem.h"
-#include "viewer.h"
+#include "http/exchange/etag.h"
+#include "http/request/problem.h"
+#include "http/access/viewer.h"
 
 #include "dftracerd/rewrite.h"
 

@@ -18,12 +18,12 @@
  * request is completed), by a submitted job and, for a moment, by the tick. The last one frees. A
  * request is in the server's table from before it is first suspended until it is completed.
  */
-#ifndef DFT_HTTP_EXCHANGE_H
-#define DFT_HTTP_EXCHANGE_H
+#ifndef DFTRACERD_HTTP_EXCHANGE_EXCHANGE_H
+#define DFTRACERD_HTTP_EXCHANGE_EXCHANGE_H
 
-#include "cache.h"
-#include "encode.h"
-#include "endpoint.h"
+#include "http/exchange/cache.h"
+#include "http/exchange/encode.h"
+#include "http/request/endpoint.h"
 
 #include <pthread.h>
 
@@ -151,7 +151,7 @@ bool exchange_is_moving(struct exchange *x, int64_t now_ns);
 /* libmicrohttpd is done with it. Caller holds the lock. */
 void exchange_completed(struct exchange *x);
 
-/* For exchange_open.c. One step of work: fills `out` with what the client is to get; 0, NEXT_TURN
+/* For open.c. One step of work: fills `out` with what the client is to get; 0, NEXT_TURN
  * (nothing yet), NEXT_WAIT, ERR_END, or why not. */
 int exchange_step(struct exchange *x, bool first, struct buf *out);
 /* What was made, to be kept: takes the bytes with the answer it returns. NULL: it is not for

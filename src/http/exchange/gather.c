@@ -1,6 +1,6 @@
-/* exchange_gather.c - an answer of many steps, gathered while it is sent, so that the next one who
+/* gather.c - an answer of many steps, gathered while it is sent, so that the next one who
  * asks has it from memory. */
-#include "exchange.h"
+#include "http/exchange/exchange.h"
 
 /* What was made for others must be what all would get. `wait=no` asks for no file, so that answer
  * may stay incomplete. */

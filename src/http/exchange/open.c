@@ -1,6 +1,6 @@
-/* exchange_open.c - from a checked request to its first bytes: its snapshot, whether the index is
+/* open.c - from a checked request to its first bytes: its snapshot, whether the index is
  * ready, an answer that is there already or being made by another request, open(). */
-#include "etag.h"
+#include "http/exchange/etag.h"
 
 #include "dftracerd/failpoint.h"
 

@@ -4,10 +4,10 @@
  * Ready: the first walk is over, and no selected file is pending or being indexed. A file that has
  * failed, grows or changed after it was indexed is ready. With wait=fresh only if that was read
  * when the request came, or later. */
-#ifndef DFT_HTTP_READINESS_H
-#define DFT_HTTP_READINESS_H
+#ifndef DFTRACERD_HTTP_EXCHANGE_READINESS_H
+#define DFTRACERD_HTTP_EXCHANGE_READINESS_H
 
-#include "server.h"
+#include "http/server/server.h"
 
 /* No file of the snapshot is pending or being indexed, as far as is known. Never blocks. */
 bool readiness_is_known(struct site *site, const struct snapshot *s);

@@ -1,8 +1,8 @@
 /* metrics.c - requests, counted. */
-#include "metrics.h"
+#include "http/metrics/metrics.h"
 
-#include "cache.h"
-#include "endpoint.h"
+#include "http/exchange/cache.h"
+#include "http/request/endpoint.h"
 
 /* Other statuses are told as code="other". */
 static const int codes[METRICS_CODES - 1] = {200, 204, 304, 400, 401, 403, 404, 405,

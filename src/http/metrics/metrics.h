@@ -1,9 +1,9 @@
 /* metrics.h - what the listener counts for /metrics: atomics in tables of fixed size, so no label
  * can grow without bound. */
-#ifndef DFT_HTTP_METRICS_H
-#define DFT_HTTP_METRICS_H
+#ifndef DFTRACERD_HTTP_METRICS_METRICS_H
+#define DFTRACERD_HTTP_METRICS_METRICS_H
 
-#include "rate.h"
+#include "http/metrics/rate.h"
 
 #define METRICS_ENDPOINTS 64 /* of the router's table; the last one stands for unknown paths */
 #define METRICS_CODES 24

@@ -1,6 +1,6 @@
 /* progress.c - the members of a report on indexing. */
-#include "progress.h"
-#include "metrics.h"
+#include "http/metrics/progress.h"
+#include "http/metrics/metrics.h"
 
 bool progress_is_done(const struct index_progress *p)
 {

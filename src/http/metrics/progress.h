@@ -1,8 +1,8 @@
 /* progress.h - how far indexing is, as /index and /progress tell it. */
-#ifndef DFT_HTTP_PROGRESS_H
-#define DFT_HTTP_PROGRESS_H
+#ifndef DFTRACERD_HTTP_METRICS_PROGRESS_H
+#define DFTRACERD_HTTP_METRICS_PROGRESS_H
 
-#include "endpoint.h"
+#include "http/request/endpoint.h"
 
 bool progress_is_done(const struct index_progress *p);
 bool progress_is_same(const struct index_progress *a, const struct index_progress *b);

@@ -1,5 +1,5 @@
 /* rate.c - samples of what the index has done, over the last seconds. */
-#include "rate.h"
+#include "http/metrics/rate.h"
 
 static void forget(struct rate *r)
 {

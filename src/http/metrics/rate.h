@@ -1,7 +1,7 @@
 /* rate.h - how fast the index advances: measured all the time, so that whoever asks first is told,
  * too. */
-#ifndef DFT_HTTP_RATE_H
-#define DFT_HTTP_RATE_H
+#ifndef DFTRACERD_HTTP_METRICS_RATE_H
+#define DFTRACERD_HTTP_METRICS_RATE_H
 
 #include "dftracerd/index.h"
 

@@ -1,6 +1,6 @@
-/* openapi_answers.c - what endpoints answer: content types with schemas and examples, headers,
+/* answers.c - what endpoints answer: content types with schemas and examples, headers,
  * errors. */
-#include "openapi.h"
+#include "http/openapi/openapi.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* endpoint_openapi.c - /openapi.json: OpenAPI 3.1, made from the endpoint table. */
-#include "openapi.h"
+/* openapi.c - /openapi.json: OpenAPI 3.1, made from the endpoint table. */
+#include "http/openapi/openapi.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 /* openapi.h - the pieces of /openapi.json: what the endpoint table does not say is in tables here.
  */
-#ifndef DFT_HTTP_OPENAPI_H
-#define DFT_HTTP_OPENAPI_H
+#ifndef DFTRACERD_HTTP_OPENAPI_OPENAPI_H
+#define DFTRACERD_HTTP_OPENAPI_OPENAPI_H
 
-#include "endpoint.h"
+#include "http/request/endpoint.h"
 
 /* JSON members of components.schemas, with ' in the place of ". */
 extern const char openapi_schemas[];
 
-/* ---- openapi_examples.c ---------------------------------------------------------------------- */
+/* ---- examples.c ---------------------------------------------------------------------- */
 /* JSON of an example, with ' in the place of "; NULL = none. Of a parameter, of a body, of the
  * answer with this schema. */
 const char *openapi_param_example(const char *path, const char *name);
@@ -18,13 +18,13 @@ const char *openapi_example_with(const char *path, const char *name);
 const char *openapi_body_example(const char *path);
 const char *openapi_answer_example(const char *schema);
 
-/* ---- openapi_answers.c ----------------------------------------------------------------------- */
+/* ---- answers.c ----------------------------------------------------------------------- */
 void openapi_write_responses(struct jw *j, struct arena *arena, const struct endpoint *e,
                              bool post);
 /* components.headers and components.responses */
 void openapi_write_parts(struct jw *j, struct arena *arena);
 
-/* ---- endpoint_openapi.c: writing ------------------------------------------------------------- */
+/* ---- openapi.c: writing ------------------------------------------------------------- */
 void openapi_member(struct jw *j, const char *key, const char *value);
 void openapi_begin(struct jw *j, const char *key, char bracket);
 /* {"$ref":"#/components/<kind>/<name>"} as the value of the key; NULL key: in an array. */

@@ -1,7 +1,7 @@
-/* endpoint_page.c - /: the page for a person with a browser, made of web/ when the daemon is built.
+/* page.c - /: the page for a person with a browser, made of web/ when the daemon is built.
  */
-#include "endpoint.h"
-#include "page_text.h"
+#include "http/request/endpoint.h"
+#include "http/page/page_text.h"
 
 #include <string.h>
 

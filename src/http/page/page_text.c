@@ -1,6 +1,6 @@
 /* page_text.c - the built page becomes part of the program, so that there is no file to find or to
  * lose. */
-#include "page_text.h"
+#include "http/page/page_text.h"
 
 /* DFT_PAGE: the folder with what web/build made. */
 __asm__(".pushsection .rodata, \"a\", %progbits\n"

@@ -1,6 +1,6 @@
 /* color_values.c - `color_values` of /timeline: which values keep a color of their own, as a JSON
  * array. */
-#include "color_values.h"
+#include "http/request/color_values.h"
 
 #include <jansson.h>
 

@@ -1,6 +1,6 @@
 /* compare_nodes.c - nodes of /compare: from parameters, or from a JSON document as the old command
  * has it. */
-#include "compare_nodes.h"
+#include "http/request/compare_nodes.h"
 
 #include <jansson.h>
 #include <stdio.h>

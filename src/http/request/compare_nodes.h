@@ -1,9 +1,9 @@
 /* compare_nodes.h - the nodes of /compare as JSON, and the words in them. Private to compare_*.c.
  */
-#ifndef DFT_HTTP_COMPARE_NODES_H
-#define DFT_HTTP_COMPARE_NODES_H
+#ifndef DFTRACERD_HTTP_REQUEST_COMPARE_NODES_H
+#define DFTRACERD_HTTP_REQUEST_COMPARE_NODES_H
 
-#include "endpoint.h"
+#include "http/request/endpoint.h"
 
 /* All live in the request's arena; ERR_PARAM names what is wrong, and in which node; -ENOMEM. */
 int compare_metrics(struct request *rq, const char *const *names, size_t count, unsigned *ret);

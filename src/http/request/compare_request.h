@@ -1,8 +1,8 @@
 /* compare_request.h - what a request to /compare asks for: sides, nodes, and how they are told. */
-#ifndef DFT_HTTP_COMPARE_REQUEST_H
-#define DFT_HTTP_COMPARE_REQUEST_H
+#ifndef DFTRACERD_HTTP_REQUEST_COMPARE_REQUEST_H
+#define DFTRACERD_HTTP_REQUEST_COMPARE_REQUEST_H
 
-#include "endpoint.h"
+#include "http/request/endpoint.h"
 
 struct compare_request {
     struct compare_options options;

@@ -5,8 +5,8 @@
  * first byte; next() appends the next piece of the answer whenever the response has room; close()
  * frees. No function here ever waits for a client.
  */
-#ifndef DFT_HTTP_ENDPOINT_H
-#define DFT_HTTP_ENDPOINT_H
+#ifndef DFTRACERD_HTTP_REQUEST_ENDPOINT_H
+#define DFTRACERD_HTTP_REQUEST_ENDPOINT_H
 
 #include "dftracerd/http.h"
 

@@ -1,5 +1,5 @@
 /* negotiate.c - Accept and Accept-Encoding with q-values (RFC 9110 section 12.5). */
-#include "negotiate.h"
+#include "http/request/negotiate.h"
 
 #include <stdlib.h>
 #include <string.h>

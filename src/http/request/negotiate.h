@@ -1,8 +1,8 @@
 /* negotiate.h - which representation, which content coding. */
-#ifndef DFT_HTTP_NEGOTIATE_H
-#define DFT_HTTP_NEGOTIATE_H
+#ifndef DFTRACERD_HTTP_REQUEST_NEGOTIATE_H
+#define DFTRACERD_HTTP_REQUEST_NEGOTIATE_H
 
-#include "endpoint.h"
+#include "http/request/endpoint.h"
 
 enum coding { CODING_IDENTITY, CODING_GZIP, CODING_ZSTD, CODINGS };
 

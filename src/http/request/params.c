@@ -1,7 +1,7 @@
 /* params.c - request parameters: decoded, checked against the endpoint's table, typed. Nothing is
  * guessed: an unknown name, a bad value or a repeated single parameter is an error that names it.
  */
-#include "endpoint.h"
+#include "http/request/endpoint.h"
 
 #include <jansson.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* problem.c - error codes to statuses and problem documents. */
-#include "problem.h"
+#include "http/request/problem.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* problem.h - errors as application/problem+json (RFC 9457). */
-#ifndef DFT_HTTP_PROBLEM_H
-#define DFT_HTTP_PROBLEM_H
+#ifndef DFTRACERD_HTTP_REQUEST_PROBLEM_H
+#define DFTRACERD_HTTP_REQUEST_PROBLEM_H
 
 #include "dftracerd/format.h"
 

@@ -1,5 +1,5 @@
 /* query_text.c - values as the query language writes them. */
-#include "query_text.h"
+#include "http/request/query_text.h"
 
 void query_text_string(struct buf *out, struct text t)
 {

@@ -1,6 +1,6 @@
 /* query_text.h - texts of the query language, put together from values. */
-#ifndef DFT_HTTP_QUERY_TEXT_H
-#define DFT_HTTP_QUERY_TEXT_H
+#ifndef DFTRACERD_HTTP_REQUEST_QUERY_TEXT_H
+#define DFTRACERD_HTTP_REQUEST_QUERY_TEXT_H
 
 #include "dftracerd/format.h"
 

@@ -1,5 +1,5 @@
 /* recipe.c - reading and writing views as JSON. */
-#include "recipe.h"
+#include "http/request/recipe.h"
 
 #include <jansson.h>
 #include <string.h>

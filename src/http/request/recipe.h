@@ -1,8 +1,8 @@
 /* recipe.h - a view as a small JSON document: {"name","description","query","include_metadata"}. */
-#ifndef DFT_HTTP_RECIPE_H
-#define DFT_HTTP_RECIPE_H
+#ifndef DFTRACERD_HTTP_REQUEST_RECIPE_H
+#define DFTRACERD_HTTP_REQUEST_RECIPE_H
 
-#include "endpoint.h"
+#include "http/request/endpoint.h"
 
 /* What a request says by itself and by its `recipe`, ANDed. Texts live in the request's arena. */
 struct recipe {

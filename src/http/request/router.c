@@ -1,5 +1,5 @@
 /* router.c - the endpoint table. */
-#include "endpoint.h"
+#include "http/request/endpoint.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* selection.c - the parameters by which every query chooses its events: files, times, classes,
  * filter. */
-#include "endpoint.h"
+#include "http/request/endpoint.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* stored.c - the table of stored questions. */
-#include "stored.h"
+#include "http/request/stored.h"
 
-#include "viewer.h"
+#include "http/access/viewer.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -5,10 +5,10 @@
  * memory only: STORED_MOST questions, the oldest one makes room, and of one client that is no admin
  * STORED_SHARE; each is forgotten a fixed time after it was stored, however often it is used.
  * Threads: any. */
-#ifndef DFT_HTTP_STORED_H
-#define DFT_HTTP_STORED_H
+#ifndef DFTRACERD_HTTP_REQUEST_STORED_H
+#define DFTRACERD_HTTP_REQUEST_STORED_H
 
-#include "endpoint.h"
+#include "http/request/endpoint.h"
 
 #define STORED_MOST 256
 #define STORED_SHARE 64

@@ -4,7 +4,7 @@
  * libmicrohttpd's own threads would all wait for the same socket; the first that wakes takes some
  * ten at once, so one may have most of those who came together, and the last of them waits for
  * twice its work. */
-#include "server.h"
+#include "http/server/server.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* access_log.c - the line of the log that a request leaves. */
-#include "server.h"
+#include "http/server/server.h"
 
 #include <string.h>
 

@@ -4,10 +4,10 @@
  * first 64 bits: a host has the rest to choose from). One that is asked for again is the same
  * object as long as anybody has it.
  * Threads: any. */
-#ifndef DFT_HTTP_CLIENTS_H
-#define DFT_HTTP_CLIENTS_H
+#ifndef DFTRACERD_HTTP_SERVER_CLIENTS_H
+#define DFTRACERD_HTTP_SERVER_CLIENTS_H
 
-#include "access.h"
+#include "http/access/access.h"
 
 struct client {
     uid_t uid; /* ACCESS_NOBODY: it is an address */

@@ -1,6 +1,6 @@
 /* listen.c - listening sockets: loopback by default, one per address, and a unix socket for the
  * client script. */
-#include "server.h"
+#include "http/server/server.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

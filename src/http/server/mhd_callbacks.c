@@ -1,9 +1,9 @@
 /* mhd_callbacks.c - what libmicrohttpd calls: a request's first line, its headers and body, its
  * end. */
-#include "etag.h"
-#include "mhd_connection.h"
-#include "mhd_tls.h"
-#include "readiness.h"
+#include "http/exchange/etag.h"
+#include "http/server/mhd_connection.h"
+#include "http/server/mhd_tls.h"
+#include "http/exchange/readiness.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,9 +1,9 @@
 /* mhd_connection.c - connections: who is at their other end, what they do now, how many one client
  * has. */
-#include "mhd_connection.h"
+#include "http/server/mhd_connection.h"
 
-#include "mhd_tls.h"
-#include "viewer.h"
+#include "http/server/mhd_tls.h"
+#include "http/access/viewer.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* mhd_connection.h - what is known of a connection, between libmicrohttpd and its requests. Private
  * to http. Threads: that of libmicrohttpd which has the connection. */
-#ifndef DFT_HTTP_MHD_CONNECTION_H
-#define DFT_HTTP_MHD_CONNECTION_H
+#ifndef DFTRACERD_HTTP_SERVER_MHD_CONNECTION_H
+#define DFTRACERD_HTTP_SERVER_MHD_CONNECTION_H
 
-#include "server.h"
+#include "http/server/server.h"
 
 #include <microhttpd.h>
 

@@ -1,10 +1,10 @@
 /* mhd_request.c - is this message one that we may answer? What libmicrohttpd 0.9.75 lets through
  * (duplicate Host, two lengths, NULs, absolute URIs, unknown methods ...) is refused here; docs:
  * RFC 9112, RFC 9110. */
-#include "problem.h"
-#include "server.h"
-#include "stored.h"
-#include "viewer.h"
+#include "http/request/problem.h"
+#include "http/server/server.h"
+#include "http/request/stored.h"
+#include "http/access/viewer.h"
 
 #include <ctype.h>
 #include <microhttpd.h>

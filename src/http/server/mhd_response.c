@@ -1,8 +1,8 @@
 /* mhd_response.c - headers and bodies: fixed answers, streams, problems. */
-#include "etag.h"
-#include "mhd_tls.h"
-#include "problem.h"
-#include "server.h"
+#include "http/exchange/etag.h"
+#include "http/server/mhd_tls.h"
+#include "http/request/problem.h"
+#include "http/server/server.h"
 
 #include <microhttpd.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* mhd_tls.c - certificates: ours, and those of clients. */
-#include "mhd_tls.h"
+#include "http/server/mhd_tls.h"
 
 #include <errno.h>
 #include <gnutls/abstract.h>

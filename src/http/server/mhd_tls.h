@@ -4,8 +4,8 @@
  * The certificate is given by a callback, so that a new one holds from the next handshake on and no
  * connection is lost. GnuTLS hands that callback nothing of ours, so what holds is kept in this
  * file, once a process. Threads: any. */
-#ifndef DFT_HTTP_MHD_TLS_H
-#define DFT_HTTP_MHD_TLS_H
+#ifndef DFTRACERD_HTTP_SERVER_MHD_TLS_H
+#define DFTRACERD_HTTP_SERVER_MHD_TLS_H
 
 #include "dftracerd/http.h"
 

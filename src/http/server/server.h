@@ -1,10 +1,10 @@
 /* server.h - inside the listener: shared by server.c, mhd_*.c, tick.c and listen.c. */
-#ifndef DFT_HTTP_SERVER_H
-#define DFT_HTTP_SERVER_H
+#ifndef DFTRACERD_HTTP_SERVER_SERVER_H
+#define DFTRACERD_HTTP_SERVER_SERVER_H
 
-#include "clients.h"
-#include "exchange.h"
-#include "metrics.h"
+#include "http/server/clients.h"
+#include "http/exchange/exchange.h"
+#include "http/metrics/metrics.h"
 
 #include "dftracerd/rewrite.h"
 

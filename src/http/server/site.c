@@ -1,6 +1,6 @@
 /* site.c - sites: an index, and what belongs to its requests alone. */
-#include "server.h"
-#include "stored.h"
+#include "http/server/server.h"
+#include "http/request/stored.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* archive_members.c - lists of members, and the entries that members are. */
-#include "archive_members.h"
+#include "index/catalog/archive_members.h"
 
 #include <errno.h>
 #include <limits.h>

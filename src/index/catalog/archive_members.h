@@ -1,15 +1,15 @@
 /* archive_members.h - archives of traces in the catalog: which of their members are files, and what
  * they are told as.
  *
- * An archive is an entry of its own: a run walks it (ingest_walk.c) and stores its list of members
+ * An archive is an entry of its own: a run walks it (ingest/walk.c) and stores its list of members
  * and its checkpoints. Its members that are traces are entries, too: their runs read a part of its
  * text, through its checkpoints (archive_text.c). Where an archive is ready and whole, answers see
  * its members only.
  */
-#ifndef DFTRACERD_INDEX_ARCHIVE_MEMBERS_H
-#define DFTRACERD_INDEX_ARCHIVE_MEMBERS_H
+#ifndef DFTRACERD_INDEX_CATALOG_ARCHIVE_MEMBERS_H
+#define DFTRACERD_INDEX_CATALOG_ARCHIVE_MEMBERS_H
 
-#include "store.h"
+#include "index/catalog/store.h"
 
 #define ARCHIVE_MEMBERS_MOST (1u << 20) /* with those that are no traces */
 #define ARCHIVE_NAMES_MOST (64u << 20)  /* bytes of all names */

@@ -1,5 +1,5 @@
 /* archive_text.c - the text of an archive by position, and a member's part of it. */
-#include "archive_members.h"
+#include "index/catalog/archive_members.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* catalog_gone.c - names that are gone for good leave the catalog: a host sees new ones every day,
  * for months. Their bytes stay (ix->strings, entry_names), for snapshots may still tell them; what
  * is freed is fifteen times as much. */
-#include "archive_members.h"
+#include "index/catalog/archive_members.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* catalog_record.c - the record of a file in the store, and loading the catalog at start. */
-#include "store.h"
+#include "index/catalog/store.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * looks up the processes without a parent; a view that gains some has its own copy of the
  * processes, what is stored stays as it is.
  */
-#include "store.h"
+#include "index/catalog/store.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* held.c - directories that cannot be read: what is known below them stays, and there may be more.
  */
-#include "store.h"
+#include "index/catalog/store.h"
 
 #include <stdlib.h>
 #include <string.h>

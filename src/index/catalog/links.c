@@ -5,7 +5,7 @@
  * Which names there are is known when the roots have been listed, and later a second after the last
  * one came: until then a name that might be such a one is neither seen nor read.
  */
-#include "archive_members.h"
+#include "index/catalog/archive_members.h"
 
 #include <stdlib.h>
 #include <string.h>

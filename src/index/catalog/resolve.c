@@ -1,6 +1,6 @@
 /* resolve.c - the name behind a hash: its own file, the parent process's, then all files if they
  * agree. */
-#include "store.h"
+#include "index/catalog/store.h"
 
 #include <errno.h>
 #include <stdlib.h>

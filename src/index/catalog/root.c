@@ -1,6 +1,6 @@
 /* root.c - summaries of files, and the one of all files, which the next generation takes over where
  * it can. */
-#include "store.h"
+#include "index/catalog/store.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* snapshot.c - what answers see of all files, pinned: the views of one generation, or a part of
  * them. */
-#include "store.h"
+#include "index/catalog/store.h"
 
 #include <errno.h>
 #include <stdlib.h>

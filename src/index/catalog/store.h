@@ -1,7 +1,7 @@
 /* store.h - the inside of struct index: what is known of files, who may still be reading it, and
  * how it gets in.
  *
- * Used by: catalog*.c, ingest*.c, store*.c, names.c, root.c, resolve.c ... of this room only.
+ * Used by: catalog*.c, ingest*.c, store*.c, names.c, root.c, resolve.c ... of this module only.
  *
  *   entry     a name that was offered: mutable, under index.lock; lives until the file is gone and
  *             purged
@@ -17,11 +17,11 @@
  *           mail, credits; it may be taken within the first, never the other way. Neither is held
  *           during I/O.
  */
-#ifndef DFTRACERD_INDEX_STORE_H
-#define DFTRACERD_INDEX_STORE_H
+#ifndef DFTRACERD_INDEX_CATALOG_STORE_H
+#define DFTRACERD_INDEX_CATALOG_STORE_H
 
-#include "part.h"
-#include "terms.h"
+#include "index/summary/part.h"
+#include "index/catalog/terms.h"
 
 #include <pthread.h>
 
@@ -189,7 +189,7 @@ struct index {
     bool listed;
     uint32_t link_count; /* entries that are linked */
     bool links_dirty;    /* names came, went, or lead to other files (links.c) */
-    bool full;           /* the store can grow no more: readers wait (ingest_full.c) */
+    bool full;           /* the store can grow no more: readers wait (ingest/full.c) */
     bool forgotten;      /* a file went since */
     bool gone;           /* there are entries that catalog_drop_gone may free, now or later */
     int store_error;
@@ -199,7 +199,7 @@ struct index {
     uint32_t *lost, lost_count, lost_cap; /* ids of those that were found so when it was opened */
     char *rebuilt; /* why the store that was there has been removed, or NULL */
     uint64_t generation, generation_stored, generation_opened;
-    struct index_progress progress; /* sums over all entries (store_files.c) */
+    struct index_progress progress; /* sums over all entries (index/files.c) */
     int64_t progress_until_ns; /* monotonic: not summed up again before, while files are queued */
     struct snapshot *current;  /* of the present state, or NULL: made when asked for */
     struct snapshot *oldest, *newest;
@@ -334,7 +334,7 @@ enum checkpoint_kind { CHECKPOINT_FILE, CHECKPOINT_ARCHIVE, CHECKPOINT_KINDS };
 int checkpoint_copy(struct index *ix, uint32_t file, uint64_t text_offset,
                     enum checkpoint_kind kind, struct trace_checkpoint *ret);
 
-/* ---- ingest_again.c: when what the system did not let us read is tried again; under index.lock */
+/* ---- ingest/again.c: when what the system did not let us read is tried again; under index.lock */
 
 /* Memory, descriptors, the disk: another time it may not come. */
 bool again_is_system(int error);
@@ -447,7 +447,7 @@ struct ingest {
     unsigned reader_count, worker_count;
     bool writer_started;
 };
-/* ingest_share.c: what all indexes of index_options.share may have together. */
+/* ingest/share.c: what all indexes of index_options.share may have together. */
 /* a scanner waits for its turn, which is never held during I/O */
 void share_enter(struct ingest *in);
 bool share_leave(struct ingest *in); /* whether others wait for theirs */
@@ -458,14 +458,14 @@ bool share_has_room(const struct ingest *in, size_t bytes);
 int ingest_start(struct index *ix, struct err *err);
 void ingest_stop(struct index *ix);
 void ingest_wake(struct index *ix); /* the writer has something to look at */
-/* ingest_read.c */
+/* ingest/read.c */
 void *ingest_reader_main(void *ingest);
-/* ingest_plan.c */
+/* ingest/plan.c */
 /* Hashes of the head and the tail of the first `size` bytes; buf: EDGE_BYTES. 0, -errno. */
 int identity_hash_edges(int fd, char *buf, uint64_t size, struct identity *ret);
 void identity_of_stat(const void *stat, struct identity *ret);
 bool identity_same(const struct identity *a, const struct identity *b); /* by stat */
-/* ingest_ahead.c: a reader's text inflated ahead. NULL where that does not pay; `fd` stays open
+/* ingest/ahead.c: a reader's text inflated ahead. NULL where that does not pay; `fd` stays open
  * until the end, which comes after the reader is closed. */
 struct trace_ahead *ahead_begin(struct ingest *in, const struct run *run, int fd,
                                 const struct trace_reader_info *at);
@@ -474,14 +474,14 @@ void ahead_end(struct trace_ahead *a);
 /* By a thread that has nothing else to do, under ingest.lock, which is given up meanwhile. False:
  * nothing was to be done. */
 bool ahead_help(struct ingest *in);
-/* ingest_scan.c */
+/* ingest/scan.c */
 void *ingest_worker_main(void *ingest_worker);
 void result_free(struct result *r);
-/* ingest_commit.c */
+/* ingest/commit.c */
 void set_store_error(struct index *ix, int error);
 /* The store is corrupt as a whole: nothing more is written, and the next start rebuilds it. */
 void index_tell_damaged(struct index *ix);
-/* ingest_write.c */
+/* ingest/write.c */
 void *ingest_writer_main(void *ingest);
 void ingest_yield(struct ingest *in);
 bool ingest_stopping(struct ingest *in);
@@ -497,14 +497,14 @@ static inline uint64_t run_bytes(const struct run *r)
 }
 int run_add_damage(struct run *run, const struct trace_damage *list, uint32_t count);
 void garbage_delete(struct kv_batch *b, const struct garbage *g);
-/* ingest_file.c: a run as a view */
+/* ingest/file.c: a run as a view */
 struct view *run_view(struct index *ix, struct run *r, enum index_state state);
 struct hashes *hashes_new(const struct terms *t, unsigned dimension);
 void hashes_free(struct hashes *h);
 void hashes_add(struct hashes *h, uint64_t hash);
 void hashes_give_up(struct hashes *h); /* there are others */
 void hashes_merge(struct hashes *into, const struct hashes *from);
-/* ingest_values.c: those of a stored chunk, a set a dimension. 0, or what chunk_open and
+/* ingest/values.c: those of a stored chunk, a set a dimension. 0, or what chunk_open and
  * column_read return. */
 int hashes_add_chunk(struct index *ix, const struct index_file *file, uint32_t chunk,
                      struct hashes *const *to);

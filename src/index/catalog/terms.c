@@ -1,5 +1,5 @@
 /* terms.c - how a file is indexed. */
-#include "terms.h"
+#include "index/catalog/terms.h"
 
 #include <errno.h>
 #include <stdatomic.h>

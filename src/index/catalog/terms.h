@@ -5,11 +5,11 @@
  * keeps them: with what is known of it, in its record, and for the next reading of it.
  * Threads: immutable once made; references are counted.
  */
-#ifndef DFTRACERD_INDEX_TERMS_H
-#define DFTRACERD_INDEX_TERMS_H
+#ifndef DFTRACERD_INDEX_CATALOG_TERMS_H
+#define DFTRACERD_INDEX_CATALOG_TERMS_H
 
-#include "chunk.h"
-#include "recbuf.h"
+#include "column/chunk/chunk.h"
+#include "index/store/recbuf.h"
 
 /* a dimension with more distinct values in a file gets no filter for the file */
 #define TERMS_VALUES_MAX 65536

@@ -1,12 +1,12 @@
 /* text_check.c - whether a file, once read, still was the one that had been indexed. */
-#include "store.h"
+#include "index/catalog/store.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 /* Growing is told from being written anew by head and tail, as when indexing (relate() in
- * ingest_plan.c). */
+ * ingest/plan.c). */
 static int compare_edges(const struct index_file *file, int fd)
 {
     const struct identity *known = &view_of_file(file)->body->identity;

@@ -1,6 +1,6 @@
-/* ingest_again.c - files whose reading failed by an error of the system, not by their content: when
+/* again.c - files whose reading failed by an error of the system, not by their content: when
  * they are read again. */
-#include "store.h"
+#include "index/catalog/store.h"
 
 #include <errno.h>
 #include <stdio.h>

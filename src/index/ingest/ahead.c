@@ -1,4 +1,4 @@
-/* ingest_ahead.c - one file's text inflated by several threads: a worker that has nothing to scan
+/* ahead.c - one file's text inflated by several threads: a worker that has nothing to scan
  * inflates a piece of a file that is being read, from where a member seems to begin, or from a
  * checkpoint of the index that is being replaced.
  *
@@ -8,7 +8,7 @@
  *
  * All is under ingest.lock but inflating and searching.
  */
-#include "store.h"
+#include "index/catalog/store.h"
 
 #include <errno.h>
 #include <stdlib.h>

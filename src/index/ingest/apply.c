@@ -1,7 +1,7 @@
-/* ingest_apply.c - the writer: results are taken into their runs, in the order of each file's text.
+/* apply.c - the writer: results are taken into their runs, in the order of each file's text.
  */
-#include "archive_members.h"
-#include "ingest_write.h"
+#include "index/catalog/archive_members.h"
+#include "index/ingest/write.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* ingest_commit.c - the writer: what has changed is stored, and then seen. */
-#include "archive_members.h"
-#include "ingest_write.h"
+/* commit.c - the writer: what has changed is stored, and then seen. */
+#include "index/catalog/archive_members.h"
+#include "index/ingest/write.h"
 
 #include <stdlib.h>
 #include <time.h>

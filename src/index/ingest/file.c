@@ -1,7 +1,7 @@
-/* ingest_file.c - a run of ingest as answers see it: its parts merged into one immutable view. */
-#include "archive_members.h"
-#include "bloom.h"
-#include "ingest_read.h"
+/* file.c - a run of ingest as answers see it: its parts merged into one immutable view. */
+#include "index/catalog/archive_members.h"
+#include "column/chunk/bloom.h"
+#include "index/ingest/read.h"
 
 #include <errno.h>
 #include <stdio.h>

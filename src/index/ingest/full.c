@@ -1,4 +1,4 @@
-/* ingest_full.c - the store can grow no more (index_options.map_max, or there is no address space):
+/* full.c - the store can grow no more (index_options.map_max, or there is no address space):
  * what is under way is given up, readers wait, and files that are missing lose their chunks at
  * once, not after ten minutes. When that made room, when the map may grow again, or after a while,
  * reading goes on from what is stored.
@@ -7,7 +7,7 @@
  * large: its chunks are in the store already, its run has ended, so it can be purged like any other
  * when it is removed.
  */
-#include "ingest_write.h"
+#include "index/ingest/write.h"
 
 #include <errno.h>
 

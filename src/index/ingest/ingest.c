@@ -6,7 +6,7 @@
  * them back when the chunk is in its batch, which is bounded by itself. A file's chunks get theirs
  * in text order, so the writer, which applies them in that order, always gets the one it waits for.
  */
-#include "store.h"
+#include "index/catalog/store.h"
 
 #include <errno.h>
 #include <stdlib.h>

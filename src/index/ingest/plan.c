@@ -1,6 +1,6 @@
-/* ingest_plan.c - what is to be done with a file: nothing, reading it from the start, or going on
+/* plan.c - what is to be done with a file: nothing, reading it from the start, or going on
  * behind what is stored. */
-#include "ingest_read.h"
+#include "index/ingest/read.h"
 
 #include <errno.h>
 #include <stdlib.h>

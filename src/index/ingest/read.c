@@ -1,7 +1,7 @@
-/* ingest_read.c - a reader: opens files, and reads their text chunk by chunk. */
-#include "ingest_read.h"
+/* read.c - a reader: opens files, and reads their text chunk by chunk. */
+#include "index/ingest/read.h"
 
-#include "archive_members.h"
+#include "index/catalog/archive_members.h"
 
 #include <errno.h>
 #include <fcntl.h>

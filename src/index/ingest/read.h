@@ -1,9 +1,9 @@
-/* ingest_read.h - the inside of a reader: ingest_plan.c decides, ingest_read.c reads files and
- * members, ingest_walk.c walks archives. */
+/* read.h - the inside of a reader: plan.c decides, read.c reads files and
+ * members, walk.c walks archives. */
 #ifndef DFTRACERD_INDEX_INGEST_READ_H
 #define DFTRACERD_INDEX_INGEST_READ_H
 
-#include "store.h"
+#include "index/catalog/store.h"
 
 struct reader {
     struct ingest *in;

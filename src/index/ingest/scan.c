@@ -1,5 +1,5 @@
-/* ingest_scan.c - a worker: the text of a chunk becomes columns, and what they say in sum. */
-#include "archive_members.h"
+/* scan.c - a worker: the text of a chunk becomes columns, and what they say in sum. */
+#include "index/catalog/archive_members.h"
 
 #include "dftracerd/failpoint.h"
 

@@ -1,8 +1,8 @@
-/* ingest_share.c - several indexes of one process keep the limits of one: turns to work, and bytes
+/* share.c - several indexes of one process keep the limits of one: turns to work, and bytes
  * of text in flight.
  *
  * No index waits for another one's bytes while it has none itself, so each gets on. */
-#include "store.h"
+#include "index/catalog/store.h"
 
 #include <stdlib.h>
 

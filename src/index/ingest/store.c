@@ -1,6 +1,6 @@
-/* ingest_store.c - the writer's records: what of a run is put into the store, and what is garbage
+/* store.c - the writer's records: what of a run is put into the store, and what is garbage
  * from then on. */
-#include "ingest_write.h"
+#include "index/ingest/write.h"
 
 #include <errno.h>
 #include <stdlib.h>

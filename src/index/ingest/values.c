@@ -1,8 +1,8 @@
-/* ingest_values.c - distinct values of chunks that are stored: a file that was read in parts gets
+/* values.c - distinct values of chunks that are stored: a file that was read in parts gets
  * its filters, too, once it is complete. Hashed as the builder of chunks hashes them; a value too
  * many does no harm, one too few would hide rows. */
-#include "column_view.h"
-#include "store.h"
+#include "column/chunk/column_view.h"
+#include "index/catalog/store.h"
 
 #include <errno.h>
 

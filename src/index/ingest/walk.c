@@ -1,7 +1,7 @@
-/* ingest_walk.c - a reader walks an archive: which members it has, where its text can be resumed,
+/* walk.c - a reader walks an archive: which members it has, where its text can be resumed,
  * and the hash of the text. */
-#include "archive_members.h"
-#include "ingest_read.h"
+#include "index/catalog/archive_members.h"
+#include "index/ingest/read.h"
 
 #include <errno.h>
 #include <stdlib.h>

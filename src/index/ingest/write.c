@@ -1,5 +1,5 @@
-/* ingest_write.c - the writer: waits for results, says when there is a commit, and cleans up. */
-#include "ingest_write.h"
+/* write.c - the writer: waits for results, says when there is a commit, and cleans up. */
+#include "index/ingest/write.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* ingest_write.h - the inside of the writer: ingest_write.c waits and cleans up, ingest_apply.c
- * takes results, ingest_commit.c stores and publishes, ingest_store.c makes records. */
+/* write.h - the inside of the writer: write.c waits and cleans up, apply.c
+ * takes results, commit.c stores and publishes, store.c makes records. */
 #ifndef DFTRACERD_INDEX_INGEST_WRITE_H
 #define DFTRACERD_INDEX_INGEST_WRITE_H
 
-#include "store.h"
+#include "index/catalog/store.h"
 
 struct writer {
     struct ingest *in;
@@ -34,12 +34,12 @@ void store_states(struct writer *w);
 void drop_id(struct writer *w, uint32_t id);
 void collect_garbage(struct writer *w);
 
-/* ---- ingest_apply.c -------------------------------------------------------------------------- */
+/* ---- apply.c -------------------------------------------------------------------------- */
 
 /* Takes it; one that comes before its turn waits. */
 void apply_result(struct writer *w, struct result *r);
 
-/* ---- ingest_commit.c ------------------------------------------------------------------------- */
+/* ---- commit.c ------------------------------------------------------------------------- */
 
 /* Stores and publishes what has changed. `clean`: the daemon stops. */
 void commit_dirty(struct writer *w, bool clean);
@@ -54,7 +54,7 @@ struct pending {
 void publish(struct writer *w, struct pending *list, uint32_t count, bool stored);
 void put_generation(struct writer *w, uint32_t changes, bool clean);
 
-/* ---- ingest_full.c --------------------------------------------------------------------------- */
+/* ---- full.c --------------------------------------------------------------------------- */
 
 /* The store is full: the batch is relieved of the runs in the list, all runs end, and readers wait
  * until there is room. */

@@ -1,5 +1,5 @@
 /* checkpoint_record.c - checkpoints in the store: key file and text offset, value the rest. */
-#include "store.h"
+#include "index/catalog/store.h"
 
 #include <errno.h>
 #include <stdlib.h>

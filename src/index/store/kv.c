@@ -1,6 +1,6 @@
 /* kv.c - the environment of LMDB: opening, commits, a map that grows. See kv.h for the contract. */
-#include "kv_batch.h"
-#include "kv_env.h"
+#include "index/store/kv_batch.h"
+#include "index/store/kv_env.h"
 
 #include "dftracerd/failpoint.h"
 

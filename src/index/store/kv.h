@@ -18,8 +18,8 @@
  *            room: to delete, too, needs pages, which are free only after the commit.
  * Caveats:   keys are at most KV_KEY_MAX bytes, big-endian, so that byte order is sort order.
  */
-#ifndef DFTRACERD_INDEX_KV_H
-#define DFTRACERD_INDEX_KV_H
+#ifndef DFTRACERD_INDEX_STORE_KV_H
+#define DFTRACERD_INDEX_STORE_KV_H
 
 #include "dftracerd/base.h"
 

@@ -1,5 +1,5 @@
 /* kv_batch.c - tables, keys, and writes that wait for their commit. No LMDB here. */
-#include "kv_batch.h"
+#include "index/store/kv_batch.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* kv_batch.h - the inside of a batch: filled in kv_batch.c, applied in kv.c. */
-#ifndef DFTRACERD_INDEX_KV_BATCH_H
-#define DFTRACERD_INDEX_KV_BATCH_H
+#ifndef DFTRACERD_INDEX_STORE_KV_BATCH_H
+#define DFTRACERD_INDEX_STORE_KV_BATCH_H
 
-#include "kv.h"
+#include "index/store/kv.h"
 
 enum op_kind { OP_PUT, OP_DELETE, OP_DELETE_PREFIX };
 struct op {

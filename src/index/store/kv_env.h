@@ -1,9 +1,9 @@
 /* kv_env.h - the inside of kv.h: kv.c opens and commits, kv_read.c reads. The only callers of LMDB.
  */
-#ifndef DFTRACERD_INDEX_KV_ENV_H
-#define DFTRACERD_INDEX_KV_ENV_H
+#ifndef DFTRACERD_INDEX_STORE_KV_ENV_H
+#define DFTRACERD_INDEX_STORE_KV_ENV_H
 
-#include "kv.h"
+#include "index/store/kv.h"
 
 #include <lmdb.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* kv_fault.c - where the map of data.mdb is, and what happens when LMDB reads or writes beyond it,
  * or where nothing is: LMDB follows what a corrupt page says. The process ends by the signal, as
  * without this; but the index is marked first, so that the next start rebuilds it. */
-#include "kv_env.h"
+#include "index/store/kv_env.h"
 
 #include <pthread.h>
 #include <signal.h>

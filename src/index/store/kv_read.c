@@ -1,6 +1,6 @@
 /* kv_read.c - reads of LMDB: transactions that are used again, values, cursors; what fills the
  * pages. See kv.h for the contract. */
-#include "kv_env.h"
+#include "index/store/kv_env.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* recbuf.c - see recbuf.h */
-#include "recbuf.h"
+#include "index/store/recbuf.h"
 
 #include <string.h>
 

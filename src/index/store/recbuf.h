@@ -4,8 +4,8 @@
  * May use: base. Layout: unsigned as LEB128, signed as zigzag, texts as length and bytes, int128 as
  * 16 bytes.
  */
-#ifndef DFTRACERD_INDEX_RECBUF_H
-#define DFTRACERD_INDEX_RECBUF_H
+#ifndef DFTRACERD_INDEX_STORE_RECBUF_H
+#define DFTRACERD_INDEX_STORE_RECBUF_H
 
 #include "dftracerd/base.h"
 

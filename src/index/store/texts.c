@@ -1,6 +1,6 @@
 /* texts.c - the shared text table. Looked up under one of 64 locks chosen by the hash; ids are
  * given out under one. */
-#include "texts.h"
+#include "index/store/texts.h"
 
 #include <errno.h>
 #include <pthread.h>

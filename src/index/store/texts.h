@@ -7,12 +7,12 @@
  * Ids:       below TEXTS_STORED they are ids of the store; from TEXTS_LOCAL on ids of this process
  *            only (the limits were reached); from TEXTS_LINES on whole records, see names.c.
  */
-#ifndef DFTRACERD_INDEX_TEXTS_H
-#define DFTRACERD_INDEX_TEXTS_H
+#ifndef DFTRACERD_INDEX_STORE_TEXTS_H
+#define DFTRACERD_INDEX_STORE_TEXTS_H
 
 #include "dftracerd/index.h"
-#include "kv.h"
-#include "recbuf.h"
+#include "index/store/kv.h"
+#include "index/store/recbuf.h"
 
 #define TEXTS_STORED (1u << 20)
 #define TEXTS_STORED_BYTES (64ull << 20)

@@ -1,7 +1,7 @@
 /* digest.c - from the columns of a chunk just made to its groups, threads and processes. All at
  * memory speed: codes are looked up in dense tables, not texts in hash tables; durations are sorted
  * by group, and counted group by group. */
-#include "part.h"
+#include "index/summary/part.h"
 
 #include <errno.h>
 #include <stdlib.h>

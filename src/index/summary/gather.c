@@ -1,6 +1,6 @@
 /* gather.c - what single records say about their file and its processes: names, start and end,
  * forks, ranks, the unit. */
-#include "part.h"
+#include "index/summary/part.h"
 
 #include <errno.h>
 #include <stdio.h>

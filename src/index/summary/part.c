@@ -1,5 +1,5 @@
 /* part.c - merges, stores and tells what is known of a file's chunks. See part.h. */
-#include "part.h"
+#include "index/summary/part.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,12 +7,12 @@
  * Threads:   a part belongs to one thread at a time.
  * Errors:    a part is sticky: -ENOMEM in `error`, checked by the writer.
  */
-#ifndef DFTRACERD_INDEX_PART_H
-#define DFTRACERD_INDEX_PART_H
+#ifndef DFTRACERD_INDEX_SUMMARY_PART_H
+#define DFTRACERD_INDEX_SUMMARY_PART_H
 
-#include "chunk.h"
-#include "map.h"
-#include "texts.h"
+#include "column/chunk/chunk.h"
+#include "index/store/map.h"
+#include "index/store/texts.h"
 
 /* Said by one record about a process: applied when all processes are known. */
 enum part_fact_kind {

@@ -1,5 +1,5 @@
 /* process_order.c - processes of a file by their pids. */
-#include "part.h"
+#include "index/summary/part.h"
 
 #include <stdlib.h>
 

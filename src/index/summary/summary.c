@@ -1,6 +1,6 @@
 /* summary.c - counts, moments and sketches by (class, cat, name) and by thread: made, merged,
  * stored. */
-#include "part.h"
+#include "index/summary/part.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* filter.c - lists, ranges and samples. */
-#include "filter.h"
+#include "replay/input/filter.h"
 
 static bool list_has(const char *list, struct text wanted)
 {

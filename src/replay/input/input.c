@@ -1,5 +1,5 @@
 /* input.c - reads whole lines and scans them. */
-#include "input_parts.h"
+#include "replay/input/input_parts.h"
 
 #include <poll.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* input.h - lines of events from a descriptor: .pfw lines, or rows of /view with `select`. */
-#ifndef DFT_REPLAY_INPUT_H
-#define DFT_REPLAY_INPUT_H
+#ifndef DFTRACERD_REPLAY_INPUT_INPUT_H
+#define DFTRACERD_REPLAY_INPUT_INPUT_H
 
 #include "dftracerd/base.h"
 

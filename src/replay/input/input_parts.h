@@ -1,8 +1,8 @@
 /* input_parts.h - what reading lines and reading values have in common. */
-#ifndef DFT_REPLAY_INPUT_PARTS_H
-#define DFT_REPLAY_INPUT_PARTS_H
+#ifndef DFTRACERD_REPLAY_INPUT_INPUT_PARTS_H
+#define DFTRACERD_REPLAY_INPUT_INPUT_PARTS_H
 
-#include "input.h"
+#include "replay/input/input.h"
 
 #include "dftracerd/trace.h"
 

@@ -1,5 +1,5 @@
 /* input_values.c - gives each value of an object its place in the event. */
-#include "input_parts.h"
+#include "replay/input/input_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

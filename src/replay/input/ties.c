@@ -1,5 +1,5 @@
 /* ties.c - events with one time, longest first. */
-#include "ties.h"
+#include "replay/input/ties.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,10 +4,10 @@
  * Tracers write a call when it ends, that is behind those within it, and times of microseconds are
  * often equal.
  */
-#ifndef DFT_REPLAY_TIES_H
-#define DFT_REPLAY_TIES_H
+#ifndef DFTRACERD_REPLAY_INPUT_TIES_H
+#define DFTRACERD_REPLAY_INPUT_TIES_H
 
-#include "input.h"
+#include "replay/input/input.h"
 
 enum { TIES_MOST = 512 }; /* of more events with one time, these are put in order, then the next */
 

@@ -1,5 +1,5 @@
 /* vocabulary.c - the table of calls. size: table */
-#include "vocabulary.h"
+#include "replay/input/vocabulary.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,6 +1,6 @@
 /* vocabulary.h - the names of calls that traces have, and what the replay does for each. */
-#ifndef DFT_REPLAY_VOCABULARY_H
-#define DFT_REPLAY_VOCABULARY_H
+#ifndef DFTRACERD_REPLAY_INPUT_VOCABULARY_H
+#define DFTRACERD_REPLAY_INPUT_VOCABULARY_H
 
 #include "dftracerd/base.h"
 

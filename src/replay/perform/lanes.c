@@ -1,5 +1,5 @@
 /* lanes.c - the table of lanes, and how threads are divided among them. */
-#include "lanes.h"
+#include "replay/perform/lanes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,12 +7,12 @@
  * Threads: the planning thread. Lanes are in shared memory: whoever performs an operation reads
  * them.
  */
-#ifndef DFT_REPLAY_LANES_H
-#define DFT_REPLAY_LANES_H
+#ifndef DFTRACERD_REPLAY_PERFORM_LANES_H
+#define DFTRACERD_REPLAY_PERFORM_LANES_H
 
 #include "dftracerd/replay.h"
 
-#include "shared.h"
+#include "replay/shared/shared.h"
 
 struct lane {
     struct text host; /* of the trace */

@@ -1,5 +1,5 @@
 /* order.c - counts of calls that are planned and that have ended, of each file. */
-#include "order.h"
+#include "replay/perform/order.h"
 
 #include <fcntl.h>
 

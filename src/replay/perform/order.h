@@ -13,10 +13,10 @@
  * Threads: order_plan by the planning thread, the others by the thread that performs the operation,
  * in any process.
  */
-#ifndef DFT_REPLAY_ORDER_H
-#define DFT_REPLAY_ORDER_H
+#ifndef DFTRACERD_REPLAY_PERFORM_ORDER_H
+#define DFTRACERD_REPLAY_PERFORM_ORDER_H
 
-#include "plan.h"
+#include "replay/plan/plan.h"
 
 /* The first of two times: which paths the trace changes. */
 void order_survey(const struct operation *op);

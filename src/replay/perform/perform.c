@@ -1,5 +1,5 @@
 /* perform.c - the calls themselves. */
-#include "perform.h"
+#include "replay/perform/perform.h"
 
 #include <fcntl.h>
 #include <limits.h>

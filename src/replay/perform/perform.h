@@ -1,9 +1,9 @@
 /* perform.h - does one operation, by the thread of its lane. */
-#ifndef DFT_REPLAY_PERFORM_H
-#define DFT_REPLAY_PERFORM_H
+#ifndef DFTRACERD_REPLAY_PERFORM_PERFORM_H
+#define DFTRACERD_REPLAY_PERFORM_PERFORM_H
 
-#include "plan.h"
-#include "root.h"
+#include "replay/plan/plan.h"
+#include "replay/root/root.h"
 
 struct performed {
     int64_t ret; /* as the call returned it, or -errno */

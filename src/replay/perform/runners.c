@@ -1,7 +1,7 @@
 /* runners.c - queues, threads, and when an operation is due. */
-#include "runners.h"
+#include "replay/perform/runners.h"
 
-#include "order.h"
+#include "replay/perform/order.h"
 
 #include <signal.h>
 #include <stdlib.h>

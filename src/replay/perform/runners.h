@@ -7,13 +7,13 @@
  * were queued before. A thread that is behind may fill the queues; then the others wait for it,
  * which their lateness shows.
  */
-#ifndef DFT_REPLAY_RUNNERS_H
-#define DFT_REPLAY_RUNNERS_H
+#ifndef DFTRACERD_REPLAY_PERFORM_RUNNERS_H
+#define DFTRACERD_REPLAY_PERFORM_RUNNERS_H
 
-#include "lanes.h"
-#include "perform.h"
-#include "report.h"
-#include "trace_out.h"
+#include "replay/perform/lanes.h"
+#include "replay/perform/perform.h"
+#include "replay/report/report.h"
+#include "replay/report/trace_out.h"
 
 struct runners {
     const struct replay_options *options;

@@ -1,5 +1,5 @@
 /* descriptors.c - which handle a descriptor of the trace is. */
-#include "plan_parts.h"
+#include "replay/plan/plan_parts.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

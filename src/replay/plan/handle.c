@@ -1,5 +1,5 @@
 /* handle.c - references, and waiting for the call that opens. */
-#include "handle.h"
+#include "replay/plan/handle.h"
 
 #include <unistd.h>
 

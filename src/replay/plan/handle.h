@@ -6,11 +6,11 @@
  * the process that performs them.
  * Threads: those that perform operations; members that say so belong to the planning thread.
  */
-#ifndef DFT_REPLAY_HANDLE_H
-#define DFT_REPLAY_HANDLE_H
+#ifndef DFTRACERD_REPLAY_PLAN_HANDLE_H
+#define DFTRACERD_REPLAY_PLAN_HANDLE_H
 
-#include "files.h"
-#include "shared.h"
+#include "replay/shared/files.h"
+#include "replay/shared/shared.h"
 
 #include <dirent.h>
 #include <stdio.h>

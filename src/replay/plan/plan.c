@@ -1,6 +1,6 @@
-/* replay_plan.c - what an event means: bytes, positions, and the handle that it uses. */
-#include "order.h"
-#include "plan_parts.h"
+/* plan.c - what an event means: bytes, positions, and the handle that it uses. */
+#include "replay/perform/order.h"
+#include "replay/plan/plan_parts.h"
 
 #include <fcntl.h>
 #include <string.h>

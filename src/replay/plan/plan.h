@@ -6,13 +6,13 @@
  * threads on one descriptor are right in any order of the threads.
  * Threads: one plans; others perform the operations.
  */
-#ifndef DFT_REPLAY_PLAN_H
-#define DFT_REPLAY_PLAN_H
+#ifndef DFTRACERD_REPLAY_PLAN_PLAN_H
+#define DFTRACERD_REPLAY_PLAN_PLAN_H
 
-#include "files.h"
-#include "handle.h"
-#include "input.h"
-#include "vocabulary.h"
+#include "replay/shared/files.h"
+#include "replay/plan/handle.h"
+#include "replay/input/input.h"
+#include "replay/input/vocabulary.h"
 
 struct lane;
 /* A file that the operation touches, and how many calls have to end before; see order.h. */

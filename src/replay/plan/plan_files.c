@@ -1,5 +1,5 @@
 /* plan_files.c - what files have to be before the replay, and how they grow. */
-#include "plan_parts.h"
+#include "replay/plan/plan_parts.h"
 
 void file_exists_before(struct file *f, bool is_dir)
 {

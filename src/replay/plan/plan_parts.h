@@ -1,8 +1,8 @@
 /* plan_parts.h - the parts of planning: the table of descriptors, and what files have to be. */
-#ifndef DFT_REPLAY_PLAN_PARTS_H
-#define DFT_REPLAY_PLAN_PARTS_H
+#ifndef DFTRACERD_REPLAY_PLAN_PLAN_PARTS_H
+#define DFTRACERD_REPLAY_PLAN_PLAN_PARTS_H
 
-#include "plan.h"
+#include "replay/plan/plan.h"
 
 /* ---- descriptors.c --------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* prepare.c - sparse or filled files, and their directories. */
-#include "prepare.h"
+#include "replay/plan/prepare.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* prepare.h - makes the files and directories that the trace expects to be there. */
-#ifndef DFT_REPLAY_PREPARE_H
-#define DFT_REPLAY_PREPARE_H
+#ifndef DFTRACERD_REPLAY_PLAN_PREPARE_H
+#define DFTRACERD_REPLAY_PLAN_PREPARE_H
 
-#include "report.h"
-#include "root.h"
+#include "replay/report/report.h"
+#include "replay/root/root.h"
 
 /* The file as it is needed, and the directories above it. Repeated calls only enlarge it. 0 or
  * -errno. */

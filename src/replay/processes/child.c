@@ -1,5 +1,5 @@
 /* child.c - feeds the threads of one process with what the parent sends. */
-#include "child.h"
+#include "replay/processes/child.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* child.h - what a process of --processes does, and the messages that it gets. */
-#ifndef DFT_REPLAY_CHILD_H
-#define DFT_REPLAY_CHILD_H
+#ifndef DFTRACERD_REPLAY_PROCESSES_CHILD_H
+#define DFTRACERD_REPLAY_PROCESSES_CHILD_H
 
-#include "runners.h"
+#include "replay/perform/runners.h"
 
 enum { CHILDREN_START_NS = 50000000 /* all processes have their threads by then */ };
 

@@ -1,5 +1,5 @@
 /* children.c - starting the processes. */
-#include "children_parts.h"
+#include "replay/processes/children_parts.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

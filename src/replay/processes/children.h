@@ -9,10 +9,10 @@
  * can be started, share them.
  * Threads: the parent has one.
  */
-#ifndef DFT_REPLAY_CHILDREN_H
-#define DFT_REPLAY_CHILDREN_H
+#ifndef DFTRACERD_REPLAY_PROCESSES_CHILDREN_H
+#define DFTRACERD_REPLAY_PROCESSES_CHILDREN_H
 
-#include "runners.h"
+#include "replay/perform/runners.h"
 
 struct child;
 struct children {

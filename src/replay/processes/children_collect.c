@@ -1,5 +1,5 @@
 /* children_collect.c - the end: reports and traces of all processes. */
-#include "children_parts.h"
+#include "replay/processes/children_parts.h"
 
 #include <limits.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* children_feed.c - sending operations, and noticing that a process has died. */
-#include "children_parts.h"
+#include "replay/processes/children_parts.h"
 
 #include <poll.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* children_parts.h - what the parent knows of a child, and what starting, feeding and collecting
  * have in common. */
-#ifndef DFT_REPLAY_CHILDREN_PARTS_H
-#define DFT_REPLAY_CHILDREN_PARTS_H
+#ifndef DFTRACERD_REPLAY_PROCESSES_CHILDREN_PARTS_H
+#define DFTRACERD_REPLAY_PROCESSES_CHILDREN_PARTS_H
 
-#include "child.h"
-#include "children.h"
+#include "replay/processes/child.h"
+#include "replay/processes/children.h"
 
 struct child {
     pid_t pid;          /* 0: not started, or it has ended */

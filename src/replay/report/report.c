@@ -1,7 +1,7 @@
 /* report.c - collects outcomes. */
-#include "report.h"
+#include "replay/report/report.h"
 
-#include "root.h"
+#include "replay/root/root.h"
 
 #include <stdlib.h>
 #include <string.h>

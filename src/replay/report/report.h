@@ -1,12 +1,12 @@
 /* report.h - what was done, by name; what was not, by name and reason.
  * Threads: report_count by any; names are added by the planning thread. */
-#ifndef DFT_REPLAY_REPORT_H
-#define DFT_REPLAY_REPORT_H
+#ifndef DFTRACERD_REPLAY_REPORT_REPORT_H
+#define DFTRACERD_REPLAY_REPORT_REPORT_H
 
 #include "dftracerd/measure.h"
 #include "dftracerd/replay.h"
 
-#include "shared.h"
+#include "replay/shared/shared.h"
 
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
 /* report_print.c - the report as text or JSON. */
-#include "report.h"
+#include "replay/report/report.h"
 
 #include "dftracerd/format.h"
 

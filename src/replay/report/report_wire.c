@@ -1,5 +1,5 @@
 /* report_wire.c - a report on its way from one process to another of the same program. */
-#include "report.h"
+#include "replay/report/report.h"
 
 #include <string.h>
 

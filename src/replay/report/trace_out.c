@@ -1,7 +1,7 @@
 /* trace_out.c - lines through zlib, under a lock. */
-#include "trace_out.h"
+#include "replay/report/trace_out.h"
 
-#include "lanes.h"
+#include "replay/perform/lanes.h"
 
 #include <fcntl.h>
 #include <stdio.h>

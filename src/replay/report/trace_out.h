@@ -5,10 +5,10 @@
  * parts are put together at the end.
  * Threads: trace_out_put by any.
  */
-#ifndef DFT_REPLAY_TRACE_OUT_H
-#define DFT_REPLAY_TRACE_OUT_H
+#ifndef DFTRACERD_REPLAY_REPORT_TRACE_OUT_H
+#define DFTRACERD_REPLAY_REPORT_TRACE_OUT_H
 
-#include "perform.h"
+#include "replay/perform/perform.h"
 
 struct trace_out;
 /* *new*; 0 or -errno with err. */

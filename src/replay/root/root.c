@@ -1,5 +1,5 @@
-/* replay_root.c - the root, and opening what lies below it. */
-#include "root_parts.h"
+/* root.c - the root, and opening what lies below it. */
+#include "replay/root/root_parts.h"
 
 #include <fcntl.h>
 #include <limits.h>

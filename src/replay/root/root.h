@@ -9,10 +9,10 @@
  * differs. The files of --map are opened for reading only, below the directory that it names.
  * Threads: any, after root_open. Calls return 0 (a descriptor) or -errno; ROOT_NOT_OURS: see above.
  */
-#ifndef DFT_REPLAY_ROOT_H
-#define DFT_REPLAY_ROOT_H
+#ifndef DFTRACERD_REPLAY_ROOT_ROOT_H
+#define DFTRACERD_REPLAY_ROOT_ROOT_H
 
-#include "files.h"
+#include "replay/shared/files.h"
 
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 /* root_change.c - directories, removal, other names. */
-#include "root_parts.h"
+#include "replay/root/root_parts.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* root_clean.c - removes what the replay has made, and nothing else. */
-#include "root_parts.h"
+#include "replay/root/root_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

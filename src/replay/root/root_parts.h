@@ -1,8 +1,8 @@
 /* root_parts.h - what the files that implement root.h have in common. */
-#ifndef DFT_REPLAY_ROOT_PARTS_H
-#define DFT_REPLAY_ROOT_PARTS_H
+#ifndef DFTRACERD_REPLAY_ROOT_ROOT_PARTS_H
+#define DFTRACERD_REPLAY_ROOT_ROOT_PARTS_H
 
-#include "root.h"
+#include "replay/root/root.h"
 
 /* A descriptor, or -errno. */
 int root_open_below(const struct root *r, const char *path, int flags);

@@ -1,5 +1,5 @@
 /* files.c - tables of paths and files. */
-#include "files.h"
+#include "replay/shared/files.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -7,12 +7,12 @@
  *          operations reads them, and sets `made` and `identity` under the lock of the file
  *          (shared.h).
  */
-#ifndef DFT_REPLAY_FILES_H
-#define DFT_REPLAY_FILES_H
+#ifndef DFTRACERD_REPLAY_SHARED_FILES_H
+#define DFTRACERD_REPLAY_SHARED_FILES_H
 
 #include "dftracerd/replay.h"
 
-#include "shared.h"
+#include "replay/shared/shared.h"
 
 enum first_use { FIRST_UNKNOWN, FIRST_CREATED /* by the trace */, FIRST_NEEDED };
 

@@ -1,5 +1,5 @@
 /* shared.c - one mapping, filled from its beginning. */
-#include "shared.h"
+#include "replay/shared/shared.h"
 
 #include <limits.h>
 #include <linux/futex.h>

@@ -5,8 +5,8 @@
  * Threads: shared_alloc, shared_text and shared_block_alloc by the planning thread alone;
  * everything else by any thread of any process.
  */
-#ifndef DFT_REPLAY_SHARED_H
-#define DFT_REPLAY_SHARED_H
+#ifndef DFTRACERD_REPLAY_SHARED_SHARED_H
+#define DFTRACERD_REPLAY_SHARED_SHARED_H
 
 #include "dftracerd/base.h"
 

@@ -1,6 +1,6 @@
 /* gen_main.c - gen-fake-trace: synthetic traces of a 3D U-Net training, for measuring, demos and
  * tests. */
-#include "generate.h"
+#include "tools/gen_fake_trace/generate.h"
 
 #include <limits.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* gen_options.c - the command line of gen-fake-trace: parsing, defaults, limits and help, all from
  * one table. */
-#include "generate.h"
+#include "tools/gen_fake_trace/generate.h"
 
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* gen_place.c - files under other names until all are complete. */
-#include "generate.h"
+#include "tools/gen_fake_trace/generate.h"
 
 #include <fcntl.h>
 #include <ftw.h>

@@ -1,5 +1,5 @@
 /* gen_verify.c - --verify: a temporary index of the traces just written, and the plan's queries. */
-#include "generate.h"
+#include "tools/gen_fake_trace/generate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

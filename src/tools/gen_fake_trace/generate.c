@@ -1,5 +1,5 @@
 /* generate.c - a file of synthetic traces, made as fast as somebody takes it. */
-#include "generate.h"
+#include "tools/gen_fake_trace/generate.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* generate_formats.c - what each generation of the tracer writes. */
-#include "generate.h"
+#include "tools/gen_fake_trace/generate.h"
 
 static const struct path_pattern lustre_paths[] = {
     {"/lustre/project/unet3d/data/train/shard_", 5, ".npz"},

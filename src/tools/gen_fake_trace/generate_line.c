@@ -1,5 +1,5 @@
 /* generate_line.c - one line of a trace, as each generation of the tracer writes it. */
-#include "generate.h"
+#include "tools/gen_fake_trace/generate.h"
 
 #include <stdio.h>
 

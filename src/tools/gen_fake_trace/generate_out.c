@@ -1,6 +1,6 @@
 /* generate_out.c - text to bytes: plain, or in gzip members. Text is packed in pieces of the same
  * size whatever the caller takes at once: what zlib makes of stored blocks depends on them. */
-#include "generate.h"
+#include "tools/gen_fake_trace/generate.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* generate_process.c - what a process says of itself when it starts and ends, and system counters.
  */
-#include "generate.h"
+#include "tools/gen_fake_trace/generate.h"
 
 #include <stdio.h>
 #include <time.h>

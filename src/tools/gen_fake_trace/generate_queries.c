@@ -1,6 +1,6 @@
 /* generate_queries.c - queries for traces in the format unet3d: to try, and to verify an index
  * with. */
-#include "generate.h"
+#include "tools/gen_fake_trace/generate.h"
 
 #include <assert.h>
 #include <stdio.h>

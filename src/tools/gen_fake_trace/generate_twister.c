@@ -1,6 +1,6 @@
 /* generate_twister.c - the 64-bit Mersenne twister of Nishimura and Matsumoto (mt19937-64), from
  * its published parameters. */
-#include "generate.h"
+#include "tools/gen_fake_trace/generate.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* generate_unet3d.c - the traces of dftracer_gen_fake_trace: events one after the other, without
  * ids and nesting, name records at the head of the file only. */
-#include "generate.h"
+#include "tools/gen_fake_trace/generate.h"
 
 static const char command[] = "python train_unet3d.py";
 

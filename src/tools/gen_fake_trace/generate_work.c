@@ -1,5 +1,5 @@
 /* generate_work.c - what a process does: training steps, validations, checkpoints. */
-#include "generate.h"
+#include "tools/gen_fake_trace/generate.h"
 
 static struct event enter(struct rank *r, enum call call, int64_t path)
 {

@@ -1,5 +1,5 @@
 /* checkpoint.c - where reading can start again, and what was damaged. */
-#include "checkpoint.h"
+#include "trace/gzip/checkpoint.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

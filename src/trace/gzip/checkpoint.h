@@ -2,7 +2,7 @@
 #ifndef TRACE_CHECKPOINT_H
 #define TRACE_CHECKPOINT_H
 
-#include "inflate.h"
+#include "trace/gzip/inflate.h"
 
 #define CHECKPOINT_LEAD (128u << 10) /* a checkpoint may stand this much before its chunk */
 #define DAMAGES_MAX 4096             /* further damage is added to the last entry */

@@ -3,7 +3,7 @@
  * By libdeflate, which takes half of zlib's time; not by ISA-L, which packs the same window to
  * different bytes from one time to the next.
  */
-#include "checkpoint.h"
+#include "trace/gzip/checkpoint.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  * nominal end and goes on in small steps until the end of the last line, and the line after it, are
  * known.
  */
-#include "chunker.h"
-#include "reader.h"
+#include "trace/gzip/chunker.h"
+#include "trace/gzip/reader.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

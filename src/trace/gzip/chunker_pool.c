@@ -4,7 +4,7 @@
  * takes as long as inflating the text into them. Chunks are freed by other threads than the one
  * that fills the next, so the memory is kept for the process, as long as anybody reads chunks.
  */
-#include "chunker.h"
+#include "trace/gzip/chunker.h"
 #include <pthread.h>
 #include <stdlib.h>
 

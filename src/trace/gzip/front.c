@@ -1,6 +1,6 @@
 /* front.c - a file that is gzip by its name, and does not begin so: text under that name, or gzip
  * with a damaged beginning? docs/READING.md, rule 1. */
-#include "reader.h"
+#include "trace/gzip/reader.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
  * of the file: ISA-L decodes several literals at a step and holds the last ones back, zlib gives
  * every byte that the bits decide.
  */
-#include "inflate.h"
+#include "trace/gzip/inflate.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

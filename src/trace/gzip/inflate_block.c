@@ -3,7 +3,7 @@
  * ISA-L takes incomplete Huffman codes, which damaged data show and no compressor writes. Refusing
  * them here, at every block, is what makes both libraries end at the same byte of a damaged stream.
  */
-#include "inflate.h"
+#include "trace/gzip/inflate.h"
 #include <errno.h>
 #include <string.h>
 

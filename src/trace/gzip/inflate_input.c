@@ -3,7 +3,7 @@
  * Some bytes before the position are kept: ISA-L loads 8 bytes ahead, and its unused ones are given
  * back.
  */
-#include "inflate.h"
+#include "trace/gzip/inflate.h"
 
 #include "dftracerd/failpoint.h"
 #include <errno.h>

@@ -5,7 +5,7 @@
  * that starts the block. It is then started again with the 32 KiB of text before the next one,
  * which costs some microseconds.
  */
-#include "inflate.h"
+#include "trace/gzip/inflate.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* inflate_zlib.c - block bodies by zlib. */
-#include "inflate.h"
+#include "trace/gzip/inflate.h"
 #include <errno.h>
 
 int inflate_zlib_begin(z_stream *z, struct input *in, unsigned bit, const uint8_t *window,

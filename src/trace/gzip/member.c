@@ -1,5 +1,5 @@
 /* member.c - gzip headers and trailers, and telling a member from bytes that look like one. */
-#include "member.h"
+#include "trace/gzip/member.h"
 #include <errno.h>
 #include <string.h>
 

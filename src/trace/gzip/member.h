@@ -2,7 +2,7 @@
 #ifndef TRACE_MEMBER_H
 #define TRACE_MEMBER_H
 
-#include "inflate.h"
+#include "trace/gzip/inflate.h"
 
 #define MEMBER_HEADER_MAX (100u << 10) /* longer ones (names without end) are no headers */
 #define MEMBER_TRAILER 8

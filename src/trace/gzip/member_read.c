@@ -1,7 +1,7 @@
 /* member_read.c - a gzip file, step by step: members, their blocks and trailers, and what lies
  * between them. */
-#include "member.h"
-#include "piece.h"
+#include "trace/gzip/member.h"
+#include "trace/gzip/piece.h"
 #include <errno.h>
 #include <string.h>
 

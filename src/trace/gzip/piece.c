@@ -7,9 +7,9 @@
  * damage, which its reader then meets by itself. Every place between two blocks is noted, for only
  * the reader knows the text offset and with it which of them are checkpoints.
  */
-#include "piece.h"
-#include "chunker.h"
-#include "member.h"
+#include "trace/gzip/piece.h"
+#include "trace/gzip/chunker.h"
+#include "trace/gzip/member.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

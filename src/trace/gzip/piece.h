@@ -2,7 +2,7 @@
 #ifndef TRACE_PIECE_H
 #define TRACE_PIECE_H
 
-#include "reader.h"
+#include "trace/gzip/reader.h"
 
 /* Between two steps of a reader: at a member (its first byte) or at a block of one. */
 struct mark {

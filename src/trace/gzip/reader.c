@@ -1,5 +1,5 @@
 /* reader.c - the text of a trace file from front to end, plain or gzip. */
-#include "piece.h"
+#include "trace/gzip/piece.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

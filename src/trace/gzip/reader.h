@@ -2,8 +2,8 @@
 #ifndef TRACE_READER_H
 #define TRACE_READER_H
 
-#include "checkpoint.h"
-#include "inflate.h"
+#include "trace/gzip/checkpoint.h"
+#include "trace/gzip/inflate.h"
 
 enum reader_state {
     READER_FORMAT, /* the first two bytes are not there yet */

@@ -1,5 +1,5 @@
 /* text_at.c - text by position: the bytes at a text offset, from the nearest place before it. */
-#include "reader.h"
+#include "trace/gzip/reader.h"
 #include <errno.h>
 #include <stdlib.h>
 

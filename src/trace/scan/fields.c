@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "fields.h"
+#include "trace/scan/fields.h"
 
 static const struct {
     struct text path;

@@ -1,10 +1,10 @@
 /* fields.h - from tokens to values: the short ways, inlined into the strict paths; the long ones
  * are in fields.c. */
-#ifndef DFTRACERD_TRACE_FIELDS_H
-#define DFTRACERD_TRACE_FIELDS_H
+#ifndef DFTRACERD_TRACE_SCAN_FIELDS_H
+#define DFTRACERD_TRACE_SCAN_FIELDS_H
 
-#include "scan.h"
-#include "scan_number.h"
+#include "trace/scan/scan.h"
+#include "trace/scan/scan_number.h"
 
 int fields_init(struct trace_scanner *s);
 void fields_done(struct trace_scanner *s);

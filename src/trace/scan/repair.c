@@ -1,5 +1,5 @@
 /* repair.c - the valid form of a damaged object. */
-#include "scan.h"
+#include "trace/scan/scan.h"
 
 int trace_repair(const char *text, size_t len, struct buf *out)
 {

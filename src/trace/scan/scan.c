@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "fields.h"
-#include "template.h"
+#include "trace/scan/fields.h"
+#include "trace/scan/template.h"
 
 /* ---- blanks and brackets --------------------------------------------------------------------- */
 

@@ -10,8 +10,8 @@
  * The strict paths read past what they look at, at most 63 bytes, and rely on a newline at the end
  * of the line: the tolerant path reads nothing outside [start, end).
  */
-#ifndef DFTRACERD_TRACE_SCAN_H
-#define DFTRACERD_TRACE_SCAN_H
+#ifndef DFTRACERD_TRACE_SCAN_SCAN_H
+#define DFTRACERD_TRACE_SCAN_SCAN_H
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* scan_bytes.h - the two things SIMD does for the scanner: comparing literals, and finding the end
  * of a plain string. Included by scan_portable.c and scan_avx2.c, which say with SCAN_LEVEL (0 or
  * 2) what may be used. */
-#ifndef DFTRACERD_TRACE_SCAN_BYTES_H
-#define DFTRACERD_TRACE_SCAN_BYTES_H
+#ifndef DFTRACERD_TRACE_SCAN_SCAN_BYTES_H
+#define DFTRACERD_TRACE_SCAN_SCAN_BYTES_H
 
-#include "scan_number.h"
+#include "trace/scan/scan_number.h"
 
 #if SCAN_LEVEL == 2
 

@@ -1,7 +1,7 @@
 /* scan_number.c - number tokens byte by byte: where the text may end anywhere, and the rare parts.
  */
-#include "scan.h"
-#include "scan_number.h"
+#include "trace/scan/scan.h"
+#include "trace/scan/scan_number.h"
 
 static bool is_digit(char c)
 {

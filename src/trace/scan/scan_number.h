@@ -1,8 +1,8 @@
 /* scan_number.h - number tokens of the strict paths, eight digits at a time. */
-#ifndef DFTRACERD_TRACE_SCAN_NUMBER_H
-#define DFTRACERD_TRACE_SCAN_NUMBER_H
+#ifndef DFTRACERD_TRACE_SCAN_SCAN_NUMBER_H
+#define DFTRACERD_TRACE_SCAN_SCAN_NUMBER_H
 
-#include "scan.h"
+#include "trace/scan/scan.h"
 
 /* How many of the 8 bytes at the low end are digits. Borrows and carries only reach bytes behind
  * the first other. */

@@ -1,7 +1,7 @@
 /* scan_portable.c - the strict paths in plain C. */
 #define SCAN_LEVEL 0
-#include "scan_walk.h"
-#include "template_run.h"
+#include "trace/scan/scan_walk.h"
+#include "trace/scan/template_run.h"
 
 const char *scan_walk_portable(struct trace_scanner *s, const char *p)
 {

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "scan.h"
+#include "trace/scan/scan.h"
 
 enum { SCRATCH_FIRST = 64 << 10, SCRATCH_KEEP = 1 << 20, SCRATCH_PAD = 64 };
 

@@ -1,7 +1,7 @@
 /* scan_time.c - decimal text to scaled integers, exactly: ts and dur. */
 #include <errno.h>
 
-#include "scan.h"
+#include "trace/scan/scan.h"
 
 enum { EXPONENT_MAX = 1 << 26 }; /* more than the longest line has digits */
 

@@ -4,8 +4,8 @@
  * Keys are expected in the order of the last object of their kind: each node remembers which key
  * followed it, so a key normally costs one comparison. Anything that is not strictly valid JSON is
  * refused, for tolerant.c. */
-#include "fields.h"
-#include "scan_bytes.h"
+#include "trace/scan/fields.h"
+#include "trace/scan/scan_bytes.h"
 
 static inline const char *skip_blanks(const char *p)
 {

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "template.h"
+#include "trace/scan/template.h"
 
 enum {
     POOL = 2048, /* nodes; a shape costs about as many as it has values of its own */

@@ -9,10 +9,10 @@
  * What a line has is mostly decided by its name: behind a name that is known goes a branch of its
  * own (a fork). Texts that are few (category, phase) are part of the literal.
  */
-#ifndef DFTRACERD_TRACE_TEMPLATE_H
-#define DFTRACERD_TRACE_TEMPLATE_H
+#ifndef DFTRACERD_TRACE_SCAN_TEMPLATE_H
+#define DFTRACERD_TRACE_SCAN_TEMPLATE_H
 
-#include "scan.h"
+#include "trace/scan/scan.h"
 
 enum template_kind {
     TEMPLATE_INT,  /* a number that was an integer */

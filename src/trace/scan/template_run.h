@@ -1,6 +1,6 @@
 /* template_run.h - reads a line along the learned layouts. Compiled once per CPU level, behind
  * scan_walk.h. */
-#include "template.h"
+#include "trace/scan/template.h"
 
 /* Put by the general functions of fields.h at s->count. Is it what such lines have here? */
 static inline void template_judge(struct trace_scanner *s, const struct template *t,

@@ -1,6 +1,6 @@
 /* tolerant.c - reads one object and repairs what READING.md says can be repaired. Byte by byte, and
  * nothing outside [p, end). Independent of the strict walk, so that tests can compare the two. */
-#include "fields.h"
+#include "trace/scan/fields.h"
 
 struct tolerant {
     struct trace_scanner *s; /* NULL: only the repaired text is wanted */

@@ -1,4 +1,4 @@
-/* room: query */
+/* module: answer */
 /* /aggregate: rows by hand. */
 #include "aggregate_ask.h"
 

@@ -1,8 +1,8 @@
-/* room: query; threads */
+/* module: answer; threads */
 /* /aggregate: threads, chunks and parts that memory has room for change nothing; what is too much
  * is refused and given back. More than 5 s of processor time under ThreadSanitizer: threads meet in
  * each kind of question, and in parts, here only. */
-#include "../../src/query/aggregate_rows.h"
+#include "answer/aggregate/rows.h"
 #include "aggregate_ask.h"
 
 #include <malloc.h>

@@ -1,4 +1,4 @@
-/* room: query */
+/* module: answer */
 /* /timeline of chunks that have densities, while memory is short: it says so, gives back what it
  * charged, and answers the next time. */
 #include "dftracerd/query.h"

@@ -1,4 +1,4 @@
-/* room: query; threads */
+/* module: answer; threads */
 /* /call-tree: nesting by hand, ties, overlaps; very deep and very wide threads; threads of the pool
  * and chunks change nothing. */
 #include "query_store.h"

@@ -1,4 +1,4 @@
-/* room: query */
+/* module: answer */
 /* /compare: the cases of the old command, by hand; sides that are empty or equal; nodes; threads.
  */
 #include <math.h>

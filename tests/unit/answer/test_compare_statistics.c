@@ -1,9 +1,9 @@
-/* room: query */
+/* module: answer */
 /* Tests of two samples against published values, and against values that follow from definitions.
  */
 #include <math.h>
 
-#include "../../src/query/compare_statistics.h"
+#include "answer/compare/statistics.h"
 #include "check.h"
 
 /* Tables of Student's distribution (two-sided 5 % points), and its closed forms: with one degree of

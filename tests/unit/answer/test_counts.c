@@ -1,4 +1,4 @@
-/* room: query */
+/* module: answer */
 /* Rows counted by name, beside counts that the test keeps as it writes the lines. */
 #include "query_store.h"
 

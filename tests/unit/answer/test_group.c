@@ -1,10 +1,10 @@
-/* room: query */
+/* module: answer */
 /* Groups by keys, and the samples that percentiles of groups come from. */
 #include <errno.h>
 
 #include "check.h"
-#include "../../src/query/group.h"
-#include "../../src/query/stats_tally.h"
+#include "engine/group/group.h"
+#include "engine/group/tally.h"
 
 static uint64_t next_random(uint64_t *state)
 {

@@ -1,4 +1,4 @@
-/* room: query */
+/* module: answer */
 /* Flat rows: any columns, in order of file or time, in batches. */
 #include "query_store.h"
 

@@ -1,4 +1,4 @@
-/* room: query; threads */
+/* module: answer; threads */
 /* share: every byte of the sources once, in order; each line with its group; records where they are
  * needed; where files end. */
 #include <errno.h>

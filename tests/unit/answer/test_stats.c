@@ -1,4 +1,4 @@
-/* room: query; threads */
+/* module: answer; threads */
 /* /stats: every report on a few objects by hand; scans and summaries, threads and chunks give the
  * same answer. */
 #include "query_store.h"

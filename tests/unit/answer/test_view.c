@@ -1,4 +1,4 @@
-/* room: query; threads */
+/* module: answer; threads */
 /* /view: lines byte for byte, the metadata they need, order, windows, errors. */
 #include <errno.h>
 

@@ -1,8 +1,8 @@
-/* room: query; threads */
+/* module: answer; threads */
 /* test_view_ahead.c - what is made ahead comes in order, whatever threads there are; nothing is
  * kept of it when memory is short, when the client is away, or when it does not come back. */
 #include "query_store.h"
-#include "../../src/query/view_ahead.h"
+#include "answer/lines/view_ahead.h"
 
 enum { ITEMS = 200 };
 

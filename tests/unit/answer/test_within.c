@@ -1,7 +1,7 @@
-/* room: query */
+/* module: answer */
 /* Intervals united, met and cut: by hand, and against times counted one by one. And the memory that
  * collecting may take. */
-#include "../../src/query/within.h"
+#include "engine/plan/within.h"
 #include "query_store.h"
 
 enum { MOST = 64, TIMES = 48 };

@@ -1,4 +1,4 @@
-/* room: base */
+/* module: base */
 #include "check.h"
 #include "dftracerd/base.h"
 #include "failing_malloc.h"

@@ -1,7 +1,7 @@
-/* room: base; paths */
+/* module: base; paths */
 #include "check.h"
 #include "dftracerd/base.h"
-#include "../../src/base/num_pow10.h"
+#include "base/num_pow10.h"
 
 #include <errno.h>
 #include <float.h>

@@ -1,4 +1,4 @@
-/* room: base; threads */
+/* module: base; threads */
 /* test_base_queue.c - a queue between threads. */
 #include "asleep.h"
 #include "check.h"

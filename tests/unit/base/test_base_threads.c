@@ -1,4 +1,4 @@
-/* room: base; threads, paths */
+/* module: base; threads, paths */
 #include "asleep.h"
 #include "check.h"
 #include "dftracerd/base.h"

@@ -1,4 +1,4 @@
-/* room: base; paths */
+/* module: base; paths */
 /* Kernels of every instruction set give the same bitmaps. */
 #include "check.h"
 #include "dftracerd/base.h"

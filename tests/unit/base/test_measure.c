@@ -1,4 +1,4 @@
-/* room: base */
+/* module: base */
 /* test_measure.c - moments are exact, the sketch keeps its promise against the exact rank,
  * histograms count. */
 #include "dftracerd/measure.h"

@@ -1,7 +1,7 @@
-/* room: index; paths */
+/* module: column; paths */
 /* test_chunk.c - events become a chunk value and come back: values, nulls, types, sizes, texts,
  * pruning, damage. */
-#include "../../src/index/chunk_build.h"
+#include "column/chunk/chunk_build.h"
 #include "chunk_maker.h"
 
 #include <sys/stat.h>

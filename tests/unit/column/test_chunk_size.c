@@ -1,7 +1,7 @@
-/* room: index */
+/* module: column */
 /* test_chunk_size.c - the columns size and bytes of a chunk: the rules, and what they take where
  * both are the same. */
-#include "../../src/index/chunk_build.h"
+#include "column/chunk/chunk_build.h"
 #include "chunk_maker.h"
 
 /* The number of a row in words; of a column that is neither of integers nor of doubles the type. */

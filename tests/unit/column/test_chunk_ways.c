@@ -1,7 +1,7 @@
-/* room: index; paths */
+/* module: column; paths */
 /* test_chunk_ways.c - whichever way of the scanner and of the builder its events take, a chunk is
  * the same. */
-#include "../../src/index/chunk.h"
+#include "column/chunk/chunk.h"
 #include "check.h"
 
 enum { ROWS = 6000 };

@@ -1,7 +1,7 @@
-/* room: index */
+/* module: column */
 /* test_density.c - densities of chunks against the same counted row by row: real traces, and traces
  * made to be unusual. */
-#include "../../src/index/density.h"
+#include "column/chunk/density.h"
 #include "chunk_maker.h"
 
 /* ---- rows, one after the other --------------------------------------------------------------- */

@@ -1,7 +1,7 @@
-/* room: index; paths */
+/* module: column; paths */
 /* test_pack.c - every encoding gives back what went in, with and without special instructions;
  * speeds are printed. */
-#include "../../src/index/pack.h"
+#include "column/encoding/pack.h"
 #include "check.h"
 
 #include <math.h>

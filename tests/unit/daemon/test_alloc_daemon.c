@@ -1,6 +1,6 @@
-/* room: daemon */
+/* module: daemon */
 /* Options while memory is short: from the command line, a file and the environment. */
-#include "../../src/daemon/options.h"
+#include "daemon/options.h"
 #include "alloc_check.h"
 
 #include <stdlib.h>

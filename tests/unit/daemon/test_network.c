@@ -1,10 +1,10 @@
-/* room: daemon; alone, threads */
+/* module: daemon; alone, threads */
 /* test_network.c - file systems of other machines: no index there, and no trust in inotify.
  * statfs() is ours here. */
 #include "check.h"
 
-#include "../../src/daemon/roots.h"
-#include "../../src/daemon/watch.h"
+#include "daemon/roots.h"
+#include "daemon/watch.h"
 
 #include <pthread.h>
 #include <sys/stat.h>

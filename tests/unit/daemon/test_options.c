@@ -1,6 +1,6 @@
-/* room: daemon */
+/* module: daemon */
 #include "check.h"
-#include "../../src/daemon/options.h"
+#include "daemon/options.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* room: dlio */
+/* module: dlio */
 /* The step times of a training run: statistics, random numbers, fits, the simulator and the
  * refinement of the bound. Expected values follow from definitions, or are published. */
 #include <math.h>

@@ -1,4 +1,4 @@
-/* room: dlio */
+/* module: dlio */
 /* Fits of random samples of each family against those of SciPy, which dlio_scipy.py runs: 200
  * samples of each in `make check-all`. Finds an estimator that converges elsewhere, or a wrong
  * log-likelihood, for data that no other test has. */

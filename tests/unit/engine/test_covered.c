@@ -1,7 +1,7 @@
-/* room: query */
+/* module: engine */
 /* Which calls have a transfer inside: against every pair of them, in any order, with as many of
  * them at a time as there is memory for. */
-#include "../../src/query/covered.h"
+#include "engine/plan/covered.h"
 #include "query_store.h"
 
 enum { CALLS = 3000, THREADS = 5 };

@@ -1,4 +1,4 @@
-/* room: query */
+/* module: engine */
 /* The query language as text: what parses, where errors are, and the canonical form. */
 #include "check.h"
 #include "dftracerd/query.h"

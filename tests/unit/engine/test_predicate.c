@@ -1,8 +1,8 @@
-/* room: query; paths */
+/* module: engine; paths */
 /* What each test of the query language means, on rows that are known: expected answers are written
  * out. */
 #include "query_store.h"
-#include "../../src/query/plan.h"
+#include "engine/plan/plan.h"
 
 static struct store store;
 

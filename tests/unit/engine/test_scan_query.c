@@ -1,10 +1,10 @@
-/* room: query; threads, paths */
+/* module: engine; threads, paths */
 /* Random predicates over several files of several chunks: what the scan selects, with pruning and
  * without, with one thread and with many, equals an evaluation row by row that is written here,
  * without columns.
  */
 #include "query_store.h"
-#include "../../src/query/plan.h"
+#include "engine/plan/plan.h"
 
 enum { FILES = 3, ROWS = 2500, QUERIES = 600, CHUNK = 65536 };
 

@@ -1,7 +1,7 @@
-/* room: query; threads */
+/* module: engine; threads */
 /* Which files a selection means. */
 #include "query_store.h"
-#include "../../src/query/plan.h"
+#include "engine/plan/plan.h"
 
 static const struct {
     const char *pattern, *name;

@@ -1,4 +1,4 @@
-/* room: format */
+/* module: format */
 /* Call trees in all formats, once for each of their allocations, which fails. */
 #include "query_alloc.h"
 

@@ -1,4 +1,4 @@
-/* room: format */
+/* module: format */
 /* Questions while memory is short: each says so, gives back what it charged to its budget, and is
  * answered the next time. With and without a pool: then the allocation that fails may be that of
  * any thread. */

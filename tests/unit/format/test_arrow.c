@@ -1,4 +1,4 @@
-/* room: format */
+/* module: format */
 /* Arrow IPC: what frames the bytes, and rows of every type written to a file, for test_arrow of
  * tests/http to have them read by Apache Arrow's own reader: ARROW_FILE=out ARROW_ROWS=10000000
  * test_arrow rows (ARROW_STREAM=1: as a stream). */
@@ -68,7 +68,7 @@ static void drain(struct buf *out, FILE *to, double *seconds, const struct times
     buf_clear(out);
 }
 
-/* As arrow_rows.c does: without a copy where that goes. */
+/* As arrow/rows.c does: without a copy where that goes. */
 static unsigned give_column(struct arrow *a, size_t c, const struct arrow_data *data, size_t rows,
                             struct buf *out)
 {

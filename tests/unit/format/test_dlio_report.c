@@ -1,4 +1,4 @@
-/* room: format */
+/* module: format */
 /* /dlio-config in all forms, byte for byte where that follows from the events; once more for each
  * of its allocations, which fails. */
 #include "query_alloc.h"

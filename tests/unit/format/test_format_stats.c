@@ -1,4 +1,4 @@
-/* room: format */
+/* module: format */
 /* /stats and /info in all their forms. */
 #include "query_store.h"
 #include "dftracerd/format.h"

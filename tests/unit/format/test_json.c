@@ -1,4 +1,4 @@
-/* room: format */
+/* module: format */
 /* The JSON writer. */
 #include <math.h>
 #include <stddef.h>

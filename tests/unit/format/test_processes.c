@@ -1,4 +1,4 @@
-/* room: format */
+/* module: format */
 /* Processes and their parents, told in all formats; once more for each of their allocations, which
  * fails. */
 #include "query_alloc.h"

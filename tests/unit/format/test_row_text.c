@@ -1,4 +1,4 @@
-/* room: format */
+/* module: format */
 /* Flat rows from columns: every kind of column, long and many texts, order of time, a writer's room
  * is given back. */
 #include "dftracerd/format.h"

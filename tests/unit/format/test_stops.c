@@ -1,4 +1,4 @@
-/* room: format; alone */
+/* module: format; alone */
 /* Questions of very many different names look often whether they are still wanted, and stop there:
  * each look at a budget reads the clock, so a clock of our own counts looks, and a deadline is the
  * number of the look at which a question has to stop. */

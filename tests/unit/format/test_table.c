@@ -1,4 +1,4 @@
-/* room: format */
+/* module: format */
 /* Flat rows in every form. */
 #include "check.h"
 #include "dftracerd/format.h"

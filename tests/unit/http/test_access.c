@@ -1,6 +1,6 @@
-/* room: http */
+/* module: http */
 #include "check.h"
-#include "../../src/http/clients.h"
+#include "http/server/clients.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* room: http */
+/* module: http */
 /* A server that runs out of memory while it serves: each request is answered as always, refused
  * with a status of its own, or cut off in a way that clients notice, and the next one is answered.
  * And starting a server without memory. */

@@ -1,8 +1,8 @@
-/* room: http; threads */
+/* module: http; threads */
 /* The cache of answers: what is kept and what leaves, and who computes, waits, goes on or is
  * stopped. */
 #include "check.h"
-#include "../../src/http/cache.h"
+#include "http/exchange/cache.h"
 
 #include <pthread.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
-/* room: http; alone, threads */
+/* module: http; alone, threads */
 /* Streams that wait, and the work side of a request, without sockets: this file is the server. */
 #include "check.h"
-#include "../../src/http/exchange.h"
+#include "http/exchange/exchange.h"
 
 #include <unistd.h>
 #include <zlib.h>

@@ -1,7 +1,7 @@
-/* room: http */
+/* module: http */
 #include "check.h"
-#include "../../src/http/etag.h"
-#include "../../src/http/negotiate.h"
+#include "http/exchange/etag.h"
+#include "http/request/negotiate.h"
 
 static const enum format formats[] = {FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV};
 static const struct param_spec specs[] = {

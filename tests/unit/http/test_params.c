@@ -1,6 +1,6 @@
-/* room: http */
+/* module: http */
 #include "check.h"
-#include "../../src/http/endpoint.h"
+#include "http/request/endpoint.h"
 
 static const struct param_spec specs[] = {
     {"word", PARAM_TEXT, false, NULL, NULL, ""},

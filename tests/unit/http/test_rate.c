@@ -1,6 +1,6 @@
-/* room: http */
+/* module: http */
 /* How fast the index advances: samples by hand. */
-#include "../../src/http/rate.h"
+#include "http/metrics/rate.h"
 #include "check.h"
 
 #define SECOND 1000000000ll

@@ -1,7 +1,7 @@
-/* room: http */
+/* module: http */
 #include "check.h"
-#include "../../src/http/endpoint.h"
-#include "../../src/http/problem.h"
+#include "http/request/endpoint.h"
+#include "http/request/problem.h"
 
 static void finds_endpoints(void)
 {

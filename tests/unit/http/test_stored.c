@@ -1,4 +1,4 @@
-/* room: http */
+/* module: http */
 /* Stored questions: found by their ids, forgotten some time after they were stored. The clock is
  * the test's own. */
 #include "check.h"
@@ -10,7 +10,7 @@ static int64_t now_of_test(void)
     return now;
 }
 #define clock_mono_ns now_of_test
-#include "../../src/http/stored.c"
+#include "http/request/stored.c"
 
 #define SECOND 1000000000ll
 #define LIFE_MS 3600000

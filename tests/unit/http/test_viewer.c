@@ -1,8 +1,8 @@
-/* room: http */
+/* module: http */
 /* Is a file the one that was indexed? Its number alone does not tell: file systems give it again.
  * And whose groups. */
 #include "check.h"
-#include "../../src/http/viewer.c"
+#include "http/access/viewer.c"
 
 static struct index_file indexed_as(const struct stat *st, int64_t later_ns)
 {

@@ -1,9 +1,9 @@
-/* room: index */
+/* module: index */
 /* test_again.c - how long a file rests whose reading failed by an error of the system: longer each
  * time, with an end. */
 #include "check.h"
 
-#include "../../src/index/store.h"
+#include "index/catalog/store.h"
 
 #define SECOND 1000000000LL
 

@@ -1,4 +1,4 @@
-/* room: index */
+/* module: index */
 /* Indexing a directory while memory is short, in whichever thread: what could not be done is told,
  * and done when the files are offered again; what was done is right. */
 #include "failing_malloc.h"

@@ -1,4 +1,4 @@
-/* room: index */
+/* module: index */
 /* test_archives.c - traces inside tar archives: what is known of members, their text by position,
  * and what changes do. The archives are made by tar. */
 #include "index_world.h"

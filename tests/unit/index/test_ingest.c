@@ -1,4 +1,4 @@
-/* room: index; threads, paths */
+/* module: index; threads, paths */
 /* test_ingest.c - files that go in: what is known of them, what changes when they do, and what old
  * snapshots still see. */
 #include "index_world.h"

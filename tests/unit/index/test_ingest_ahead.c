@@ -1,4 +1,4 @@
-/* room: index; threads */
+/* module: index; threads */
 /* test_ingest_ahead.c - one file inflated by several threads: the index is the same as by one,
  * whatever the members are. */
 #include "index_world.h"

@@ -1,4 +1,4 @@
-/* room: index */
+/* module: index */
 /* test_ingest_doors.c - files that are read when somebody asks for them, and files that are read in
  * a way of their own. */
 #include "index_world.h"

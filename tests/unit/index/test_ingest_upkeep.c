@@ -1,4 +1,4 @@
-/* room: index */
+/* module: index */
 /* test_ingest_upkeep.c - what goes on beside reading: files that have been missing are forgotten,
  * and questions come first. */
 #include "index_world.h"

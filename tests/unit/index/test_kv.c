@@ -1,11 +1,11 @@
-/* room: index; threads */
+/* module: index; threads */
 /* test_kv.c - the wrapper of LMDB: order of keys, sticky errors, maps that grow under readers, and
  * what damage is told as. */
 #include "check.h"
 
-#include "../../src/index/kv.h"
-#include "../../src/index/recbuf.h"
-#include "../../src/index/store_place.h"
+#include "index/store/kv.h"
+#include "index/store/recbuf.h"
+#include "index/place.h"
 
 #include <errno.h>
 #include <fcntl.h>

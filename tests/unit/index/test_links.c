@@ -1,4 +1,4 @@
-/* room: index */
+/* module: index */
 /* test_links.c - one file of several names is read once and answers once; which name answers does
  * not depend on the order in which they were met. */
 #include "index_world.h"

@@ -1,4 +1,4 @@
-/* room: index */
+/* module: index */
 /* test_resolve.c - names behind hashes, parents, ranks and hosts: across the files of a job. */
 #include "check.h"
 #include "dftracerd/index.h"

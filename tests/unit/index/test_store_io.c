@@ -1,9 +1,9 @@
-/* room: index; alone, threads */
+/* module: index; alone, threads */
 /* test_store_io.c - writes of the store that fail. LMDB refuses everything after a failed write of
  * its meta page, until it is opened again: nobody who reads may notice. */
 #include "index_world.h"
 
-#include "../../src/index/kv.h"
+#include "index/store/kv.h"
 
 #include <errno.h>
 #include <pthread.h>

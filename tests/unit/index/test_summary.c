@@ -1,7 +1,7 @@
-/* room: index */
+/* module: index */
 /* Summaries of very many names: told by category, or by class alone, and the same however they came
  * together. */
-#include "../../src/index/part.h"
+#include "index/summary/part.h"
 #include "check.h"
 
 enum { MANY = SUMMARY_NAMES_MAX + 1000 };

@@ -1,8 +1,8 @@
-/* room: replay */
+/* module: replay */
 /* What events are planned as: offsets, sizes, handles, and what files have to be before. Expected
  * values follow from POSIX. */
-#include "../../src/replay/lanes.h"
-#include "../../src/replay/plan.h"
+#include "replay/perform/lanes.h"
+#include "replay/plan/plan.h"
 #include "check.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* room: rewrite */
+/* module: rewrite */
 /* Traces shared out to groups, and put together again, while memory is short: each says so, or has
  * the same answer. */
 #include "query_store.h"

@@ -1,4 +1,4 @@
-/* room: rewrite */
+/* module: rewrite */
 /* New traces while memory is short: members into a tar, and into a directory. */
 #include "alloc_check.h"
 

@@ -1,4 +1,4 @@
-/* room: rewrite; threads */
+/* module: rewrite; threads */
 #include "check.h"
 
 #include "dftracerd/rewrite.h"

@@ -1,4 +1,4 @@
-/* room: rewrite; threads */
+/* module: rewrite; threads */
 /* Archives are read by three programs that are not ours: GNU tar, busybox tar and Python's tarfile.
  */
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-/* room: trace */
+/* module: trace */
 /* Reading a trace while memory is short: gzip to chunks, chunks to events, repairs, text by
  * position. */
 #include "alloc_check.h"

@@ -1,4 +1,4 @@
-/* room: trace; paths */
+/* module: trace; paths */
 /* test_chunker.c - chunks of whole lines: the rule, found line by line; long lines; growth. */
 #include "trace_data.h"
 

@@ -1,4 +1,4 @@
-/* room: trace */
+/* module: trace */
 /* test_piece.c - text inflated ahead of its reader: whatever pieces there are, right ones or wrong
  * ones, the reader tells the same as without. */
 #include "trace_data.h"

@@ -1,4 +1,4 @@
-/* room: trace; paths */
+/* module: trace; paths */
 /* test_reader.c - text in order: every kind of file, both libraries alike, damage, growth,
  * checkpoints. */
 #include "trace_data.h"

@@ -1,4 +1,4 @@
-/* room: trace; paths */
+/* module: trace; paths */
 /* Every row of docs/READING.md and every generation of writers, through all paths of the scanner.
  */
 #include <dirent.h>

@@ -1,4 +1,4 @@
-/* room: trace */
+/* module: trace */
 /* test_tar_walk.c - archives that GNU tar and Python's tarfile have written are walked as tarfile
  * reads them. */
 #include "trace_data.h"

@@ -1,4 +1,4 @@
-/* room: trace; paths */
+/* module: trace; paths */
 /* test_text_at.c - text by position equals the text in order. */
 #include "trace_data.h"
 
