@@ -5,11 +5,13 @@ import os
 import re
 import zlib
 
-HEADERS_THAT_DIFFER = {"date", "x-request-id", "etag", "x-dftracer-generation", "server-timing", "last-modified", "content-length", "content-disposition"}
-# In bodies: members of JSON, and the line of reports for people.
+HEADERS_THAT_DIFFER = {"date", "x-request-id", "etag", "x-dftracer-generation", "server-timing", "last-modified", "content-length", "content-disposition",
+                       "transfer-encoding", "x-accel-buffering"}  # the last two: whether it was whole after its first step
+# In bodies: members of JSON, the line of reports for people, and the ids of stored queries, which are random.
 MASKED = re.compile(
     rb'("(?:elapsed_ms|execution_time_ms|generation|request_id|etag|indexed_at|created_at|started_at)": ?)("[^"]*"|[0-9.eE+-]+|null)'
     rb"|(Processing Time: |Completed in ) *[0-9.]+ m?s"
+    rb'|("id":"|/q/|/open/)[0-9a-f]{32}'
 )
 SHOWN = 160
 
@@ -22,7 +24,7 @@ def body(told, place):
     """Without the place of the daemon, unpacked."""
     coding = dict(told[1]).get("Content-Encoding")
     text = zlib.decompress(told[2], 47) if coding == "gzip" and told[2] else told[2]
-    return MASKED.sub(rb"\1\3", text.replace(os.fsencode(place), b"PLACE"))
+    return MASKED.sub(rb"\1\3\4", text.replace(os.fsencode(place), b"PLACE"))
 
 
 def excerpt(one, other):

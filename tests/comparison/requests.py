@@ -46,7 +46,7 @@ def recorded(folder):
         with open(name, encoding="utf-8") as lines:
             for line in lines:
                 kept = json.loads(line)
-                key = kept["method"], kept["path"], json.dumps(kept.get("sent")), kept.get("told")
+                key = kept["method"], kept["path"], json.dumps([kept.get("sent"), kept.get("told")], sort_keys=True)
                 seen[key] = kept["method"], kept["path"], kept.get("told"), kept.get("sent")
     return list(seen.values())
 
