@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-from web import BUILD, Folder, Web, check
+from web import BUILD, TOP, Folder, Web, check
 
 NOT_RUN = ("make", "sudo", "systemctl", "dftracerd", "export", "git")
 # What differs from one run to the next.
@@ -129,7 +129,7 @@ def try_document(path):
 
 
 def document(*parts):
-    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", *parts)
+    return os.path.join(TOP, *parts)
 
 
 def main(path):

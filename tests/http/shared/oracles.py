@@ -3,15 +3,14 @@
 import os
 import sys
 
-from web import SLOW, Folder, Web
+from web import SLOW, TOP, Folder, Web
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[1:1] = [os.path.join(HERE, ".."), os.path.join(HERE, "..", "golden")]
+sys.path[1:1] = [os.path.join(TOP, "tests"), os.path.join(TOP, "tests", "golden")]
 
 import synth  # noqa: E402
 from oracle import kept  # noqa: E402
 
-SHARED = os.environ.get("DFTRACERD_SHARED") or os.path.join(HERE, "..", "..", "..", "shared")
+SHARED = os.environ.get("DFTRACERD_SHARED") or os.path.join(TOP, "..", "shared")
 REAL = ("2023-prerelease", "excerpts", "recorder-2.0", "dlio-8ranks-v1.0.8")  # the larger ones take the oracle minutes
 FEW = ("excerpts", "recorder-2.0")
 

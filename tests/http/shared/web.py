@@ -1,4 +1,4 @@
-"""For the tests of this folder: traces, a daemon on a port that the kernel chooses, and raw HTTP."""
+"""For the tests in tests/http: traces, a daemon on a port that the kernel chooses, and raw HTTP."""
 
 import contextlib
 import ctypes
@@ -19,14 +19,15 @@ import time
 import traceback
 import urllib.parse
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(1, os.path.join(HERE, ".."))
+HERE = os.path.dirname(os.path.abspath(__file__))  # what tests run in Node lies here, too
+TOP = os.path.realpath(os.path.join(HERE, "..", "..", ".."))
+sys.path.insert(1, os.path.join(TOP, "tests"))
 
 import tools  # noqa: E402
 
 tools.use_system_first()
 
-BUILD = os.environ.get("DFTRACERD_BUILD", os.path.join(HERE, "..", "..", "build"))
+BUILD = os.environ.get("DFTRACERD_BUILD", os.path.join(TOP, "build"))
 PROGRAM = os.path.join(BUILD, "bin", "dftracerd")
 FLAVOUR = os.path.basename(os.path.normpath(BUILD))
 SANITIZED = bool(re.search("asan|tsan", FLAVOUR))
