@@ -309,8 +309,8 @@ soak bench bench-quick: export DFTRACERD_BUILD := $(abspath $B)
 soak: all
 	@bad=0; tests/soak/run --minutes $(if $(filter file,$(origin MINUTES)),60,$(MINUTES)) || bad=1; \
 	REINDEX_CYCLES=100 tests/fault/test_reindex_size || bad=1; \
-	PERFETTO_ROWS=1000000 tests/http/test_perfetto || bad=1; \
-	ARROW_ROWS=10000000 tests/http/test_arrow || bad=1; \
+	PERFETTO_ROWS=1000000 tests/http/answers/test_perfetto || bad=1; \
+	ARROW_ROWS=10000000 tests/http/answers/test_arrow || bad=1; \
 	WATCH_FILES=100000 tests/fault/test_watch many_files || bad=1; \
 	tests/soak/load || bad=1; \
 	KILL9_RUNS=500 tests/fault/test_kill9 || bad=1; exit $$bad

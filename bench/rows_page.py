@@ -11,7 +11,7 @@ import urllib.parse
 
 from measure import TOP, alternate
 
-sys.path.insert(0, os.path.join(TOP, "tests", "http"))
+sys.path.insert(0, os.path.join(TOP, "tests", "http", "shared"))
 LANES = "host,rank,pid,tid"
 FULL = 4_800_000  # bars are of so many events and more
 STAGE = "window.timelineStage"
@@ -109,7 +109,7 @@ def browse(modules, program, *steps):
         tab = Renderer(profile)
         tab.start()
         try:
-            done = subprocess.run(["node", os.path.join(TOP, "tests/http/page_steps.js"), modules, program, profile, profile],
+            done = subprocess.run(["node", os.path.join(TOP, "tests/http/shared/page_steps.js"), modules, program, profile, profile],
                                   input=json.dumps(steps), capture_output=True, text=True, check=True)  # fmt: skip
         finally:
             tab.over.set()

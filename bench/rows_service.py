@@ -18,7 +18,7 @@ import peers
 from measure import TOP, Daemon, Memory, alternate, command
 from rows_query import FILTER
 
-sys.path.insert(0, os.path.join(TOP, "tests", "http"))
+sys.path.insert(0, os.path.join(TOP, "tests", "http", "shared"))
 from crowd import distinct, latencies, percentile, same  # noqa: E402
 from web import write_trace  # noqa: E402
 

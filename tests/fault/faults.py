@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "http"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "http", "shared"))
 import web  # noqa: E402
 
 web.PROGRAM = os.path.join(web.BUILD, "fail", "bin", "dftracerd")

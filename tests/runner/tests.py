@@ -1,6 +1,7 @@
 """Which tests there are, in which builds each runs, and what has to be built for it.
 
-A script in tests/lint, http, golden, fault or fuzz says what it needs in comments in its first lines:
+A script in tests/lint, http, golden, fault or fuzz, or in a folder of these, is a test named SUITE/FILE. It says what it needs in
+comments in its first lines:
 
     # check: asan tsan        builds in which `make check` runs it; `no`: only check-all does
     # check-all: plain asan   builds in which `make check-all` runs it (without this line: the same, or the suite's default)
@@ -46,8 +47,10 @@ VARIANTS = {
 
 
 class Test:
-    def __init__(self, name, variant, command, target=None, settings=None):
-        self.name, self.variant, self.command, self.target = name, variant, command, target
+    def __init__(self, path, variant, command, target=None, settings=None):
+        self.suite, file = path.split("/")[0], os.path.basename(path)
+        self.name, self.variant, self.command, self.target = self.suite + "/" + file, variant, command, target
+        self.paths = {self.suite, self.name, path, os.path.dirname(path)}
         self.settings = settings or {}
         self.timeout = int(self.settings.get("timeout", TIMEOUT))
         self.finds, self.after = self.settings.get("finds"), self.settings.get("after")
@@ -73,12 +76,13 @@ def builds_of(suite, settings, everything):
 
 def scripts(suite, everything):
     pattern = "*" if suite == "lint" else "test_*"
-    for path in sorted(glob.glob(os.path.join(TOP, "tests", suite, pattern))):
+    found = [path for place in (suite, suite + "/*") for path in glob.glob(os.path.join(TOP, "tests", place, pattern))]
+    for path in sorted(found, key=os.path.basename):
         if os.path.isfile(path) and "." not in os.path.basename(path):
             settings = settings_of(path)
             for variant in builds_of(suite, settings, everything):
                 target = None if variant == "source" else "test-fault" if suite == "fault" else "all"
-                yield Test("%s/%s" % (suite, os.path.basename(path)), variant, [path], target, settings)
+                yield Test(os.path.relpath(path, os.path.join(TOP, "tests")), variant, [path], target, settings)
 
 
 def head_of_source(path):
@@ -92,17 +96,17 @@ def head_of_source(path):
 
 def unit_tests(everything):
     for path in sorted(glob.glob(os.path.join(TOP, "tests/unit/*/test_*.c"))):
-        file, (module, flags) = os.path.basename(path)[:-2], head_of_source(path)
-        program = file if "alone" in flags else "unit_" + module
-        yield unit_test(file, "asan", program, "test-unit")
+        place, (module, flags) = os.path.relpath(path, os.path.join(TOP, "tests"))[:-2], head_of_source(path)
+        program = os.path.basename(place) if "alone" in flags else "unit_" + module
+        yield unit_test(place, "asan", program, "test-unit")
         if "threads" in flags:
-            yield unit_test(file, "tsan", program if "alone" in flags else "unit_threads", "test-threads")
+            yield unit_test(place, "tsan", program if "alone" in flags else "unit_threads", "test-threads")
         if everything and "paths" in flags:
-            yield unit_test(file, "portable", program, "test-unit")
+            yield unit_test(place, "portable", program, "test-unit")
 
 
-def unit_test(file, variant, program, target):
-    return Test("unit/" + file, variant, [os.path.join(VARIANTS[variant].folder, "tests", program), file], target)
+def unit_test(place, variant, program, target):
+    return Test(place, variant, [os.path.join(VARIANTS[variant].folder, "tests", program), os.path.basename(place)], target)
 
 
 def fuzz_tests(everything):
@@ -118,18 +122,23 @@ def all_tests(everything):
     tests = []
     for suite in SCRIPT_SUITES:
         tests += scripts(suite, everything)
-    return [*tests, *unit_tests(everything), *fuzz_tests(everything), *scripts("fuzz", everything)]
+    tests += [*unit_tests(everything), *fuzz_tests(everything), *scripts("fuzz", everything)]
+    labels = [test.label() for test in tests]
+    if twice := {label for label in labels if labels.count(label) > 1}:
+        raise SystemExit("two files are the test %s" % min(twice))
+    return tests
 
 
 def select(names, everything, variant=None):
-    """Tests named like `http`, `http/test_tls` or `http/test_tls:dates`; SystemExit when a name fits none."""
+    """Tests named like `http`, `http/server`, `http/test_tls`, `http/server/test_tls` or `http/test_tls:dates`; SystemExit when a name
+    fits none."""
     if not names:
         return only(all_tests(everything), variant)
     chosen, known = [], all_tests(True)
     usual = {t.label() for t in all_tests(everything)}
     for name in names:
         path, _, case = name.strip("/").removeprefix("tests/").partition(":")
-        fitting = [t for t in known if path in (t.name, t.name.split("/")[0])]
+        fitting = [t for t in known if path in t.paths]
         if not fitting:
             raise SystemExit("there is no test %s; tests/run --list prints all" % name)
         if case and path.split("/")[0] in ("lint", "fuzz"):
