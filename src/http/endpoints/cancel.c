@@ -1,4 +1,5 @@
 /* cancel.c - /cancel: ends a request that is being answered, by its id. */
+#include "http/endpoints/endpoints.h"
 #include "http/server/server.h"
 
 static const struct param_spec own_params[] = {

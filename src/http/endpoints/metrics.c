@@ -1,6 +1,6 @@
 /* metrics.c - /metrics: Prometheus text format 0.0.4. Requests come from metrics.c, the
  * rest from the index and the kernel. */
-#include "http/request/endpoint.h"
+#include "http/endpoints/endpoints.h"
 #include "http/metrics/metrics.h"
 #include "http/server/mhd_tls.h"
 #include "http/server/server.h"

@@ -1,5 +1,6 @@
 /* requests.c - /requests: what is being answered now, for those who may end it
  * (cancel.c). */
+#include "http/endpoints/endpoints.h"
 #include "http/server/server.h"
 
 #include <arpa/inet.h>

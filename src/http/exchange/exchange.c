@@ -68,22 +68,6 @@ void exchange_unref(struct exchange *x)
         exchange_free(x);
 }
 
-struct snapshot *request_snapshot(const struct request *rq)
-{
-    return viewer_snapshot(rq->viewer, rq->http->options->index);
-}
-
-bool request_repin(struct request *rq)
-{
-    struct snapshot *newest = request_snapshot(rq);
-    if (!newest)
-        return false;
-    bool other = snapshot_generation(newest) != snapshot_generation(rq->snapshot);
-    snapshot_release(rq->snapshot);
-    rq->snapshot = newest;
-    return other;
-}
-
 /* Runs next() until a step's worth is there. 0 more to come, NEXT_TURN (so far nothing), NEXT_WAIT,
  * ERR_END, or why it broke. */
 static int produce(struct exchange *x, struct buf *out)

@@ -1,6 +1,7 @@
 /* open.c - from a checked request to its first bytes: its snapshot, whether the index is
  * ready, an answer that is there already or being made by another request, open(). */
 #include "http/exchange/etag.h"
+#include "http/access/viewer.h"
 
 #include "dftracerd/failpoint.h"
 

@@ -25,9 +25,9 @@ static unsigned code_number(int status)
     return i;
 }
 
-static unsigned endpoint_number(const struct endpoint *endpoint)
+static unsigned endpoint_number(const struct endpoint *const *table,
+                                const struct endpoint *endpoint)
 {
-    const struct endpoint *const *table = router_table();
     for (unsigned i = 0; table[i] && i < METRICS_ENDPOINTS - 1; i++)
         if (table[i] == endpoint)
             return i;
@@ -56,7 +56,7 @@ void metrics_completed(struct metrics *m, const struct endpoint *endpoint, int s
 {
     if (!m)
         return;
-    struct metrics_endpoint *e = &m->endpoints[endpoint_number(endpoint)];
+    struct metrics_endpoint *e = &m->endpoints[endpoint_number(m->table, endpoint)];
     unsigned bucket = 0;
     while (duration_ns > bounds[bucket].ns)
         bucket++;
@@ -83,9 +83,9 @@ static void head(struct buf *out, const char *name, const char *type, const char
     buf_printf(out, "# HELP dftracerd_%s %s\n# TYPE dftracerd_%s %s\n", name, help, name, type);
 }
 
-static const char *path_of(unsigned number)
+static const char *path_of(const struct metrics *m, unsigned number)
 {
-    return number == METRICS_ENDPOINTS - 1 ? "other" : router_table()[number]->path;
+    return number == METRICS_ENDPOINTS - 1 ? "other" : m->table[number]->path;
 }
 
 /* Calls `write` for each endpoint that was asked for at least once, so for few. */
@@ -94,11 +94,11 @@ static void each_endpoint(struct metrics *m, struct buf *out,
                                         struct buf *out))
 {
     unsigned known = 0;
-    while (router_table()[known])
+    while (m->table[known])
         known++;
     for (unsigned i = 0; i < METRICS_ENDPOINTS; i++)
         if (i < known || i == METRICS_ENDPOINTS - 1)
-            write(&m->endpoints[i], path_of(i), out);
+            write(&m->endpoints[i], path_of(m, i), out);
 }
 
 static void write_codes(struct metrics_endpoint *e, const char *path, struct buf *out)

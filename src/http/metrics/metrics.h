@@ -5,7 +5,7 @@
 
 #include "http/metrics/rate.h"
 
-#define METRICS_ENDPOINTS 64 /* of the router's table; the last one stands for unknown paths */
+#define METRICS_ENDPOINTS 64 /* of the table; the last one stands for unknown paths */
 #define METRICS_CODES 24
 #define METRICS_BUCKETS 12 /* bounds of durations, +Inf among them */
 
@@ -17,6 +17,7 @@ struct metrics_endpoint {
     atomic_ullong duration_ns;
 };
 struct metrics {
+    const struct endpoint *const *table; /* all there are; NULL-terminated */
     struct metrics_endpoint endpoints[METRICS_ENDPOINTS];
     atomic_ullong sent_bytes, cut; /* cut: answers that did not end properly */
     atomic_int in_flight, queued;

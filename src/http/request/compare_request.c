@@ -1,5 +1,6 @@
 /* compare_request.c - from parameters to the sides and nodes of a comparison. */
 #include "http/request/compare_request.h"
+#include "http/request/selection.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "http/server/mhd_connection.h"
 #include "http/server/mhd_tls.h"
 #include "http/exchange/readiness.h"
+#include "http/endpoints/endpoints.h"
 
 #include <errno.h>
 #include <limits.h>

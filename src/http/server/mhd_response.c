@@ -3,6 +3,7 @@
 #include "http/server/mhd_tls.h"
 #include "http/request/problem.h"
 #include "http/server/server.h"
+#include "http/request/router.h"
 
 #include <microhttpd.h>
 #include <stdio.h>

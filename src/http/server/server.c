@@ -1,7 +1,7 @@
 /* server.c - start and stop, and the table of unfinished requests. */
 #include "http/server/mhd_tls.h"
 #include "http/exchange/readiness.h"
-#include "http/request/stored.h"
+#include "http/access/stored.h"
 
 #include <microhttpd.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 #ifndef DFTRACERD_HTTP_SERVER_SERVER_H
 #define DFTRACERD_HTTP_SERVER_SERVER_H
 
-#include "http/server/clients.h"
+#include "http/access/clients.h"
 #include "http/exchange/exchange.h"
 #include "http/metrics/metrics.h"
 

@@ -1,6 +1,7 @@
 /* site.c - sites: an index, and what belongs to its requests alone. */
 #include "http/server/server.h"
-#include "http/request/stored.h"
+#include "http/access/stored.h"
+#include "http/server/routes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ static struct http_context context_of(struct http *h, struct site *site)
     return (struct http_context){
         .options = o,
         .site = (unsigned)atomic_load(&h->site_count),
+        .endpoints = routes,
         .env = {.index = o->index,
                 .pool = h->pool,
                 .root_paths = o->root_paths,
@@ -68,6 +70,7 @@ int site_new(struct http *h, const struct http_site *s, struct site **ret)
     if (!site)
         return -ENOMEM;
     site->options = options_of(h, s);
+    site->metrics.table = routes;
     site->context = context_of(h, site);
     site_limit_time(site, time_limit(h));
     if (!site->context.stored || !site->context.env.covered)
