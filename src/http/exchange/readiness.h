@@ -7,7 +7,8 @@
 #ifndef DFTRACERD_HTTP_EXCHANGE_READINESS_H
 #define DFTRACERD_HTTP_EXCHANGE_READINESS_H
 
-#include "http/server/server.h"
+#include "http/exchange/exchange.h"
+#include "http/exchange/site.h"
 
 /* No file of the snapshot is pending or being indexed, as far as is known. Never blocks. */
 bool readiness_is_known(struct site *site, const struct snapshot *s);

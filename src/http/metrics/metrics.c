@@ -40,12 +40,6 @@ void metrics_begun(struct metrics *m)
         atomic_fetch_add(&m->in_flight, 1);
 }
 
-void metrics_queued(struct metrics *m, int delta)
-{
-    if (m)
-        atomic_fetch_add(&m->queued, delta);
-}
-
 void metrics_turned_away(struct metrics *m)
 {
     atomic_fetch_add(&m->turned_away, 1);
@@ -157,7 +151,7 @@ static void write_cache(struct cache *cache, struct buf *out)
     }
 }
 
-void metrics_write(struct metrics *m, struct cache *cache, struct buf *out)
+void metrics_write(struct metrics *m, int queued, struct cache *cache, struct buf *out)
 {
     head(out, "http_requests_total", "counter", "Requests completed, by endpoint and status code.");
     each_endpoint(m, out, write_codes);
@@ -175,7 +169,7 @@ void metrics_write(struct metrics *m, struct cache *cache, struct buf *out)
     buf_printf(out, "dftracerd_http_requests_in_flight %d\n", atomic_load(&m->in_flight));
     head(out, "http_requests_queued", "gauge",
          "Requests that are waiting for a worker or being prepared by one.");
-    buf_printf(out, "dftracerd_http_requests_queued %d\n", atomic_load(&m->queued));
+    buf_printf(out, "dftracerd_http_requests_queued %d\n", queued);
     head(out, "http_connections_turned_away_total", "counter",
          "Connections rejected because the client had too many.");
     buf_printf(out, "dftracerd_http_connections_turned_away_total %llu\n",

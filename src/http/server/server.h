@@ -3,7 +3,8 @@
 #define DFTRACERD_HTTP_SERVER_SERVER_H
 
 #include "http/access/clients.h"
-#include "http/exchange/exchange.h"
+#include "http/exchange/exchanges.h"
+#include "http/exchange/site.h"
 #include "http/metrics/metrics.h"
 
 #include "dftracerd/rewrite.h"
@@ -58,29 +59,17 @@ struct packed {
     struct buf bytes;
 };
 
-/* What is served on some of the sockets: one index, and all that belongs to its requests alone. The
- * first site has the sockets of http_options, each further one has a Unix socket. */
-struct site {
-    struct http_options options;
-    struct http_context context;
-    struct metrics metrics;
-    atomic_ullong quiet; /* a generation of its index without pending files, plus 1 */
-    atomic_uint users;   /* requests, and whoever looks at the index for a moment */
-    atomic_bool ended;   /* nobody comes any more; without users its index is not used */
-};
-
 struct http {
     struct http_options options; /* limits filled in */
     struct cache *cache;         /* of whole answers */
     int64_t started_ns, started_real_ns;
-    struct site *sites[HTTP_SITES_MAX];
-    atomic_size_t site_count;      /* grows only: those before it never change */
+    struct sites sites;
+    struct exchanges exchanges;
+    struct http_facts facts;
     struct packed packed[CODINGS]; /* of the text that is the same for all */
     pthread_mutex_t packed_lock;
     struct disk_budget spools;
     struct pool *pool;
-    struct clients *clients;
-    struct budget_share memory; /* of all queries */
     struct carrier carriers[HTTP_CARRIERS_MAX];
     size_t carrier_count;
     atomic_int fds[HTTP_LISTENERS_MAX];
@@ -89,45 +78,30 @@ struct http {
     bool is_unix[HTTP_LISTENERS_MAX];
     const char *unlinks[HTTP_LISTENERS_MAX]; /* socket files of ours */
     char *urls[HTTP_LISTENERS_MAX];
-    atomic_size_t listeners; /* as site_count */
+    atomic_size_t listeners; /* as sites.count */
     size_t url_count;
-    atomic_llong last_request_ns;      /* a request ended, or the start */
     pthread_rwlock_t access_lock;      /* options.*token, .allow_users: http_reload changes them */
     atomic_uint access_epoch;          /* counts reloads */
     char *own_token, *own_admin_token; /* what http_reload made of them */
     uid_t *own_users;
 
-    pthread_mutex_t table_lock; /* before any exchange's lock */
-    struct exchange *table;     /* unfinished requests */
-    size_t table_count;
     pthread_mutex_t connections_lock; /* no other lock is taken under it */
     struct connection *connections;
     pthread_t acceptor;
     bool accepting;
     int accept_wake; /* an eventfd: there is one more listener, or it is to end */
     atomic_bool accept_ends;
-    atomic_uint opens; /* open jobs submitted and not finished: the admission queue */
     pthread_t ticker;
     bool ticking;
     struct pulse tick_pulse;
     pthread_mutex_t tick_lock;
     pthread_cond_t tick_wake;
     bool tick_now, tick_stop;
-    unsigned tick_trim;    /* of the ticker alone: in so many seconds memory is trimmed; 0 = no */
-    atomic_ullong changes; /* of any index, counted by http_index_changed */
+    unsigned tick_trim; /* of the ticker alone: in so many seconds memory is trimmed; 0 = no */
 };
 
 /* server.c */
-/* Puts a request into the table, submits it and suspends its connection. `park`: it waits for the
- * index first. False: the daemon stops. */
-bool server_start_exchange(struct exchange *x, bool park);
-void server_end_exchange(struct exchange *x); /* out of the table */
-/* 0, or the status that tells why it cannot begin: 429 for its client's share of queue and memory,
- * 503 for those of all. */
-int server_admits(const struct exchange *x);
-/* Ends the unfinished requests that have this X-Request-Id: those of `client`, or of everyone
- * (NULL). How many there were. */
-unsigned server_end_requests(struct http *h, const char *id, const struct client *client);
+/* end.c */
 /* Requests of one site or (NULL) all that were begun come to their end, for at most so long; then
  * they are cancelled, and their clients have `grace_ms` to be told. */
 void server_end_all(struct http *h, struct site *only, int drain_ms, int grace_ms);
@@ -137,6 +111,7 @@ void access_log(const struct exchange *x, bool cut);
 
 /* mhd_callbacks.c: libmicrohttpd's side of requests */
 struct MHD_Daemon *callbacks_start(struct carrier *c);
+extern const struct transport callbacks_transport;
 
 /* accept.c: who has connected goes to a carrier. */
 int accept_start(struct http *h);
@@ -144,7 +119,6 @@ void accept_wake(struct http *h);
 void accept_stop(struct http *h); /* what nobody has taken in stays with the sockets */
 /* one of its connections; `local`: of a unix socket */
 void accept_note(struct carrier *c, bool local, bool begins);
-unsigned accept_count(struct http *h); /* connections that are open now */
 
 /* site.c */
 /* The first one, or a further one; the latter is only prepared. *new*; -ENOMEM. */
@@ -153,11 +127,6 @@ void site_free(struct site *s); /* NULL-safe */
 void site_limit_time(struct site *s, int64_t query_time_ms);
 /* Whose socket a connection came on. */
 struct site *site_of(struct http *h, int fd);
-/* From now on no request begins, of one site or (NULL) all. Under table_lock. */
-void sites_stop(struct http *h, struct site *only);
-/* Whether its index may be used; until site_leave, which follows in any case. */
-bool site_enter(struct site *s);
-void site_leave(struct site *s);
 
 /* listen.c */
 int listen_all(struct http *h, struct err *err); /* fills fds, listeners, urls */
