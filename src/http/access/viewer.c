@@ -1,5 +1,6 @@
 /* viewer.c - which files a peer could read itself. */
 #include "http/access/viewer.h"
+
 #include "http/request/endpoint.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* call_tree.c - /call-tree: which events contain which, thread by thread. */
-
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
+
 #include <string.h>
 
 static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_TEXT, FORMAT_COLLAPSED,

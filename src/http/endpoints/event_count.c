@@ -1,7 +1,7 @@
 /* event_count.c - /event-count: one exact number, or one a file. */
-
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
+
 #include <stdlib.h>
 
 static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON};

@@ -1,7 +1,7 @@
 /* progress.c - /progress: how far indexing is, as server-sent events. */
+#include "http/access/viewer.h"
 #include "http/endpoints/endpoints.h"
 #include "http/metrics/progress.h"
-#include "http/access/viewer.h"
 
 #define EVENT_NS 250000000ll  /* between two events, at least... */
 #define QUIET_NS 5000000000ll /* ...and at most, so that a dead connection is noticed */

@@ -1,9 +1,9 @@
 /* stored.c - /q: stores a question under a path of its own, or lists those that are;
  * /q/ID/NAME: its answer. */
-#include "http/endpoints/endpoints.h"
 #include "http/access/clients.h"
-#include "http/request/negotiate.h"
 #include "http/access/stored.h"
+#include "http/endpoints/endpoints.h"
+#include "http/request/negotiate.h"
 #include "http/request/router.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* open.c - from a checked request to its first bytes: its snapshot, whether the index is
  * ready, an answer that is there already or being made by another request, open(). */
+#include "http/access/viewer.h"
 #include "http/exchange/etag.h"
 #include "http/exchange/exchanges.h"
 #include "http/exchange/readiness.h"
 #include "http/exchange/work.h"
-#include "http/access/viewer.h"
 
 #include "dftracerd/failpoint.h"
 

@@ -1,6 +1,7 @@
 /* readiness.c - pending files of a snapshot, and of a selection. What is known of a whole
  * generation is kept, so that in quiet times no request looks at its files. */
 #include "http/exchange/readiness.h"
+
 #include "http/request/selection.h"
 
 #include <stdlib.h>

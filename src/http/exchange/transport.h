@@ -1,6 +1,5 @@
-/* transport.h - what exchanges need of the connection that they are answered on: it can be left alone
- * until there is something for it. The server gives one table for all exchanges, once.
- * Threads: see each.
+/* transport.h - what exchanges need of the connection that they are answered on: it can be left
+ * alone until there is something for it. The server gives one table for all exchanges, once.
  */
 #ifndef DFTRACERD_HTTP_EXCHANGE_TRANSPORT_H
 #define DFTRACERD_HTTP_EXCHANGE_TRANSPORT_H

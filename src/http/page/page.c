@@ -1,6 +1,7 @@
 /* page.c - /: the page for a person with a browser, made of web/ when the daemon is built.
  */
 #include "http/page/page.h"
+
 #include "http/page/page_text.h"
 
 #include <string.h>

@@ -7,10 +7,10 @@
 
 #include "http/request/endpoint.h"
 
-/* {id} in the path of an endpoint stands for any part */
+/* {id} in the path of an endpoint matches any part. NULL: there is none. */
 const struct endpoint *router_find(const struct endpoint *const *table, struct text path);
 void router_allow(const struct endpoint *e, char *out, size_t size);
-/* what to tell about a path without an endpoint */
+/* What to say of a path without an endpoint. */
 void router_missing(const char *path, char *out, size_t size);
 
 #endif

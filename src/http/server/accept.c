@@ -5,6 +5,7 @@
  * ten at once, so one may have most of those who came together, and the last of them waits for
  * twice its work. */
 #include "http/server/server.h"
+#include "http/server/sockets.h"
 
 #include <errno.h>
 #include <limits.h>

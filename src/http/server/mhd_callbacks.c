@@ -1,10 +1,12 @@
 /* mhd_callbacks.c - what libmicrohttpd calls: a request's first line, its headers and body, its
  * end. */
-#include "http/exchange/etag.h"
-#include "http/server/mhd_connection.h"
-#include "http/server/mhd_tls.h"
-#include "http/exchange/readiness.h"
 #include "http/endpoints/endpoints.h"
+#include "http/exchange/etag.h"
+#include "http/exchange/readiness.h"
+#include "http/metrics/metrics.h"
+#include "http/server/mhd_connection.h"
+#include "http/server/mhd_message.h"
+#include "http/server/mhd_tls.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -2,8 +2,12 @@
  * has. */
 #include "http/server/mhd_connection.h"
 
-#include "http/server/mhd_tls.h"
 #include "http/access/viewer.h"
+#include "http/metrics/metrics.h"
+#include "http/server/mhd_tls.h"
+#include "http/server/server.h"
+#include "http/server/site.h"
+#include "http/server/sockets.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* mhd_request.c - is this message one that we may answer? What libmicrohttpd 0.9.75 lets through
  * (duplicate Host, two lengths, NULs, absolute URIs, unknown methods ...) is refused here; docs:
  * RFC 9112, RFC 9110. */
-#include "http/request/problem.h"
-#include "http/server/server.h"
 #include "http/access/stored.h"
 #include "http/access/viewer.h"
-#include "http/request/router.h"
 #include "http/endpoints/endpoints.h"
+#include "http/request/problem.h"
+#include "http/request/router.h"
+#include "http/server/mhd_message.h"
 
 #include <ctype.h>
 #include <microhttpd.h>

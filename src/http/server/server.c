@@ -1,7 +1,10 @@
 /* server.c - start and stop. */
 #include "http/server/server.h"
 
+#include "http/server/mhd_message.h"
 #include "http/server/mhd_tls.h"
+#include "http/server/site.h"
+#include "http/server/sockets.h"
 
 #include <microhttpd.h>
 #include <poll.h>

@@ -1,58 +1,26 @@
-/* server.h - inside the listener: shared by server.c, mhd_*.c, tick.c and listen.c. */
+/* server.h - the server as its own files see it (dftracerd/http.h is what others see): struct http,
+ * and what starts and ends with it.
+ *
+ * A connection is accepted (sockets.h) and given to a carrier, a thread of libmicrohttpd
+ * (connection.h). What it calls for a request (mhd_message.h) makes an exchange of a site and puts
+ * it into h->exchanges; from there it is worked for (exchange/exchange.h). The tick looks after
+ * those that wait.
+ * Threads: as each field says; what says nothing is written before the carriers start.
+ * Locks:   exchanges.lock comes before any exchange's lock. The others are leaves.
+ * Memory:  all of it belongs to struct http; http_stop frees it.
+ */
 #ifndef DFTRACERD_HTTP_SERVER_SERVER_H
 #define DFTRACERD_HTTP_SERVER_SERVER_H
 
-#include "http/access/clients.h"
 #include "http/exchange/exchanges.h"
 #include "http/exchange/site.h"
-#include "http/metrics/metrics.h"
+#include "http/server/connection.h"
 
 #include "dftracerd/rewrite.h"
 
 #define HTTP_FIRST_LISTENERS_MAX 16
 #define HTTP_LISTENERS_MAX (HTTP_FIRST_LISTENERS_MAX + HTTP_SITES_MAX)
-#define HTTP_CARRIERS_MAX 4 /* two for connections with TLS, two for others */
 #define SPOOL_BYTES (16ull << 30)
-#define HTTP_URI_MAX (16u << 10)
-#define HTTP_HEAD_MAX (36u << 10)
-/* of memory: a request's head, what is noted of it, and the head of the answer */
-#define HTTP_CONNECTION_BYTES (40u << 10)
-/* of it for each header or cookie, as libmicrohttpd 0.9.75 aligns what it notes */
-#define HTTP_HEADER_COSTS 64
-#define HTTP_BODY_MAX (1u << 20)
-
-struct MHD_Daemon;
-struct MHD_Connection;
-
-enum connection_state { CONNECTION_IDLE, CONNECTION_ARRIVING, CONNECTION_BUSY };
-/* What is known of a connection. What stands before its state is used by its own thread only. */
-struct connection {
-    struct access_peer peer;
-    struct client *client;
-    struct viewer *viewer; /* where files have permissions; else NULL */
-    struct site *site;     /* of the socket that it came on */
-    enum access_role role; /* found out with the first request, and again... */
-    unsigned role_epoch;   /* ... when this is not the access_epoch... */
-    int64_t role_until;    /* ... or by a certificate: after this, Unix time in seconds */
-    int fd;
-    struct carrier *carrier;
-    struct MHD_Connection *mhd;
-    struct exchange *arriving; /* its URI has come, the rest of its head has not */
-    atomic_int state;
-    atomic_llong since_ns;          /* it is in this state */
-    struct connection *prev, *next; /* guarded by connections_lock */
-};
-
-/* A thread of libmicrohttpd, and how many connections it has: of TCP [false] and of unix sockets
- * [true]. The counts are guarded by connections_lock. */
-struct carrier {
-    struct http *http;
-    struct MHD_Daemon *daemon;
-    bool tls;
-    unsigned handed[2]; /* given to it, and not begun yet */
-    unsigned begun[2];
-};
-
 /* A text of the program in a coding: packed when it is asked for first. */
 struct packed {
     const char *of;
@@ -100,7 +68,6 @@ struct http {
     unsigned tick_trim; /* of the ticker alone: in so many seconds memory is trimmed; 0 = no */
 };
 
-/* server.c */
 /* end.c */
 /* Requests of one site or (NULL) all that were begun come to their end, for at most so long; then
  * they are cancelled, and their clients have `grace_ms` to be told. */
@@ -109,58 +76,8 @@ void server_end_all(struct http *h, struct site *only, int drain_ms, int grace_m
 /* access_log.c: a request has ended; `cut`: before its answer had. Caller holds x->lock. */
 void access_log(const struct exchange *x, bool cut);
 
-/* mhd_callbacks.c: libmicrohttpd's side of requests */
-struct MHD_Daemon *callbacks_start(struct carrier *c);
-extern const struct transport callbacks_transport;
-
-/* accept.c: who has connected goes to a carrier. */
-int accept_start(struct http *h);
-void accept_wake(struct http *h);
-void accept_stop(struct http *h); /* what nobody has taken in stays with the sockets */
-/* one of its connections; `local`: of a unix socket */
-void accept_note(struct carrier *c, bool local, bool begins);
-
-/* site.c */
-/* The first one, or a further one; the latter is only prepared. *new*; -ENOMEM. */
-int site_new(struct http *h, const struct http_site *s, struct site **ret);
-void site_free(struct site *s); /* NULL-safe */
-void site_limit_time(struct site *s, int64_t query_time_ms);
-/* Whose socket a connection came on. */
-struct site *site_of(struct http *h, int fd);
-
-/* listen.c */
-int listen_all(struct http *h, struct err *err); /* fills fds, listeners, urls */
-void listen_close(struct http *h);
-/* A socket file, not yet accepted from; then it is. The path is borrowed. */
-int listen_unix(const char *path, struct err *err); /* descriptor, or why not */
-void listen_add_unix(struct http *h, int fd, const char *path);
-void listen_end_unix(struct http *h, const char *path);
-
 /* tick.c: the 50 ms thread: vanished clients, parked requests, deadlines */
 int tick_start(struct http *h);
 void tick_stop(struct http *h);
-
-/* mhd_request.c: checks of the message itself; answers and returns false when it is refused */
-/* `no_room`: libmicrohttpd has no memory to answer with. `before_body`: the client learns it while
- * it sends. */
-struct exchange_refusal {
-    int status;
-    struct err err;
-    const char *detail, *allow;
-    bool close, no_room, before_body;
-};
-bool request_check(struct exchange *x, struct MHD_Connection *c, const char *version,
-                   enum access_role peer, struct exchange_refusal *ret);
-/* After the body: parameters and format. */
-bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *ret);
-
-/* mhd_response.c */
-struct MHD_Response;
-int response_refuse(struct exchange *x, struct MHD_Connection *c,
-                    const struct exchange_refusal *why);
-/* Past libmicrohttpd; the connection is closed. Gives MHD_NO. */
-int response_past(struct exchange *x, struct MHD_Connection *c, int status, const char *detail);
-int response_answer(struct exchange *x, struct MHD_Connection *c);
-int response_options(struct exchange *x, struct MHD_Connection *c);
 
 #endif

@@ -1,7 +1,11 @@
 /* site.c - sites: an index, and what belongs to its requests alone. */
-#include "http/server/server.h"
+#include "http/server/site.h"
+
 #include "http/access/stored.h"
+#include "http/metrics/metrics.h"
 #include "http/server/routes.h"
+#include "http/server/server.h"
+#include "http/server/sockets.h"
 
 #include <stdlib.h>
 #include <string.h>

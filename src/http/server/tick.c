@@ -4,6 +4,7 @@
  * A suspended connection never notices that its client has gone, so the sockets of all unfinished
  * requests are polled for POLLRDHUP under the table's lock: a request leaves the table before its
  * socket is closed. */
+#include "http/metrics/metrics.h"
 #include "http/server/server.h"
 
 #include "dftracerd/failpoint.h"
