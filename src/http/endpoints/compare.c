@@ -1,4 +1,5 @@
 /* compare.c - /compare: two or more selections, and how their metrics differ. */
+#include "http/endpoints/compare_stacks.h"
 #include "http/endpoints/endpoints.h"
 #include "http/request/compare_request.h"
 #include "http/request/selection.h"

@@ -3,7 +3,8 @@
  *
  * Ready: the first walk is over, and no selected file is pending or being indexed. A file that has
  * failed, grows or changed after it was indexed is ready. With wait=fresh only if that was read
- * when the request came, or later. */
+ * when the request came, or later.
+ * Used by open.c, and by the server, which parks a request only if it has to. Threads: as said. */
 #ifndef DFTRACERD_HTTP_EXCHANGE_READINESS_H
 #define DFTRACERD_HTTP_EXCHANGE_READINESS_H
 

@@ -18,8 +18,8 @@ pool_job *exchange_start(struct exchange *x, bool park);
  * who wakes a worker may lose the processor to it, which would compute the answer and then wait for
  * the lock. */
 void exchange_submit(struct exchange *x, pool_job *job);
-/* One step of work: fills `out` with what the client is to get; 0, NEXT_TURN
- * (nothing yet), NEXT_WAIT, ERR_END, or why not. */
+/* One step of work: fills `out` with what the client is to get; 0, NEXT_TURN (nothing yet),
+ * NEXT_WAIT, ERR_END, or why not. */
 int exchange_step(struct exchange *x, bool first, struct buf *out);
 /* What was made, to be kept: takes the bytes with the answer it returns. NULL: it is not for
  * others, or no memory. */

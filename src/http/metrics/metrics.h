@@ -1,5 +1,6 @@
 /* metrics.h - what the listener counts for /metrics: atomics in tables of fixed size, so no label
- * can grow without bound. */
+ * can grow without bound. One struct a site: written by the server, read by /metrics and /readyz.
+ * Threads: any. */
 #ifndef DFTRACERD_HTTP_METRICS_METRICS_H
 #define DFTRACERD_HTTP_METRICS_METRICS_H
 

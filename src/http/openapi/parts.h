@@ -1,4 +1,5 @@
 /* parts.h - the pieces of /openapi.json: what the endpoint table does not say is in tables here.
+ * Private to this folder: openapi.c writes the document, with answers.c, examples.c and schemas.c.
  */
 #ifndef DFTRACERD_HTTP_OPENAPI_PARTS_H
 #define DFTRACERD_HTTP_OPENAPI_PARTS_H

@@ -1,9 +1,11 @@
 /* endpoint.h - what an endpoint is: one file, one const descriptor, three functions.
  *
  * The descriptor drives routing, the 405 `Allow` list, parameter checking, format negotiation and
- * (later) /openapi.json. open() does the heavy work on a request worker and may fail before the
+ * /openapi.json. open() does the heavy work on a request worker and may fail before the
  * first byte; next() appends the next piece of the answer whenever the response has room; close()
- * frees. No function here ever waits for a client.
+ * frees. No function here ever waits for a client. Used by all of http.
+ * Threads: those of the request, one at a time; an immediate one runs on libmicrohttpd's thread.
+ * Memory:  in the request's arena, or charged to its budget.
  */
 #ifndef DFTRACERD_HTTP_REQUEST_ENDPOINT_H
 #define DFTRACERD_HTTP_REQUEST_ENDPOINT_H
