@@ -14,6 +14,8 @@
  */
 #include "http/request/negotiate.h"
 #include "http/request/recipe.h"
+#include "http/server/routes.h"
+#include "http/request/selection.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -29,12 +31,11 @@ enum {
 
 static const struct endpoint *choose_endpoint(uint8_t n)
 {
-    const struct endpoint *const *table = router_table();
     size_t count = 0;
 
-    while (table[count])
+    while (routes[count])
         count++;
-    return table[n % count];
+    return routes[n % count];
 }
 
 static void fresh(struct request *rq, const struct endpoint *e)

@@ -1,6 +1,8 @@
 /* viewer.c - which files a peer could read itself. */
 #include "http/access/viewer.h"
 
+#include "http/request/endpoint.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -260,4 +262,22 @@ struct snapshot *viewer_snapshot(struct viewer *v, struct index *ix)
     struct snapshot *part = snapshot_filter(all, sees, v);
     snapshot_release(all);
     return part;
+}
+
+/* ---- of a request ---------------------------------------------------------------------------- */
+
+struct snapshot *request_snapshot(const struct request *rq)
+{
+    return viewer_snapshot(rq->viewer, rq->http->options->index);
+}
+
+bool request_repin(struct request *rq)
+{
+    struct snapshot *newest = request_snapshot(rq);
+    if (!newest)
+        return false;
+    bool other = snapshot_generation(newest) != snapshot_generation(rq->snapshot);
+    snapshot_release(rq->snapshot);
+    rq->snapshot = newest;
+    return other;
 }

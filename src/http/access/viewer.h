@@ -12,7 +12,6 @@
 #define DFTRACERD_HTTP_ACCESS_VIEWER_H
 
 #include "http/access/access.h"
-#include "http/request/endpoint.h"
 
 #include <sys/types.h>
 
@@ -25,5 +24,14 @@ bool viewer_same_user(const struct viewer *a, const struct viewer *b);
 /* The newest snapshot as `v` sees it (NULL: all of it); *new*, or NULL without memory. With a
  * viewer it looks at every file. */
 struct snapshot *viewer_snapshot(struct viewer *v, struct index *ix);
+
+struct request;
+/* The newest one, as far as the request sees it: *new*, or NULL without memory. */
+struct snapshot *request_snapshot(const struct request *rq);
+/* In next(): rq->snapshot becomes the newest one; true when that is another generation. What
+ * borrows from the old one must be closed before (a query has a reference of its own). A stream
+ * that follows must not keep an old snapshot while it waits: its chunks cannot be deleted. Without
+ * memory the old one stays. */
+bool request_repin(struct request *rq);
 
 #endif

@@ -1,5 +1,6 @@
 /* aggregate.c - /aggregate: rows per time bucket and key, or by any columns. */
-#include "http/request/endpoint.h"
+#include "http/endpoints/endpoints.h"
+#include "http/request/selection.h"
 
 #include <stdio.h>
 #include <string.h>

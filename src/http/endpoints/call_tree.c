@@ -1,5 +1,6 @@
 /* call_tree.c - /call-tree: which events contain which, thread by thread. */
-#include "http/request/endpoint.h"
+#include "http/endpoints/endpoints.h"
+#include "http/request/selection.h"
 
 #include <string.h>
 

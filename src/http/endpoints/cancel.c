@@ -1,5 +1,6 @@
 /* cancel.c - /cancel: ends a request that is being answered, by its id. */
-#include "http/server/server.h"
+#include "http/endpoints/endpoints.h"
+#include "http/exchange/exchanges.h"
 
 static const struct param_spec own_params[] = {
     {"id", PARAM_TEXT, false, NULL, NULL, "X-Request-Id of the request to cancel", true},
@@ -23,7 +24,7 @@ static int open_cancel(struct request *rq)
     if (!s->id)
         return err_set_param(&rq->err, ERR_PARAM, "id",
                              "`id` is required: the X-Request-Id of a request");
-    s->ended = server_end_requests(rq->http->server, s->id, rq->admin ? NULL : rq->client);
+    s->ended = exchanges_end(rq->http->exchanges, s->id, rq->admin ? NULL : rq->client);
     if (s->ended)
         return 0;
     return err_set(&rq->err, ERR_NOT_FOUND, "no active request has this id%s",

@@ -1,5 +1,8 @@
 /* compare.c - /compare: two or more selections, and how their metrics differ. */
+#include "http/endpoints/compare_stacks.h"
+#include "http/endpoints/endpoints.h"
 #include "http/request/compare_request.h"
+#include "http/request/selection.h"
 
 static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON,   FORMAT_CSV,
                                       FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_COLLAPSED_DIFF};

@@ -1,6 +1,8 @@
 /* compare_stacks.c - /compare format=collapsed-diff: the folded calls of two sides, for
  * differential flame graphs. */
-#include "http/request/compare_request.h"
+#include "http/endpoints/compare_stacks.h"
+
+#include "http/request/selection.h"
 
 /* What is asked of metrics means nothing here. */
 static int check_params(struct request *rq, const struct compare_request *asked)

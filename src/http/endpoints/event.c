@@ -1,7 +1,8 @@
 /* event.c - /event: one object with its columns and its line, and what stands around it in
  * its thread. */
-#include "http/request/endpoint.h"
+#include "http/endpoints/endpoints.h"
 #include "http/request/query_text.h"
+#include "http/request/selection.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* event_count.c - /event-count: one exact number, or one a file. */
-#include "http/request/endpoint.h"
+#include "http/endpoints/endpoints.h"
+#include "http/request/selection.h"
 
 #include <stdlib.h>
 

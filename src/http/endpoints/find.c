@@ -1,6 +1,7 @@
 /* find.c - /find: the next match of a search in the order of time, and how many there are.
  */
-#include "http/request/endpoint.h"
+#include "http/endpoints/endpoints.h"
+#include "http/request/selection.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* health.c - /healthz: alive; /readyz: everything that was there at start is indexed. */
-#include "http/request/endpoint.h"
+#include "http/endpoints/endpoints.h"
 #include "http/metrics/metrics.h"
 
 static const enum format formats[] = {FORMAT_JSON};

@@ -1,5 +1,6 @@
 /* histogram.c - /histogram: how often which value of a column occurs. */
-#include "http/request/endpoint.h"
+#include "http/endpoints/endpoints.h"
+#include "http/request/selection.h"
 
 #include <string.h>
 

@@ -1,6 +1,9 @@
 /* index.c - /index: how far indexing is (GET), and indexing anew (POST); `follow` goes on
  * until it is done. */
+#include "http/access/viewer.h"
+#include "http/endpoints/endpoints.h"
 #include "http/metrics/progress.h"
+#include "http/request/selection.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* info.c - /info: totals and, by `detail`, files, chunks and columns. */
-#include "http/request/endpoint.h"
+#include "http/endpoints/endpoints.h"
+#include "http/request/selection.h"
 
 #include <stdlib.h>
 #include <string.h>

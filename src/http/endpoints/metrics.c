@@ -1,9 +1,8 @@
 /* metrics.c - /metrics: Prometheus text format 0.0.4. Requests come from metrics.c, the
  * rest from the index and the kernel. */
-#include "http/request/endpoint.h"
+#include "http/endpoints/endpoints.h"
+#include "http/exchange/site.h"
 #include "http/metrics/metrics.h"
-#include "http/server/mhd_tls.h"
-#include "http/server/server.h"
 
 #include "dftracerd/rewrite.h"
 
@@ -205,13 +204,13 @@ static void write_index(const struct http_context *c, struct buf *out)
 /* ---- the process ----------------------------------------------------------------------------- */
 
 /* Of all sites: they share what the process has. */
-static void write_directories(const struct http *h, struct buf *out)
+static void write_directories(const struct sites *sites, struct buf *out)
 {
     head(out, "dftracerd_directory_info", "gauge",
          "Directory that this daemon serves, and its index; always 1.");
-    for (size_t i = 0; i < atomic_load(&h->site_count); i++) {
-        const struct http_options *o = &h->sites[i]->options;
-        bool open = site_enter(h->sites[i]);
+    for (size_t i = 0; i < atomic_load(&sites->count); i++) {
+        const struct http_options *o = &sites->list[i]->options;
+        bool open = site_enter(sites->list[i]);
         for (size_t k = 0; k < o->root_count && open; k++) {
             buf_puts(out, "dftracerd_directory_info{directory=");
             label(out, o->root_paths[k]);
@@ -219,7 +218,7 @@ static void write_directories(const struct http *h, struct buf *out)
             label(out, index_path(o->index));
             buf_puts(out, "} 1\n");
         }
-        site_leave(h->sites[i]);
+        site_leave(sites->list[i]);
     }
 }
 
@@ -253,8 +252,9 @@ static double seconds_of(struct timeval t)
 
 static void write_limits(const struct http_context *c, struct buf *out)
 {
-    int64_t until = tls_until();
-    gauge(out, "dftracerd_http_connections", "Open HTTP connections.", accept_count(c->server));
+    int64_t until = atomic_load(&c->facts->tls_until);
+    gauge(out, "dftracerd_http_connections", "Open HTTP connections.",
+          atomic_load(&c->facts->connections));
     if (until >= 0)
         gauge(out, "dftracerd_tls_certificate_expiry_timestamp_seconds",
               "Expiry time of the TLS certificate in use, in seconds since 1970.", (uint64_t)until);
@@ -298,10 +298,11 @@ static int open_metrics(struct request *rq)
 static int next_metrics(struct request *rq, struct buf *out)
 {
     write_build(rq->http->options, out);
-    metrics_write(rq->http->metrics, rq->http->cache, out);
+    const struct site *s = rq->http->sites->list[rq->http->site];
+    metrics_write(rq->http->metrics, atomic_load(&s->queued), rq->http->cache, out);
     write_index(rq->http, out);
     write_limits(rq->http, out);
-    write_directories(rq->http->server, out);
+    write_directories(rq->http->sites, out);
     write_process(rq->http, out);
     return ERR_END;
 }

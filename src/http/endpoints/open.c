@@ -4,7 +4,8 @@
  * The UI cannot fetch from most places (content security, private networks, tokens), but it takes a
  * trace by postMessage: it is sent PING until it says PONG.
  * https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui */
-#include "http/request/stored.h"
+#include "http/access/stored.h"
+#include "http/endpoints/endpoints.h"
 
 /* The window is opened in the click, since browsers block others; the trace is fetched meanwhile.
  */

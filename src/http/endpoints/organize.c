@@ -1,5 +1,7 @@
 /* organize.c - /organize: traces shared out to groups, as a tar. */
+#include "http/endpoints/endpoints.h"
 #include "http/endpoints/rewriting.h"
+#include "http/request/selection.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* processes.c - /processes: the tree of processes, and what each of them did. */
-#include "http/request/endpoint.h"
+#include "http/endpoints/endpoints.h"
+#include "http/request/selection.h"
 
 static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT};
 static const struct param_spec *const params[] = {selection_params, clip_params, page_params,

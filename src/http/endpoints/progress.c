@@ -1,4 +1,6 @@
 /* progress.c - /progress: how far indexing is, as server-sent events. */
+#include "http/access/viewer.h"
+#include "http/endpoints/endpoints.h"
 #include "http/metrics/progress.h"
 
 #define EVENT_NS 250000000ll  /* between two events, at least... */

@@ -1,5 +1,6 @@
 /* read.c - /read: a part of one file's text, by bytes or lines, as it stands there. */
-#include "http/request/endpoint.h"
+#include "http/endpoints/endpoints.h"
+#include "http/request/selection.h"
 
 #include <stdlib.h>
 #include <string.h>

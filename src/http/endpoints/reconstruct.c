@@ -1,5 +1,7 @@
 /* reconstruct.c - /reconstruct: the originals of what /organize has written. */
+#include "http/endpoints/endpoints.h"
 #include "http/endpoints/rewriting.h"
+#include "http/request/selection.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -4,7 +4,9 @@
  * What the client does: it asks for format=tar, unpacks it beside where the result goes, and takes
  * it when manifest.json, the last member, has come. "verified":false in that is exit status 1.
  */
+#include "http/endpoints/endpoints.h"
 #include "http/endpoints/rewriting.h"
+#include "http/request/selection.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* requests.c - /requests: what is being answered now, for those who may end it
  * (cancel.c). */
-#include "http/server/server.h"
+#include "http/endpoints/endpoints.h"
+#include "http/exchange/exchanges.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -77,19 +78,19 @@ static int compare_rows(const void *a, const void *b)
 /* Addresses stand for many people: one of them is not told what the others ask. */
 static int open_requests(struct request *rq)
 {
-    struct http *h = rq->http->server;
+    struct exchanges *all = rq->http->exchanges;
     struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
     if (!s)
         return -ENOMEM;
     if (!rq->admin && rq->client->uid == ACCESS_NOBODY)
         return err_set(&rq->err, -EPERM,
                        "only admins may list all requests; local users see their own");
-    pthread_mutex_lock(&h->table_lock);
-    s->rows = arena_alloc(&rq->arena, (h->table_count + 1) * sizeof *s->rows);
-    for (struct exchange *x = h->table; s->rows && x; x = x->next)
+    pthread_mutex_lock(&all->lock);
+    s->rows = arena_alloc(&rq->arena, (all->count + 1) * sizeof *s->rows);
+    for (struct exchange *x = all->first; s->rows && x; x = x->next)
         if (rq->admin || x->rq.client == rq->client)
             fill(&s->rows[s->count++], x);
-    pthread_mutex_unlock(&h->table_lock);
+    pthread_mutex_unlock(&all->lock);
     if (!s->rows)
         return -ENOMEM;
     qsort(s->rows, s->count, sizeof *s->rows, compare_rows);

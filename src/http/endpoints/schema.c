@@ -1,5 +1,6 @@
 /* schema.c - /schema: every column that the selected objects have. */
-#include "http/request/endpoint.h"
+#include "http/endpoints/endpoints.h"
+#include "http/request/selection.h"
 
 static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT};
 static const struct param_spec *const params[] = {selection_params, clip_params, answer_params,

@@ -1,5 +1,6 @@
 /* stats.c - /stats: counts, durations, sizes, by any columns. */
-#include "http/request/endpoint.h"
+#include "http/endpoints/endpoints.h"
+#include "http/request/selection.h"
 
 #include <string.h>
 

@@ -1,8 +1,10 @@
 /* stored.c - /q: stores a question under a path of its own, or lists those that are;
  * /q/ID/NAME: its answer. */
-#include "http/server/clients.h"
+#include "http/access/clients.h"
+#include "http/access/stored.h"
+#include "http/endpoints/endpoints.h"
 #include "http/request/negotiate.h"
-#include "http/request/stored.h"
+#include "http/request/router.h"
 
 #include <string.h>
 
@@ -67,7 +69,7 @@ static int try_query(struct request *rq, const struct endpoint *e, struct text f
 static int check_query(struct request *rq, const char *query)
 {
     struct text path = {query, strcspn(query, "?")};
-    const struct endpoint *e = router_find(path);
+    const struct endpoint *e = router_find(rq->http->endpoints, path);
     if (strlen(query) > STORED_QUERY_MAX)
         return bad(rq, "query", "must not be longer than 64 KiB");
     if (!e || e->immediate || e->changes || !e->format_count || !(e->methods & METHOD_GET))

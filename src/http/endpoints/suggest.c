@@ -1,7 +1,8 @@
 /* suggest.c - /suggest: how a column name or a value may go on, for people who type a
  * query. */
-#include "http/request/endpoint.h"
+#include "http/endpoints/endpoints.h"
 #include "http/request/query_text.h"
+#include "http/request/selection.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* tar.c - /tar: archives of traces and what is in them. */
-#include "http/request/endpoint.h"
+#include "http/endpoints/endpoints.h"
+#include "http/request/selection.h"
 
 #include <stdlib.h>
 #include <string.h>

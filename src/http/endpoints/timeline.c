@@ -1,7 +1,8 @@
 /* timeline.c - /timeline: what a window of time looks like, lane by lane and column by
  * column. */
+#include "http/endpoints/endpoints.h"
 #include "http/request/color_values.h"
-#include "http/request/endpoint.h"
+#include "http/request/selection.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,9 @@
 /* view.c - /view: the matching lines as they stand in the traces, or flat rows (`select`),
  * or their number, or the view itself as a recipe. */
+#include "http/access/viewer.h"
+#include "http/endpoints/endpoints.h"
 #include "http/request/recipe.h"
+#include "http/request/selection.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* encode.h - Content-Encoding of streams: gzip (one member) or zstd (one frame), finished only on
- * success. */
+ * success. Used by exchange.c for streams, by the server for texts that never change.
+ * Threads: one at a time for each encoder. */
 #ifndef DFTRACERD_HTTP_EXCHANGE_ENCODE_H
 #define DFTRACERD_HTTP_EXCHANGE_ENCODE_H
 

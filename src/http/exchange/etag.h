@@ -1,4 +1,6 @@
-/* etag.h - validators: an answer's ETag from what it depends on, before any work is done. */
+/* etag.h - validators: an answer's ETag from what it depends on, before any work is done.
+ * Used by open.c, and by the server for answers that it makes at once.
+ * Threads: those of the request, one at a time. */
 #ifndef DFTRACERD_HTTP_EXCHANGE_ETAG_H
 #define DFTRACERD_HTTP_EXCHANGE_ETAG_H
 

@@ -2,9 +2,11 @@
  */
 #include "http/exchange/exchange.h"
 
-#include "http/exchange/etag.h"
-#include "http/request/problem.h"
 #include "http/access/viewer.h"
+#include "http/exchange/exchanges.h"
+#include "http/exchange/site.h"
+#include "http/exchange/work.h"
+#include "http/request/problem.h"
 
 #include "dftracerd/rewrite.h"
 
@@ -32,6 +34,22 @@ struct exchange *exchange_new(struct http *h, const char *uri)
     return x;
 }
 
+/* Each resumption may wake libmicrohttpd's thread, which then takes the processor from a worker:
+ * the last of many would wait for what the first ones ask next. So that thread resumes the rest. */
+void exchange_tell_joined(struct exchange *x)
+{
+    cache_tell(x->joined, x->whole);
+    x->joined = NULL;
+}
+
+/* Gives back the client and what memory is still charged to it. */
+static void leave(struct exchange *x)
+{
+    budget_release(&x->rq.budget, atomic_load(&x->rq.budget.memory_used));
+    clients_release(x->rq.http->exchanges->clients, x->rq.client);
+    site_leave(x->site);
+}
+
 static void exchange_free(struct exchange *x)
 {
     if (x->place.leads)
@@ -44,7 +62,7 @@ static void exchange_free(struct exchange *x)
     if (x->rq.snapshot)
         snapshot_release(x->rq.snapshot);
     viewer_unref(x->rq.viewer);
-    http_leave(x);
+    leave(x);
     encoder_free(x->encoder);
     spool_free(x->rq.upload);
     err_done(&x->rq.err);
@@ -68,21 +86,36 @@ void exchange_unref(struct exchange *x)
         exchange_free(x);
 }
 
-struct snapshot *request_snapshot(const struct request *rq)
+/* ---- the server ------------------------------------------------------------------------------ */
+
+int exchange_queue(struct exchange *x, pool_job *job)
 {
-    return viewer_snapshot(rq->viewer, rq->http->options->index);
+    return pool_submit_to(x->rq.http->env.pool, x->rq.client ? &x->rq.client->lane : NULL, job, x);
 }
 
-bool request_repin(struct request *rq)
+void exchange_opening(struct exchange *x, int delta)
 {
-    struct snapshot *newest = request_snapshot(rq);
-    if (!newest)
-        return false;
-    bool other = snapshot_generation(newest) != snapshot_generation(rq->snapshot);
-    snapshot_release(rq->snapshot);
-    rq->snapshot = newest;
-    return other;
+    atomic_fetch_add(&x->rq.http->exchanges->opens, (unsigned)delta);
+    if (x->rq.client)
+        atomic_fetch_add(&x->rq.client->opens, (unsigned)delta);
+    atomic_fetch_add(&x->site->queued, delta);
 }
+
+void exchange_suspend(struct exchange *x)
+{
+    x->suspended = true;
+    x->rq.http->exchanges->transport->suspend(x->connection);
+}
+
+void exchange_resume(struct exchange *x)
+{
+    if (!x->suspended || !x->connection)
+        return;
+    x->suspended = false;
+    x->rq.http->exchanges->transport->resume(x->connection);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* Runs next() until a step's worth is there. 0 more to come, NEXT_TURN (so far nothing), NEXT_WAIT,
  * ERR_END, or why it broke. */
@@ -200,7 +233,7 @@ static void want_more(struct exchange *x)
     x->job = true;
     x->rested = false;
     x->refs++;
-    if (http_submit(x, job_more) < 0) {
+    if (exchange_queue(x, job_more) < 0) {
         x->job = false;
         x->refs--;
         x->ended = true;
@@ -228,7 +261,7 @@ static struct buf begin_step(struct exchange *x)
     x->step_bytes = x->sent < EXCHANGE_LONG_BYTES ? EXCHANGE_STEP_BYTES : EXCHANGE_LONG_STEP_BYTES;
     pthread_mutex_unlock(&x->lock);
     x->stepped_ns = clock_mono_ns();
-    x->seen_changes = http_changes(x->http);
+    x->seen_changes = atomic_load(&x->rq.http->exchanges->changes);
     x->rq.ending = x->waited && x->until_ns && x->stepped_ns >= x->until_ns;
     /* The daemon's limit is for work: a slow client's download may take as long as it likes. */
     exchange_set_deadline(x);
@@ -245,7 +278,7 @@ static void job_more(void *arg)
     exchange_hand_over(x, &fresh, rc);
     x->job = false;
     want_more(x);
-    http_resume(x);
+    exchange_resume(x);
     pthread_mutex_unlock(&x->lock);
     exchange_unref(x);
 }
@@ -280,7 +313,7 @@ ssize_t exchange_read(struct exchange *x, char *out, size_t max)
         want_more(x);
         rc = x->ended ? -2 : 0;
         if (rc == 0)
-            http_suspend(x);
+            exchange_suspend(x);
     }
     pthread_mutex_unlock(&x->lock);
     return rc;
@@ -309,7 +342,7 @@ bool exchange_rest(struct exchange *x, int64_t now)
         buf_done(&x->spare);
         x->job = x->rested = true;
         x->refs++;
-        if (http_submit(x, job_rest) < 0) {
+        if (exchange_queue(x, job_rest) < 0) {
             x->job = rest = false;
             x->refs--;
         }
@@ -324,7 +357,8 @@ static bool is_due(struct exchange *x, int64_t now, int64_t gap_ns)
     if (atomic_load(&x->rq.budget.cancelled) || (x->wake_ns && now >= x->wake_ns) ||
         (x->until_ns && now >= x->until_ns))
         return true;
-    return x->seen_changes != http_changes(x->http) && now - x->stepped_ns >= gap_ns;
+    return x->seen_changes != atomic_load(&x->rq.http->exchanges->changes) &&
+           now - x->stepped_ns >= gap_ns;
 }
 
 /* Before STREAMING libmicrohttpd's thread may be reading what a step would change: the headers. */
@@ -335,7 +369,7 @@ void exchange_wake(struct exchange *x, int64_t now, int64_t gap_ns)
         x->waiting = false;
         want_more(x);
         if (x->ended)
-            http_resume(x);
+            exchange_resume(x);
     }
     pthread_mutex_unlock(&x->lock);
 }
@@ -347,7 +381,7 @@ void exchange_answer_now(struct exchange *x, int code)
     x->abandoned = true;
     x->ended = true;
     x->error = code;
-    http_resume(x);
+    exchange_resume(x);
 }
 
 /* Its client does not want the work any more: it is stopped, unless others wait for it, too. Caller
@@ -361,7 +395,7 @@ static void stop_work(struct exchange *x, int code)
         budget_cancel(&x->rq.budget, code);
     if (joined) {
         x->refs--;
-        http_opening(x, -1);
+        exchange_opening(x, -1);
     }
 }
 
@@ -373,7 +407,7 @@ static void cancel(struct exchange *x, int code, bool client_gone)
     if (x->phase >= EXCHANGE_PARKED && x->phase <= EXCHANGE_WORKING)
         exchange_answer_now(x, code);
     else if (client_gone)
-        http_resume(x);
+        exchange_resume(x);
 }
 
 void exchange_cancel(struct exchange *x, int code, bool client_gone)
@@ -397,7 +431,7 @@ void exchange_cut_ended(struct exchange *x, int64_t now)
     pthread_mutex_lock(&x->lock);
     if (x->ended_ns && now - x->ended_ns > STILL_NS && x->connection && !x->gone) {
         x->gone = true;
-        http_resume(x);
+        exchange_resume(x);
         shutdown(x->fd, SHUT_RDWR);
     }
     pthread_mutex_unlock(&x->lock);

@@ -16,7 +16,7 @@
  *
  * `lock` guards everything below it in the struct. References are held by libmicrohttpd (until the
  * request is completed), by a submitted job and, for a moment, by the tick. The last one frees. A
- * request is in the server's table from before it is first suspended until it is completed.
+ * request is in the table of exchanges.h from before it is first suspended until it is completed.
  */
 #ifndef DFTRACERD_HTTP_EXCHANGE_EXCHANGE_H
 #define DFTRACERD_HTTP_EXCHANGE_EXCHANGE_H
@@ -46,7 +46,7 @@ enum exchange_phase {
 struct http;
 struct site;
 struct exchange {
-    struct http *http;
+    struct http *http;          /* the server's own, for its files */
     struct site *site;          /* rq.http is its context */
     struct request rq;          /* rq.client: *owned*, a reference */
     char id[72];                /* X-Request-Id */
@@ -91,7 +91,7 @@ struct exchange {
     int64_t wake_ns;       /* while waiting; 0 = when the index changes */
     int64_t stepped_ns;    /* the last step began */
     int64_t judged_ns;     /* so long took judging whether the index is ready for it */
-    uint64_t seen_changes; /* http_changes() before the answer looked at the index last */
+    uint64_t seen_changes; /* exchanges.changes before the answer looked at the index last */
     bool gone;             /* the client went away */
     bool abandoned;        /* answered without waiting for the job of open() */
     bool unready;          /* ... while it was parked */
@@ -121,14 +121,6 @@ bool exchange_validate(struct exchange *x);
 void exchange_set_deadline(struct exchange *x);
 /* Looks for the answer in the cache; it is whole then. */
 bool exchange_find(struct exchange *x);
-/* What a worker is to do first for the request: open(), and the first pieces. NULL: another one
- * computes the answer already, or it has come meanwhile (READY). `park`: only when the index is
- * ready for it. Caller holds x->lock. */
-pool_job *exchange_start(struct exchange *x, bool park);
-/* Hands that to a worker; a request that none takes is answered so. Caller does not hold x->lock:
- * who wakes a worker may lose the processor to it, which would compute the answer and then wait for
- * the lock. */
-void exchange_submit(struct exchange *x, pool_job *job);
 /* Judges a parked request again, if the index has changed. `gap_ns` as below. Caller does not hold
  * the lock. */
 void exchange_rejudge(struct exchange *x, int64_t now_ns, int64_t gap_ns);
@@ -151,21 +143,6 @@ bool exchange_is_moving(struct exchange *x, int64_t now_ns);
 /* libmicrohttpd is done with it. Caller holds the lock. */
 void exchange_completed(struct exchange *x);
 
-/* For open.c. One step of work: fills `out` with what the client is to get; 0, NEXT_TURN
- * (nothing yet), NEXT_WAIT, ERR_END, or why not. */
-int exchange_step(struct exchange *x, bool first, struct buf *out);
-/* What was made, to be kept: takes the bytes with the answer it returns. NULL: it is not for
- * others, or no memory. */
-struct cache_answer *exchange_answer_of(struct exchange *x, struct buf *body);
-/* A copy of a step's bytes, as long as the answer may be kept; the last one has it kept. */
-void exchange_gather(struct exchange *x, const struct buf *fresh, int rc);
-/* Gives up the copies. */
-void exchange_scatter(struct exchange *x);
-/* Makes the step's bytes visible to the content reader, and its result. Caller holds the lock. */
-void exchange_hand_over(struct exchange *x, struct buf *fresh, int rc);
-/* Answers at once. Caller holds the lock. */
-void exchange_answer_now(struct exchange *x, int code);
-
 /* Goes on with a stream that waits, if there is a reason. A change of the index is one only
  * `gap_ns` after the last step began. Caller does not hold the lock. */
 void exchange_wake(struct exchange *x, int64_t now_ns, int64_t gap_ns);
@@ -173,20 +150,5 @@ void exchange_wake(struct exchange *x, int64_t now_ns, int64_t gap_ns);
 /* Lets a stream whose client stands still give back memory; true when it began to. Caller does not
  * hold the lock. */
 bool exchange_rest(struct exchange *x, int64_t now_ns);
-
-/* What the server does for exchanges. */
-int http_submit(struct exchange *x, pool_job *job); /* pool_submit, in its client's turn */
-void http_suspend(struct exchange *x); /* caller holds x->lock, on libmicrohttpd's thread */
-void http_resume(struct exchange *x);  /* caller holds x->lock; nothing if not suspended */
-/* The index is ready for what the request selects in its snapshot; or is asked for it. On a worker.
- */
-bool http_is_ready(struct exchange *x);
-void http_want(struct exchange *x);
-/* grows with every change of the index, after it can be seen */
-uint64_t http_changes(struct http *h);
-/* open jobs submitted and not finished: admission */
-void http_opening(struct exchange *x, int delta);
-/* gives back rq.client and what memory is still charged to it */
-void http_leave(struct exchange *x);
 
 #endif

@@ -1,6 +1,6 @@
 /* gather.c - an answer of many steps, gathered while it is sent, so that the next one who
  * asks has it from memory. */
-#include "http/exchange/exchange.h"
+#include "http/exchange/work.h"
 
 /* What was made for others must be what all would get. `wait=no` asks for no file, so that answer
  * may stay incomplete. */

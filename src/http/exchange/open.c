@@ -1,6 +1,10 @@
 /* open.c - from a checked request to its first bytes: its snapshot, whether the index is
  * ready, an answer that is there already or being made by another request, open(). */
+#include "http/access/viewer.h"
 #include "http/exchange/etag.h"
+#include "http/exchange/exchanges.h"
+#include "http/exchange/readiness.h"
+#include "http/exchange/work.h"
 
 #include "dftracerd/failpoint.h"
 
@@ -12,7 +16,7 @@
 
 void exchange_pin(struct exchange *x)
 {
-    x->seen_changes = http_changes(x->http);
+    x->seen_changes = atomic_load(&x->rq.http->exchanges->changes);
     x->rq.snapshot = request_snapshot(&x->rq);
 }
 
@@ -49,14 +53,6 @@ bool exchange_find(struct exchange *x)
     return answer != NULL;
 }
 
-/* Each resumption may wake libmicrohttpd's thread, which then takes the processor from a worker:
- * the last of many would wait for what the first ones ask next. So that thread resumes the rest. */
-void exchange_tell_joined(struct exchange *x)
-{
-    cache_tell(x->joined, x->whole);
-    x->joined = NULL;
-}
-
 /* The leader's first step (or turn) is its whole answer, or it is not for sharing. Takes the bytes
  * with the answer it returns; those that joined are still to be told of that. */
 static struct cache_answer *settle(struct exchange *x, int rc, struct buf *fresh,
@@ -85,7 +81,7 @@ static pool_job *take_job(struct exchange *x, enum exchange_phase phase, pool_jo
 
 static int submit(struct exchange *x, enum exchange_phase phase, pool_job *job)
 {
-    int rc = http_submit(x, take_job(x, phase, job));
+    int rc = exchange_queue(x, take_job(x, phase, job));
     if (rc == 0)
         return 0;
     x->job = false;
@@ -99,10 +95,10 @@ static void job_open(void *arg);
 static void open_alone(struct exchange *x)
 {
     exchange_set_deadline(x);
-    http_opening(x, 1);
+    exchange_opening(x, 1);
     if (submit(x, EXCHANGE_WORKING, job_open) == 0)
         return;
-    http_opening(x, -1);
+    exchange_opening(x, -1);
     exchange_answer_now(x, ERR_CANCELLED);
 }
 
@@ -110,12 +106,12 @@ static void open_alone(struct exchange *x)
 static void on_settled(struct cache_place *place, struct cache_answer *answer)
 {
     struct exchange *x = (struct exchange *)((char *)place - offsetof(struct exchange, place));
-    http_opening(x, -1);
+    exchange_opening(x, -1);
     pthread_mutex_lock(&x->lock);
     if (x->phase == EXCHANGE_JOINED && answer) {
         take_whole(x, cache_answer_ref(answer));
         x->phase = EXCHANGE_READY;
-        http_resume(x);
+        exchange_resume(x);
     } else if (x->phase == EXCHANGE_JOINED) {
         open_alone(x);
     }
@@ -138,7 +134,7 @@ static bool needs_work(struct exchange *x)
         x->phase = EXCHANGE_READY;
         return false;
     }
-    http_opening(x, 1);
+    exchange_opening(x, 1);
     if (turn == CACHE_JOIN) {
         x->refs++;
         x->phase = EXCHANGE_JOINED;
@@ -170,7 +166,7 @@ static bool take_turn(struct exchange *x)
     if (going_on)
         exchange_set_deadline(x);
     pthread_mutex_unlock(&x->lock);
-    return going_on && http_submit(x, job_turn) == 0;
+    return going_on && exchange_queue(x, job_turn) == 0;
 }
 
 /* Caller holds the lock. Takes the reference to `whole`, or what is fresh. */
@@ -184,7 +180,7 @@ static void make_ready(struct exchange *x, struct cache_answer *whole, struct ca
         exchange_hand_over(x, fresh, rc);
     }
     x->phase = EXCHANGE_READY;
-    http_resume(x);
+    exchange_resume(x);
 }
 
 /* After a step of the job of x: takes its reference. */
@@ -200,7 +196,7 @@ static void opened(struct exchange *x, int rc, struct buf fresh)
                          : rc; /* the daemon is stopping, or there is an answer already */
     if (!whole)
         exchange_gather(x, &fresh, rc);
-    http_opening(x, -1);
+    exchange_opening(x, -1);
     pthread_mutex_lock(&x->lock);
     x->job = false;
     bool late = x->abandoned; /* its client has got another answer */
@@ -235,7 +231,7 @@ static void open_now(struct exchange *x)
 
 static void job_open(void *arg)
 {
-    http_want(arg);
+    readiness_want(arg);
     open_now(arg);
 }
 
@@ -253,7 +249,7 @@ static bool judge(struct exchange *x)
 {
     x->stepped_ns = clock_mono_ns();
     exchange_pin(x);
-    if (x->rq.snapshot && (only_looks(x) || http_is_ready(x)))
+    if (x->rq.snapshot && (only_looks(x) || readiness_of(x)))
         return true;
     exchange_unpin(x);
     x->judged_ns = clock_mono_ns() - x->stepped_ns;
@@ -275,7 +271,7 @@ static bool unpark(struct exchange *x)
         x->ended = true;
     }
     if (x->phase == EXCHANGE_READY)
-        http_resume(x);
+        exchange_resume(x);
     x->job = work;
     pthread_mutex_unlock(&x->lock);
     return work;
@@ -299,7 +295,7 @@ static void job_judge(void *arg)
         stay_parked(x);
     bool work = ready && unpark(x);
     if (only_looks(x)) /* begun by exchange_start */
-        http_opening(x, -1);
+        exchange_opening(x, -1);
     if (work)
         open_now(x);
     else
@@ -311,7 +307,7 @@ static bool is_rejudged(struct exchange *x, int64_t age, int64_t gap_ns)
 {
     gap_ns += x->judged_ns * JUDGE_REST;
     return age >= REJUDGE_NS + gap_ns ||
-           (age >= gap_ns && x->seen_changes != http_changes(x->http));
+           (age >= gap_ns && x->seen_changes != atomic_load(&x->rq.http->exchanges->changes));
 }
 
 void exchange_rejudge(struct exchange *x, int64_t now, int64_t gap_ns)
@@ -331,16 +327,16 @@ pool_job *exchange_start(struct exchange *x, bool park)
     if (!looks)
         return needs_work(x) ? take_job(x, EXCHANGE_WORKING, job_open) : NULL;
     exchange_set_deadline(x);
-    http_opening(x, 1);
+    exchange_opening(x, 1);
     return take_job(x, EXCHANGE_LOOKING, job_judge);
 }
 
 void exchange_submit(struct exchange *x, pool_job *job)
 {
-    if (http_submit(x, job) == 0)
+    if (exchange_queue(x, job) == 0)
         return;
     if (job == job_open || only_looks(x))
-        http_opening(x, -1);
+        exchange_opening(x, -1);
     pthread_mutex_lock(&x->lock);
     x->job = false;
     if (x->phase != EXCHANGE_READY)

@@ -2,6 +2,8 @@
  * generation is kept, so that in quiet times no request looks at its files. */
 #include "http/exchange/readiness.h"
 
+#include "http/request/selection.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -3,11 +3,13 @@
  *
  * Ready: the first walk is over, and no selected file is pending or being indexed. A file that has
  * failed, grows or changed after it was indexed is ready. With wait=fresh only if that was read
- * when the request came, or later. */
+ * when the request came, or later.
+ * Used by open.c, and by the server, which parks a request only if it has to. Threads: as said. */
 #ifndef DFTRACERD_HTTP_EXCHANGE_READINESS_H
 #define DFTRACERD_HTTP_EXCHANGE_READINESS_H
 
-#include "http/server/server.h"
+#include "http/exchange/exchange.h"
+#include "http/exchange/site.h"
 
 /* No file of the snapshot is pending or being indexed, as far as is known. Never blocks. */
 bool readiness_is_known(struct site *site, const struct snapshot *s);

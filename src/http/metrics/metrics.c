@@ -25,9 +25,9 @@ static unsigned code_number(int status)
     return i;
 }
 
-static unsigned endpoint_number(const struct endpoint *endpoint)
+static unsigned endpoint_number(const struct endpoint *const *table,
+                                const struct endpoint *endpoint)
 {
-    const struct endpoint *const *table = router_table();
     for (unsigned i = 0; table[i] && i < METRICS_ENDPOINTS - 1; i++)
         if (table[i] == endpoint)
             return i;
@@ -40,12 +40,6 @@ void metrics_begun(struct metrics *m)
         atomic_fetch_add(&m->in_flight, 1);
 }
 
-void metrics_queued(struct metrics *m, int delta)
-{
-    if (m)
-        atomic_fetch_add(&m->queued, delta);
-}
-
 void metrics_turned_away(struct metrics *m)
 {
     atomic_fetch_add(&m->turned_away, 1);
@@ -56,7 +50,7 @@ void metrics_completed(struct metrics *m, const struct endpoint *endpoint, int s
 {
     if (!m)
         return;
-    struct metrics_endpoint *e = &m->endpoints[endpoint_number(endpoint)];
+    struct metrics_endpoint *e = &m->endpoints[endpoint_number(m->table, endpoint)];
     unsigned bucket = 0;
     while (duration_ns > bounds[bucket].ns)
         bucket++;
@@ -83,9 +77,9 @@ static void head(struct buf *out, const char *name, const char *type, const char
     buf_printf(out, "# HELP dftracerd_%s %s\n# TYPE dftracerd_%s %s\n", name, help, name, type);
 }
 
-static const char *path_of(unsigned number)
+static const char *path_of(const struct metrics *m, unsigned number)
 {
-    return number == METRICS_ENDPOINTS - 1 ? "other" : router_table()[number]->path;
+    return number == METRICS_ENDPOINTS - 1 ? "other" : m->table[number]->path;
 }
 
 /* Calls `write` for each endpoint that was asked for at least once, so for few. */
@@ -94,11 +88,11 @@ static void each_endpoint(struct metrics *m, struct buf *out,
                                         struct buf *out))
 {
     unsigned known = 0;
-    while (router_table()[known])
+    while (m->table[known])
         known++;
     for (unsigned i = 0; i < METRICS_ENDPOINTS; i++)
         if (i < known || i == METRICS_ENDPOINTS - 1)
-            write(&m->endpoints[i], path_of(i), out);
+            write(&m->endpoints[i], path_of(m, i), out);
 }
 
 static void write_codes(struct metrics_endpoint *e, const char *path, struct buf *out)
@@ -157,7 +151,7 @@ static void write_cache(struct cache *cache, struct buf *out)
     }
 }
 
-void metrics_write(struct metrics *m, struct cache *cache, struct buf *out)
+void metrics_write(struct metrics *m, int queued, struct cache *cache, struct buf *out)
 {
     head(out, "http_requests_total", "counter", "Requests completed, by endpoint and status code.");
     each_endpoint(m, out, write_codes);
@@ -175,7 +169,7 @@ void metrics_write(struct metrics *m, struct cache *cache, struct buf *out)
     buf_printf(out, "dftracerd_http_requests_in_flight %d\n", atomic_load(&m->in_flight));
     head(out, "http_requests_queued", "gauge",
          "Requests that are waiting for a worker or being prepared by one.");
-    buf_printf(out, "dftracerd_http_requests_queued %d\n", atomic_load(&m->queued));
+    buf_printf(out, "dftracerd_http_requests_queued %d\n", queued);
     head(out, "http_connections_turned_away_total", "counter",
          "Connections rejected because the client had too many.");
     buf_printf(out, "dftracerd_http_connections_turned_away_total %llu\n",

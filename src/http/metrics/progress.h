@@ -1,4 +1,5 @@
-/* progress.h - how far indexing is, as /index and /progress tell it. */
+/* progress.h - how far indexing is, as /index and /progress report it.
+ * Threads: those of the request, one at a time; nothing is kept. */
 #ifndef DFTRACERD_HTTP_METRICS_PROGRESS_H
 #define DFTRACERD_HTTP_METRICS_PROGRESS_H
 

@@ -1,5 +1,5 @@
-/* rate.h - how fast the index advances: measured all the time, so that whoever asks first is told,
- * too. */
+/* rate.h - how fast the index advances: measured all the time, so that the first request gets it,
+ * too. Sampled by the tick, read by progress.c. */
 #ifndef DFTRACERD_HTTP_METRICS_RATE_H
 #define DFTRACERD_HTTP_METRICS_RATE_H
 

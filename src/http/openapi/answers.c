@@ -1,6 +1,7 @@
 /* answers.c - what endpoints answer: content types with schemas and examples, headers,
  * errors. */
-#include "http/openapi/openapi.h"
+#include "http/openapi/parts.h"
+#include "http/page/page.h"
 
 #include <stdio.h>
 #include <string.h>

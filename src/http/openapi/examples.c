@@ -1,7 +1,7 @@
 /* examples.c - examples of parameters, bodies and answers, for /openapi.json; ' stands for
  * ". size: table. Tests send every one of them, and hold the answers against their schemas. The
  * files are those of the first requests in docs/API.md. */
-#include "http/openapi/openapi.h"
+#include "http/openapi/parts.h"
 
 #include <string.h>
 

@@ -1,41 +1,10 @@
 /* openapi.c - /openapi.json: OpenAPI 3.1, made from the endpoint table. */
 #include "http/openapi/openapi.h"
 
+#include "http/openapi/parts.h"
+
 #include <stdio.h>
 #include <string.h>
-
-/* ---- writing --------------------------------------------------------------------------------- */
-
-void openapi_member(struct jw *j, const char *key, const char *value)
-{
-    jw_put_str(j, key, value);
-}
-
-void openapi_begin(struct jw *j, const char *key, char bracket)
-{
-    jw_key(j, key);
-    jw_begin(j, bracket);
-}
-
-void openapi_refer(struct jw *j, const char *key, const char *kind, const char *name)
-{
-    char path[96];
-    snprintf(path, sizeof path, "#/components/%s/%s", kind, name);
-    if (key)
-        jw_key(j, key);
-    jw_begin(j, '{');
-    openapi_member(j, "$ref", path);
-    jw_end(j, '}');
-}
-
-struct text openapi_json(struct arena *arena, const char *quoted)
-{
-    char *text = arena_strdup(arena, text_of(quoted));
-    for (char *c = text; c && *c; c++)
-        if (*c == '\'')
-            *c = '"';
-    return text ? text_of(text) : TEXT("null");
-}
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
@@ -437,7 +406,7 @@ static int next_openapi(struct request *rq, struct buf *out)
     write_info(&j);
     write_rules(&j);
     openapi_begin(&j, "paths", '{');
-    for (const struct endpoint *const *e = router_table(); *e; e++) {
+    for (const struct endpoint *const *e = rq->http->endpoints; *e; e++) {
         openapi_begin(&j, (*e)->path, '{');
         if ((*e)->methods & METHOD_GET)
             write_operation(&j, &rq->arena, *e, "get");

@@ -1,35 +1,9 @@
-/* openapi.h - the pieces of /openapi.json: what the endpoint table does not say is in tables here.
- */
+/* openapi.h - the endpoint /openapi.json: OpenAPI 3.1, made from the table of all endpoints. */
 #ifndef DFTRACERD_HTTP_OPENAPI_OPENAPI_H
 #define DFTRACERD_HTTP_OPENAPI_OPENAPI_H
 
 #include "http/request/endpoint.h"
 
-/* JSON members of components.schemas, with ' in the place of ". */
-extern const char openapi_schemas[];
-
-/* ---- examples.c ---------------------------------------------------------------------- */
-/* JSON of an example, with ' in the place of "; NULL = none. Of a parameter, of a body, of the
- * answer with this schema. */
-const char *openapi_param_example(const char *path, const char *name);
-/* An object: other parameters without which that example is refused, besides the required ones;
- * NULL = none. */
-const char *openapi_example_with(const char *path, const char *name);
-const char *openapi_body_example(const char *path);
-const char *openapi_answer_example(const char *schema);
-
-/* ---- answers.c ----------------------------------------------------------------------- */
-void openapi_write_responses(struct jw *j, struct arena *arena, const struct endpoint *e,
-                             bool post);
-/* components.headers and components.responses */
-void openapi_write_parts(struct jw *j, struct arena *arena);
-
-/* ---- openapi.c: writing ------------------------------------------------------------- */
-void openapi_member(struct jw *j, const char *key, const char *value);
-void openapi_begin(struct jw *j, const char *key, char bracket);
-/* {"$ref":"#/components/<kind>/<name>"} as the value of the key; NULL key: in an array. */
-void openapi_refer(struct jw *j, const char *key, const char *kind, const char *name);
-/* A text with ' for " as JSON, in the arena; "null" where memory is short. */
-struct text openapi_json(struct arena *arena, const char *quoted);
+extern const struct endpoint endpoint_openapi;
 
 #endif

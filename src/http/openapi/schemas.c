@@ -1,7 +1,7 @@
 /* schemas.c - the JSON answers as JSON Schema 2020-12; ' stands for ". size: table. Objects
  * are closed, so that a member that an endpoint gains must be told here, too: tests validate all
  * answers. */
-#include "http/openapi/openapi.h"
+#include "http/openapi/parts.h"
 
 #define COUNT "{'type':'integer','minimum':0}"
 #define NUMBER "{'type':['number','null']}"

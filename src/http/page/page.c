@@ -1,6 +1,7 @@
 /* page.c - /: the page for a person with a browser, made of web/ when the daemon is built.
  */
-#include "http/request/endpoint.h"
+#include "http/page/page.h"
+
 #include "http/page/page_text.h"
 
 #include <string.h>
@@ -67,7 +68,7 @@ static int next_page(struct request *rq, struct buf *out)
         "</style></head><body><h1>dftracerd</h1>\n<p>This daemon was built without the web "
         "page, which requires <code>npm</code>; <code>make page</code> reports what is missing. "
         "Available endpoints:</p>\n");
-    for (const struct endpoint *const *e = router_table(); *e; e++)
+    for (const struct endpoint *const *e = rq->http->endpoints; *e; e++)
         write_endpoint(out, *e);
     buf_printf(out, "<p><small>version %s</small></p></body></html>\n", rq->http->options->version);
     return ERR_END;

@@ -1,5 +1,5 @@
 /* page_text.h - the built page, as bytes of the program; empty where it could not be built. See
- * web/build. */
+ * web/build. Used by page.c. */
 #ifndef DFTRACERD_HTTP_PAGE_PAGE_TEXT_H
 #define DFTRACERD_HTTP_PAGE_PAGE_TEXT_H
 

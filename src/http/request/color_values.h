@@ -1,4 +1,6 @@
-/* color_values.h - the values that `color_values` of /timeline chooses. Private to http. */
+/* color_values.h - the values that `color_values` of /timeline chooses. Used by
+ * /timeline.
+ * Threads: those of the request, one at a time. */
 #ifndef DFTRACERD_HTTP_REQUEST_COLOR_VALUES_H
 #define DFTRACERD_HTTP_REQUEST_COLOR_VALUES_H
 

@@ -1,5 +1,6 @@
-/* compare_nodes.h - the nodes of /compare as JSON, and the words in them. Private to compare_*.c.
- */
+/* compare_nodes.h - the nodes of /compare as JSON, and the words in them. Used by
+ * compare_request.c alone.
+ * Threads: those of the request, one at a time. Memory: in the request's arena. */
 #ifndef DFTRACERD_HTTP_REQUEST_COMPARE_NODES_H
 #define DFTRACERD_HTTP_REQUEST_COMPARE_NODES_H
 

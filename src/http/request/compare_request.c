@@ -1,11 +1,12 @@
 /* compare_request.c - from parameters to the sides and nodes of a comparison. */
 #include "http/request/compare_request.h"
 
+#include "http/request/compare_nodes.h"
+#include "http/request/selection.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "http/request/compare_nodes.h"
 
 const struct param_spec compare_params[] = {
     {"baseline", PARAM_TEXT, false, NULL, NULL,

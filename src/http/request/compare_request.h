@@ -1,4 +1,6 @@
-/* compare_request.h - what a request to /compare asks for: sides, nodes, and how they are told. */
+/* compare_request.h - a request to /compare as options: sides, nodes, thresholds. Used by
+ * endpoints/compare*.c.
+ * Threads: those of the request, one at a time. Memory: in the request's arena. */
 #ifndef DFTRACERD_HTTP_REQUEST_COMPARE_REQUEST_H
 #define DFTRACERD_HTTP_REQUEST_COMPARE_REQUEST_H
 
@@ -16,7 +18,5 @@ extern const struct param_spec compare_params[]; /* baseline, variant, nodes ...
 extern const struct param_spec compare_selections[];
 /* Everything lives in the request's arena. ERR_PARAM, ERR_NOT_FOUND, -ENOMEM. */
 int compare_request_read(struct request *rq, struct compare_request *ret);
-/* format=collapsed-diff. Errors as of call_tree_open. */
-int compare_stacks(struct request *rq, const struct compare_request *asked, struct buf *out);
 
 #endif

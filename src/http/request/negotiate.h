@@ -1,4 +1,6 @@
-/* negotiate.h - which representation, which content coding. */
+/* negotiate.h - which representation, which content coding. Used by the server when parameters are
+ * known, and by /q for queries to be stored.
+ * Threads: those of the request, one at a time. */
 #ifndef DFTRACERD_HTTP_REQUEST_NEGOTIATE_H
 #define DFTRACERD_HTTP_REQUEST_NEGOTIATE_H
 

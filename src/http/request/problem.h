@@ -1,4 +1,6 @@
-/* problem.h - errors as application/problem+json (RFC 9457). */
+/* problem.h - errors as application/problem+json (RFC 9457). Used by the server, for answers that
+ * are errors, and by exchange, for streams that break.
+ * Threads: any; nothing is kept. */
 #ifndef DFTRACERD_HTTP_REQUEST_PROBLEM_H
 #define DFTRACERD_HTTP_REQUEST_PROBLEM_H
 

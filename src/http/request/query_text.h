@@ -1,4 +1,6 @@
-/* query_text.h - texts of the query language, put together from values. */
+/* query_text.h - texts of the query language, put together from values. Used by /event and
+ * /suggest, whose answers contain queries.
+ * Threads: any; nothing is kept. */
 #ifndef DFTRACERD_HTTP_REQUEST_QUERY_TEXT_H
 #define DFTRACERD_HTTP_REQUEST_QUERY_TEXT_H
 

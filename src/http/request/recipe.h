@@ -1,4 +1,6 @@
-/* recipe.h - a view as a small JSON document: {"name","description","query","include_metadata"}. */
+/* recipe.h - a view as a small JSON document: {"name","description","query","include_metadata"}.
+ * Used by /view.
+ * Threads: those of the request, one at a time. Memory: in the request's arena. */
 #ifndef DFTRACERD_HTTP_REQUEST_RECIPE_H
 #define DFTRACERD_HTTP_REQUEST_RECIPE_H
 
@@ -11,8 +13,7 @@ struct recipe {
     bool include_metadata;
 };
 /* ERR_PARAM (the recipe is no such document), ERR_QUERY_SYNTAX (position and source are those of
- * the query that is to
- * blame: the recipe's own or the request's). */
+ * the query that is to blame: the recipe's own or the request's). */
 int recipe_read(struct request *rq, struct recipe *ret);
 /* The whole view as one recipe: the preset, times and durations are told in the query, too.
  * Two-space indent. */

@@ -1,51 +1,8 @@
-/* router.c - the endpoint table. */
-#include "http/request/endpoint.h"
+/* router.c - from a path to its endpoint. */
+#include "http/request/router.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static const struct endpoint *const table[] = {
-    &endpoint_page,
-    &endpoint_healthz,
-    &endpoint_readyz,
-    &endpoint_info,
-    &endpoint_stats,
-    &endpoint_view,
-    &endpoint_aggregate,
-    &endpoint_event_count,
-    &endpoint_schema,
-    &endpoint_read,
-    &endpoint_metrics,
-    &endpoint_openapi,
-    &endpoint_index,
-    &endpoint_merge,
-    &endpoint_split,
-    &endpoint_pgzip,
-    &endpoint_tar,
-    &endpoint_store,
-    &endpoint_stored,
-    &endpoint_open,
-    &endpoint_compare,
-    &endpoint_call_tree,
-    &endpoint_processes,
-    &endpoint_organize,
-    &endpoint_reconstruct,
-    &endpoint_timeline,
-    &endpoint_histogram,
-    &endpoint_event,
-    &endpoint_find,
-    &endpoint_suggest,
-    &endpoint_progress,
-    &endpoint_cancel,
-    &endpoint_requests,
-    &endpoint_dlio_config,
-    NULL,
-};
-
-const struct endpoint *const *router_table(void)
-{
-    return table;
-}
 
 static bool matches(const char *pattern, struct text path)
 {
@@ -60,7 +17,7 @@ static bool matches(const char *pattern, struct text path)
     return !path.ptr;
 }
 
-const struct endpoint *router_find(struct text path)
+const struct endpoint *router_find(const struct endpoint *const *table, struct text path)
 {
     for (size_t i = 0; table[i]; i++)
         if (matches(table[i]->path, path))

@@ -1,6 +1,6 @@
 /* selection.c - the parameters by which every query chooses its events: files, times, classes,
  * filter. */
-#include "http/request/endpoint.h"
+#include "http/request/selection.h"
 
 #include <stdio.h>
 #include <string.h>

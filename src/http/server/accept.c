@@ -5,6 +5,7 @@
  * ten at once, so one may have most of those who came together, and the last of them waits for
  * twice its work. */
 #include "http/server/server.h"
+#include "http/server/sockets.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -54,26 +55,20 @@ void accept_note(struct carrier *c, bool local, bool begins)
     c->begun[local] += begins ? 1u : -1u;
     if (begins && c->handed[local])
         c->handed[local]--;
+    atomic_fetch_add(&c->http->facts.connections, begins ? 1u : -1u);
     pthread_mutex_unlock(&c->http->connections_lock);
 }
 
-/* Of all carriers: connections that have begun, or that were handed over and have not. */
-static unsigned count(struct http *h, bool begun)
+/* By all carriers. */
+static unsigned count_handed(struct http *h)
 {
     unsigned sum = 0;
 
     pthread_mutex_lock(&h->connections_lock);
-    for (const struct carrier *c = h->carriers; c < h->carriers + h->carrier_count; c++) {
-        const unsigned *of = begun ? c->begun : c->handed;
-        sum += of[false] + of[true];
-    }
+    for (const struct carrier *c = h->carriers; c < h->carriers + h->carrier_count; c++)
+        sum += c->handed[false] + c->handed[true];
     pthread_mutex_unlock(&h->connections_lock);
     return sum;
-}
-
-unsigned accept_count(struct http *h)
-{
-    return count(h, true);
 }
 
 static void give_back(struct carrier *c, bool local)
@@ -180,6 +175,6 @@ void accept_stop(struct http *h)
     atomic_store(&h->accept_ends, true);
     accept_wake(h);
     pthread_join(h->acceptor, NULL);
-    for (int ms = 0; ms < LOST_RESTS * REST_MS && count(h, false); ms += STEP_MS)
+    for (int ms = 0; ms < LOST_RESTS * REST_MS && count_handed(h); ms += STEP_MS)
         usleep(STEP_MS * 1000);
 }

@@ -1,6 +1,7 @@
 /* listen.c - listening sockets: loopback by default, one per address, and a unix socket for the
  * client script. */
 #include "http/server/server.h"
+#include "http/server/sockets.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

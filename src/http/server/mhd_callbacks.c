@@ -1,9 +1,12 @@
 /* mhd_callbacks.c - what libmicrohttpd calls: a request's first line, its headers and body, its
  * end. */
+#include "http/endpoints/endpoints.h"
 #include "http/exchange/etag.h"
-#include "http/server/mhd_connection.h"
-#include "http/server/mhd_tls.h"
 #include "http/exchange/readiness.h"
+#include "http/metrics/metrics.h"
+#include "http/server/mhd_connection.h"
+#include "http/server/mhd_message.h"
+#include "http/server/mhd_tls.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -66,7 +69,7 @@ static void refuse_early(struct exchange *x, struct connection *known, int statu
     x->connection = known->mhd;
     x->fd = known->fd;
     known->arriving = NULL;
-    metrics_begun(&x->site->metrics);
+    metrics_begun(x->site->context.metrics);
     if (!*x->id)
         set_id(x, NULL);
     response_past(x, known->mhd, status, detail);
@@ -83,9 +86,9 @@ static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
     if (query)
         query[1] = '\0';
     if (x) {
-        x->site = known ? known->site : x->http->sites[0];
+        x->site = known ? known->site : x->http->sites.list[0];
         x->rq.http = &x->site->context;
-        site_enter(x->site); /* until http_leave */
+        site_enter(x->site); /* until x is freed */
     }
     if (!x || !known)
         return x;
@@ -106,7 +109,7 @@ static int begin(struct exchange *x, struct MHD_Connection *c, const char *metho
     x->connection = c;
     if (known)
         known->arriving = NULL;
-    metrics_begun(&x->site->metrics);
+    metrics_begun(x->site->context.metrics);
     x->method = method;
     x->fd = info ? info->connect_fd : -1;
     set_id(x, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "X-Request-Id"));
@@ -130,7 +133,7 @@ static int begin(struct exchange *x, struct MHD_Connection *c, const char *metho
         return response_refuse(x, c, &why);
     }
     x->rq.budget.memory_limit = x->http->options.limits.query_memory;
-    x->rq.budget.share = x->rq.admin ? &x->http->memory : &x->rq.client->memory;
+    x->rq.budget.share = x->rq.admin ? &x->http->exchanges.memory : &x->rq.client->memory;
     return MHD_YES;
 }
 
@@ -290,12 +293,12 @@ static int dispatch(struct exchange *x, struct MHD_Connection *c)
     park = park || is_to_wait(x);
     if (!park && (exchange_validate(x) || exchange_find(x)))
         return response_answer(x, c);
-    int refused = server_admits(x);
+    int refused = exchanges_admit(x);
     if (refused)
         return refuse_busy(x, c, refused, 0);
     if (!park)
         exchange_set_deadline(x);
-    if (!server_start_exchange(x, park))
+    if (!exchanges_start(x, park))
         return refuse_busy(x, c, 503, ERR_CANCELLED);
     return MHD_YES;
 }
@@ -362,7 +365,7 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
     if (!x)
         return;
     *state = NULL;
-    server_end_exchange(x);
+    exchanges_remove(x);
     bool cut = x->past ? !x->delivered : why != MHD_REQUEST_TERMINATED_COMPLETED_OK;
     pthread_mutex_lock(&x->lock);
     if (!x->connection && x->own_status) {
@@ -370,7 +373,7 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
         cut = false;
     }
     if (x->connection)
-        metrics_completed(&x->site->metrics, x->rq.endpoint, x->status,
+        metrics_completed(x->site->context.metrics, x->rq.endpoint, x->status,
                           clock_mono_ns() - x->rq.started_ns, x->sent, cut);
     exchange_completed(x);
     access_log(x, cut);
@@ -471,6 +474,18 @@ static void on_message(void *arg, const char *format, va_list values)
     if (!any)
         note_own_status(arg, va_arg(values, unsigned));
 }
+
+static void suspend(void *connection)
+{
+    MHD_suspend_connection(connection);
+}
+
+static void resume(void *connection)
+{
+    MHD_resume_connection(connection);
+}
+
+const struct transport callbacks_transport = {.suspend = suspend, .resume = resume};
 
 /* The raw URI is taken apart by params.c; libmicrohttpd's own decoding is not used. */
 static size_t keep_escapes(void *arg, struct MHD_Connection *c, char *s)

@@ -2,8 +2,12 @@
  * has. */
 #include "http/server/mhd_connection.h"
 
-#include "http/server/mhd_tls.h"
 #include "http/access/viewer.h"
+#include "http/metrics/metrics.h"
+#include "http/server/mhd_tls.h"
+#include "http/server/server.h"
+#include "http/server/site.h"
+#include "http/server/sockets.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -64,7 +68,7 @@ enum access_role connection_meet(struct exchange *x, struct connection *known)
     }
     known->role_epoch = epoch;
     x->rq.viewer = viewer_ref(known->viewer);
-    x->rq.client = clients_find(x->http->clients, &known->peer);
+    x->rq.client = clients_find(x->http->exchanges.clients, &known->peer);
     return known->role;
 }
 
@@ -92,7 +96,7 @@ static void turn_away(struct http *h, const struct connection *known)
     if (!h->options.tls.cert || known->peer.place == ACCESS_UNIX)
         (void)!send(known->fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     shutdown(known->fd, SHUT_RDWR);
-    metrics_turned_away(&known->site->metrics);
+    metrics_turned_away(known->site->context.metrics);
 }
 
 static void connection_begins(struct carrier *carrier, struct MHD_Connection *c, void **context)
@@ -109,7 +113,7 @@ static void connection_begins(struct carrier *carrier, struct MHD_Connection *c,
     known->mhd = c;
     known->site = site_of(h, known->fd);
     access_peer_find(known->fd, &known->peer);
-    known->client = clients_find(h->clients, &known->peer);
+    known->client = clients_find(h->exchanges.clients, &known->peer);
     if (is_too_many(h, known))
         turn_away(h, known);
     atomic_store(&known->since_ns, clock_mono_ns());
@@ -136,7 +140,7 @@ static void connection_ends(struct http *h, void **context)
     viewer_unref(known->viewer);
     if (known->client)
         atomic_fetch_sub(&known->client->connections, 1);
-    clients_release(h->clients, known->client);
+    clients_release(h->exchanges.clients, known->client);
     free(known);
 }
 

@@ -3,7 +3,7 @@
 #ifndef DFTRACERD_HTTP_SERVER_MHD_CONNECTION_H
 #define DFTRACERD_HTTP_SERVER_MHD_CONNECTION_H
 
-#include "http/server/server.h"
+#include "http/server/connection.h"
 
 #include <microhttpd.h>
 

@@ -1,10 +1,12 @@
 /* mhd_request.c - is this message one that we may answer? What libmicrohttpd 0.9.75 lets through
  * (duplicate Host, two lengths, NULs, absolute URIs, unknown methods ...) is refused here; docs:
  * RFC 9112, RFC 9110. */
-#include "http/request/problem.h"
-#include "http/server/server.h"
-#include "http/request/stored.h"
+#include "http/access/stored.h"
 #include "http/access/viewer.h"
+#include "http/endpoints/endpoints.h"
+#include "http/request/problem.h"
+#include "http/request/router.h"
+#include "http/server/mhd_message.h"
 
 #include <ctype.h>
 #include <microhttpd.h>
@@ -381,7 +383,7 @@ static bool become_stored(struct exchange *x, struct exchange_refusal *r)
     x->path = path;
     if (page)
         return true;
-    x->rq.endpoint = router_find(text_of(path));
+    x->rq.endpoint = router_find(x->rq.http->endpoints, text_of(path));
     x->packed = text_ends(text_of(q->name), TEXT(".gz"));
     return true;
 }
@@ -411,7 +413,7 @@ bool request_check(struct exchange *x, struct MHD_Connection *c, const char *ver
     const char *target = strip_authority(x->uri, authority, sizeof authority);
     if (!decode_path(x, target, r))
         return false;
-    x->rq.endpoint = router_find(text_of(x->path));
+    x->rq.endpoint = router_find(x->rq.http->endpoints, text_of(x->path));
     if (!find_stored(x, r))
         return false;
     if (!check_page(x, c, *authority ? authority : h.host, r) || !check_access(x, c, peer, r))

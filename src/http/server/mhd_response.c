@@ -1,8 +1,9 @@
 /* mhd_response.c - headers and bodies: fixed answers, streams, problems. */
 #include "http/exchange/etag.h"
-#include "http/server/mhd_tls.h"
 #include "http/request/problem.h"
-#include "http/server/server.h"
+#include "http/request/router.h"
+#include "http/server/mhd_message.h"
+#include "http/server/mhd_tls.h"
 
 #include <microhttpd.h>
 #include <stdio.h>

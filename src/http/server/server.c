@@ -1,140 +1,16 @@
-/* server.c - start and stop, and the table of unfinished requests. */
+/* server.c - start and stop. */
+#include "http/server/server.h"
+
+#include "http/server/mhd_message.h"
 #include "http/server/mhd_tls.h"
-#include "http/exchange/readiness.h"
-#include "http/request/stored.h"
+#include "http/server/site.h"
+#include "http/server/sockets.h"
 
 #include <microhttpd.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- what exchanges ask of the server -------------------------------------------------------- */
-
-int http_submit(struct exchange *x, pool_job *job)
-{
-    return pool_submit_to(x->http->pool, x->rq.client ? &x->rq.client->lane : NULL, job, x);
-}
-
-void http_suspend(struct exchange *x)
-{
-    x->suspended = true;
-    MHD_suspend_connection(x->connection);
-}
-
-void http_resume(struct exchange *x)
-{
-    if (!x->suspended || !x->connection)
-        return;
-    x->suspended = false;
-    MHD_resume_connection(x->connection);
-}
-
-uint64_t http_changes(struct http *h)
-{
-    return atomic_load(&h->changes);
-}
-
-bool http_is_ready(struct exchange *x)
-{
-    return readiness_of(x);
-}
-
-void http_want(struct exchange *x)
-{
-    readiness_want(x);
-}
-
-void http_opening(struct exchange *x, int delta)
-{
-    atomic_fetch_add(&x->http->opens, (unsigned)delta);
-    if (x->rq.client)
-        atomic_fetch_add(&x->rq.client->opens, (unsigned)delta);
-    metrics_queued(&x->site->metrics, delta);
-}
-
-void http_leave(struct exchange *x)
-{
-    budget_release(&x->rq.budget, atomic_load(&x->rq.budget.memory_used));
-    clients_release(x->http->clients, x->rq.client);
-    site_leave(x->site);
-}
-
-/* ---- the table of unfinished requests -------------------------------------------------------- */
-
-static void table_add(struct http *h, struct exchange *x)
-{
-    x->next = h->table;
-    if (h->table)
-        h->table->prev = x;
-    h->table = x;
-    h->table_count++;
-    x->listed = true;
-}
-
-/* Under the table's lock, so that neither a stop nor the tick can see it half begun. */
-bool server_start_exchange(struct exchange *x, bool park)
-{
-    struct http *h = x->http;
-    pool_job *job = NULL;
-    pthread_mutex_lock(&h->table_lock);
-    bool ok = !atomic_load(&x->site->context.stopping);
-    if (ok) {
-        pthread_mutex_lock(&x->lock);
-        job = exchange_start(x, park);
-        table_add(h, x);
-        http_suspend(x);
-        if (x->phase == EXCHANGE_READY)
-            http_resume(x);
-        pthread_mutex_unlock(&x->lock);
-    }
-    if (job)
-        exchange_submit(x, job);
-    pthread_mutex_unlock(&h->table_lock);
-    return ok;
-}
-
-void server_end_exchange(struct exchange *x)
-{
-    struct http *h = x->http;
-    atomic_store(&h->last_request_ns, clock_mono_ns());
-    pthread_mutex_lock(&h->table_lock);
-    if (x->listed) {
-        *(x->prev ? &x->prev->next : &h->table) = x->next;
-        if (x->next)
-            x->next->prev = x->prev;
-        h->table_count--;
-        x->listed = false;
-    }
-    pthread_mutex_unlock(&h->table_lock);
-}
-
-unsigned server_end_requests(struct http *h, const char *id, const struct client *client)
-{
-    unsigned ended = 0;
-    pthread_mutex_lock(&h->table_lock);
-    for (struct exchange *x = h->table; x; x = x->next) {
-        if (strcmp(x->id, id) != 0 || (client && x->rq.client != client))
-            continue;
-        exchange_end(x);
-        ended++;
-    }
-    pthread_mutex_unlock(&h->table_lock);
-    return ended;
-}
-
-int server_admits(const struct exchange *x)
-{
-    struct http *h = x->http;
-    struct client *c = x->rq.client;
-    const struct http_limits *l = &h->options.limits;
-    if (!x->rq.admin && (atomic_load(&c->opens) >= l->client_requests ||
-                         atomic_load(&c->memory.used) >= l->client_memory))
-        return 429;
-    bool room = atomic_load(&h->opens) < l->requests + l->queue &&
-                atomic_load(&h->memory.used) < l->total_memory;
-    return room ? 0 : 503;
-}
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
@@ -172,9 +48,9 @@ static int add_first_site(struct http *h)
                           .output_dir = o->output_dir,
                           .looked = o->looked,
                           .looked_arg = o->looked_arg};
-    int rc = site_new(h, &s, &h->sites[0]);
+    int rc = site_new(h, &s, &h->sites.list[0]);
     if (rc == 0)
-        atomic_store(&h->site_count, 1);
+        atomic_store(&h->sites.count, 1);
     return rc;
 }
 
@@ -184,10 +60,12 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
     h->options = *o;
     fill_limits(&h->options.limits, workers);
     fill_shares(&h->options.limits);
-    h->memory.limit = h->options.limits.total_memory;
-    atomic_store(&h->last_request_ns, clock_mono_ns());
+    h->exchanges.transport = &callbacks_transport;
+    h->exchanges.limits = &h->options.limits;
+    h->exchanges.memory.limit = h->options.limits.total_memory;
+    atomic_store(&h->exchanges.last_ns, clock_mono_ns());
     pthread_rwlock_init(&h->access_lock, NULL);
-    pthread_mutex_init(&h->table_lock, NULL);
+    pthread_mutex_init(&h->exchanges.lock, NULL);
     pthread_mutex_init(&h->packed_lock, NULL);
     pthread_mutex_init(&h->connections_lock, NULL);
     pthread_mutex_init(&h->tick_lock, NULL);
@@ -201,8 +79,8 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
     h->started_real_ns = clock_real_ns();
     h->spools.limit = h->options.limits.spool_bytes;
     h->cache = cache_new(h->options.limits.answer_memory);
-    h->clients = clients_new(h->options.limits.client_memory, &h->memory);
-    return h->cache && h->clients ? add_first_site(h) : -ENOMEM;
+    h->exchanges.clients = clients_new(h->options.limits.client_memory, &h->exchanges.memory);
+    return h->cache && h->exchanges.clients ? add_first_site(h) : -ENOMEM;
 }
 
 /* Where there is a socket for them: some with TLS, some without. On two processors one thread gives
@@ -239,6 +117,7 @@ int http_start(const struct http_options *options, struct err *err, struct http 
         rc = listening;
     if (rc == 0)
         rc = tls_use(&options->tls, err);
+    atomic_store(&h->facts.tls_until, tls_until());
     if (rc == 0)
         rc = tick_start(h);
     for (int tls = 0; rc == 0 && tls < 2; tls++)
@@ -273,6 +152,7 @@ int http_reload(struct http *h, const struct http_settings *s)
     struct err ignored = {0};
     if (h->options.tls.cert && s->tls.cert && tls_use(&s->tls, &ignored) < 0)
         return err_done(&ignored), free(token), free(admin_token), free(users), -EINVAL;
+    atomic_store(&h->facts.tls_until, tls_until());
     pthread_rwlock_wrlock(&h->access_lock);
     free(h->own_token);
     free(h->own_admin_token);
@@ -285,24 +165,16 @@ int http_reload(struct http *h, const struct http_settings *s)
     pthread_rwlock_unlock(&h->access_lock);
     int64_t query_time_ms = s->query_time_ms ? s->query_time_ms : 300000;
     __atomic_store_n(&h->options.limits.query_time_ms, query_time_ms, __ATOMIC_SEQ_CST);
-    for (size_t i = 0; i < atomic_load(&h->site_count); i++)
-        site_limit_time(h->sites[i], query_time_ms);
+    for (size_t i = 0; i < atomic_load(&h->sites.count); i++)
+        site_limit_time(h->sites.list[i], query_time_ms);
     return 0;
-}
-
-static bool table_empty(struct http *h, const struct site *only)
-{
-    pthread_mutex_lock(&h->table_lock);
-    const struct exchange *x = h->table;
-    while (x && only && x->site != only)
-        x = x->next;
-    pthread_mutex_unlock(&h->table_lock);
-    return !x;
 }
 
 int64_t http_idle_ns(struct http *h)
 {
-    return table_empty(h, NULL) ? clock_mono_ns() - atomic_load(&h->last_request_ns) : 0;
+    return exchanges_any(&h->exchanges, NULL)
+               ? 0
+               : clock_mono_ns() - atomic_load(&h->exchanges.last_ns);
 }
 
 int64_t http_silence_ns(const struct http *h)
@@ -313,20 +185,10 @@ int64_t http_silence_ns(const struct http *h)
 
 /* ---- stop ------------------------------------------------------------------------------------ */
 
-static void cancel_all(struct http *h, struct site *only, bool cut)
-{
-    pthread_mutex_lock(&h->table_lock);
-    sites_stop(h, only);
-    for (struct exchange *x = h->table; x; x = x->next)
-        if (!only || x->site == only)
-            exchange_cancel(x, ERR_CANCELLED, cut);
-    pthread_mutex_unlock(&h->table_lock);
-}
-
 /* Somebody waits to be accepted, or for an answer, or has not said yet what is wanted. */
 static bool has_company(struct http *h)
 {
-    bool any = !table_empty(h, NULL);
+    bool any = exchanges_any(&h->exchanges, NULL);
 
     for (size_t i = 0; i < h->listeners && !any; i++) {
         struct pollfd p = {.fd = h->fds[i], .events = POLLIN};
@@ -350,34 +212,6 @@ void http_finish(struct http *h, int most_ms)
     }
 }
 
-/* Requests that were begun may come to their end. From now on none can begin. */
-static void drain(struct http *h, struct site *only, int most_ms)
-{
-    int64_t end = clock_mono_ns() + most_ms * 1000000ll;
-    bool moving = most_ms > 0;
-    pthread_mutex_lock(&h->table_lock);
-    sites_stop(h, only);
-    pthread_mutex_unlock(&h->table_lock);
-    while (moving && clock_mono_ns() < end) {
-        moving = false;
-        pthread_mutex_lock(&h->table_lock);
-        for (struct exchange *x = h->table; x && !moving; x = x->next)
-            moving = (!only || x->site == only) && exchange_is_moving(x, clock_mono_ns());
-        pthread_mutex_unlock(&h->table_lock);
-        if (moving)
-            usleep(5000);
-    }
-}
-
-void server_end_all(struct http *h, struct site *only, int drain_ms, int grace_ms)
-{
-    drain(h, only, drain_ms);
-    cancel_all(h, only, false);
-    for (int ms = 0; ms < grace_ms && !table_empty(h, only); ms += 5)
-        usleep(5000);
-    cancel_all(h, only, true);
-}
-
 void http_stop(struct http *h, int drain_ms, int grace_ms)
 {
     if (!h)
@@ -393,10 +227,10 @@ void http_stop(struct http *h, int drain_ms, int grace_ms)
         MHD_stop_daemon(h->carriers[i].daemon);
     if (h->accept_wake >= 0)
         close(h->accept_wake);
-    for (size_t i = 0; i < atomic_load(&h->site_count); i++)
-        site_free(h->sites[i]);
+    for (size_t i = 0; i < atomic_load(&h->sites.count); i++)
+        site_free(h->sites.list[i]);
     cache_free(h->cache);
-    clients_free(h->clients);
+    clients_free(h->exchanges.clients);
     listen_close(h);
     if (h->options.tls.cert)
         tls_use(&(struct http_tls){0}, NULL);
@@ -406,7 +240,7 @@ void http_stop(struct http *h, int drain_ms, int grace_ms)
     for (size_t i = 0; i < CODINGS; i++)
         buf_done(&h->packed[i].bytes);
     pthread_rwlock_destroy(&h->access_lock);
-    pthread_mutex_destroy(&h->table_lock);
+    pthread_mutex_destroy(&h->exchanges.lock);
     pthread_mutex_destroy(&h->packed_lock);
     pthread_mutex_destroy(&h->connections_lock);
     pthread_mutex_destroy(&h->tick_lock);

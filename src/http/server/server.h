@@ -1,86 +1,43 @@
-/* server.h - inside the listener: shared by server.c, mhd_*.c, tick.c and listen.c. */
+/* server.h - the server as its own files see it (dftracerd/http.h is what others see): struct http,
+ * and what starts and ends with it.
+ *
+ * A connection is accepted (sockets.h) and given to a carrier, a thread of libmicrohttpd
+ * (connection.h). What it calls for a request (mhd_message.h) makes an exchange of a site and puts
+ * it into h->exchanges; from there it is worked for (exchange/exchange.h). The tick looks after
+ * those that wait.
+ * Threads: as each field says; what says nothing is written before the carriers start.
+ * Locks:   exchanges.lock comes before any exchange's lock. The others are leaves.
+ * Memory:  all of it belongs to struct http; http_stop frees it.
+ */
 #ifndef DFTRACERD_HTTP_SERVER_SERVER_H
 #define DFTRACERD_HTTP_SERVER_SERVER_H
 
-#include "http/server/clients.h"
-#include "http/exchange/exchange.h"
-#include "http/metrics/metrics.h"
+#include "http/exchange/exchanges.h"
+#include "http/exchange/site.h"
+#include "http/server/connection.h"
 
 #include "dftracerd/rewrite.h"
 
 #define HTTP_FIRST_LISTENERS_MAX 16
 #define HTTP_LISTENERS_MAX (HTTP_FIRST_LISTENERS_MAX + HTTP_SITES_MAX)
-#define HTTP_CARRIERS_MAX 4 /* two for connections with TLS, two for others */
 #define SPOOL_BYTES (16ull << 30)
-#define HTTP_URI_MAX (16u << 10)
-#define HTTP_HEAD_MAX (36u << 10)
-/* of memory: a request's head, what is noted of it, and the head of the answer */
-#define HTTP_CONNECTION_BYTES (40u << 10)
-/* of it for each header or cookie, as libmicrohttpd 0.9.75 aligns what it notes */
-#define HTTP_HEADER_COSTS 64
-#define HTTP_BODY_MAX (1u << 20)
-
-struct MHD_Daemon;
-struct MHD_Connection;
-
-enum connection_state { CONNECTION_IDLE, CONNECTION_ARRIVING, CONNECTION_BUSY };
-/* What is known of a connection. What stands before its state is used by its own thread only. */
-struct connection {
-    struct access_peer peer;
-    struct client *client;
-    struct viewer *viewer; /* where files have permissions; else NULL */
-    struct site *site;     /* of the socket that it came on */
-    enum access_role role; /* found out with the first request, and again... */
-    unsigned role_epoch;   /* ... when this is not the access_epoch... */
-    int64_t role_until;    /* ... or by a certificate: after this, Unix time in seconds */
-    int fd;
-    struct carrier *carrier;
-    struct MHD_Connection *mhd;
-    struct exchange *arriving; /* its URI has come, the rest of its head has not */
-    atomic_int state;
-    atomic_llong since_ns;          /* it is in this state */
-    struct connection *prev, *next; /* guarded by connections_lock */
-};
-
-/* A thread of libmicrohttpd, and how many connections it has: of TCP [false] and of unix sockets
- * [true]. The counts are guarded by connections_lock. */
-struct carrier {
-    struct http *http;
-    struct MHD_Daemon *daemon;
-    bool tls;
-    unsigned handed[2]; /* given to it, and not begun yet */
-    unsigned begun[2];
-};
-
 /* A text of the program in a coding: packed when it is asked for first. */
 struct packed {
     const char *of;
     struct buf bytes;
 };
 
-/* What is served on some of the sockets: one index, and all that belongs to its requests alone. The
- * first site has the sockets of http_options, each further one has a Unix socket. */
-struct site {
-    struct http_options options;
-    struct http_context context;
-    struct metrics metrics;
-    atomic_ullong quiet; /* a generation of its index without pending files, plus 1 */
-    atomic_uint users;   /* requests, and whoever looks at the index for a moment */
-    atomic_bool ended;   /* nobody comes any more; without users its index is not used */
-};
-
 struct http {
     struct http_options options; /* limits filled in */
     struct cache *cache;         /* of whole answers */
     int64_t started_ns, started_real_ns;
-    struct site *sites[HTTP_SITES_MAX];
-    atomic_size_t site_count;      /* grows only: those before it never change */
+    struct sites sites;
+    struct exchanges exchanges;
+    struct http_facts facts;
     struct packed packed[CODINGS]; /* of the text that is the same for all */
     pthread_mutex_t packed_lock;
     struct disk_budget spools;
     struct pool *pool;
-    struct clients *clients;
-    struct budget_share memory; /* of all queries */
     struct carrier carriers[HTTP_CARRIERS_MAX];
     size_t carrier_count;
     atomic_int fds[HTTP_LISTENERS_MAX];
@@ -89,45 +46,29 @@ struct http {
     bool is_unix[HTTP_LISTENERS_MAX];
     const char *unlinks[HTTP_LISTENERS_MAX]; /* socket files of ours */
     char *urls[HTTP_LISTENERS_MAX];
-    atomic_size_t listeners; /* as site_count */
+    atomic_size_t listeners; /* as sites.count */
     size_t url_count;
-    atomic_llong last_request_ns;      /* a request ended, or the start */
     pthread_rwlock_t access_lock;      /* options.*token, .allow_users: http_reload changes them */
     atomic_uint access_epoch;          /* counts reloads */
     char *own_token, *own_admin_token; /* what http_reload made of them */
     uid_t *own_users;
 
-    pthread_mutex_t table_lock; /* before any exchange's lock */
-    struct exchange *table;     /* unfinished requests */
-    size_t table_count;
     pthread_mutex_t connections_lock; /* no other lock is taken under it */
     struct connection *connections;
     pthread_t acceptor;
     bool accepting;
     int accept_wake; /* an eventfd: there is one more listener, or it is to end */
     atomic_bool accept_ends;
-    atomic_uint opens; /* open jobs submitted and not finished: the admission queue */
     pthread_t ticker;
     bool ticking;
     struct pulse tick_pulse;
     pthread_mutex_t tick_lock;
     pthread_cond_t tick_wake;
     bool tick_now, tick_stop;
-    unsigned tick_trim;    /* of the ticker alone: in so many seconds memory is trimmed; 0 = no */
-    atomic_ullong changes; /* of any index, counted by http_index_changed */
+    unsigned tick_trim; /* of the ticker alone: in so many seconds memory is trimmed; 0 = no */
 };
 
-/* server.c */
-/* Puts a request into the table, submits it and suspends its connection. `park`: it waits for the
- * index first. False: the daemon stops. */
-bool server_start_exchange(struct exchange *x, bool park);
-void server_end_exchange(struct exchange *x); /* out of the table */
-/* 0, or the status that tells why it cannot begin: 429 for its client's share of queue and memory,
- * 503 for those of all. */
-int server_admits(const struct exchange *x);
-/* Ends the unfinished requests that have this X-Request-Id: those of `client`, or of everyone
- * (NULL). How many there were. */
-unsigned server_end_requests(struct http *h, const char *id, const struct client *client);
+/* end.c */
 /* Requests of one site or (NULL) all that were begun come to their end, for at most so long; then
  * they are cancelled, and their clients have `grace_ms` to be told. */
 void server_end_all(struct http *h, struct site *only, int drain_ms, int grace_ms);
@@ -135,63 +76,8 @@ void server_end_all(struct http *h, struct site *only, int drain_ms, int grace_m
 /* access_log.c: a request has ended; `cut`: before its answer had. Caller holds x->lock. */
 void access_log(const struct exchange *x, bool cut);
 
-/* mhd_callbacks.c: libmicrohttpd's side of requests */
-struct MHD_Daemon *callbacks_start(struct carrier *c);
-
-/* accept.c: who has connected goes to a carrier. */
-int accept_start(struct http *h);
-void accept_wake(struct http *h);
-void accept_stop(struct http *h); /* what nobody has taken in stays with the sockets */
-/* one of its connections; `local`: of a unix socket */
-void accept_note(struct carrier *c, bool local, bool begins);
-unsigned accept_count(struct http *h); /* connections that are open now */
-
-/* site.c */
-/* The first one, or a further one; the latter is only prepared. *new*; -ENOMEM. */
-int site_new(struct http *h, const struct http_site *s, struct site **ret);
-void site_free(struct site *s); /* NULL-safe */
-void site_limit_time(struct site *s, int64_t query_time_ms);
-/* Whose socket a connection came on. */
-struct site *site_of(struct http *h, int fd);
-/* From now on no request begins, of one site or (NULL) all. Under table_lock. */
-void sites_stop(struct http *h, struct site *only);
-/* Whether its index may be used; until site_leave, which follows in any case. */
-bool site_enter(struct site *s);
-void site_leave(struct site *s);
-
-/* listen.c */
-int listen_all(struct http *h, struct err *err); /* fills fds, listeners, urls */
-void listen_close(struct http *h);
-/* A socket file, not yet accepted from; then it is. The path is borrowed. */
-int listen_unix(const char *path, struct err *err); /* descriptor, or why not */
-void listen_add_unix(struct http *h, int fd, const char *path);
-void listen_end_unix(struct http *h, const char *path);
-
 /* tick.c: the 50 ms thread: vanished clients, parked requests, deadlines */
 int tick_start(struct http *h);
 void tick_stop(struct http *h);
-
-/* mhd_request.c: checks of the message itself; answers and returns false when it is refused */
-/* `no_room`: libmicrohttpd has no memory to answer with. `before_body`: the client learns it while
- * it sends. */
-struct exchange_refusal {
-    int status;
-    struct err err;
-    const char *detail, *allow;
-    bool close, no_room, before_body;
-};
-bool request_check(struct exchange *x, struct MHD_Connection *c, const char *version,
-                   enum access_role peer, struct exchange_refusal *ret);
-/* After the body: parameters and format. */
-bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *ret);
-
-/* mhd_response.c */
-struct MHD_Response;
-int response_refuse(struct exchange *x, struct MHD_Connection *c,
-                    const struct exchange_refusal *why);
-/* Past libmicrohttpd; the connection is closed. Gives MHD_NO. */
-int response_past(struct exchange *x, struct MHD_Connection *c, int status, const char *detail);
-int response_answer(struct exchange *x, struct MHD_Connection *c);
-int response_options(struct exchange *x, struct MHD_Connection *c);
 
 #endif

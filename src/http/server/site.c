@@ -1,6 +1,11 @@
 /* site.c - sites: an index, and what belongs to its requests alone. */
+#include "http/server/site.h"
+
+#include "http/access/stored.h"
+#include "http/metrics/metrics.h"
+#include "http/server/routes.h"
 #include "http/server/server.h"
-#include "http/request/stored.h"
+#include "http/server/sockets.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,12 +35,13 @@ static struct http_options options_of(const struct http *h, const struct http_si
     };
 }
 
-static struct http_context context_of(struct http *h, struct site *site)
+static struct http_context context_of(struct http *h, const struct site *site)
 {
     const struct http_options *o = &site->options;
     return (struct http_context){
         .options = o,
-        .site = (unsigned)atomic_load(&h->site_count),
+        .site = (unsigned)atomic_load(&h->sites.count),
+        .endpoints = routes,
         .env = {.index = o->index,
                 .pool = h->pool,
                 .root_paths = o->root_paths,
@@ -44,11 +50,13 @@ static struct http_context context_of(struct http *h, struct site *site)
                 .covered = covered_cache_new()},
         .started_ns = h->started_ns,
         .started_real_ns = h->started_real_ns,
-        .metrics = &site->metrics,
+        .metrics = calloc(1, sizeof(struct metrics)),
         .cache = h->cache,
         .spools = &h->spools,
         .stored = stored_new(h->options.limits.link_ms),
-        .server = h,
+        .exchanges = &h->exchanges,
+        .sites = &h->sites,
+        .facts = &h->facts,
     };
 }
 
@@ -70,8 +78,9 @@ int site_new(struct http *h, const struct http_site *s, struct site **ret)
     site->options = options_of(h, s);
     site->context = context_of(h, site);
     site_limit_time(site, time_limit(h));
-    if (!site->context.stored || !site->context.env.covered)
+    if (!site->context.metrics || !site->context.stored || !site->context.env.covered)
         return site_free(site), -ENOMEM;
+    site->context.metrics->table = routes;
     *ret = site;
     return 0;
 }
@@ -82,25 +91,8 @@ void site_free(struct site *s)
         return;
     covered_cache_free(s->context.env.covered);
     stored_free(s->context.stored);
+    free(s->context.metrics);
     free(s);
-}
-
-void sites_stop(struct http *h, struct site *only)
-{
-    for (size_t i = 0; i < atomic_load(&h->site_count); i++)
-        if (!only || h->sites[i] == only)
-            atomic_store(&h->sites[i]->context.stopping, true);
-}
-
-bool site_enter(struct site *s)
-{
-    atomic_fetch_add(&s->users, 1);
-    return !atomic_load(&s->ended);
-}
-
-void site_leave(struct site *s)
-{
-    atomic_fetch_sub(&s->users, 1);
 }
 
 /* The kernel names the socket file of the listener. */
@@ -108,22 +100,22 @@ struct site *site_of(struct http *h, int fd)
 {
     struct sockaddr_un a = {0};
     socklen_t n = sizeof a - 1;
-    size_t count = atomic_load(&h->site_count);
+    size_t count = atomic_load(&h->sites.count);
     bool named =
         count > 1 && getsockname(fd, (struct sockaddr *)&a, &n) == 0 && a.sun_family == AF_UNIX;
     for (size_t i = 1; i < count && named; i++) {
-        struct site *s = h->sites[i];
+        struct site *s = h->sites.list[i];
         bool found = site_enter(s) && strcmp(a.sun_path, s->options.unix_path) == 0;
         site_leave(s);
         if (found)
             return s;
     }
-    return h->sites[0];
+    return h->sites.list[0];
 }
 
 int http_add_site(struct http *h, const struct http_site *s, struct err *err)
 {
-    size_t n = atomic_load(&h->site_count);
+    size_t n = atomic_load(&h->sites.count);
     struct site *site = NULL;
     if (n == HTTP_SITES_MAX)
         return err_set(err, -ENOSPC, "the daemon serves %d sets of directories, the maximum",
@@ -131,10 +123,10 @@ int http_add_site(struct http *h, const struct http_site *s, struct err *err)
     int fd = listen_unix(s->unix_path, err);
     int rc = fd < 0 ? fd : site_new(h, s, &site);
     if (rc == 0) {
-        h->sites[n] = site;
-        atomic_store(&h->site_count, n + 1);
-        atomic_store(&h->last_request_ns, clock_mono_ns()); /* one comes soon */
-        site_limit_time(site, time_limit(h));               /* a reload may have missed it */
+        h->sites.list[n] = site;
+        atomic_store(&h->sites.count, n + 1);
+        atomic_store(&h->exchanges.last_ns, clock_mono_ns()); /* one comes soon */
+        site_limit_time(site, time_limit(h));                 /* a reload may have missed it */
         listen_add_unix(h, fd, s->unix_path);
         accept_wake(h);
     } else if (fd >= 0) {
@@ -158,9 +150,9 @@ static void close_connections(struct http *h, const struct site *s)
 int http_end_site(struct http *h, const struct index *index, int drain_ms, int grace_ms)
 {
     struct site *s = NULL;
-    for (size_t i = 0; i < atomic_load(&h->site_count); i++)
-        if (h->sites[i]->options.index == index)
-            s = h->sites[i];
+    for (size_t i = 0; i < atomic_load(&h->sites.count); i++)
+        if (h->sites.list[i]->options.index == index)
+            s = h->sites.list[i];
     if (s->options.unix_path)
         listen_end_unix(h, s->options.unix_path);
     atomic_store(&s->ended, true);

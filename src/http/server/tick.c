@@ -4,6 +4,7 @@
  * A suspended connection never notices that its client has gone, so the sockets of all unfinished
  * requests are polled for POLLRDHUP under the table's lock: a request leaves the table before its
  * socket is closed. */
+#include "http/metrics/metrics.h"
 #include "http/server/server.h"
 
 #include "dftracerd/failpoint.h"
@@ -22,8 +23,8 @@
 static struct exchange **hold_all(struct http *h, size_t *ret)
 {
     size_t n = 0;
-    struct exchange **all = h->table_count ? malloc(h->table_count * sizeof *all) : NULL;
-    for (struct exchange *x = h->table; all && x; x = x->next) {
+    struct exchange **all = h->exchanges.count ? malloc(h->exchanges.count * sizeof *all) : NULL;
+    for (struct exchange *x = h->exchanges.first; all && x; x = x->next) {
         pthread_mutex_lock(&x->lock);
         x->refs++;
         pthread_mutex_unlock(&x->lock);
@@ -76,12 +77,12 @@ static void tick(struct http *h)
 {
     size_t n;
     failpoint("http.tick");
-    pthread_mutex_lock(&h->table_lock);
+    pthread_mutex_lock(&h->exchanges.lock);
     struct exchange **all = hold_all(h, &n);
     struct pollfd *fds = n ? malloc(n * sizeof *fds) : NULL;
     if (fds)
         poll_sockets(all, n, fds);
-    pthread_mutex_unlock(&h->table_lock);
+    pthread_mutex_unlock(&h->exchanges.lock);
     struct pace pace = {clock_mono_ns(), (int64_t)n * EACH_NS, WAKE_NS + (int64_t)n * EACH_NS};
     for (size_t i = 0; i < n; i++) {
         if (fds && (fds[i].revents & (POLLRDHUP | POLLHUP | POLLERR)))
@@ -155,10 +156,10 @@ static bool wait_for_tick(struct http *h, int64_t ticked_ns)
 
 static void sample_rates(struct http *h, int64_t now_ns)
 {
-    for (size_t i = 0; i < atomic_load(&h->site_count); i++) {
-        struct site *s = h->sites[i];
+    for (size_t i = 0; i < atomic_load(&h->sites.count); i++) {
+        struct site *s = h->sites.list[i];
         if (site_enter(s))
-            rate_tick(&s->metrics.rate, s->options.index, now_ns);
+            rate_tick(&s->context.metrics->rate, s->options.index, now_ns);
         site_leave(s);
     }
 }
@@ -208,7 +209,7 @@ void tick_stop(struct http *h)
 
 void http_index_changed(struct http *h)
 {
-    atomic_fetch_add(&h->changes, 1);
+    atomic_fetch_add(&h->exchanges.changes, 1);
     pthread_mutex_lock(&h->tick_lock);
     h->tick_now = true;
     pthread_cond_signal(&h->tick_wake);

@@ -1,6 +1,6 @@
 /* module: http */
 #include "check.h"
-#include "http/server/clients.h"
+#include "http/access/clients.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>

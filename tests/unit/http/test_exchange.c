@@ -1,64 +1,44 @@
 /* module: http; alone, threads */
 /* Streams that wait, and the work side of a request, without sockets: this file is the server. */
 #include "check.h"
-#include "http/exchange/exchange.h"
+#include "http/exchange/exchanges.h"
+#include "http/exchange/readiness.h"
+#include "http/exchange/work.h"
 
 #include <unistd.h>
 #include <zlib.h>
 
 /* ---- the server and an endpoint -------------------------------------------------------------- */
 
-static struct pool *workers;
-static atomic_ullong changes;
 static atomic_int resumed;
 
-int http_submit(struct exchange *x, pool_job *job)
+static void suspend(void *connection)
 {
-    return pool_submit(workers, job, x);
+    (void)connection;
 }
 
-void http_suspend(struct exchange *x)
+static void resume(void *connection)
 {
-    x->suspended = true;
-}
-
-void http_resume(struct exchange *x)
-{
-    if (!x->suspended)
-        return;
-    x->suspended = false;
+    (void)connection;
     atomic_fetch_add(&resumed, 1);
-}
-
-void http_opening(struct exchange *x, int delta)
-{
-    (void)x, (void)delta;
-}
-
-void http_leave(struct exchange *x)
-{
-    (void)x;
-}
-
-uint64_t http_changes(struct http *h)
-{
-    (void)h;
-    return atomic_load(&changes);
 }
 
 static atomic_int ready, judged;
 
-bool http_is_ready(struct exchange *x)
+bool readiness_of(struct exchange *x)
 {
     (void)x;
     atomic_fetch_add(&judged, 1);
     return atomic_load(&ready);
 }
 
-void http_want(struct exchange *x)
+void readiness_want(struct exchange *x)
 {
     (void)x;
 }
+
+static const struct transport transport = {.suspend = suspend, .resume = resume};
+static struct exchanges exchanges = {.transport = &transport};
 
 /* Each call of next() writes its number and waits; the last words are "end". */
 static atomic_int calls;
@@ -79,7 +59,7 @@ static int next_waits(struct request *rq, struct buf *out)
     }
     buf_printf(out, "%d\n", atomic_fetch_add(&calls, 1) + 1);
     if (changes_meanwhile)
-        atomic_fetch_add(&changes, 1);
+        atomic_fetch_add(&exchanges.changes, 1);
     changes_meanwhile = false;
     rq->wait_ms = next_wait_ms;
     return NEXT_WAIT;
@@ -93,7 +73,8 @@ static const struct endpoint waits = {.path = "/waits",
                                       .open = open_nothing,
                                       .next = next_waits};
 static struct http_options options = {.limits = {.query_time_ms = 300000}, .version = "1"};
-static struct http_context context = {.options = &options};
+static struct http_context context = {.options = &options, .exchanges = &exchanges};
+static struct site site;
 
 /* ---- one stream ------------------------------------------------------------------------------ */
 
@@ -111,13 +92,13 @@ static void until_quiet(struct exchange *x)
         usleep(200);
 }
 
-/* As server_start_exchange() does; one that is to be parked is suspended. */
+/* As exchanges_start() does; one that is to be parked is suspended. */
 static void start(struct exchange *x, bool park)
 {
     pthread_mutex_lock(&x->lock);
     pool_job *job = exchange_start(x, park);
     if (park)
-        http_suspend(x);
+        exchange_suspend(x);
     pthread_mutex_unlock(&x->lock);
     CHECK(job != NULL);
     exchange_submit(x, job);
@@ -129,10 +110,12 @@ static struct exchange *begin(enum coding coding)
     if (!x)
         abort();
     x->rq.http = &context;
+    x->site = &site;
+    x->connection = x;
     x->rq.endpoint = &waits;
     x->rq.format = FORMAT_NDJSON;
     x->coding = coding;
-    x->seen_changes = http_changes(NULL); /* as exchange_pin() does */
+    x->seen_changes = atomic_load(&exchanges.changes); /* as exchange_pin() does */
     atomic_store(&calls, 0);
     next_wait_ms = 0;
     start(x, false);
@@ -195,7 +178,7 @@ static void waits_for_changes(void)
     check_stands_still(x);
     wake(x, 0);
     CHECK_INT(atomic_load(&calls), 1); /* nothing has changed */
-    atomic_fetch_add(&changes, 1);
+    atomic_fetch_add(&exchanges.changes, 1);
     wake(x, 3600 * 1000000000ll);
     CHECK_INT(atomic_load(&calls), 1); /* too soon after the last step */
     int before = atomic_load(&resumed);
@@ -234,7 +217,7 @@ static void waits_for_time(void)
     x = begin_streaming(CODING_IDENTITY);
     CHECK(x->wake_ns == 0); /* begin() says 0 */
     next_wait_ms = 7;
-    atomic_fetch_add(&changes, 1);
+    atomic_fetch_add(&exchanges.changes, 1);
     wake(x, 0);
     CHECK(x->wake_ns >= x->stepped_ns + 7000000);
     end(x);
@@ -244,7 +227,7 @@ static void waits_for_time(void)
 static void not_before_it_streams(void)
 {
     struct exchange *x = begin(CODING_IDENTITY);
-    atomic_fetch_add(&changes, 1);
+    atomic_fetch_add(&exchanges.changes, 1);
     wake(x, 0);
     CHECK_INT(atomic_load(&calls), 1);
     x->phase = EXCHANGE_STREAMING;
@@ -261,7 +244,7 @@ static void limits_of_time(void)
     struct exchange *x = begin_streaming(CODING_IDENTITY);
     exchange_set_deadline(x);
     x->rq.budget.deadline_ns = clock_mono_ns(); /* that of the first answer has passed */
-    atomic_fetch_add(&changes, 1);
+    atomic_fetch_add(&exchanges.changes, 1);
     wake(x, 0);
     check_reads(x, "1\n2\n");
     options.limits.query_time_ms = 300000;
@@ -322,6 +305,8 @@ static void parks(void)
     if (!x)
         abort();
     x->rq.http = &context;
+    x->site = &site;
+    x->connection = x;
     x->rq.endpoint = &waits;
     atomic_store(&calls, 0);
     atomic_store(&judged, 0);
@@ -331,7 +316,7 @@ static void parks(void)
     CHECK(x->phase == EXCHANGE_PARKED && !x->rq.snapshot && x->suspended);
     rejudge(x, 1000);
     CHECK_INT(atomic_load(&judged), 1);
-    atomic_fetch_add(&changes, 1);
+    atomic_fetch_add(&exchanges.changes, 1);
     rejudge(x, 999);
     CHECK_INT(atomic_load(&judged), 1);
     rejudge(x, 1000);
@@ -376,6 +361,8 @@ static struct exchange *begin_work(int64_t own_ns)
     if (!x)
         abort();
     x->rq.http = &context;
+    x->site = &site;
+    x->connection = x;
     x->rq.endpoint = &works;
     x->until_ns = own_ns ? clock_mono_ns() + own_ns : 0;
     atomic_store(&calls, 0);
@@ -435,14 +422,14 @@ static bool start_workers(void)
     struct err err = {0};
 
     return small.path && index_open(&small, &err, &options.index) >= 0 &&
-           pool_new(2, "test", &workers) >= 0;
+           pool_new(2, "test", &context.env.pool) >= 0;
 }
 
 static bool stop_workers(void)
 {
     char command[64];
 
-    pool_free(workers);
+    pool_free(context.env.pool);
     index_close(options.index);
     snprintf(command, sizeof command, "rm -rf %s", place);
     return system(command) == 0;

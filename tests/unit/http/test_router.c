@@ -1,26 +1,30 @@
 /* module: http */
 #include "check.h"
-#include "http/request/endpoint.h"
+#include "http/endpoints/endpoints.h"
+#include "http/page/page.h"
 #include "http/request/problem.h"
+#include "http/request/router.h"
+#include "http/server/routes.h"
 
 static void finds_endpoints(void)
 {
-    CHECK(router_find(TEXT("/stats")) == &endpoint_stats);
-    CHECK(router_find(TEXT("/")) == &endpoint_page);
-    CHECK(router_find(TEXT("/q")) == &endpoint_store);
-    CHECK(router_find(TEXT("/q/1/x.json.gz")) == &endpoint_stored);
-    CHECK(router_find(TEXT("/open/1")) == &endpoint_open);
+    CHECK(router_find(routes, TEXT("/stats")) == &endpoint_stats);
+    CHECK(router_find(routes, TEXT("/")) == &endpoint_page);
+    CHECK(router_find(routes, TEXT("/q")) == &endpoint_store);
+    CHECK(router_find(routes, TEXT("/q/1/x.json.gz")) == &endpoint_stored);
+    CHECK(router_find(routes, TEXT("/open/1")) == &endpoint_open);
     static const char *const none[] = {"/q/",   "/q/1",   "/q/1/",   "/q//x", "/q/1/x/", "/q/1/x/y",
                                        "/open", "/open/", "/stats/", "",      "stats"};
     for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
-        CHECK(router_find(text_of(none[i])) == NULL);
-    CHECK(!router_find(TEXT("/stat")) && !router_find(TEXT("/stats/")) && !router_find(TEXT("")));
+        CHECK(router_find(routes, text_of(none[i])) == NULL);
+    CHECK(!router_find(routes, TEXT("/stat")) && !router_find(routes, TEXT("/stats/")) &&
+          !router_find(routes, TEXT("")));
 }
 
 /* The tables are checked as wholes: what params.c and the page rely on. */
 static void tables_are_sound(void)
 {
-    for (const struct endpoint *const *e = router_table(); *e; e++) {
+    for (const struct endpoint *const *e = routes; *e; e++) {
         CHECK((*e)->summary && (*e)->methods);
         CHECK(((*e)->open && (*e)->next) || *e == &endpoint_stored); /* it becomes another one */
         CHECK(!(*e)->format_count || (*e)->formats);

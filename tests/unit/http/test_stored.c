@@ -10,7 +10,7 @@ static int64_t now_of_test(void)
     return now;
 }
 #define clock_mono_ns now_of_test
-#include "http/request/stored.c"
+#include "http/access/stored.c"
 
 #define SECOND 1000000000ll
 #define LIFE_MS 3600000

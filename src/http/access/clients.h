@@ -4,8 +4,8 @@
  * first 64 bits: a host has the rest to choose from). One that is asked for again is the same
  * object as long as anybody has it.
  * Threads: any. */
-#ifndef DFTRACERD_HTTP_SERVER_CLIENTS_H
-#define DFTRACERD_HTTP_SERVER_CLIENTS_H
+#ifndef DFTRACERD_HTTP_ACCESS_CLIENTS_H
+#define DFTRACERD_HTTP_ACCESS_CLIENTS_H
 
 #include "http/access/access.h"
 

@@ -1,5 +1,5 @@
 /* stored.c - the table of stored questions. */
-#include "http/request/stored.h"
+#include "http/access/stored.h"
 
 #include "http/access/viewer.h"
 

@@ -5,16 +5,17 @@
  * memory only: STORED_MOST questions, the oldest one makes room, and of one client that is no admin
  * STORED_SHARE; each is forgotten a fixed time after it was stored, however often it is used.
  * Threads: any. */
-#ifndef DFTRACERD_HTTP_REQUEST_STORED_H
-#define DFTRACERD_HTTP_REQUEST_STORED_H
+#ifndef DFTRACERD_HTTP_ACCESS_STORED_H
+#define DFTRACERD_HTTP_ACCESS_STORED_H
 
-#include "http/request/endpoint.h"
+#include "dftracerd/base.h"
 
 #define STORED_MOST 256
 #define STORED_SHARE 64
 #define STORED_QUERY_MAX (64u << 10) /* bytes of a question */
 #define STORED_UI "https://ui.perfetto.dev"
 
+struct viewer;
 struct stored_query {
     char id[33];
     const char *name;      /* of the file that it is to look like */

@@ -1,5 +1,5 @@
 /* clients.c - the table of clients that are here: a chain a bucket. */
-#include "http/server/clients.h"
+#include "http/access/clients.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,0 +1,91 @@
+/* exchanges.c - the table of unfinished requests. */
+#include "http/exchange/exchanges.h"
+
+#include "http/exchange/site.h"
+#include "http/exchange/work.h"
+
+#include <string.h>
+
+int exchanges_admit(const struct exchange *x)
+{
+    const struct exchanges *all = x->rq.http->exchanges;
+    struct client *c = x->rq.client;
+    const struct http_limits *l = all->limits;
+    if (!x->rq.admin && (atomic_load(&c->opens) >= l->client_requests ||
+                         atomic_load(&c->memory.used) >= l->client_memory))
+        return 429;
+    bool room = atomic_load(&all->opens) < l->requests + l->queue &&
+                atomic_load(&all->memory.used) < l->total_memory;
+    return room ? 0 : 503;
+}
+
+static void table_add(struct exchanges *all, struct exchange *x)
+{
+    x->next = all->first;
+    if (all->first)
+        all->first->prev = x;
+    all->first = x;
+    all->count++;
+    x->listed = true;
+}
+
+/* Under the table's lock, so that neither a stop nor the tick can see it half begun. */
+bool exchanges_start(struct exchange *x, bool park)
+{
+    struct exchanges *all = x->rq.http->exchanges;
+    pool_job *job = NULL;
+    pthread_mutex_lock(&all->lock);
+    bool ok = !atomic_load(&x->rq.http->stopping);
+    if (ok) {
+        pthread_mutex_lock(&x->lock);
+        job = exchange_start(x, park);
+        table_add(all, x);
+        exchange_suspend(x);
+        if (x->phase == EXCHANGE_READY)
+            exchange_resume(x);
+        pthread_mutex_unlock(&x->lock);
+    }
+    if (job)
+        exchange_submit(x, job);
+    pthread_mutex_unlock(&all->lock);
+    return ok;
+}
+
+void exchanges_remove(struct exchange *x)
+{
+    struct exchanges *all = x->rq.http->exchanges;
+    atomic_store(&all->last_ns, clock_mono_ns());
+    pthread_mutex_lock(&all->lock);
+    if (x->listed) {
+        *(x->prev ? &x->prev->next : &all->first) = x->next;
+        if (x->next)
+            x->next->prev = x->prev;
+        all->count--;
+        x->listed = false;
+    }
+    pthread_mutex_unlock(&all->lock);
+}
+
+bool exchanges_any(struct exchanges *all, const struct site *only)
+{
+    pthread_mutex_lock(&all->lock);
+    const struct exchange *x = all->first;
+    while (x && only && x->site != only)
+        x = x->next;
+    pthread_mutex_unlock(&all->lock);
+    return x != NULL;
+}
+
+unsigned exchanges_end(struct exchanges *all, const char *id, const struct client *client)
+{
+    unsigned ended = 0;
+    pthread_mutex_lock(&all->lock);
+    for (struct exchange *x = all->first; x; x = x->next) {
+        if (strcmp(x->id, id) != 0 || (client && x->rq.client != client))
+            continue;
+        exchange_end(x);
+        ended++;
+    }
+    pthread_mutex_unlock(&all->lock);
+    return ended;
+}
