@@ -129,16 +129,16 @@ char *buf_steal(struct buf *b, size_t *ret_len);  /* *new*, NUL-terminated; NULL
 
 struct budget;
 /* limit 0 = none; budget NULL = none, else borrowed until arena_done, and charged before memory is
- * allocated; zero-initialise. */
+ * allocated; zero-initialise. `error` is sticky: check it once at the end, or each result. */
 struct arena {
     void *head;
     size_t used, limit, charged;
     struct budget *budget;
-    int error;
+    int error; /* 0, or why the first allocation failed: ERR_MEMORY_LIMIT, -ENOMEM (limit, too) */
 };
-void *arena_alloc(struct arena *a, size_t size); /* 16-byte aligned, zeroed; NULL: `error` is why */
+void *arena_alloc(struct arena *a, size_t size); /* 16-byte aligned, zeroed; NULL: `error` is set */
 char *arena_strdup(struct arena *a, struct text t); /* NUL-terminated copy */
-void arena_done(struct arena *a);
+void arena_done(struct arena *a); /* frees all, releases the charge, forgets the error */
 
 /* ---- large arrays: as realloc, calloc and free ----------------------------------------------- */
 

@@ -14,6 +14,13 @@ struct block {
     char data[] __attribute__((aligned(ALIGNMENT)));
 };
 
+static void *fail(struct arena *a, int code)
+{
+    if (a->error == 0)
+        a->error = code;
+    return NULL;
+}
+
 static struct block *block_new(struct arena *a, size_t need)
 {
     const struct block *head = a->head;
@@ -25,14 +32,13 @@ static struct block *block_new(struct arena *a, size_t need)
         size = need;
     size_t bytes = sizeof(struct block) + size;
     int rc = a->budget ? budget_charge(a->budget, bytes) : 0;
-    if (rc < 0) {
-        a->error = rc;
-        return NULL;
-    }
+    if (rc < 0)
+        return fail(a, rc);
     a->charged += a->budget ? bytes : 0;
     struct block *block = calloc(1, bytes);
-    if (block)
-        block->size = size;
+    if (!block)
+        return fail(a, -ENOMEM);
+    block->size = size;
     return block;
 }
 
@@ -54,14 +60,13 @@ void *arena_alloc(struct arena *a, size_t size)
 {
     struct block *block = a->head;
 
-    a->error = -ENOMEM;
     if (size > SIZE_MAX / 2)
-        return NULL;
+        return fail(a, -ENOMEM);
     size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
     if (size == 0)
         size = ALIGNMENT;
     if (a->limit && (a->used > a->limit || size > a->limit - a->used))
-        return NULL;
+        return fail(a, -ENOMEM);
     if (!block || block->size - block->used < size) {
         block = block_new(a, size);
         if (!block)
@@ -77,7 +82,7 @@ void *arena_alloc(struct arena *a, size_t size)
 
 char *arena_strdup(struct arena *a, struct text t)
 {
-    char *copy = t.len < SIZE_MAX / 2 ? arena_alloc(a, t.len + 1) : NULL;
+    char *copy = arena_alloc(a, t.len < SIZE_MAX ? t.len + 1 : t.len);
 
     if (copy && t.len)
         memcpy(copy, t.ptr, t.len);
@@ -96,4 +101,5 @@ void arena_done(struct arena *a)
         budget_release(a->budget, a->charged);
     a->head = NULL;
     a->used = a->charged = 0;
+    a->error = 0;
 }

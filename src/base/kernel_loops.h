@@ -1,5 +1,5 @@
 /* kernel_loops.h - kernels that need no more than instructions for single bits: compiled once
- * for each level, by kernel.c and kernel_avx2.c. */
+ * for each level, by kernel_portable.c and kernel_avx2.c. */
 #ifndef DFTRACERD_BASE_KERNEL_LOOPS_H
 #define DFTRACERD_BASE_KERNEL_LOOPS_H
 

@@ -20,6 +20,7 @@ struct work {
     struct work *next;
     pool_job *job;
     void *arg;
+    bool helps; /* another job */
 };
 
 struct member {
@@ -79,7 +80,7 @@ static struct work *take_first(struct pool *p)
     lane->first = work->next;
     if (lane->first)
         line_up(p, lane);
-    if (work->job == pool_help)
+    if (work->helps)
         return work;
     atomic_fetch_sub(&p->wanted, 1);
     if (p->jobs_from == 0)
@@ -99,7 +100,7 @@ static void put(struct pool *p, struct pool_lane *lane, struct work *work)
     lane->last = work;
     if (alone)
         line_up(p, lane);
-    if (work->job != pool_help)
+    if (!work->helps)
         atomic_fetch_add(&p->wanted, 1);
 }
 
@@ -171,7 +172,7 @@ static void *worker(void *arg)
     self = arg;
     pulse_own(&self->pulse);
     while ((work = take(self->pool, work != NULL))) {
-        self->helps = work->job == pool_help;
+        self->helps = work->helps;
         self->turn_from = clock_mono_ns();
         work->job(work->arg);
         free(work);
@@ -264,22 +265,17 @@ int64_t pool_silence_ns(const struct pool *p)
     return most;
 }
 
-int pool_submit(struct pool *p, pool_job *job, void *arg)
-{
-    return pool_submit_to(p, NULL, job, arg);
-}
-
-int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *arg)
+static int submit(struct pool *p, struct pool_lane *lane, struct work of)
 {
     struct work *work = malloc(sizeof(*work));
 
     if (!work)
         return -ENOMEM;
-    *work = (struct work){.job = job, .arg = arg};
+    *work = of;
     pthread_mutex_lock(&p->lock);
     bool stopping = p->stopping;
     if (!stopping)
-        put(p, lane ? lane : &p->common, work);
+        put(p, lane, work);
     bool wake = has_work(p);
     pthread_mutex_unlock(&p->lock);
     if (wake) /* now, as who wakes up may take this thread's processor at once */
@@ -287,6 +283,21 @@ int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *
     if (stopping)
         free(work);
     return stopping ? -EPIPE : 0;
+}
+
+int pool_submit(struct pool *p, pool_job *job, void *arg)
+{
+    return submit(p, &p->common, (struct work){.job = job, .arg = arg});
+}
+
+int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *arg)
+{
+    return submit(p, lane ? lane : &p->common, (struct work){.job = job, .arg = arg});
+}
+
+int pool_submit_helper(struct pool *p, pool_job *job, void *arg)
+{
+    return submit(p, &p->common, (struct work){.job = job, .arg = arg, .helps = true});
 }
 
 /* ---- giving way ------------------------------------------------------------------------------ */

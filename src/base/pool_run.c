@@ -85,12 +85,12 @@ static void run_release(struct run *run)
 }
 
 /* A job of somebody else comes first; what is left then waits for its turn again. */
-void pool_help(void *arg)
+static void help(void *arg)
 {
     struct run *run = arg;
 
     run_some(run, true);
-    if (!has_more(run) || pool_submit(run->pool, pool_help, run) < 0)
+    if (!has_more(run) || pool_submit_helper(run->pool, help, run) < 0)
         run_release(run);
 }
 
@@ -104,7 +104,7 @@ static void call_helpers(struct run *run)
         pthread_mutex_lock(&run->lock);
         run->references++;
         pthread_mutex_unlock(&run->lock);
-        if (pool_submit(run->pool, pool_help, run) < 0) {
+        if (pool_submit_helper(run->pool, help, run) < 0) {
             run_release(run);
             return;
         }

@@ -94,21 +94,6 @@ static int on_reload(void *arg)
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-void daemon_index_changed(void *arg)
-{
-    struct daemon *d = arg;
-    pthread_mutex_lock(&d->lock);
-    if (d->http)
-        http_index_changed(d->http);
-    pthread_mutex_unlock(&d->lock);
-}
-
-bool daemon_looked(void *arg, int64_t since_ns)
-{
-    struct served *s = arg;
-    return watch_looked(s->watch, since_ns);
-}
-
 /* One descriptor a connection: take what we are allowed to. */
 static void raise_descriptor_limit(void)
 {
@@ -170,12 +155,6 @@ static size_t share_of_memory(const struct daemon *d, const char *option, uint64
     return options_given(&d->options, option) || value < most ? value : most;
 }
 
-int daemon_open_meeting(struct served *s, struct err *err)
-{
-    int rc = s->socket ? meeting_open(&s->meeting, s->socket, &s->roots) : 0;
-    return rc < 0 ? err_set(err, rc, "%s: %s", s->meeting.list, err_text(rc)) : 0;
-}
-
 static int start_http(struct daemon *d, struct err *err)
 {
     const struct options *o = &d->options;
@@ -235,18 +214,6 @@ static int start_http(struct daemon *d, struct err *err)
     pthread_mutex_unlock(&d->lock);
     index_on_change(s->index, daemon_index_changed, d);
     return daemon_open_meeting(s, err);
-}
-
-void daemon_log_served(const struct served *s)
-{
-    if (s->socket)
-        log_line(LOG_LEVEL_INFO, "listening unix=%s", s->socket);
-    for (size_t i = 0; i < s->roots.count; i++)
-        log_line(LOG_LEVEL_INFO, "directory path=%s label=%s", s->roots.paths[i],
-                 s->roots.labels[i]);
-    log_line(LOG_LEVEL_INFO, "index path=%s", s->index_path);
-    if (index_rebuilt(s->index))
-        log_line(LOG_LEVEL_WARNING, "index_rebuilt reason=\"%s\"", index_rebuilt(s->index));
 }
 
 static void announce(const struct daemon *d)

@@ -58,7 +58,7 @@ const char *option_keep(struct options *o, struct text t);
 /* "DFTRACERD_QUERY_TIMEOUT" */
 void option_variable(const struct option_spec *s, char *ret, size_t size);
 
-/* option_check.c: why no request can ever have this, or NULL */
+/* option_name.c: why no request can ever have this, or NULL */
 const char *option_check_host(const char *value);
 const char *option_check_origin(const char *value);
 

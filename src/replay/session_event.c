@@ -2,7 +2,7 @@
 #include "replay/session.h"
 
 #include "replay/input/filter.h"
-#include "replay/perform/order.h"
+#include "replay/plan/order.h"
 #include "replay/plan/prepare.h"
 
 #include <stdlib.h>

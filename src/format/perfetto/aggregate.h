@@ -9,7 +9,7 @@
 #ifndef DFTRACERD_FORMAT_PERFETTO_AGGREGATE_H
 #define DFTRACERD_FORMAT_PERFETTO_AGGREGATE_H
 
-#include "format/report/aggregate.h"
+#include "format/perfetto/perfetto.h"
 
 struct perfetto_process {
     int64_t pid, told;           /* told: unique in the trace */

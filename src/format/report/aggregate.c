@@ -1,7 +1,7 @@
 /* aggregate.c - rows of /aggregate: JSON here, text by the table, NDJSON and CSV, Perfetto
  * and Arrow by writers of their own. */
 #include "format/arrow/rows.h"
-#include "format/report/aggregate.h"
+#include "format/perfetto/perfetto.h"
 #include "format/writer/row_cells.h"
 
 #include <errno.h>

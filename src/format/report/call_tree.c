@@ -42,33 +42,9 @@ void format_call_tree_free(struct format_call_tree *f)
     buf_done(&f->path);
     buf_done(&f->scratch);
     buf_done(&f->thread_json);
-    free(f->ends);
+    vec_done(&f->ends);
     free(f->told);
     free(f);
-}
-
-/* ---- paths ----------------------------------------------------------------------------------- */
-
-int call_tree_cut_path(struct format_call_tree *f, uint32_t depth)
-{
-    if (depth >= f->end_cap) {
-        size_t cap = f->end_cap ? f->end_cap * 2 : 64;
-        size_t *grown = realloc(f->ends, cap * sizeof(*grown)); /* depths grow by one */
-        if (!grown)
-            return -ENOMEM;
-        f->ends = grown;
-        f->end_cap = cap;
-    }
-    f->path.len = depth ? f->ends[depth - 1] : 0;
-    if (depth)
-        buf_putc(&f->path, ';');
-    return f->path.error;
-}
-
-int call_tree_end_frame(struct format_call_tree *f, uint32_t depth)
-{
-    f->ends[depth] = f->path.len;
-    return f->path.error;
 }
 
 /* ---- collapsed ------------------------------------------------------------------------------- */

@@ -1,11 +1,12 @@
 /* call_tree.h - between the writers of /call-tree. Private to format_call_tree*.c.
  *
  * call_tree.c goes through the tree and writes it as JSON or stacks; call_tree_json.c
- * what stands before it, call_tree_text.c text, call_tree_events.c events.
+ * what stands before it, call_tree_path.c paths, call_tree_text.c text, call_tree_events.c events.
  */
 #ifndef DFTRACERD_FORMAT_REPORT_CALL_TREE_H
 #define DFTRACERD_FORMAT_REPORT_CALL_TREE_H
 
+#include "dftracerd/vec.h"
 #include "format/perfetto/aggregate.h"
 
 struct format_call_tree {
@@ -18,8 +19,7 @@ struct format_call_tree {
     int64_t last; /* depth of the node before, -1: none */
     struct jw jw;
     struct buf path, scratch; /* of the node or event before */
-    size_t *ends;             /* of its frames, by depth */
-    size_t end_cap;
+    VEC(size_t) ends;         /* of its frames, by depth */
     /* events */
     uint64_t seen, rows;
     uint32_t thread, threads; /* the one at hand, plus 1; of all */

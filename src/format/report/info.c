@@ -210,13 +210,6 @@ static void put_totals(struct jw *j, const struct info_totals *t)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-const char *info_state(const struct index_file *f)
-{
-    if (f->state == INDEX_READY && f->damaged)
-        return "damaged";
-    return index_state_name(f->state);
-}
-
 static const char *unit_name(enum trace_unit unit)
 {
     static const char *const names[] = {

@@ -138,3 +138,10 @@ void info_text(struct snapshot *s, const uint32_t *files, size_t count, unsigned
     put_summary(out, t, !detail);
     put_ruler(out);
 }
+
+const char *info_state(const struct index_file *f)
+{
+    if (f->state == INDEX_READY && f->damaged)
+        return "damaged";
+    return index_state_name(f->state);
+}

@@ -7,19 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const stats_quantile_names[STATS_QUANTILES] = {"p10", "p25", "p50", "p75",
-                                                           "p90", "p95", "p99"};
-const char *const stats_quantity_names[STATS_QUANTITIES] = {"duration", "size", "bandwidth",
-                                                            "offset"};
-
-const struct measured *stats_quantity(const struct stats_group *g, unsigned i)
-{
-    const struct measured *const all[STATS_QUANTITIES] = {&g->duration, &g->size, &g->bandwidth,
-                                                          &g->offset};
-
-    return all[i];
-}
-
 /* Names and values of a measured quantity, in the order of answers. */
 enum { MEMBERS = 6 + STATS_QUANTILES };
 static const char *const member_names[] = {"count", "sum", "mean", "std", "min", "max"};
@@ -36,11 +23,6 @@ static struct value member(const struct measured *m, unsigned i)
 static const char *member_name(unsigned i)
 {
     return i < 6 ? member_names[i] : stats_quantile_names[i - 6];
-}
-
-bool stats_is_over(const struct stats *s, const struct buf *out, size_t row)
-{
-    return row % 1024 == 0 && s->budget && budget_check_answer(s->budget, out) < 0;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

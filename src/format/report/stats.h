@@ -1,4 +1,4 @@
-/* stats.h - shared by the two files that write /stats. Private to the format module. */
+/* stats.h - shared by the files that write /stats. Private to the format module. */
 #ifndef DFTRACERD_FORMAT_REPORT_STATS_H
 #define DFTRACERD_FORMAT_REPORT_STATS_H
 

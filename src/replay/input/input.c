@@ -172,16 +172,6 @@ static int input_fill(struct input *in)
     return 1;
 }
 
-void input_set_unit(struct input *in, const struct trace_event *t, enum trace_unit unit)
-{
-    struct trace_counts counts;
-    trace_scan_counts(in->scanner, &counts);
-    in->invalid += counts.invalid;
-    in->unit = unit;
-    in->from += (size_t)t->offset + t->len;
-    trace_scan_begin(in->scanner, in->data + in->from, in->begun - in->from, in->unit);
-}
-
 int input_next(struct input *in, struct event *ret, struct err *err)
 {
     struct trace_event t;

@@ -27,7 +27,5 @@ struct input {
 
 /* The event of an object: 1, INPUT_AGAIN or -ENOMEM. */
 int input_read_event(struct input *in, const struct trace_event *t, struct event *e);
-/* What follows the object is read in this unit. */
-void input_set_unit(struct input *in, const struct trace_event *t, enum trace_unit unit);
 
 #endif

@@ -1,7 +1,7 @@
 /* runners.c - queues, threads, and when an operation is due. */
 #include "replay/perform/runners.h"
 
-#include "replay/perform/order.h"
+#include "replay/plan/order.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ static void run_operation(struct runners *r, struct performer *p, struct operati
     else if (op->sleeps)
         shared_sleep_until(r->shared, begin + scaled_ns(r->options, op->dur_ns));
     int64_t taken = clock_mono_ns() - begin;
-    order_done(op);
+    order_ended(op);
     runners_report(r->report, op, &done, taken, late);
     if (r->trace && op->call)
         trace_out_put(r->trace, op, &done, real, taken);

@@ -13,7 +13,7 @@
 #include "replay/perform/lanes.h"
 #include "replay/perform/perform.h"
 #include "replay/report/report.h"
-#include "replay/report/trace_out.h"
+#include "replay/perform/trace_out.h"
 
 struct runners {
     const struct replay_options *options;

@@ -1,5 +1,5 @@
 /* plan.c - what an event means: bytes, positions, and the handle that it uses. */
-#include "replay/perform/order.h"
+#include "replay/plan/order.h"
 #include "replay/plan/plan_parts.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ void operation_drop(struct operation *op)
         handle_set(op->handle, HANDLE_FAILED);
     handle_release(op->handle);
     op->handle = NULL;
-    order_done(op);
+    order_ended(op);
 }
 
 static const char *plan_bytes(const struct event *e, const struct call *c, struct operation *op)

@@ -4,52 +4,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int grow(void **list, size_t *cap, size_t count, size_t size)
-{
-    if (count < *cap)
-        return 0;
-    size_t more = *cap ? *cap * 2 : 16;
-    void *p = realloc(*list, more * size);
-    if (!p)
-        return -ENOMEM;
-    *list = p;
-    *cap = more;
-    return 0;
-}
-
 int checkpoints_add(struct checkpoints *c, const struct trace_checkpoint *at, const uint8_t *window,
                     uint32_t len)
 {
     struct trace_checkpoint one = *at;
-    int rc = grow((void **)&c->list, &c->cap, c->count, sizeof(*c->list));
-    if (rc < 0)
-        return rc;
     one.window = NULL;
     one.window_len = 0;
     if (len) {
         uint8_t *packed;
-        rc = window_pack(&c->packer, window, len, &packed);
+        int rc = window_pack(&c->packer, window, len, &packed);
         if (rc < 0)
             return rc;
         one.window = packed;
         one.window_len = (uint32_t)rc;
     }
-    c->list[c->count++] = one;
-    return 0;
+    int rc = vec_push(&c->list, one);
+    if (rc < 0)
+        free((void *)one.window);
+    return rc;
 }
 
 void checkpoints_drop(struct checkpoints *c, size_t count)
 {
-    for (; c->dropped < count && c->dropped < c->count; c->dropped++) {
-        free((void *)c->list[c->dropped].window);
-        c->list[c->dropped].window = NULL;
+    for (; c->dropped < count && c->dropped < c->list.count; c->dropped++) {
+        free((void *)c->list.at[c->dropped].window);
+        c->list.at[c->dropped].window = NULL;
     }
 }
 
 void checkpoints_done(struct checkpoints *c)
 {
-    checkpoints_drop(c, c->count);
-    free(c->list);
+    checkpoints_drop(c, c->list.count);
+    vec_done(&c->list);
     packer_free(c->packer);
     memset(c, 0, sizeof(*c));
 }
@@ -85,19 +71,18 @@ uint64_t checkpoint_after(uint64_t text, uint64_t checkpoint_size)
 
 void damages_add(struct damages *d, const struct trace_damage *one)
 {
-    if (d->count == DAMAGES_MAX) {
-        if (one->file_to > d->list[d->count - 1].file_to)
-            d->list[d->count - 1].file_to = one->file_to;
+    if (d->list.count == DAMAGES_MAX) {
+        struct trace_damage *last = &d->list.at[DAMAGES_MAX - 1];
+        if (one->file_to > last->file_to)
+            last->file_to = one->file_to;
         return;
     }
-    if (grow((void **)&d->list, &d->cap, d->count, sizeof(*d->list)) < 0)
+    if (vec_push(&d->list, *one) < 0)
         d->lost = true;
-    else
-        d->list[d->count++] = *one;
 }
 
 void damages_done(struct damages *d)
 {
-    free(d->list);
+    vec_done(&d->list);
     memset(d, 0, sizeof(*d));
 }

@@ -3,6 +3,7 @@
 #define TRACE_CHECKPOINT_H
 
 #include "trace/gzip/inflate.h"
+#include "dftracerd/vec.h"
 
 #define CHECKPOINT_LEAD (128u << 10) /* a checkpoint may stand this much before its chunk */
 #define DAMAGES_MAX 4096             /* further damage is added to the last entry */
@@ -15,8 +16,8 @@ void packer_free(struct packer *p);
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 struct checkpoints {
-    struct trace_checkpoint *list;
-    size_t count, cap, dropped; /* windows of the first `dropped` are gone */
+    VEC(struct trace_checkpoint) list;
+    size_t dropped; /* windows of the first `dropped` are gone */
     struct packer *packer;
 };
 int checkpoints_add(struct checkpoints *c, const struct trace_checkpoint *at, const uint8_t *window,
@@ -29,8 +30,7 @@ int checkpoint_unpack(const struct trace_checkpoint *at, uint8_t out[INFLATE_WIN
 uint64_t checkpoint_after(uint64_t text, uint64_t checkpoint_size);
 
 struct damages {
-    struct trace_damage *list;
-    size_t count, cap;
+    VEC(struct trace_damage) list;
     bool lost; /* there was no memory for one: reading must not go on */
 };
 void damages_add(struct damages *d, const struct trace_damage *one);

@@ -4,6 +4,7 @@
  * back.
  */
 #include "trace/gzip/inflate.h"
+#include "trace/gzip/source.h"
 
 #include "dftracerd/failpoint.h"
 #include <errno.h>
@@ -42,7 +43,7 @@ ssize_t input_pread(struct input *in, void *out, size_t len, uint64_t offset)
     ssize_t n;
     do {
         if (in->source)
-            n = trace_source_read(in->source, out, len, offset);
+            n = in->source->read(in->source, out, len, offset);
         else
             n = failpoint("trace.read") ? -1 : pread(in->fd, out, len, (off_t)offset);
         if (n < 0 && !in->source)

@@ -110,3 +110,21 @@ int member_probe(struct inflate *f, uint64_t offset)
     f->only_zlib = only_zlib;
     return rc;
 }
+
+int member_find_magic(struct input *in)
+{
+    while (input_fill(in, 4) > 0) {
+        const uint8_t *start = in->buf + in->pos, *end = in->buf + in->len;
+        const uint8_t *p = memchr(start, 0x1f, (size_t)(end - start));
+        in->pos = (size_t)((p ? p : end) - in->buf);
+        if (!p)
+            continue;
+        if (input_fill(in, 4) < 4)
+            return 0;
+        p = in->buf + in->pos;
+        if (p[1] == 0x8b && p[2] == 8 && (p[3] & 0xe0) == 0)
+            return 1;
+        in->pos++;
+    }
+    return 0;
+}

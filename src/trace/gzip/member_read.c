@@ -66,27 +66,10 @@ static int damaged(struct trace_reader *r)
 /* The damage that made the search necessary is the last one; it reaches as far as was searched. */
 static void extend_damage(struct trace_reader *r, uint64_t to)
 {
-    struct trace_damage *d = r->damages.count ? &r->damages.list[r->damages.count - 1] : NULL;
+    struct trace_damage *d =
+        r->damages.list.count ? &r->damages.list.at[r->damages.list.count - 1] : NULL;
     if (d && to > d->file_to)
         d->file_to = to;
-}
-
-int member_find_magic(struct input *in)
-{
-    while (input_fill(in, 4) > 0) {
-        const uint8_t *start = in->buf + in->pos, *end = in->buf + in->len;
-        const uint8_t *p = memchr(start, 0x1f, (size_t)(end - start));
-        in->pos = (size_t)((p ? p : end) - in->buf);
-        if (!p)
-            continue;
-        if (input_fill(in, 4) < 4)
-            return 0;
-        p = in->buf + in->pos;
-        if (p[1] == 0x8b && p[2] == 8 && (p[3] & 0xe0) == 0)
-            return 1;
-        in->pos++;
-    }
-    return 0;
 }
 
 static int found(struct trace_reader *r, uint64_t offset)
@@ -127,7 +110,7 @@ static int begin_member(struct trace_reader *r, struct output *out, uint64_t off
         out->data[out->done] = '\n';
         reader_deliver(r, out, 1);
     }
-    if (r->text >= r->next_checkpoint || (r->resumed && r->damages.count < DAMAGES_MAX)) {
+    if (r->text >= r->next_checkpoint || (r->resumed && r->damages.list.count < DAMAGES_MAX)) {
         int rc = add_checkpoint(r, TRACE_AT_MEMBER, offset * 8);
         if (rc < 0)
             return rc;

@@ -35,20 +35,6 @@ const char *trace_engine_name(enum trace_engine engine)
     return choose_engine(engine) == TRACE_ENGINE_ISAL ? "isal" : "zlib";
 }
 
-void reader_add_damage(struct trace_reader *r, uint8_t kind, uint64_t from, uint64_t to)
-{
-    damages_add(&r->damages, &(struct trace_damage){kind, from, to, r->text});
-}
-
-void reader_deliver(struct trace_reader *r, struct output *out, size_t len)
-{
-    if (!len)
-        return;
-    out->done += len;
-    r->text += len;
-    r->last_byte = out->data[out->done - 1];
-}
-
 /* ---- formats --------------------------------------------------------------------------------- */
 
 static int begin_gzip(struct trace_reader *r)
@@ -78,8 +64,8 @@ static int step_format(struct trace_reader *r)
     if (rc < 0)
         return rc;
     r->state = READER_MEMBER;
-    if (r->checkpoints.count)
-        r->checkpoints.list[0].kind = TRACE_AT_MEMBER;
+    if (r->checkpoints.list.count)
+        r->checkpoints.list.at[0].kind = TRACE_AT_MEMBER;
     return 1;
 }
 
@@ -206,8 +192,8 @@ static int add_first(struct trace_reader *r, const struct trace_checkpoint *from
     if (!copy)
         return -ENOMEM;
     memcpy(copy, from->window, from->window_len);
-    r->checkpoints.list[0].window = copy;
-    r->checkpoints.list[0].window_len = from->window_len;
+    r->checkpoints.list.at[0].window = copy;
+    r->checkpoints.list.at[0].window_len = from->window_len;
     return 0;
 }
 
@@ -269,7 +255,7 @@ void trace_reader_info(const struct trace_reader *r, struct trace_reader_info *r
         .format = r->format,
         .engine = r->engine,
         .file_offset = r->format == TRACE_PLAIN ? r->text
-                       : r->piece               ? r->piece->marks[0].bit >> 3
+                       : r->piece               ? r->piece->marks.at[0].bit >> 3
                                                 : input_offset(&r->in),
         .text_offset = r->text,
         .members = r->members,
@@ -280,8 +266,8 @@ void trace_reader_info(const struct trace_reader *r, struct trace_reader_info *r
 
 size_t trace_reader_checkpoints(const struct trace_reader *r, const struct trace_checkpoint **ret)
 {
-    *ret = r->checkpoints.list;
-    return r->checkpoints.count;
+    *ret = r->checkpoints.list.at;
+    return r->checkpoints.list.count;
 }
 
 void trace_reader_drop_checkpoints(struct trace_reader *r, size_t count)
@@ -291,6 +277,6 @@ void trace_reader_drop_checkpoints(struct trace_reader *r, size_t count)
 
 size_t trace_reader_damage(const struct trace_reader *r, const struct trace_damage **ret)
 {
-    *ret = r->damages.list;
-    return r->damages.count;
+    *ret = r->damages.list.at;
+    return r->damages.list.count;
 }

@@ -56,6 +56,7 @@ int front_is_text(struct trace_reader *r);
 /* Stands anew at a checkpoint (NULL: at 0) as after open, but keeps its memory. 0, ERR_CORRUPT,
  * -ENOMEM. */
 int reader_seek(struct trace_reader *r, const struct trace_checkpoint *from);
+/* Notes of the reader (reader_text.c). */
 void reader_add_damage(struct trace_reader *r, uint8_t kind, uint64_t from, uint64_t to);
 /* Counts `len` bytes that were written to out. */
 void reader_deliver(struct trace_reader *r, struct output *out, size_t len);

@@ -1,5 +1,6 @@
 /* text_at.c - text by position: the bytes at a text offset, from the nearest place before it. */
 #include "trace/gzip/reader.h"
+#include "trace/gzip/source.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -58,7 +59,8 @@ void trace_text_close(struct trace_text *t)
     if (!t)
         return;
     trace_reader_close(t->reader);
-    trace_source_close(t->source);
+    if (t->source)
+        t->source->close(t->source);
     free(t);
 }
 

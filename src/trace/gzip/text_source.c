@@ -1,5 +1,5 @@
 /* text_source.c - part of a text, read like a file. */
-#include "dftracerd/trace.h"
+#include "trace/gzip/source.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,8 @@
  * pays for. */
 #define KEPT_MOST (2u << 20)
 
-struct trace_source {
+struct text_source {
+    struct trace_source source;
     struct trace_text *text;
     uint64_t offset, size;
     char *kept; /* all of it, or NULL */
@@ -17,21 +18,9 @@ struct trace_source {
     void *arg;
 };
 
-int trace_source_new(struct trace_text *text, uint64_t offset, uint64_t size,
-                     void (*done)(void *arg), void *arg, struct trace_source **ret)
+static void source_close(struct trace_source *source)
 {
-    struct trace_source *s = calloc(1, sizeof(*s));
-    if (!s)
-        return -ENOMEM;
-    *s = (struct trace_source){text, offset, size, NULL, done, arg};
-    *ret = s;
-    return 0;
-}
-
-void trace_source_close(struct trace_source *s)
-{
-    if (!s)
-        return;
+    struct text_source *s = (struct text_source *)source;
     trace_text_close(s->text);
     if (s->done)
         s->done(s->arg);
@@ -39,7 +28,7 @@ void trace_source_close(struct trace_source *s)
     free(s);
 }
 
-static int keep(struct trace_source *s)
+static int keep(struct text_source *s)
 {
     char *all = malloc((size_t)s->size);
     int rc = all ? trace_text_read(s->text, s->offset, all, (size_t)s->size) : -ENOMEM;
@@ -50,17 +39,9 @@ static int keep(struct trace_source *s)
     return rc;
 }
 
-struct trace_text *trace_source_release(struct trace_source *s)
+static ssize_t source_read(struct trace_source *source, void *out, size_t len, uint64_t offset)
 {
-    struct trace_text *text = s ? s->text : NULL;
-    if (s)
-        s->text = NULL;
-    trace_source_close(s);
-    return text;
-}
-
-ssize_t trace_source_read(struct trace_source *s, void *out, size_t len, uint64_t offset)
-{
+    struct text_source *s = (struct text_source *)source;
     int rc = 0;
     if (offset >= s->size)
         return 0;
@@ -73,4 +54,35 @@ ssize_t trace_source_read(struct trace_source *s, void *out, size_t len, uint64_
     else if (rc == 0)
         rc = trace_text_read(s->text, s->offset + offset, out, len);
     return rc == ERR_CORRUPT ? -EIO : rc < 0 ? rc : (ssize_t)len;
+}
+
+int trace_source_new(struct trace_text *text, uint64_t offset, uint64_t size,
+                     void (*done)(void *arg), void *arg, struct trace_source **ret)
+{
+    struct text_source *s = calloc(1, sizeof(*s));
+    if (!s)
+        return -ENOMEM;
+    *s = (struct text_source){{source_read, source_close}, text, offset, size, NULL, done, arg};
+    *ret = &s->source;
+    return 0;
+}
+
+void trace_source_close(struct trace_source *s)
+{
+    if (s)
+        s->close(s);
+}
+
+struct trace_text *trace_source_release(struct trace_source *s)
+{
+    struct trace_text *text = s ? ((struct text_source *)s)->text : NULL;
+    if (s)
+        ((struct text_source *)s)->text = NULL;
+    trace_source_close(s);
+    return text;
+}
+
+ssize_t trace_source_read(struct trace_source *s, void *out, size_t len, uint64_t offset)
+{
+    return s->read(s, out, len, offset);
 }

@@ -46,74 +46,14 @@ static const char *line_end(const struct trace_scanner *s, const char *p)
     return end ? end : s->end;
 }
 
-/* ---- classes --------------------------------------------------------------------------------- */
-
-static enum trace_class class_of_code(int64_t code, bool *ret_known)
-{
-    static const enum trace_class classes[] = {TRACE_EVENT, TRACE_EVENT, TRACE_COUNTER,
-                                               TRACE_AGGREGATED, TRACE_METADATA};
-
-    *ret_known = code >= 1 && code <= 4;
-    return *ret_known ? classes[code] : TRACE_EVENT;
-}
-
-static enum trace_class class_of_letter(char c, bool *ret_known)
-{
-    *ret_known = (unsigned)((c | 0x20) - 'a') < 26;
-    return c == 'C'   ? TRACE_COUNTER
-           : c == 'A' ? TRACE_AGGREGATED
-           : c == 'M' ? TRACE_METADATA
-                      : TRACE_EVENT;
-}
-
-static const struct trace_value *living(const struct trace_scanner *s, int32_t at)
-{
-    return at >= 0 && s->values[at].type ? &s->values[at] : NULL;
-}
-
-/* False: the object makes no event of any class. */
-static bool classify(const struct trace_scanner *s, enum trace_class *ret)
-{
-    const struct trace_value *ph = living(s, s->at.phase);
-    bool is_known = false;
-
-    *ret = TRACE_EVENT;
-    if (ph && ph->type == TRACE_TEXT && ph->len == 1)
-        *ret = class_of_letter(*ph->ptr, &is_known);
-    else if (ph && ph->type == TRACE_INT)
-        *ret = class_of_code(ph->i, &is_known);
-    return is_known || (living(s, s->at.name) && living(s, s->at.ts));
-}
-
-static bool is_complete(const struct trace_scanner *s)
-{
-    const struct trace_value *ph = living(s, s->at.phase);
-
-    if (!ph)
-        return false;
-    return (ph->type == TRACE_TEXT && ph->len == 1 && *ph->ptr == 'X') ||
-           (ph->type == TRACE_INT && ph->i == 1);
-}
-
-bool scan_is_plain(const struct trace_scanner *s, uint64_t fixed, enum trace_class *ret)
-{
-    const struct trace_value *ph = living(s, s->at.phase);
-
-    if (s->dead || !classify(s, ret))
-        return false;
-    if (ph && (s->at.phase >= 64 || !(fixed >> s->at.phase & 1)))
-        return false;
-    return *ret != TRACE_EVENT || living(s, s->at.dur) || !is_complete(s);
-}
-
 /* ---- what is decided when the whole object is known ------------------------------------------ */
 
 /* args.value of FH, HH and SH records is a hash: its digits as written. */
 static void fix_record(struct trace_scanner *s)
 {
-    const struct trace_value *name = living(s, s->at.name);
+    const struct trace_value *name = scan_living(s, s->at.name);
 
-    if (!living(s, s->record_at) || !name || name->len != 2 || name->ptr[1] != 'H')
+    if (!scan_living(s, s->record_at) || !name || name->len != 2 || name->ptr[1] != 'H')
         return;
     if (*name->ptr == 'F' || *name->ptr == 'H' || *name->ptr == 'S') {
         s->shape = 0;
@@ -169,11 +109,12 @@ static always_inline void give(struct trace_scanner *s, const char *object, size
 static bool finish(struct trace_scanner *s, const char *object, const char *object_end,
                    bool repaired, struct trace_event *ret)
 {
-    if (unlikely(!classify(s, &ret->class)))
+    if (unlikely(!scan_classify(s, &ret->class)))
         return false;
     if (ret->class == TRACE_METADATA && s->record_at >= 0)
         fix_record(s);
-    if (ret->class == TRACE_EVENT && !living(s, s->at.dur) && !s->bad_dur && is_complete(s)) {
+    if (ret->class == TRACE_EVENT && !scan_living(s, s->at.dur) && !s->bad_dur &&
+        scan_is_complete(s)) {
         value_int(s, TRACE_FIELD_DUR, TRACE_INT, 0);
         s->values[s->count - 1].nano = s->unit == TRACE_NS;
         s->shape = 0;

@@ -209,7 +209,16 @@ scan_walk_fn scan_walk_portable, scan_walk_avx2;
 /* From '{' to behind the newline of the line, or NULL: then nothing is known. */
 scan_walk_fn template_run_portable, template_run_avx2;
 
-/* ---- scan.c ---------------------------------------------------------------------------------- */
+/* ---- scan_class.c ---------------------------------------------------------------------------- */
+/* The value at a place, or NULL where there is none. */
+static inline const struct trace_value *scan_living(const struct trace_scanner *s, int32_t at)
+{
+    return at >= 0 && s->values[at].type ? &s->values[at] : NULL;
+}
+/* False: the object makes no event of any class. */
+bool scan_classify(const struct trace_scanner *s, enum trace_class *ret);
+/* Its phase is that of complete events, which have a duration. */
+bool scan_is_complete(const struct trace_scanner *s);
 /* Is every line of the shape at hand (its values are not changed afterwards) an event of one class?
  * `fixed`: values that are the same text in all of them. */
 bool scan_is_plain(const struct trace_scanner *s, uint64_t fixed, enum trace_class *ret);

@@ -1,5 +1,5 @@
 /* order.c - counts of calls that are planned and that have ended, of each file. */
-#include "replay/perform/order.h"
+#include "replay/plan/order.h"
 
 #include <fcntl.h>
 
@@ -95,7 +95,7 @@ void order_wait(const struct shared *s, const struct operation *op)
     }
 }
 
-void order_done(const struct operation *op)
+void order_ended(const struct operation *op)
 {
     for (unsigned i = 0; i < op->touched_count; i++) {
         struct file *f = op->touched[i].file;

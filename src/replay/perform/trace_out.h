@@ -5,8 +5,8 @@
  * parts are put together at the end.
  * Threads: trace_out_put by any.
  */
-#ifndef DFTRACERD_REPLAY_REPORT_TRACE_OUT_H
-#define DFTRACERD_REPLAY_REPORT_TRACE_OUT_H
+#ifndef DFTRACERD_REPLAY_PERFORM_TRACE_OUT_H
+#define DFTRACERD_REPLAY_PERFORM_TRACE_OUT_H
 
 #include "replay/perform/perform.h"
 

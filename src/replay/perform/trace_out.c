@@ -1,5 +1,5 @@
 /* trace_out.c - lines through zlib, under a lock. */
-#include "replay/report/trace_out.h"
+#include "replay/perform/trace_out.h"
 
 #include "replay/perform/lanes.h"
 

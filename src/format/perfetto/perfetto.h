@@ -1,6 +1,6 @@
-/* aggregate.h - between the writers of /aggregate. Private to the format module. */
-#ifndef DFTRACERD_FORMAT_REPORT_AGGREGATE_H
-#define DFTRACERD_FORMAT_REPORT_AGGREGATE_H
+/* perfetto.h - rows of /aggregate as a trace for Perfetto. Private to the format module. */
+#ifndef DFTRACERD_FORMAT_PERFETTO_PERFETTO_H
+#define DFTRACERD_FORMAT_PERFETTO_PERFETTO_H
 
 #include "format/writer/value_text.h"
 

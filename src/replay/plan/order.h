@@ -13,8 +13,8 @@
  * Threads: order_plan by the planning thread, the others by the thread that performs the operation,
  * in any process.
  */
-#ifndef DFTRACERD_REPLAY_PERFORM_ORDER_H
-#define DFTRACERD_REPLAY_PERFORM_ORDER_H
+#ifndef DFTRACERD_REPLAY_PLAN_ORDER_H
+#define DFTRACERD_REPLAY_PLAN_ORDER_H
 
 #include "replay/plan/plan.h"
 
@@ -23,6 +23,6 @@ void order_survey(const struct operation *op);
 /* Once for each operation that will be performed or dropped, in order of time. */
 void order_plan(struct files *f, struct operation *op);
 void order_wait(const struct shared *s, const struct operation *op);
-void order_done(const struct operation *op);
+void order_ended(const struct operation *op);
 
 #endif

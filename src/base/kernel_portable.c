@@ -1,0 +1,133 @@
+/* kernel_portable.c - comparisons in plain C, which compilers turn into what the base
+ * instruction set has. */
+#include "base/kernel_loops.h"
+
+#include <stddef.h>
+
+#define WORDS(test) \
+    for (uint32_t at = 0; at < n; at += 64) { \
+        uint32_t end = n - at < 64 ? n - at : 64; \
+        uint64_t word = 0; \
+        for (uint32_t i = 0; i < end; i++) \
+            word |= (uint64_t)(test) << i; \
+        mask[at / 64] = word; \
+    }
+
+static void range_i64(const int64_t *v, uint32_t n, int64_t lo, int64_t hi, uint64_t *mask)
+{
+    WORDS((v[at + i] >= lo) & (v[at + i] <= hi))
+}
+
+static void range_f64(const double *v, uint32_t n, double lo, double hi, uint64_t *mask)
+{
+    WORDS((v[at + i] >= lo) & (v[at + i] <= hi))
+}
+
+static void equal_u32(const uint32_t *v, uint32_t n, uint32_t code, uint64_t *mask)
+{
+    WORDS(v[at + i] == code)
+}
+
+static void table_u32(const uint32_t *v, uint32_t n, const uint32_t *table, uint32_t codes,
+                      uint64_t *mask)
+{
+    (void)codes;
+    WORDS(table[v[at + i] / 32] >> v[at + i] % 32 & 1)
+}
+
+static uint32_t select_rows(const uint64_t *mask, uint32_t n, uint16_t *out)
+{
+    uint32_t count = 0;
+
+    for (uint32_t at = 0; at < n; at += 64) {
+        for (uint64_t word = mask[at / 64]; word; word &= word - 1)
+            out[count++] = (uint16_t)(at + (uint32_t)__builtin_ctzll(word));
+    }
+    return count;
+}
+
+static uint32_t count_bits(const uint64_t *mask, uint32_t words)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < words; i++)
+        count += (uint32_t)__builtin_popcountll(mask[i]);
+    return count;
+}
+
+static uint64_t bits_from(const uint64_t *bits, uint64_t at)
+{
+    uint64_t low = bits[at / 64] >> at % 64;
+
+    return at % 64 ? low | bits[at / 64 + 1] << (64 - at % 64) : low;
+}
+
+static uint64_t deposit(const uint64_t *bits, uint64_t at, const uint64_t *valid, uint32_t words,
+                        uint64_t *out)
+{
+    for (uint32_t i = 0; i < words; i++) {
+        uint64_t from = valid[i] ? bits_from(bits, at) : 0, word = 0;
+        for (uint64_t left = valid[i]; left; left &= left - 1, from >>= 1)
+            word |= left & -left & -(from & 1);
+        out[i] = word;
+        at += (uint64_t)__builtin_popcountll(valid[i]);
+    }
+    return at;
+}
+
+static uint64_t sum_slots(const uint32_t *slot, const int64_t *v, uint32_t n,
+                          struct kernel_sum *table)
+{
+    uint64_t weight = 0;
+
+    for (uint32_t j = 0; j < n; j++) {
+        struct kernel_sum *s = &table[2 * (size_t)slot[j] + j % 2];
+        uint64_t square = (uint64_t)(uint32_t)v[j] * (uint32_t)v[j];
+        int32_t value = (int32_t)v[j];
+        s->sum += (uint64_t)v[j];
+        s->squares += square;
+        s->least = value < s->least ? value : s->least;
+        s->unmost = ~value < s->unmost ? ~value : s->unmost;
+        s->count++;
+        weight += (square >> 16) + 1;
+    }
+    return weight;
+}
+
+static uint32_t most_u32(const uint32_t *v, uint32_t n)
+{
+    uint32_t most = 0;
+
+    for (uint32_t j = 0; j < n; j++)
+        most = v[j] > most ? v[j] : most;
+    return most;
+}
+
+static void add_scaled(const uint32_t *restrict codes, uint32_t n, uint32_t stride,
+                       uint32_t *restrict out)
+{
+    for (uint32_t j = 0; j < n; j++)
+        out[j] += codes[j] * stride;
+}
+
+/* Values mostly come in order: a quotient is looked for only where they leave the one before. */
+static void divide(const int64_t *v, uint32_t n, int64_t first, uint64_t step, uint32_t count,
+                   uint32_t *out)
+{
+    uint64_t from = 0;
+    uint32_t code = 0;
+
+    for (uint32_t j = 0; j < n; j++) {
+        uint64_t x = (uint64_t)v[j] - (uint64_t)first;
+        if (x - from >= step) {
+            uint64_t found = x / step;
+            code = found < count ? (uint32_t)found : 0;
+            from = code * step;
+        }
+        out[j] = code;
+    }
+}
+
+const struct kernels kernels_portable = {
+    range_i64,  range_f64, equal_u32, table_u32, select_rows, count_bits, find_places,
+    rank_words, deposit,   extract,   sum_slots, most_u32,    add_scaled, divide};

@@ -1,0 +1,78 @@
+/* option_name.c - names of hosts and origins that somebody can send. */
+#include "daemon/option_table.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool is_name(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)s[i]) && !strchr("-._~", s[i]))
+            return false;
+    return n > 0;
+}
+
+/* "name", "1.2.3.4" or "[v6]" at the start of s; its length, or 0. */
+static size_t host_at(const char *s)
+{
+    if (*s == '[') {
+        size_t n = 1 + strspn(s + 1, "0123456789abcdefABCDEF:.");
+        return n > 3 && s[n] == ']' ? n + 1 : 0;
+    }
+    size_t n = strcspn(s, ":/");
+    return is_name(s, n) ? n : 0;
+}
+
+const char *option_check_host(const char *value)
+{
+    size_t n = host_at(value);
+    if (n && !value[n])
+        return NULL;
+    return "must be a host name only, as in the URLs of clients: no port, and an IPv6 address in "
+           "brackets";
+}
+
+/* Browsers tell http and https in small letters, and no port that goes without saying. */
+static bool is_web_origin(const char *scheme, size_t n, const char *host, const char *port)
+{
+    bool http = n == 4 && memcmp(scheme, "http", 4) == 0;
+    bool https = n == 5 && memcmp(scheme, "https", 5) == 0;
+    if (!http && !https)
+        return true;
+    for (; *host && host != port; host++)
+        if (isupper((unsigned char)*host))
+            return false;
+    return !(port && strcmp(port, http ? ":80" : ":443") == 0);
+}
+
+/* All names below it: not below a single label such as "com", and not of an address. */
+static bool is_domain(const char *scheme, size_t n, const char *domain, size_t length)
+{
+    bool web =
+        (n == 4 && memcmp(scheme, "http", 4) == 0) || (n == 5 && memcmp(scheme, "https", 5) == 0);
+    const char *dot = memrchr(domain, '.', length);
+    bool empty = memmem(domain, length, "..", 2) || domain[0] == '.' || domain[length - 1] == '.';
+    return web && dot && !empty && !isdigit((unsigned char)dot[1]);
+}
+
+const char *option_check_origin(const char *value)
+{
+    static const char why[] =
+        "must be an origin as browsers send it: scheme://host or scheme://host:port, in lower "
+        "case, without a path or the default port; or https://*.example.org for all names below "
+        "example.org";
+    size_t scheme = strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789+-.");
+    if (strcmp(value, "null") == 0)
+        return NULL;
+    if (!scheme || strncmp(value + scheme, "://", 3) != 0)
+        return why;
+    const char *host = value + scheme + 3;
+    bool below = strncmp(host, "*.", 2) == 0;
+    host += below ? 2 : 0;
+    size_t n = host_at(host);
+    if (below && (!n || !is_domain(value, scheme, host, n)))
+        return why;
+    const char *port = host[n] == ':' ? host + n : NULL;
+    bool good = n && (port ? port[1] && !port[1 + strspn(port + 1, "0123456789")] : !host[n]);
+    return good && is_web_origin(value, scheme, host, port) ? NULL : why;
+}

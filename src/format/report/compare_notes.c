@@ -1,0 +1,55 @@
+/* compare_notes.c - what the forms of /compare have in common: labels, notes, where a list ends. */
+#include "format/report/compare.h"
+#include "format/writer/value_text.h"
+
+void compare_label(const struct compare_node *n, const struct compare_group *g, struct buf *out)
+{
+    for (size_t i = n->label_from; i < n->group_by_count; i++) {
+        buf_puts(out, i > n->label_from ? ", " : "");
+        value_plain(out, &g->keys[i]);
+    }
+}
+
+bool compare_failed(const struct comparison *c, const struct format_compare_options *o)
+{
+    return o->fail_on >= 0 && c->regression >= o->fail_on;
+}
+
+static void note_side(const struct compare_meta *m, const char *label,
+                      void (*each)(void *arg, struct text note), void *arg)
+{
+    struct buf b = {0};
+
+    if (m->events == 0) {
+        buf_printf(&b, "%s: no events are selected", label);
+        each(arg, (struct text){b.data, b.len});
+        buf_clear(&b);
+    }
+    for (size_t i = 0; i < m->skewed_count; i++) {
+        const struct compare_skew *s = &m->skewed[i];
+        buf_printf(&b, "%s: the events of host ", label);
+        value_plain(&b, &s->host);
+        buf_puts(&b, " are ");
+        compare_number(&b, &s->distance, AGGREGATE_US, true);
+        buf_puts(
+            &b,
+            " apart from those of the other hosts: its clock is wrong, or it ran at another time");
+        each(arg, (struct text){b.data, b.len});
+        buf_clear(&b);
+    }
+    buf_done(&b);
+}
+
+void compare_notes(const struct comparison *c, const struct format_compare_options *o,
+                   void (*each)(void *arg, struct text note), void *arg)
+{
+    for (size_t i = 0; i < c->side_count && c->meta; i++)
+        note_side(&c->meta[i], i ? o->labels[i] : "baseline", each, arg);
+}
+
+bool compare_is_over(const struct format_compare_options *o, size_t i, struct buf *out)
+{
+    if (i % 128 == 0 && o->budget && out->error == 0)
+        out->error = budget_check_answer(o->budget, out);
+    return out->error != 0;
+}
