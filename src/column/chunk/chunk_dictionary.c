@@ -5,7 +5,7 @@
  * each (global id, hash for filters) is kept, and a chunk gives codes to those that it has. Texts
  * up to 16 bytes are compared as two words. */
 #include "column/chunk/column.h"
-#include "index/store/map.h"
+#include "base/map.h"
 
 #include <errno.h>
 #include <stdlib.h>

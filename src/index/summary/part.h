@@ -11,7 +11,7 @@
 #define DFTRACERD_INDEX_SUMMARY_PART_H
 
 #include "column/chunk/chunk.h"
-#include "index/store/map.h"
+#include "base/map.h"
 #include "index/store/texts.h"
 
 /* Said by one record about a process: applied when all processes are known. */
