@@ -9,6 +9,7 @@
 #define DFTRACERD_INDEX_CATALOG_TERMS_H
 
 #include "column/chunk/chunk.h"
+#include "dftracerd/index.h"
 #include "index/store/recbuf.h"
 
 /* a dimension with more distinct values in a file gets no filter for the file */
