@@ -39,10 +39,11 @@ static inline struct column_view *view_of(const struct column *c)
 {
     return (struct column_view *)(uintptr_t)c->opaque;
 }
-/* ERR_CORRUPT where a section is not within the value (with PACK_SLACK behind it). Empty ones are
- * fine. */
+
+/* chunk_sum.c: whether a section lies within the value (with PACK_SLACK behind it). Empty ones
+ * do. */
 bool view_section_ok(const struct chunk_view *v, const struct section *s);
-/* chunk_sum.c. Whether a part has its checksum: computed when this process first reads it. */
+/* Whether a part has its checksum: computed when this process first reads it. */
 enum {
     VIEW_PART_COLUMNS = 0,
     VIEW_PART_FILTERS = 1 << 16,
@@ -50,8 +51,6 @@ enum {
     VIEW_PART_DENSITY = 3 << 16
 };
 bool view_sum_ok(const struct chunk_view *v, uint64_t part, const struct section *s, uint32_t sum);
-/* of all parts, whatever was read: 0, ERR_CORRUPT */
-int view_check_sums(const struct chunk_view *v);
 int view_check_column(const struct chunk_view *v, struct column_view *c); /* 0, ERR_CORRUPT */
 /* column_read.c: opens c->values, once */
 int view_values(struct chunk_view *v, struct column_view *c);
