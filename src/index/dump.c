@@ -6,6 +6,7 @@
  * over its values.
  */
 #include "index/catalog/store.h"
+#include "index/store/checkpoint_record.h"
 
 #include <errno.h>
 #include <inttypes.h>

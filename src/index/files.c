@@ -3,6 +3,7 @@
 #include "index/catalog/archive_members.h"
 #include "column/chunk/bloom.h"
 #include "column/chunk/column.h"
+#include "index/store/checkpoint_record.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -404,7 +405,7 @@ bool index_is_dimension(const struct index *ix, struct text path)
 static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpoint *ret)
 {
     const struct body *b = arg;
-    int rc = checkpoint_copy(b->ix, b->pub.id, text_offset, CHECKPOINT_FILE, ret);
+    int rc = checkpoint_copy(b->ix->kv, b->pub.id, text_offset, CHECKPOINT_FILE, ret);
 
     if (rc == ERR_CORRUPT)
         index_file_corrupt(b->ix, &b->pub);

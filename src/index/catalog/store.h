@@ -318,22 +318,6 @@ void names_sort(struct index_name *names, uint32_t count);
 void names_merge(const struct index_name *a, uint32_t a_count, const struct index_name *b,
                  uint32_t b_count, struct index_name *out);
 
-/* ---- checkpoint_record.c: the value of table `checkpoint` ------------------------------------ */
-
-void checkpoint_encode(const struct trace_checkpoint *c, struct buf *out);
-/* The window is borrowed from the value. 0, ERR_CORRUPT. */
-int checkpoint_decode(struct text key, struct text value, struct trace_checkpoint *ret);
-/* The one before (or at) a text offset; window borrowed from the read. 0, -ENOENT, ERR_CORRUPT,
- * ERR_STORE. */
-int checkpoint_find(struct kv_read *r, uint32_t file, uint64_t text_offset,
-                    struct trace_checkpoint *ret);
-/* The same, its window copied, for the store must not be pinned while a file is read; there is one:
- * else ERR_CORRUPT. The copy is the thread's, until it gets another one of the kind: the reader of
- * a packed member is not done with its own when it asks the archive for bytes. Also -ENOMEM. */
-enum checkpoint_kind { CHECKPOINT_FILE, CHECKPOINT_ARCHIVE, CHECKPOINT_KINDS };
-int checkpoint_copy(struct index *ix, uint32_t file, uint64_t text_offset,
-                    enum checkpoint_kind kind, struct trace_checkpoint *ret);
-
 /* ---- ingest/again.c: when what the system did not let us read is tried again; under index.lock */
 
 /* Memory, descriptors, the disk: another time it may not come. */

@@ -9,6 +9,7 @@
  * All is under ingest.lock but inflating and searching.
  */
 #include "index/catalog/store.h"
+#include "index/store/checkpoint_record.h"
 
 #include <errno.h>
 #include <stdlib.h>

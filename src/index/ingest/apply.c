@@ -2,6 +2,7 @@
  */
 #include "index/catalog/archive_members.h"
 #include "index/ingest/write.h"
+#include "index/store/checkpoint_record.h"
 
 #include <errno.h>
 #include <stdlib.h>

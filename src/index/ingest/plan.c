@@ -1,6 +1,7 @@
 /* plan.c - what is to be done with a file: nothing, reading it from the start, or going on
  * behind what is stored. */
 #include "index/ingest/read.h"
+#include "index/store/checkpoint_record.h"
 
 #include <errno.h>
 #include <stdlib.h>
