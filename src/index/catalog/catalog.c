@@ -279,6 +279,20 @@ void catalog_queue(struct index *ix, struct entry *e, bool front)
     pthread_cond_signal(&ix->files_cond);
 }
 
+void catalog_rebuild(struct index *ix, struct entry *e)
+{
+    struct view *v;
+
+    e->rebuild = true;
+    e->asked = true;
+    if (!e->run && (v = view_with_state(e->view, INDEX_INDEXING)))
+        catalog_publish(ix, e, v);
+    if (e->run)
+        e->again = true;
+    else
+        catalog_queue(ix, e, false);
+}
+
 bool catalog_is_unasked(const struct index *ix, const struct entry *e)
 {
     return ix->options.on_demand && !e->asked && e->view->pub.state == INDEX_PENDING;

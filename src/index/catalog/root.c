@@ -205,7 +205,7 @@ static int add_missing(struct index *ix, const struct snapshot *s, struct root *
     for (uint32_t i = 0; i < s->count && rc == 0; i++) {
         const struct view *v = s->views[i];
 
-        if (ix->ingest && ingest_stopping(ix->ingest))
+        if (atomic_load(&ix->stopping))
             return ERR_CANCELLED; /* the writer prepares it, too, and is to end */
         if (is_final(v) && !(old && find_member(old->members, old->member_count, v->pub.id)))
             rc = add_file(ix, r->summary, v, v->pub.id);

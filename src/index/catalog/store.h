@@ -21,6 +21,7 @@
 #define DFTRACERD_INDEX_CATALOG_STORE_H
 
 #include "index/summary/part.h"
+#include "index/catalog/identity.h"
 #include "index/catalog/terms.h"
 
 #include <pthread.h>
@@ -30,7 +31,6 @@
 #define STORE_SCHEMA 11
 #define DAMAGE_KEPT INDEX_DAMAGE_KEPT
 #define GENERATIONS_AHEAD 4096 /* a crash jumps over those that were told but not stored */
-#define EDGE_BYTES (1u << 20) /* of the head and of the tail of a file are hashed to recognise it */
 #define DIMENSIONS_MAX CHUNK_DIMENSIONS_MAX
 /* What a builder holds, by the text of its chunk: measured two and a half times. */
 static inline uint64_t builder_bytes(uint64_t text)
@@ -38,11 +38,6 @@ static inline uint64_t builder_bytes(uint64_t text)
     return text * 5 / 2;
 }
 
-struct identity {
-    uint64_t device, inode, size;
-    int64_t mtime_ns, ctime_ns;
-    uint64_t head_hash, tail_hash;
-};
 struct filter {
     const uint8_t *bits;
     size_t len;
@@ -212,6 +207,7 @@ struct index {
     void (*on_change)(void *arg);
     void *on_change_arg;
     atomic_int queries;
+    atomic_bool stopping; /* index_close has begun: what takes long ends */
 
     pthread_rwlock_t lines_lock;
     struct line_range *lines;
@@ -225,6 +221,9 @@ struct index {
 
 struct entry *catalog_entry(struct index *ix, const char *name, const char *path, bool make);
 void catalog_queue(struct index *ix, struct entry *e, bool front);
+/* It is to be indexed anew. Visible at once: a client that waits for the index from now on waits
+ * for this. */
+void catalog_rebuild(struct index *ix, struct entry *e);
 /* Listed, but not to be read before somebody asks for it. */
 bool catalog_is_unasked(const struct index *ix, const struct entry *e);
 /* Something that answers tell has changed. */
@@ -278,6 +277,13 @@ static inline struct view *view_of_file(const struct index_file *f)
 {
     return (struct view *)((char *)f - __builtin_offsetof(struct view, pub));
 }
+
+/* ---- store_error.c; without the lock --------------------------------------------------------- */
+
+/* Why indexing stopped; 0: it goes on. ERR_CORRUPT stays until the index is opened again. */
+void set_store_error(struct index *ix, int error);
+/* The store is corrupt as a whole: nothing more is written, and the next start rebuilds it. */
+void index_tell_damaged(struct index *ix);
 
 /* ---- snapshot.c; under index.lock ------------------------------------------------------------ */
 
@@ -444,11 +450,6 @@ void ingest_stop(struct index *ix);
 void ingest_wake(struct index *ix); /* the writer has something to look at */
 /* ingest/read.c */
 void *ingest_reader_main(void *ingest);
-/* ingest/plan.c */
-/* Hashes of the head and the tail of the first `size` bytes; buf: EDGE_BYTES. 0, -errno. */
-int identity_hash_edges(int fd, char *buf, uint64_t size, struct identity *ret);
-void identity_of_stat(const void *stat, struct identity *ret);
-bool identity_same(const struct identity *a, const struct identity *b); /* by stat */
 /* ingest/ahead.c: a reader's text inflated ahead. NULL where that does not pay; `fd` stays open
  * until the end, which comes after the reader is closed. */
 struct trace_ahead *ahead_begin(struct ingest *in, const struct run *run, int fd,
@@ -461,10 +462,6 @@ bool ahead_help(struct ingest *in);
 /* ingest/scan.c */
 void *ingest_worker_main(void *ingest_worker);
 void result_free(struct result *r);
-/* ingest/commit.c */
-void set_store_error(struct index *ix, int error);
-/* The store is corrupt as a whole: nothing more is written, and the next start rebuilds it. */
-void index_tell_damaged(struct index *ix);
 /* ingest/write.c */
 void *ingest_writer_main(void *ingest);
 void ingest_yield(struct ingest *in);

@@ -122,18 +122,6 @@ void publish(struct writer *w, struct pending *list, uint32_t count, bool stored
     }
 }
 
-void set_store_error(struct index *ix, int error)
-{
-    pthread_mutex_lock(&ix->lock);
-    if (ix->store_error != error &&
-        ix->store_error != ERR_CORRUPT) { /* that stays, until it is opened again */
-        ix->store_error = error;
-        catalog_changed(ix);
-    }
-    pthread_mutex_unlock(&ix->lock);
-    catalog_notify(ix);
-}
-
 static bool is_damaged(struct index *ix)
 {
     pthread_mutex_lock(&ix->lock);

@@ -162,6 +162,7 @@ void ingest_stop(struct index *ix)
 
     if (!in)
         return;
+    atomic_store(&ix->stopping, true);
     pthread_mutex_lock(&in->lock);
     in->stopping = true;
     pthread_cond_broadcast(&in->credit_cond);

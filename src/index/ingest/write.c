@@ -126,7 +126,7 @@ static uint64_t commit_bytes(const struct writer *w)
     uint64_t share = w->ix->options.map_max / 16, most = w->ix->commit_bytes;
 
     if (deletes_file(w))
-        most = index_bytes(w->ix) / COMMIT_SHARE;
+        most = kv_bytes(w->ix->kv) / COMMIT_SHARE;
     if (most < COMMIT_LEAST)
         most = COMMIT_LEAST;
     if (most > w->ix->commit_bytes)
