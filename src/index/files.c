@@ -77,7 +77,7 @@ int index_offer(struct index *ix, const char *name, const char *path)
     e = catalog_entry(ix, name, path, true);
     if (e) {
         take_path(ix, e, path);
-        links_note(ix, e, there ? &st : NULL, symlink);
+        catalog_note_link(ix, e, there ? &st : NULL, symlink);
         take_offer(ix, e, &now, there);
         unasked = catalog_is_unasked(ix, e); /* no reader will tell that it has come */
     }

@@ -19,8 +19,10 @@ bool archive_member_is_trace(enum trace_tar_kind kind, struct text name);
 int archive_list_add(struct archive_list *l, const struct trace_tar_member *m);
 int archive_list_append(struct archive_list *to, const struct archive_list *from);
 void archive_list_done(struct archive_list *l);
-/* What of the run's members is a file, once the archive has been walked: into the body. -ENOMEM. */
-int archive_settle(struct body *b, const struct run *r);
+/* Which members are files, once the archive has been walked: into the body, which has its name.
+ * NULL: it has not been walked to its end. -ENOMEM. */
+int archive_settle(struct body *b, const struct archive_list *l, uint64_t text_bytes,
+                   bool finished);
 
 /* ---- entries; under index.lock --------------------------------------------------------------- */
 

@@ -220,6 +220,8 @@ struct index {
 /* ---- catalog.c: entries, views; all under index.lock unless said otherwise ------------------- */
 
 struct entry *catalog_entry(struct index *ix, const char *name, const char *path, bool make);
+/* What an offer has found at the path (st NULL: nothing): it may be of several names (links.c). */
+void catalog_note_link(struct index *ix, struct entry *e, const void *stat, bool symlink);
 void catalog_queue(struct index *ix, struct entry *e, bool front);
 /* It is to be indexed anew. Visible at once: a client that waits for the index from now on waits
  * for this. */
@@ -292,8 +294,6 @@ uint64_t snapshot_oldest(struct index *ix);
 
 /* ---- links.c: one file of several names; under index.lock ------------------------------------ */
 
-/* What an offer has found at the path (st NULL: nothing). */
-void links_note(struct index *ix, struct entry *e, const void *stat, bool symlink);
 /* Decides which names answer, and queues what is to be read. */
 void links_settle(struct index *ix);
 
@@ -485,6 +485,8 @@ void hashes_free(struct hashes *h);
 void hashes_add(struct hashes *h, uint64_t hash);
 void hashes_give_up(struct hashes *h); /* there are others */
 void hashes_merge(struct hashes *into, const struct hashes *from);
+/* The filter of the body for this dimension; none where there are too many. 0, -ENOMEM. */
+int hashes_filter(const struct hashes *h, struct body *b, unsigned dimension);
 /* ingest/values.c: those of a stored chunk, a set a dimension. 0, or what chunk_open and
  * column_read return. */
 int hashes_add_chunk(struct index *ix, const struct index_file *file, uint32_t chunk,
@@ -494,10 +496,5 @@ int hashes_add_chunk(struct index *ix, const struct index_file *file, uint32_t c
 
 void root_release(struct root *r);
 void resolver_free(struct resolver *r);
-/* Either part may be NULL in the result. 0, ERR_CORRUPT, -ENOENT, -ENOMEM */
-int summary_load(struct index *ix, struct kv_read *r, uint32_t file, uint32_t version,
-                 struct part **ret_base, struct part **ret_tail);
-void summary_store(const struct texts *texts, const struct part *base, const struct part *tail,
-                   struct buf *out);
 
 #endif

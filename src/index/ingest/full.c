@@ -71,22 +71,6 @@ struct view *full_view(struct run *run)
     return view_with_state(run->old, old->id ? INDEX_INDEXING : old->state);
 }
 
-void full_queue(struct run *run)
-{
-    struct entry *e = run->entry;
-
-    e->again = true;
-    if (run->committed)
-        return; /* all else is known from what is stored */
-    e->rebuild = e->rebuild || run->rebuild;
-    if (!e->terms)
-        e->terms = terms_ref(run->terms);
-    if (!e->unit_fixed) {
-        e->unit_fixed = run->unit_fixed;
-        e->unit = run->unit;
-    }
-}
-
 static void abandon_list(struct pending *list, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {

@@ -142,7 +142,7 @@ static int resume_parts(struct reader *r, struct kv_read *kv)
     const struct index_file *f = &old->pub;
     uint32_t count = f->chunk_count;
     struct part *tail = NULL;
-    int rc = summary_load(r->ix, kv, f->id, old->body->summary_version, &run->base, &tail);
+    int rc = summary_load(r->ix->texts, kv, f->id, old->body->summary_version, &run->base, &tail);
 
     if (rc)
         return rc;

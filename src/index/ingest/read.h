@@ -40,7 +40,9 @@ int reader_plan(struct reader *r, bool rebuild);
 int reader_open(struct reader *r);
 /* *new*, of r->run and r->seq; NULL without memory. */
 struct result *reader_result(struct reader *r);
-/* Checkpoints and damage since the last time, and where the reader is. 0, -ENOMEM. */
+/* Checkpoints, and damage in the text below an offset, since the last time. 0, -ENOMEM. */
+int reader_take_below(struct reader *r, struct result *to, uint64_t below);
+/* All checkpoints and damage since the last time, and where the reader is. 0, -ENOMEM. */
 int reader_take_found(struct reader *r, struct result *to);
 void reader_note_damage(struct reader *r, enum trace_damage_kind kind, uint64_t text_offset);
 /* All of an archive, instead of chunks. 0, -EPIPE, ERR_NO_ARCHIVE, -errno, -ENOMEM. */

@@ -22,25 +22,6 @@ struct worker {
     uint32_t silent[SILENT];
 };
 
-void result_free(struct result *r)
-{
-    if (!r)
-        return;
-    trace_chunk_done(&r->chunk);
-    buf_done(&r->value);
-    part_free(r->part);
-    archive_list_done(&r->members);
-    for (uint32_t i = 0; i < r->checkpoint_count; i++)
-        free((void *)r->checkpoints[i].window);
-    free(r->checkpoints);
-    free(r->damage);
-    for (int i = 0; i < DIMENSIONS_MAX; i++)
-        free(r->hashes[i]);
-    for (int i = 0; i < DIMENSIONS_MAX; i++)
-        hashes_free(r->before[i]);
-    free(r);
-}
-
 static uint32_t intern(void *arg, struct text text)
 {
     return texts_add(arg, text);

@@ -65,8 +65,6 @@ void full_give_up(struct writer *w, struct pending *list, uint32_t count, int er
 void lost_give_up(struct writer *w, struct pending *list, uint32_t count);
 /* What answers see of a run that was given up; NULL: what they see now. */
 struct view *full_view(struct run *run);
-/* Its file is to be read again when there is room. Under index.lock. */
-void full_queue(struct run *run);
 /* After a commit (of runs: of more than deletions and states), and each second: whether readers may
  * go on. */
 void full_committed(struct writer *w, bool of_runs);
