@@ -1,5 +1,8 @@
 /* files.c - files in: what the watcher says of them, and how far they are. */
 #include "index/catalog/archive_members.h"
+#include "index/catalog/held.h"
+#include "index/ingest/ingest.h"
+#include "index/ingest/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -267,10 +270,6 @@ void index_progress(struct index *ix, struct index_progress *ret)
     ret->upkeeps = ix->upkeeps;
     ret->files_corrupt = ix->files_corrupt;
     ret->directories_unreadable = held_count(ix->held);
-    if (ix->ingest) {
-        pthread_mutex_lock(&ix->ingest->lock);
-        ret->pieces_ahead = ix->ingest->pieces_used;
-        pthread_mutex_unlock(&ix->ingest->lock);
-    }
+    ret->pieces_ahead = ingest_pieces(ix);
     pthread_mutex_unlock(&ix->lock);
 }

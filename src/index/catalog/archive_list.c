@@ -1,5 +1,6 @@
 /* archive_list.c - the members of an archive as they are met, and which of them are files. */
-#include "index/catalog/archive_members.h"
+#include "index/catalog/archive_list.h"
+#include "base/map.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,5 +1,6 @@
 /* archive_text.c - the text of an archive by position, and a member's part of it. */
-#include "index/catalog/archive_members.h"
+#include "index/catalog/archive_text.h"
+#include "index/catalog/index.h"
 #include "index/store/checkpoint_record.h"
 
 #include <errno.h>

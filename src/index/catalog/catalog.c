@@ -1,5 +1,5 @@
 /* catalog.c - files that were offered, and what answers see of them. */
-#include "index/catalog/store.h"
+#include "index/catalog/catalog.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,6 +3,8 @@
  * for months. Their bytes stay (ix->strings, entry_names), for snapshots may still tell them; what
  * is freed is fifteen times as much. */
 #include "index/catalog/archive_members.h"
+#include "index/catalog/forks.h"
+#include "index/catalog/held.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,9 @@
  * value at all. */
 #include "column/chunk/bloom.h"
 #include "column/chunk/column.h"
-#include "index/catalog/store.h"
+#include "index/catalog/index.h"
+#include "index/catalog/view.h"
+#include "index/store/texts.h"
 
 #include <errno.h>
 

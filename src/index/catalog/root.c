@@ -1,6 +1,7 @@
 /* root.c - summaries of files, and the one of all files, which the next generation takes over where
  * it can. */
-#include "index/catalog/store.h"
+#include "index/catalog/snapshot.h"
+#include "index/summary/part.h"
 
 #include <errno.h>
 #include <stdlib.h>

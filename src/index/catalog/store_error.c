@@ -1,5 +1,7 @@
 /* store_error.c - errors of the store: why indexing stopped, and files whose values are corrupt. */
-#include "index/catalog/store.h"
+#include "index/catalog/store_error.h"
+#include "index/catalog/catalog.h"
+#include "index/store/kv.h"
 
 void set_store_error(struct index *ix, int error)
 {

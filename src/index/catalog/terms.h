@@ -12,6 +12,7 @@
 #include "dftracerd/index.h"
 #include "index/store/recbuf.h"
 
+#define DIMENSIONS_MAX CHUNK_DIMENSIONS_MAX
 /* a dimension with more distinct values in a file gets no filter for the file */
 #define TERMS_VALUES_MAX 65536
 

@@ -1,7 +1,9 @@
 /* text_open.c - the text of a file by position, through its checkpoints; and whether it still is
  * the text that was indexed. */
-#include "index/catalog/archive_members.h"
+#include "index/catalog/archive_text.h"
+#include "index/catalog/index.h"
 #include "index/store/checkpoint_record.h"
+#include "index/store/kv.h"
 
 #include <errno.h>
 #include <fcntl.h>

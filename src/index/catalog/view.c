@@ -1,5 +1,7 @@
 /* view.c - what answers see of a file at one moment, and the bodies that views share. */
-#include "index/catalog/store.h"
+#include "index/catalog/view.h"
+#include "index/catalog/catalog.h"
+#include "index/summary/part.h"
 
 #include <errno.h>
 #include <stdlib.h>

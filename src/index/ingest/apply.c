@@ -1,6 +1,7 @@
 /* apply.c - the writer: results are taken into their runs, in the order of each file's text.
  */
-#include "index/catalog/archive_members.h"
+#include "index/catalog/names.h"
+#include "index/ingest/hashes.h"
 #include "index/ingest/write.h"
 #include "index/store/checkpoint_record.h"
 

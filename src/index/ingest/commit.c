@@ -1,4 +1,5 @@
 /* commit.c - the writer: what has changed is stored, and then seen. */
+#include "index/catalog/store_error.h"
 #include "index/ingest/write.h"
 
 #include <stdlib.h>

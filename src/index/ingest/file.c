@@ -1,5 +1,7 @@
 /* file.c - a run of ingest as answers see it: its parts merged into one immutable view. */
-#include "index/catalog/archive_members.h"
+#include "index/catalog/names.h"
+#include "index/ingest/again.h"
+#include "index/ingest/hashes.h"
 #include "index/ingest/read.h"
 
 #include <errno.h>

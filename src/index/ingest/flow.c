@@ -1,6 +1,8 @@
 /* flow.c - what flows between the threads of ingest: chunks within the credits there are, mail to
  * the writer, and when to rest. */
-#include "index/catalog/store.h"
+#include "index/ingest/flow.h"
+#include "index/ingest/run.h"
+#include "index/ingest/share.h"
 
 #include <errno.h>
 #include <time.h>

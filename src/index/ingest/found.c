@@ -1,6 +1,7 @@
 /* found.c - a reader opens the text of a file, and what it has found there besides text goes into
  * results: checkpoints, damage. */
-#include "index/catalog/archive_members.h"
+#include "index/catalog/archive_text.h"
+#include "index/ingest/ahead.h"
 #include "index/ingest/read.h"
 
 #include <errno.h>

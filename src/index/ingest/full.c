@@ -7,6 +7,8 @@
  * large: its chunks are in the store already, its run has ended, so it can be purged like any other
  * when it is removed.
  */
+#include "index/catalog/catalog_record.h"
+#include "index/catalog/store_error.h"
 #include "index/ingest/write.h"
 
 #include <errno.h>

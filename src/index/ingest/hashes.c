@@ -1,6 +1,6 @@
 /* hashes.c - distinct values of a dimension, for the filter of a file. */
 #include "column/chunk/bloom.h"
-#include "index/catalog/store.h"
+#include "index/ingest/hashes.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,8 @@
  * them back when the chunk is in its batch, which is bounded by itself. A file's chunks get theirs
  * in text order, so the writer, which applies them in that order, always gets the one it waits for.
  */
-#include "index/catalog/store.h"
+#include "index/ingest/ingest.h"
+#include "index/ingest/share.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,6 +35,18 @@ void ingest_wake(struct index *ix)
     pthread_mutex_lock(&ix->ingest->lock);
     pthread_cond_signal(&ix->ingest->mail_cond);
     pthread_mutex_unlock(&ix->ingest->lock);
+}
+
+uint64_t ingest_pieces(struct index *ix)
+{
+    uint64_t used;
+
+    if (!ix->ingest)
+        return 0;
+    pthread_mutex_lock(&ix->ingest->lock);
+    used = ix->ingest->pieces_used;
+    pthread_mutex_unlock(&ix->ingest->lock);
+    return used;
 }
 
 static void init_conds(struct ingest *in)

@@ -1,5 +1,6 @@
 /* plan.c - what is to be done with a file: nothing, reading it from the start, or going on
  * behind what is stored. */
+#include "index/ingest/again.h"
 #include "index/ingest/read.h"
 #include "index/store/checkpoint_record.h"
 

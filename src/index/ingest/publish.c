@@ -1,5 +1,6 @@
 /* publish.c - the writer: what has been stored is seen from now on. */
 #include "index/catalog/archive_members.h"
+#include "index/ingest/again.h"
 #include "index/ingest/write.h"
 
 #define WALK_REST 10 /* times as long as it took */

@@ -1,7 +1,10 @@
 /* read.c - a reader: opens files, and reads their text chunk by chunk. */
 #include "index/ingest/read.h"
-
 #include "index/catalog/archive_members.h"
+#include "index/catalog/archive_text.h"
+#include "index/ingest/ahead.h"
+#include "index/ingest/hashes.h"
+#include "index/ingest/ingest.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,18 @@
-/* read.h - the inside of a reader: plan.c decides, read.c reads files and
- * members, walk.c walks archives. */
+/* read.h - the inside of a reader.
+ *
+ *   plan.c    what is to be done with a file
+ *   read.c    the thread: takes files from the queue, reads files and members chunk by chunk
+ *   found.c   opens the text; checkpoints and damage
+ *   walk.c    walks archives
+ *
+ * Used by:   these files, and file.c. Threads: a reader belongs to its thread.
+ */
 #ifndef DFTRACERD_INDEX_INGEST_READ_H
 #define DFTRACERD_INDEX_INGEST_READ_H
 
-#include "index/catalog/store.h"
+#include "index/catalog/catalog.h"
+#include "index/ingest/flow.h"
+#include "index/ingest/run.h"
 
 struct reader {
     struct ingest *in;

@@ -1,5 +1,6 @@
 /* run.c - runs and their results: what they hold. */
-#include "index/catalog/archive_members.h"
+#include "index/ingest/run.h"
+#include "index/ingest/hashes.h"
 
 #include <errno.h>
 #include <stdlib.h>

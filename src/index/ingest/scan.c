@@ -1,5 +1,7 @@
 /* scan.c - a worker: the text of a chunk becomes columns, and what they say in sum. */
-#include "index/catalog/archive_members.h"
+#include "index/catalog/catalog.h"
+#include "index/ingest/ahead.h"
+#include "index/ingest/share.h"
 
 #include "dftracerd/failpoint.h"
 

@@ -2,7 +2,7 @@
  * its filters, too, once it is complete. Hashed as the builder of chunks hashes them; a value too
  * many does no harm, one too few would hide rows. */
 #include "column/chunk/column_view.h"
-#include "index/catalog/store.h"
+#include "index/ingest/hashes.h"
 
 #include <errno.h>
 

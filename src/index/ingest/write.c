@@ -1,5 +1,8 @@
 /* write.c - the writer: waits for results, says when there is a commit, and cleans up. */
 #include "index/ingest/write.h"
+#include "index/catalog/catalog_record.h"
+#include "index/catalog/held.h"
+#include "index/ingest/again.h"
 
 #include <errno.h>
 #include <stdlib.h>
