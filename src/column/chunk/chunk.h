@@ -20,6 +20,7 @@
 #include "dftracerd/trace.h"
 
 #define CHUNK_VERSION 3     /* of the value's layout: part of the schema version of the store */
+#define CHUNK_HEAD_BYTES 56 /* at the start of a value: has the checksums of all else */
 #define CHUNK_PATHS_MAX 512 /* further paths of a chunk go into the TEXT column "@other" */
 
 /* ---- making a value -------------------------------------------------------------------------- */

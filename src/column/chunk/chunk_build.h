@@ -13,6 +13,7 @@
 #define DFTRACERD_COLUMN_CHUNK_CHUNK_BUILD_H
 
 #include "column/chunk/bloom.h"
+#include "column/chunk/chunk_dictionary.h"
 #include "column/chunk/column.h"
 
 /* The first four have a value in every row. */

@@ -1,5 +1,6 @@
 /* chunk_view.c - opens a chunk value: head and directory are checked here, once; columns when they
  * are read. */
+#include "column/chunk/column_hash.h"
 #include "column/chunk/column_view.h"
 
 #include <errno.h>
@@ -255,7 +256,7 @@ static bool entries_may_have(const struct chunk_view *cv, const struct column *c
     struct column_entry e;
 
     for (uint32_t i = 0; i < c->entries; i++)
-        if (column_entry(v, c, i, &e) < 0 || view_entry_hash(&e) == hash)
+        if (column_entry(v, c, i, &e) < 0 || column_hash_entry(&e) == hash)
             return true;
     return false;
 }

@@ -62,8 +62,7 @@ double column_double(enum column_type type, uint8_t scale, int64_t stored);
 /* column_texts.c: reads the entries, once */
 int view_dictionary(struct chunk_view *v, struct column_view *c);
 void view_dictionary_free(struct column_view *c);
-void density_view_free(struct density_view *d);         /* density_view.c; NULL is fine */
-int density_check(struct chunk_view *v);                /* reads all. 0, ERR_CORRUPT, -ENOMEM */
-uint64_t view_entry_hash(const struct column_entry *e); /* text_hash() of the value's text */
+void density_view_free(struct density_view *d); /* density_view.c; NULL is fine */
+int density_check(struct chunk_view *v);        /* reads all. 0, ERR_CORRUPT, -ENOMEM */
 
 #endif

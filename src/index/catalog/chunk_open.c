@@ -1,7 +1,6 @@
 /* chunk_open.c - the chunks of a file that are stored: opening them, and whether a file can have a
  * value at all. */
 #include "column/chunk/bloom.h"
-#include "column/chunk/column.h"
 #include "index/catalog/index.h"
 #include "index/catalog/view.h"
 #include "index/store/texts.h"
@@ -13,7 +12,7 @@ static struct text text_by_id(void *arg, uint32_t id)
     return texts_get(arg, id);
 }
 
-_Static_assert(sizeof(struct chunk_head) == KV_CHUNK_HEAD, "what kv.h checks of a chunk");
+_Static_assert(CHUNK_HEAD_BYTES == KV_CHUNK_HEAD, "what kv.h checks of a chunk");
 
 static void on_corrupt_part(void *file)
 {
