@@ -5,7 +5,10 @@
  * versions, generations, places in the store) is left out. A column is told by its facts and a hash
  * over its values.
  */
-#include "index/catalog/store.h"
+#include "index/catalog/catalog.h"
+#include "index/catalog/snapshot.h"
+#include "index/store/checkpoint_record.h"
+#include "index/summary/part.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
-/* files.c - files in: what the watcher says of them, how far they are, and reading what is
- * stored of them. */
+/* files.c - files in: what the watcher says of them, and how far they are. */
 #include "index/catalog/archive_members.h"
-#include "column/chunk/bloom.h"
-#include "column/chunk/column.h"
+#include "index/catalog/held.h"
+#include "index/ingest/ingest.h"
+#include "index/ingest/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +80,7 @@ int index_offer(struct index *ix, const char *name, const char *path)
     e = catalog_entry(ix, name, path, true);
     if (e) {
         take_path(ix, e, path);
-        links_note(ix, e, there ? &st : NULL, symlink);
+        catalog_note_link(ix, e, there ? &st : NULL, symlink);
         take_offer(ix, e, &now, there);
         unasked = catalog_is_unasked(ix, e); /* no reader will tell that it has come */
     }
@@ -111,21 +111,6 @@ int index_forget(struct index *ix, const char *name)
     return rc;
 }
 
-/* Visible at once: a client that waits for the index from now on waits for this. */
-static void rebuild_entry(struct index *ix, struct entry *e)
-{
-    struct view *v;
-
-    e->rebuild = true;
-    e->asked = true;
-    if (!e->run && (v = view_with_state(e->view, INDEX_INDEXING)))
-        catalog_publish(ix, e, v);
-    if (e->run)
-        e->again = true;
-    else
-        catalog_queue(ix, e, false);
-}
-
 int index_rebuild(struct index *ix, const char *name, const struct index_file_options *options)
 {
     struct terms *terms = NULL;
@@ -148,7 +133,7 @@ int index_rebuild(struct index *ix, const char *name, const struct index_file_op
     if (e) {
         terms_release(e->terms);
         e->terms = terms;
-        rebuild_entry(ix, e);
+        catalog_rebuild(ix, e);
     }
     pthread_mutex_unlock(&ix->lock);
     if (!e)
@@ -285,209 +270,6 @@ void index_progress(struct index *ix, struct index_progress *ret)
     ret->upkeeps = ix->upkeeps;
     ret->files_corrupt = ix->files_corrupt;
     ret->directories_unreadable = held_count(ix->held);
-    if (ix->ingest) {
-        pthread_mutex_lock(&ix->ingest->lock);
-        ret->pieces_ahead = ix->ingest->pieces_used;
-        pthread_mutex_unlock(&ix->ingest->lock);
-    }
+    ret->pieces_ahead = ingest_pieces(ix);
     pthread_mutex_unlock(&ix->lock);
-}
-
-/* ---- chunks ---------------------------------------------------------------------------------- */
-
-static struct text text_by_id(void *arg, uint32_t id)
-{
-    return texts_get(arg, id);
-}
-
-void index_tell_damaged(struct index *ix)
-{
-    if (ix->read_only)
-        return;
-    kv_mark_damaged(ix->kv);
-    set_store_error(ix, ERR_CORRUPT);
-}
-
-void index_file_corrupt(struct index *ix, const struct index_file *file)
-{
-    struct entry *e;
-    bool again = false;
-
-    if (!ix->ingest)
-        return;
-    if (kv_is_broken(ix->kv)) {
-        index_tell_damaged(ix);
-        return;
-    }
-    pthread_mutex_lock(&ix->lock);
-    e = catalog_entry(ix, file->name, NULL, false);
-    if (e && file->id && e->view->pub.id == file->id && !e->rebuild) {
-        again = e->was_corrupt;
-        e->was_corrupt = true;
-        ix->files_corrupt++;
-        rebuild_entry(ix, e);
-    }
-    pthread_mutex_unlock(&ix->lock);
-    if (again) /* what was written anew is wrong, too: pages are damaged, not a value */
-        index_tell_damaged(ix);
-}
-
-_Static_assert(sizeof(struct chunk_head) == KV_CHUNK_HEAD, "what kv.h checks of a chunk");
-
-static void on_corrupt_part(void *file)
-{
-    index_file_corrupt(view_of_file(file)->body->ix, file);
-}
-
-int chunk_open(struct index *ix, const struct snapshot *s, const struct index_file *file,
-               uint32_t i, struct chunk_view **ret)
-{
-    struct chunk_texts texts = {text_by_id, ix->texts, false, on_corrupt_part,
-                                (void *)(uintptr_t)file};
-    struct kv_key key;
-    struct kv_read *r;
-    struct text value;
-    int rc;
-
-    (void)s;
-    if (i >= file->chunk_count)
-        return -EINVAL;
-    key = kv_key_of_chunk(file->id, file->chunks[i].number, file->chunks[i].version);
-    rc = kv_read_begin(ix->kv, &r);
-    if (rc)
-        return rc;
-    rc = kv_get(r, KV_CHUNK, &key, &value);
-    if (rc == 0)
-        rc = chunk_view_new(value.ptr, value.len, &texts, ret);
-    if (rc) {
-        kv_read_end(r);
-        /* One that is not there may have gone, unless a snapshot is held: then scan_run.c tells. */
-        if (rc == ERR_CORRUPT)
-            index_file_corrupt(ix, file);
-        return rc == -ENOENT ? ERR_CORRUPT : rc;
-    }
-    chunk_view_set_owner(*ret, r);
-    return 0;
-}
-
-void chunk_close(struct chunk_view *v)
-{
-    struct kv_read *r;
-
-    if (!v)
-        return;
-    r = chunk_view_owner(v);
-    chunk_view_free(v);
-    kv_read_end(r);
-}
-
-bool index_file_may_have(struct index *ix, const struct index_file *file, struct text path,
-                         uint64_t hash)
-{
-    const struct view *v = view_of_file(file);
-
-    const struct terms *t = v->body->terms;
-    int i = t ? terms_find(t, path) : -1;
-    const struct filter *f = i >= 0 && v->body->filters ? &v->body->filters[i] : NULL;
-
-    (void)ix;
-    return !f || f->len == 0 || bloom_may_have(f->bits, f->len, hash);
-}
-
-bool index_is_dimension(const struct index *ix, struct text path)
-{
-    return terms_find(ix->terms, path) >= 0;
-}
-
-/* ---- text of rows ---------------------------------------------------------------------------- */
-
-static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpoint *ret)
-{
-    const struct body *b = arg;
-    int rc = checkpoint_copy(b->ix, b->pub.id, text_offset, CHECKPOINT_FILE, ret);
-
-    if (rc == ERR_CORRUPT)
-        index_file_corrupt(b->ix, &b->pub);
-    return rc;
-}
-
-/* Files that changed since are told by ERR_STALE: their text is not what the chunks were made of.
- */
-static int check_same(int fd, const struct index_file *file, bool growing)
-{
-    struct stat st;
-    struct identity now;
-
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    identity_of_stat(&st, &now);
-    if (now.device != file->device || now.inode != file->inode || now.size < file->file_bytes)
-        return ERR_STALE;
-    /* One that has grown since has its old bytes as they were: index_text_check finds out. */
-    bool grown = now.size > file->file_bytes;
-    return now.mtime_ns == file->mtime_ns || grown || growing ? 0 : ERR_STALE;
-}
-
-/* A member's text: through the checkpoints of its archive where that is the one it was read from.
- */
-static int open_member(struct index *ix, const struct view *v, const struct index_file *archive,
-                       int fd, struct trace_text **ret)
-{
-    const struct body *b = v->body;
-    struct trace_source *source;
-    bool same = archive && identity_same(&view_of_file(archive)->body->identity, &b->identity);
-
-    if (!same || !archive->id)
-        return ERR_STALE;
-    int rc = archive_source(ix, fd, view_of_file(archive)->body, &b->member, &source);
-    if (rc < 0)
-        return rc;
-    rc = trace_text_open_source(source, b->pub.format, ix->options.engine, find_checkpoint, v->body,
-                                ret);
-    if (rc < 0)
-        trace_source_close(source);
-    return rc;
-}
-
-int index_text_open(struct index *ix, const struct snapshot *s, const struct index_file *file,
-                    struct trace_text **ret, int *ret_fd)
-{
-    struct view *v = view_of_file(file);
-    const struct index_file *archive =
-        file->archive ? snapshot_find_archive(s, file->archive) : NULL;
-    bool growing = file->state != INDEX_READY || (archive && archive->state != INDEX_READY);
-    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc;
-
-    if (fd < 0)
-        return errno == ENOENT ? ERR_STALE : -errno;
-    rc = check_same(fd, file, growing);
-    if (rc == 0 && !v->body->ix)
-        rc = ERR_STALE; /* nothing of it is indexed */
-    if (rc == 0 && file->archive)
-        rc = open_member(ix, v, archive, fd, ret);
-    else if (rc == 0)
-        rc = trace_text_open(fd, file->format, ix->options.engine, find_checkpoint, v->body, ret);
-    if (rc) {
-        close(fd);
-        return rc;
-    }
-    *ret_fd = fd;
-    return 0;
-}
-
-uint64_t index_checkpoints(struct index *ix, const struct index_file *file)
-{
-    struct kv_key prefix = kv_key_of_u32(file->id);
-    struct kv_cursor c;
-    struct kv_read *r;
-    uint64_t n = 0;
-
-    if (!file->id || kv_read_begin(ix->kv, &r) < 0)
-        return 0;
-    kv_begin(r, KV_CHECKPOINT, &prefix, &c);
-    while (kv_next(&c))
-        n++;
-    kv_end(&c);
-    kv_read_end(r);
-    return n;
 }

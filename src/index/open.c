@@ -1,5 +1,10 @@
 /* open.c - opening and closing the index: its options, its schema, what it knows already. */
 #include "index/catalog/archive_members.h"
+#include "index/catalog/catalog_record.h"
+#include "index/catalog/names.h"
+#include "index/catalog/snapshot.h"
+#include "index/ingest/garbage.h"
+#include "index/ingest/ingest.h"
 #include "index/place.h"
 
 #include <errno.h>
@@ -8,6 +13,10 @@
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
+
+/* of the tables, and of what is read from a trace; CHUNK_VERSION and the sizes below are part of
+ * the schema text, too */
+#define STORE_SCHEMA 11
 
 /* ---- options --------------------------------------------------------------------------------- */
 

@@ -5,7 +5,8 @@
  *
  * Input: a byte that chooses the kind of record, then the record. */
 #include "column/chunk/bloom.h"
-#include "index/catalog/store.h"
+#include "index/catalog/catalog_record.h"
+#include "index/catalog/names.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -5,7 +5,8 @@
 #ifndef DFTRACERD_INDEX_WORLD_H
 #define DFTRACERD_INDEX_WORLD_H
 
-#include "index/catalog/store.h"
+#include "index/catalog/index.h"
+#include "index/ingest/flow.h"
 #include "check.h"
 #include "dftracerd/index.h"
 

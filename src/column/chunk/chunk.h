@@ -1,13 +1,12 @@
 /* chunk.h - one chunk of events as one value of typed columns: made by a worker, read by questions.
  * No LMDB here.
  *
- * May use:   base, measure, trace; zstd, xxhash. Used by: the rest of src/index (ingest, catalog,
+ * May use:   base, trace, column/encoding; zstd, xxhash. Used by: index (ingest, catalog,
  *            summaries, chunk_open).
  * Way:       worker: chunk_builder_begin, then for each event of trace_scan_next chunk_builder_add,
  *            chunk_builder_finish.
- *            reader:  chunk_view_new(value, len); then chunk_rows ... column_entry_ids of index.h,
- *                     which are implemented in chunk_view.c and column_read.c; chunk_open and chunk_close
- *                     wrap new and free.
+ *            reader:  chunk_view_new(value, len); then chunk_rows ... column_entry_ids of column.h;
+ *                     chunk_open and chunk_close of index.h wrap new and free.
  * Threads:   a builder belongs to one worker, a view to one thread.
  * Values:    little-endian, self-contained but for the global texts. Equal events and equal global
  *            ids give equal bytes. A value may start at any address (LMDB overflow pages: 16 bytes
@@ -17,9 +16,11 @@
 #ifndef DFTRACERD_COLUMN_CHUNK_CHUNK_H
 #define DFTRACERD_COLUMN_CHUNK_CHUNK_H
 
-#include "dftracerd/index.h"
+#include "dftracerd/column.h"
+#include "dftracerd/trace.h"
 
 #define CHUNK_VERSION 3     /* of the value's layout: part of the schema version of the store */
+#define CHUNK_HEAD_BYTES 56 /* at the start of a value: has the checksums of all else */
 #define CHUNK_PATHS_MAX 512 /* further paths of a chunk go into the TEXT column "@other" */
 
 /* ---- making a value -------------------------------------------------------------------------- */
@@ -95,9 +96,7 @@ uint32_t chunk_view_number(const struct chunk_view *v);
 /* Reads everything once: 0 or ERR_CORRUPT, -ENOMEM (index_check). */
 int chunk_view_check(struct chunk_view *v);
 
-/* The rest is index.h: chunk_rows, chunk_column_count, chunk_column, chunk_find, chunk_may_have,
- * column_read_i64, column_read_f64, column_read_codes, column_read_valid, column_entry,
- * column_entry_ids.
+/* The rest is column.h.
  *
  * Summaries are best made from the value just built (chunk_view_new on the buffer): all decoding is
  * at memory speed.

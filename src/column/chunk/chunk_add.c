@@ -13,33 +13,6 @@ enum { DROPPED = 1 };
 
 /* ---- one value ------------------------------------------------------------------------------- */
 
-static uint8_t kind_of(const struct column_build *c, uint8_t type)
-{
-    return type < TRACE_TEXT    ? (c->is_time ? BUILD_TIME : BUILD_NUMBER)
-           : type == TRACE_TEXT ? BUILD_TEXT
-                                : BUILD_ANY;
-}
-
-int build_see_type(struct column_build *c, uint8_t type)
-{
-    uint32_t count = stage_count(c);
-
-    if (c->type == 0) {
-        c->type = type;
-        c->kind = kind_of(c, type);
-    }
-    if (c->type == type || c->type == BUILD_MANY)
-        return 0;
-    char *types = buf_reserve(&c->types, count + 1);
-    if (types == NULL)
-        return -ENOMEM;
-    memset(types, c->type, count);
-    c->types.len = count;
-    c->type = BUILD_MANY;
-    c->kind = BUILD_ANY;
-    return 0;
-}
-
 /* A row has a value in this column. */
 static int mark_row(struct column_build *c, uint32_t row)
 {
@@ -52,7 +25,7 @@ static int mark_row(struct column_build *c, uint32_t row)
 /* A value of any type; which row it belongs to is told elsewhere. */
 static int push_any(struct column_build *c, uint8_t type, int64_t value)
 {
-    if (build_see_type(c, type) < 0)
+    if (c->type != type && c->type != BUILD_MANY && build_see_type(c, type) < 0)
         return -ENOMEM;
     if (c->type == BUILD_MANY)
         buf_putc(&c->types, (char)type);

@@ -13,6 +13,7 @@
 #define DFTRACERD_COLUMN_CHUNK_CHUNK_BUILD_H
 
 #include "column/chunk/bloom.h"
+#include "column/chunk/chunk_dictionary.h"
 #include "column/chunk/column.h"
 
 /* The first four have a value in every row. */
@@ -194,6 +195,8 @@ struct stage_range {
     int64_t min, max;
 };
 struct stage_range stage_range(const struct column_build *c);
+/* The column's first value, or its first one of another type. 0 or -ENOMEM. */
+int build_see_type(struct column_build *c, uint8_t type);
 /* Puts other values in the place of those that there are. 0 or -ENOMEM. */
 int stage_replace(struct column_build *c, const int64_t *values, uint32_t count);
 /* All values, in b->values: borrowed until the next call, may be changed. NULL without memory. */
@@ -201,11 +204,6 @@ int64_t *stage_values(struct chunk_builder *b, const struct column_build *c);
 /* Room for n values in b->scratch, what was in it is lost. NULL without memory, and out->error says
  * so. */
 int64_t *build_scratch(struct chunk_builder *b, size_t n, struct buf *out);
-
-/* ---- chunk_add.c ----------------------------------------------------------------------------- */
-
-/* The column's first value, or its first one of another type. 0 or -ENOMEM. */
-int build_see_type(struct column_build *c, uint8_t type);
 
 /* ---- chunk_shape.c --------------------------------------------------------------------------- */
 

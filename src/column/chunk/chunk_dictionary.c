@@ -4,8 +4,8 @@
  * to 32 characters; file names 100. The same texts come in chunk after chunk: what was found out of
  * each (global id, hash for filters) is kept, and a chunk gives codes to those that it has. Texts
  * up to 16 bytes are compared as two words. */
-#include "column/chunk/column.h"
-#include "index/store/map.h"
+#include "column/chunk/chunk_dictionary.h"
+#include "base/map.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -227,24 +227,4 @@ uint64_t dictionary_hash(struct dictionary *d, uint32_t code)
         t->hashed = true;
     }
     return t->hash;
-}
-
-const double column_pow10[COLUMN_SCALES_MAX + 1] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                                    1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-
-uint64_t column_hash_i64(int64_t v)
-{
-    char out[32];
-    return text_hash((struct text){out, num_format_i64(v, out)});
-}
-
-uint64_t column_hash_f64(double v)
-{
-    char out[64];
-    return text_hash((struct text){out, num_format_double(v, out)});
-}
-
-uint64_t column_hash_bool(bool v)
-{
-    return text_hash(v ? TEXT("true") : TEXT("false"));
 }

@@ -142,3 +142,30 @@ int64_t *build_scratch(struct chunk_builder *b, size_t n, struct buf *out)
         out->error = -ENOMEM;
     return values;
 }
+
+static uint8_t kind_of(const struct column_build *c, uint8_t type)
+{
+    return type < TRACE_TEXT    ? (c->is_time ? BUILD_TIME : BUILD_NUMBER)
+           : type == TRACE_TEXT ? BUILD_TEXT
+                                : BUILD_ANY;
+}
+
+int build_see_type(struct column_build *c, uint8_t type)
+{
+    uint32_t count = stage_count(c);
+
+    if (c->type == 0) {
+        c->type = type;
+        c->kind = kind_of(c, type);
+    }
+    if (c->type == type || c->type == BUILD_MANY)
+        return 0;
+    char *types = buf_reserve(&c->types, count + 1);
+    if (types == NULL)
+        return -ENOMEM;
+    memset(types, c->type, count);
+    c->types.len = count;
+    c->type = BUILD_MANY;
+    c->kind = BUILD_ANY;
+    return 0;
+}

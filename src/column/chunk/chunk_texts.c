@@ -6,7 +6,8 @@
  * seen once, text made of numbers - would fill the table of all texts with what nobody groups by;
  * it stays in the chunk, where zstd packs it well. */
 #include "column/chunk/chunk_build.h"
-#include "index/store/map.h"
+#include "column/chunk/column_hash.h"
+#include "base/map.h"
 
 #include <errno.h>
 #include <stdlib.h>

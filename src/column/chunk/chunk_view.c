@@ -1,18 +1,12 @@
 /* chunk_view.c - opens a chunk value: head and directory are checked here, once; columns when they
  * are read. */
+#include "column/chunk/column_hash.h"
 #include "column/chunk/column_view.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-
-bool view_section_ok(const struct chunk_view *v, const struct section *s)
-{
-    return s->len == 0 ||
-           (s->offset >= sizeof(struct chunk_head) && s->offset <= v->len - CHUNK_TAIL &&
-            s->len <= v->len - CHUNK_TAIL - s->offset);
-}
 
 uint64_t chunk_hash(const struct chunk_head *head, const void *dir)
 {
@@ -262,7 +256,7 @@ static bool entries_may_have(const struct chunk_view *cv, const struct column *c
     struct column_entry e;
 
     for (uint32_t i = 0; i < c->entries; i++)
-        if (column_entry(v, c, i, &e) < 0 || view_entry_hash(&e) == hash)
+        if (column_entry(v, c, i, &e) < 0 || column_hash_entry(&e) == hash)
             return true;
     return false;
 }
@@ -288,38 +282,4 @@ bool chunk_may_have(const struct chunk_view *v, const struct column *c, uint64_t
     default:
         return true;
     }
-}
-
-/* ---- checking all ---------------------------------------------------------------------------- */
-
-static int check_values(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n)
-{
-    union {
-        int64_t i[PACK_BLOCK];
-        double d[PACK_BLOCK];
-        uint32_t code[PACK_BLOCK];
-    } out;
-
-    if (c->entries > 0)
-        return column_read_codes(v, c, first, n, out.code);
-    return c->type == COLUMN_DOUBLE ? column_read_f64(v, c, first, n, out.d)
-                                    : column_read_i64(v, c, first, n, out.i);
-}
-
-int chunk_view_check(struct chunk_view *v)
-{
-    struct column c;
-    struct column_entry e;
-    int rc = view_check_sums(v);
-
-    rc = rc < 0 ? rc : density_check(v);
-    for (uint32_t i = 0; rc == 0 && i < v->head.columns; i++) {
-        chunk_column(v, i, &c);
-        for (uint32_t first = 0; rc == 0 && first < c.rows; first += PACK_BLOCK)
-            rc = check_values(v, &c, first,
-                              c.rows - first < PACK_BLOCK ? c.rows - first : PACK_BLOCK);
-        for (uint32_t k = 0; rc == 0 && k < c.entries; k++)
-            rc = column_entry(v, &c, k, &e);
-    }
-    return rc;
 }

@@ -153,6 +153,9 @@ int column_read_i64(struct chunk_view *v, const struct column *c, uint32_t first
 
 /* ---- doubles --------------------------------------------------------------------------------- */
 
+const double column_pow10[COLUMN_SCALES_MAX + 1] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                    1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+
 double column_double(enum column_type type, uint8_t scale, int64_t stored)
 {
     double raw;

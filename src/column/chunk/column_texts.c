@@ -198,17 +198,3 @@ int column_entry_ids(struct chunk_view *v, const struct column *col, const uint3
     *ret = c->ids;
     return 0;
 }
-
-uint64_t view_entry_hash(const struct column_entry *e)
-{
-    switch (e->type) {
-    case TRACE_INT:
-        return column_hash_i64(e->i);
-    case TRACE_DOUBLE:
-        return column_hash_f64(e->d);
-    case TRACE_BOOL:
-        return column_hash_bool(e->i != 0);
-    default:
-        return text_hash(e->text);
-    }
-}

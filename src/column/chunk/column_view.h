@@ -39,10 +39,11 @@ static inline struct column_view *view_of(const struct column *c)
 {
     return (struct column_view *)(uintptr_t)c->opaque;
 }
-/* ERR_CORRUPT where a section is not within the value (with PACK_SLACK behind it). Empty ones are
- * fine. */
+
+/* chunk_sum.c: whether a section lies within the value (with PACK_SLACK behind it). Empty ones
+ * do. */
 bool view_section_ok(const struct chunk_view *v, const struct section *s);
-/* chunk_sum.c. Whether a part has its checksum: computed when this process first reads it. */
+/* Whether a part has its checksum: computed when this process first reads it. */
 enum {
     VIEW_PART_COLUMNS = 0,
     VIEW_PART_FILTERS = 1 << 16,
@@ -50,8 +51,6 @@ enum {
     VIEW_PART_DENSITY = 3 << 16
 };
 bool view_sum_ok(const struct chunk_view *v, uint64_t part, const struct section *s, uint32_t sum);
-/* of all parts, whatever was read: 0, ERR_CORRUPT */
-int view_check_sums(const struct chunk_view *v);
 int view_check_column(const struct chunk_view *v, struct column_view *c); /* 0, ERR_CORRUPT */
 /* column_read.c: opens c->values, once */
 int view_values(struct chunk_view *v, struct column_view *c);
@@ -63,8 +62,7 @@ double column_double(enum column_type type, uint8_t scale, int64_t stored);
 /* column_texts.c: reads the entries, once */
 int view_dictionary(struct chunk_view *v, struct column_view *c);
 void view_dictionary_free(struct column_view *c);
-void density_view_free(struct density_view *d);         /* density_view.c; NULL is fine */
-int density_check(struct chunk_view *v);                /* reads all. 0, ERR_CORRUPT, -ENOMEM */
-uint64_t view_entry_hash(const struct column_entry *e); /* text_hash() of the value's text */
+void density_view_free(struct density_view *d); /* density_view.c; NULL is fine */
+int density_check(struct chunk_view *v);        /* reads all. 0, ERR_CORRUPT, -ENOMEM */
 
 #endif

@@ -1,4 +1,4 @@
-/* density.h - how a chunk's densities (index.h) are made and laid out. Private to the index.
+/* density.h - how a chunk's densities (column.h) are made and laid out. Private to column/chunk.
  *
  *   density_tuples.c  rows to tuples: refined column by column
  *   density_cells.c   rows to cells: a hash table of those that are met, made coarser until they

@@ -1,5 +1,7 @@
 /* archive_text.c - the text of an archive by position, and a member's part of it. */
-#include "index/catalog/archive_members.h"
+#include "index/catalog/archive_text.h"
+#include "index/catalog/index.h"
+#include "index/store/checkpoint_record.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +12,7 @@ static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpo
 {
     const struct body *archive = arg;
 
-    return checkpoint_copy(archive->ix, archive->pub.id, text_offset, CHECKPOINT_ARCHIVE, ret);
+    return checkpoint_copy(archive->ix->kv, archive->pub.id, text_offset, CHECKPOINT_ARCHIVE, ret);
 }
 
 static int open_text(struct index *ix, int fd, const struct body *archive, struct trace_text **ret)

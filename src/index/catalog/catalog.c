@@ -1,146 +1,10 @@
 /* catalog.c - files that were offered, and what answers see of them. */
-#include "index/catalog/store.h"
+#include "index/catalog/catalog.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- views ----------------------------------------------------------------------------------- */
-
-struct body *body_new(void)
-{
-    struct body *b = calloc(1, sizeof *b);
-
-    if (b)
-        atomic_init(&b->refs, 1);
-    return b;
-}
-
-void body_identify(struct body *b, const struct identity *file)
-{
-    b->identity = *file;
-    b->pub.device = file->device;
-    b->pub.inode = file->inode;
-    b->pub.file_bytes = file->size;
-    b->pub.mtime_ns = file->mtime_ns;
-    b->pub.ctime_ns = file->ctime_ns;
-}
-
-uint8_t *body_filter(struct body *b, unsigned dimension, size_t len)
-{
-    uint8_t *bits = arena_alloc(&b->arena, len);
-
-    if (!b->filters)
-        b->filters = arena_alloc(&b->arena, b->terms->dimension_count * sizeof *b->filters);
-    if (!bits || !b->filters)
-        return NULL;
-    b->filters[dimension] = (struct filter){bits, len};
-    return bits;
-}
-
-int body_processes(struct body *b, const struct index_process *list, uint32_t count)
-{
-    uint32_t *order = arena_alloc(&b->arena, (count + 1ul) * sizeof *order);
-
-    if (!order)
-        return -ENOMEM;
-    process_order(list, count, order);
-    b->pub.processes = list;
-    b->pub.process_count = count;
-    b->pub.by_pid = order;
-    return 0;
-}
-
-void body_release(struct body *b)
-{
-    if (!b || atomic_fetch_sub(&b->refs, 1) > 1)
-        return;
-    terms_release(b->terms);
-    arena_done(&b->arena);
-    free(b);
-}
-
-struct view *view_of_body(struct body *b, enum index_state state)
-{
-    struct view *v = calloc(1, sizeof *v);
-
-    if (!v) {
-        body_release(b);
-        return NULL;
-    }
-    atomic_init(&v->refs, 1);
-    v->body = b;
-    v->pub = b->pub;
-    v->pub.state = state;
-    return v;
-}
-
-/* Leaves what a run needs that takes its place. */
-static void hide(struct view *v)
-{
-    v->hidden = true;
-    v->pub = (struct index_file){.id = v->pub.id,
-                                 .state = v->pub.state,
-                                 .name = v->pub.name,
-                                 .path = v->pub.path,
-                                 .archive = v->pub.archive,
-                                 .is_archive = v->pub.is_archive,
-                                 .checkpoint_size = v->pub.checkpoint_size};
-}
-
-struct view *view_with_state(struct view *v, enum index_state state)
-{
-    struct view *copy;
-
-    atomic_fetch_add(&v->body->refs, 1);
-    copy = view_of_body(v->body, state);
-    if (copy) {
-        copy->state_before = v->state_before;
-        copy->missing_since_ns = v->missing_since_ns;
-        if (v->hidden)
-            hide(copy);
-    }
-    return copy;
-}
-
-struct view *view_hidden(struct view *old)
-{
-    struct view *v = view_with_state(old, INDEX_PENDING);
-
-    if (v)
-        hide(v);
-    return v;
-}
-
-struct view *view_empty(const struct entry *e, enum index_state state)
-{
-    struct body *b = body_new();
-
-    if (!b)
-        return NULL;
-    b->pub.name = e->name;
-    b->pub.path = e->path;
-    b->pub.archive = e->archive ? e->archive->name : NULL;
-    b->pub.is_archive = e->is_archive;
-    return view_of_body(b, state);
-}
-
-struct view *view_ref(struct view *v)
-{
-    atomic_fetch_add(&v->refs, 1);
-    return v;
-}
-
-void view_release(struct view *v)
-{
-    if (!v || atomic_fetch_sub(&v->refs, 1) > 1)
-        return;
-    body_release(v->body);
-    free(v->linked);
-    free(v);
-}
-
-/* ---- entries --------------------------------------------------------------------------------- */
+#include <sys/stat.h>
 
 static bool room_for_id(struct index *ix, uint64_t id)
 {
@@ -250,6 +114,24 @@ fail:
     return NULL;
 }
 
+void catalog_note_link(struct index *ix, struct entry *e, const void *stat, bool symlink)
+{
+    const struct stat *st = stat;
+    bool linked = st && (symlink || st->st_nlink > 1), moved;
+
+    moved = !e->offered || !st || st->st_dev != e->device || st->st_ino != e->inode;
+    if (!moved && linked == e->linked && symlink == e->symlink)
+        return;
+    ix->link_count += linked;
+    ix->link_count -= e->linked;
+    e->linked = linked;
+    e->symlink = symlink;
+    e->device = st ? st->st_dev : 0;
+    e->inode = st ? st->st_ino : 0;
+    e->unsettled = linked;
+    ix->links_dirty = ix->links_dirty || ix->link_count > 0;
+}
+
 struct entry *catalog_entry(struct index *ix, const char *name, const char *path, bool make)
 {
     int64_t id = make ? intern_add(ix->entry_names, text_of(name))
@@ -277,6 +159,20 @@ void catalog_queue(struct index *ix, struct entry *e, bool front)
     if (!front)
         ix->queue_tail = e;
     pthread_cond_signal(&ix->files_cond);
+}
+
+void catalog_rebuild(struct index *ix, struct entry *e)
+{
+    struct view *v;
+
+    e->rebuild = true;
+    e->asked = true;
+    if (!e->run && (v = view_with_state(e->view, INDEX_INDEXING)))
+        catalog_publish(ix, e, v);
+    if (e->run)
+        e->again = true;
+    else
+        catalog_queue(ix, e, false);
 }
 
 bool catalog_is_unasked(const struct index *ix, const struct entry *e)
@@ -379,22 +275,6 @@ void catalog_notify(struct index *ix)
     pthread_mutex_unlock(&ix->lock);
     if (call)
         call(arg);
-}
-
-void catalog_done(struct index *ix)
-{
-    for (uint32_t i = 0; i < ix->entry_count; i++) {
-        view_release(ix->entries[i]->view);
-        terms_release(ix->entries[i]->terms);
-        free(ix->entries[i]);
-    }
-    forks_done(ix);
-    held_release(ix->held);
-    ix->held = NULL;
-    free(ix->entries);
-    free(ix->by_id);
-    intern_free(ix->entry_names);
-    arena_done(&ix->strings);
 }
 
 const char *index_state_name(enum index_state s)

@@ -1,7 +1,10 @@
-/* catalog_gone.c - names that are gone for good leave the catalog: a host sees new ones every day,
+/* catalog_gone.c - entries leave the catalog: names that are gone for good, and all of them at its
+ * end. A host sees new ones every day,
  * for months. Their bytes stay (ix->strings, entry_names), for snapshots may still tell them; what
  * is freed is fifteen times as much. */
 #include "index/catalog/archive_members.h"
+#include "index/catalog/forks.h"
+#include "index/catalog/held.h"
 
 #include <stdlib.h>
 
@@ -56,4 +59,20 @@ void catalog_drop_gone(struct index *ix)
     }
     ix->entry_count = kept;
     ix->sorted_count = sorted;
+}
+
+void catalog_done(struct index *ix)
+{
+    for (uint32_t i = 0; i < ix->entry_count; i++) {
+        view_release(ix->entries[i]->view);
+        terms_release(ix->entries[i]->terms);
+        free(ix->entries[i]);
+    }
+    forks_done(ix);
+    held_release(ix->held);
+    ix->held = NULL;
+    free(ix->entries);
+    free(ix->by_id);
+    intern_free(ix->entry_names);
+    arena_done(&ix->strings);
 }

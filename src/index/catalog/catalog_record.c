@@ -1,5 +1,7 @@
 /* catalog_record.c - the record of a file in the store, and loading the catalog at start. */
-#include "index/catalog/store.h"
+#include "index/catalog/catalog_record.h"
+#include "index/catalog/catalog.h"
+#include "index/catalog/names.h"
 
 #include <errno.h>
 #include <stdlib.h>

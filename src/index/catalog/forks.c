@@ -5,7 +5,9 @@
  * looks up the processes without a parent; a view that gains some has its own copy of the
  * processes, what is stored stays as it is.
  */
-#include "index/catalog/store.h"
+#include "index/catalog/forks.h"
+#include "index/catalog/catalog.h"
+#include "index/summary/part.h"
 
 #include <errno.h>
 #include <stdlib.h>

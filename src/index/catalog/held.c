@@ -1,6 +1,7 @@
 /* held.c - directories that cannot be read: what is known below them stays, and there may be more.
  */
-#include "index/catalog/store.h"
+#include "index/catalog/held.h"
+#include "index/catalog/catalog.h"
 
 #include <stdlib.h>
 #include <string.h>

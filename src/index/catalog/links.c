@@ -9,25 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-void links_note(struct index *ix, struct entry *e, const void *stat, bool symlink)
-{
-    const struct stat *st = stat;
-    bool linked = st && (symlink || st->st_nlink > 1), moved;
-
-    moved = !e->offered || !st || st->st_dev != e->device || st->st_ino != e->inode;
-    if (!moved && linked == e->linked && symlink == e->symlink)
-        return;
-    ix->link_count += linked;
-    ix->link_count -= e->linked;
-    e->linked = linked;
-    e->symlink = symlink;
-    e->device = st ? st->st_dev : 0;
-    e->inode = st ? st->st_ino : 0;
-    e->unsettled = linked;
-    ix->links_dirty = ix->links_dirty || ix->link_count > 0;
-}
 
 static int compare(const void *a, const void *b)
 {

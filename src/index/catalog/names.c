@@ -5,7 +5,7 @@
  * would take more than all the rest; so a line's id says where it is stored, and index_text brings
  * in the lines of that chunk the first time.
  */
-#include "index/catalog/store.h"
+#include "index/catalog/names.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* resolve.c - the name behind a hash: its own file, the parent process's, then all files if they
  * agree. */
-#include "index/catalog/store.h"
+#include "index/catalog/snapshot.h"
+#include "index/summary/part.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,51 +1,13 @@
 /* root.c - summaries of files, and the one of all files, which the next generation takes over where
  * it can. */
-#include "index/catalog/store.h"
+#include "index/catalog/snapshot.h"
+#include "index/summary/part.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- of one file: the value of table `summary` is its two parts ------------------------------ */
-
-void summary_store(const struct texts *texts, const struct part *base, const struct part *tail,
-                   struct buf *out)
-{
-    rec_put_u(out, (unsigned)(base != NULL) | (unsigned)(tail != NULL) << 1);
-    if (base)
-        part_encode(base, texts, out);
-    if (tail)
-        part_encode(tail, texts, out);
-}
-
-int summary_load(struct index *ix, struct kv_read *r, uint32_t file, uint32_t version,
-                 struct part **ret_base, struct part **ret_tail)
-{
-    struct kv_key key = kv_key_of_u32(file);
-    struct part *base = NULL, *tail = NULL;
-    struct text value;
-    struct rec rec;
-    uint64_t which;
-    int rc;
-
-    kv_key_u32(&key, version);
-    rc = kv_get(r, KV_SUMMARY, &key, &value);
-    if (rc)
-        return rc;
-    rec = rec_of(value);
-    which = rec_u(&rec);
-    if (which & 1)
-        rc = part_decode(&rec, ix->texts, &base);
-    if (rc == 0 && which & 2)
-        rc = part_decode(&rec, ix->texts, &tail);
-    if (rc) {
-        part_free(base);
-        return rc;
-    }
-    *ret_base = base;
-    *ret_tail = tail;
-    return 0;
-}
+/* ---- of one file ----------------------------------------------------------------------------- */
 
 static int load_merged(struct index *ix, const struct view *v, struct summary **ret)
 {
@@ -57,7 +19,7 @@ static int load_merged(struct index *ix, const struct view *v, struct summary **
     if (rc == 0 && v->pub.chunk_count > 0) {
         rc = kv_read_begin(ix->kv, &r);
         if (rc == 0) {
-            rc = summary_load(ix, r, v->pub.id, v->body->summary_version, &base, &tail);
+            rc = summary_load(ix->texts, r, v->pub.id, v->body->summary_version, &base, &tail);
             kv_read_end(r);
         }
     }
@@ -205,7 +167,7 @@ static int add_missing(struct index *ix, const struct snapshot *s, struct root *
     for (uint32_t i = 0; i < s->count && rc == 0; i++) {
         const struct view *v = s->views[i];
 
-        if (ix->ingest && ingest_stopping(ix->ingest))
+        if (atomic_load(&ix->stopping))
             return ERR_CANCELLED; /* the writer prepares it, too, and is to end */
         if (is_final(v) && !(old && find_member(old->members, old->member_count, v->pub.id)))
             rc = add_file(ix, r->summary, v, v->pub.id);

@@ -1,6 +1,9 @@
 /* snapshot.c - what answers see of all files, pinned: the views of one generation, or a part of
  * them. */
-#include "index/catalog/store.h"
+#include "index/catalog/snapshot.h"
+#include "index/catalog/catalog.h"
+#include "index/catalog/forks.h"
+#include "index/catalog/held.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,8 +9,10 @@
 #define DFTRACERD_INDEX_CATALOG_TERMS_H
 
 #include "column/chunk/chunk.h"
+#include "dftracerd/index.h"
 #include "index/store/recbuf.h"
 
+#define DIMENSIONS_MAX CHUNK_DIMENSIONS_MAX
 /* a dimension with more distinct values in a file gets no filter for the file */
 #define TERMS_VALUES_MAX 65536
 

@@ -1,6 +1,6 @@
 /* again.c - files whose reading failed by an error of the system, not by their content: when
  * they are read again. */
-#include "index/catalog/store.h"
+#include "index/ingest/again.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,9 @@
  *
  * All is under ingest.lock but inflating and searching.
  */
-#include "index/catalog/store.h"
+#include "index/ingest/ahead.h"
+#include "index/ingest/share.h"
+#include "index/store/checkpoint_record.h"
 
 #include <errno.h>
 #include <stdlib.h>

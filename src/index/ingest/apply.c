@@ -1,28 +1,12 @@
 /* apply.c - the writer: results are taken into their runs, in the order of each file's text.
  */
-#include "index/catalog/archive_members.h"
+#include "index/catalog/names.h"
+#include "index/ingest/hashes.h"
 #include "index/ingest/write.h"
+#include "index/store/checkpoint_record.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-void run_free(struct run *r)
-{
-    if (!r)
-        return;
-    view_release(r->old);
-    view_release(r->archive);
-    archive_list_done(&r->members);
-    terms_release(r->terms);
-    part_free(r->base);
-    part_free(r->tail);
-    free(r->chunks);
-    body_release(r->named);
-    free(r->damage);
-    for (int i = 0; i < DIMENSIONS_MAX; i++)
-        hashes_free(r->hashes[i]);
-    free(r);
-}
 
 /* With its first commit. */
 static bool replaces_file(const struct run *r)
@@ -94,21 +78,6 @@ static int put_names(struct writer *w, const struct run *run, struct part *p, ui
     }
     buf_done(&value);
     return rc;
-}
-
-int run_add_damage(struct run *run, const struct trace_damage *list, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (run->damage_count < DAMAGE_KEPT) {
-            if (!ARRAY_ROOM(run->damage, run->damage_count, run->damage_cap))
-                return -ENOMEM;
-            run->damage[run->damage_count] = list[i];
-        } else if (list[i].kind == TRACE_DAMAGE_READ) {
-            run->damage[DAMAGE_KEPT - 1] = list[i]; /* nothing comes after it */
-        }
-        run->damage_count++;
-    }
-    return 0;
 }
 
 static int add_hashes(struct run *run, const struct result *r)

@@ -1,32 +1,11 @@
 /* commit.c - the writer: what has changed is stored, and then seen. */
-#include "index/catalog/archive_members.h"
+#include "index/catalog/store_error.h"
 #include "index/ingest/write.h"
 
 #include <stdlib.h>
 #include <time.h>
 
 #define RETRY_NS 2000000000LL /* after a failed commit */
-#define WALK_REST 10          /* times as long as it took */
-
-static void finish_entry(struct writer *w, struct run *run)
-{
-    struct index *ix = w->ix;
-    struct entry *e = run->entry;
-
-    e->run = NULL;
-    if (run->abandoned)
-        full_queue(run);
-    e->check_ns = clock_mono_ns() + again_delay_ns(e, run);
-    /* An archive that is written to is walked from its start each time. */
-    if (e->is_archive && e->view->pub.state == INDEX_GROWING) {
-        e->again = false;
-        e->check_ns += WALK_REST * (clock_mono_ns() - run->begin_ns);
-    }
-    if (e->again && !ingest_stopping(w->in)) {
-        e->again = false;
-        catalog_queue(ix, e, true);
-    }
-}
 
 static uint32_t store_dirty(struct writer *w, struct pending **ret)
 {
@@ -55,83 +34,6 @@ static uint32_t store_dirty(struct writer *w, struct pending **ret)
     w->dirty_count = 0;
     w->replacing = false;
     return count;
-}
-
-void put_generation(struct writer *w, uint32_t changes, bool clean)
-{
-    struct kv_key key = {0}, mark = {0};
-    uint64_t generation;
-    struct buf value = {0};
-
-    pthread_mutex_lock(&w->ix->lock);
-    generation = w->ix->generation + changes;
-    if (!clean && generation + GENERATIONS_AHEAD / 4 > w->ix->generation_stored)
-        w->ix->generation_stored = generation + GENERATIONS_AHEAD;
-    /* who opens it next may be able to read what we could not: that is no answer of ours */
-    if (clean)
-        w->ix->generation_stored = generation + (w->ix->held != NULL);
-    generation = w->ix->generation_stored;
-    pthread_mutex_unlock(&w->ix->lock);
-    kv_key_bytes(&key, "generation", 10);
-    kv_key_bytes(&mark, "next_file", 9);
-    rec_put_u(&value, generation);
-    kv_put_buf(w->batch, KV_META, &key, &value);
-    buf_clear(&value);
-    pthread_mutex_lock(&w->ix->lock);
-    rec_put_u(&value, w->ix->next_file);
-    pthread_mutex_unlock(&w->ix->lock);
-    kv_put_buf(w->batch, KV_META, &mark, &value);
-    buf_done(&value);
-}
-
-/* What an archive has, now that it has been walked, or nothing any more. */
-static void offer_members(struct index *ix, struct entry *archive)
-{
-    enum index_state state = archive->view->pub.state;
-
-    if (state == INDEX_FAILED || state == INDEX_MISSING || catalog_duplicate_of(archive))
-        archive_forget_members(ix, archive);
-    else
-        archive_offer_members(ix, archive);
-}
-
-void publish(struct writer *w, struct pending *list, uint32_t count, bool stored)
-{
-    struct index *ix = w->ix;
-    uint64_t generation;
-
-    pthread_mutex_lock(&ix->lock);
-    for (uint32_t i = 0; i < count; i++) {
-        list[i].run->committed = list[i].run->committed || list[i].run->stored;
-        if (list[i].view)
-            catalog_publish_run(ix, list[i].run->entry, list[i].view);
-        if (list[i].over)
-            finish_entry(w, list[i].run);
-        if (list[i].over && list[i].run->entry->is_archive)
-            offer_members(ix, list[i].run->entry);
-    }
-    generation = ix->generation;
-    pthread_mutex_unlock(&ix->lock);
-    for (uint32_t i = 0; i < w->garbage_count && stored; i++) {
-        if (w->garbage[i].generation == UINT64_MAX)
-            w->garbage[i].generation = generation;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (list[i].over)
-            run_free(list[i].run);
-    }
-}
-
-void set_store_error(struct index *ix, int error)
-{
-    pthread_mutex_lock(&ix->lock);
-    if (ix->store_error != error &&
-        ix->store_error != ERR_CORRUPT) { /* that stays, until it is opened again */
-        ix->store_error = error;
-        catalog_changed(ix);
-    }
-    pthread_mutex_unlock(&ix->lock);
-    catalog_notify(ix);
 }
 
 static bool is_damaged(struct index *ix)

@@ -1,127 +1,13 @@
 /* file.c - a run of ingest as answers see it: its parts merged into one immutable view. */
-#include "index/catalog/archive_members.h"
-#include "column/chunk/bloom.h"
+#include "index/catalog/names.h"
+#include "index/ingest/again.h"
+#include "index/ingest/hashes.h"
 #include "index/ingest/read.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- distinct values of a dimension, for the filter of a file -------------------------------- */
-
-struct hashes {
-    uint64_t *slots;
-    uint32_t mask, count, most;
-    bool full, has_zero;
-};
-
-struct hashes *hashes_new(const struct terms *t, unsigned dimension)
-{
-    struct hashes *h = calloc(1, sizeof *h);
-
-    if (h) {
-        h->most = t->expected_entries > TERMS_VALUES_MAX ? (uint32_t)t->expected_entries
-                                                         : TERMS_VALUES_MAX;
-        h->full = !terms_hashed(t, dimension);
-    }
-    return h;
-}
-
-void hashes_free(struct hashes *h)
-{
-    if (!h)
-        return;
-    free(h->slots);
-    free(h);
-}
-
-static void insert(uint64_t *slots, uint32_t mask, uint64_t hash, uint32_t *count)
-{
-    uint32_t i = (uint32_t)(hash >> 20) & mask;
-
-    while (slots[i] && slots[i] != hash)
-        i = (i + 1) & mask;
-    *count += slots[i] == 0;
-    slots[i] = hash;
-}
-
-static bool hashes_grow(struct hashes *h)
-{
-    uint32_t size = h->slots ? (h->mask + 1) * 2 : 64, count = 0;
-    uint64_t *slots = calloc(size, sizeof *slots);
-
-    if (!slots)
-        return false;
-    for (uint32_t i = 0; h->slots && i <= h->mask; i++) {
-        if (h->slots[i])
-            insert(slots, size - 1, h->slots[i], &count);
-    }
-    free(h->slots);
-    h->slots = slots;
-    h->mask = size - 1;
-    return true;
-}
-
-void hashes_give_up(struct hashes *h)
-{
-    h->full = true;
-    free(h->slots);
-    h->slots = NULL;
-}
-
-void hashes_add(struct hashes *h, uint64_t hash)
-{
-    if (h->full)
-        return;
-    if (hash == 0) {
-        h->has_zero = true;
-        return;
-    }
-    if (h->count >= h->most ||
-        ((!h->slots || h->count * 4 >= (h->mask + 1) * 3) && !hashes_grow(h))) {
-        hashes_give_up(h); /* too many: the filter would be large and exclude little */
-        return;
-    }
-    insert(h->slots, h->mask, hash, &h->count);
-}
-
-void hashes_merge(struct hashes *into, const struct hashes *from)
-{
-    if (from->full)
-        hashes_give_up(into);
-    if (from->has_zero)
-        into->has_zero = true;
-    for (uint32_t i = 0; from->slots && i <= from->mask; i++) {
-        if (from->slots[i])
-            hashes_add(into, from->slots[i]);
-    }
-}
-
-static int make_filter(struct body *b, unsigned dimension, const struct hashes *h)
-{
-    uint64_t values = h->count + h->has_zero;
-    size_t len;
-    uint8_t *bits;
-
-    if (h->full)
-        return 0;
-    if (values < b->terms->expected_entries)
-        values = b->terms->expected_entries;
-    len = bloom_bytes(values, b->terms->bloom_rate);
-    bits = body_filter(b, dimension, len);
-    if (!bits)
-        return -ENOMEM;
-    for (uint32_t i = 0; h->slots && i <= h->mask; i++) {
-        if (h->slots[i])
-            bloom_add(bits, len, h->slots[i]);
-    }
-    if (h->has_zero)
-        bloom_add(bits, len, 0);
-    return 0;
-}
-
-/* ---- the view -------------------------------------------------------------------------------- */
 
 static int copy_chunks(struct body *b, const struct run *r)
 {
@@ -316,10 +202,12 @@ static int fill_body(struct index *ix, struct body *b, struct run *r, const stru
     rc = rc ? rc : copy_names(b, r);
     rc = rc ? rc : copy_processes(b, p);
     rc = rc ? rc : copy_damage(b, r);
-    rc = rc || !r->entry->is_archive ? rc : archive_settle(b, r);
+    rc = rc || !r->entry->is_archive
+             ? rc
+             : archive_settle(b, r->ended ? &r->members : NULL, r->info.text_offset, r->finished);
     for (unsigned i = 0; rc == 0 && r->ended && !r->hashes_lost && i < r->terms->dimension_count;
          i++)
-        rc = r->hashes[i] ? make_filter(b, i, r->hashes[i]) : 0;
+        rc = r->hashes[i] ? hashes_filter(r->hashes[i], b, i) : 0;
     return rc;
 }
 

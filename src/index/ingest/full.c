@@ -7,6 +7,8 @@
  * large: its chunks are in the store already, its run has ended, so it can be purged like any other
  * when it is removed.
  */
+#include "index/catalog/catalog_record.h"
+#include "index/catalog/store_error.h"
 #include "index/ingest/write.h"
 
 #include <errno.h>
@@ -69,22 +71,6 @@ struct view *full_view(struct run *run)
     if (run->committed || run->action != RUN_READ)
         return NULL;
     return view_with_state(run->old, old->id ? INDEX_INDEXING : old->state);
-}
-
-void full_queue(struct run *run)
-{
-    struct entry *e = run->entry;
-
-    e->again = true;
-    if (run->committed)
-        return; /* all else is known from what is stored */
-    e->rebuild = e->rebuild || run->rebuild;
-    if (!e->terms)
-        e->terms = terms_ref(run->terms);
-    if (!e->unit_fixed) {
-        e->unit_fixed = run->unit_fixed;
-        e->unit = run->unit;
-    }
 }
 
 static void abandon_list(struct pending *list, uint32_t count)

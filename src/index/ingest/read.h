@@ -1,9 +1,18 @@
-/* read.h - the inside of a reader: plan.c decides, read.c reads files and
- * members, walk.c walks archives. */
+/* read.h - the inside of a reader.
+ *
+ *   plan.c    what is to be done with a file
+ *   read.c    the thread: takes files from the queue, reads files and members chunk by chunk
+ *   found.c   opens the text; checkpoints and damage
+ *   walk.c    walks archives
+ *
+ * Used by:   these files, and file.c. Threads: a reader belongs to its thread.
+ */
 #ifndef DFTRACERD_INDEX_INGEST_READ_H
 #define DFTRACERD_INDEX_INGEST_READ_H
 
-#include "index/catalog/store.h"
+#include "index/catalog/catalog.h"
+#include "index/ingest/flow.h"
+#include "index/ingest/run.h"
 
 struct reader {
     struct ingest *in;
@@ -40,7 +49,9 @@ int reader_plan(struct reader *r, bool rebuild);
 int reader_open(struct reader *r);
 /* *new*, of r->run and r->seq; NULL without memory. */
 struct result *reader_result(struct reader *r);
-/* Checkpoints and damage since the last time, and where the reader is. 0, -ENOMEM. */
+/* Checkpoints, and damage in the text below an offset, since the last time. 0, -ENOMEM. */
+int reader_take_below(struct reader *r, struct result *to, uint64_t below);
+/* All checkpoints and damage since the last time, and where the reader is. 0, -ENOMEM. */
 int reader_take_found(struct reader *r, struct result *to);
 void reader_note_damage(struct reader *r, enum trace_damage_kind kind, uint64_t text_offset);
 /* All of an archive, instead of chunks. 0, -EPIPE, ERR_NO_ARCHIVE, -errno, -ENOMEM. */

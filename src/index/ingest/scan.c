@@ -1,5 +1,7 @@
 /* scan.c - a worker: the text of a chunk becomes columns, and what they say in sum. */
-#include "index/catalog/archive_members.h"
+#include "index/catalog/catalog.h"
+#include "index/ingest/ahead.h"
+#include "index/ingest/share.h"
 
 #include "dftracerd/failpoint.h"
 
@@ -21,25 +23,6 @@ struct worker {
      * it. */
     uint32_t silent[SILENT];
 };
-
-void result_free(struct result *r)
-{
-    if (!r)
-        return;
-    trace_chunk_done(&r->chunk);
-    buf_done(&r->value);
-    part_free(r->part);
-    archive_list_done(&r->members);
-    for (uint32_t i = 0; i < r->checkpoint_count; i++)
-        free((void *)r->checkpoints[i].window);
-    free(r->checkpoints);
-    free(r->damage);
-    for (int i = 0; i < DIMENSIONS_MAX; i++)
-        free(r->hashes[i]);
-    for (int i = 0; i < DIMENSIONS_MAX; i++)
-        hashes_free(r->before[i]);
-    free(r);
-}
 
 static uint32_t intern(void *arg, struct text text)
 {

@@ -2,7 +2,7 @@
  * of text in flight.
  *
  * No index waits for another one's bytes while it has none itself, so each gets on. */
-#include "index/catalog/store.h"
+#include "index/ingest/share.h"
 
 #include <stdlib.h>
 

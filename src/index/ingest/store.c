@@ -1,97 +1,12 @@
-/* store.c - the writer's records: what of a run is put into the store, and what is garbage
- * from then on. */
+/* store.c - the writer's records: what of a run is put into the store. */
+#include "index/catalog/catalog_record.h"
+#include "index/ingest/again.h"
 #include "index/ingest/write.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* ---- what may be deleted later --------------------------------------------------------------- */
-
-static struct kv_key garbage_key(const struct garbage *g)
-{
-    struct kv_key k = {0};
-
-    kv_key_u8(&k, g->kind);
-    kv_key_u32(&k, g->file);
-    kv_key_u32(&k, g->a);
-    kv_key_u32(&k, g->b);
-    return k;
-}
-
-/* In the batch that makes it garbage, so that a crash forgets nothing. Snapshots older than the
- * commit may still read it. */
-static void retire(struct writer *w, enum garbage_kind kind, uint32_t file, uint32_t a, uint32_t b)
-{
-    struct garbage g = {
-        .generation = UINT64_MAX, .kind = (uint8_t)kind, .file = file, .a = a, .b = b};
-    struct kv_key key = garbage_key(&g);
-
-    kv_put(w->batch, KV_GARBAGE, &key, "", 0);
-    if (!ARRAY_ROOM(w->garbage, w->garbage_count, w->garbage_cap))
-        return; /* collected at the next start */
-    w->garbage[w->garbage_count++] = g;
-    w->garbage_files += kind == GARBAGE_FILE;
-}
-
-void garbage_delete(struct kv_batch *b, const struct garbage *g)
-{
-    struct kv_key file = kv_key_of_u32(g->file), key = garbage_key(g),
-                  chunk = kv_key_of_chunk(g->file, g->a, g->b), summary = kv_key_of_u32(g->file);
-
-    kv_key_u32(&summary, g->a);
-    if (g->kind == GARBAGE_FILE) {
-        static const uint8_t tables[] = {KV_SPAN, KV_CHECKPOINT, KV_CHUNK, KV_SUMMARY, KV_NAME};
-
-        for (size_t i = 0; i < sizeof tables; i++)
-            kv_delete_prefix(b, tables[i], &file);
-    } else if (g->kind == GARBAGE_CHUNK) {
-        kv_delete(b, KV_CHUNK, &chunk);
-        kv_delete(b, KV_NAME, &chunk);
-    } else {
-        kv_delete(b, KV_SUMMARY, &summary);
-    }
-    kv_delete(b, KV_GARBAGE, &key);
-}
-
-/* Processor time of this thread: what waits for the lock or the processor is no work. */
-static int64_t worked_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-void collect_garbage(struct writer *w)
-{
-    enum { REST = 20 }; /* a snapshot of many files takes a while */
-    int64_t begin;
-    uint64_t oldest;
-    uint32_t kept = 0;
-
-    if (w->garbage_count == 0 || clock_mono_ns() < w->collect_ns)
-        return;
-    begin = worked_ns();
-    pthread_mutex_lock(&w->ix->lock);
-    oldest = snapshot_oldest(w->ix);
-    pthread_mutex_unlock(&w->ix->lock);
-    w->collect_ns = clock_mono_ns() + (worked_ns() - begin) * REST;
-    for (uint32_t i = 0; i < w->garbage_count; i++) {
-        /* Still in the batch, or committed as generation g: snapshots from g on do not name it. */
-        if (w->garbage[i].generation > oldest || w->garbage[i].generation == UINT64_MAX) {
-            w->garbage[kept++] = w->garbage[i];
-            continue;
-        }
-        garbage_delete(w->batch, &w->garbage[i]);
-        w->files_deleted += w->garbage[i].kind == GARBAGE_FILE;
-        w->garbage_files -= w->garbage[i].kind == GARBAGE_FILE;
-    }
-    w->garbage_count = kept;
-}
-
-/* ---- storing --------------------------------------------------------------------------------- */
 
 bool run_over(const struct run *r)
 {
@@ -127,7 +42,7 @@ static void store_summary(struct writer *w, struct run *run, struct view *v)
     uint32_t old = run->summary_version;
 
     if (old)
-        retire(w, GARBAGE_SUMMARY, run->id, old, 0);
+        garbage_retire(w, GARBAGE_SUMMARY, run->id, old, 0);
     run->summary_version = v->body->summary_version = old + 1;
     kv_key_u32(&key, run->summary_version);
     summary_store(w->ix->texts, run->base, run->has_tail ? run->tail : NULL, &value);
@@ -159,16 +74,8 @@ static void retire_replaced(struct writer *w, struct run *run)
             kv_key_u32(&key, c->number);
             kv_delete(w->batch, KV_SPAN, &key);
         }
-        retire(w, GARBAGE_CHUNK, run->id, c->number, c->version);
+        garbage_retire(w, GARBAGE_CHUNK, run->id, c->number, c->version);
     }
-}
-
-void drop_id(struct writer *w, uint32_t id)
-{
-    struct kv_key key = kv_key_of_u32(id);
-
-    kv_delete(w->batch, KV_FILE, &key);
-    retire(w, GARBAGE_FILE, id, 0, 0);
 }
 
 static struct view *failed_view(struct run *run)

@@ -1,8 +1,8 @@
 /* values.c - distinct values of chunks that are stored: a file that was read in parts gets
  * its filters, too, once it is complete. Hashed as the builder of chunks hashes them; a value too
  * many does no harm, one too few would hide rows. */
-#include "column/chunk/column_view.h"
-#include "index/catalog/store.h"
+#include "column/chunk/column_hash.h"
+#include "index/ingest/hashes.h"
 
 #include <errno.h>
 
@@ -14,7 +14,7 @@ static int add_entries(struct chunk_view *v, const struct column *c, struct hash
     for (uint32_t i = 0; i < c->entries && rc == 0; i++) {
         rc = column_entry(v, c, i, &e);
         if (rc == 0)
-            hashes_add(to, view_entry_hash(&e));
+            hashes_add(to, column_hash_entry(&e));
     }
     return rc;
 }

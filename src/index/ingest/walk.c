@@ -1,6 +1,5 @@
 /* walk.c - a reader walks an archive: which members it has, where its text can be resumed,
  * and the hash of the text. */
-#include "index/catalog/archive_members.h"
 #include "index/ingest/read.h"
 
 #include <errno.h>

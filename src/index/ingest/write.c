@@ -1,5 +1,8 @@
 /* write.c - the writer: waits for results, says when there is a commit, and cleans up. */
 #include "index/ingest/write.h"
+#include "index/catalog/catalog_record.h"
+#include "index/catalog/held.h"
+#include "index/ingest/again.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -126,7 +129,7 @@ static uint64_t commit_bytes(const struct writer *w)
     uint64_t share = w->ix->options.map_max / 16, most = w->ix->commit_bytes;
 
     if (deletes_file(w))
-        most = index_bytes(w->ix) / COMMIT_SHARE;
+        most = kv_bytes(w->ix->kv) / COMMIT_SHARE;
     if (most < COMMIT_LEAST)
         most = COMMIT_LEAST;
     if (most > w->ix->commit_bytes)

@@ -1,9 +1,22 @@
-/* write.h - the inside of the writer: write.c waits and cleans up, apply.c
- * takes results, commit.c stores and publishes, store.c makes records. */
+/* write.h - the inside of the writer.
+ *
+ *   write.c     the thread: waits for results, decides when there is a commit, cleans up
+ *   apply.c     results are taken into their runs
+ *   store.c     the records of runs
+ *   garbage.c   what is deleted later
+ *   commit.c    commits, until they succeed
+ *   publish.c   what is stored is seen
+ *   full.c      a store that cannot grow
+ *
+ * Used by:   these files. Threads: the writer.
+ */
 #ifndef DFTRACERD_INDEX_INGEST_WRITE_H
 #define DFTRACERD_INDEX_INGEST_WRITE_H
 
-#include "index/catalog/store.h"
+#include "index/catalog/catalog.h"
+#include "index/ingest/flow.h"
+#include "index/ingest/garbage.h"
+#include "index/ingest/run.h"
 
 struct writer {
     struct ingest *in;
@@ -30,7 +43,13 @@ bool run_over(const struct run *r);
  * nothing changes. */
 struct view *store_run(struct writer *w, struct run *run);
 void store_states(struct writer *w);
-/* The id, and all that is stored under it, is garbage from the next commit on. */
+
+/* ---- garbage.c ------------------------------------------------------------------------ */
+
+/* It is garbage from the next commit on. */
+void garbage_retire(struct writer *w, enum garbage_kind kind, uint32_t file, uint32_t a,
+                    uint32_t b);
+/* The same of an id, and all that is stored under it. */
 void drop_id(struct writer *w, uint32_t id);
 void collect_garbage(struct writer *w);
 
@@ -65,8 +84,6 @@ void full_give_up(struct writer *w, struct pending *list, uint32_t count, int er
 void lost_give_up(struct writer *w, struct pending *list, uint32_t count);
 /* What answers see of a run that was given up; NULL: what they see now. */
 struct view *full_view(struct run *run);
-/* Its file is to be read again when there is room. Under index.lock. */
-void full_queue(struct run *run);
 /* After a commit (of runs: of more than deletions and states), and each second: whether readers may
  * go on. */
 void full_committed(struct writer *w, bool of_runs);

@@ -1,7 +1,9 @@
 /* checkpoint_record.c - checkpoints in the store: key file and text offset, value the rest. */
-#include "index/catalog/store.h"
+#include "index/store/checkpoint_record.h"
+#include "index/store/recbuf.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,12 +87,12 @@ static char *window_of_thread(enum checkpoint_kind kind)
     return bytes ? bytes + kind * WINDOW_BYTES : NULL;
 }
 
-int checkpoint_copy(struct index *ix, uint32_t file, uint64_t text_offset,
-                    enum checkpoint_kind kind, struct trace_checkpoint *ret)
+int checkpoint_copy(struct kv *kv, uint32_t file, uint64_t text_offset, enum checkpoint_kind kind,
+                    struct trace_checkpoint *ret)
 {
     struct kv_read *r;
     char *room = window_of_thread(kind);
-    int rc = room ? kv_read_begin(ix->kv, &r) : -ENOMEM;
+    int rc = room ? kv_read_begin(kv, &r) : -ENOMEM;
 
     if (rc)
         return rc;

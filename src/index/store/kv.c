@@ -1,5 +1,5 @@
-/* kv.c - the environment of LMDB: opening, commits, a map that grows. See kv.h for the contract. */
-#include "index/store/kv_batch.h"
+/* kv.c - the environment of LMDB: opened, opened again, closed; its errors. See kv.h for the
+ * contract. */
 #include "index/store/kv_env.h"
 
 #include "dftracerd/failpoint.h"
@@ -10,19 +10,40 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define READERS_MAX 1024 /* simultaneous reads: more than queries and workers ever hold */
 #define MAP_MIN (64ull << 20)
 #define MAP_MAX_LIMITED (1ull << 30) /* at first, where the address space is limited */
-#define MAP_STEP (16ull << 20)       /* it grows by that at least */
-#define MAP_HEADROOM \
-    (96ull << 20) /* grown before a commit when less is left: MAP_FULL is then rare */
 
 /* Of a limited file: branches, leaves and the list of free pages that a deletion writes anew. */
 #define RESERVE_MIN (1ull << 20)
 #define RESERVE_SHARE 64
+
+int kv_code(int rc)
+{
+    switch (rc) {
+    case 0:
+        return 0;
+    case MDB_NOTFOUND:
+        return -ENOENT;
+    case MDB_MAP_FULL:
+        return ERR_STORE_FULL;
+    case MDB_INVALID:
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_INCOMPATIBLE:
+    case MDB_VERSION_MISMATCH:
+    case MDB_CURSOR_FULL: /* a tree that is deeper than any can be */
+    case MDB_PAGE_FULL:
+    case MDB_BAD_TXN:
+    case MDB_BAD_VALSIZE:
+    case MDB_BAD_DBI:
+        return ERR_CORRUPT;
+    default:
+        return rc > 0 ? -rc : ERR_STORE;
+    }
+}
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -63,20 +84,17 @@ static int reserve_lock_file(const struct kv *kv, struct err *err)
     return rc == ENOSPC || rc == EDQUOT ? err_set(err, -rc, "%s: %s", kv->path, strerror(rc)) : 0;
 }
 
-/* Signal safe: it is called where LMDB aborts. */
-void kv_mark_damaged(struct kv *kv)
-{
-    int fd = kv->read_only ? -1 : open(kv->mark, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-    if (fd >= 0)
-        close(fd);
-}
-
 /* It has asserted something that does not hold, and aborts the process afterwards. */
 static void on_assertion(MDB_env *env, const char *what)
 {
     (void)what;
     kv_mark_damaged(mdb_env_get_userctx(env));
+}
+
+void kv_drain(struct kv *kv)
+{
+    while (kv->pooled > 0)
+        mdb_txn_abort(kv->pool[--kv->pooled]);
 }
 
 static int open_env(struct kv *kv, uint64_t map_size, struct err *err)
@@ -140,7 +158,7 @@ static int open_tables(struct kv *kv, struct err *err)
     return rc ? err_set(err, kv_code(rc), "%s: %s", kv->path, mdb_strerror(rc)) : 0;
 }
 
-static uint64_t bytes_used(struct kv *kv)
+uint64_t kv_bytes_used(struct kv *kv)
 {
     MDB_envinfo info;
     MDB_stat st;
@@ -150,18 +168,18 @@ static uint64_t bytes_used(struct kv *kv)
     return ((uint64_t)info.me_last_pgno + 1) * st.ms_psize;
 }
 
-static uint64_t reserve(const struct kv *kv)
+uint64_t kv_reserve(const struct kv *kv)
 {
     return kv->map_max / RESERVE_SHARE + RESERVE_MIN;
 }
 
 static void set_limit(struct kv *kv)
 {
-    uint64_t used = bytes_used(kv);
+    uint64_t used = kv_bytes_used(kv);
 
     kv->map_top = kv->map_max;
-    if (kv->map_max != UINT64_MAX && used + reserve(kv) > kv->map_top)
-        kv->map_top = used + reserve(kv);
+    if (kv->map_max != UINT64_MAX && used + kv_reserve(kv) > kv->map_top)
+        kv->map_top = used + kv_reserve(kv);
 }
 
 static bool name_files(struct kv *kv, const char *path)
@@ -244,112 +262,6 @@ void kv_close(struct kv *kv)
     free(kv);
 }
 
-uint64_t kv_map_size(struct kv *kv)
-{
-    MDB_envinfo info;
-
-    return !kv->env || mdb_env_info(kv->env, &info) ? 0 : info.me_mapsize;
-}
-
-uint64_t kv_bytes(struct kv *kv)
-{
-    uint64_t bytes;
-
-    pthread_rwlock_rdlock(&kv->gate);
-    bytes = bytes_used(kv);
-    pthread_rwlock_unlock(&kv->gate);
-    return bytes;
-}
-
-/* ---- commits --------------------------------------------------------------------------------- */
-
-/* Seeks anew for each: what a cursor stands on after a deletion has differed between LMDB versions.
- */
-static int delete_prefix(MDB_txn *txn, MDB_dbi dbi, const struct kv_key *prefix)
-{
-    MDB_cursor *cursor;
-    int rc = mdb_cursor_open(txn, dbi, &cursor);
-
-    if (rc)
-        return rc;
-    for (;;) {
-        MDB_val key = {prefix->len, (void *)prefix->data}, value;
-
-        rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-        if (rc || key.mv_size < prefix->len || memcmp(key.mv_data, prefix->data, prefix->len) != 0)
-            break;
-        rc = mdb_cursor_del(cursor, 0);
-        if (rc)
-            break;
-    }
-    mdb_cursor_close(cursor);
-    return rc == MDB_NOTFOUND ? 0 : rc;
-}
-
-static int put_value(struct kv *kv, MDB_txn *txn, const struct op *op)
-{
-    size_t head = kv_has_sum(op->table) ? KV_SUM_BYTES : 0;
-    MDB_val key = {op->key.len, (void *)op->key.data}, value = {head + op->len, NULL};
-    uint64_t sum = head ? kv_sum(op->table, op->key.data, op->key.len, op->data, op->len) : 0;
-    int rc = mdb_put(txn, kv->dbi[op->table], &key, &value, MDB_RESERVE);
-
-    if (rc)
-        return rc;
-    memcpy(value.mv_data, &sum, head);
-    if (op->len)
-        memcpy((char *)value.mv_data + head, op->data, op->len);
-    return 0;
-}
-
-static int apply_op(struct kv *kv, MDB_txn *txn, const struct op *op)
-{
-    MDB_val key = {op->key.len, (void *)op->key.data};
-    int rc;
-
-    switch (op->kind) {
-    case OP_PUT:
-        return failpoint("kv.put") ? errno : put_value(kv, txn, op);
-    case OP_DELETE:
-        rc = failpoint("kv.delete") ? errno : mdb_del(txn, kv->dbi[op->table], &key, NULL);
-        return rc == MDB_NOTFOUND ? 0 : rc;
-    default:
-        return failpoint("kv.delete_prefix") ? errno
-                                             : delete_prefix(txn, kv->dbi[op->table], &op->key);
-    }
-}
-
-static int apply_batch(struct kv *kv, const struct kv_batch *b)
-{
-    MDB_txn *txn;
-    int rc = mdb_txn_begin(kv->env, NULL, 0, &txn);
-
-    if (rc)
-        return rc;
-    for (size_t i = 0; i < b->count && rc == 0; i++)
-        rc = apply_op(kv, txn, &b->ops[i]);
-    if (rc == 0 && failpoint("kv.commit"))
-        rc = errno;
-    if (rc) {
-        mdb_txn_abort(txn);
-        return rc;
-    }
-    rc = mdb_txn_commit(txn);
-    /* To be told that it failed although it is there is harmless: the batch is applied again. */
-    return rc == 0 && failpoint("kv.committed") ? errno : rc;
-}
-
-static void close_gate(struct kv *kv)
-{
-    atomic_store(&kv->moving, true);
-    pthread_rwlock_wrlock(&kv->gate);
-}
-
-static void open_gate(struct kv *kv)
-{
-    atomic_store(&kv->moving, false);
-    pthread_rwlock_unlock(&kv->gate);
-}
-
 int kv_reopen(struct kv *kv, uint64_t size)
 {
     int rc;
@@ -367,175 +279,19 @@ int kv_reopen(struct kv *kv, uint64_t size)
     return rc;
 }
 
-/* After a failed write of its meta page LMDB refuses everything until the environment is opened
- * again. */
-static int reopen(struct kv *kv)
+uint64_t kv_map_size(struct kv *kv)
 {
-    int rc;
+    MDB_envinfo info;
 
-    close_gate(kv);
-    rc = kv_reopen(kv, kv->env ? kv_map_size(kv) : kv->map_size);
-    open_gate(kv);
-    return rc;
+    return !kv->env || mdb_env_info(kv->env, &info) ? 0 : info.me_mapsize;
 }
 
-/* Where the address space is limited, an eighth of it is left to threads and malloc. */
-static bool may_map(uint64_t more)
+uint64_t kv_bytes(struct kv *kv)
 {
-    uint64_t space = memory_address_space();
+    uint64_t bytes;
 
-    return memory_is_mappable(more + (space == UINT64_MAX ? 0 : space / 8));
-}
-
-/* Doubled, or less where that is not possible. 0: not even by a step. */
-static uint64_t larger_map(struct kv *kv)
-{
-    uint64_t size = kv_map_size(kv), rest = kv->map_top - size, more = size < rest ? size : rest;
-
-    while (more > 0 && !may_map(more))
-        more = more / 2 < MAP_STEP ? 0 : more / 2;
-    return more ? size + more : 0;
-}
-
-/* Readers hold the gate while they read: none can see the map move. LMDB unmaps the old map before
- * it maps the new one, and has none when that fails: the environment is opened again before anybody
- * reads, with the old size if there is still room for it. */
-static int grow_map(struct kv *kv)
-{
-    uint64_t old = kv_map_size(kv), size;
-    int rc;
-
-    if (old >= kv->map_top)
-        return ERR_STORE_FULL;
-    size = larger_map(kv);
-    if (size == 0)
-        return ERR_ADDRESS_SPACE;
-    close_gate(kv);
-    kv_drain(kv);
-    rc = failpoint("kv.grow") ? errno : mdb_env_set_mapsize(kv->env, size);
-    if (rc)
-        kv_reopen(kv, old);
-    kv_find_map(kv);
-    open_gate(kv);
-    return rc == 0 ? 0 : rc == ENOMEM ? ERR_ADDRESS_SPACE : ERR_STORE_FULL;
-}
-
-bool kv_may_grow(struct kv *kv)
-{
-    if (!kv->env)
-        return reopen(kv) == 0;
-    return kv_map_size(kv) < kv->map_top && larger_map(kv) > 0;
-}
-
-static bool is_dead(struct kv *kv)
-{
-    MDB_txn *txn;
-    int rc = mdb_txn_begin(kv->env, NULL, MDB_RDONLY, &txn);
-
-    if (rc == 0)
-        mdb_txn_abort(txn);
-    return rc == MDB_PANIC;
-}
-
-/* LMDB tells a write that was cut short for want of space as an I/O error. */
-static bool disk_is_full(const struct kv *kv)
-{
-    struct statvfs fs;
-
-    return statvfs(kv->path, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < (1u << 20);
-}
-
-/* Pages within the file that nothing uses: LMDB's own table of lists, each with its length first.
- */
-static uint64_t bytes_free(struct kv *kv)
-{
-    MDB_cursor *cursor;
-    MDB_val key, list;
-    MDB_stat st = {0};
-    uint64_t pages = 0;
-    struct kv_read *r;
-
-    if (kv_read_begin(kv, &r) < 0)
-        return 0;
-    if (mdb_cursor_open(r->txn, 0, &cursor) == 0) {
-        while (mdb_cursor_get(cursor, &key, &list, MDB_NEXT) == 0) {
-            size_t count;
-
-            memcpy(&count, list.mv_data, sizeof count);
-            pages += count;
-        }
-        mdb_cursor_close(cursor);
-    }
-    mdb_env_stat(kv->env, &st);
-    kv_read_end(r);
-    return pages * st.ms_psize;
-}
-
-/* Whether a batch would take what is kept for deletions. Free pages in pieces may be of no use:
- * MAP_FULL tells that. */
-static bool beyond_limit(struct kv *kv, const struct kv_batch *b)
-{
-    uint64_t need, used;
-
-    if (kv->map_max == UINT64_MAX)
-        return false;
-    need = b->bytes + b->bytes / 4 + reserve(kv);
-    used = bytes_used(kv);
-    return used + need > kv->map_max && used + need > kv->map_max + bytes_free(kv);
-}
-
-static uint64_t headroom(struct kv *kv)
-{
-    uint64_t quarter = kv_map_size(kv) / 4;
-
-    return quarter < MAP_HEADROOM ? quarter : MAP_HEADROOM;
-}
-
-static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
-{
-    int rc;
-
-    if (b->error)
-        return b->error;
-    if (b->count == 0)
-        return 0;
-    if (!kv->env && (rc = reopen(kv)))
-        return rc == -ENOMEM ? ERR_ADDRESS_SPACE : rc;
-    if (!freeing && beyond_limit(kv, b))
-        return ERR_STORE_FULL;
-    if (bytes_used(kv) + b->bytes * 2 + headroom(kv) > kv_map_size(kv) && (rc = grow_map(kv)) &&
-        !kv->env)
-        return rc; /* else MAP_FULL is returned below, if there is no room */
-    for (int tries = 0;; tries++) {
-        kv_inside = kv;
-        rc = apply_batch(kv, b);
-        kv_inside = NULL;
-        if (rc != MDB_MAP_FULL || tries == 20)
-            break;
-        rc = grow_map(kv);
-        if (rc)
-            return rc;
-    }
-    if (rc && is_dead(kv))
-        reopen(
-            /* at once: nobody can read meanwhile. Without success the next commit tries again */
-            kv);
-    if (rc == EIO && disk_is_full(kv))
-        rc = ENOSPC;
-    if (kv_code(rc) == ERR_CORRUPT)
-        atomic_store(&kv->broken, true);
-    if (rc)
-        return kv_code(rc);
-    kv_batch_clear(b);
-    return 0;
-}
-
-int kv_commit(struct kv *kv, struct kv_batch *b)
-{
-    return commit(kv, b, false);
-}
-
-int kv_commit_freeing(struct kv *kv, struct kv_batch *b)
-{
-    return commit(kv, b, true);
+    pthread_rwlock_rdlock(&kv->gate);
+    bytes = kv_bytes_used(kv);
+    pthread_rwlock_unlock(&kv->gate);
+    return bytes;
 }

@@ -1,6 +1,6 @@
 /* kv.h - the key-value store below the index: tables, packed keys, batches of writes, short reads.
  *
- * May use:   base; LMDB (kv.c, kv_read.c).    Used by: the rest of src/index.
+ * May use:   base; LMDB (kv.c, kv_commit.c, kv_read.c). Used by: the rest of src/index.
  * Threads:   a batch belongs to one thread (the writer); reads may run on any thread, many at a
  *            time.
  * Writes:    a batch keeps its operations in memory and is applied in one LMDB transaction by

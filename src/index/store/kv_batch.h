@@ -1,4 +1,4 @@
-/* kv_batch.h - the inside of a batch: filled in kv_batch.c, applied in kv.c. */
+/* kv_batch.h - the inside of a batch: filled in kv_batch.c, applied in kv_commit.c. */
 #ifndef DFTRACERD_INDEX_STORE_KV_BATCH_H
 #define DFTRACERD_INDEX_STORE_KV_BATCH_H
 

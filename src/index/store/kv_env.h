@@ -1,5 +1,5 @@
-/* kv_env.h - the inside of kv.h: kv.c opens and commits, kv_read.c reads. The only callers of LMDB.
- */
+/* kv_env.h - the inside of kv.h: kv.c opens and closes, kv_commit.c writes, kv_read.c reads. The
+ * only callers of LMDB. */
 #ifndef DFTRACERD_INDEX_STORE_KV_ENV_H
 #define DFTRACERD_INDEX_STORE_KV_ENV_H
 
@@ -41,8 +41,23 @@ struct kv_read {
     struct kv_read *outer; /* of the same thread */
 };
 
-/* What kv.h tells of what LMDB returns. */
+/* ---- kv.c ------------------------------------------------------------------------------------ */
+
+/* The code of kv.h for what LMDB returns. */
 int kv_code(int rc);
+/* Closes the environment and opens it again with a map of `size`, or less where that is not
+ * possible. Without success kv->env is NULL. The caller has the gate for writing. 0, or an error as
+ * kv_open's. */
+int kv_reopen(struct kv *kv, uint64_t size);
+/* Ends the idle transactions: the caller has the gate for writing, or is alone. */
+void kv_drain(struct kv *kv);
+/* Bytes of the pages in use; the caller has the gate, or is the writer. */
+uint64_t kv_bytes_used(struct kv *kv);
+/* Bytes of a limited file that are kept for deletions. */
+uint64_t kv_reserve(const struct kv *kv);
+
+/* ---- kv_read.c ------------------------------------------------------------------------------- */
+
 /* The checksum of a value, seeded with its place; of a chunk only its head counts, which has the
  * checksums of the rest. */
 #define KV_SUM_BYTES 8
@@ -55,12 +70,5 @@ extern _Thread_local struct kv *kv_inside; /* while the calling thread is in LMD
 void kv_find_map(struct kv *kv); /* after the environment was opened, or its map has moved */
 void kv_watch_faults(struct kv *kv);
 void kv_ignore_faults(struct kv *kv);
-
-/* Closes the environment and opens it again with a map of `size`, or less where that is not
- * possible. Without success kv->env is NULL. The caller has the gate for writing. 0, or an error as
- * kv_open's. */
-int kv_reopen(struct kv *kv, uint64_t size);
-/* Ends the idle transactions: the caller has the gate for writing, or is alone. */
-void kv_drain(struct kv *kv);
 
 #endif

@@ -3,12 +3,14 @@
  * without this; but the index is marked first, so that the next start rebuilds it. */
 #include "index/store/kv_env.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #define FAULT_SLACK (1 << 20) /* around the map: sizes in pages have 16 bits */
 
@@ -44,6 +46,15 @@ void kv_find_map(struct kv *kv)
         }
     }
     fclose(maps);
+}
+
+/* Signal safe: it is called where LMDB aborts. */
+void kv_mark_damaged(struct kv *kv)
+{
+    int fd = kv->read_only ? -1 : open(kv->mark, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+    if (fd >= 0)
+        close(fd);
 }
 
 /* Signal safe. NULL: LMDB has nothing to do with it. */

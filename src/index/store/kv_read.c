@@ -15,38 +15,7 @@
 
 static _Thread_local struct kv_read *innermost;
 
-int kv_code(int rc)
-{
-    switch (rc) {
-    case 0:
-        return 0;
-    case MDB_NOTFOUND:
-        return -ENOENT;
-    case MDB_MAP_FULL:
-        return ERR_STORE_FULL;
-    case MDB_INVALID:
-    case MDB_CORRUPTED:
-    case MDB_PAGE_NOTFOUND:
-    case MDB_INCOMPATIBLE:
-    case MDB_VERSION_MISMATCH:
-    case MDB_CURSOR_FULL: /* a tree that is deeper than any can be */
-    case MDB_PAGE_FULL:
-    case MDB_BAD_TXN:
-    case MDB_BAD_VALSIZE:
-    case MDB_BAD_DBI:
-        return ERR_CORRUPT;
-    default:
-        return rc > 0 ? -rc : ERR_STORE;
-    }
-}
-
 /* ---- transactions ---------------------------------------------------------------------------- */
-
-void kv_drain(struct kv *kv)
-{
-    while (kv->pooled > 0)
-        mdb_txn_abort(kv->pool[--kv->pooled]);
-}
 
 /* `held`: by the calling thread, which therefore must not wait. Not by a lock with a time: that
  * would be the clock on the wall. */

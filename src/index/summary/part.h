@@ -11,7 +11,7 @@
 #define DFTRACERD_INDEX_SUMMARY_PART_H
 
 #include "column/chunk/chunk.h"
-#include "index/store/map.h"
+#include "base/map.h"
 #include "index/store/texts.h"
 
 /* Said by one record about a process: applied when all processes are known. */
@@ -116,5 +116,12 @@ int summary_add_name(struct summary *s, const struct summary_name *from);
 /* Threads without a host join the only host of their pid. */
 int summary_settle_hosts(struct summary *s, const struct index_file *f);
 struct summary *summary_clone(const struct summary *s);
+
+/* summary_record.c: the value of table `summary`. Either part may be NULL in the result. 0,
+ * ERR_CORRUPT, -ENOENT, -ENOMEM */
+int summary_load(struct texts *texts, struct kv_read *r, uint32_t file, uint32_t version,
+                 struct part **ret_base, struct part **ret_tail);
+void summary_store(const struct texts *texts, const struct part *base, const struct part *tail,
+                   struct buf *out);
 
 #endif

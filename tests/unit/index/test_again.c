@@ -3,7 +3,7 @@
  * time, with an end. */
 #include "check.h"
 
-#include "index/catalog/store.h"
+#include "index/ingest/again.h"
 
 #define SECOND 1000000000LL
 

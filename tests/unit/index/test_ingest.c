@@ -2,6 +2,7 @@
 /* test_ingest.c - files that go in: what is known of them, what changes when they do, and what old
  * snapshots still see. */
 #include "index_world.h"
+#include "index/store/kv.h"
 
 #include <errno.h>
 #include <fcntl.h>

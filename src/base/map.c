@@ -1,5 +1,5 @@
 /* map.c - see map.h. Open addressing, linear probing, at most 3/4 full. */
-#include "index/store/map.h"
+#include "base/map.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * May use: base. The map keeps (hash, position) only; the caller owns the array and says which
  * elements are equal.
  */
-#ifndef DFTRACERD_INDEX_STORE_MAP_H
-#define DFTRACERD_INDEX_STORE_MAP_H
+#ifndef DFTRACERD_BASE_MAP_H
+#define DFTRACERD_BASE_MAP_H
 
 #include "dftracerd/base.h"
 

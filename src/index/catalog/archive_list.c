@@ -1,0 +1,139 @@
+/* archive_list.c - the members of an archive as they are met, and which of them are files. */
+#include "index/catalog/archive_list.h"
+#include "base/map.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool index_is_archive(struct text name)
+{
+    return text_ends(name, TEXT(".tar.gz")) || text_ends(name, TEXT(".tgz")) ||
+           text_ends(name, TEXT(".tar"));
+}
+
+const char *index_skip_name(enum index_skip skip)
+{
+    static const char *const names[] = {NULL,       "no file",  "no trace",
+                                        "bad name", "replaced", "not complete yet"};
+
+    return (unsigned)skip < sizeof names / sizeof *names ? names[skip] : "unknown";
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+int archive_list_add(struct archive_list *l, const struct trace_tar_member *m)
+{
+    /* Longer ones are no files: what they begin with is enough to tell them. */
+    struct text name = {m->name.ptr, m->name.len < PATH_MAX ? m->name.len : PATH_MAX};
+
+    if (!ARRAY_ROOM(l->list, l->count, l->cap))
+        return -ENOMEM;
+    l->list[l->count++] = (struct index_member){.name = {NULL, name.len},
+                                                .kind = (uint8_t)m->kind,
+                                                .offset = m->offset,
+                                                .size = m->size,
+                                                .mtime_s = m->mtime_s};
+    buf_text(&l->names, name);
+    return l->names.error;
+}
+
+int archive_list_append(struct archive_list *to, const struct archive_list *from)
+{
+    for (uint32_t i = 0; i < from->count; i++) {
+        if (!ARRAY_ROOM(to->list, to->count, to->cap))
+            return -ENOMEM;
+        to->list[to->count++] = from->list[i];
+    }
+    buf_text(&to->names, (struct text){from->names.data, from->names.len});
+    return to->names.error;
+}
+
+void archive_list_done(struct archive_list *l)
+{
+    free(l->list);
+    buf_done(&l->names);
+    *l = (struct archive_list){0};
+}
+
+/* ---- which members are files ----------------------------------------------------------------- */
+
+/* As a path below the archive, without control characters. */
+static bool is_good_name(struct text name)
+{
+    struct text part, rest = name;
+
+    for (size_t i = 0; i < name.len; i++)
+        if ((unsigned char)name.ptr[i] < ' ' || name.ptr[i] == 0x7f)
+            return false;
+    while (text_split(&rest, '/', &part))
+        if (!part.len || text_eq(part, TEXT(".")) || text_eq(part, TEXT("..")))
+            return false;
+    return name.len > 0;
+}
+
+bool archive_member_is_trace(enum trace_tar_kind kind, struct text name)
+{
+    return kind == TRACE_TAR_FILE &&
+           (text_ends(name, TEXT(".pfw")) || text_ends(name, TEXT(".pfw.gz")));
+}
+
+static enum index_skip judge(const struct index_member *m, size_t archive_len, uint64_t text_bytes,
+                             bool finished)
+{
+    if (m->kind != TRACE_TAR_FILE)
+        return INDEX_SKIP_KIND;
+    if (!archive_member_is_trace(TRACE_TAR_FILE, m->name))
+        return INDEX_SKIP_NO_TRACE;
+    if (!is_good_name(m->name) || archive_len + 1 + m->name.len >= PATH_MAX)
+        return INDEX_SKIP_NAME;
+    if (m->offset + m->size > text_bytes && !finished)
+        return INDEX_SKIP_COMING;
+    return INDEX_SKIP_NOT;
+}
+
+/* As where tar unpacks it: the last one of a name stays. */
+static int replace_earlier(struct index_member *list, uint32_t count)
+{
+    struct intern *names = intern_new();
+    int64_t id = names ? 0 : -ENOMEM;
+
+    for (uint32_t i = count; i-- > 0 && id >= 0;) {
+        uint32_t before = intern_count(names);
+        if (list[i].skip)
+            continue;
+        id = intern_add(names, list[i].name);
+        if (id >= 0 && id < before)
+            list[i].skip = INDEX_SKIP_REPLACED;
+    }
+    intern_free(names);
+    return id < 0 ? (int)id : 0;
+}
+
+int archive_settle(struct body *b, const struct archive_list *l, uint64_t text_bytes, bool finished)
+{
+    uint32_t count = l ? l->count : 0;
+    struct index_member *list = arena_alloc(&b->arena, (count + 1) * sizeof *list);
+    struct text names = {NULL, 0};
+
+    if (count)
+        names.ptr = arena_strdup(&b->arena, (struct text){l->names.data, l->names.len});
+    if (!list || (count && !names.ptr))
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        struct index_member *m = &list[i];
+
+        *m = l->list[i];
+        m->name.ptr = names.ptr;
+        names.ptr += m->name.len;
+        m->skip = (uint8_t)judge(m, strlen(b->pub.name), text_bytes, finished);
+        if (m->offset + m->size > text_bytes) {
+            m->cut = true;
+            m->size = text_bytes > m->offset ? text_bytes - m->offset : 0;
+        }
+    }
+    b->pub.archive_members = list;
+    b->pub.archive_member_count = count;
+    return replace_earlier(list, count);
+}

@@ -1,0 +1,18 @@
+/* catalog_record.h - the value of table `file`, and what is loaded when the index is opened.
+ *
+ * Used by:   ingest (writes), index (loads). Threads: the writer; or any before there is one.
+ */
+#ifndef DFTRACERD_INDEX_CATALOG_CATALOG_RECORD_H
+#define DFTRACERD_INDEX_CATALOG_CATALOG_RECORD_H
+
+#include "index/catalog/index.h"
+#include "index/catalog/view.h"
+#include "index/store/kv.h"
+
+void file_encode(struct index *ix, const struct view *v, struct buf *out);
+/* Without chunks and names. */
+int file_decode(struct index *ix, uint32_t id, struct text value, struct view **ret);
+int catalog_load(struct index *ix, struct kv_read *r, struct err *err);
+struct kv_key path_key(const char *name);
+
+#endif

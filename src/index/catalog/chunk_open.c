@@ -1,0 +1,80 @@
+/* chunk_open.c - the chunks of a file that are stored: opening them, and whether a file can have a
+ * value at all. */
+#include "column/chunk/bloom.h"
+#include "index/catalog/index.h"
+#include "index/catalog/view.h"
+#include "index/store/texts.h"
+
+#include <errno.h>
+
+static struct text text_by_id(void *arg, uint32_t id)
+{
+    return texts_get(arg, id);
+}
+
+_Static_assert(CHUNK_HEAD_BYTES == KV_CHUNK_HEAD, "what kv.h checks of a chunk");
+
+static void on_corrupt_part(void *file)
+{
+    index_file_corrupt(view_of_file(file)->body->ix, file);
+}
+
+int chunk_open(struct index *ix, const struct snapshot *s, const struct index_file *file,
+               uint32_t i, struct chunk_view **ret)
+{
+    struct chunk_texts texts = {text_by_id, ix->texts, false, on_corrupt_part,
+                                (void *)(uintptr_t)file};
+    struct kv_key key;
+    struct kv_read *r;
+    struct text value;
+    int rc;
+
+    (void)s;
+    if (i >= file->chunk_count)
+        return -EINVAL;
+    key = kv_key_of_chunk(file->id, file->chunks[i].number, file->chunks[i].version);
+    rc = kv_read_begin(ix->kv, &r);
+    if (rc)
+        return rc;
+    rc = kv_get(r, KV_CHUNK, &key, &value);
+    if (rc == 0)
+        rc = chunk_view_new(value.ptr, value.len, &texts, ret);
+    if (rc) {
+        kv_read_end(r);
+        /* One that is not there may have gone, unless a snapshot is held: then scan_run.c tells. */
+        if (rc == ERR_CORRUPT)
+            index_file_corrupt(ix, file);
+        return rc == -ENOENT ? ERR_CORRUPT : rc;
+    }
+    chunk_view_set_owner(*ret, r);
+    return 0;
+}
+
+void chunk_close(struct chunk_view *v)
+{
+    struct kv_read *r;
+
+    if (!v)
+        return;
+    r = chunk_view_owner(v);
+    chunk_view_free(v);
+    kv_read_end(r);
+}
+
+bool index_file_may_have(struct index *ix, const struct index_file *file, struct text path,
+                         uint64_t hash)
+{
+    const struct view *v = view_of_file(file);
+
+    const struct terms *t = v->body->terms;
+    int i = t ? terms_find(t, path) : -1;
+    const struct filter *f = i >= 0 && v->body->filters ? &v->body->filters[i] : NULL;
+
+    (void)ix;
+    return !f || f->len == 0 || bloom_may_have(f->bits, f->len, hash);
+}
+
+bool index_is_dimension(const struct index *ix, struct text path)
+{
+    return terms_find(ix->terms, path) >= 0;
+}

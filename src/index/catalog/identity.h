@@ -1,0 +1,23 @@
+/* identity.h - what a file is recognised by: device, inode, size, times, and hashes of its edges.
+ *
+ * May use:   base. Used by: catalog, ingest, index.
+ * Threads:   any; pure.
+ */
+#ifndef DFTRACERD_INDEX_CATALOG_IDENTITY_H
+#define DFTRACERD_INDEX_CATALOG_IDENTITY_H
+
+#include "dftracerd/base.h"
+
+#define EDGE_BYTES (1u << 20) /* of the head and of the tail of a file are hashed to recognise it */
+
+struct identity {
+    uint64_t device, inode, size;
+    int64_t mtime_ns, ctime_ns;
+    uint64_t head_hash, tail_hash;
+};
+void identity_of_stat(const void *stat, struct identity *ret);
+bool identity_same(const struct identity *a, const struct identity *b); /* by stat */
+/* Hashes of the head and the tail of the first `size` bytes; buf: EDGE_BYTES. 0, -errno. */
+int identity_hash_edges(int fd, char *buf, uint64_t size, struct identity *ret);
+
+#endif

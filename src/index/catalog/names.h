@@ -1,0 +1,28 @@
+/* names.h - metadata records of files: the value of table `name`, and ids of their lines.
+ *
+ * Used by:   catalog, ingest. Threads: lines_*: any; the rest is pure.
+ */
+#ifndef DFTRACERD_INDEX_CATALOG_NAMES_H
+#define DFTRACERD_INDEX_CATALOG_NAMES_H
+
+#include "index/catalog/index.h"
+#include "index/summary/part.h"
+
+struct line_range {
+    uint32_t first, count, file, chunk, version;
+    struct text *texts;
+    char *bytes;
+};
+/* Ids for the lines of a chunk, of which file, chunk, version and count are given; *ret_first is
+ * INDEX_NO_TEXT when no more ids are left. -ENOMEM. */
+int lines_register(struct index *ix, const struct line_range *chunk, uint32_t *ret_first);
+void lines_done(struct index *ix);
+/* Value of table `name`. */
+int names_encode(struct index *ix, const struct part *p, struct buf *out);
+int names_decode(struct index *ix, struct text value, struct index_name **ret, uint32_t *ret_count,
+                 struct text **ret_lines, char **ret_bytes); /* the last two may be NULL */
+void names_sort(struct index_name *names, uint32_t count);
+void names_merge(const struct index_name *a, uint32_t a_count, const struct index_name *b,
+                 uint32_t b_count, struct index_name *out);
+
+#endif

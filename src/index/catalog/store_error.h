@@ -1,0 +1,16 @@
+/* store_error.h - errors of the store: why indexing stopped, and that the store is corrupt. For one
+ * corrupt file: index_file_corrupt (dftracerd/index.h).
+ *
+ * Used by:   catalog, ingest, index. Threads: any, without index.lock.
+ */
+#ifndef DFTRACERD_INDEX_CATALOG_STORE_ERROR_H
+#define DFTRACERD_INDEX_CATALOG_STORE_ERROR_H
+
+#include "index/catalog/index.h"
+
+/* Why indexing stopped; 0: it goes on. ERR_CORRUPT stays until the index is opened again. */
+void set_store_error(struct index *ix, int error);
+/* The store is corrupt as a whole: nothing more is written, and the next start rebuilds it. */
+void index_tell_damaged(struct index *ix);
+
+#endif

@@ -1,0 +1,137 @@
+/* text_open.c - the text of a file by position, through its checkpoints; and whether it still is
+ * the text that was indexed. */
+#include "index/catalog/archive_text.h"
+#include "index/catalog/index.h"
+#include "index/store/checkpoint_record.h"
+#include "index/store/kv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpoint *ret)
+{
+    const struct body *b = arg;
+    int rc = checkpoint_copy(b->ix->kv, b->pub.id, text_offset, CHECKPOINT_FILE, ret);
+
+    if (rc == ERR_CORRUPT)
+        index_file_corrupt(b->ix, &b->pub);
+    return rc;
+}
+
+/* Files that changed since are told by ERR_STALE: their text is not what the chunks were made of.
+ */
+static int check_same(int fd, const struct index_file *file, bool growing)
+{
+    struct stat st;
+    struct identity now;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    identity_of_stat(&st, &now);
+    if (now.device != file->device || now.inode != file->inode || now.size < file->file_bytes)
+        return ERR_STALE;
+    /* One that has grown since has its old bytes as they were: index_text_check finds out. */
+    bool grown = now.size > file->file_bytes;
+    return now.mtime_ns == file->mtime_ns || grown || growing ? 0 : ERR_STALE;
+}
+
+/* A member's text: through the checkpoints of its archive where that is the one it was read from.
+ */
+static int open_member(struct index *ix, const struct view *v, const struct index_file *archive,
+                       int fd, struct trace_text **ret)
+{
+    const struct body *b = v->body;
+    struct trace_source *source;
+    bool same = archive && identity_same(&view_of_file(archive)->body->identity, &b->identity);
+
+    if (!same || !archive->id)
+        return ERR_STALE;
+    int rc = archive_source(ix, fd, view_of_file(archive)->body, &b->member, &source);
+    if (rc < 0)
+        return rc;
+    rc = trace_text_open_source(source, b->pub.format, ix->options.engine, find_checkpoint, v->body,
+                                ret);
+    if (rc < 0)
+        trace_source_close(source);
+    return rc;
+}
+
+int index_text_open(struct index *ix, const struct snapshot *s, const struct index_file *file,
+                    struct trace_text **ret, int *ret_fd)
+{
+    struct view *v = view_of_file(file);
+    const struct index_file *archive =
+        file->archive ? snapshot_find_archive(s, file->archive) : NULL;
+    bool growing = file->state != INDEX_READY || (archive && archive->state != INDEX_READY);
+    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc;
+
+    if (fd < 0)
+        return errno == ENOENT ? ERR_STALE : -errno;
+    rc = check_same(fd, file, growing);
+    if (rc == 0 && !v->body->ix)
+        rc = ERR_STALE; /* nothing of it is indexed */
+    if (rc == 0 && file->archive)
+        rc = open_member(ix, v, archive, fd, ret);
+    else if (rc == 0)
+        rc = trace_text_open(fd, file->format, ix->options.engine, find_checkpoint, v->body, ret);
+    if (rc) {
+        close(fd);
+        return rc;
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+uint64_t index_checkpoints(struct index *ix, const struct index_file *file)
+{
+    struct kv_key prefix = kv_key_of_u32(file->id);
+    struct kv_cursor c;
+    struct kv_read *r;
+    uint64_t n = 0;
+
+    if (!file->id || kv_read_begin(ix->kv, &r) < 0)
+        return 0;
+    kv_begin(r, KV_CHECKPOINT, &prefix, &c);
+    while (kv_next(&c))
+        n++;
+    kv_end(&c);
+    kv_read_end(r);
+    return n;
+}
+
+/* ---- after reading --------------------------------------------------------------------------- */
+
+/* Growing is told from being written anew by head and tail, as when indexing (relate() in
+ * ingest/plan.c). */
+static int compare_edges(const struct index_file *file, int fd)
+{
+    const struct identity *known = &view_of_file(file)->body->identity;
+    struct identity edges;
+    char *buf = malloc(EDGE_BYTES);
+    int rc = buf ? identity_hash_edges(fd, buf, known->size, &edges) : -ENOMEM;
+
+    free(buf);
+    if (rc < 0)
+        return rc;
+    return edges.head_hash == known->head_hash && edges.tail_hash == known->tail_hash ? 0
+                                                                                      : ERR_STALE;
+}
+
+int index_text_check(const struct index_file *file, int fd)
+{
+    struct stat st;
+    struct identity now;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    identity_of_stat(&st, &now);
+    if (now.size == file->file_bytes && now.mtime_ns == file->mtime_ns)
+        return 0;
+    /* What is as long as before and newer was written to in place, if only perhaps. */
+    return now.size <= file->file_bytes ? ERR_STALE : compare_edges(file, fd);
+}

@@ -1,0 +1,79 @@
+/* flow.c - what flows between the threads of ingest: chunks within the credits there are, mail to
+ * the writer, and when to rest. */
+#include "index/ingest/flow.h"
+#include "index/ingest/run.h"
+#include "index/ingest/share.h"
+
+#include <errno.h>
+#include <time.h>
+
+enum { YIELD_STEPS = 8, YIELD_NS = 2500000, REST_NS = 50000000 };
+
+bool ingest_stopping(struct ingest *in)
+{
+    bool stopping;
+
+    pthread_mutex_lock(&in->lock);
+    stopping = in->stopping;
+    pthread_mutex_unlock(&in->lock);
+    return stopping;
+}
+
+/* Queries first: ingest takes a break of up to 20 ms between two chunks while one runs, and still
+ * gets on. */
+void ingest_yield(struct ingest *in)
+{
+    struct timespec pause = {0, YIELD_NS};
+
+    for (int i = 0; i < YIELD_STEPS && atomic_load(&in->ix->queries) > 0 && !ingest_stopping(in);
+         i++)
+        nanosleep(&pause, NULL);
+}
+
+void ingest_rest(struct ingest *in)
+{
+    struct timespec pause = {0, REST_NS};
+
+    if (!ingest_stopping(in))
+        nanosleep(&pause, NULL);
+}
+
+int ingest_take_credits(struct ingest *in, size_t bytes)
+{
+    int rc;
+
+    pthread_mutex_lock(&in->lock);
+    /* One that alone is beyond the limit must get through, too. */
+    while (
+        in->credits_used > 0 && !in->stopping &&
+        (in->credits_used + in->ahead_used + bytes > in->credits_max || !share_has_room(in, bytes)))
+        pthread_cond_wait(&in->credit_cond, &in->lock);
+    rc = in->stopping ? -EPIPE : 0;
+    if (rc == 0) {
+        in->credits_used += bytes;
+        share_charge(in, bytes);
+    }
+    pthread_mutex_unlock(&in->lock);
+    return rc;
+}
+
+void ingest_give_credits(struct ingest *in, size_t bytes)
+{
+    if (bytes == 0)
+        return;
+    pthread_mutex_lock(&in->lock);
+    in->credits_used -= bytes;
+    share_release(in, bytes);
+    pthread_cond_broadcast(&in->credit_cond);
+    pthread_mutex_unlock(&in->lock);
+}
+
+void ingest_post(struct ingest *in, struct result *r)
+{
+    r->next = NULL;
+    pthread_mutex_lock(&in->lock);
+    *in->mail_end = r;
+    in->mail_end = &r->next;
+    pthread_cond_signal(&in->mail_cond);
+    pthread_mutex_unlock(&in->lock);
+}

@@ -1,0 +1,139 @@
+/* found.c - a reader opens the text of a file, and what it has found there besides text goes into
+ * results: checkpoints, damage. */
+#include "index/catalog/archive_text.h"
+#include "index/ingest/ahead.h"
+#include "index/ingest/read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The part of the archive that a member is. */
+static int open_source(struct reader *r)
+{
+    const struct run *run = r->run;
+
+    return run->archive
+               ? archive_source_from(r->ix, r->place, r->fd, run->archive, &run->member, &r->source)
+               : 0;
+}
+
+int reader_open(struct reader *r)
+{
+    struct trace_reader_options options = {r->ix->options.engine, r->run->terms->checkpoint_size};
+    struct trace_reader_info at;
+    int rc = open_source(r);
+
+    options.source = r->source;
+    options.named_gzip = run_named_gzip(r->run);
+    rc =
+        rc ? rc : trace_reader_open(r->fd, &options, r->resumed ? &r->from : NULL, NULL, &r->trace);
+    if (rc || r->source)
+        return rc;
+    trace_reader_info(r->trace, &at);
+    r->ahead = ahead_begin(r->in, r->run, r->fd, &at);
+    trace_reader_follow(r->trace, r->ahead);
+    return 0;
+}
+
+struct result *reader_result(struct reader *r)
+{
+    struct result *result = calloc(1, sizeof *result);
+
+    if (result) {
+        result->run = r->run;
+        result->seq = r->seq;
+    }
+    return result;
+}
+
+static int copy_checkpoint(struct result *to, const struct trace_checkpoint *from)
+{
+    uint8_t *window = malloc(from->window_len + 1);
+
+    if (!window)
+        return -ENOMEM;
+    if (from->window_len)
+        memcpy(window, from->window, from->window_len);
+    to->checkpoints[to->checkpoint_count] = *from;
+    to->checkpoints[to->checkpoint_count++].window = window;
+    return 0;
+}
+
+static int take_checkpoints(struct reader *r, struct result *to)
+{
+    const struct trace_checkpoint *list;
+    size_t n = trace_reader_checkpoints(r->trace, &list), i = r->checkpoints_taken;
+    int rc = 0;
+
+    if (i == 0 && r->resumed && n > 0)
+        i = 1; /* where we began: is stored */
+    if (n > i) {
+        to->checkpoints = calloc(n - i, sizeof *to->checkpoints);
+        if (!to->checkpoints)
+            return -ENOMEM;
+    }
+    for (; i < n && rc == 0; i++)
+        rc = copy_checkpoint(to, &list[i]);
+    r->checkpoints_taken = n;
+    trace_reader_drop_checkpoints(r->trace, n);
+    return rc;
+}
+
+/* Damage belongs to the chunk in whose text it was noticed, so that going on behind a chunk meets
+ * the rest again. */
+static int take_damage_below(struct reader *r, struct result *to, uint64_t below)
+{
+    const struct trace_damage *list;
+    size_t n = trace_reader_damage(r->trace, &list), from = r->damage_taken, end;
+
+    for (end = from; end < n && list[end].text_offset < below; end++)
+        ;
+    r->damage_taken = end;
+    if (end == from)
+        return 0;
+    to->damage = malloc((end - from) * sizeof *list);
+    if (!to->damage)
+        return -ENOMEM;
+    for (; from < end; from++) {
+        if (list[from].text_offset >= r->skip_to)
+            to->damage[to->damage_count++] = list[from];
+    }
+    return 0;
+}
+
+void reader_note_damage(struct reader *r, enum trace_damage_kind kind, uint64_t text_offset)
+{
+    if (r->extra_count < sizeof r->extra / sizeof *r->extra)
+        r->extra[r->extra_count++] =
+            (struct trace_damage){.kind = (uint8_t)kind, .text_offset = text_offset};
+}
+
+static int take_extra(struct reader *r, struct result *to)
+{
+    size_t all = to->damage_count + r->extra_count;
+    struct trace_damage *grown =
+        r->extra_count ? realloc(to->damage, all * sizeof *grown) : to->damage;
+
+    if (r->extra_count && !grown)
+        return -ENOMEM;
+    to->damage = grown;
+    while (r->extra_count)
+        to->damage[to->damage_count++] = r->extra[--r->extra_count];
+    return 0;
+}
+
+int reader_take_below(struct reader *r, struct result *to, uint64_t below)
+{
+    int rc = take_checkpoints(r, to);
+
+    return rc ? rc : take_damage_below(r, to, below);
+}
+
+int reader_take_found(struct reader *r, struct result *to)
+{
+    int rc = reader_take_below(r, to, UINT64_MAX);
+
+    trace_reader_info(r->trace, &to->info);
+    return rc ? rc : take_extra(r, to);
+}

@@ -1,0 +1,97 @@
+/* garbage.c - what may be deleted later: it is stored as garbage with the commit that makes it so,
+ * and deleted when no snapshot reads it any more. */
+#include "index/ingest/garbage.h"
+#include "index/catalog/snapshot.h"
+#include "index/ingest/write.h"
+
+#include <time.h>
+
+static struct kv_key garbage_key(const struct garbage *g)
+{
+    struct kv_key k = {0};
+
+    kv_key_u8(&k, g->kind);
+    kv_key_u32(&k, g->file);
+    kv_key_u32(&k, g->a);
+    kv_key_u32(&k, g->b);
+    return k;
+}
+
+/* In the batch that makes it garbage, so that a crash forgets nothing. Snapshots older than the
+ * commit may still read it. */
+void garbage_retire(struct writer *w, enum garbage_kind kind, uint32_t file, uint32_t a, uint32_t b)
+{
+    struct garbage g = {
+        .generation = UINT64_MAX, .kind = (uint8_t)kind, .file = file, .a = a, .b = b};
+    struct kv_key key = garbage_key(&g);
+
+    kv_put(w->batch, KV_GARBAGE, &key, "", 0);
+    if (!ARRAY_ROOM(w->garbage, w->garbage_count, w->garbage_cap))
+        return; /* collected at the next start */
+    w->garbage[w->garbage_count++] = g;
+    w->garbage_files += kind == GARBAGE_FILE;
+}
+
+void drop_id(struct writer *w, uint32_t id)
+{
+    struct kv_key key = kv_key_of_u32(id);
+
+    kv_delete(w->batch, KV_FILE, &key);
+    garbage_retire(w, GARBAGE_FILE, id, 0, 0);
+}
+
+void garbage_delete(struct kv_batch *b, const struct garbage *g)
+{
+    struct kv_key file = kv_key_of_u32(g->file), key = garbage_key(g),
+                  chunk = kv_key_of_chunk(g->file, g->a, g->b), summary = kv_key_of_u32(g->file);
+
+    kv_key_u32(&summary, g->a);
+    if (g->kind == GARBAGE_FILE) {
+        static const uint8_t tables[] = {KV_SPAN, KV_CHECKPOINT, KV_CHUNK, KV_SUMMARY, KV_NAME};
+
+        for (size_t i = 0; i < sizeof tables; i++)
+            kv_delete_prefix(b, tables[i], &file);
+    } else if (g->kind == GARBAGE_CHUNK) {
+        kv_delete(b, KV_CHUNK, &chunk);
+        kv_delete(b, KV_NAME, &chunk);
+    } else {
+        kv_delete(b, KV_SUMMARY, &summary);
+    }
+    kv_delete(b, KV_GARBAGE, &key);
+}
+
+/* Processor time of this thread: what waits for the lock or the processor is no work. */
+static int64_t worked_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void collect_garbage(struct writer *w)
+{
+    enum { REST = 20 }; /* a snapshot of many files takes a while */
+    int64_t begin;
+    uint64_t oldest;
+    uint32_t kept = 0;
+
+    if (w->garbage_count == 0 || clock_mono_ns() < w->collect_ns)
+        return;
+    begin = worked_ns();
+    pthread_mutex_lock(&w->ix->lock);
+    oldest = snapshot_oldest(w->ix);
+    pthread_mutex_unlock(&w->ix->lock);
+    w->collect_ns = clock_mono_ns() + (worked_ns() - begin) * REST;
+    for (uint32_t i = 0; i < w->garbage_count; i++) {
+        /* Still in the batch, or committed as generation g: snapshots from g on do not name it. */
+        if (w->garbage[i].generation > oldest || w->garbage[i].generation == UINT64_MAX) {
+            w->garbage[kept++] = w->garbage[i];
+            continue;
+        }
+        garbage_delete(w->batch, &w->garbage[i]);
+        w->files_deleted += w->garbage[i].kind == GARBAGE_FILE;
+        w->garbage_files -= w->garbage[i].kind == GARBAGE_FILE;
+    }
+    w->garbage_count = kept;
+}

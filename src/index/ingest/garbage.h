@@ -1,0 +1,18 @@
+/* garbage.h - what is deleted from the store when no snapshot reads it any more.
+ *
+ * Used by:   the writer; index (deletes at its start what a process has left).
+ */
+#ifndef DFTRACERD_INDEX_INGEST_GARBAGE_H
+#define DFTRACERD_INDEX_INGEST_GARBAGE_H
+
+#include "index/store/kv.h"
+
+struct garbage {
+    uint64_t generation;
+    uint8_t kind;
+    uint32_t file, a, b;
+};
+enum garbage_kind { GARBAGE_FILE, GARBAGE_CHUNK, GARBAGE_SUMMARY };
+void garbage_delete(struct kv_batch *b, const struct garbage *g);
+
+#endif

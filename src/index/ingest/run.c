@@ -1,0 +1,58 @@
+/* run.c - runs and their results: what they hold. */
+#include "index/ingest/run.h"
+#include "index/ingest/hashes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int run_add_damage(struct run *run, const struct trace_damage *list, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (run->damage_count < DAMAGE_KEPT) {
+            if (!ARRAY_ROOM(run->damage, run->damage_count, run->damage_cap))
+                return -ENOMEM;
+            run->damage[run->damage_count] = list[i];
+        } else if (list[i].kind == TRACE_DAMAGE_READ) {
+            run->damage[DAMAGE_KEPT - 1] = list[i]; /* nothing comes after it */
+        }
+        run->damage_count++;
+    }
+    return 0;
+}
+
+void run_free(struct run *r)
+{
+    if (!r)
+        return;
+    view_release(r->old);
+    view_release(r->archive);
+    archive_list_done(&r->members);
+    terms_release(r->terms);
+    part_free(r->base);
+    part_free(r->tail);
+    free(r->chunks);
+    body_release(r->named);
+    free(r->damage);
+    for (int i = 0; i < DIMENSIONS_MAX; i++)
+        hashes_free(r->hashes[i]);
+    free(r);
+}
+
+void result_free(struct result *r)
+{
+    if (!r)
+        return;
+    trace_chunk_done(&r->chunk);
+    buf_done(&r->value);
+    part_free(r->part);
+    archive_list_done(&r->members);
+    for (uint32_t i = 0; i < r->checkpoint_count; i++)
+        free((void *)r->checkpoints[i].window);
+    free(r->checkpoints);
+    free(r->damage);
+    for (int i = 0; i < DIMENSIONS_MAX; i++)
+        free(r->hashes[i]);
+    for (int i = 0; i < DIMENSIONS_MAX; i++)
+        hashes_free(r->before[i]);
+    free(r);
+}

@@ -1,0 +1,101 @@
+/* run.h - one pass of ingest over a file, and its results on their way from reader to worker to
+ * writer.
+ *
+ * Used by:   ingest; index (files.c compares identities).
+ * Threads:   a run is written by its reader until it is planned, then by the writer; `cancelled` by
+ *            any. A result belongs to the thread that has it.
+ * Memory:    freed by the writer.
+ */
+#ifndef DFTRACERD_INDEX_INGEST_RUN_H
+#define DFTRACERD_INDEX_INGEST_RUN_H
+
+#include "index/catalog/archive_list.h"
+#include "index/summary/part.h"
+
+struct entry;
+struct hashes;
+struct index;
+struct run {
+    struct entry *entry;
+    uint32_t id, version;
+    bool fresh;     /* a new id: from the start */
+    bool stored;    /* some of it is in the store, or in the batch */
+    bool committed; /* some of it is in the store */
+    bool rebuild;   /* it was asked for */
+    bool abandoned; /* the store is full: as if it had not begun, or not gone on */
+    uint32_t summary_version;
+    uint8_t action; /* enum run_action */
+    struct terms *terms;
+    struct view *old;     /* what was known when it began */
+    int64_t begin_ns;     /* monotonic */
+    struct view *archive; /* of a member: what was known of its archive then; NULL */
+    struct body_member member;
+    struct archive_list members; /* of an archive, so far */
+    struct hash128 text_sum;     /* of an archive, at its end */
+    atomic_bool cancelled;
+    enum trace_unit unit;
+    bool unit_fixed;
+    struct identity identity;
+    struct part *base, *tail;
+    bool has_tail, tail_final;
+    struct index_chunk *chunks;
+    uint32_t chunk_count, chunk_cap;
+    struct body *named;          /* of the last view: its names are sorted */
+    struct trace_damage *damage; /* the first DAMAGE_KEPT */
+    uint32_t damage_count, damage_cap;
+    uint64_t index_bytes;
+    struct trace_reader_info info;
+    int error; /* reading ended with it */
+    /* its name does not lead to it: it has gone, or a directory above is closed */
+    bool unreachable;
+    bool ended, finished; /* finished: the file was taken not to grow any more */
+    uint32_t old_id;      /* what this run replaces, 0 = none */
+    struct hashes *hashes[DIMENSIONS_MAX];
+    bool hashes_lost; /* the run began in the middle: those of the chunks before are not in it */
+    uint64_t next_seq;
+    struct result *waiting; /* results that came too early */
+    bool dirty;
+    struct run *next_dirty;
+};
+
+enum run_action { RUN_NOTHING, RUN_TOUCH /* only the identity is new */, RUN_READ };
+
+/* A chunk on its way from reader to worker to writer, or the end of a run. */
+struct result {
+    struct result *next;
+    struct run *run;
+    uint64_t seq;
+    bool end;
+    bool walked; /* no chunk: what was found in an archive */
+    struct archive_list members;
+    struct trace_chunk chunk; /* text freed by the worker */
+    uint64_t text_len;
+    struct trace_reader_info info;
+    struct buf value;
+    uint32_t rows, version;
+    struct part *part;
+    struct trace_checkpoint *checkpoints;
+    uint32_t checkpoint_count;
+    struct trace_damage *damage;
+    uint32_t damage_count;
+    uint64_t *hashes[DIMENSIONS_MAX];
+    uint32_t hash_count[DIMENSIONS_MAX];
+    /* of an end: those of the chunks before the run; all or none */
+    struct hashes *before[DIMENSIONS_MAX];
+    bool other; /* values of dimensions may be in "@other": there is no telling which */
+    int error;
+    size_t credits;
+};
+
+void run_free(struct run *r);
+/* Of the file, or of the archive's text where it is a member. */
+static inline uint64_t run_bytes(const struct run *r)
+{
+    return r->archive ? r->member.size : r->identity.size;
+}
+int run_add_damage(struct run *run, const struct trace_damage *list, uint32_t count);
+/* file.c: a run as a view. NULL without memory. */
+struct view *run_view(struct index *ix, struct run *r, enum index_state state);
+void result_free(struct result *r);
+
+#endif

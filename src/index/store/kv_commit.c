@@ -1,0 +1,274 @@
+/* kv_commit.c - writes: a batch is applied in one transaction, and the map grows for it. See kv.h
+ * for the contract. */
+#include "index/store/kv_batch.h"
+#include "index/store/kv_env.h"
+
+#include "dftracerd/failpoint.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#define MAP_STEP (16ull << 20) /* it grows by that at least */
+/* grown before a commit when less is left: MAP_FULL is then rare */
+#define MAP_HEADROOM (96ull << 20)
+
+/* Seeks anew for each: what a cursor stands on after a deletion has differed between LMDB versions.
+ */
+static int delete_prefix(MDB_txn *txn, MDB_dbi dbi, const struct kv_key *prefix)
+{
+    MDB_cursor *cursor;
+    int rc = mdb_cursor_open(txn, dbi, &cursor);
+
+    if (rc)
+        return rc;
+    for (;;) {
+        MDB_val key = {prefix->len, (void *)prefix->data}, value;
+
+        rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+        if (rc || key.mv_size < prefix->len || memcmp(key.mv_data, prefix->data, prefix->len) != 0)
+            break;
+        rc = mdb_cursor_del(cursor, 0);
+        if (rc)
+            break;
+    }
+    mdb_cursor_close(cursor);
+    return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+static int put_value(struct kv *kv, MDB_txn *txn, const struct op *op)
+{
+    size_t head = kv_has_sum(op->table) ? KV_SUM_BYTES : 0;
+    MDB_val key = {op->key.len, (void *)op->key.data}, value = {head + op->len, NULL};
+    uint64_t sum = head ? kv_sum(op->table, op->key.data, op->key.len, op->data, op->len) : 0;
+    int rc = mdb_put(txn, kv->dbi[op->table], &key, &value, MDB_RESERVE);
+
+    if (rc)
+        return rc;
+    memcpy(value.mv_data, &sum, head);
+    if (op->len)
+        memcpy((char *)value.mv_data + head, op->data, op->len);
+    return 0;
+}
+
+static int apply_op(struct kv *kv, MDB_txn *txn, const struct op *op)
+{
+    MDB_val key = {op->key.len, (void *)op->key.data};
+    int rc;
+
+    switch (op->kind) {
+    case OP_PUT:
+        return failpoint("kv.put") ? errno : put_value(kv, txn, op);
+    case OP_DELETE:
+        rc = failpoint("kv.delete") ? errno : mdb_del(txn, kv->dbi[op->table], &key, NULL);
+        return rc == MDB_NOTFOUND ? 0 : rc;
+    default:
+        return failpoint("kv.delete_prefix") ? errno
+                                             : delete_prefix(txn, kv->dbi[op->table], &op->key);
+    }
+}
+
+static int apply_batch(struct kv *kv, const struct kv_batch *b)
+{
+    MDB_txn *txn;
+    int rc = mdb_txn_begin(kv->env, NULL, 0, &txn);
+
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < b->count && rc == 0; i++)
+        rc = apply_op(kv, txn, &b->ops[i]);
+    if (rc == 0 && failpoint("kv.commit"))
+        rc = errno;
+    if (rc) {
+        mdb_txn_abort(txn);
+        return rc;
+    }
+    rc = mdb_txn_commit(txn);
+    /* To be told that it failed although it is there is harmless: the batch is applied again. */
+    return rc == 0 && failpoint("kv.committed") ? errno : rc;
+}
+
+static void close_gate(struct kv *kv)
+{
+    atomic_store(&kv->moving, true);
+    pthread_rwlock_wrlock(&kv->gate);
+}
+
+static void open_gate(struct kv *kv)
+{
+    atomic_store(&kv->moving, false);
+    pthread_rwlock_unlock(&kv->gate);
+}
+
+/* After a failed write of its meta page LMDB refuses everything until the environment is opened
+ * again. */
+static int reopen(struct kv *kv)
+{
+    int rc;
+
+    close_gate(kv);
+    rc = kv_reopen(kv, kv->env ? kv_map_size(kv) : kv->map_size);
+    open_gate(kv);
+    return rc;
+}
+
+/* Where the address space is limited, an eighth of it is left to threads and malloc. */
+static bool may_map(uint64_t more)
+{
+    uint64_t space = memory_address_space();
+
+    return memory_is_mappable(more + (space == UINT64_MAX ? 0 : space / 8));
+}
+
+/* Doubled, or less where that is not possible. 0: not even by a step. */
+static uint64_t larger_map(struct kv *kv)
+{
+    uint64_t size = kv_map_size(kv), rest = kv->map_top - size, more = size < rest ? size : rest;
+
+    while (more > 0 && !may_map(more))
+        more = more / 2 < MAP_STEP ? 0 : more / 2;
+    return more ? size + more : 0;
+}
+
+/* Readers hold the gate while they read: none can see the map move. LMDB unmaps the old map before
+ * it maps the new one, and has none when that fails: the environment is opened again before anybody
+ * reads, with the old size if there is still room for it. */
+static int grow_map(struct kv *kv)
+{
+    uint64_t old = kv_map_size(kv), size;
+    int rc;
+
+    if (old >= kv->map_top)
+        return ERR_STORE_FULL;
+    size = larger_map(kv);
+    if (size == 0)
+        return ERR_ADDRESS_SPACE;
+    close_gate(kv);
+    kv_drain(kv);
+    rc = failpoint("kv.grow") ? errno : mdb_env_set_mapsize(kv->env, size);
+    if (rc)
+        kv_reopen(kv, old);
+    kv_find_map(kv);
+    open_gate(kv);
+    return rc == 0 ? 0 : rc == ENOMEM ? ERR_ADDRESS_SPACE : ERR_STORE_FULL;
+}
+
+bool kv_may_grow(struct kv *kv)
+{
+    if (!kv->env)
+        return reopen(kv) == 0;
+    return kv_map_size(kv) < kv->map_top && larger_map(kv) > 0;
+}
+
+static bool is_dead(struct kv *kv)
+{
+    MDB_txn *txn;
+    int rc = mdb_txn_begin(kv->env, NULL, MDB_RDONLY, &txn);
+
+    if (rc == 0)
+        mdb_txn_abort(txn);
+    return rc == MDB_PANIC;
+}
+
+/* LMDB tells a write that was cut short for want of space as an I/O error. */
+static bool disk_is_full(const struct kv *kv)
+{
+    struct statvfs fs;
+
+    return statvfs(kv->path, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < (1u << 20);
+}
+
+/* Pages within the file that nothing uses: LMDB's own table of lists, each with its length first.
+ */
+static uint64_t bytes_free(struct kv *kv)
+{
+    MDB_cursor *cursor;
+    MDB_val key, list;
+    MDB_stat st = {0};
+    uint64_t pages = 0;
+    struct kv_read *r;
+
+    if (kv_read_begin(kv, &r) < 0)
+        return 0;
+    if (mdb_cursor_open(r->txn, 0, &cursor) == 0) {
+        while (mdb_cursor_get(cursor, &key, &list, MDB_NEXT) == 0) {
+            size_t count;
+
+            memcpy(&count, list.mv_data, sizeof count);
+            pages += count;
+        }
+        mdb_cursor_close(cursor);
+    }
+    mdb_env_stat(kv->env, &st);
+    kv_read_end(r);
+    return pages * st.ms_psize;
+}
+
+/* Whether a batch would take what is kept for deletions. Free pages in pieces may be of no use:
+ * MAP_FULL tells that. */
+static bool beyond_limit(struct kv *kv, const struct kv_batch *b)
+{
+    uint64_t need, used;
+
+    if (kv->map_max == UINT64_MAX)
+        return false;
+    need = b->bytes + b->bytes / 4 + kv_reserve(kv);
+    used = kv_bytes_used(kv);
+    return used + need > kv->map_max && used + need > kv->map_max + bytes_free(kv);
+}
+
+static uint64_t headroom(struct kv *kv)
+{
+    uint64_t quarter = kv_map_size(kv) / 4;
+
+    return quarter < MAP_HEADROOM ? quarter : MAP_HEADROOM;
+}
+
+static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
+{
+    int rc;
+
+    if (b->error)
+        return b->error;
+    if (b->count == 0)
+        return 0;
+    if (!kv->env && (rc = reopen(kv)))
+        return rc == -ENOMEM ? ERR_ADDRESS_SPACE : rc;
+    if (!freeing && beyond_limit(kv, b))
+        return ERR_STORE_FULL;
+    if (kv_bytes_used(kv) + b->bytes * 2 + headroom(kv) > kv_map_size(kv) && (rc = grow_map(kv)) &&
+        !kv->env)
+        return rc; /* else MAP_FULL is returned below, if there is no room */
+    for (int tries = 0;; tries++) {
+        kv_inside = kv;
+        rc = apply_batch(kv, b);
+        kv_inside = NULL;
+        if (rc != MDB_MAP_FULL || tries == 20)
+            break;
+        rc = grow_map(kv);
+        if (rc)
+            return rc;
+    }
+    if (rc && is_dead(kv))
+        reopen(
+            /* at once: nobody can read meanwhile. Without success the next commit tries again */
+            kv);
+    if (rc == EIO && disk_is_full(kv))
+        rc = ENOSPC;
+    if (kv_code(rc) == ERR_CORRUPT)
+        atomic_store(&kv->broken, true);
+    if (rc)
+        return kv_code(rc);
+    kv_batch_clear(b);
+    return 0;
+}
+
+int kv_commit(struct kv *kv, struct kv_batch *b)
+{
+    return commit(kv, b, false);
+}
+
+int kv_commit_freeing(struct kv *kv, struct kv_batch *b)
+{
+    return commit(kv, b, true);
+}
