@@ -1,5 +1,14 @@
-/* further.c - directories that another daemon of the user hands over: an index, a watcher and a
- * socket of their own. */
+/* further.c - directories that another daemon of the user hands over (--join): an index, a watcher
+ * and a Unix socket of their own, a site (http/exchange/site.h).
+ *
+ * Each connection belongs to the site of its socket. A request has the index, roots, stored queries
+ * and metrics of its site, so its answer is that of a daemon with this site alone. Workers, limits,
+ * response cache (its keys have the number of the site), spool space and idle exit are those of the
+ * process. Scanners of all indexes take turns and share their memory with the readers
+ * (index/ingest/share.c): together they use no more processors and memory than those of one index.
+ * When dftracer_server is to have the index of one site, that site ends: its requests finish or are
+ * cancelled, then the index is closed (http_end_site).
+ */
 #include "daemon/daemon.h"
 
 #include "daemon/log.h"

@@ -1,4 +1,11 @@
-/* replay.c - reads the events once or twice, and reports what became of them. */
+/* replay.c - reads the events once or twice, and reports what became of them.
+ *
+ * The main thread reads events in order of time, and plans each: which descriptor, file, offset and
+ * number of bytes. A regular file, or the input of `dftracerctl replay`, is read twice: first to
+ * find the files that must exist, with their sizes. Then these are prepared, the clock starts, and
+ * each planned operation is queued for the thread that performs the calls of its (host, pid, tid).
+ * Queues are bounded: the main thread is at most REPLAY_AHEAD_MAX operations ahead.
+ */
 #include "dftracerd/replay.h"
 
 #include "replay/plan/prepare.h"
