@@ -17,6 +17,7 @@
 #ifndef DFTRACERD_ANSWER_AGGREGATE_AGGREGATE_H
 #define DFTRACERD_ANSWER_AGGREGATE_AGGREGATE_H
 
+#include "dftracerd/aggregate.h"
 #include "engine/group/group.h"
 #include "engine/group/sample.h"
 

@@ -7,6 +7,7 @@
 #define DFTRACERD_ANSWER_LINES_ROWS_H
 
 #include "answer/lines/view_stream.h"
+#include "dftracerd/rows.h"
 
 struct rows_plan {
     struct query *query;

@@ -3,6 +3,8 @@
 #include "answer/stats/stats.h"
 #include "answer/lines/view_follow.h"
 #include "answer/lines/view_metadata.h"
+#include "dftracerd/stats.h"
+#include "dftracerd/view.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #ifndef DFTRACERD_ANSWER_LINES_VIEW_FOLLOW_H
 #define DFTRACERD_ANSWER_LINES_VIEW_FOLLOW_H
 
+#include "dftracerd/follow.h"
 #include "engine/scan/scan.h"
 
 /* The file of this place of the query has changed since: from here on its objects have not been

@@ -1,6 +1,7 @@
 /* processes.c - /processes: what the selected objects of each process come to, process by process.
  */
 #include "answer/processes/processes.h"
+#include "dftracerd/aggregate.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #ifndef DFTRACERD_ANSWER_PROCESSES_PROCESSES_H
 #define DFTRACERD_ANSWER_PROCESSES_PROCESSES_H
 
+#include "dftracerd/processes.h"
 #include "engine/plan/plan.h"
 
 #define PROCESS_NONE UINT32_MAX

@@ -1,5 +1,6 @@
 /* find.c - /find: the next selected object in the order of time. */
 #include "answer/timeline/timeline.h"
+#include "dftracerd/find.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* stats.c - /stats: plans what to look at, has it found by summaries or a scan, and tells it. */
+#include "answer/stats/measure.h"
 #include "answer/stats/stats.h"
 
 #include <errno.h>

@@ -7,6 +7,7 @@
 #ifndef DFTRACERD_ANSWER_STATS_STATS_H
 #define DFTRACERD_ANSWER_STATS_STATS_H
 
+#include "dftracerd/stats.h"
 #include "engine/group/group.h"
 #include "engine/group/tally.h"
 

@@ -1,4 +1,5 @@
 /* summary.c - answers from the summaries that indexing made, without a scan. */
+#include "answer/stats/measure.h"
 #include "answer/stats/stats.h"
 
 #include <errno.h>

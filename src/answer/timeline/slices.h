@@ -18,6 +18,7 @@
 
 #include "answer/calltree/call_tree.h"
 #include "answer/timeline/timeline.h"
+#include "dftracerd/timeline.h"
 
 enum {
     TIMELINE_SLICES_ALL = 20000, /* of so many objects in the window each is a slice of its own */

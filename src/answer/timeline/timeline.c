@@ -1,5 +1,6 @@
 /* timeline.c - the door of /timeline: the window, single objects. */
 #include "answer/timeline/slices.h"
+#include "dftracerd/stats.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -13,6 +13,7 @@
 #ifndef DFTRACERD_ANSWER_TIMELINE_TIMELINE_H
 #define DFTRACERD_ANSWER_TIMELINE_TIMELINE_H
 
+#include "dftracerd/timeline.h"
 #include "engine/group/group.h"
 
 enum { TIMELINE_KEYS_MAX = 16 };

@@ -9,6 +9,7 @@
 #ifndef DFTRACERD_FORMAT_PERFETTO_AGGREGATE_H
 #define DFTRACERD_FORMAT_PERFETTO_AGGREGATE_H
 
+#include "dftracerd/aggregate.h"
 #include "format/report/aggregate.h"
 
 struct perfetto_process {

@@ -2,6 +2,7 @@
 #ifndef DFTRACERD_FORMAT_REPORT_AGGREGATE_H
 #define DFTRACERD_FORMAT_REPORT_AGGREGATE_H
 
+#include "dftracerd/aggregate.h"
 #include "format/writer/value_text.h"
 
 struct perfetto;

@@ -1,4 +1,5 @@
 /* aggregate.c - /aggregate: rows per time bucket and key, or by any columns. */
+#include "dftracerd/aggregate.h"
 #include "http/request/endpoint.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* call_tree.c - /call-tree: which events contain which, thread by thread. */
+#include "dftracerd/call_tree.h"
 #include "http/request/endpoint.h"
 
 #include <string.h>

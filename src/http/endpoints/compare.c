@@ -1,4 +1,5 @@
 /* compare.c - /compare: two or more selections, and how their metrics differ. */
+#include "dftracerd/compare.h"
 #include "http/request/compare_request.h"
 
 static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON,   FORMAT_CSV,

@@ -1,5 +1,6 @@
 /* compare_stacks.c - /compare format=collapsed-diff: the folded calls of two sides, for
  * differential flame graphs. */
+#include "dftracerd/call_tree.h"
 #include "http/request/compare_request.h"
 
 /* What is asked of metrics means nothing here. */

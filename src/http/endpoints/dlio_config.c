@@ -1,5 +1,6 @@
 /* dlio_config.c - /dlio-config: step times of a training run as a configuration of the
  * benchmark DLIO. */
+#include "dftracerd/dlio_report.h"
 #include "http/request/endpoint.h"
 
 #include <string.h>

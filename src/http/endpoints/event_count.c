@@ -1,4 +1,5 @@
 /* event_count.c - /event-count: one exact number, or one a file. */
+#include "dftracerd/event_count.h"
 #include "http/request/endpoint.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* histogram.c - /histogram: how often which value of a column occurs. */
+#include "dftracerd/histogram.h"
 #include "http/request/endpoint.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* processes.c - /processes: the tree of processes, and what each of them did. */
+#include "dftracerd/processes.h"
 #include "http/request/endpoint.h"
 
 static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT};

@@ -1,4 +1,5 @@
 /* schema.c - /schema: every column that the selected objects have. */
+#include "dftracerd/schema.h"
 #include "http/request/endpoint.h"
 
 static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT};

@@ -1,4 +1,5 @@
 /* stats.c - /stats: counts, durations, sizes, by any columns. */
+#include "dftracerd/stats.h"
 #include "http/request/endpoint.h"
 
 #include <string.h>

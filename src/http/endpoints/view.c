@@ -1,5 +1,8 @@
 /* view.c - /view: the matching lines as they stand in the traces, or flat rows (`select`),
  * or their number, or the view itself as a recipe. */
+#include "dftracerd/follow.h"
+#include "dftracerd/rows.h"
+#include "dftracerd/view.h"
 #include "http/request/recipe.h"
 
 #include <stdio.h>
