@@ -50,6 +50,8 @@ int value_rank(const struct value *v);
 bool value_whole(const struct value *v, __int128 *ret);
 /* The nearest double, of times in us; `other` for what is not a number. */
 double value_double(const struct value *v, double other);
+/* Its text, if it has one, becomes a copy in the arena. 0, -ENOMEM. */
+int value_keep(struct arena *arena, struct value *v);
 
 /* ---- columns --------------------------------------------------------------------------------- */
 

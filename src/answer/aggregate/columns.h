@@ -2,7 +2,8 @@
 #ifndef DFTRACERD_ANSWER_AGGREGATE_COLUMNS_H
 #define DFTRACERD_ANSWER_AGGREGATE_COLUMNS_H
 
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/order.h"
+#include "answer/aggregate/tell.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,8 @@
 #ifndef DFTRACERD_ANSWER_AGGREGATE_ROWS_H
 #define DFTRACERD_ANSWER_AGGREGATE_ROWS_H
 
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/order.h"
+#include "answer/aggregate/tell.h"
 
 struct sort_key {
     unsigned column;

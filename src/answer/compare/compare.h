@@ -11,9 +11,9 @@
 
 #include "dftracerd/compare.h"
 
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/quantile.h"
 #include "answer/compare/statistics.h"
-#include "answer/stats/stats.h"
+#include "answer/stats/scan.h"
 
 enum { PEAK_COUNT, PEAK_MEAN, PEAKS };
 
@@ -115,7 +115,5 @@ static inline double peak_mean(const struct moments_f64 *m)
 {
     return m->count ? (m->sum + m->comp) / (double)m->count : 0;
 }
-/* Copied into the answer. */
-int compare_keep_value(struct comparison *c, struct value *v);
 
 #endif

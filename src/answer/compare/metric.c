@@ -2,6 +2,7 @@
  */
 #include "answer/compare/compare.h"
 #include "answer/stats/measure.h"
+#include "answer/stats/result.h"
 #include "dftracerd/aggregate.h"
 #include "dftracerd/stats.h"
 

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "answer/stats/stats.h"
+#include "answer/stats/found.h"
 
 /* What is known by all workers of a scan. */
 struct stats_known {

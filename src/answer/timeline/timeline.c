@@ -1,4 +1,5 @@
 /* timeline.c - the door of /timeline: the window, single objects. */
+#include "answer/stats/clamp.h"
 #include "answer/timeline/slices.h"
 #include "dftracerd/stats.h"
 
@@ -25,11 +26,6 @@ static int plan_sources(struct timeline *t, struct query *q, const struct timeli
     return rc < 0 ? rc : query_check_column(q, p->keys[p->width - 1], "color", err);
 }
 
-static int64_t clamp(__int128 ns)
-{
-    return ns < INT64_MIN ? INT64_MIN : ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
-}
-
 /* From the first begin to the last end of what is selected. False: nothing is. */
 static int find_window(struct query *q, struct timeline_facts *f, bool *ret, struct err *err)
 {
@@ -41,8 +37,8 @@ static int find_window(struct query *q, struct timeline_facts *f, bool *ret, str
         return rc;
     *ret = s->min_ts.type == VALUE_TIME && s->max_te.type == VALUE_TIME;
     if (*ret) {
-        f->from_ns = clamp(s->min_ts.wide);
-        f->to_ns = clamp(s->max_te.wide);
+        f->from_ns = clamp_ns(s->min_ts.wide);
+        f->to_ns = clamp_ns(s->max_te.wide);
     }
     f->objects = s->events;
     stats_free(s);
