@@ -1,7 +1,7 @@
 /* timeline.h - /timeline: lanes by columns of a window of time, and its longest objects.
  *
  * Used by:   http.
- * Path:      timeline_open does all the work (answer/timeline/timeline.h says how), the other calls
+ * Path:      timeline_open does all the work (answer/timeline/timeline.c says how), the other calls
  *            read its result.
  * Memory:    16 bytes a column, lane and color of each worker, and at most 2^19 slices; charged to
  *            the budget of the query until timeline_close.

@@ -297,7 +297,7 @@ static int keep_best(struct aggregate *a, const struct aggregate_options *o, str
     return 0;
 }
 
-/* ---- the door -------------------------------------------------------------------------------- */
+/* ---- public calls ---------------------------------------------------------------------------- */
 
 static int find_groups(struct aggregate *a, const struct aggregate_options *o, struct err *err)
 {

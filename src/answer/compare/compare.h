@@ -1,10 +1,12 @@
 /* compare.h - the parts of /compare: scans of the sides, groups that belong together, their
- * metrics. Private to compare*.c.
+ * metrics.
  *
- * Way:       compare.c goes through the nodes -> side.c scans each side as /stats does, all
- *            sides at once, and windows.c sums up by windows and threads in the same scan
- *            -> table.c joins groups with equal keys -> metric.c measures them,
- *            with statistics.c -> compare.c corrects for the number of tests.
+ * Used by:   the files of answer/compare.
+ * Path:      compare.c goes through the nodes -> side.c scans each side as /stats does, all sides
+ *            at once, and windows.c sums up by windows and threads in the same scan -> table.c
+ *            joins groups with equal keys -> metric.c measures them, with statistics.c -> compare.c
+ *            corrects for the number of tests.
+ * Threads:   one, but for the scans inside. Memory: charged to the budget of the request.
  */
 #ifndef DFTRACERD_ANSWER_COMPARE_COMPARE_H
 #define DFTRACERD_ANSWER_COMPARE_COMPARE_H

@@ -155,7 +155,7 @@ static int read_rows(struct query *q, struct process_list *l, struct err *err)
     return rc == ERR_END ? 0 : rc;
 }
 
-/* ---- the door -------------------------------------------------------------------------------- */
+/* ---- public calls ---------------------------------------------------------------------------- */
 
 static int make_tree(struct process_list *l)
 {

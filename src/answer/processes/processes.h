@@ -1,8 +1,10 @@
-/* processes.h - the parts of /processes. Private to processes*.c and aggregate/process.c.
+/* processes.h - the parts of /processes.
  *
- * Way:  processes.c sums the selected objects up by (host, pid), as /aggregate does ->
- *       facts.c looks up what the index knows of each: rank, command, parent ->
- *       tree.c puts children below their parents.
+ * Used by:   the files of answer/processes.
+ * Path:      processes.c sums the selected objects up by (host, pid), as /aggregate does -> facts.c
+ *            looks up what the index has of each: rank, command, parent -> tree.c puts children
+ *            below their parents.
+ * Threads:   one. Memory: in the arena of the list.
  */
 #ifndef DFTRACERD_ANSWER_PROCESSES_PROCESSES_H
 #define DFTRACERD_ANSWER_PROCESSES_PROCESSES_H

@@ -1,5 +1,14 @@
-/* timeline.c - the door of /timeline: the window, single objects. */
+/* timeline.c - /timeline: the window, single objects, and the calls of dftracerd/timeline.h.
+ *
+ * Path: scan.c adds each selected object to the cells of its (lane, color), one array of columns
+ * each (cells.c), and offers the longest objects (offer.c, picks.c). Where columns allow it, the
+ * cells of a chunk come from its densities instead (density.c). If there are too many colors, some
+ * are joined and the scan is repeated (colors.c). lanes.c orders lanes and colors and finds the
+ * color of each cell. Slices come from a scan of their own (slices.h).
+ */
 #include "answer/stats/clamp.h"
+#include "answer/timeline/lanes.h"
+#include "answer/timeline/object.h"
 #include "answer/timeline/slices.h"
 #include "dftracerd/stats.h"
 
@@ -70,16 +79,6 @@ static int compare_picks(const void *a, const void *b)
     return pick_before(a, b) ? -1 : pick_before(b, a);
 }
 
-uint64_t timeline_object(struct query *q, uint32_t file, uint32_t chunk, uint32_t row)
-{
-    const struct index_file *f = snapshot_file(query_snapshot(q), file);
-    uint64_t before = 0;
-
-    for (uint32_t i = 0; i < chunk; i++)
-        before += f->chunks[i].rows;
-    return before + row;
-}
-
 static int make_events(struct timeline *t)
 {
     struct timeline_picks *p = &t->found.picks;
@@ -107,7 +106,7 @@ static int make_events(struct timeline *t)
     return 0;
 }
 
-/* ---- the door -------------------------------------------------------------------------------- */
+/* ---- public calls ---------------------------------------------------------------------------- */
 
 static int check_options(const struct timeline_options *o, struct err *err)
 {
