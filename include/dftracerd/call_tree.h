@@ -1,14 +1,20 @@
-/* call_tree.h - calls nested by time. Part of the query module; threads,
- * determinism and transactions as in query.h. */
+/* call_tree.h - /call-tree: calls nested by time.
+ *
+ * Used by:   format, http.
+ * Path:      call_tree_open scans, sorts and nests all events (answer/calltree/call_tree.h); the
+ *            other calls read nodes, events and sums from the result.
+ * Memory:    32 bytes an event, half as much again for a thread that is sorted, 100 a folded node;
+ *            charged to the budget of the query until call_tree_close.
+ * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.
+ */
 #ifndef DFTRACERD_CALL_TREE_H
 #define DFTRACERD_CALL_TREE_H
 
 #include "dftracerd/query.h"
 
 /* Complete events (ph X) nested by containment in time, per thread (host, pid, tid) over all files.
- * Either folded (calls of one name on one path are one node) or event by event. Memory: 32 bytes an
- * event, half as much again for a thread that is sorted, 100 a folded node; all charged to the
- * budget. Linear but for the sorting; nothing recurs, whatever the depth. */
+ * Either folded (calls of one name on one path are one node) or event by event. Linear but for the
+ * sorting; nothing recurs, whatever the depth. */
 enum call_tree_part { CALL_TREE_ALL, CALL_TREE_CALLEES, CALL_TREE_CALLERS, CALL_TREE_PARTS };
 /* longer paths are not told; callers are followed so far up */
 enum { CALL_TREE_PATH_LEVELS = 256 };

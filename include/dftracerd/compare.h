@@ -1,9 +1,15 @@
-/* compare.h - how the metrics of runs differ. Part of the query module; threads,
- * determinism and transactions as in query.h. */
+/* compare.h - /compare: how the metrics of runs differ from those of a baseline.
+ *
+ * Used by:   format, http.
+ * Path:      compare_run opens a query for each side and node, and scans all sides of a node
+ *            together (answer/compare/compare.h) -> struct comparison -> format_compare.
+ * Memory:    the answer is in its arena, charged to the budget until comparison_free.
+ * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.
+ */
 #ifndef DFTRACERD_COMPARE_H
 #define DFTRACERD_COMPARE_H
 
-#include "dftracerd/query.h"
+#include "dftracerd/aggregate.h"
 
 /* Metrics of groups of events on a baseline and on variants of it, and how they differ. */
 enum {

@@ -1,7 +1,9 @@
 /* dlio_report.h - /dlio-config: the step times of the selected events, fitted and simulated.
  *
- * May use:   base, dlio, trace, index, query.h. Used by: format, http. Part of the query module
- *            (src/query/dlio_*.c).
+ * Used by:   format, http.
+ * Path:      dlio_report_run: rows of the selected events (answer/dlio/events.h) -> samples ->
+ *            dlio.h fits and simulates -> struct dlio_report -> format_dlio.
+ * Memory:    the samples, charged to the budget until dlio_report_free.
  * Threads:   a report belongs to one thread; the scan inside is spread over query_env.pool.
  * Determinism: the same events, options and seed give the same report, whatever the files, their
  * order and the threads.

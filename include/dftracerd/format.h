@@ -10,9 +10,15 @@
 #ifndef DFTRACERD_FORMAT_H
 #define DFTRACERD_FORMAT_H
 
+#include "dftracerd/aggregate.h"
 #include "dftracerd/dlio_report.h"
 #include "dftracerd/call_tree.h"
 #include "dftracerd/compare.h"
+#include "dftracerd/processes.h"
+#include "dftracerd/rows.h"
+#include "dftracerd/schema.h"
+#include "dftracerd/stats.h"
+#include "dftracerd/view.h"
 
 enum format {
     FORMAT_JSON,

@@ -3,6 +3,7 @@
 #ifndef DFTRACERD_REWRITE_ORGANIZE_H
 #define DFTRACERD_REWRITE_ORGANIZE_H
 
+#include "dftracerd/share.h"
 #include "rewrite/provenance.h"
 
 #define ORGANIZE_REST "_rest"

@@ -6,6 +6,8 @@
  * the other of the same query, asked once more.
  */
 #include "dftracerd/rewrite.h"
+#include "dftracerd/text_range.h"
+#include "dftracerd/view.h"
 
 #include <pthread.h>
 #include <stdio.h>

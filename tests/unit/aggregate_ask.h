@@ -2,6 +2,8 @@
 #ifndef DFTRACERD_TESTS_AGGREGATE_ASK_H
 #define DFTRACERD_TESTS_AGGREGATE_ASK_H
 
+#include "dftracerd/aggregate.h"
+#include "dftracerd/query.h"
 #include "query_store.h"
 
 static void put_value(struct buf *out, const struct value *v)

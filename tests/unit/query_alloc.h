@@ -2,6 +2,7 @@
 #ifndef DFTRACERD_QUERY_ALLOC_H
 #define DFTRACERD_QUERY_ALLOC_H
 
+#include "dftracerd/aggregate.h"
 #include "dftracerd/format.h"
 #include "query_store.h"
 

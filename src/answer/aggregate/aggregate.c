@@ -1,9 +1,18 @@
-/* aggregate.c - /aggregate: plans, scans, orders, and gives rows. All groups from one scan, or,
- * where memory does not suffice for them, part after part while rows are taken
- * (passes.h); with `top`, or `sort` then, the best rows of all parts. */
+/* aggregate.c - /aggregate: plans, scans, orders, and returns rows.
+ *
+ * The path of a request:
+ *   http/endpoints/aggregate.c    reads the parameters, writes the rows (format_aggregate_*)
+ *   answer/aggregate/aggregate.c  this file: plan.c -> scan.c -> order.c -> columns.c and tell.c
+ *   engine/group/group.h          the groups of the scan: from keys to dense numbers
+ *
+ * All groups come from one scan, or, where memory does not suffice for them, part after part while
+ * rows are read (prefixes.h); with `top`, or `sort` then, only the best rows of all parts (rows.h).
+ */
 #include "answer/aggregate/columns.h"
-#include "answer/aggregate/passes.h"
+#include "answer/aggregate/prefixes.h"
+#include "answer/aggregate/process.h"
 #include "answer/aggregate/rows.h"
+#include "answer/aggregate/scan.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -129,7 +138,7 @@ static void drop_groups(struct aggregate *a)
         teller_done(&a->teller);
     found_free(a->found);
     fine_done(&a->plan, &a->fine);
-    order_done(&a->order, a->plan.budget);
+    aggregate_order_done(&a->order, a->plan.budget);
     a->found = NULL;
     a->at = a->end = a->block.count = 0;
 }
@@ -288,7 +297,7 @@ static int keep_best(struct aggregate *a, const struct aggregate_options *o, str
     return 0;
 }
 
-/* ---- the door -------------------------------------------------------------------------------- */
+/* ---- public calls ---------------------------------------------------------------------------- */
 
 static int find_groups(struct aggregate *a, const struct aggregate_options *o, struct err *err)
 {

@@ -1,6 +1,6 @@
 /* cell.c - sums of one measure of one group: small cells for integers, moments of four
  * orders for doubles. */
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/found.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -156,36 +156,4 @@ int cell_merge(struct aggregate_found *f, struct cell *c, const struct aggregate
     if (other->more >> 1)
         moments_merge(m, &from->more[(other->more >> 1) - 1]);
     return 0;
-}
-
-/* ---- doubles --------------------------------------------------------------------------------- */
-
-void fine_add(struct fine *f, double value, bool shape)
-{
-    if (shape) {
-        double n1 = (double)f->m.count, n = n1 + 1, delta = value - f->m.mean, part = delta / n;
-        double term = delta * part * n1;
-        f->m4 +=
-            term * part * part * (n * n - 3 * n + 3) + 6 * part * part * f->m.m2 - 4 * part * f->m3;
-        f->m3 += term * part * (n - 2) - 3 * part * f->m.m2;
-    }
-    moments_f64_add(&f->m, value);
-}
-
-void fine_merge(struct fine *f, const struct fine *other)
-{
-    double a = (double)f->m.count, b = (double)other->m.count, n = a + b;
-    double d = other->m.mean - f->m.mean, dn = d / n;
-
-    if (b == 0)
-        return;
-    if (a == 0) {
-        *f = *other;
-        return;
-    }
-    f->m4 += other->m4 + d * dn * dn * dn * a * b * (a * a - a * b + b * b) +
-             6 * dn * dn * (a * a * other->m.m2 + b * b * f->m.m2) +
-             4 * dn * (a * other->m3 - b * f->m3);
-    f->m3 += other->m3 + d * dn * dn * a * b * (a - b) + 3 * dn * (a * other->m.m2 - b * f->m.m2);
-    moments_f64_merge(&f->m, &other->m);
 }

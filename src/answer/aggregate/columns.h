@@ -1,8 +1,15 @@
-/* columns.h - columns of a block of rows, and what values they have. Private. */
+/* columns.h - a block of rows as columns of plain numbers and ranks.
+ *
+ * Used by:   aggregate.c.
+ * Path:      order.h -> block_gather copies the records of a block -> column_fill -> the vectors of
+ *            dftracerd/aggregate.h, or column_values. Other columns: tell.h.
+ * Threads:   one. Memory: one block of records, freed by its owner.
+ */
 #ifndef DFTRACERD_ANSWER_AGGREGATE_COLUMNS_H
 #define DFTRACERD_ANSWER_AGGREGATE_COLUMNS_H
 
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/order.h"
+#include "answer/aggregate/tell.h"
 
 #include <stdlib.h>
 

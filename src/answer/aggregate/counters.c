@@ -2,7 +2,7 @@
  * and their durations, sizes and fields. Count: dft_cnt, else freq, else count, else 1. Duration:
  * dur_sum, else dur, else time (seconds). Size: size_sum, else ret_sum, else as for events. Other
  * times in arguments are in the unit of their file. */
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/worker.h"
 #include "engine/plan/plan.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* fields.c - which arguments are summed up: fields that are asked for, and what counters
  * of the system have. */
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/plan_columns.h"
 #include "engine/derived/members.h"
 #include "engine/plan/plan.h"
 

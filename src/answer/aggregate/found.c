@@ -1,5 +1,5 @@
 /* found.c - groups and what they sum up: made and grown. */
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/found.h"
 #include "engine/plan/plan.h"
 
 #include <errno.h>

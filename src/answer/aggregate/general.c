@@ -1,6 +1,6 @@
 /* general.c - the general form: group_by any columns, agg = a list of functions, as
  * columns, keys and measures. */
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/plan_columns.h"
 #include "engine/plan/plan.h"
 
 #include <errno.h>

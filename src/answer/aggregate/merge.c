@@ -5,7 +5,7 @@
  * groups are given in one go, and then each group of the worker goes to a record of its own, so
  * that nothing needs a lock but what cells of more than 64 bits share.
  */
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/found.h"
 
 #include <errno.h>
 #include <pthread.h>

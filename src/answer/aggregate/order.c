@@ -5,7 +5,7 @@
  * Many groups are ordered by all threads of the pool, each of which has a lane: a part of the
  * groups one after the other. The keys of a packed map have numbers already.
  */
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -454,7 +454,7 @@ int aggregate_order(struct query *q, const struct aggregate_found *f, struct agg
     return rc;
 }
 
-void order_done(struct aggregate_order *o, struct budget *budget)
+void aggregate_order_done(struct aggregate_order *o, struct budget *budget)
 {
     for (unsigned i = 0; i < SETS; i++) {
         for (unsigned c = 0; c < o->set[i].width; c++)

@@ -1,18 +1,18 @@
-/* passes.h - all groups one part after another, where memory does not suffice for them at
- * once. Private.
+/* passes.h - the rows of one pass, where memory does not suffice for all groups at once.
  *
- * Groups are told in the order of their keys, so those that begin with the same first keys stand
- * together. The rows of each such prefix are counted first, then the columns are scanned again for
- * each run of prefixes whose groups fit into memory. Where a key is a time, and prefixes with its
- * values would be too many themselves, they have stretches of time instead. Nothing is written to
- * disk: the first scan notes which prefixes each chunk has, and those without any of a run are not
- * opened again; and the answer is the one of a single scan to the last bit, for every group is
- * summed up within one of them.
+ * Used by:   scan.c, prefixes.c, aggregate.c.
+ * Path:      prefixes.h -> aggregate.c sets plan.pass to a run of prefixes -> scan.c skips chunks
+ *            without rows of it (pass_skips), and of the others scans the rows that
+ *            pass_filter_batch returns.
+ * Threads:   a filter belongs to one worker; the spans of chunks are written by the worker that
+ *            scans them. Memory: charged to the budget of the plan.
  */
 #ifndef DFTRACERD_ANSWER_AGGREGATE_PASSES_H
 #define DFTRACERD_ANSWER_AGGREGATE_PASSES_H
 
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/fine.h"
+#include "answer/aggregate/order.h"
+#include "engine/scan/scan.h"
 
 /* What the first scans found: prefixes of all sets in the order of the answer, with their rows. */
 struct prefixes {
@@ -25,14 +25,6 @@ struct prefixes {
     size_t charged;
     uint32_t *rank[SETS]; /* place in `order` by group */
 };
-/* As few keys as leave no prefix with more than `rows` rows, where that can be. ERR_ROW_LIMIT,
- * ERR_MEMORY_LIMIT ... */
-int prefixes_find(const struct aggregate_plan *p, uint64_t rows, struct err *err,
-                  struct prefixes **ret);
-void prefixes_free(struct prefixes *x);
-/* The end of the run of prefixes from `from` on (one at least) that has at most `rows` rows;
- * *ret_rows: how many. */
-size_t prefixes_take(const struct prefixes *x, size_t from, uint64_t rows, uint64_t *ret_rows);
 
 /* What a chunk has rows of: places in `order`. */
 struct chunk_span {

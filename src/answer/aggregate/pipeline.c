@@ -1,6 +1,6 @@
 /* pipeline.c - the pipeline as columns, keys and measures: one row per class, process,
  * thread, bucket ... */
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/plan_columns.h"
 #include "engine/plan/plan.h"
 
 #include <errno.h>

@@ -4,9 +4,9 @@
  * knows (start's ppid, else whose fork or spawn returned it). A row without host belongs to the
  * only process of its pid, if there is one only.
  */
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/process.h"
+#include "answer/aggregate/parents.h"
 #include "engine/plan/plan.h"
-#include "answer/processes/processes.h"
 
 #include <errno.h>
 #include <stdio.h>

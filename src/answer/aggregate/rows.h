@@ -1,14 +1,16 @@
-/* rows.h - which rows of the general form are told, and in what order: having, top, sort.
- * Private.
+/* rows.h - which rows of the general form are returned, and in what order: having, top, sort.
  *
- * having leaves out rows of the groups at hand, and so does sort put them in order where all groups
- * are at hand. `top`, and `sort` where groups are found part after part, keep the best rows by
- * their values (best.c).
+ * Used by:   aggregate.c.
+ * Path:      `having` removes rows of the groups in memory, and `sort` orders them if all groups
+ *            are in memory (rows.c). `top`, and `sort` if groups are found part after part, keep
+ *            the best rows by their values (best.c); other.c joins the rest into one row.
+ * Threads:   one. Memory: charged to the budget of the plan.
  */
 #ifndef DFTRACERD_ANSWER_AGGREGATE_ROWS_H
 #define DFTRACERD_ANSWER_AGGREGATE_ROWS_H
 
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/order.h"
+#include "answer/aggregate/tell.h"
 
 struct sort_key {
     unsigned column;

@@ -1,5 +1,7 @@
 /* scan.c - one pass over the selected rows: groups, counts, spans and measures. */
+#include "answer/aggregate/scan.h"
 #include "answer/aggregate/passes.h"
+#include "answer/aggregate/worker.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,44 +13,6 @@ struct job {
 };
 
 /* ---- doubles of the present chunk ------------------------------------------------------------ */
-
-static int grow_at(struct aggregate_set *s, unsigned measure, uint32_t group)
-{
-    uint32_t before = s->fine_cap[measure], cap = before ? before : 64;
-
-    while (cap <= group)
-        cap *= 2;
-    uint32_t *at = realloc(s->fine_at[measure], cap * sizeof(*at));
-    if (!at)
-        return -ENOMEM;
-    memset(at + before, 0, (cap - before) * sizeof(*at));
-    s->fine_at[measure] = at;
-    s->fine_cap[measure] = cap;
-    return 0;
-}
-
-struct fine *worker_fine(struct aggregate_worker *w, unsigned set, unsigned measure, uint32_t group)
-{
-    struct aggregate_set *s = &w->found->set[set];
-
-    if (group >= s->fine_cap[measure] && grow_at(s, measure, group) < 0)
-        return NULL;
-    uint32_t *at = &s->fine_at[measure][group];
-    if (*at)
-        return &w->entries[*at - 1].fine;
-    if (w->entry_count == w->entry_cap) {
-        uint32_t cap = w->entry_cap ? w->entry_cap * 2 : 64;
-        struct fine_entry *grown = realloc(w->entries, cap * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        w->entries = grown;
-        w->entry_cap = cap;
-    }
-    w->entries[w->entry_count] =
-        (struct fine_entry){.group = group, .set = (uint16_t)set, .measure = (uint16_t)measure};
-    *at = ++w->entry_count;
-    return &w->entries[w->entry_count - 1].fine;
-}
 
 /* The doubles of a chunk on their way to their place in (file, chunk) order. */
 struct part {
@@ -85,33 +49,6 @@ static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
     return 0;
 }
 
-int fine_grow(const struct aggregate_plan *p, struct aggregate_fine *d, unsigned set,
-              uint32_t count)
-{
-    uint32_t cap = d->cap[set] ? d->cap[set] : 64;
-
-    if (count <= d->cap[set])
-        return 0;
-    while (cap < count)
-        cap *= 2;
-    size_t bytes = (cap - d->cap[set]) * p->measure_count * sizeof(struct fine);
-    int rc = budget_charge(p->budget, bytes);
-    if (rc < 0)
-        return rc;
-    d->charged += bytes;
-    if (!d->fine[set])
-        d->fine[set] = calloc(p->measure_count + 1, sizeof(*d->fine[set]));
-    for (unsigned m = 0; d->fine[set] && m < p->measure_count; m++) {
-        struct fine *grown = realloc(d->fine[set][m], cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        memset(grown + d->cap[set], 0, (cap - d->cap[set]) * sizeof(*grown));
-        d->fine[set][m] = grown;
-    }
-    d->cap[set] = cap;
-    return d->fine[set] ? 0 : -ENOMEM;
-}
-
 static int merge_entry(struct job *job, const struct fine_entry *e, const uint64_t *keys)
 {
     const struct aggregate_plan *plan = job->plan;
@@ -139,61 +76,7 @@ static int merge_part(void *arg, size_t position, void *part, bool failed)
     return rc;
 }
 
-const struct fine *fine_find(const struct aggregate_plan *p, const struct aggregate_fine *d,
-                             unsigned set, const uint64_t *keys, unsigned measure)
-{
-    int64_t group = d->fine[set] ? group_table_find(&d->table[set], keys) : -ENOENT;
-    (void)p;
-
-    return group < 0 ? NULL : &d->fine[set][measure][group];
-}
-
-void fine_done(const struct aggregate_plan *p, struct aggregate_fine *d)
-{
-    for (unsigned set = 0; set < SETS; set++) {
-        for (unsigned m = 0; d->fine[set] && m < p->measure_count; m++)
-            free(d->fine[set][m]);
-        free(d->fine[set]);
-        if (d->table[set].budget)
-            group_table_done(&d->table[set]);
-    }
-    budget_release(p->budget, d->charged);
-    memset(d, 0, sizeof(*d));
-}
-
 /* ---- values ---------------------------------------------------------------------------------- */
-
-int value_add(struct aggregate_worker *w, unsigned set, unsigned measure, uint32_t group,
-              int64_t value, bool nano)
-{
-    struct aggregate_set *s = &w->found->set[set];
-    struct cell *c = &set_record(s, group)->cells[measure];
-    int rc = cell_add_quickly(c, value, nano) ? 0 : cell_add(w->found, c, value, nano);
-
-    if (rc == 0 && s->samples[measure])
-        rc = sample_add_i64(&w->found->memory, &s->samples[measure][group], value, nano);
-    if (rc == 0 && w->plan->shape) {
-        struct fine *f = worker_fine(w, set, measure, group);
-        if (!f)
-            return -ENOMEM;
-        fine_add(f, nano ? (double)value / 1000 : (double)value, true);
-    }
-    return rc;
-}
-
-int value_add_f64(struct aggregate_worker *w, unsigned set, unsigned measure, uint32_t group,
-                  double value)
-{
-    struct aggregate_set *s = &w->found->set[set];
-    struct fine *f = worker_fine(w, set, measure, group);
-
-    if (!f)
-        return -ENOMEM;
-    fine_add(f, value, w->plan->shape);
-    return s->samples[measure]
-               ? sample_add_f64(&w->found->memory, &s->samples[measure][group], value)
-               : 0;
-}
 
 /* Which rows have `also`; *ret false: none. */
 static int also_valid(struct scan_batch *b, const struct source *also, const uint64_t **ret_valid,

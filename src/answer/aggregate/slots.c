@@ -6,7 +6,7 @@
  * group's record one by one. The slots are emptied into the records before they could overflow,
  * when the unit changes, and in the end; sums are exact integers, so it does not matter when.
  */
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/worker.h"
 #include "dftracerd/kernel.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  * share of that time: they are cut at whole bytes so that the parts add up to the whole. An event
  * is counted where it starts.
  */
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/worker.h"
 #include "engine/plan/plan.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* tell.c - what was found as the values of rows. */
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/process.h"
+#include "answer/aggregate/tell.h"
 #include "engine/plan/plan.h"
 
 #include <errno.h>

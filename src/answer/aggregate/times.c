@@ -1,6 +1,6 @@
 /* times.c - where times are counted from, how long a bucket is, and how buckets are told.
  */
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/plan_columns.h"
 #include "engine/plan/plan.h"
 
 #include <errno.h>

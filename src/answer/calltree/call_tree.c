@@ -1,4 +1,4 @@
-/* call_tree.c - the door of /call-tree: what is to be read, names and groups in their order, hosts
+/* call_tree.c - /call-tree: what is to be read, names and groups in their order, hosts
  * that stand apart. */
 #include "answer/calltree/call_tree.h"
 #include "answer/calltree/clocks.h"
@@ -207,7 +207,7 @@ static int find_hosts_apart(struct call_tree *t)
     return told ? 0 : -ENOMEM;
 }
 
-/* ---- the door -------------------------------------------------------------------------------- */
+/* ---- public calls ---------------------------------------------------------------------------- */
 
 static int make_folded(struct call_tree *t)
 {

@@ -1,9 +1,11 @@
-/* call_tree.h - between the parts of /call-tree. Private to call_tree*.c.
+/* call_tree.h - the parts of /call-tree: items, their threads, folded nodes.
  *
- * scan.c collects items of 32 bytes and puts those of a thread side by side;
- * sort.c orders a thread; fold.c nests and folds it; shape.c says
- * which nodes are told and in what order, and turns the tree around; analyze.c makes the
- * tables; events.c tells events; call_tree.c is the door.
+ * Used by:   the files of answer/calltree; answer/timeline (struct call_item).
+ * Path:      scan.c collects items of 32 bytes and puts those of a thread side by side -> sort.c
+ *            orders a thread -> fold.c nests and folds it -> shape.c selects and orders nodes, and
+ *            turns the tree around; analyze.c makes the tables; events.c returns single events.
+ *            call_tree.c opens and closes all.
+ * Threads:   one, but for the scan and the sorting. Memory: charged to the budget of the query.
  */
 #ifndef DFTRACERD_ANSWER_CALLTREE_CALL_TREE_H
 #define DFTRACERD_ANSWER_CALLTREE_CALL_TREE_H

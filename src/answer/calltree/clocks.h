@@ -1,5 +1,7 @@
-/* clocks.h - hosts whose clocks differ: the one rule of /compare and /call-tree. Private to the
- * query room. */
+/* clocks.h - hosts whose clocks differ: the one rule of /compare and /call-tree.
+ *
+ * Used by:   answer/calltree, answer/compare.
+ */
 #ifndef DFTRACERD_ANSWER_CALLTREE_CLOCKS_H
 #define DFTRACERD_ANSWER_CALLTREE_CLOCKS_H
 

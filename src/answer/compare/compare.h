@@ -1,19 +1,21 @@
 /* compare.h - the parts of /compare: scans of the sides, groups that belong together, their
- * metrics. Private to compare*.c.
+ * metrics.
  *
- * Way:       compare.c goes through the nodes -> side.c scans each side as /stats does, all
- *            sides at once, and windows.c sums up by windows and threads in the same scan
- *            -> table.c joins groups with equal keys -> metric.c measures them,
- *            with statistics.c -> compare.c corrects for the number of tests.
+ * Used by:   the files of answer/compare.
+ * Path:      compare.c goes through the nodes -> side.c scans each side as /stats does, all sides
+ *            at once, and windows.c sums up by windows and threads in the same scan -> table.c
+ *            joins groups with equal keys -> metric.c measures them, with statistics.c -> compare.c
+ *            corrects for the number of tests.
+ * Threads:   one, but for the scans inside. Memory: charged to the budget of the request.
  */
 #ifndef DFTRACERD_ANSWER_COMPARE_COMPARE_H
 #define DFTRACERD_ANSWER_COMPARE_COMPARE_H
 
 #include "dftracerd/compare.h"
 
-#include "answer/aggregate/aggregate.h"
+#include "answer/aggregate/quantile.h"
 #include "answer/compare/statistics.h"
-#include "answer/stats/stats.h"
+#include "answer/stats/scan.h"
 
 enum { PEAK_COUNT, PEAK_MEAN, PEAKS };
 
@@ -115,7 +117,5 @@ static inline double peak_mean(const struct moments_f64 *m)
 {
     return m->count ? (m->sum + m->comp) / (double)m->count : 0;
 }
-/* Copied into the answer. */
-int compare_keep_value(struct comparison *c, struct value *v);
 
 #endif

@@ -1,6 +1,10 @@
 /* metric.c - from the numbers of one group on all sides to its metrics and how they differ.
  */
 #include "answer/compare/compare.h"
+#include "answer/stats/measure.h"
+#include "answer/stats/result.h"
+#include "dftracerd/aggregate.h"
+#include "dftracerd/stats.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,20 +1,10 @@
 /* side.c - the events of one node on one side: a scan as /stats makes it, and its groups by
  * their keys. */
 #include "answer/compare/compare.h"
+#include "answer/stats/result.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-int compare_keep_value(struct comparison *c, struct value *v)
-{
-    if (v->type != VALUE_TEXT && v->type != VALUE_JSON)
-        return 0;
-    const char *copy = arena_strdup(&c->arena, v->text);
-    if (!copy)
-        return -ENOMEM;
-    v->text.ptr = copy;
-    return 0;
-}
 
 /* Another side may have the column. */
 static int add_column(struct side *s, const char *path)
@@ -71,7 +61,7 @@ static int tell_groups(struct node_work *w, struct side *s, const uint32_t *orde
             return -ENOMEM;
         for (unsigned k = 0; k < width && rc == 0; k++) {
             query_key_value(s->query, keys[k], &g->keys[k]);
-            rc = compare_keep_value(c, &g->keys[k]);
+            rc = value_keep(&c->arena, &g->keys[k]);
         }
     }
     return rc;

@@ -1,8 +1,9 @@
 /* statistics.h - tests of two samples: Welch's t, Mann and Whitney's U, Cohen's d, Holm's
- * correction. Private.
+ * correction.
  *
- * What has no answer (too few values, no variance) is NAN, which answers tell as null.
- * Threads: re-entrant.
+ * Used by:   metric.c, compare.c. What has no result (too few values, no variance) is NAN, which is
+ *            null in answers.
+ * Threads:   re-entrant. Memory: none is kept.
  */
 #ifndef DFTRACERD_ANSWER_COMPARE_STATISTICS_H
 #define DFTRACERD_ANSWER_COMPARE_STATISTICS_H

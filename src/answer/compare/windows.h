@@ -1,4 +1,11 @@
-/* windows.h - events and durations by thread and window. Private to compare_windows*.c. */
+/* windows.h - events and durations by thread and window.
+ *
+ * Used by:   windows.c, windows_scan.c, windows_told.c.
+ * Path:      windows_scan.c: one struct windows a worker -> windows.c adds them up ->
+ *            windows_told.c: peaks of groups, and the processes, threads and clocks of the side.
+ * Threads:   each struct windows belongs to one thread. Memory: charged to the budget of the
+ *            request.
+ */
 #ifndef DFTRACERD_ANSWER_COMPARE_WINDOWS_H
 #define DFTRACERD_ANSWER_COMPARE_WINDOWS_H
 

@@ -4,6 +4,7 @@
  * windows, and any other is noted anew; in the end those that are the same are put together.
  */
 #include "answer/compare/windows.h"
+#include "answer/stats/clamp.h"
 #include "engine/plan/plan.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* windows_told.c - from the windows of a scan to peaks, threads and hosts of a side. */
 #include "answer/compare/windows.h"
+#include "answer/stats/clamp.h"
+#include "answer/stats/result.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -254,7 +256,7 @@ static int name_hosts(struct side_windows *job, size_t *ret)
         if (key == QUERY_KEY_NULL || h->events == 0)
             continue;
         query_key_value(job->side->query, key, &h->name);
-        rc = compare_keep_value(job->work->run->result, &h->name);
+        rc = value_keep(&job->work->run->result->arena, &h->name);
         job->hosts[(*ret)++] = *h;
     }
     return rc;

@@ -1,5 +1,7 @@
 /* events.c - which events of a trace are steps of a training loop, and the rows of these. */
 #include "answer/dlio/events.h"
+#include "dftracerd/aggregate.h"
+#include "dftracerd/rows.h"
 #include "engine/lang/dsl.h"
 
 #include <stdlib.h>

@@ -1,7 +1,9 @@
-/* events.h - the events of /dlio-config. Private to dlio_*.c.
+/* events.h - the events of /dlio-config.
  *
- * Way:       events.c reads rows of the names that DLIO writes -> report.c makes arrays
- *            of seconds of them, by rank, and hands these to the dlio module.
+ * Used by:   the files of answer/dlio.
+ * Path:      events.c reads rows of the names that DLIO writes -> report.c makes arrays of seconds
+ *            of them, by rank, and passes these to the dlio module.
+ * Threads:   one. Memory: charged to the budget of the request.
  */
 #ifndef DFTRACERD_ANSWER_DLIO_EVENTS_H
 #define DFTRACERD_ANSWER_DLIO_EVENTS_H

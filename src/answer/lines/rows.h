@@ -1,5 +1,8 @@
-/* rows.h - flat rows of one place, as values or as text. Private to rows*.c.
+/* rows.h - flat rows of one place, as values or as text.
  *
+ * Used by:   rows.c, rows_values.c, rows_text.c, rows_grow.c.
+ * Path:      rows.c opens a stream (view_stream.h) whose items are blocks -> rows_values.c or
+ *            rows_text.c fills a block -> rows.c returns its rows.
  * Threads:   a block belongs to one thread; several are filled at once, by one plan.
  * Memory:    what a block holds is charged to the query's budget as item.charged.
  */
@@ -7,6 +10,7 @@
 #define DFTRACERD_ANSWER_LINES_ROWS_H
 
 #include "answer/lines/view_stream.h"
+#include "dftracerd/rows.h"
 
 struct rows_plan {
     struct query *query;

@@ -7,6 +7,7 @@
 #define DFTRACERD_ANSWER_LINES_SHARE_H
 
 #include "answer/lines/lines.h"
+#include "dftracerd/share.h"
 
 #define SHARE_NO_CHUNK UINT32_MAX
 struct share_place {

@@ -1,6 +1,6 @@
 /* text_range.c - parts of a file's text by bytes or lines, in pieces, through the checkpoints of
  * the index. */
-#include "dftracerd/query.h"
+#include "dftracerd/text_range.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,10 @@
 /* view.c - /view: the matching lines byte for byte, with the metadata they need; and how many they
  * are. */
-#include "answer/stats/stats.h"
+#include "answer/stats/summary.h"
 #include "answer/lines/view_follow.h"
 #include "answer/lines/view_metadata.h"
+#include "dftracerd/stats.h"
+#include "dftracerd/view.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -25,6 +25,23 @@ struct facts {
     size_t count;
 };
 
+uint32_t process_find_row(const struct process_list *l, const struct value *host, int64_t pid)
+{
+    size_t lo = 0, hi = l->count;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        int cmp = value_cmp(&l->rows[mid].host, host);
+        if (cmp < 0 || (cmp == 0 && l->rows[mid].pid < pid))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < l->count && l->rows[lo].pid == pid && value_cmp(&l->rows[lo].host, host) == 0
+               ? (uint32_t)lo
+               : PROCESS_NONE;
+}
+
 static struct value text_value(struct query *q, uint32_t id)
 {
     if (id == INDEX_NO_TEXT)

@@ -1,6 +1,7 @@
 /* processes.c - /processes: what the selected objects of each process come to, process by process.
  */
 #include "answer/processes/processes.h"
+#include "dftracerd/aggregate.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,17 +21,6 @@ struct walk {
     double bytes_f64;
     bool any_bytes, any_double;
 };
-
-static int copy_text(struct arena *arena, struct value *v)
-{
-    if (v->type != VALUE_TEXT && v->type != VALUE_JSON)
-        return 0;
-    const char *copy = arena_strdup(arena, v->text);
-    if (!copy)
-        return -ENOMEM;
-    v->text.ptr = copy;
-    return 0;
-}
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -77,7 +67,7 @@ static int begin_process(struct walk *w, const struct value *keys)
     w->has_tid = w->any_bytes = w->any_double = false;
     w->bytes = 0;
     w->bytes_f64 = 0;
-    return copy_text(&w->list->arena, &w->row->host);
+    return value_keep(&w->list->arena, &w->row->host);
 }
 
 static void add_bytes(struct walk *w, const struct value *v)
@@ -165,24 +155,7 @@ static int read_rows(struct query *q, struct process_list *l, struct err *err)
     return rc == ERR_END ? 0 : rc;
 }
 
-uint32_t process_find_row(const struct process_list *l, const struct value *host, int64_t pid)
-{
-    size_t lo = 0, hi = l->count;
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        int cmp = value_cmp(&l->rows[mid].host, host);
-        if (cmp < 0 || (cmp == 0 && l->rows[mid].pid < pid))
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < l->count && l->rows[lo].pid == pid && value_cmp(&l->rows[lo].host, host) == 0
-               ? (uint32_t)lo
-               : PROCESS_NONE;
-}
-
-/* ---- the door -------------------------------------------------------------------------------- */
+/* ---- public calls ---------------------------------------------------------------------------- */
 
 static int make_tree(struct process_list *l)
 {

@@ -10,29 +10,6 @@ struct links {
     uint32_t *first, *next, *last; /* children, in order; of row `count`: those without a parent */
 };
 
-int process_cut_circles(uint32_t *parents, size_t count)
-{
-    uint32_t *seen = calloc(count + 1, sizeof(*seen)); /* the walk that came by, from 1 */
-
-    if (!seen)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t at = i, first;
-        while (at != PROCESS_NONE && !seen[at]) {
-            seen[at] = i + 1;
-            at = parents[at];
-        }
-        if (at == PROCESS_NONE || seen[at] != i + 1)
-            continue;
-        first = at;
-        for (uint32_t k = parents[at]; k != at; k = parents[k])
-            first = k < first ? k : first;
-        parents[first] = PROCESS_NONE;
-    }
-    free(seen);
-    return 0;
-}
-
 static int link_all(const struct process_list *l, const uint32_t *parents, struct links *k)
 {
     size_t n = l->count + 1;

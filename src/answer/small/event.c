@@ -1,4 +1,5 @@
 /* event.c - one object by its number. */
+#include "dftracerd/find.h"
 #include "engine/scan/scan.h"
 
 struct wanted {

@@ -1,4 +1,5 @@
 /* event_count.c - how many objects a selection has, file by file. */
+#include "dftracerd/event_count.h"
 #include "engine/scan/scan.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* find.c - /find: the next selected object in the order of time. */
-#include "answer/timeline/timeline.h"
+#include "answer/timeline/object.h"
+#include "dftracerd/find.h"
+#include "engine/scan/scan.h"
 
 #include <errno.h>
 #include <stdlib.h>

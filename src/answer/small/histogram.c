@@ -1,4 +1,7 @@
 /* histogram.c - /histogram: how many objects have which value of a column. */
+#include "dftracerd/aggregate.h"
+#include "dftracerd/histogram.h"
+#include "dftracerd/stats.h"
 #include "engine/scan/scan.h"
 
 #include <errno.h>

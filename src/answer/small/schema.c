@@ -1,5 +1,6 @@
 /* schema.c - /schema: every column that the selected objects have. */
 #include "answer/small/schema.h"
+#include "dftracerd/schema.h"
 
 #include <errno.h>
 #include <stdlib.h>

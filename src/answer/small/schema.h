@@ -1,8 +1,9 @@
-/* schema.h - the parts of /schema, private to schema*.c: what one worker, and in the end all
- * together, know of columns.
+/* schema.h - the parts of /schema: what one worker, and in the end all together, know of columns.
  *
- * Way:       schema.c scans; schema_chunk.c reads the columns of a chunk, schema_other.c the values
- *            in "@other"; schema_column.c adds values to a column and tells it.
+ * Used by:   the files schema*.c.
+ * Path:      schema.c scans; schema_chunk.c reads the columns of a chunk, schema_other.c the values
+ *            in "@other"; schema_column.c adds values to a column, schema_distinct.c counts them.
+ * Threads:   each worker has its own. Memory: charged to the budget of the query.
  */
 #ifndef DFTRACERD_ANSWER_SMALL_SCHEMA_H
 #define DFTRACERD_ANSWER_SMALL_SCHEMA_H

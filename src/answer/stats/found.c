@@ -1,5 +1,5 @@
 /* found.c - what workers found, and how it is put together. */
-#include "answer/stats/stats.h"
+#include "answer/stats/found.h"
 
 #include <errno.h>
 #include <stdlib.h>

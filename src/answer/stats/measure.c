@@ -1,4 +1,6 @@
 /* measure.c - from moments and samples to what an answer tells. */
+#include "answer/stats/measure.h"
+#include "dftracerd/stats.h"
 #include "engine/group/tally.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* order.c - groups by count descending, then by the values of their keys. */
-#include "answer/stats/stats.h"
+#include "answer/stats/scan.h"
 
 #include <errno.h>
 #include <stdlib.h>

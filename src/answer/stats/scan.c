@@ -1,4 +1,5 @@
 /* scan.c - one pass over the selected rows fills everything a report needs. */
+#include "answer/stats/scan.h"
 #include "answer/stats/times.h"
 
 #include <errno.h>

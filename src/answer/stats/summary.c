@@ -1,5 +1,8 @@
 /* summary.c - answers from the summaries that indexing made, without a scan. */
-#include "answer/stats/stats.h"
+#include "answer/stats/found.h"
+#include "answer/stats/measure.h"
+#include "answer/stats/result.h"
+#include "answer/stats/summary.h"
 
 #include <errno.h>
 #include <stdlib.h>

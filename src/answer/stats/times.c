@@ -1,6 +1,7 @@
 /* times.c - from when to when: which chunks and batches need not be read for it, and the
  * others. */
 #include "answer/stats/times.h"
+#include "answer/stats/clamp.h"
 
 #include "dftracerd/kernel.h"
 
@@ -121,11 +122,6 @@ static int ends_within(struct stats_times *t, struct scan_batch *b, bool *ret)
     return 0;
 }
 
-static int64_t clamp(__int128 v)
-{
-    return v < INT64_MIN ? INT64_MIN : v > INT64_MAX ? INT64_MAX : (int64_t)v;
-}
-
 /* The values of ts in `unit` ns with which an event of the chunk is within the span, however long
  * it is. False: none. */
 static bool starts_within(const struct stats_times *t, int64_t unit, int64_t *ret_lo,
@@ -134,8 +130,8 @@ static bool starts_within(const struct stats_times *t, int64_t unit, int64_t *re
     __int128 min = t->known.min_ts, max = t->known.max_te - t->longest;
     __int128 lo = min / unit + (min % unit > 0), hi = max / unit - (max % unit < 0);
 
-    *ret_lo = clamp(lo);
-    *ret_hi = clamp(hi);
+    *ret_lo = clamp_ns(lo);
+    *ret_hi = clamp_ns(hi);
     return t->known.any && t->lengths_known && lo <= hi && lo <= INT64_MAX && hi >= INT64_MIN;
 }
 

@@ -1,11 +1,15 @@
-/* times.h - from when to when the selected events are, read of as few rows as possible.
- * Private to stats_*.c. */
+/* times.h - the first begin and the last end of the selected events, from as few rows as possible.
+ *
+ * Used by:   scan.c.
+ * Path:      chunk_begin -> times_chunk; each batch -> times_batch; all workers share one span.
+ * Threads:   one struct stats_times a worker; the lock guards stats_known.span. Memory: none.
+ */
 #ifndef DFTRACERD_ANSWER_STATS_TIMES_H
 #define DFTRACERD_ANSWER_STATS_TIMES_H
 
 #include <pthread.h>
 
-#include "answer/stats/stats.h"
+#include "answer/stats/found.h"
 
 /* What is known by all workers of a scan. */
 struct stats_known {

@@ -1,5 +1,5 @@
 /* cells.c - what objects of a group have in each column of the window. */
-#include "answer/timeline/timeline.h"
+#include "answer/timeline/found.h"
 
 #include <errno.h>
 #include <stdlib.h>

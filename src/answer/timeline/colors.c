@@ -3,7 +3,7 @@
  * counts them, in which chunks of numbers are passed over as long as there is nothing else. Or
  * those stay that were chosen. */
 #include "engine/plan/plan.h"
-#include "answer/timeline/timeline.h"
+#include "answer/timeline/lanes.h"
 
 #include <errno.h>
 #include <math.h>

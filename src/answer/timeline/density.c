@@ -1,7 +1,7 @@
 /* density.c - chunks that are told from their densities (index.h), where columns begin at
  * borders of cells: of each tuple one row is looked at for its keys, then its cells are added up.
  */
-#include "answer/timeline/timeline.h"
+#include "answer/timeline/density.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* depth.c - from collected objects to slices: those of a lane are sorted and nested, then
  * of each depth and column the longest is kept. Lanes are worked on by all threads. */
+#include "answer/timeline/lanes.h"
 #include "answer/timeline/slices.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* lanes.c - from groups to lanes: their order, what each has in all, and cells. */
+#include "answer/timeline/lanes.h"
 #include "answer/timeline/slices.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* picks.c - the longest objects: twice as many as are wanted are kept, then cut. */
-#include "answer/timeline/timeline.h"
+#include "answer/timeline/found.h"
 
 #include <errno.h>
 #include <stdlib.h>

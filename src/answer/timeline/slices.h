@@ -1,23 +1,24 @@
-/* slices.h - the slices of /timeline: which object of a lane is drawn where, and at which
- * depth. Private to timeline*.c.
+/* slices.h - the slices of /timeline: which object of a lane is drawn where, and at which depth.
  *
- * slices.c  a second scan, which collects objects: all of them, or the longer ones if
- *                    there are too many
- * depth.c   lane by lane: sorts and nests them, and keeps the longest of each depth and
- *                    column
+ * Used by:   timeline.c, scan.c, lanes.c.
+ * Path:      slices.c: a second scan, which collects objects: all of them, or the longer ones if
+ *            there are too many -> depth.c: lane by lane, sorts and nests them, and keeps the
+ *            longest of each depth and column.
+ * Threads:   several inside.
+ * Memory:    32 bytes an object while it is collected, 76 in all, of TIMELINE_SLICES_MOST objects
+ *            at most.
  *
  * The depth of an object is the number of objects of its lane around it: the last one, in the order
  * of starts (the longer first), that contains it is its parent. All that contain an object reach
  * into every window that it reaches into, and are as long as it is or longer. So depths are the
  * same in every window, and do not change if shorter objects are left out.
- * Memory: 32 bytes an object while it is collected, 76 in all, of TIMELINE_SLICES_MOST objects at
- * most.
  */
 #ifndef DFTRACERD_ANSWER_TIMELINE_SLICES_H
 #define DFTRACERD_ANSWER_TIMELINE_SLICES_H
 
 #include "answer/calltree/call_tree.h"
-#include "answer/timeline/timeline.h"
+#include "answer/timeline/found.h"
+#include "dftracerd/timeline.h"
 
 enum {
     TIMELINE_SLICES_ALL = 20000, /* of so many objects in the window each is a slice of its own */

@@ -1,5 +1,16 @@
-/* timeline.c - the door of /timeline: the window, single objects. */
+/* timeline.c - /timeline: the window, single objects, and the calls of dftracerd/timeline.h.
+ *
+ * Path: scan.c adds each selected object to the cells of its (lane, color), one array of columns
+ * each (cells.c), and offers the longest objects (offer.c, picks.c). Where columns allow it, the
+ * cells of a chunk come from its densities instead (density.c). If there are too many colors, some
+ * are joined and the scan is repeated (colors.c). lanes.c orders lanes and colors and finds the
+ * color of each cell. Slices come from a scan of their own (slices.h).
+ */
+#include "answer/stats/clamp.h"
+#include "answer/timeline/lanes.h"
+#include "answer/timeline/object.h"
 #include "answer/timeline/slices.h"
+#include "dftracerd/stats.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,11 +35,6 @@ static int plan_sources(struct timeline *t, struct query *q, const struct timeli
     return rc < 0 ? rc : query_check_column(q, p->keys[p->width - 1], "color", err);
 }
 
-static int64_t clamp(__int128 ns)
-{
-    return ns < INT64_MIN ? INT64_MIN : ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
-}
-
 /* From the first begin to the last end of what is selected. False: nothing is. */
 static int find_window(struct query *q, struct timeline_facts *f, bool *ret, struct err *err)
 {
@@ -40,8 +46,8 @@ static int find_window(struct query *q, struct timeline_facts *f, bool *ret, str
         return rc;
     *ret = s->min_ts.type == VALUE_TIME && s->max_te.type == VALUE_TIME;
     if (*ret) {
-        f->from_ns = clamp(s->min_ts.wide);
-        f->to_ns = clamp(s->max_te.wide);
+        f->from_ns = clamp_ns(s->min_ts.wide);
+        f->to_ns = clamp_ns(s->max_te.wide);
     }
     f->objects = s->events;
     stats_free(s);
@@ -73,16 +79,6 @@ static int compare_picks(const void *a, const void *b)
     return pick_before(a, b) ? -1 : pick_before(b, a);
 }
 
-uint64_t timeline_object(struct query *q, uint32_t file, uint32_t chunk, uint32_t row)
-{
-    const struct index_file *f = snapshot_file(query_snapshot(q), file);
-    uint64_t before = 0;
-
-    for (uint32_t i = 0; i < chunk; i++)
-        before += f->chunks[i].rows;
-    return before + row;
-}
-
 static int make_events(struct timeline *t)
 {
     struct timeline_picks *p = &t->found.picks;
@@ -110,7 +106,7 @@ static int make_events(struct timeline *t)
     return 0;
 }
 
-/* ---- the door -------------------------------------------------------------------------------- */
+/* ---- public calls ---------------------------------------------------------------------------- */
 
 static int check_options(const struct timeline_options *o, struct err *err)
 {

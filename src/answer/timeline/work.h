@@ -1,9 +1,12 @@
-/* work.h - what a worker of /timeline has. Private to scan.c and
- * offer.c. */
+/* work.h - a worker of the scan of /timeline.
+ *
+ * Used by:   scan.c, offer.c, slices.c.
+ * Threads:   each belongs to one thread. Memory: charged to the budget of the plan.
+ */
 #ifndef DFTRACERD_ANSWER_TIMELINE_WORK_H
 #define DFTRACERD_ANSWER_TIMELINE_WORK_H
 
-#include "answer/timeline/timeline.h"
+#include "answer/timeline/density.h"
 
 #include <stdatomic.h>
 

@@ -31,15 +31,4 @@ struct chunk_f64 {
 };
 void chunk_f64_moments(const struct chunk_f64 *c, struct moments_f64 *ret);
 
-/* Told: `doubles` may be NULL; where it has values, all are told as doubles. `t` may be NULL:
- * nothing. */
-int tally_measure(struct tally *t, const struct moments_f64 *doubles, bool time,
-                  struct measured *ret);
-void measured_empty(bool time, struct measured *ret);
-extern const unsigned stats_percents[STATS_QUANTILES];
-/* max(1, ceil(percent * n / 100)) */
-uint64_t stats_rank(unsigned percent, uint64_t n);
-/* sum, mean, std, min, max of exact moments. */
-void moments_measure(const struct moments *m, bool time, struct measured *ret);
-
 #endif

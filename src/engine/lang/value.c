@@ -2,6 +2,7 @@
 #include "engine/lang/exact.h"
 #include "dftracerd/query.h"
 
+#include <errno.h>
 #include <math.h>
 
 int value_rank(const struct value *v)
@@ -112,4 +113,15 @@ int value_cmp(const struct value *a, const struct value *b)
     default:
         return text_cmp(a->text, b->text);
     }
+}
+
+int value_keep(struct arena *arena, struct value *v)
+{
+    if (v->type != VALUE_TEXT && v->type != VALUE_JSON)
+        return 0;
+    const char *copy = arena_strdup(arena, v->text);
+    if (!copy)
+        return -ENOMEM;
+    v->text.ptr = copy;
+    return 0;
 }

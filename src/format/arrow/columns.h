@@ -9,6 +9,7 @@
 #ifndef DFTRACERD_FORMAT_ARROW_COLUMNS_H
 #define DFTRACERD_FORMAT_ARROW_COLUMNS_H
 
+#include "dftracerd/aggregate.h"
 #include "dftracerd/format.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #ifndef DFTRACERD_FORMAT_ARROW_ROWS_H
 #define DFTRACERD_FORMAT_ARROW_ROWS_H
 
+#include "dftracerd/aggregate.h"
 #include "dftracerd/format.h"
 
 struct arrow_rows;

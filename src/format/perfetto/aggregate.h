@@ -9,6 +9,8 @@
 #ifndef DFTRACERD_FORMAT_PERFETTO_AGGREGATE_H
 #define DFTRACERD_FORMAT_PERFETTO_AGGREGATE_H
 
+#include "dftracerd/aggregate.h"
+
 #include "format/perfetto/perfetto.h"
 
 struct perfetto_process {

@@ -2,6 +2,7 @@
 #ifndef DFTRACERD_FORMAT_PERFETTO_PERFETTO_H
 #define DFTRACERD_FORMAT_PERFETTO_PERFETTO_H
 
+#include "dftracerd/aggregate.h"
 #include "format/writer/value_text.h"
 
 struct perfetto;

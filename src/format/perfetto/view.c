@@ -3,6 +3,8 @@
  * Where each event goes must be known before the first is written, so the columns are read first:
  * processes, threads and times. Then the lines are read, which have what the events carry.
  */
+#include "dftracerd/rows.h"
+#include "dftracerd/view.h"
 #include "format/perfetto/aggregate.h"
 
 #include <errno.h>

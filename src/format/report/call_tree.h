@@ -6,6 +6,7 @@
 #ifndef DFTRACERD_FORMAT_REPORT_CALL_TREE_H
 #define DFTRACERD_FORMAT_REPORT_CALL_TREE_H
 
+#include "dftracerd/call_tree.h"
 #include "dftracerd/vec.h"
 #include "format/perfetto/aggregate.h"
 

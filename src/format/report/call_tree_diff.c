@@ -1,5 +1,6 @@
 /* call_tree_diff.c - two folded trees side by side: a line for each stack of either, with
  * the microseconds of both. */
+#include "dftracerd/call_tree.h"
 #include "dftracerd/format.h"
 
 #include <errno.h>

@@ -3,6 +3,8 @@
 #ifndef DFTRACERD_FORMAT_REPORT_COMPARE_H
 #define DFTRACERD_FORMAT_REPORT_COMPARE_H
 
+#include "dftracerd/aggregate.h"
+#include "dftracerd/compare.h"
 #include "dftracerd/format.h"
 
 /* Calls each(arg, note): what a reader should know besides the numbers, a sentence each. */

@@ -2,6 +2,7 @@
 #ifndef DFTRACERD_FORMAT_REPORT_DLIO_H
 #define DFTRACERD_FORMAT_REPORT_DLIO_H
 
+#include "dftracerd/dlio_report.h"
 #include "dftracerd/format.h"
 
 /* To 9 significant digits: what the answers contain, in all forms. */

@@ -2,6 +2,7 @@
 #ifndef DFTRACERD_FORMAT_REPORT_INFO_H
 #define DFTRACERD_FORMAT_REPORT_INFO_H
 
+#include "dftracerd/schema.h"
 #include "format/writer/text_number.h"
 
 struct format_info {

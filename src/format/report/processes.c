@@ -1,6 +1,7 @@
 /* processes.c - the answer of /processes: a tree as JSON and as text, rows as NDJSON and
  * CSV. */
 #include "dftracerd/format.h"
+#include "dftracerd/processes.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #ifndef DFTRACERD_FORMAT_REPORT_STATS_H
 #define DFTRACERD_FORMAT_REPORT_STATS_H
 
+#include "dftracerd/stats.h"
 #include "format/writer/value_text.h"
 
 enum { COLUMN_CAT = 1, COLUMN_NAME = 2, COLUMN_THREAD = 4 };

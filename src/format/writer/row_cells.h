@@ -7,6 +7,7 @@
 #ifndef DFTRACERD_FORMAT_WRITER_ROW_CELLS_H
 #define DFTRACERD_FORMAT_WRITER_ROW_CELLS_H
 
+#include "dftracerd/aggregate.h"
 #include "dftracerd/format.h"
 
 struct row_cells;

@@ -1,5 +1,6 @@
 /* row_text.c - flat rows as JSON, NDJSON or CSV, from columns: a value that many rows have is
  * written once and copied. */
+#include "dftracerd/rows.h"
 #include "format/writer/value_text.h"
 
 #include <errno.h>

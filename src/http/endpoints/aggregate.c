@@ -1,4 +1,6 @@
 /* aggregate.c - /aggregate: rows per time bucket and key, or by any columns. */
+#include "dftracerd/aggregate.h"
+
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 

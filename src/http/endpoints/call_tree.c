@@ -1,4 +1,6 @@
 /* call_tree.c - /call-tree: which events contain which, thread by thread. */
+#include "dftracerd/call_tree.h"
+
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 

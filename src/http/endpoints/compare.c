@@ -1,4 +1,6 @@
 /* compare.c - /compare: two or more selections, and how their metrics differ. */
+#include "dftracerd/compare.h"
+
 #include "http/endpoints/compare_stacks.h"
 #include "http/endpoints/endpoints.h"
 #include "http/request/compare_request.h"

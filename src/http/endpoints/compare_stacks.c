@@ -1,7 +1,8 @@
 /* compare_stacks.c - /compare format=collapsed-diff: the folded calls of two sides, for
  * differential flame graphs. */
-#include "http/endpoints/compare_stacks.h"
+#include "dftracerd/call_tree.h"
 
+#include "http/endpoints/compare_stacks.h"
 #include "http/request/selection.h"
 
 /* What is asked of metrics means nothing here. */

@@ -1,5 +1,7 @@
 /* dlio_config.c - /dlio-config: step times of a training run as a configuration of the
  * benchmark DLIO. */
+#include "dftracerd/dlio_report.h"
+
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 

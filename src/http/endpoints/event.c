@@ -1,5 +1,11 @@
 /* event.c - /event: one object with its columns and its line, and what stands around it in
  * its thread. */
+#include "dftracerd/aggregate.h"
+#include "dftracerd/find.h"
+#include "dftracerd/rows.h"
+#include "dftracerd/timeline.h"
+#include "dftracerd/view.h"
+
 #include "http/endpoints/endpoints.h"
 #include "http/request/query_text.h"
 #include "http/request/selection.h"

@@ -1,4 +1,6 @@
 /* event_count.c - /event-count: one exact number, or one a file. */
+#include "dftracerd/event_count.h"
+
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 

@@ -1,5 +1,8 @@
 /* find.c - /find: the next match of a search in the order of time, and how many there are.
  */
+#include "dftracerd/find.h"
+#include "dftracerd/rows.h"
+
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 

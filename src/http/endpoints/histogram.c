@@ -1,4 +1,6 @@
 /* histogram.c - /histogram: how often which value of a column occurs. */
+#include "dftracerd/histogram.h"
+
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 

@@ -1,4 +1,6 @@
 /* processes.c - /processes: the tree of processes, and what each of them did. */
+#include "dftracerd/processes.h"
+
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 

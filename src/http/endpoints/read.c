@@ -1,4 +1,6 @@
 /* read.c - /read: a part of one file's text, by bytes or lines, as it stands there. */
+#include "dftracerd/text_range.h"
+
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 

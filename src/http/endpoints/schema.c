@@ -1,4 +1,6 @@
 /* schema.c - /schema: every column that the selected objects have. */
+#include "dftracerd/schema.h"
+
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 

@@ -1,4 +1,6 @@
 /* stats.c - /stats: counts, durations, sizes, by any columns. */
+#include "dftracerd/stats.h"
+
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 

@@ -1,5 +1,8 @@
 /* suggest.c - /suggest: how a column name or a value may go on, for people who type a
  * query. */
+#include "dftracerd/aggregate.h"
+#include "dftracerd/schema.h"
+
 #include "http/endpoints/endpoints.h"
 #include "http/request/query_text.h"
 #include "http/request/selection.h"

@@ -1,5 +1,7 @@
 /* timeline.c - /timeline: what a window of time looks like, lane by lane and column by
  * column. */
+#include "dftracerd/timeline.h"
+
 #include "http/endpoints/endpoints.h"
 #include "http/request/color_values.h"
 #include "http/request/selection.h"

@@ -1,5 +1,9 @@
 /* view.c - /view: the matching lines as they stand in the traces, or flat rows (`select`),
  * or their number, or the view itself as a recipe. */
+#include "dftracerd/follow.h"
+#include "dftracerd/rows.h"
+#include "dftracerd/view.h"
+
 #include "http/access/viewer.h"
 #include "http/endpoints/endpoints.h"
 #include "http/request/recipe.h"

@@ -4,6 +4,7 @@
 #ifndef DFTRACERD_HTTP_REQUEST_COLOR_VALUES_H
 #define DFTRACERD_HTTP_REQUEST_COLOR_VALUES_H
 
+#include "dftracerd/timeline.h"
 #include "http/request/endpoint.h"
 
 /* Leaves the options alone where it is not given. 0, ERR_PARAM, -ENOMEM. Borrowed from the request.

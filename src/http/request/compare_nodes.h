@@ -4,6 +4,7 @@
 #ifndef DFTRACERD_HTTP_REQUEST_COMPARE_NODES_H
 #define DFTRACERD_HTTP_REQUEST_COMPARE_NODES_H
 
+#include "dftracerd/compare.h"
 #include "http/request/endpoint.h"
 
 /* All live in the request's arena; ERR_PARAM names what is wrong, and in which node; -ENOMEM. */

@@ -4,6 +4,7 @@
 #ifndef DFTRACERD_HTTP_REQUEST_COMPARE_REQUEST_H
 #define DFTRACERD_HTTP_REQUEST_COMPARE_REQUEST_H
 
+#include "dftracerd/compare.h"
 #include "http/request/endpoint.h"
 
 struct compare_request {

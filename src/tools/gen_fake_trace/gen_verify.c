@@ -1,4 +1,5 @@
 /* gen_verify.c - --verify: a temporary index of the traces just written, and the plan's queries. */
+#include "dftracerd/event_count.h"
 #include "tools/gen_fake_trace/generate.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* module: answer */
 /* /aggregate: rows by hand. */
 #include "aggregate_ask.h"
+#include "dftracerd/aggregate.h"
 
 static bool hand_store(struct store *s, const char *lines)
 {

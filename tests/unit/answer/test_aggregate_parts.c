@@ -4,6 +4,7 @@
  * each kind of question, and in parts, here only. */
 #include "answer/aggregate/rows.h"
 #include "aggregate_ask.h"
+#include "dftracerd/aggregate.h"
 
 #include <malloc.h>
 #include <math.h>

@@ -2,6 +2,7 @@
 /* /timeline of chunks that have densities, while memory is short: it says so, gives back what it
  * charged, and answers the next time. */
 #include "dftracerd/query.h"
+#include "dftracerd/timeline.h"
 #include "query_alloc.h"
 
 static struct store store;

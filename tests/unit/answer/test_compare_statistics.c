@@ -5,6 +5,7 @@
 
 #include "answer/compare/statistics.h"
 #include "check.h"
+#include "dftracerd/compare.h"
 
 /* Tables of Student's distribution (two-sided 5 % points), and its closed forms: with one degree of
  * freedom it is Cauchy's, with two algebraic, with very many the normal one. */

@@ -1,5 +1,7 @@
 /* module: answer */
 /* Rows counted by name, beside counts that the test keeps as it writes the lines. */
+#include "dftracerd/query.h"
+#include "dftracerd/stats.h"
 #include "query_store.h"
 
 enum { LINES = 30000 / (1 + CHECK_THREADS_ONLY), NAMES_MOST = 2000, CATS = 4 };

@@ -2,7 +2,9 @@
 /* Groups by keys, and the samples that percentiles of groups come from. */
 #include <errno.h>
 
+#include "answer/stats/measure.h"
 #include "check.h"
+#include "dftracerd/stats.h"
 #include "engine/group/group.h"
 #include "engine/group/tally.h"
 

@@ -1,5 +1,7 @@
 /* module: answer */
 /* Flat rows: any columns, in order of file or time, in batches. */
+#include "dftracerd/query.h"
+#include "dftracerd/rows.h"
 #include "query_store.h"
 
 static void put_value(struct buf *out, const struct value *v)

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "dftracerd/query.h"
+#include "dftracerd/share.h"
 #include "query_store.h"
 
 #define GROUPS_MOST 4

@@ -1,6 +1,8 @@
 /* module: answer; threads */
 /* /stats: every report on a few objects by hand; scans and summaries, threads and chunks give the
  * same answer. */
+#include "dftracerd/query.h"
+#include "dftracerd/stats.h"
 #include "query_store.h"
 
 static struct stats *run_on(struct store *s, const char *query, struct stats_options *options,

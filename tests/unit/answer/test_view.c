@@ -2,6 +2,8 @@
 /* /view: lines byte for byte, the metadata they need, order, windows, errors. */
 #include <errno.h>
 
+#include "dftracerd/query.h"
+#include "dftracerd/view.h"
 #include "query_store.h"
 
 struct ask {

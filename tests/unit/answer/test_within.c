@@ -1,6 +1,7 @@
 /* module: answer */
 /* Intervals united, met and cut: by hand, and against times counted one by one. And the memory that
  * collecting may take. */
+#include "dftracerd/event_count.h"
 #include "engine/plan/within.h"
 #include "query_store.h"
 

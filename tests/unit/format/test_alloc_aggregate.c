@@ -2,6 +2,7 @@
 /* So many groups that all threads merge, rank and sort them, once for each of the allocations,
  * which fails. What is told is the same by one thread and by several, and what the numbers of the
  * events say. */
+#include "dftracerd/aggregate.h"
 #include "dftracerd/format.h"
 #include "query_alloc.h"
 

@@ -1,5 +1,6 @@
 /* module: format */
 /* Call trees in all formats, once for each of their allocations, which fails. */
+#include "dftracerd/call_tree.h"
 #include "query_alloc.h"
 
 #include "dftracerd/format.h"

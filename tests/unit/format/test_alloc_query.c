@@ -2,7 +2,18 @@
 /* Questions while memory is short: each says so, gives back what it charged to its budget, and is
  * answered the next time. With and without a pool: then the allocation that fails may be that of
  * any thread. */
+#include "dftracerd/aggregate.h"
+#include "dftracerd/compare.h"
+#include "dftracerd/event_count.h"
+#include "dftracerd/find.h"
 #include "dftracerd/format.h"
+#include "dftracerd/histogram.h"
+#include "dftracerd/rows.h"
+#include "dftracerd/schema.h"
+#include "dftracerd/stats.h"
+#include "dftracerd/text_range.h"
+#include "dftracerd/timeline.h"
+#include "dftracerd/view.h"
 #include "query_alloc.h"
 
 static struct store store;

@@ -1,6 +1,8 @@
 /* module: format */
 /* /dlio-config in all forms, byte for byte where that follows from the events; once more for each
  * of its allocations, which fails. */
+#include "dftracerd/dlio_report.h"
+#include "dftracerd/query.h"
 #include "query_alloc.h"
 
 struct question {

@@ -1,5 +1,6 @@
 /* module: format */
 /* /stats and /info in all their forms. */
+#include "dftracerd/stats.h"
 #include "query_store.h"
 #include "dftracerd/format.h"
 

@@ -1,6 +1,7 @@
 /* module: format */
 /* Processes and their parents, told in all formats; once more for each of their allocations, which
  * fails. */
+#include "dftracerd/processes.h"
 #include "query_alloc.h"
 
 #include "dftracerd/format.h"

@@ -2,6 +2,7 @@
 /* Flat rows from columns: every kind of column, long and many texts, order of time, a writer's room
  * is given back. */
 #include "dftracerd/format.h"
+#include "dftracerd/rows.h"
 #include "query_store.h"
 
 static const char text[] =

@@ -2,6 +2,9 @@
 /* Questions of very many different names look often whether they are still wanted, and stop there:
  * each look at a budget reads the clock, so a clock of our own counts looks, and a deadline is the
  * number of the look at which a question has to stop. */
+#include "dftracerd/call_tree.h"
+#include "dftracerd/compare.h"
+#include "dftracerd/stats.h"
 #include "query_store.h"
 
 #include "dftracerd/format.h"

@@ -1,0 +1,17 @@
+/* event_count.h - how many objects a selection has, file by file.
+ *
+ * Used by:   http (/event-count), tools.
+ * Path:      the counters of the catalog; where a filter is in the way, one scan.
+ * Memory:    one counter a file of the snapshot during a scan.
+ * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.
+ */
+#ifndef DFTRACERD_EVENT_COUNT_H
+#define DFTRACERD_EVENT_COUNT_H
+
+#include "dftracerd/query.h"
+
+/* Objects selected of each file of query_files, in that order: *exact*, from the catalog where
+ * nothing is filtered. */
+int query_count_files(struct query *q, struct err *err, uint64_t *ret_counts);
+
+#endif

@@ -1,0 +1,45 @@
+/* processes.h - /processes: the processes of the selected objects, as a tree of parents and
+ * children.
+ *
+ * Used by:   format, http.
+ * Path:      processes_run: sums by (host, pid), then records of the index, then the tree
+ *            (answer/processes/processes.h) -> struct process_list.
+ * Memory:    the answer is in its arena, charged to the budget of the query until processes_free.
+ * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.
+ */
+#ifndef DFTRACERD_PROCESSES_H
+#define DFTRACERD_PROCESSES_H
+
+#include "dftracerd/query.h"
+
+/* A process: (host, pid). What its selected objects come to, and what records of the selected files
+ * say of it. */
+struct process_info {
+    struct value host, rank, command, exec, cwd;
+    int64_t pid, parent_pid;
+    /* NULL: unknown. "ppid" of its start, "fork" or "spawn" that returned its pid (also vfork,
+     * also in other files); "file": a guess, it stands in a file named after another */
+    const char *parent_by;
+    uint32_t depth; /* below parents that have selected objects, too */
+    /* objects; files: with any object of it, `file` is the first */
+    uint64_t events, threads, files;
+    const char *file;            /* borrowed from the snapshot */
+    struct value first, last;    /* ts, te */
+    struct value bytes, io_time; /* io_time: durations of cat POSIX and STDIO */
+    struct value finished;       /* has an end record; null: neither that nor a start */
+};
+struct process_list {
+    struct process_info *rows; /* parents before their children; else by host, pid */
+    size_t count;
+    uint64_t events, without_process; /* selected objects; of them: without a pid */
+    struct query_counters counters;
+    bool complete;
+    struct budget *budget;
+    size_t charged;
+    struct arena arena;
+};
+/* *new*; needs the snapshot of q */
+int processes_run(struct query *q, struct err *err, struct process_list **ret);
+void processes_free(struct process_list *l);
+
+#endif

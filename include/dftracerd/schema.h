@@ -1,0 +1,31 @@
+/* schema.h - /schema: which columns the selected objects have, and of what types and values.
+ *
+ * Used by:   format, http.
+ * Path:      schema_run reads the columns of each chunk (answer/small/schema.h) -> struct schema
+ *            -> format_schema.
+ * Memory:    the answer is in its arena.
+ * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.
+ */
+#ifndef DFTRACERD_SCHEMA_H
+#define DFTRACERD_SCHEMA_H
+
+#include "dftracerd/query.h"
+
+struct schema_column {
+    struct text path; /* as in queries */
+    const char *type; /* "int", "float" (ints among them, too), "string", "bool", "mixed" */
+    uint64_t rows, distinct;
+    /* beyond 16,384 values: within some 3 %; the path has bloom filters */
+    bool distinct_exact, bloom;
+    struct value min, max; /* null where mixed */
+};
+/* by path; the arena owns all */
+struct schema {
+    struct schema_column *columns;
+    size_t count;
+    struct arena arena;
+};
+int schema_run(struct query *q, struct err *err, struct schema **ret); /* *new* */
+void schema_free(struct schema *s);
+
+#endif

@@ -1,0 +1,84 @@
+/* stats.h - /stats: counts, sums and percentiles of the selected objects and of groups of them.
+ *
+ * Used by:   format, http; answer/timeline, answer/lines, answer/compare.
+ * Path:      stats_run: the summaries of the index where they suffice, else one scan -> struct
+ *            stats -> format_stats.
+ * Memory:    the answer is in its arena, charged to the budget of the query until stats_free.
+ * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.
+ */
+#ifndef DFTRACERD_STATS_H
+#define DFTRACERD_STATS_H
+
+#include "dftracerd/query.h"
+
+enum stats_report {
+    STATS_SUMMARY,
+    STATS_CATEGORIES,
+    STATS_NAMES,
+    STATS_PID_TIDS,
+    STATS_TIME_RANGE,
+    STATS_DURATION,
+    STATS_TOP_NAMES,
+    STATS_TOP_CATEGORIES,
+    STATS_DETAILED
+};
+int stats_report_parse(struct text name, enum stats_report *ret);
+const char *stats_report_name(enum stats_report r);
+
+#define STATS_QUANTILES 7 /* 0.10 0.25 0.50 0.75 0.90 0.95 0.99 */
+struct stats_options {
+    enum stats_report report;
+    /* paths; none: `name` for STATS_DETAILED, no groups for others. Groups are added to
+     * any report: text of a summary by cat,name has the tables of each category */
+    const char *const *group_by;
+    size_t group_by_count;
+    bool exact;                    /* percentiles from all values */
+    uint64_t top_n, top_n_pid_tid; /* 0 = all */
+    bool no_summary;               /* scan although a summary could answer (tests) */
+};
+/* A measured quantity; all null when count == 0, std when count < 2. In us, bytes, bytes/s. */
+struct measured {
+    uint64_t count;
+    struct value sum, mean, std, min, max, quantiles[STATS_QUANTILES];
+};
+struct stats_count {
+    struct value cat, name, pid, tid, host;
+    uint64_t count;
+};
+struct stats_group {
+    struct value *keys;
+    uint64_t count;
+    struct measured duration, size, bandwidth, offset;
+};
+struct stats_bin {
+    double lo, hi;
+    uint64_t count;
+};
+struct stats {
+    enum stats_report report;
+    struct query_counters counters;
+    bool complete;
+    uint64_t failed_files; /* of the selected ones */
+    int64_t elapsed_ns;
+    uint64_t events; /* objects selected */
+    struct value min_ts, max_te, span;
+    bool has_duration, has_categories, has_names, has_pid_tids, has_groups, has_histogram;
+    struct measured duration;
+    struct stats_count *categories, *names, *pid_tids;
+    size_t category_count, name_count, pid_tid_count;
+    uint64_t categories_total, names_total, pid_tids_total, groups_total; /* before cutting */
+    const char **group_by; /* keys of groups, pid_tid expanded */
+    size_t group_by_count, group_count;
+    struct stats_group *groups;
+    struct stats_bin *histogram;
+    size_t histogram_count;
+    struct arena arena;    /* owns everything above */
+    size_t charged;        /* of it to the budget, until stats_free */
+    struct budget *budget; /* of the query, borrowed: who tells long lists asks it; may be NULL */
+};
+/* *new* */
+int stats_run(struct query *q, const struct stats_options *options, struct err *err,
+              struct stats **ret);
+void stats_free(struct stats *s);
+
+#endif

@@ -1,0 +1,28 @@
+/* parents.c - parents of processes without circles. */
+#include "answer/aggregate/parents.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int process_cut_circles(uint32_t *parents, size_t count)
+{
+    uint32_t *seen = calloc(count + 1, sizeof(*seen)); /* the walk that came by, from 1 */
+
+    if (!seen)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = i, first;
+        while (at != PROCESS_NONE && !seen[at]) {
+            seen[at] = i + 1;
+            at = parents[at];
+        }
+        if (at == PROCESS_NONE || seen[at] != i + 1)
+            continue;
+        first = at;
+        for (uint32_t k = parents[at]; k != at; k = parents[k])
+            first = k < first ? k : first;
+        parents[first] = PROCESS_NONE;
+    }
+    free(seen);
+    return 0;
+}

@@ -1,0 +1,191 @@
+/* prefixes.c - counts the rows of prefixes, to divide the groups into passes. */
+#include "answer/aggregate/prefixes.h"
+#include "answer/aggregate/scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Keys that may tell passes apart: of a row that is shared out among buckets those before the
+ * bucket. */
+static unsigned most_keys(const struct aggregate_plan *p)
+{
+    return p->split && p->bucket_key >= 0 ? (unsigned)p->bucket_key : p->width;
+}
+
+/* time: what is asked for instead of the last key; NULL. */
+static int plan_prefix(struct prefixes *x, const struct aggregate_plan *p, unsigned width,
+                       const struct source *time)
+{
+    x->measures = malloc((p->measure_count + 1) * sizeof(*x->measures));
+    if (!x->measures)
+        return -ENOMEM;
+    if (p->measure_count)
+        memcpy(x->measures, p->measures, p->measure_count * sizeof(*x->measures));
+    for (unsigned i = 0; i < p->measure_count; i++)
+        x->measures[i].sample = false;
+    x->plan = *p;
+    x->plan.measures = x->measures;
+    x->plan.width = width;
+    if (time)
+        x->plan.key_sources[width - 1] = x->plan.keys[width - 1].source = time;
+    x->plan.keep_count = 0;
+    x->plan.exact = x->plan.shape = x->plan.split = x->plan.intervals = false;
+    x->plan.tally = true;
+    return 0;
+}
+
+static int rank_prefixes(struct prefixes *x)
+{
+    size_t bytes = x->order.count * sizeof(uint32_t);
+    int rc = budget_charge(x->plan.budget, bytes);
+
+    if (rc < 0)
+        return rc;
+    x->charged = bytes;
+    for (unsigned i = 0; i < SETS; i++) {
+        x->rank[i] = malloc((x->found->set[i].map.table.count + 1) * sizeof(**x->rank));
+        if (!x->rank[i])
+            return -ENOMEM;
+    }
+    for (size_t i = 0; i < x->order.count; i++)
+        x->rank[x->order.rows[i].set][x->order.rows[i].group] = (uint32_t)i;
+    return 0;
+}
+
+static uint64_t rows_of(const struct prefixes *x, size_t i)
+{
+    return set_record(&x->found->set[x->order.rows[i].set], x->order.rows[i].group)->count;
+}
+
+static int count_prefixes(const struct aggregate_plan *p, unsigned width, const struct source *time,
+                          struct err *err, struct prefixes **ret)
+{
+    struct prefixes *x = calloc(1, sizeof(*x));
+
+    if (!x)
+        return -ENOMEM;
+    int rc = plan_prefix(x, p, width, time);
+    if (rc == 0)
+        rc = aggregate_scan(&x->plan, &x->found, &x->fine, err);
+    if (rc == 0)
+        rc = aggregate_order(p->query, x->found, &x->order);
+    if (rc == 0)
+        rc = rank_prefixes(x);
+    if (rc < 0) {
+        prefixes_free(x);
+        return rc;
+    }
+    *ret = x;
+    return 0;
+}
+
+static bool is_fine_enough(const struct prefixes *x, uint64_t rows)
+{
+    for (size_t i = 0; i < x->order.count; i++) {
+        if (rows_of(x, i) > rows)
+            return false;
+    }
+    return true;
+}
+
+/* Puts finer prefixes in the place of *x. ERR_END: these are the ones to be taken. */
+static int refine(const struct aggregate_plan *p, unsigned width, const struct source *time,
+                  uint64_t rows, struct err *err, struct prefixes **x)
+{
+    struct prefixes *finer;
+    int rc = count_prefixes(p, width, time, err, &finer);
+
+    if (*x && (rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT)) {
+        err_done(err);
+        return ERR_END;
+    }
+    if (rc < 0)
+        return rc;
+    prefixes_free(*x);
+    *x = finer;
+    return is_fine_enough(finer, rows) || finer->order.count > rows / 16 ? ERR_END : 0;
+}
+
+/* More keys until prefixes are small, or would need a fair part of the memory themselves. */
+static int refine_by_keys(const struct aggregate_plan *p, uint64_t rows, struct err *err,
+                          struct prefixes **x)
+{
+    int rc = 0;
+
+    for (unsigned width = 1; width <= most_keys(p) && rc == 0; width++)
+        rc = refine(p, width, NULL, rows, err, x);
+    return rc;
+}
+
+static bool is_time(const struct aggregate_plan *p, unsigned key)
+{
+    return key < most_keys(p) && ((int)key == p->bucket_key || p->keys[key].source == p->ts);
+}
+
+/* Shorter stretches of time until they are small: each is some of the buckets that were asked for.
+ */
+static int refine_by_time(const struct aggregate_plan *p, unsigned key, uint64_t rows,
+                          struct err *err, struct prefixes **x)
+{
+    enum { STRETCHES = 1024, SHORTER = 32 };
+    const __int128 unit = (int)key == p->bucket_key && p->interval_ns > 0 ? p->interval_ns : 1;
+    const struct source *time;
+    __int128 least, most;
+    int rc = plan_span(p, &least, &most, err);
+
+    for (__int128 units = (most - least) / unit / STRETCHES + 1; rc == 0; units /= SHORTER) {
+        rc = query_source_bucket(p->query, (units ? units : 1) * unit, p->origin_ns, &time);
+        rc = rc < 0 ? rc : refine(p, key + 1, time, rows, err, x);
+        if (rc == 0 && units <= 1)
+            rc = ERR_END;
+    }
+    return rc;
+}
+
+int prefixes_find(const struct aggregate_plan *p, uint64_t rows, struct err *err,
+                  struct prefixes **ret)
+{
+    struct prefixes *x = NULL;
+    int rc = refine_by_keys(p, rows, err, &x);
+
+    unsigned key = x ? x->plan.width : 0; /* the first that makes no prefixes */
+    bool coarse = x ? !is_fine_enough(x, rows) : rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT;
+    if (coarse && is_time(p, key)) {
+        err_done(err);
+        rc = refine_by_time(p, key, rows, err, &x);
+    }
+    if (rc < 0 && rc != ERR_END) {
+        prefixes_free(x);
+        return rc;
+    }
+    *ret = x;
+    return x ? 0 : ERR_MEMORY_LIMIT;
+}
+
+void prefixes_free(struct prefixes *x)
+{
+    if (!x)
+        return;
+    fine_done(&x->plan, &x->fine);
+    found_free(x->found);
+    budget_release(x->plan.budget, x->charged);
+    for (unsigned i = 0; i < SETS; i++)
+        free(x->rank[i]);
+    aggregate_order_done(&x->order, x->plan.budget);
+    free(x->measures);
+    free(x);
+}
+
+size_t prefixes_take(const struct prefixes *x, size_t from, uint64_t rows, uint64_t *ret_rows)
+{
+    size_t to = from;
+
+    for (*ret_rows = 0; to < x->order.count; to++) {
+        uint64_t more = rows_of(x, to);
+        if (to > from && *ret_rows + more > rows)
+            break;
+        *ret_rows += more;
+    }
+    return to;
+}

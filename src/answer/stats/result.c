@@ -1,0 +1,65 @@
+/* result.c - the memory of the answer of /stats, and how values are kept in it. */
+#include "answer/stats/result.h"
+
+#include <errno.h>
+
+struct value stats_time(__int128 ns)
+{
+    return (struct value){.type = VALUE_TIME, .wide = ns};
+}
+
+int stats_step(struct stats *s)
+{
+    size_t more = s->arena.used > s->charged ? s->arena.used - s->charged : 0;
+    int rc = budget_check(s->budget);
+
+    rc = rc < 0 || more == 0 ? rc : budget_charge(s->budget, more);
+    s->charged += rc == 0 ? more : 0;
+    return rc;
+}
+
+void *stats_rows(struct stats *s, size_t count, size_t each, int *error)
+{
+    size_t bytes = (count + 1) * each;
+    void *rows = NULL;
+
+    if (*error == 0 && (*error = stats_step(s)) == 0 &&
+        (*error = budget_charge(s->budget, bytes)) == 0) {
+        s->charged += bytes;
+        rows = arena_alloc(&s->arena, bytes);
+        *error = rows ? 0 : -ENOMEM;
+    }
+    return rows;
+}
+
+struct value stats_text(struct stats *s, struct text t, int *error)
+{
+    struct value v = {.type = VALUE_NULL};
+
+    if (!t.ptr)
+        return v;
+    const char *copy = arena_strdup(&s->arena, t);
+    if (!copy)
+        *error = -ENOMEM;
+    else
+        v = (struct value){.type = VALUE_TEXT, .text = {copy, t.len}};
+    return v;
+}
+
+int stats_set_histogram(struct stats *s, const struct histogram *h)
+{
+    /* [0], the bin of what is below 1 us, then the powers of two */
+    s->histogram = arena_alloc(&s->arena, HISTOGRAM_BINS * sizeof(*s->histogram));
+    if (!s->histogram)
+        return -ENOMEM;
+    s->has_histogram = true;
+    for (unsigned i = 0; i < HISTOGRAM_BINS; i++) {
+        unsigned bin = i == 0 ? 0 : i == 1 ? HISTOGRAM_BINS - 1 : i - 1;
+        if (h->count[bin] == 0)
+            continue;
+        struct stats_bin *told = &s->histogram[s->histogram_count++];
+        told->count = h->count[bin];
+        histogram_range(bin, &told->lo, &told->hi);
+    }
+    return 0;
+}

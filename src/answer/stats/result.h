@@ -1,0 +1,21 @@
+/* result.h - the answer of /stats while it is made: rows and texts in its arena, charged to the
+ * budget.
+ *
+ * Used by:   stats.c, summary.c; answer/compare (stats_time).
+ * Threads:   one. Memory: freed by stats_free.
+ */
+#ifndef DFTRACERD_ANSWER_STATS_RESULT_H
+#define DFTRACERD_ANSWER_STATS_RESULT_H
+
+#include "dftracerd/stats.h"
+
+/* Charges what the arena took since the last call, and checks the budget. */
+int stats_step(struct stats *s);
+/* in the arena, charged before; not when *error is set */
+void *stats_rows(struct stats *s, size_t count, size_t each, int *error);
+/* copied into the arena; ptr NULL: null */
+struct value stats_text(struct stats *s, struct text t, int *error);
+struct value stats_time(__int128 ns);
+int stats_set_histogram(struct stats *s, const struct histogram *h);
+
+#endif

@@ -1,0 +1,20 @@
+/* summary.h - /stats without a scan: from the summaries that indexing made.
+ *
+ * Used by:   stats.c; answer/lines (counting lines).
+ * Path:      stats_can_summarise -> stats_from_summary (summary.c) -> struct stats.
+ * Threads:   one. Memory: as result.h says.
+ */
+#ifndef DFTRACERD_ANSWER_STATS_SUMMARY_H
+#define DFTRACERD_ANSWER_STATS_SUMMARY_H
+
+#include "answer/stats/plan.h"
+
+bool stats_can_summarise(const struct stats_plan *plan, const struct stats_options *o);
+/* Fills everything the plan asks for but groups. -EDOM: there are more names than summaries tell
+ * apart; nothing is filled. */
+int stats_from_summary(const struct stats_plan *plan, struct stats *s,
+                       const struct stats_options *o);
+/* Objects of the selection when query_unfiltered. */
+int stats_summary_count(struct query *q, uint64_t *ret);
+
+#endif

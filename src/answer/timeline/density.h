@@ -1,0 +1,63 @@
+/* density.h - chunks whose cells come from their densities, without a scan of their rows.
+ *
+ * Used by:   scan.c, offer.c, work.h.
+ * Path:      timeline_density_plan before a chunk is read -> the rows that it wants, by
+ *            timeline_density_tuple and timeline_density_longest -> timeline_density_end.
+ *            0, -ENOMEM, ERR_MEMORY_LIMIT, ERR_CORRUPT.
+ * Threads:   one worker each. Memory: charged to the budget of the plan.
+ */
+#ifndef DFTRACERD_ANSWER_TIMELINE_DENSITY_H
+#define DFTRACERD_ANSWER_TIMELINE_DENSITY_H
+
+#include "answer/timeline/found.h"
+
+/* A chunk that was told from its density, among whose other rows than the longest ones may be
+ * picks. */
+struct timeline_pending {
+    size_t position;
+    int64_t rest_dur; /* ns; none is longer */
+};
+/* Of a worker, at a chunk. */
+struct timeline_density {
+    bool whole, picks; /* the chunk lies in one column; rows may be picks */
+    unsigned level;
+    uint32_t tuple, longest; /* the next ones of the chunk's lists */
+    struct density chunk;
+    const struct density_set *set;
+    const uint32_t *rows; /* of its tuples */
+    struct density_cells *cells;
+    uint64_t *wanted;
+    uint32_t *group; /* of a tuple + 1; 0: not selected; set between row and end */
+    struct timeline_pending *pending;
+    size_t pending_count, words, groups, pendings, charged;
+};
+/* Before the chunk is read: sets the rows that are wanted, if it is told from it, of the longest
+ * those that `picks` may want. */
+int timeline_density_plan(struct timeline_density *d, const struct timeline_plan *plan,
+                          const struct timeline_picks *picks, struct scan_chunk *c);
+/* Rows of the chunk with a dur of at least so many ns. -EDOM: the column does not tell. */
+int timeline_select_long(struct chunk_view *v, __int128 least, uint64_t *out);
+/* Before a chunk that was told so is looked at once more for picks: of its rows those are wanted
+ * that are long enough. */
+int timeline_density_again(struct timeline_density *d, const struct timeline_plan *plan,
+                           const struct timeline_picks *picks, struct scan_chunk *c);
+/* The longest of the chunk. */
+static inline int64_t timeline_density_most(const struct density *d)
+{
+    int64_t most = d->rest_dur;
+
+    for (uint32_t i = 0; i < d->longest_count; i++)
+        most = d->longest_dur[i] > most ? d->longest_dur[i] : most;
+    return most < 0 ? 0 : most;
+}
+/* Of each selected row, in order: whether it stands for a tuple, *ret_tuple; whether it is one of
+ * the longest, *ret_dur in ns. */
+bool timeline_density_tuple(struct timeline_density *d, uint32_t row, uint32_t *ret_tuple);
+bool timeline_density_longest(struct timeline_density *d, uint32_t row, int64_t *ret_dur);
+/* After the rows; groups have room. */
+int timeline_density_end(struct timeline_density *d, const struct timeline_plan *plan,
+                         struct timeline_found *found, size_t position, bool picks,
+                         struct scan_chunk *c);
+void timeline_density_done(struct timeline_density *d, const struct timeline_plan *plan);
+
+#endif
