@@ -1,6 +1,5 @@
 /* plan.c - what is asked for as columns and measures: what both forms share. */
 #include "answer/aggregate/aggregate.h"
-#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
  * only process of its pid, if there is one only.
  */
 #include "answer/aggregate/aggregate.h"
-#include "engine/plan/plan.h"
 #include "answer/processes/processes.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* tell.c - what was found as the values of rows. */
 #include "answer/aggregate/aggregate.h"
-#include "engine/plan/plan.h"
+#include "engine/derived/keys.h"
 
 #include <errno.h>
 #include <math.h>

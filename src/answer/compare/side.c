@@ -1,6 +1,7 @@
 /* side.c - the events of one node on one side: a scan as /stats makes it, and its groups by
  * their keys. */
 #include "answer/compare/compare.h"
+#include "engine/plan/seen.h"
 
 #include <errno.h>
 #include <stdlib.h>

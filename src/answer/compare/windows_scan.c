@@ -4,7 +4,7 @@
  * windows, and any other is noted anew; in the end those that are the same are put together.
  */
 #include "answer/compare/windows.h"
-#include "engine/plan/plan.h"
+#include "engine/derived/times.h"
 
 #include <errno.h>
 #include <stdlib.h>

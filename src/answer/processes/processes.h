@@ -7,7 +7,7 @@
 #ifndef DFTRACERD_ANSWER_PROCESSES_PROCESSES_H
 #define DFTRACERD_ANSWER_PROCESSES_PROCESSES_H
 
-#include "engine/plan/plan.h"
+#include "engine/scan/scan.h"
 
 #define PROCESS_NONE UINT32_MAX
 

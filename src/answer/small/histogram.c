@@ -1,5 +1,6 @@
 /* histogram.c - /histogram: how many objects have which value of a column. */
 #include "engine/scan/scan.h"
+#include "engine/plan/seen.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,6 @@
 /* stats.c - /stats: plans what to look at, has it found by summaries or a scan, and tells it. */
 #include "answer/stats/stats.h"
+#include "engine/plan/seen.h"
 
 #include <errno.h>
 #include <stdlib.h>

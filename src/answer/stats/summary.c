@@ -1,5 +1,6 @@
 /* summary.c - answers from the summaries that indexing made, without a scan. */
 #include "answer/stats/stats.h"
+#include "engine/derived/names.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * powers of two, of others the most frequent ones stay, and the rest is one color. One more scan
  * counts them, in which chunks of numbers are passed over as long as there is nothing else. Or
  * those stay that were chosen. */
-#include "engine/plan/plan.h"
+#include "engine/derived/keys.h"
 #include "answer/timeline/timeline.h"
 
 #include <errno.h>

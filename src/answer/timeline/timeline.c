@@ -1,5 +1,7 @@
 /* timeline.c - the door of /timeline: the window, single objects. */
 #include "answer/timeline/slices.h"
+#include "engine/plan/seen.h"
+#include "answer/timeline/by_tuple.h"
 
 #include <errno.h>
 #include <stdlib.h>
