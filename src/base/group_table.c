@@ -1,5 +1,5 @@
 /* group_table.c - the table of groups: open addressing over tuples of 64-bit keys. */
-#include "engine/group/group.h"
+#include "base/group_table.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* best.c - the best rows by their values, whatever part of the groups they are of: a heap
  * whose root is the worst. */
 #include "answer/aggregate/rows.h"
-#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * dur_sum, else dur, else time (seconds). Size: size_sum, else ret_sum, else as for events. Other
  * times in arguments are in the unit of their file. */
 #include "answer/aggregate/worker.h"
-#include "engine/plan/plan.h"
+#include "engine/derived/derived.h"
 
 #include <errno.h>
 #include <math.h>

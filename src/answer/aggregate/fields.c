@@ -2,7 +2,8 @@
  * of the system have. */
 #include "answer/aggregate/plan_columns.h"
 #include "engine/derived/members.h"
-#include "engine/plan/plan.h"
+#include "engine/derived/derived.h"
+#include "engine/plan/seen.h"
 
 #include <errno.h>
 #include <stdio.h>

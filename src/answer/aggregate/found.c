@@ -1,6 +1,6 @@
 /* found.c - groups and what they sum up: made and grown. */
 #include "answer/aggregate/found.h"
-#include "engine/plan/plan.h"
+#include "engine/derived/keys.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* general.c - the general form: group_by any columns, agg = a list of functions, as
  * columns, keys and measures. */
 #include "answer/aggregate/plan_columns.h"
-#include "engine/plan/plan.h"
+#include "engine/derived/keys.h"
+#include "engine/plan/seen.h"
 
 #include <errno.h>
 #include <stdio.h>

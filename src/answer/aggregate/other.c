@@ -1,7 +1,7 @@
 /* other.c - many groups as one row, "(other)": summed up in the order of their keys, so
  * that doubles are the same to the last bit however many parts the groups were found in. */
 #include "answer/aggregate/rows.h"
-#include "engine/plan/plan.h"
+#include "engine/derived/keys.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* pipeline.c - the pipeline as columns, keys and measures: one row per class, process,
  * thread, bucket ... */
 #include "answer/aggregate/plan_columns.h"
-#include "engine/plan/plan.h"
+#include "engine/plan/seen.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* plan.c - from the options of a request to a plan: what both forms share. */
 #include "answer/aggregate/plan_columns.h"
-#include "engine/plan/plan.h"
 
 #include <errno.h>
 

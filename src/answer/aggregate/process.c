@@ -6,7 +6,6 @@
  */
 #include "answer/aggregate/process.h"
 #include "answer/aggregate/parents.h"
-#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdio.h>

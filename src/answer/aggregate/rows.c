@@ -1,7 +1,7 @@
 /* rows.c - having (a filter on rows) and sort. */
 #include "answer/aggregate/rows.h"
 #include "engine/lang/dsl.h"
-#include "engine/plan/plan.h"
+#include "engine/filter/filter.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,8 @@
  * is counted where it starts.
  */
 #include "answer/aggregate/worker.h"
-#include "engine/plan/plan.h"
+#include "engine/derived/keys.h"
+#include "engine/derived/times.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* tell.c - what was found as the values of rows. */
 #include "answer/aggregate/process.h"
 #include "answer/aggregate/tell.h"
-#include "engine/plan/plan.h"
+#include "engine/derived/keys.h"
 
 #include <errno.h>
 #include <math.h>

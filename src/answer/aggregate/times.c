@@ -1,7 +1,8 @@
 /* times.c - where times are counted from, how long a bucket is, and how buckets are told.
  */
 #include "answer/aggregate/plan_columns.h"
-#include "engine/plan/plan.h"
+#include "engine/derived/keys.h"
+#include "engine/derived/times.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
  * that stand apart. */
 #include "answer/calltree/call_tree.h"
 #include "answer/calltree/clocks.h"
+#include "engine/plan/seen.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include "dftracerd/call_tree.h"
 
 #include "engine/group/group.h"
-#include "engine/plan/within.h"
+#include "engine/derived/within.h"
 
 #define CALL_NO_ID INT64_MIN /* sorted before all ids */
 #define CALL_NOBODY UINT32_MAX

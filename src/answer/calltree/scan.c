@@ -2,7 +2,6 @@
  * those of each thread side by side.
  */
 #include "answer/calltree/call_tree.h"
-#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>

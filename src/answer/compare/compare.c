@@ -1,6 +1,7 @@
 /* compare.c - /compare: nodes one after the other, then the correction for the number of tests. */
 #include "answer/compare/compare.h"
 #include "engine/lang/dsl.h"
+#include "engine/plan/seen.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -2,6 +2,7 @@
  * their keys. */
 #include "answer/compare/compare.h"
 #include "answer/stats/result.h"
+#include "engine/plan/seen.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #include "answer/compare/windows.h"
 #include "answer/stats/clamp.h"
-#include "engine/plan/plan.h"
+#include "engine/derived/times.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* view_metadata.c - finds and writes the records that written objects refer to. */
 #include "answer/lines/view_metadata.h"
+#include "engine/derived/names.h"
 
 #include <errno.h>
 #include <stdlib.h>

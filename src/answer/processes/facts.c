@@ -6,6 +6,7 @@
  * after its pid. That is a guess, and told as such.
  */
 #include "answer/processes/processes.h"
+#include "engine/derived/names.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,9 +9,10 @@
 #ifndef DFTRACERD_ANSWER_PROCESSES_PROCESSES_H
 #define DFTRACERD_ANSWER_PROCESSES_PROCESSES_H
 
-#include "answer/aggregate/parents.h"
 #include "dftracerd/processes.h"
-#include "engine/plan/plan.h"
+
+#include "answer/aggregate/parents.h"
+#include "engine/scan/scan.h"
 
 /* Rows are in the order of (host, pid). */
 uint32_t process_find_row(const struct process_list *l, const struct value *host, int64_t pid);

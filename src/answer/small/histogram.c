@@ -3,6 +3,7 @@
 #include "dftracerd/histogram.h"
 #include "dftracerd/stats.h"
 #include "engine/scan/scan.h"
+#include "engine/plan/seen.h"
 
 #include <errno.h>
 #include <math.h>

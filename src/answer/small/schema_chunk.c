@@ -1,7 +1,7 @@
 /* schema_chunk.c - the columns of one chunk. Where all rows are selected the directory tells rows
  * and extents, and dictionaries the distinct values; only numbers are decoded, to count different
  * ones. */
-#include "engine/plan/covered.h"
+#include "engine/derived/covered.h"
 #include "answer/small/schema.h"
 
 #include <errno.h>

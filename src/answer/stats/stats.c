@@ -3,6 +3,7 @@
 #include "answer/stats/result.h"
 #include "answer/stats/scan.h"
 #include "answer/stats/summary.h"
+#include "engine/plan/seen.h"
 
 #include <errno.h>
 #include <stdlib.h>

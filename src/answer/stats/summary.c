@@ -3,6 +3,7 @@
 #include "answer/stats/measure.h"
 #include "answer/stats/result.h"
 #include "answer/stats/summary.h"
+#include "engine/derived/names.h"
 
 #include <errno.h>
 #include <stdlib.h>

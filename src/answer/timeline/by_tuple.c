@@ -1,6 +1,9 @@
 /* by_tuple.c - what has one value in all objects that a chunk's densities count together (index.h).
  */
-#include "engine/plan/plan.h"
+#include "engine/derived/derived.h"
+#include "engine/scan/scan.h"
+#include "engine/filter/filter.h"
+#include "answer/timeline/by_tuple.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * powers of two, of others the most frequent ones stay, and the rest is one color. One more scan
  * counts them, in which chunks of numbers are passed over as long as there is nothing else. Or
  * those stay that were chosen. */
-#include "engine/plan/plan.h"
 #include "answer/timeline/lanes.h"
+#include "engine/derived/keys.h"
 
 #include <errno.h>
 #include <math.h>

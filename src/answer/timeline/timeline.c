@@ -12,6 +12,9 @@
 #include "answer/timeline/slices.h"
 #include "dftracerd/stats.h"
 
+#include "engine/plan/seen.h"
+#include "answer/timeline/by_tuple.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

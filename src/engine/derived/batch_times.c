@@ -1,5 +1,7 @@
 /* batch_times.c - start and end of the rows of a batch. */
-#include "engine/plan/plan.h"
+#include "engine/derived/batch_times.h"
+
+#include "engine/derived/columns.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
  * not fit is kept in a table of the query: 16 shards, the shard in the low bits of the id. Stored
  * form: a letter for the type, then its bytes.
  */
-#include "engine/plan/plan.h"
+#include "engine/derived/keys.h"
 
 #include <errno.h>
 #include <math.h>

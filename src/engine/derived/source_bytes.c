@@ -1,6 +1,7 @@
 /* source_bytes.c - the column bytes in one chunk: as it is stored, without the calls that covered.h
  * leaves out. */
-#include "engine/plan/covered.h"
+#include "engine/derived/bind.h"
+#include "engine/derived/covered.h"
 
 #include <errno.h>
 #include <string.h>
@@ -35,21 +36,17 @@ static int bind_rows(struct scan_worker *w, struct bound *b, const struct column
     return rc;
 }
 
-int bind_bytes(struct scan_worker *w, struct bound *b)
+int bind_bytes(struct scan_worker *w, struct bound *b, struct bound *stored)
 {
-    struct bound *stored;
     const uint64_t *covered;
-    int rc = source_bind(w, b->source->part[0], &stored);
 
-    if (rc < 0)
-        return rc;
     if (stored->shape == SHAPE_NULL)
         return bind_null(b);
-    rc = covered_rows(w, &covered);
+    int rc = covered_rows(w, &covered);
     if (rc < 0)
         return rc;
     if (!covered)
         return bind_column(w, b, &stored->column);
     return stored->shape == SHAPE_INT ? bind_rows(w, b, &stored->column, covered)
-                                      : bind_without(w, b, covered);
+                                      : bind_without(w, b, stored, NULL, covered);
 }

@@ -4,7 +4,9 @@
  * Processes and threads of a chunk are few and their ids far apart: distances from the least one
  * would make products of columns that no table holds. The column is read once as a whole, for scans
  * that want many rows anyway; a rank is a function of the pid then, and has its codes. */
-#include "engine/plan/plan.h"
+#include "engine/derived/codes.h"
+#include "engine/derived/keys.h"
+#include "engine/derived/ranks.h"
 
 #include <errno.h>
 #include <string.h>
@@ -98,12 +100,4 @@ int batch_dense_codes(struct scan_batch *batch, struct bound *b, const uint32_t 
         picked[i] = codes[batch->places[i]];
     *ret = picked;
     return 0;
-}
-
-bool scan_same_codes(struct scan_chunk *c, const struct source *a, const struct source *b)
-{
-    struct bound *x, *y;
-
-    return source_bind(c->worker, a, &x) == 0 && source_bind(c->worker, b, &y) == 0 &&
-           x->codes_of && x->codes_of == y->codes_of;
 }

@@ -1,29 +1,12 @@
 /* source_fold.c - values put together: of numbers only the power of two is told, or of all values
  * only some. */
-#include "engine/group/group.h"
-#include "engine/plan/plan.h"
+#include "base/group_table.h"
+#include "engine/derived/batch.h"
+#include "engine/derived/codes.h"
+#include "engine/derived/keys.h"
 
 #include <errno.h>
 #include <math.h>
-
-int query_source_folded(struct query *q, const struct source *s, const struct group_table *kept,
-                        const struct source **ret)
-{
-    struct source *own;
-    int rc = source_add(q, s->path, &own);
-
-    if (rc < 0)
-        return rc;
-    struct source *next = own->next;
-    unsigned id = own->id;
-    *own = *s;
-    own->next = next;
-    own->id = id;
-    own->folded = true;
-    own->kept = kept;
-    *ret = own;
-    return 0;
-}
 
 /* ---- powers of two --------------------------------------------------------------------------- */
 

@@ -1,64 +1,17 @@
-/* source_keys.c - keys, dense codes and single values of a source: what answers group and print by.
- */
-#include "engine/plan/plan.h"
+/* source_keys.c - keys and dense codes of a bound source: what answers group by. */
+#include "dftracerd/kernel.h"
+#include "engine/derived/batch.h"
+#include "engine/derived/codes.h"
+#include "engine/derived/keys.h"
 
 #include <errno.h>
 #include <string.h>
-
-static bool has_dictionary(const struct bound *b)
-{
-    return b->shape == SHAPE_TEXT || b->shape == SHAPE_MIXED;
-}
-
-static bool is_integer(const struct bound *b)
-{
-    return b->shape == SHAPE_INT || b->shape == SHAPE_TIME || b->shape == SHAPE_BOOL;
-}
 
 static int key_of_integer(struct query *q, const struct bound *b, int64_t value, uint64_t *ret)
 {
     if (b->shape == SHAPE_TIME)
         return key_of_time(q, value, b->nano, ret);
     return b->shape == SHAPE_BOOL ? key_of_bool(value, ret) : key_of_i64(q, value, ret);
-}
-
-/* ---- a chunk --------------------------------------------------------------------------------- */
-
-/* NULL: the worker remembers why. */
-static struct bound *bound_of(struct scan_chunk *c, const struct source *s)
-{
-    struct bound *b;
-    int rc = source_bind(c->worker, s, &b);
-
-    if (rc == 0)
-        return b;
-    c->worker->error = c->worker->error ? c->worker->error : rc;
-    return NULL;
-}
-
-enum scan_shape scan_shape(struct scan_chunk *c, const struct source *s)
-{
-    const struct bound *b = bound_of(c, s);
-
-    return b ? b->shape : SHAPE_NULL;
-}
-
-bool scan_is_nano(struct scan_chunk *c, const struct source *s)
-{
-    const struct bound *b = bound_of(c, s);
-
-    return b && b->nano;
-}
-
-bool scan_range(struct scan_chunk *c, const struct source *s, int64_t *ret_min, int64_t *ret_max)
-{
-    const struct bound *b = bound_of(c, s);
-
-    if (!b || !is_integer(b))
-        return false;
-    *ret_min = b->min;
-    *ret_max = b->max;
-    return true;
 }
 
 static int make_key_table(struct scan_worker *w, struct bound *b)
@@ -90,32 +43,28 @@ static int make_key_table(struct scan_worker *w, struct bound *b)
     return 0;
 }
 
-bool scan_constant(struct scan_chunk *c, const struct source *s, uint64_t *ret_key)
+bool bound_constant(struct scan_worker *w, struct bound *b, uint64_t *ret_key)
 {
-    struct bound *b;
-    int rc = source_bind(c->worker, s, &b);
+    int rc = -EDOM;
 
-    if (rc < 0)
-        return false;
     if (b->form == FORM_NULL) {
         *ret_key = QUERY_KEY_NULL;
         return true;
     }
     if (b->nulls)
         return false;
-    if (has_dictionary(b)) {
-        if (b->entries != 1 || make_key_table(c->worker, b) < 0)
+    if (bound_has_dictionary(b)) {
+        if (b->entries != 1 || make_key_table(w, b) < 0)
             return false;
         *ret_key = *(uint64_t *)b->key_table.data;
         return true;
     }
-    rc = -EDOM;
-    if (is_integer(b) && b->min == b->max)
-        rc = key_of_integer(c->query, b, b->min, ret_key);
-    else if (!is_integer(b) && b->column.min_f64 == b->column.max_f64)
-        rc = key_of_f64(c->query, b->column.min_f64, ret_key);
+    if (bound_is_integer(b) && b->min == b->max)
+        rc = key_of_integer(w->query, b, b->min, ret_key);
+    else if (!bound_is_integer(b) && b->column.min_f64 == b->column.max_f64)
+        rc = key_of_f64(w->query, b->column.min_f64, ret_key);
     if (rc == 0)
-        *ret_key = fold_key(c->query, s, *ret_key);
+        *ret_key = fold_key(w->query, b->source, *ret_key);
     return rc == 0;
 }
 
@@ -149,7 +98,7 @@ static int make_range_codes(struct scan_worker *w, struct bound *b, uint32_t lim
     return 0;
 }
 
-static int make_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
+int bound_make_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
 {
     int rc = -EDOM;
 
@@ -166,43 +115,16 @@ static int make_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
     }
     if (fold_has_codes(b))
         return fold_make_codes(b);
-    if (is_integer(b)) {
+    if (bound_is_integer(b)) {
         rc = bound_dense_codes(w, b, limit);
         return rc == -EDOM ? make_range_codes(w, b, limit) : rc;
     }
-    if (has_dictionary(b) && (uint64_t)b->entries + 1 <= limit) {
+    if (bound_has_dictionary(b) && (uint64_t)b->entries + 1 <= limit) {
         rc = make_key_table(w, b);
         if (rc == 0)
             b->code_count = b->entries + 1;
     }
     return rc;
-}
-
-int scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uint32_t *ret_count,
-               const uint64_t **ret_keys)
-{
-    struct bound *b;
-    int rc = source_bind(c->worker, s, &b);
-
-    if (rc < 0)
-        return rc;
-    if (b->code_count == 0 || b->code_limit != limit) {
-        rc = make_codes(c->worker, b, limit);
-        if (rc < 0)
-            return rc;
-    }
-    if (b->code_count == UINT32_MAX)
-        return -EDOM;
-    *ret_count = b->code_count;
-    *ret_keys = b->key_table.data;
-    return 0;
-}
-
-bool scan_codes_are_stored(struct scan_chunk *c, const struct source *s)
-{
-    struct bound *b;
-
-    return source_bind(c->worker, s, &b) == 0 && b->form == FORM_STORED && has_dictionary(b);
 }
 
 static void null_codes(const struct scan_batch *batch, const struct bound *b, const uint64_t *valid,
@@ -255,18 +177,15 @@ static int range_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
     return 0;
 }
 
-int batch_codes(struct scan_batch *b, const struct source *s, const uint32_t **ret)
+int bound_group_codes(struct scan_batch *b, struct bound *bound, const uint32_t **ret)
 {
-    struct bound *bound;
-    int rc = source_bind(b->chunk->worker, s, &bound);
+    int rc = 0;
 
-    if (rc < 0)
-        return rc;
     if (bound->code_count == 0 || bound->code_count == UINT32_MAX)
         return -EDOM;
     if (bound->codes_of)
         return batch_dense_codes(b, bound, ret);
-    if (has_dictionary(bound))
+    if (bound_has_dictionary(bound))
         return bound_codes(b, bound, ret);
     if (bound->codes.batch != b->number) {
         uint32_t *codes = grow_to(&bound->codes.memory, SCAN_BATCH * sizeof(*codes));
@@ -348,13 +267,11 @@ static int dictionary_keys(struct scan_batch *batch, struct bound *b, uint64_t *
     return rc;
 }
 
-int batch_keys(struct scan_batch *batch, const struct source *s, const uint64_t **ret)
+int bound_keys(struct scan_batch *batch, struct bound *b, const uint64_t **ret)
 {
-    struct bound *b;
-    int rc = source_bind(batch->chunk->worker, s, &b);
+    const struct source *s = b->source;
+    int rc = 0;
 
-    if (rc < 0)
-        return rc;
     if (b->keys.batch != batch->number) {
         uint64_t *keys = grow_to(&b->keys.memory, SCAN_BATCH * sizeof(*keys));
         if (!keys)
@@ -362,11 +279,13 @@ int batch_keys(struct scan_batch *batch, const struct source *s, const uint64_t 
         b->keys.batch = UINT32_MAX;
         if (b->form == FORM_NULL)
             memset(keys, 0, batch->rows * sizeof(*keys));
-        else if (is_integer(b))
+        else if (bound_is_integer(b))
             rc = integer_keys(batch, b, keys);
         else
-            rc = has_dictionary(b) ? dictionary_keys(batch, b, keys) : double_keys(batch, b, keys);
-        for (uint32_t j = 0; rc == 0 && s->folded && !has_dictionary(b) && j < batch->count; j++) {
+            rc = bound_has_dictionary(b) ? dictionary_keys(batch, b, keys)
+                                         : double_keys(batch, b, keys);
+        for (uint32_t j = 0; rc == 0 && s->folded && !bound_has_dictionary(b) && j < batch->count;
+             j++) {
             uint64_t *key = &keys[batch_row(batch, j)];
             *key = fold_key(batch->chunk->query, s, *key);
         }
@@ -375,97 +294,5 @@ int batch_keys(struct scan_batch *batch, const struct source *s, const uint64_t 
         b->keys.batch = batch->number;
     }
     *ret = b->keys.memory.data;
-    return 0;
-}
-
-/* ---- numbers and single values --------------------------------------------------------------- */
-
-int batch_i64(struct scan_batch *b, const struct source *s, const int64_t **ret,
-              const uint64_t **ret_valid, bool *ret_nano)
-{
-    struct bound *bound;
-    int rc = source_bind(b->chunk->worker, s, &bound);
-
-    if (rc == 0)
-        rc = bound_i64(b, bound, ret, ret_valid);
-    if (rc == 0 && ret_nano)
-        *ret_nano = bound->nano;
-    return rc;
-}
-
-int batch_f64(struct scan_batch *b, const struct source *s, const double **ret,
-              const uint64_t **ret_valid)
-{
-    struct bound *bound;
-    int rc = source_bind(b->chunk->worker, s, &bound);
-
-    return rc < 0 ? rc : bound_f64(b, bound, ret, ret_valid);
-}
-
-static void value_of_entry(const struct column_entry *e, struct value *ret)
-{
-    switch (e->type) {
-    case TRACE_INT:
-        *ret = (struct value){.type = VALUE_INT, .i = e->i};
-        break;
-    case TRACE_DOUBLE:
-        *ret = (struct value){.type = VALUE_DOUBLE, .d = e->d};
-        break;
-    case TRACE_BOOL:
-        *ret = (struct value){.type = VALUE_BOOL, .i = e->i};
-        break;
-    case TRACE_TEXT:
-        *ret = (struct value){.type = VALUE_TEXT, .text = e->text};
-        break;
-    case TRACE_JSON:
-    case TRACE_BIG:
-        *ret = (struct value){.type = VALUE_JSON, .text = e->text};
-        break;
-    default:
-        *ret = (struct value){.type = VALUE_NULL};
-        break;
-    }
-}
-
-static int dictionary_value(struct scan_batch *batch, struct bound *b, uint32_t row,
-                            struct value *ret)
-{
-    struct column_entry e;
-    const uint32_t *codes;
-    int rc = bound_codes(batch, b, &codes);
-
-    if (rc < 0 || codes[row] == b->entries)
-        return rc;
-    rc = bound_entry(batch->chunk->worker, b, codes[row], &e);
-    if (rc == 0)
-        value_of_entry(&e, ret);
-    return rc;
-}
-
-int batch_value(struct scan_batch *batch, const struct source *s, uint32_t row, struct value *ret)
-{
-    struct bound *b;
-    const int64_t *values;
-    const double *doubles;
-    const uint64_t *valid;
-    int rc = source_bind(batch->chunk->worker, s, &b);
-
-    *ret = (struct value){.type = VALUE_NULL};
-    if (rc < 0 || b->form == FORM_NULL)
-        return rc;
-    if (has_dictionary(b))
-        return dictionary_value(batch, b, row, ret);
-    rc = is_integer(b) ? bound_i64(batch, b, &values, &valid)
-                       : bound_f64(batch, b, &doubles, &valid);
-    if (rc < 0 || (valid && !(valid[row / 64] >> row % 64 & 1)))
-        return rc;
-    if (b->shape == SHAPE_TIME)
-        *ret = (struct value){.type = VALUE_TIME,
-                              .wide = b->nano ? values[row] : (__int128)values[row] * 1000};
-    else if (is_integer(b))
-        *ret = (struct value){.type = b->shape == SHAPE_BOOL ? VALUE_BOOL : VALUE_INT,
-                              .i = values[row]};
-    else
-        *ret = (struct value){.type = VALUE_DOUBLE, .d = doubles[row]};
     return 0;
 }

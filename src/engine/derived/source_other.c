@@ -1,8 +1,11 @@
 /* source_other.c - rare cases: paths that a chunk keeps in "@other", a bare name that is both a
  * top-level field and an argument in one chunk, and a column of which some rows are left out.
  */
+#include "engine/derived/batch.h"
+#include "engine/derived/bind.h"
+#include "engine/derived/codes.h"
+#include "engine/derived/keys.h"
 #include "engine/derived/members.h"
-#include "engine/plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -56,7 +59,7 @@ int bind_other(struct scan_worker *w, struct bound *b, const struct column *othe
     return 0;
 }
 
-/* ---- a top-level field before an argument ---------------------------------------------------- */
+/* ---- parts put together ---------------------------------------------------------------------- */
 
 /* Distinct keys of the chunk, in order of appearance. */
 struct distinct {
@@ -117,21 +120,20 @@ static void entry_of_key(struct scan_worker *w, uint64_t key, struct column_entr
     }
 }
 
-/* The value of the first part, else of the second; null where a bit of `without` (may be NULL) is
- * set. */
-static int code_rows(struct scan_worker *w, struct bound *b, const uint64_t *without,
+/* The value of the first part, else of the second (may be NULL); null where a bit of `without` (may
+ * be NULL) is set. */
+static int code_rows(struct scan_worker *w, struct bound *const part[2], const uint64_t *without,
                      struct distinct *d, uint32_t *codes)
 {
-    const struct source *s = b->source;
     const uint64_t *first, *second;
     struct scan_batch batch;
 
     for (uint32_t at = 0; at < w->chunk.rows; at += SCAN_BATCH) {
         batch_at(w, at, &batch);
-        int rc = batch_keys(&batch, s->part[0], &first);
+        int rc = bound_keys(&batch, part[0], &first);
         second = first;
-        if (rc == 0 && s->part[1])
-            rc = batch_keys(&batch, s->part[1], &second);
+        if (rc == 0 && part[1])
+            rc = bound_keys(&batch, part[1], &second);
         for (uint32_t i = 0; rc == 0 && i < batch.rows; i++) {
             uint64_t key = first[i] != QUERY_KEY_NULL ? first[i] : second[i];
             if (without && without[(at + i) / 64] >> (at + i) % 64 & 1)
@@ -146,14 +148,16 @@ static int code_rows(struct scan_worker *w, struct bound *b, const uint64_t *wit
     return 0;
 }
 
-int bind_without(struct scan_worker *w, struct bound *b, const uint64_t *without)
+int bind_without(struct scan_worker *w, struct bound *b, struct bound *first, struct bound *second,
+                 const uint64_t *without)
 {
+    struct bound *const part[] = {first, second};
     struct distinct d = {0};
     uint32_t n = w->chunk.rows, *codes = grow_to(&b->rows_memory, (n + 64) * sizeof(*codes));
     int rc = codes ? distinct_init(&d, n) : -ENOMEM;
 
     if (rc == 0)
-        rc = code_rows(w, b, without, &d, codes);
+        rc = code_rows(w, part, without, &d, codes);
     b->entry = rc == 0 ? grow_to(&b->entry_memory, (d.count + 1) * sizeof(*b->entry)) : NULL;
     if (rc == 0 && !b->entry)
         rc = -ENOMEM;
@@ -167,9 +171,4 @@ int bind_without(struct scan_worker *w, struct bound *b, const uint64_t *without
     b->nulls = true;
     distinct_done(&d);
     return rc;
-}
-
-int bind_both(struct scan_worker *w, struct bound *b)
-{
-    return bind_without(w, b, NULL);
 }

@@ -1,6 +1,9 @@
 /* source_read.c - the values of a bound source for one batch, kept in its lanes until the next. */
-#include "engine/plan/plan.h"
-#include "engine/plan/within.h"
+#include "dftracerd/kernel.h"
+#include "engine/derived/batch.h"
+#include "engine/derived/derived.h"
+#include "engine/derived/ranks.h"
+#include "engine/derived/times.h"
 
 #include <errno.h>
 #include <string.h>
@@ -430,6 +433,28 @@ static int read_rank(struct scan_batch *batch, struct bound *b, int64_t *out)
     return 0;
 }
 
+int bound_processes(struct scan_batch *batch, struct bound *pid, struct bound *host,
+                    struct processes *ret)
+{
+    int rc = bound_i64(batch, pid, &ret->pids, &ret->valid);
+
+    ret->codes = NULL;
+    if (rc == 0 && host->shape != SHAPE_NULL)
+        rc = bound_codes(batch, host, &ret->codes);
+    return rc;
+}
+
+static int read_ranks(struct scan_batch *batch, struct bound *b, int64_t *out, uint64_t *valid)
+{
+    struct ranks *r = b->rows_memory.data;
+    struct processes of;
+    int rc = bound_processes(batch, r->pid, r->host, &of);
+
+    if (rc == 0)
+        ranks_of_rows(r, &of, batch->rows, out, valid);
+    return rc;
+}
+
 /* Of a batch that is no list of places: those of its rows that are wanted. */
 static int read_wanted_ranks(struct scan_batch *batch, struct bound *b, int64_t *out,
                              uint64_t *mask)
@@ -443,7 +468,7 @@ static int read_wanted_ranks(struct scan_batch *batch, struct bound *b, int64_t 
     for (uint32_t k = 0; k < n; k++)
         places[k] = batch->first + rows[k];
     struct scan_batch few = batch_of_places(batch->chunk, places, n);
-    int rc = n == 0 ? 0 : ranks_of_rows(&few, b, ranks, valid);
+    int rc = n == 0 ? 0 : read_ranks(&few, b, ranks, valid);
     memset(out, 0, batch->rows * sizeof(*out));
     for (uint32_t k = 0; rc == 0 && k < n; k++) {
         out[rows[k]] = ranks[k];
@@ -460,7 +485,7 @@ static int read_process_ranks(struct scan_batch *batch, struct bound *b, int64_t
         return -ENOMEM;
     memset(mask, 0, SCAN_WORDS * 8);
     int rc =
-        batch->places ? ranks_of_rows(batch, b, out, mask) : read_wanted_ranks(batch, b, out, mask);
+        batch->places ? read_ranks(batch, b, out, mask) : read_wanted_ranks(batch, b, out, mask);
     if (rc < 0)
         return rc;
     valid_end(b, batch);
@@ -487,7 +512,7 @@ static int read_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
     case FORM_BUCKET:
         return read_bucket(batch, b, out);
     case FORM_CLIP:
-        return within_read(batch, b, out);
+        return b->source->read(batch, b, out);
     case FORM_RANK:
         return read_rank(batch, b, out);
     case FORM_PROCESS:

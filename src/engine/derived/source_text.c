@@ -5,7 +5,8 @@
  * hashes mean the same for every process, its codes are used as they are with a dictionary of
  * names; else the codes of the whole chunk are made.
  */
-#include "engine/plan/plan.h"
+#include "engine/derived/bind.h"
+#include "engine/derived/names.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,17 +28,6 @@ static const struct text_column recipes[][COLUMNS_MAX] = {
 };
 
 /* ---- names behind hashes --------------------------------------------------------------------- */
-
-uint32_t query_resolve(struct query *q, const struct index_file *file, int64_t pid,
-                       enum index_name_kind kind, uint32_t hash)
-{
-    bool conflict = false;
-    uint32_t name = index_resolve(q->snapshot, file, pid, kind, hash, &conflict);
-
-    if (conflict && keys_mark(q, (unsigned)kind, hash))
-        query_count(q, &(struct query_counters){.name_conflicts = 1});
-    return name == INDEX_NO_TEXT ? hash : name;
-}
 
 static int grow_resolved(struct scan_worker *w)
 {

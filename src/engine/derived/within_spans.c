@@ -1,5 +1,5 @@
 /* within_spans.c - united intervals of time: what meets them, and how much of it lies inside. */
-#include "engine/plan/within.h"
+#include "engine/derived/within.h"
 
 static int64_t sum(int64_t a, int64_t b)
 {

@@ -5,7 +5,7 @@
  * values, so that NOT is
  * exact: ALL means that every row passes, nulls included.
  */
-#include "engine/plan/plan.h"
+#include "engine/filter/filter.h"
 
 #include <errno.h>
 #include <math.h>

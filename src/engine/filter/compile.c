@@ -1,7 +1,7 @@
 /* compile.c - from the tree of a query to tests with sources, cheapest first; and what a
  * file's catalog entry rules out.
  */
-#include "engine/plan/plan.h"
+#include "engine/filter/filter.h"
 
 #include <errno.h>
 #include <stdlib.h>

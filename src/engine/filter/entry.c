@@ -1,5 +1,5 @@
 /* entry.c - one test on one value: the meaning of the query language, value by value. */
-#include "engine/plan/plan.h"
+#include "engine/filter/filter.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* eval.c - the tests that a chunk did not decide, for one batch: bitmaps of the rows that
  * pass. */
-#include "engine/plan/plan.h"
+#include "dftracerd/kernel.h"
+#include "engine/filter/filter.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -273,9 +274,4 @@ int test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct tes
                    uint64_t *mask)
 {
     return t->type == TEST_AND ? eval_and(w, b, t, true, mask) : test_eval(w, b, t, mask);
-}
-
-uint32_t mask_to_select(const uint64_t *mask, uint32_t rows, uint16_t *out)
-{
-    return kernels()->select(mask, rows, out);
 }

@@ -3,7 +3,8 @@
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
-#include "engine/plan/plan.h"
+#include "dftracerd/kernel.h"
+#include "engine/filter/filter.h"
 
 #include <errno.h>
 #include <stdlib.h>

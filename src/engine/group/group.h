@@ -1,77 +1,21 @@
-/* group.h - from keys to dense group numbers: the table that every grouping answer
- * uses.
+/* group.h - from keys to dense group numbers: the map that every grouping answer uses.
  *
- * Used by:   stats*.c, aggregate*.c, view_metadata.c, lines_refs.c.
+ * Used by:   answers (stats, aggregate, lines, timeline).
  * Way:       group_map_init names the key sources; for each chunk group_map_chunk chooses the
  *            cheapest way (one group for the chunk; a dense table over products of column codes;
  *            hashing of keys); group_map_batch gives the group number of each selected row. Numbers
  *            are dense from 0 and belong to this map: maps of several workers are put together by
  *            group_table_add of their keys, or, of a packed one, as group_map_join says.
- * Threads:   one at a time. Memory: charged to the budget, released by group_map_done /
- *            group_table_done.
+ * Threads:   one at a time.
+ * Memory:    charged to the budget, released by group_map_done.
  */
 #ifndef DFTRACERD_ENGINE_GROUP_GROUP_H
 #define DFTRACERD_ENGINE_GROUP_GROUP_H
 
+#include "base/group_table.h"
 #include "engine/scan/scan.h"
 
 #define GROUP_KEYS_MAX 32
-
-/* Whether the budget is asked before item i of a pass over millions that writes here and there: for
- * each of the first ones the kernel may have to clear a page of 2 MB, which takes as long as
- * thousands of the others. */
-enum { PASS_FIRST = 1 << 12, PASS_LOOKED = 1 << 14 };
-static inline bool pass_looks(size_t i)
-{
-    return i < PASS_FIRST || i % PASS_LOOKED == 0;
-}
-
-struct group_table {
-    unsigned width;      /* keys a group */
-    uint32_t count, cap; /* groups, room in `keys` */
-    uint64_t limit;      /* more groups: ERR_ROW_LIMIT */
-    uint64_t *keys;      /* width each */
-    uint64_t *slots;     /* a power of two of them: group + 1 and above it the hash, 0 = free */
-    uint32_t slot_mask;
-    /* groups that have slots; the others get theirs from the next group_table_add */
-    uint32_t placed;
-    struct budget *budget;
-    size_t charged;
-};
-/* width 0 is one group without keys. limit 0 = 10 M. */
-void group_table_init(struct group_table *t, unsigned width, uint64_t limit, struct budget *budget);
-void group_table_done(struct group_table *t);
-/* Number of the group with these keys, made if there is none. ERR_ROW_LIMIT, ERR_MEMORY_LIMIT,
- * -ENOMEM. */
-int64_t group_table_add(struct group_table *t, const uint64_t *keys);
-/* As group_table_add of each of n tuples, one after the other in `keys`; waits less for memory. */
-int group_table_add_all(struct group_table *t, const uint64_t *keys, uint32_t n, uint32_t *ret);
-/* -ENOENT; all are placed */
-int64_t group_table_find(const struct group_table *t, const uint64_t *keys);
-/* Merging by several threads: all groups are given slots, of each of n tuples the group is found
- * (GROUP_NONE where there is none; any number of threads at a time), and those that are new are
- * given numbers and room, but no slots: their keys are written by the caller. */
-#define GROUP_NONE UINT32_MAX
-int group_table_place(struct group_table *t);
-void group_table_find_all(const struct group_table *t, const uint64_t *keys, uint32_t n,
-                          uint32_t *ret);
-int group_table_append(struct group_table *t, uint32_t more);
-/* Other tuples of `width` keys for all groups, which have no slots then: rekey() makes `to` from
- * `from` (the same place, where the width stays). ERR_MEMORY_LIMIT, -ENOMEM. */
-int group_table_rekey(struct group_table *t, unsigned width,
-                      void (*rekey)(void *arg, const uint64_t *from, uint64_t *to), void *arg);
-static inline const uint64_t *group_table_keys(const struct group_table *t, uint32_t group)
-{
-    return t->keys + (size_t)group * t->width;
-}
-
-/* Loads of many places one after the other wait together, before each is used alone. (A prefetch is
- * no load: processors drop it where the page is not in the TLB, which is where it would help most.)
- */
-static inline void memory_look(const void *at)
-{
-    (void)*(const volatile char *)at;
-}
 
 enum group_way { GROUP_ONE, GROUP_CODES, GROUP_PACKED, GROUP_HASH };
 struct group_key { /* one key column in the present chunk */
@@ -147,9 +91,9 @@ static inline unsigned group_bits(uint32_t count)
 {
     return count > 1 ? 32 - (unsigned)__builtin_clz(count - 1) : 0;
 }
-/* Between map.c and words.c: the next key, from number *i on, whose codes tell rows
- * apart, with these (NULL: there is none, or *rc < 0 says why); of all rows of the batch the sum of
- * codes, each times its stride or, packed, at its place in a word. */
+/* codes.c, for map.c and words.c: the next key, from number *i on, whose codes distinguish rows,
+ * with these (NULL: there is none, or *rc < 0 says why); of all rows of the batch the sum of codes,
+ * each times its stride or, packed, at its place in a word. */
 const struct group_key *group_next_key(const struct group_map *m, struct scan_batch *b, unsigned *i,
                                        const uint32_t **ret_codes, int *rc);
 int group_sum_codes(struct group_map *m, struct scan_batch *b, bool packed, uint32_t *out);

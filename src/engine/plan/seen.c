@@ -1,6 +1,8 @@
 /* seen.c - does any object have a value in a column? A name that was mistyped is told, instead of a
  * column of nothing. */
-#include "engine/plan/plan.h"
+#include "engine/plan/seen.h"
+
+#include "engine/derived/derived.h"
 
 #include <errno.h>
 

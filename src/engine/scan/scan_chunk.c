@@ -1,6 +1,8 @@
 /* scan_chunk.c - one worker, one chunk: bind the tests, then batch after batch. */
-#include "engine/plan/plan.h"
-#include "engine/plan/within.h"
+#include "dftracerd/kernel.h"
+#include "engine/derived/within.h"
+#include "engine/filter/filter.h"
+#include "engine/scan/chunk.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -46,17 +48,6 @@ void scan_worker_free(struct scan_worker *w)
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-void batch_at(struct scan_worker *w, uint32_t first, struct scan_batch *ret)
-{
-    uint32_t left = w->chunk.rows - first;
-
-    *ret = (struct scan_batch){.chunk = &w->chunk,
-                               .number = first / SCAN_BATCH,
-                               .first = first,
-                               .rows = left < SCAN_BATCH ? left : SCAN_BATCH};
-    ret->count = ret->rows;
-}
-
 /* Takes rows before the place's first one out of the mask. */
 static void leave_out(const struct scan_worker *w, const struct scan_batch *b, uint64_t *mask)
 {
@@ -66,26 +57,6 @@ static void leave_out(const struct scan_worker *w, const struct scan_batch *b, u
         uint32_t gone = first - (b->first + i * 64);
         mask[i] = gone >= 64 ? 0 : mask[i] & (UINT64_MAX << gone);
     }
-}
-
-/* Where one row in so many or fewer is wanted, picking is faster than decoding all. */
-#define FEW_ROWS 12
-
-const uint32_t *batch_few(const struct scan_batch *b, uint32_t *ret_count)
-{
-    struct scan_worker *w = b->chunk->worker;
-    uint16_t rows[SCAN_BATCH / FEW_ROWS + 64];
-
-    if (!w->interest || !b->mask) /* whole-chunk work has no mask */
-        return NULL;
-    *ret_count = b->select ? b->count : kernels()->count(w->interest, (b->rows + 63) / 64);
-    if (*ret_count * FEW_ROWS > b->rows)
-        return NULL;
-    if (!b->select)
-        mask_to_select(w->interest, b->rows, rows);
-    for (uint32_t j = 0; j < *ret_count; j++)
-        w->few[j] = b->first + (b->select ? b->select[j] : rows[j]);
-    return w->few;
 }
 
 /* ---- rows that are few, gathered ------------------------------------------------------------- */
@@ -127,15 +98,6 @@ static int gather(struct scan_worker *w, const struct scan_batch *b,
     for (uint32_t j = 0; rc == 0 && j < b->count; j++)
         g->places[g->count++] = b->first + b->select[j];
     return rc;
-}
-
-struct scan_batch batch_of_places(struct scan_chunk *c, const uint32_t *places, uint32_t n)
-{
-    return (struct scan_batch){.chunk = c,
-                               .number = 3u << 30 | c->worker->gathered.made++,
-                               .places = places,
-                               .rows = n,
-                               .count = n};
 }
 
 /* From the mask to count and select. */
@@ -203,7 +165,7 @@ static int run_batch(struct scan_worker *w, uint32_t first, const struct chunk_h
     if (rc < 0 || b->count == 0)
         return rc;
     w->counters.rows_selected += b->count;
-    if (w->gathers && b->select && b->count * FEW_ROWS <= b->rows)
+    if (w->gathers && b->select && b->count * BATCH_FEW <= b->rows)
         return gather(w, b, hooks);
     rc = tell_gathered(w, hooks);
     return rc ? rc : hooks->batch(hooks->arg, b);

@@ -1,7 +1,7 @@
 /* scan_run.c - all chunks of queries on the threads of the pool; parts are merged in (file, chunk)
  * order as they come. */
 #include "dftracerd/failpoint.h"
-#include "engine/plan/plan.h"
+#include "engine/scan/chunk.h"
 
 #include <errno.h>
 #include <stdlib.h>

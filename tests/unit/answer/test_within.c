@@ -2,7 +2,9 @@
 /* Intervals united, met and cut: by hand, and against times counted one by one. And the memory that
  * collecting may take. */
 #include "dftracerd/event_count.h"
-#include "engine/plan/within.h"
+
+#include "engine/derived/within.h"
+#include "engine/scan/scan.h"
 #include "query_store.h"
 
 enum { MOST = 64, TIMES = 48 };

@@ -1,7 +1,8 @@
 /* module: engine */
 /* Which calls have a transfer inside: against every pair of them, in any order, with as many of
  * them at a time as there is memory for. */
-#include "engine/plan/covered.h"
+#include "engine/plan/covered_find.h"
+#include "engine/scan/scan.h"
 #include "query_store.h"
 
 enum { CALLS = 3000, THREADS = 5 };

@@ -3,6 +3,7 @@
  * out. */
 #include "query_store.h"
 #include "engine/plan/plan.h"
+#include "engine/scan/scan.h"
 
 static struct store store;
 

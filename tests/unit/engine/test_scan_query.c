@@ -5,6 +5,7 @@
  */
 #include "query_store.h"
 #include "engine/plan/plan.h"
+#include "engine/scan/scan.h"
 
 enum { FILES = 3, ROWS = 2500, QUERIES = 600, CHUNK = 65536 };
 

@@ -1,9 +1,59 @@
-/* covered_files.c - what covered.c finds, by file: for one query, and from one query to the next.
- */
-#include "engine/plan/covered.h"
+/* covered.c - the calls whose bytes do not count, by file: for one query, and from one query to the
+ * next. */
+#include "engine/derived/covered.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+/* ---- of one file ----------------------------------------------------------------------------- */
+
+int covered_new(struct query *q, uint32_t chunks, struct covered **ret)
+{
+    size_t bytes = sizeof(struct covered) + chunks * sizeof(size_t);
+    int rc = budget_charge(q->budget, bytes);
+    struct covered *c = rc == 0 ? calloc(1, sizeof(*c)) : NULL;
+    size_t *first = c ? malloc(((size_t)chunks + 1) * sizeof(*first)) : NULL;
+
+    if (!first) {
+        free(c);
+        if (rc == 0)
+            budget_release(q->budget, bytes);
+        return rc < 0 ? rc : -ENOMEM;
+    }
+    for (uint32_t i = 0; i < chunks; i++)
+        first[i] = COVERED_NO_ROWS;
+    atomic_init(&c->owners, 1);
+    c->chunks = chunks;
+    c->bytes = bytes;
+    c->first = first;
+    *ret = c;
+    return 0;
+}
+
+size_t covered_bytes(const struct covered *c)
+{
+    return c->bytes;
+}
+
+const uint64_t *covered_bits(const struct covered *c, uint32_t chunk)
+{
+    return chunk < c->chunks && c->first[chunk] != COVERED_NO_ROWS ? c->bits + c->first[chunk]
+                                                                   : NULL;
+}
+
+void covered_keep(struct covered *c)
+{
+    atomic_fetch_add(&c->owners, 1);
+}
+
+void covered_drop(struct covered *c)
+{
+    if (!c || atomic_fetch_sub(&c->owners, 1) > 1)
+        return;
+    free(c->first);
+    free(c->bits);
+    free(c);
+}
 
 enum { SLOTS = 1024, LOCKS = 16 };
 #define KEPT_BYTES (16u << 20)
@@ -142,7 +192,7 @@ static int find(struct query *q, uint32_t position, struct covered **ret)
         if (rc < 0)
             covered_drop(found);
     } else {
-        rc = covered_find(q, position, COVERED_MOST, &found);
+        rc = q->find_covered(q, position, COVERED_MOST, &found);
         if (rc == 0 && cache)
             keep(cache, file, found);
     }

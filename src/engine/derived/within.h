@@ -1,11 +1,12 @@
 /* within.h - questions of overlap: only objects that share time with an event matching another
- * query. Private to the module.
+ * query.
  *
- * Used by:   plan.c, source*.c, scan_chunk.c.
- * Way:       within_open compiles the query, and an ordinary scan of ts, dur and what the scope is
- *            (host, pid, tid) of all events that match it, in the files of the selection, collects
- *            their intervals. They are sorted and united for each scope. Later every scan asks,
- *            after its own filter, within_skips for a chunk and within_thin for a batch.
+ * Used by:   derived/, scan/, plan/; answers that fold times (call trees).
+ * Way:       within_open (plan/within_collect.c) compiles the query, and an ordinary scan of ts,
+ *            dur and what the scope is (host, pid, tid) of all events that match it, in the files
+ *            of the selection, collects their intervals. They are sorted and united for each scope.
+ *            Later every scan asks, after its own filter, within_skips for a chunk and within_thin
+ *            for a batch.
  * Times:     the interval of an object is [ts, ts + dur): touching ends do not overlap. Where there
  *            is no dur, or it is not above 0, the object is the instant ts, which is inside of [ts,
  *            te) and meets another instant at the same time. So overlapping is mutual, and what
@@ -21,10 +22,12 @@
  *            overlap each other cost little.
  * Threads:   once it is open nothing changes: any number of workers.
  */
-#ifndef DFTRACERD_ENGINE_PLAN_WITHIN_H
-#define DFTRACERD_ENGINE_PLAN_WITHIN_H
+#ifndef DFTRACERD_ENGINE_DERIVED_WITHIN_H
+#define DFTRACERD_ENGINE_DERIVED_WITHIN_H
 
-#include "engine/group/group.h"
+#include "base/group_table.h"
+#include "engine/derived/batch_times.h"
+#include "engine/derived/derived.h"
 
 /* ---- intervals (within_spans.c) -------------------------------------------------------------- */
 
@@ -49,13 +52,31 @@ int64_t spans_clip(const struct span *s, size_t n, size_t first, int64_t ts, int
 
 /* ---- of a query (within.c) ------------------------------------------------------------------- */
 
-struct within;
-struct scan_worker;
-/* Does nothing where the selection has no `within`. To be called with the selection's own tests
- * compiled; q->root, places and counters are the query's own again afterwards (the places are to be
- * made anew). ERR_QUERY_SYNTAX with err->param "within", ERR_MEMORY_LIMIT, ERR_ROW_LIMIT, what a
- * scan may say. */
-int within_open(struct query *q, const struct selection *s, struct err *err);
+struct within { /* filled by within_open */
+    struct dsl dsl;
+    struct test *root;
+    const struct source *keys[3]; /* of the scope */
+    unsigned width;
+    struct source *ts, *dur;                     /* as stored */
+    struct source *clip_ts, *clip_dur, *clip_te; /* NULL: not clipped */
+    struct group_table scopes;
+    struct span *spans; /* scope after scope */
+    size_t count, cap;
+    size_t *first; /* by scope, and one more: in `spans` */
+    size_t charged;
+    bool ready;
+};
+
+/* Times and keys of the scope, of the rows of a batch. */
+struct within_columns {
+    const uint64_t *keys[3];
+    struct batch_times times;
+};
+
+int within_columns(const struct within *in, struct scan_batch *b, struct within_columns *c);
+/* The keys of a row; true where they are those that stood there before. */
+bool within_same_scope(const struct within *in, const struct within_columns *c, uint32_t row,
+                       uint64_t *keys);
 void within_free(struct within *w, struct budget *budget);
 bool within_filters(const struct query *q); /* what follows is to be asked */
 /* *ret: no object of the chunk that the worker is at has time in common with any span. */
@@ -79,9 +100,7 @@ int64_t within_length(const struct within_part *p, size_t *near, int64_t ts, int
 /* The source that answers read instead of this path, NULL: the usual one. */
 const struct source *within_source(const struct query *q, struct text path);
 
-struct bound;
-/* Sources of clipped times, as source_bind and bound_i64 want them. */
-int within_bind(struct scan_worker *w, struct bound *b);
+/* struct source.read of clipped times. */
 int within_read(struct scan_batch *batch, struct bound *b, int64_t *out);
 
 #endif

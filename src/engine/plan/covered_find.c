@@ -1,21 +1,17 @@
-/* covered.c - finds the calls of a file whose bytes a call inside of them counts. */
-#include "engine/plan/covered.h"
-#include "engine/group/group.h"
+/* covered_find.c - finds the calls of a file whose bytes a call inside of them counts. */
+#include "engine/plan/covered_find.h"
+
+#include "base/group_table.h"
+#include "engine/derived/batch_times.h"
+#include "engine/filter/filter.h"
+#include "engine/plan/plan.h"
+#include "engine/scan/scan.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { KEYS = 4 };
-#define NO_ROWS SIZE_MAX
-
-struct covered {
-    atomic_uint owners;
-    uint32_t chunks;
-    size_t words, bytes;
-    size_t *first; /* by chunk: in `bits`, NO_ROWS: it has none */
-    uint64_t *bits;
-};
 
 /* An outer call. */
 struct span {
@@ -70,7 +66,7 @@ static int bits_of_chunk(struct search *s, const struct scan_chunk *c, uint64_t 
     struct covered *f = s->found;
     size_t *first = &f->first[c->place.chunk], more = (c->rows + 63) / 64;
 
-    if (*first == NO_ROWS) {
+    if (*first == COVERED_NO_ROWS) {
         int rc = budget_grow(s->q->budget, &s->bits_charged, (void **)&f->bits, sizeof(*f->bits),
                              f->words + more, &s->bits_cap);
         if (rc < 0)
@@ -362,33 +358,10 @@ static int search(struct search *s)
     return rc;
 }
 
-static int new_covered(struct query *q, uint32_t chunks, struct covered **ret)
-{
-    size_t bytes = sizeof(struct covered) + chunks * sizeof(size_t);
-    int rc = budget_charge(q->budget, bytes);
-    struct covered *c = rc == 0 ? calloc(1, sizeof(*c)) : NULL;
-    size_t *first = c ? malloc(((size_t)chunks + 1) * sizeof(*first)) : NULL;
-
-    if (!first) {
-        free(c);
-        if (rc == 0)
-            budget_release(q->budget, bytes);
-        return rc < 0 ? rc : -ENOMEM;
-    }
-    for (uint32_t i = 0; i < chunks; i++)
-        first[i] = NO_ROWS;
-    atomic_init(&c->owners, 1);
-    c->chunks = chunks;
-    c->bytes = bytes;
-    c->first = first;
-    *ret = c;
-    return 0;
-}
-
 int covered_find(struct query *q, uint32_t file, size_t most, struct covered **ret)
 {
     struct search s = {.most = most};
-    int rc = new_covered(q, snapshot_file(q->snapshot, file)->chunk_count, &s.found);
+    int rc = covered_new(q, snapshot_file(q->snapshot, file)->chunk_count, &s.found);
 
     if (rc < 0)
         return rc;
@@ -403,28 +376,4 @@ int covered_find(struct query *q, uint32_t file, size_t most, struct covered **r
     }
     *ret = s.found;
     return 0;
-}
-
-size_t covered_bytes(const struct covered *c)
-{
-    return c->bytes;
-}
-
-const uint64_t *covered_bits(const struct covered *c, uint32_t chunk)
-{
-    return chunk < c->chunks && c->first[chunk] != NO_ROWS ? c->bits + c->first[chunk] : NULL;
-}
-
-void covered_keep(struct covered *c)
-{
-    atomic_fetch_add(&c->owners, 1);
-}
-
-void covered_drop(struct covered *c)
-{
-    if (!c || atomic_fetch_sub(&c->owners, 1) > 1)
-        return;
-    free(c->first);
-    free(c->bits);
-    free(c);
 }

@@ -1,0 +1,46 @@
+/* batch.c - batches made for other rows than a scan gives, and which rows of a batch to read. */
+#include "engine/derived/batch.h"
+
+#include "dftracerd/kernel.h"
+
+void batch_at(struct scan_worker *w, uint32_t first, struct scan_batch *ret)
+{
+    uint32_t left = w->chunk.rows - first;
+
+    *ret = (struct scan_batch){.chunk = &w->chunk,
+                               .number = first / SCAN_BATCH,
+                               .first = first,
+                               .rows = left < SCAN_BATCH ? left : SCAN_BATCH};
+    ret->count = ret->rows;
+}
+
+const uint32_t *batch_few(const struct scan_batch *b, uint32_t *ret_count)
+{
+    struct scan_worker *w = b->chunk->worker;
+    uint16_t rows[SCAN_BATCH / BATCH_FEW + 64];
+
+    if (!w->interest || !b->mask) /* whole-chunk work has no mask */
+        return NULL;
+    *ret_count = b->select ? b->count : kernels()->count(w->interest, (b->rows + 63) / 64);
+    if (*ret_count * BATCH_FEW > b->rows)
+        return NULL;
+    if (!b->select)
+        mask_to_select(w->interest, b->rows, rows);
+    for (uint32_t j = 0; j < *ret_count; j++)
+        w->few[j] = b->first + (b->select ? b->select[j] : rows[j]);
+    return w->few;
+}
+
+struct scan_batch batch_of_places(struct scan_chunk *c, const uint32_t *places, uint32_t n)
+{
+    return (struct scan_batch){.chunk = c,
+                               .number = 3u << 30 | c->worker->gathered.made++,
+                               .places = places,
+                               .rows = n,
+                               .count = n};
+}
+
+uint32_t mask_to_select(const uint64_t *mask, uint32_t rows, uint16_t *out)
+{
+    return kernels()->select(mask, rows, out);
+}

@@ -1,0 +1,33 @@
+/* batch_times.h - start and end of the rows of a batch, in ns.
+ *
+ * Used by:   within, covered calls, answers of time.
+ */
+#ifndef DFTRACERD_ENGINE_DERIVED_BATCH_TIMES_H
+#define DFTRACERD_ENGINE_DERIVED_BATCH_TIMES_H
+
+#include "engine/derived/batch.h"
+#include "engine/derived/times.h"
+
+struct batch_times {
+    const int64_t *ts, *dur; /* by row; NULL: none has one */
+    const uint64_t *ts_valid, *dur_valid;
+    bool ts_nano, dur_nano;
+};
+/* Of the rows of a batch. 0, or what batch_i64 returns, but for -EDOM. */
+int batch_times(struct scan_batch *b, const struct source *ts, const struct source *dur,
+                struct batch_times *ret);
+/* In ns, beyond 64 bits the nearest that fits. False: the row has no ts. *ret_te is ts + dur, ts
+ * where there is no dur. */
+static inline bool batch_times_of(const struct batch_times *t, uint32_t row, int64_t *ret_ts,
+                                  int64_t *ret_te)
+{
+    if (!t->ts || !batch_is_valid(t->ts_valid, row))
+        return false;
+    *ret_ts = *ret_te = time_in(t->ts[row], t->ts_nano, true);
+    if (t->dur && batch_is_valid(t->dur_valid, row) &&
+        __builtin_add_overflow(*ret_ts, time_in(t->dur[row], t->dur_nano, true), ret_te))
+        *ret_te = t->dur[row] < 0 ? INT64_MIN : INT64_MAX;
+    return true;
+}
+
+#endif

@@ -1,0 +1,144 @@
+/* rank_table.c - the ranks of all processes of a snapshot.
+ *
+ * A process is (name of the host, pid). Its rank is the one its own file tells, else the first that
+ * any file of the snapshot tells, in path order: a table of all processes with a rank, made when
+ * the first query asks.
+ */
+#include "engine/derived/names.h"
+#include "engine/derived/ranks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { LOOKED = 1024 }; /* processes until the budget is asked whether to continue */
+
+struct rank_entry {
+    int64_t pid, rank;
+    uint32_t host; /* text id of the name, INDEX_NO_TEXT = null */
+    uint32_t file; /* position in the snapshot */
+};
+
+static int cmp_entries(const void *a, const void *b)
+{
+    const struct rank_entry *x = a, *y = b;
+
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    if (x->host != y->host)
+        return x->host < y->host ? -1 : 1;
+    return (x->file > y->file) - (x->file < y->file);
+}
+
+static int add_rank(struct query *q, struct rank_table *t, uint32_t position,
+                    const struct index_process *p)
+{
+    const struct index_file *file = snapshot_file(q->snapshot, position);
+
+    if (t->count == t->cap) {
+        size_t cap = t->cap ? t->cap * 2 : 64;
+        struct rank_entry *more = realloc(t->entries, cap * sizeof(*more));
+        if (!more)
+            return -ENOMEM;
+        t->entries = more;
+        t->cap = cap;
+    }
+    uint32_t host = process_host(q, file, p);
+    if (host == INDEX_NO_TEXT)
+        host = only_host_of_pid(q, file, p->pid);
+    t->min = t->count == 0 || p->rank < t->min ? p->rank : t->min;
+    t->max = t->count == 0 || p->rank > t->max ? p->rank : t->max;
+    t->entries[t->count++] =
+        (struct rank_entry){.pid = p->pid, .rank = p->rank, .host = host, .file = position};
+    return 0;
+}
+
+static int make_table(struct query *q, struct rank_table **ret)
+{
+    struct rank_table *t = calloc(1, sizeof(*t));
+    int rc = t ? 0 : -ENOMEM;
+
+    for (uint32_t i = 0; rc == 0 && i < snapshot_file_count(q->snapshot); i++) {
+        const struct index_file *file = snapshot_file(q->snapshot, i);
+        for (uint32_t k = 0; rc == 0 && k < file->process_count; k++) {
+            rc = k % LOOKED ? 0 : budget_check(q->budget);
+            if (rc == 0 && file->processes[k].rank != INT64_MIN)
+                rc = add_rank(q, t, i, &file->processes[k]);
+        }
+    }
+    if (rc < 0) {
+        rank_table_free(t);
+        return rc;
+    }
+    if (t->count > 0)
+        qsort(t->entries, t->count, sizeof(*t->entries), cmp_entries);
+    *ret = t;
+    return 0;
+}
+
+void rank_table_free(struct rank_table *t)
+{
+    if (!t)
+        return;
+    free(t->entries);
+    free(t);
+}
+
+/* Two workers may make it at once; one of them wins. */
+int rank_table_of(struct query *q, const struct rank_table **ret)
+{
+    struct rank_table *made = NULL, *none = NULL;
+
+    if (!atomic_load(&q->ranks)) {
+        int rc = make_table(q, &made);
+        if (rc < 0)
+            return rc;
+        if (!atomic_compare_exchange_strong(&q->ranks, &none, made))
+            rank_table_free(made);
+    }
+    *ret = atomic_load(&q->ranks);
+    return 0;
+}
+
+/* INT64_MIN when nobody tells one. */
+int64_t rank_table_find(const struct rank_table *t, uint32_t file, uint32_t host, int64_t pid)
+{
+    size_t from = 0, to = t->count;
+    struct rank_entry key = {.pid = pid, .host = host};
+
+    while (from < to) { /* the first entry of (pid, host) */
+        size_t middle = from + (to - from) / 2;
+        if (cmp_entries(&t->entries[middle], &key) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    int64_t rank = INT64_MIN;
+    for (size_t i = from; i < t->count && t->entries[i].pid == pid && t->entries[i].host == host;
+         i++) {
+        if (t->entries[i].file == file)
+            return t->entries[i].rank;
+        rank = rank == INT64_MIN ? t->entries[i].rank : rank;
+    }
+    return rank;
+}
+
+void ranks_of_rows(struct ranks *r, const struct processes *of, uint32_t rows, int64_t *out,
+                   uint64_t *valid)
+{
+    for (uint32_t i = 0; i < rows; i++) {
+        int64_t rank = rank_of_row(r, of, i);
+        out[i] = rank == INT64_MIN ? 0 : rank;
+        valid[i / 64] |= (uint64_t)(rank != INT64_MIN) << i % 64;
+    }
+}
+
+bool rank_of_pid(const struct bound *b, int64_t pid, int64_t *ret)
+{
+    uint64_t at = (uint64_t)pid - (uint64_t)b->base;
+    const int64_t *ranks = b->rows_memory.data;
+
+    if (!batch_is_valid(b->rows_valid.data, at))
+        return false;
+    *ret = ranks[at];
+    return true;
+}

@@ -1,0 +1,20 @@
+/* times.h - times in us and ns, and buckets of them. */
+#ifndef DFTRACERD_ENGINE_DERIVED_TIMES_H
+#define DFTRACERD_ENGINE_DERIVED_TIMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* us to ns where asked for, clamped to int64. */
+int64_t time_in(int64_t value, bool nano, bool to_nano);
+/* The greatest multiple of `step` (> 0) that is not above the value. */
+static inline __int128 floor_to(__int128 value, __int128 step)
+{
+    __int128 rest = value % step;
+
+    return value - rest - (rest < 0 ? step : 0);
+}
+/* Start of the bucket of a time, relative to the base. */
+int64_t bucket_floor(int64_t value, int64_t base, int64_t step);
+
+#endif

@@ -1,0 +1,217 @@
+/* within.c - which rows and which part of their times the united intervals of a `within` leave. */
+#include "engine/derived/within.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCOPES_LOOKED_AT = 256 };
+
+/* ---- times and scopes of a batch ------------------------------------------------------------- */
+
+int within_columns(const struct within *in, struct scan_batch *b, struct within_columns *c)
+{
+    int rc = batch_times(b, in->ts, in->dur, &c->times);
+
+    for (unsigned i = 0; rc == 0 && c->times.ts && i < in->width; i++)
+        rc = batch_keys(b, in->keys[i], &c->keys[i]);
+    return rc;
+}
+
+bool within_same_scope(const struct within *in, const struct within_columns *c, uint32_t row,
+                       uint64_t *keys)
+{
+    uint64_t other = 0;
+
+    for (unsigned i = 0; i < in->width; i++) {
+        other |= keys[i] ^ c->keys[i][row];
+        keys[i] = c->keys[i][row];
+    }
+    return other == 0;
+}
+
+void within_free(struct within *in, struct budget *budget)
+{
+    if (!in)
+        return;
+    dsl_done(&in->dsl);
+    group_table_done(&in->scopes);
+    budget_release(budget, in->charged);
+    free(in->spans);
+    free(in->first);
+    free(in);
+}
+
+const struct source *within_source(const struct query *q, struct text path)
+{
+    const struct within *in = q->within;
+
+    if (!in || !in->clip_te)
+        return NULL;
+    if (text_eq(path, TEXT("ts")))
+        return in->clip_ts;
+    if (text_eq(path, TEXT("dur")))
+        return in->clip_dur;
+    return text_eq(path, TEXT("te")) ? in->clip_te : NULL;
+}
+
+/* ---- leaving out ----------------------------------------------------------------------------- */
+
+/* The spans of a scope, and where the last search in them ended. */
+struct found {
+    const struct span *spans;
+    size_t count, near;
+};
+
+static void find_scope(const struct within *in, const uint64_t *keys, struct found *ret)
+{
+    int64_t scope = group_table_find(&in->scopes, keys);
+
+    *ret = (struct found){0};
+    if (scope < 0)
+        return;
+    ret->spans = in->spans + in->first[scope];
+    ret->count = in->first[scope + 1] - in->first[scope];
+}
+
+bool within_clips(const struct query *q)
+{
+    return q->within && q->within->clip_te;
+}
+
+void within_stored(struct query *q, const struct source **ret_ts, const struct source **ret_dur)
+{
+    *ret_ts = q->within->ts;
+    *ret_dur = q->within->dur;
+}
+
+void within_part_of(const struct query *q, const uint64_t *thread, struct within_part *ret)
+{
+    struct found f;
+
+    find_scope(q->within, thread, &f); /* scopes are the first keys of threads */
+    *ret = (struct within_part){f.spans, f.count};
+}
+
+int64_t within_length(const struct within_part *p, size_t *near, int64_t ts, int64_t te,
+                      int64_t *ret_from)
+{
+    size_t at = spans_find(p->spans, p->count, *near, ts, te);
+
+    *ret_from = ts;
+    *near = at;
+    if (at == p->count)
+        return 0;
+    *ret_from = ts > p->spans[at].lo ? ts : p->spans[at].lo;
+    return spans_clip(p->spans, p->count, at, ts, te);
+}
+
+/* Bounds of the chunk's times in ns; *ret_any false: no object has any. */
+static int time_bounds(struct scan_worker *w, bool *ret_any, int64_t *ret_from, int64_t *ret_to)
+{
+    struct bound *ts, *dur;
+    int rc = source_bind(w, w->query->within->ts, &ts);
+
+    if (rc == 0)
+        rc = source_bind(w, w->query->within->dur, &dur);
+    if (rc == 0)
+        *ret_any = bound_times(ts, dur, ret_from, ret_to);
+    return rc;
+}
+
+bool within_filters(const struct query *q)
+{
+    return q->within && q->within->ready;
+}
+
+int within_skips(struct scan_worker *w, bool *ret)
+{
+    const struct within *in = w->query->within;
+    bool any = true;
+    int64_t from = 0, to = 0;
+
+    *ret = false;
+    if (w->query->no_pruning)
+        return 0;
+    int rc = time_bounds(w, &any, &from, &to);
+    *ret = rc == 0 && (!any || in->scopes.count <= SCOPES_LOOKED_AT);
+    for (uint32_t k = 0; rc == 0 && any && *ret && k < in->scopes.count; k++) {
+        const struct span *s = in->spans + in->first[k];
+        size_t n = in->first[k + 1] - in->first[k];
+        /* `to` itself may be an instant. */
+        *ret = spans_find(s, n, 0, from, to == INT64_MAX ? to : to + 1) == n;
+    }
+    return rc;
+}
+
+int within_thin(struct scan_worker *w, struct scan_batch *b, uint64_t *mask)
+{
+    const struct within *in = w->query->within;
+    struct within_columns c = {0};
+    struct found f = {0};
+    uint64_t keys[3] = {0}, left[SCAN_WORDS] = {0};
+    int64_t ts, te;
+    bool any = false;
+    int rc = within_columns(in, b, &c);
+
+    for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
+        uint32_t row = batch_row(b, j);
+        if (!batch_times_of(&c.times, row, &ts, &te))
+            continue;
+        if (!within_same_scope(in, &c, row, keys) || !any)
+            find_scope(in, keys, &f);
+        any = true;
+        size_t at = spans_find(f.spans, f.count, f.near, ts, te);
+        left[row / 64] |= (uint64_t)(at < f.count) << row % 64;
+        f.near = at;
+    }
+    if (rc == 0)
+        memcpy(mask, left, sizeof(left));
+    return rc;
+}
+
+/* ---- clipping -------------------------------------------------------------------------------- */
+
+/* Only selected rows: all of them meet a span. */
+static void clip_rows(const struct within *in, const struct scan_batch *b,
+                      const struct within_columns *c, bool start, int64_t *out)
+{
+    struct found f = {0};
+    uint64_t keys[3] = {0};
+    int64_t ts, te;
+    bool any = false;
+
+    for (uint32_t j = 0; j < b->count; j++) {
+        uint32_t row = batch_row(b, j);
+        if (!batch_times_of(&c->times, row, &ts, &te))
+            continue;
+        if (!within_same_scope(in, c, row, keys) || !any)
+            find_scope(in, keys, &f);
+        any = true;
+        f.near = spans_find(f.spans, f.count, f.near, ts, te);
+        if (f.near == f.count)
+            continue;
+        int64_t lo = f.spans[f.near].lo;
+        out[row] = start ? (ts > lo ? ts : lo) : spans_clip(f.spans, f.count, f.near, ts, te);
+    }
+}
+
+int within_read(struct scan_batch *batch, struct bound *b, int64_t *out)
+{
+    const struct within *in = batch->chunk->query->within;
+    const uint64_t *valid;
+    struct within_columns c = {0};
+    bool start = b->source->clip == CLIP_TS;
+    int rc = within_columns(in, batch, &c);
+
+    if (rc < 0)
+        return rc;
+    memset(out, 0, batch->rows * sizeof(*out));
+    clip_rows(in, batch, &c, start, out);
+    valid = start ? c.times.ts_valid : c.times.dur_valid;
+    for (uint32_t i = 0; !start && valid && i < batch->rows; i++)
+        out[i] = batch_is_valid(valid, i) ? out[i] : 0;
+    b->i64.valid = valid;
+    b->i64.few = true; /* what is not selected was not looked at */
+    return 0;
+}

@@ -1,0 +1,84 @@
+/* filter.h - a filter as a tree of tests: what it decides of a file, of a chunk, and of the rows of
+ * a batch.
+ *
+ * Used by:   scan/, plan/.
+ * Way:       test_compile makes tests of a parsed query; test_may_match_file rules files out; in
+ *            each chunk test_bind decides none, all or some; where it is some, test_select_root
+ *            finds the rows from compressed columns, else test_eval_root evaluates each batch.
+ * Memory:    tests live in the query's arena; test_state in the worker, kept from chunk to chunk.
+ * Threads:   tests do not change once compiled; a test_state belongs to its worker.
+ */
+#ifndef DFTRACERD_ENGINE_FILTER_FILTER_H
+#define DFTRACERD_ENGINE_FILTER_FILTER_H
+
+#include "engine/derived/derived.h"
+
+enum tri { TRI_NONE, TRI_SOME, TRI_ALL };
+struct test {
+    enum { TEST_AND, TEST_OR, TEST_NOT, TEST_LEAF, TEST_CLASS } type;
+    unsigned id; /* position in scan_worker.tests */
+    unsigned cost;
+    struct test **children;
+    size_t child_count;
+    const struct source *source; /* LEAF; CLASS: "@class" */
+    const struct dsl_node *node; /* LEAF: operator and literals */
+    unsigned classes;            /* CLASS: PHASE_ bits */
+    uint32_t *text_ids;          /* LEAF with text literals and ==, !=, IN: global ids, sorted */
+    size_t text_id_count;
+    struct text *texts; /* ... and the texts, sorted by bytes */
+    size_t text_count;
+};
+/* So many values of a list are compared one after the other, more are looked up. */
+#define TEST_FEW 6
+/* A test in the chunk that the worker is at. */
+struct test_state {
+    enum tri tri;
+    enum tri known; /* what was found out although pruning is switched off */
+    enum { MODE_VALID, MODE_I64, MODE_I64_SET, MODE_F64, MODE_F64_SET, MODE_CODES } mode;
+    bool inverted;
+    int64_t lo, hi;
+    double lo_f64, hi_f64;
+    size_t set_count;
+    struct grow set;
+    struct grow table;    /* bitmap over codes */
+    uint32_t only_code;   /* one code is true; UINT32_MAX: more */
+    struct grow rows;     /* bitmap of the whole chunk: rows that pass */
+    uint64_t rows_serial; /* of the chunk that it is of */
+    struct grow seen;     /* by global text id: 0 not judged, 1 false, 2 true */
+};
+
+int test_compile(struct query *q, const struct dsl_node *node, struct test **ret);
+int test_classes(struct query *q, unsigned phases, struct test **ret);
+int test_both(struct query *q, struct test *a, struct test *b,
+              struct test **ret); /* either may be NULL */
+/* False: no object of the file can pass. */
+bool test_may_match_file(const struct query *q, const struct test *t,
+                         const struct index_file *file);
+/* Judges the test for the chunk the worker is at. */
+int test_bind(struct scan_worker *w, const struct test *t, enum tri *ret);
+/* After that: tells sources of which selected rows can have one value only. */
+int test_bind_only(struct scan_worker *w, const struct test *root);
+/* After test_bind gave TRI_SOME: rows of the whole chunk that pass, borrowed until the next one.
+ * NULL: packed columns do not tell, so each batch is looked at. */
+int test_select_root(struct scan_worker *w, const struct test *t, const uint64_t **ret);
+/* The same of a LEAF or CLASS, into its `rows`, and the source it is bound to. -EDOM: values must
+ * be looked at. */
+int test_select(struct scan_worker *w, const struct test *t, struct bound **ret);
+/* Whether rows whose missing dur is 0 pass, too: dur_zeros. */
+bool test_misses_zeros(const struct test_state *s, const struct bound *b);
+/* After test_bind gave TRI_SOME: the values of a source (durations) of all rows that pass, in one
+ * pass over its blocks; borrowed until the next chunk. -EDOM: not with these tests, or rows without
+ * a value count, too. */
+int test_take(struct scan_worker *w, const struct test *root, const struct source *s,
+              struct scan_values *ret);
+/* After test_bind gave TRI_SOME: rows of the batch that pass. */
+int test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask);
+/* The same for the root: children of an AND are told which rows are left. */
+int test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct test *t,
+                   uint64_t *mask);
+void mask_fill(const struct scan_batch *b, uint64_t *mask); /* all rows of the batch */
+bool mask_is_full(const struct scan_batch *b, const uint64_t *mask);
+/* One value: 1, 0, or an error. */
+int test_entry(const struct test *t, const struct column_entry *e);
+
+#endif

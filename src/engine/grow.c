@@ -1,0 +1,25 @@
+/* grow.c - arrays that are kept from chunk to chunk. */
+#include "engine/grow.h"
+
+#include <stdlib.h>
+
+void *grow_to(struct grow *g, size_t bytes)
+{
+    if (bytes <= g->cap)
+        return g->data;
+    size_t cap = g->cap * 2 > bytes ? g->cap * 2 : bytes;
+    cap = (cap + 63) & ~(size_t)63;
+    void *data = aligned_alloc(64, cap);
+    if (!data)
+        return NULL;
+    free(g->data);
+    g->data = data;
+    g->cap = cap;
+    return data;
+}
+
+void grow_done(struct grow *g)
+{
+    free(g->data);
+    *g = (struct grow){0};
+}

@@ -1,0 +1,126 @@
+/* tests.c - from a selection to the tests of a query. */
+#include "engine/filter/filter.h"
+#include "engine/lang/path.h"
+#include "engine/plan/plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *query;
+} presets[] = {
+    {"io", "cat in [\"POSIX\", \"STDIO\"] and name in [\"read\", \"write\", \"open\", \"close\", "
+           "\"pread\", \"pwrite\", "
+           "\"pread64\", \"pwrite64\", \"readv\", \"writev\", \"fopen\", \"fclose\", \"fread\", "
+           "\"fwrite\", \"lseek\", "
+           "\"stat\", \"fstat\", \"lseek64\", \"fstat64\"]"},
+    {"compute", "cat in [\"compute\", \"comm\", \"device\", \"ai_framework\", \"ai_root\"]"},
+    {"dlio", "cat in [\"compute\", \"data\", \"dataloader\", \"comm\", \"device\", \"checkpoint\", "
+             "\"pipeline\", "
+             "\"ai_framework\", \"ai_root\", \"dlio_benchmark\", \"reader\", \"storage\", "
+             "\"config\", \"data_loader\"]"},
+};
+
+/* Presets ignore the case of cat: tracers write POSIX and posix. Queries of users compare it as
+ * written. */
+void query_ignore_case_of_cat(struct dsl_node *n)
+{
+    n->nocase = n->nocase || (n->op == DSL_IN && text_eq(n->path, TEXT("cat")));
+    for (struct dsl_node *c = n->op <= DSL_NOT ? n->child : NULL; c; c = c->next)
+        query_ignore_case_of_cat(c);
+}
+
+static int parse_preset(struct query *q, const char *name, struct err *err)
+{
+    for (size_t i = 0; i < sizeof(presets) / sizeof(*presets); i++) {
+        if (strcmp(presets[i].name, name) != 0)
+            continue;
+        int rc = dsl_parse(text_of(presets[i].query), err, &q->preset);
+        if (rc == 0)
+            query_ignore_case_of_cat(q->preset.root);
+        return rc;
+    }
+    return err_set_param(err, ERR_PARAM, "preset",
+                         "unknown preset \"%s\": expected io, compute or dlio", name);
+}
+
+/* window: it is one of time_range. Before the first such one both are the same. */
+static int and_test(struct query *q, struct test *t, bool window)
+{
+    bool same = q->timeless == q->root;
+    int rc = test_both(q, q->root, t, &q->root);
+
+    if (rc < 0 || window)
+        return rc;
+    if (!same)
+        return test_both(q, q->timeless, t, &q->timeless);
+    q->timeless = q->root;
+    return 0;
+}
+
+static int and_node(struct query *q, const struct dsl_node *node, bool window)
+{
+    struct test *t;
+
+    if (!node)
+        return 0;
+    int rc = test_compile(q, node, &t);
+    return rc < 0 ? rc : and_test(q, t, window);
+}
+
+int query_and_time(struct query *q, const char *path, enum compare op, int64_t ns, bool window)
+{
+    struct dsl_node *n = arena_alloc(&q->arena, sizeof(*n));
+    struct literal *l = arena_alloc(&q->arena, sizeof(*l));
+
+    if (!n || !l)
+        return -ENOMEM;
+    *l = (struct literal){.type = LITERAL_TIME, .ns = {ns, false}};
+    *n = (struct dsl_node){
+        .op = DSL_COMPARE, .compare = op, .path = text_of(path), .literals = l, .literal_count = 1};
+    int rc = path_resolve(n->path, &q->arena, &n->info);
+    return rc < 0 ? rc : and_node(q, n, window);
+}
+
+static int and_ranges(struct query *q, const struct selection *s)
+{
+    int rc = 0;
+
+    if (s->has_time_range)
+        rc = query_and_time(q, "ts", COMPARE_LE, s->time_to_ns, true);
+    if (rc == 0 && s->has_time_range)
+        rc = query_and_time(q, s->overlap ? "te" : "ts", COMPARE_GE, s->time_from_ns, true);
+    if (rc == 0 && s->has_min_duration)
+        rc = query_and_time(q, "dur", COMPARE_GE, s->min_duration_ns, false);
+    if (rc == 0 && s->has_max_duration)
+        rc = query_and_time(q, "dur", COMPARE_LE, s->max_duration_ns, false);
+    return rc;
+}
+
+static int parse_query(struct query *q, struct text text, struct err *err)
+{
+    int rc = dsl_parse(text, err, &q->dsl);
+
+    if (rc == ERR_QUERY_SYNTAX && err && !err->param[0])
+        snprintf(err->param, sizeof(err->param), "query");
+    return rc;
+}
+
+int query_make_tests(struct query *q, const struct selection *s, struct err *err)
+{
+    int rc = parse_query(q, s->query, err);
+
+    if (rc == 0 && s->preset)
+        rc = parse_preset(q, s->preset, err);
+    q->unfiltered = !q->dsl.root && !s->preset && !s->has_time_range && !s->has_min_duration &&
+                    !s->has_max_duration && !s->within.ptr;
+    if (rc == 0 && (s->phases & PHASE_ANY) != PHASE_ANY)
+        rc = test_classes(q, s->phases, &q->root);
+    q->timeless = q->root;
+    if (rc == 0)
+        rc = and_ranges(q, s);
+    if (rc == 0)
+        rc = and_node(q, q->preset.root, false);
+    return rc < 0 ? rc : and_node(q, q->dsl.root, false);
+}

@@ -1,0 +1,247 @@
+/* within_collect.c - collects the intervals of what matches a query's `within`, before its own
+ * scan.
+ */
+#include "engine/derived/within.h"
+#include "engine/filter/filter.h"
+#include "engine/plan/plan.h"
+#include "engine/scan/scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { FIRST_SPANS = 4096 };
+
+/* ---- collecting ------------------------------------------------------------------------------ */
+
+struct collector {
+    struct within *in;
+    struct group_table scopes; /* its own numbers */
+    struct span *spans;
+    size_t count, cap;
+    struct budget *budget;
+    size_t charged;
+};
+
+/* Room for `cap` spans. Charged twice: sort_items makes a copy. */
+static int make_room(struct budget *budget, struct span **spans, size_t cap, size_t *charged)
+{
+    size_t bytes = 2 * cap * sizeof(**spans);
+    int rc = bytes > *charged ? budget_charge(budget, bytes - *charged) : 0;
+
+    if (rc < 0)
+        return rc;
+    *charged = bytes > *charged ? bytes : *charged;
+    struct span *more = realloc(*spans, cap * sizeof(**spans));
+    if (!more)
+        return -ENOMEM;
+    *spans = more;
+    return 0;
+}
+
+static int collect_begin(void *arg, unsigned worker, void **ret_state)
+{
+    struct query *q = arg;
+    struct collector *c = calloc(1, sizeof(*c));
+
+    (void)worker;
+    if (!c)
+        return -ENOMEM;
+    c->in = q->within;
+    c->budget = q->budget;
+    group_table_init(&c->scopes, c->in->width, 0, q->budget);
+    *ret_state = c;
+    return 0;
+}
+
+/* What overlaps becomes one before more memory is taken. */
+static int room_for(struct collector *c, uint32_t more)
+{
+    if (c->count + more <= c->cap)
+        return 0;
+    int rc = spans_unite(c->spans, &c->count, c->budget);
+    if (rc < 0 || c->count + more <= c->cap / 2)
+        return rc;
+    size_t cap = c->cap ? c->cap * 2 : FIRST_SPANS;
+    rc = make_room(c->budget, &c->spans, cap, &c->charged);
+    c->cap = rc == 0 ? cap : c->cap;
+    return rc;
+}
+
+static int collect_batch(void *state, struct scan_batch *b)
+{
+    struct collector *c = state;
+    struct within_columns columns = {0};
+    uint64_t keys[3] = {0};
+    int64_t scope = -1, ts, te;
+    int rc = within_columns(c->in, b, &columns);
+
+    rc = rc < 0 ? rc : room_for(c, b->count);
+    for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
+        uint32_t row = batch_row(b, j);
+        if (!batch_times_of(&columns.times, row, &ts, &te))
+            continue;
+        if (!within_same_scope(c->in, &columns, row, keys) || scope < 0)
+            scope = group_table_add(&c->scopes, keys);
+        if (scope < 0)
+            return (int)scope;
+        c->spans[c->count++] =
+            (struct span){.lo = ts, .hi = te > ts ? te : ts, .scope = (uint64_t)scope};
+    }
+    return rc;
+}
+
+/* Numbers of a collector to those of all. */
+static int take_spans(struct within *in, struct collector *c)
+{
+    int rc = spans_unite(c->spans, &c->count, c->budget);
+    if (rc < 0 || c->count == 0)
+        return rc;
+    rc = make_room(c->budget, &in->spans, in->count + c->count, &in->charged);
+    if (rc < 0)
+        return rc;
+    int64_t scope = -1;
+    for (size_t i = 0; i < c->count; i++) {
+        struct span *s = &c->spans[i];
+        if (i == 0 || s->scope != c->spans[i - 1].scope)
+            scope = group_table_add(&in->scopes, group_table_keys(&c->scopes, (uint32_t)s->scope));
+        if (scope < 0)
+            return (int)scope;
+        in->spans[in->count] = *s;
+        in->spans[in->count++].scope = (uint64_t)scope;
+    }
+    return 0;
+}
+
+static int collect_end(void *arg, unsigned worker, void *state, bool failed)
+{
+    struct query *q = arg;
+    struct collector *c = state;
+    int rc = failed ? 0 : take_spans(q->within, c);
+
+    (void)worker;
+    group_table_done(&c->scopes);
+    budget_release(c->budget, c->charged);
+    free(c->spans);
+    free(c);
+    return rc;
+}
+
+/* From what was collected to what can be asked. */
+static int arrange(struct within *in, struct budget *budget)
+{
+    size_t firsts = (in->scopes.count + 1) * sizeof(*in->first), at = 0;
+
+    int rc = spans_unite(in->spans, &in->count, budget);
+    if (rc < 0)
+        return rc;
+    struct span *less = in->count ? realloc(in->spans, in->count * sizeof(*less)) : NULL;
+    in->spans = less ? less : in->spans;
+    size_t used = in->charged / 2;
+    budget_release(budget, in->charged - used);
+    in->charged = used;
+    rc = budget_charge(budget, firsts);
+    if (rc < 0)
+        return rc;
+    in->charged += firsts;
+    in->first = malloc(firsts);
+    if (!in->first)
+        return -ENOMEM;
+    for (uint32_t k = 0; k < in->scopes.count; k++) {
+        size_t from = in->first[k] = at;
+        while (at < in->count && in->spans[at].scope == k)
+            at++;
+        spans_measure(in->spans + from, at - from);
+    }
+    in->first[in->scopes.count] = at;
+    in->ready = true;
+    return 0;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int choose_scope(struct query *q, struct within *in, enum within_scope scope)
+{
+    static const char *const paths[] = {"host", "pid", "tid"};
+    static const unsigned widths[] = {
+        [WITHIN_PROCESS] = 2, [WITHIN_THREAD] = 3, [WITHIN_HOST] = 1, [WITHIN_ALL] = 0};
+    int rc = 0;
+
+    in->width = widths[scope];
+    for (unsigned i = 0; rc == 0 && i < in->width; i++)
+        rc = query_source(q, text_of(paths[i]), &in->keys[i]);
+    rc = rc < 0 ? rc : source_of(q, TEXT("ts"), &in->ts);
+    return rc < 0 ? rc : source_of(q, TEXT("dur"), &in->dur);
+}
+
+/* What is wrong is told as of `within`, not as of the query beside it. */
+static int parse(struct text text, struct err *err, struct dsl *ret)
+{
+    struct err own = {0};
+    int rc = dsl_parse(text, &own, ret);
+
+    if (rc < 0 && own.code && err && err->code == 0) {
+        err_set_param(err, rc, "within", "`within`: %s", own.text);
+        err->position = own.position;
+        err->source = own.source;
+        own.source = NULL;
+    }
+    err_done(&own);
+    return rc;
+}
+
+static int compile(struct query *q, struct within *in, const struct selection *s, struct err *err)
+{
+    struct test *events, *matching = NULL;
+    int rc = parse(s->within, err, &in->dsl);
+
+    if (rc == 0)
+        rc = choose_scope(q, in, s->within_scope);
+    if (rc == 0)
+        rc = test_classes(q, PHASE_EVENTS, &events);
+    if (rc == 0 && in->dsl.root)
+        rc = test_compile(q, in->dsl.root, &matching);
+    return rc < 0 ? rc : test_both(q, events, matching, &in->root);
+}
+
+static int add_clipped(struct query *q, struct within *in)
+{
+    int rc = source_clipped(q, in->ts, in->dur, CLIP_TS, &in->clip_ts);
+
+    if (rc == 0)
+        rc = source_clipped(q, in->ts, in->dur, CLIP_DUR, &in->clip_dur);
+    if (rc == 0)
+        rc = source_clipped_te(q, in->clip_ts, in->clip_dur, &in->clip_te);
+    return rc;
+}
+
+/* The query is that of `within` for so long. What it counted is not part of the answer. */
+static int collect(struct query *q, struct within *in, struct err *err)
+{
+    const struct scan_sink sink = {.arg = q,
+                                   .gathers = true,
+                                   .worker_begin = collect_begin,
+                                   .batch = collect_batch,
+                                   .worker_end = collect_end};
+    struct query_counters counters = q->counters;
+    struct test *root = q->root;
+
+    q->root = in->root;
+    int rc = query_make_places(q);
+    rc = rc < 0 ? rc : scan_run(q, &sink, err);
+    q->root = root;
+    q->counters = counters;
+    return rc < 0 ? rc : arrange(in, q->budget);
+}
+
+int within_open(struct query *q, const struct selection *s, struct err *err)
+{
+    if (!s->within.ptr)
+        return 0;
+    struct within *in = q->within = calloc(1, sizeof(*in));
+    if (!in)
+        return -ENOMEM;
+    int rc = compile(q, in, s, err);
+    group_table_init(&in->scopes, in->width, 0, q->budget);
+    rc = rc < 0 ? rc : collect(q, in, err);
+    return rc == 0 && s->clip ? add_clipped(q, in) : rc;
+}

@@ -1,0 +1,119 @@
+/* query.c - what is known of an open query: its files, places and counters. */
+#include "engine/query.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct snapshot *query_snapshot(const struct query *q)
+{
+    return q->snapshot;
+}
+
+size_t query_files(const struct query *q, const uint32_t **ret)
+{
+    *ret = q->files;
+    return q->file_count;
+}
+
+bool query_complete(const struct query *q)
+{
+    return q->complete;
+}
+
+bool query_unfiltered(const struct query *q)
+{
+    return q->unfiltered;
+}
+
+struct index *query_index(const struct query *q)
+{
+    return q->env.index;
+}
+
+const struct query_env *query_environment(const struct query *q)
+{
+    return &q->env;
+}
+
+struct budget *query_budget(const struct query *q)
+{
+    return q->budget;
+}
+
+unsigned query_phases(const struct query *q)
+{
+    return q->phases;
+}
+
+size_t scan_places(const struct query *q, const struct scan_place **ret)
+{
+    *ret = q->places;
+    return q->place_count;
+}
+
+void scan_keep_places(struct query *q, bool (*keep)(void *arg, struct scan_place *place), void *arg)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < q->place_count; i++) {
+        if (keep(arg, &q->places[i]))
+            q->places[kept++] = q->places[i];
+    }
+    q->place_count = kept;
+}
+
+static uint32_t rows_of_place(const struct query *q, const struct scan_place *p)
+{
+    return snapshot_file(q->snapshot, p->file)->chunks[p->chunk].rows;
+}
+
+int scan_split_places(struct query *q, uint32_t rows)
+{
+    size_t count = 0, n = 0;
+
+    rows = rows < SCAN_BATCH ? SCAN_BATCH : rows / SCAN_BATCH * SCAN_BATCH;
+    for (size_t i = 0; i < q->place_count; i++)
+        count += 1 + rows_of_place(q, &q->places[i]) / rows;
+    struct scan_place *places = malloc((count + 1) * sizeof(*places));
+    if (!places)
+        return -ENOMEM;
+    for (size_t i = 0; i < q->place_count; i++) {
+        struct scan_place p = q->places[i];
+        uint32_t all = rows_of_place(q, &p), end = p.first_row / rows * rows + rows;
+        for (; end < all; p.first_row = end, end += rows) {
+            places[n] = p;
+            places[n++].end_row = end;
+            p.rest = true;
+        }
+        places[n++] = p;
+    }
+    free(q->places);
+    q->places = places;
+    q->place_count = n;
+    return 0;
+}
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+void query_count(struct query *q, const struct query_counters *add)
+{
+    struct query_counters *c = &q->counters;
+
+    pthread_mutex_lock(&q->lock);
+    c->chunks_scanned += add->chunks_scanned;
+    c->chunks_skipped += add->chunks_skipped;
+    c->chunks_from_summary += add->chunks_from_summary;
+    c->rows_scanned += add->rows_scanned;
+    c->rows_selected += add->rows_selected;
+    c->name_conflicts += add->name_conflicts;
+    pthread_mutex_unlock(&q->lock);
+}
+
+void query_counters(const struct query *q, struct query_counters *ret)
+{
+    struct query *own = (struct query *)q; /* only its lock is touched */
+
+    pthread_mutex_lock(&own->lock);
+    *ret = q->counters;
+    pthread_mutex_unlock(&own->lock);
+}
