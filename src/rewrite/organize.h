@@ -3,6 +3,7 @@
 #ifndef DFTRACERD_REWRITE_ORGANIZE_H
 #define DFTRACERD_REWRITE_ORGANIZE_H
 
+#include "dftracerd/vec.h"
 #include "rewrite/provenance.h"
 
 #define ORGANIZE_REST "_rest"
@@ -21,8 +22,7 @@ struct organize_target {
     char *query; /* NULL: the rest */
     bool dropped;
     struct press_file *press; /* of the last file; NULL: none is in the making */
-    struct organize_file **files;
-    size_t count, cap;
+    VEC(struct organize_file *) files;
     uint64_t lines, events;
 };
 struct organize_source {

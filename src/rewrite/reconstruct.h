@@ -78,7 +78,8 @@ int restore_read(struct reconstruct *r, struct err *err);
  * opening or reading a file that is there, or errors of write. */
 int restore_take(struct reconstruct *r, struct restore_target *t, uint64_t *lines,
                  uint64_t *missing, struct err *err);
-/* reconstruct_text.c: text of the source at hand. The last '\n' waits: perhaps the line had none. */
+/* reconstruct_text.c: text of the source at hand. The last '\n' waits: perhaps the line had
+ * none. */
 struct restore_source *restore_source_of(struct reconstruct *r);
 int restore_end_line(struct reconstruct *r, struct err *err);
 int restore_write(struct reconstruct *r, struct text text, struct err *err);

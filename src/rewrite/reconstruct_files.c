@@ -1,4 +1,4 @@
-/* reconstruct_files.c - the files that /organize has written, and memory for what is known of them. */
+/* reconstruct_files.c - the files that /organize has written, and memory for their records. */
 #include "rewrite/beneath.h"
 #include "rewrite/reconstruct.h"
 
