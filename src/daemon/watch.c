@@ -6,6 +6,7 @@
 #include "daemon/watch_notify.h"
 
 #include "dftracerd/failpoint.h"
+#include "dftracerd/vec.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -33,8 +34,7 @@ struct watch {
     struct index *index;
     const struct roots *roots;
     struct intern *names; /* of the files that were offered */
-    uint32_t *seen;       /* by name id: round in which it was there */
-    size_t seen_cap;
+    VEC(uint32_t) seen;   /* by name id: round in which it was there */
     uint32_t round;
     bool listed;
     struct intern *closed; /* directories that cannot be read: nothing below is known to be gone */
@@ -93,7 +93,7 @@ void watch_free(struct watch *w)
         close(w->wake_fd);
     intern_free(w->names);
     intern_free(w->closed);
-    free(w->seen);
+    vec_done(&w->seen);
     free(w);
 }
 
@@ -102,16 +102,10 @@ static int note_seen(struct watch *w, const char *name)
     int64_t id = intern_add(w->names, text_of(name));
     if (id < 0)
         return (int)id;
-    if ((size_t)id >= w->seen_cap) {
-        size_t cap = w->seen_cap ? 2 * w->seen_cap : 1024;
-        uint32_t *grown = realloc(w->seen, cap * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        memset(grown + w->seen_cap, 0, (cap - w->seen_cap) * sizeof *grown);
-        w->seen = grown;
-        w->seen_cap = cap;
-    }
-    w->seen[id] = w->round;
+    int rc = vec_extend(&w->seen, (size_t)id + 1);
+    if (rc < 0)
+        return rc;
+    w->seen.at[id] = w->round;
     return 0;
 }
 
@@ -319,10 +313,11 @@ static void forget_gone(struct watch *w)
 {
     for (uint32_t id = 0; id < intern_count(w->names); id++) {
         struct text t = intern_text(w->names, id);
-        if (w->seen[id] + 1 != w->round)
+        if (w->seen.at[id] + 1 != w->round)
             continue;
         if (w->cut || is_closed(w, t)) {
-            w->seen[id] = w->round; /* as if it were there, until the directory can be read again */
+            w->seen.at[id] =
+                w->round; /* as if it were there, until the directory can be read again */
             continue;
         }
         char name[PATH_MAX];
@@ -334,7 +329,7 @@ static void forget_gone(struct watch *w)
 static void forget_unseen(struct watch *w, const struct index_file *f)
 {
     int64_t id = intern_find(w->names, text_of(f->name));
-    if ((id < 0 || w->seen[id] != w->round) && !w->cut && !is_closed(w, text_of(f->name)))
+    if ((id < 0 || w->seen.at[id] != w->round) && !w->cut && !is_closed(w, text_of(f->name)))
         forget(w, f->name);
 }
 
@@ -358,13 +353,13 @@ static void drop_dead_names(struct watch *w)
 {
     uint32_t all = intern_count(w->names), live = 0;
     for (uint32_t id = 0; id < all; id++)
-        live += w->seen[id] == w->round;
+        live += w->seen.at[id] == w->round;
     if (all < 2 * live + DEAD_NAMES_MOST)
         return;
     struct intern *fresh = intern_new();
     bool whole = fresh != NULL;
     for (uint32_t id = 0; id < all && whole; id++)
-        if (w->seen[id] == w->round)
+        if (w->seen.at[id] == w->round)
             whole = intern_add(fresh, intern_text(w->names, id)) >= 0;
     if (!whole) {
         intern_free(fresh);
@@ -372,8 +367,8 @@ static void drop_dead_names(struct watch *w)
     }
     intern_free(w->names);
     w->names = fresh;
-    for (uint32_t id = 0; id < w->seen_cap; id++)
-        w->seen[id] = id < live ? w->round : 0;
+    for (uint32_t id = 0; id < w->seen.count; id++)
+        w->seen.at[id] = id < live ? w->round : 0;
 }
 
 static bool is_empty(const char *path)
@@ -488,7 +483,7 @@ static bool look_at(struct watch *w, const struct notify_hint *h, atomic_bool *s
     snprintf(directory, sizeof directory, "%.*s", (int)(strrchr(h->path, '/') - h->path), h->path);
     if (access(directory, F_OK) < 0)
         return false;
-    w->seen[id] = 0;
+    w->seen.at[id] = 0;
     forget(w, h->name);
     return true;
 }

@@ -2,6 +2,7 @@
 #include "daemon/watch_notify.h"
 
 #include "dftracerd/failpoint.h"
+#include "dftracerd/vec.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +24,7 @@ struct directory {
 struct notify {
     int fd;
     bool (*wants)(const char *name);
-    struct directory **directories; /* by watch descriptor: small numbers that only go up */
-    uint32_t cap;
+    VEC(struct directory *) directories; /* by watch descriptor: small numbers that only go up */
     struct notify_hint *hints;
     uint32_t hint_count;
     struct intern *names; /* of the hints */
@@ -64,9 +64,9 @@ void notify_free(struct notify *n)
 {
     if (!n)
         return;
-    for (uint32_t i = 0; i < n->cap; i++)
-        directory_free(n->directories[i]);
-    free(n->directories);
+    for (uint32_t i = 0; i < n->directories.count; i++)
+        directory_free(n->directories.at[i]);
+    vec_done(&n->directories);
     free(n->hints);
     intern_free(n->names);
     arena_done(&n->arena);
@@ -81,24 +81,6 @@ int notify_fd(const struct notify *n)
 }
 
 /* ---- directories ----------------------------------------------------------------------------- */
-
-static bool room_for(struct notify *n, uint32_t wd)
-{
-    uint32_t cap = n->cap ? n->cap : 64;
-    struct directory **grown;
-
-    if (wd < n->cap)
-        return true;
-    while (cap <= wd)
-        cap *= 2;
-    grown = realloc(n->directories, cap * sizeof *grown);
-    if (!grown)
-        return false;
-    memset(grown + n->cap, 0, (cap - n->cap) * sizeof *grown);
-    n->directories = grown;
-    n->cap = cap;
-    return true;
-}
 
 static struct directory *directory_new(size_t root, const char *path, const char *name,
                                        unsigned depth)
@@ -123,17 +105,17 @@ int notify_add(struct notify *n, size_t root, const char *path, const char *name
 
     if (wd < 0)
         return -errno;
-    if (!room_for(n, (uint32_t)wd))
+    if (vec_extend(&n->directories, (size_t)wd + 1) < 0)
         return -ENOMEM;
-    d = n->directories[wd];
+    d = n->directories.at[wd];
     /* A directory that was renamed keeps its number. */
     if (d && d->root == root && strcmp(d->path, path) == 0)
         return 0;
     d = directory_new(root, path, name, depth);
     if (!d)
         return -ENOMEM;
-    directory_free(n->directories[wd]);
-    n->directories[wd] = d;
+    directory_free(n->directories.at[wd]);
+    n->directories.at[wd] = d;
     return 0;
 }
 
@@ -170,7 +152,8 @@ static void add_hint(struct notify *n, const struct directory *d, const char *fi
 
 static void take_event(struct notify *n, const struct inotify_event *e)
 {
-    struct directory *d = e->wd >= 0 && (uint32_t)e->wd < n->cap ? n->directories[e->wd] : NULL;
+    struct directory *d =
+        e->wd >= 0 && (uint32_t)e->wd < n->directories.count ? n->directories.at[e->wd] : NULL;
 
     if (e->mask & IN_Q_OVERFLOW)
         n->lost = true;
@@ -178,7 +161,7 @@ static void take_event(struct notify *n, const struct inotify_event *e)
         return;
     if (e->mask & IN_IGNORED) {
         directory_free(d);
-        n->directories[e->wd] = NULL;
+        n->directories.at[e->wd] = NULL;
         return;
     }
     if (e->mask & IN_MOVE_SELF)

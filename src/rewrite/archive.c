@@ -3,6 +3,7 @@
 #include "rewrite/outlet.h"
 
 #include "dftracerd/failpoint.h"
+#include "dftracerd/vec.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -22,8 +23,8 @@ struct archive {
     struct disk_budget *budget;
     uint64_t size;        /* of the tar */
     struct intern *names; /* ids are places in `members` */
-    struct member *members;
-    size_t cap, names_len;
+    VEC(struct member) members;
+    size_t names_len;
     struct buf prefix; /* where the sidecar is: "" or "x/" */
     bool rooted, charged;
 };
@@ -46,14 +47,8 @@ static int add_member(struct archive *a, const struct trace_tar_member *m, struc
 
     if (count == MEMBERS_MOST)
         return err_set(err, ERR_PARAM, "the tar has more than %d members", MEMBERS_MOST);
-    if (count == a->cap) {
-        size_t cap = a->cap ? a->cap * 2 : 64;
-        void *grown = realloc(a->members, cap * sizeof *a->members);
-        if (!grown)
-            return -ENOMEM;
-        a->members = grown;
-        a->cap = cap;
-    }
+    if (vec_extend(&a->members, count + (size_t)1) < 0)
+        return -ENOMEM;
     a->names_len += m->name.len;
     if (a->names_len > NAMES_MOST)
         return err_set(err, ERR_PARAM, "the member names of the tar exceed %d MiB",
@@ -63,7 +58,7 @@ static int add_member(struct archive *a, const struct trace_tar_member *m, struc
         return (int)id;
     if (id != count)
         return refuse_member(m, err, "twice");
-    a->members[id] = (struct member){.at = m->offset, .size = m->size};
+    a->members.at[id] = (struct member){.at = m->offset, .size = m->size};
     return 0;
 }
 
@@ -226,7 +221,7 @@ int archive_find(struct archive *a, const char *path, struct budget *budget)
     buf_text(&name, (struct text){a->prefix.data, a->prefix.len});
     buf_puts(&name, path);
     int64_t id = name.error ? -ENOMEM : intern_find(a->names, (struct text){name.data, name.len});
-    if (id >= 0 && a->members[id].found)
+    if (id >= 0 && a->members.at[id].found)
         id = -ENOENT;
     buf_clear(&name);
     buf_printf(&name, "%s/spool-XXXXXX", a->dir);
@@ -237,9 +232,9 @@ int archive_find(struct archive *a, const char *path, struct budget *budget)
     else if (fd >= 0)
         unlink(name.data);
     buf_done(&name);
-    int rc = fd < 0 ? fd : copy_out(a, &a->members[id], budget, fd);
+    int rc = fd < 0 ? fd : copy_out(a, &a->members.at[id], budget, fd);
     if (fd >= 0)
-        a->members[id].found = true;
+        a->members.at[id].found = true;
     if (rc < 0 && fd >= 0)
         close(fd);
     return rc < 0 ? rc : fd;
@@ -253,6 +248,6 @@ void archive_free(struct archive *a)
         a->budget->used -= a->size;
     intern_free(a->names);
     buf_done(&a->prefix);
-    free(a->members);
+    vec_done(&a->members);
     free(a);
 }

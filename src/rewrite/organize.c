@@ -15,7 +15,7 @@ enum { FILE_BYTES = sizeof(struct organize_file) + 256 };
 
 static struct organize_file *last_file(const struct organize_target *t)
 {
-    return t->files[t->count - 1];
+    return t->files.at[t->files.count - 1];
 }
 
 static int charge(struct organize *o, size_t bytes)
@@ -33,19 +33,13 @@ static int add_file(struct organize *o, struct organize_target *t)
 
     if (rc < 0)
         return rc;
-    if (t->count == t->cap) {
-        size_t cap = t->cap ? t->cap * 2 : 8;
-        struct organize_file **grown = realloc(t->files, cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        t->files = grown;
-        t->cap = cap;
-    }
+    if (vec_reserve(&t->files, 1) < 0)
+        return -ENOMEM;
     struct organize_file *f = calloc(1, sizeof(*f));
     if (!f)
         return -ENOMEM;
-    t->files[t->count++] = f;
-    buf_printf(&path, "%s/%s-%zu.pfw%s", t->name, o->name, t->count, o->level ? ".gz" : "");
+    t->files.at[t->files.count++] = f;
+    buf_printf(&path, "%s/%s-%zu.pfw%s", t->name, o->name, t->files.count, o->level ? ".gz" : "");
     f->path = buf_steal(&path, NULL);
     return f->path ? 0 : -ENOMEM;
 }
@@ -223,12 +217,12 @@ struct text organize_manifest(const struct organize *o)
 static void target_done(struct organize_target *t)
 {
     press_drop(t->press);
-    for (size_t i = 0; i < t->count; i++) {
-        buf_done(&t->files[i]->added);
-        free(t->files[i]->path);
-        free(t->files[i]);
+    for (size_t i = 0; i < t->files.count; i++) {
+        buf_done(&t->files.at[i]->added);
+        free(t->files.at[i]->path);
+        free(t->files.at[i]);
     }
-    free(t->files);
+    vec_done(&t->files);
     free(t->name);
     free(t->query);
 }

@@ -4,6 +4,7 @@
 #define DFTRACERD_REWRITE_ORGANIZE_H
 
 #include "dftracerd/share.h"
+#include "dftracerd/vec.h"
 #include "rewrite/provenance.h"
 
 #define ORGANIZE_REST "_rest"
@@ -22,8 +23,7 @@ struct organize_target {
     char *query; /* NULL: the rest */
     bool dropped;
     struct press_file *press; /* of the last file; NULL: none is in the making */
-    struct organize_file **files;
-    size_t count, cap;
+    VEC(struct organize_file *) files;
     uint64_t lines, events;
 };
 struct organize_source {

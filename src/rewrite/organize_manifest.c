@@ -32,8 +32,8 @@ static void write_target(struct jw *j, const struct organize_target *t)
         jw_put_bool(j, "dropped", true);
     jw_key(j, "files");
     jw_begin(j, '[');
-    for (size_t i = 0; i < t->count; i++)
-        write_file(j, t->files[i]);
+    for (size_t i = 0; i < t->files.count; i++)
+        write_file(j, t->files.at[i]);
     jw_end(j, ']');
     jw_end(j, '}');
 }

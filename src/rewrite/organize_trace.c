@@ -181,8 +181,8 @@ int trace_end(struct organize *o, struct err *err)
     int rc = 0;
 
     for (uint32_t i = 0; i < o->target_count && rc == 0; i++) {
-        for (size_t k = 0; k < o->targets[i].count && rc == 0; k++)
-            rc = put_file(o, i, o->targets[i].files[k], err);
+        for (size_t k = 0; k < o->targets[i].files.count && rc == 0; k++)
+            rc = put_file(o, i, o->targets[i].files.at[k], err);
     }
     return rc < 0
                ? rc

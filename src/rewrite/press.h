@@ -52,7 +52,7 @@ struct press_file {
     struct hasher hasher;
 };
 
-/* ---- press.c --------------------------------------------------------------------------------- */
+/* ---- press_file.c ---------------------------------------------------------------------------- */
 
 int press_charge(const struct press *p, size_t bytes, size_t *charged);
 void press_release(const struct press *p, size_t charged);

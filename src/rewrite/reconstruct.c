@@ -9,48 +9,9 @@
 /* So long is a step. */
 #define TURN_NS (50 * 1000000ll)
 
-static struct restore_source *source_of(struct reconstruct *r)
-{
-    return &r->sources[r->source_at - 1];
-}
-
 static int bad(struct err *err, const char *what)
 {
     return err_set(err, ERR_CORRUPT, PROVENANCE_NAME " is corrupt: %s", what);
-}
-
-/* ---- text of a source ------------------------------------------------------------------------ */
-
-static int put(struct reconstruct *r, struct text text, struct err *err)
-{
-    struct restore_source *s = source_of(r);
-
-    if (s->too_long || text.len > s->bytes - s->written) {
-        s->too_long = true; /* it is not what it was: no more of it */
-        return 0;
-    }
-    s->written += text.len;
-    hasher_add(&r->hasher, text.ptr, text.len);
-    return press_text(r->file, text, err);
-}
-
-static int put_newline(struct reconstruct *r, struct err *err)
-{
-    int rc = r->newline ? put(r, TEXT("\n"), err) : 0;
-
-    r->newline = false;
-    return rc;
-}
-
-/* The last '\n' waits: perhaps the line had none. */
-int restore_write(struct reconstruct *r, struct text text, struct err *err)
-{
-    if (!text.len)
-        return 0;
-    int rc = put_newline(r, err);
-    r->newline = text.ptr[text.len - 1] == '\n';
-    text.len -= r->newline;
-    return rc == 0 && text.len ? put(r, text, err) : rc;
 }
 
 /* ---- sources --------------------------------------------------------------------------------- */
@@ -63,9 +24,9 @@ static struct press *press_of(const struct reconstruct *r, const char *name)
 /* Files come in the order of their sources: what waits in the other press goes first. */
 static int begin_source(struct reconstruct *r, struct err *err)
 {
-    if (r->file || r->source_at == r->source_count)
+    if (r->file || r->source_at == r->sources.count)
         return bad(err, "a source starts inside another source");
-    struct press *press = press_of(r, r->sources[r->source_at++].output);
+    struct press *press = press_of(r, r->sources.at[r->source_at++].output);
     int rc = press_flush(press == r->gzip ? r->text : r->gzip, err);
     hasher_begin(&r->hasher, 0);
     r->newline = false;
@@ -76,8 +37,8 @@ static int end_source(struct reconstruct *r, struct err *err)
 {
     if (!r->file)
         return bad(err, "end of a source without its start");
-    struct restore_source *s = source_of(r);
-    int rc = put_newline(r, err);
+    struct restore_source *s = restore_source_of(r);
+    int rc = restore_end_line(r, err);
     if (rc < 0)
         return rc;
     struct hash128 hash = hasher_end(&r->hasher);
@@ -108,7 +69,7 @@ static int next_run(struct reconstruct *r, struct err *err)
 /* Some lines of the run. */
 static int follow_run(struct reconstruct *r, struct err *err)
 {
-    struct restore_source *s = source_of(r);
+    struct restore_source *s = restore_source_of(r);
     struct text literal;
 
     if (r->run_what < r->target_count && !r->targets[r->run_what].dropped)
@@ -224,11 +185,11 @@ static void target_done(struct restore_target *t)
     trace_reader_close(t->reader);
     if (t->begun && t->fd >= 0)
         close(t->fd);
-    for (size_t i = 0; i < t->count; i++) {
-        free(t->files[i].path);
-        buf_done(&t->files[i].added);
+    for (size_t i = 0; i < t->files.count; i++) {
+        free(t->files.at[i].path);
+        buf_done(&t->files.at[i].added);
     }
-    free(t->files);
+    vec_done(&t->files);
     free(t->name);
     free(t->text);
 }
@@ -245,13 +206,13 @@ void reconstruct_free(struct reconstruct *r)
         close(r->provenance_fd);
     for (uint32_t i = 0; i < r->target_count; i++)
         target_done(&r->targets[i]);
-    for (size_t i = 0; i < r->source_count; i++) {
-        free(r->sources[i].name);
-        free(r->sources[i].output);
+    for (size_t i = 0; i < r->sources.count; i++) {
+        free(r->sources.at[i].name);
+        free(r->sources.at[i].output);
     }
     budget_release(r->budget, r->charged);
     free(r->targets);
-    free(r->sources);
+    vec_done(&r->sources);
     intern_free(r->literals);
     intern_free(r->names);
     buf_done(&r->report);

@@ -4,6 +4,8 @@
 
 #include "rewrite/provenance.h"
 
+#include "dftracerd/vec.h"
+
 #define REPORT_NAME "reconstruct.json"
 
 /* A file of a group, as the sidecar tells it. */
@@ -18,8 +20,7 @@ struct restore_file {
 struct restore_target {
     char *name;
     bool dropped;
-    struct restore_file *files;
-    size_t count, cap;
+    VEC(struct restore_file) files;
     size_t at;  /* the file at hand */
     bool begun; /* ... and what follows is of it */
     int fd;
@@ -49,9 +50,9 @@ struct reconstruct {
     struct press *text, *gzip; /* files are written by either */
     struct restore_target *targets;
     uint32_t target_count;
-    struct restore_source *sources;
-    size_t source_count, source_cap, source_at; /* source_at: the one at hand, + 1 */
-    struct intern *literals, *names;            /* names: of sources, and of their outputs */
+    VEC(struct restore_source) sources;
+    size_t source_at;                /* the one at hand, + 1 */
+    struct intern *literals, *names; /* names: of sources, and of their outputs */
     struct provenance_reader *provenance;
     int provenance_fd;
     struct text runs;                          /* to come, of the record at hand */
@@ -63,20 +64,24 @@ struct reconstruct {
     struct buf report;
 };
 
+/* reconstruct_files.c */
 /* What grows with the sidecar is the request's: 0, ERR_MEMORY_LIMIT. */
 int restore_charge(struct reconstruct *r, size_t bytes);
-/* reconstruct_open.c: the first reading of the sidecar; it is opened for the second then. */
-int restore_read(struct reconstruct *r, struct err *err);
 /* Of so many bytes; piece: RESTORE_PIECE bytes. 0, -errno, or why to stop. */
 int restore_hash(struct reconstruct *r, int fd, uint64_t bytes, char *piece, struct hash128 *ret);
 /* A regular file of what /organize has written. Descriptor, *new*, or -errno. */
 int restore_open(const struct reconstruct *r, const char *path);
+/* reconstruct_open.c: the first reading of the sidecar; it is opened for the second then. */
+int restore_read(struct reconstruct *r, struct err *err);
 /* reconstruct_lines.c: hands the next lines of a target, at most so many, to write(); how many it
  * was is taken off *lines, and added to *missing where they are not to be had. -ENOMEM, -errno of
  * opening or reading a file that is there, or errors of write. */
 int restore_take(struct reconstruct *r, struct restore_target *t, uint64_t *lines,
                  uint64_t *missing, struct err *err);
-/* text of the source at hand */
+/* reconstruct_text.c: text of the source at hand. The last '\n' waits: perhaps the line had
+ * none. */
+struct restore_source *restore_source_of(struct reconstruct *r);
+int restore_end_line(struct reconstruct *r, struct err *err);
 int restore_write(struct reconstruct *r, struct text text, struct err *err);
 /* reconstruct_report.c */
 int restore_write_report(struct reconstruct *r);

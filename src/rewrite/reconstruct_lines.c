@@ -1,10 +1,8 @@
 /* reconstruct_lines.c - the lines that came from sources, out of the files of a target, one after
  * the other. */
-#include "rewrite/beneath.h"
 #include "rewrite/reconstruct.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,48 +10,6 @@
 #include <unistd.h>
 
 /* ---- files ----------------------------------------------------------------------------------- */
-
-int restore_open(const struct reconstruct *r, const char *path)
-{
-    return r->archive ? archive_find(r->archive, path, r->budget) : beneath_file(r->dir, path);
-}
-
-int reconstruct_find(const char *base, const char *path)
-{
-    struct text name = text_of(path);
-
-    while (name.len && name.ptr[name.len - 1] == '/')
-        name.len--;
-    if (!path_is_plain(name, false))
-        return -ENOENT;
-    int dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = dir < 0 ? -errno : 0;
-    fd = fd < 0 ? fd : beneath_dir(dir, name, false);
-    if (dir >= 0)
-        close(dir);
-    return fd;
-}
-
-int restore_hash(struct reconstruct *r, int fd, uint64_t bytes, char *piece, struct hash128 *ret)
-{
-    _Alignas(64) struct hasher hasher;
-    uint64_t at = 0;
-    ssize_t n = 1;
-
-    hasher_begin(&hasher, 0);
-    while (at < bytes && n) {
-        int rc = budget_check(r->budget);
-        if (rc < 0)
-            return rc;
-        size_t most = bytes - at < RESTORE_PIECE ? (size_t)(bytes - at) : RESTORE_PIECE;
-        n = pread(fd, piece, most, (off_t)at);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        hasher_add(&hasher, piece, n > 0 ? (size_t)n : 0);
-        at += n > 0 ? (uint64_t)n : 0;
-    }
-    *ret = hasher_end(&hasher);
-    return 0;
-}
 
 /* Is it byte for byte the file that was written? 1, 0, errors. What cannot be read is not. */
 static int is_unchanged(struct reconstruct *r, const struct restore_file *f, int fd, char *piece)
@@ -92,7 +48,7 @@ static void next_pair(struct restore_target *t)
 static int begin_file(struct reconstruct *r, struct restore_target *t, struct err *err)
 {
     struct trace_reader_options options = {0};
-    struct restore_file *f = &t->files[t->at];
+    struct restore_file *f = &t->files.at[t->at];
 
     t->begun = true;
     t->left = f->lines;
@@ -132,7 +88,7 @@ static int more_text(struct restore_target *t, struct err *err)
         n = trace_reader_read(t->reader, t->text, RESTORE_PIECE);
     }
     if (n < 0)
-        return err_set(err, (int)n, "%s: %s", t->files[t->at].path, err_text((int)n));
+        return err_set(err, (int)n, "%s: %s", t->files.at[t->at].path, err_text((int)n));
     if (n == 0) {
         close_file(t);
         return 0;
@@ -191,7 +147,7 @@ int restore_take(struct reconstruct *r, struct restore_target *t, uint64_t *line
     uint64_t taken;
     int rc = 0;
 
-    while (rc == 0 && !t->begun && t->at < t->count) {
+    while (rc == 0 && !t->begun && t->at < t->files.count) {
         rc = budget_check(r->budget);
         rc = rc < 0 ? rc : begin_file(r, t, err);
         if (rc == 0 && t->left == 0)

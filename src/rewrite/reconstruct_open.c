@@ -24,30 +24,6 @@ static int bad(struct err *err, const char *what)
     return err_set(err, ERR_CORRUPT, PROVENANCE_NAME " is corrupt: %s", what);
 }
 
-int restore_charge(struct reconstruct *r, size_t bytes)
-{
-    int rc = budget_charge(r->budget, bytes);
-
-    r->charged += rc == 0 ? bytes : 0;
-    return rc;
-}
-
-/* Room for one more at the end of an array. */
-static int room(struct reconstruct *r, void **array, size_t count, size_t *cap, size_t size)
-{
-    if (count < *cap)
-        return 0;
-    size_t more = *cap ? *cap * 2 : 16;
-    if (restore_charge(r, (more - *cap) * size) < 0)
-        return ERR_MEMORY_LIMIT;
-    void *grown = realloc(*array, more * size);
-    if (!grown)
-        return -ENOMEM;
-    *array = grown;
-    *cap = more;
-    return 0;
-}
-
 static int copy_name(struct text t, char **ret, const char *what, struct err *err)
 {
     if (!t.len || memchr(t.ptr, '\0', t.len))
@@ -60,21 +36,20 @@ static int copy_name(struct text t, char **ret, const char *what, struct err *er
 
 static int read_target(struct reconstruct *r, struct text p, struct err *err)
 {
-    if (r->target_count == TARGETS_MOST || r->source_count || p.len < 2)
+    if (r->target_count == TARGETS_MOST || r->sources.count || p.len < 2)
         return bad(err, "a group record in the wrong place");
     struct restore_target *t = &r->targets[r->target_count++];
     t->fd = -1;
+    t->files.budget = r->budget;
     t->dropped = *p.ptr == 1;
     return copy_name((struct text){p.ptr + 1, p.len - 1}, &t->name, "invalid name of a group", err);
 }
 
 static int read_source(struct reconstruct *r, struct text name, struct err *err)
 {
-    void *array = r->sources;
-    int rc = room(r, &array, r->source_count, &r->source_cap, sizeof(*r->sources));
     uint32_t known = intern_count(r->names);
+    int rc = vec_reserve(&r->sources, 1);
 
-    r->sources = array;
     rc = rc < 0 ? rc
                 : restore_charge(r, 4 * name.len + 2 * INTERN_EXTRA); /* its output's name, too */
     if (rc == 0 && intern_add(r->names, name) < 0)
@@ -83,14 +58,14 @@ static int read_source(struct reconstruct *r, struct text name, struct err *err)
         return rc;
     if (intern_count(r->names) == known)
         return bad(err, "a source is listed twice");
-    struct restore_source *s = &r->sources[r->source_count++];
+    struct restore_source *s = &r->sources.at[r->sources.count++];
     *s = (struct restore_source){.name = NULL};
     return copy_name(name, &s->name, "invalid name of a source", err);
 }
 
 static int read_source_end(struct reconstruct *r, struct text p, struct err *err)
 {
-    struct restore_source *s = r->source_count ? &r->sources[r->source_count - 1] : NULL;
+    struct restore_source *s = r->sources.count ? &r->sources.at[r->sources.count - 1] : NULL;
 
     if (!s || !varint_take(&p, &s->bytes) || !hash_take(&p, &s->hash) || p.len)
         return bad(err, "invalid end of a source");
@@ -107,16 +82,14 @@ static int read_output(struct reconstruct *r, struct text p, struct restore_file
         !varint_take(&p, &f.bytes) || !hash_take(&p, &f.hash) || !p.len)
         return bad(err, "invalid record of an output file");
     struct restore_target *t = &r->targets[target];
-    void *array = t->files;
-    int rc = room(r, &array, t->count, &t->cap, sizeof(*t->files));
-    t->files = array;
+    int rc = vec_reserve(&t->files, 1);
     rc = rc < 0 ? rc : restore_charge(r, p.len);
     if (rc < 0)
         return rc;
     rc = copy_name(p, &f.path, "invalid name of an output file", err);
     if (rc < 0)
         return rc;
-    *last = &t->files[t->count++];
+    *last = &t->files.at[t->files.count++];
     **last = f;
     return 0;
 }
@@ -191,8 +164,8 @@ static int name_outputs(struct reconstruct *r, struct err *err)
     struct intern *outputs = intern_new();
     int rc = outputs ? 0 : -ENOMEM;
 
-    for (size_t i = 0; i < r->source_count && rc == 0; i++) {
-        struct restore_source *s = &r->sources[i];
+    for (size_t i = 0; i < r->sources.count && rc == 0; i++) {
+        struct restore_source *s = &r->sources.at[i];
         rc = i % 1024 ? 0 : budget_check(r->budget);
         rc = rc < 0 ? rc : name_output(r, s);
         if (rc < 0)
@@ -302,6 +275,7 @@ int restore_read(struct reconstruct *r, struct err *err)
                        PROVENANCE_NAME " not found: the directory was not written by /organize");
     if (r->provenance_fd < 0)
         return err_set(err, r->provenance_fd, PROVENANCE_NAME ": %s", strerror(-r->provenance_fd));
+    r->sources.budget = r->budget;
     r->targets = calloc(TARGETS_MOST, sizeof(*r->targets));
     r->literals = intern_new();
     r->names = intern_new();

@@ -33,9 +33,9 @@ static void write_files(struct jw *j, const struct reconstruct *r, const char *k
     jw_begin(j, '[');
     for (uint32_t i = 0; i < r->target_count; i++) {
         const struct restore_target *t = &r->targets[i];
-        for (size_t k = 0; k < t->count; k++)
-            if (t->files[k].state == state)
-                jw_str(j, t->files[k].path);
+        for (size_t k = 0; k < t->files.count; k++)
+            if (t->files.at[k].state == state)
+                jw_str(j, t->files.at[k].path);
     }
     jw_end(j, ']');
 }
@@ -55,11 +55,11 @@ int restore_write_report(struct reconstruct *r)
     uint64_t proved = 0;
     struct jw j;
 
-    for (size_t i = 0; i < r->source_count; i++)
-        proved += r->sources[i].proved;
+    for (size_t i = 0; i < r->sources.count; i++)
+        proved += r->sources.at[i].proved;
     jw_init(&j, &r->report, true);
     jw_begin(&j, '{');
-    jw_put_uint(&j, "files", r->source_count);
+    jw_put_uint(&j, "files", r->sources.count);
     jw_put_uint(&j, "proved", proved);
     jw_put_bool(&j, "complete", !r->growing);
     write_files(&j, r, "missing", RESTORE_MISSING);
@@ -67,8 +67,8 @@ int restore_write_report(struct reconstruct *r)
     write_dropped(&j, r);
     jw_key(&j, "sources");
     jw_begin(&j, '[');
-    for (size_t i = 0; i < r->source_count; i++)
-        write_source(&j, &r->sources[i]);
+    for (size_t i = 0; i < r->sources.count; i++)
+        write_source(&j, &r->sources.at[i]);
     jw_end(&j, ']');
     jw_end(&j, '}');
     jw_finish(&j);

@@ -7,6 +7,7 @@
  */
 #include "dftracerd/rewrite.h"
 #include "dftracerd/text_range.h"
+#include "dftracerd/vec.h"
 #include "dftracerd/view.h"
 
 #include <pthread.h>
@@ -36,8 +37,7 @@ struct repack {
     struct repack_options o;
     struct press *press;
     struct press_file *file; /* in the making */
-    struct written **written;
-    size_t count, room;
+    VEC(struct written *) written;
     struct view *view;        /* the lines; later those that are read once more */
     struct text_range *range; /* of the present file */
     struct hasher *hasher;
@@ -118,9 +118,9 @@ void repack_close(struct repack *r)
     text_range_close(r->range);
     press_drop(r->file);
     press_free(r->press);
-    for (size_t i = 0; i < r->count; i++)
-        free(r->written[i]);
-    free(r->written);
+    for (size_t i = 0; i < r->written.count; i++)
+        free(r->written.at[i]);
+    vec_done(&r->written);
     free(r->hasher);
     buf_done(&r->text);
     buf_done(&r->manifest);
@@ -137,24 +137,18 @@ static int add_written(struct repack *r)
     if (rc < 0)
         return rc;
     r->charged += WRITTEN_BYTES;
-    if (r->count == r->room) {
-        size_t room = r->room ? r->room * 2 : 16;
-        struct written **grown = realloc(r->written, room * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        r->written = grown;
-        r->room = room;
-    }
+    if (vec_reserve(&r->written, 1) < 0)
+        return -ENOMEM;
     struct written *w = calloc(1, sizeof *w);
     if (!w)
         return -ENOMEM;
-    r->written[r->count++] = w;
+    r->written.at[r->written.count++] = w;
     return 0;
 }
 
 static struct written *current(const struct repack *r)
 {
-    return r->written[r->count - 1];
+    return r->written.at[r->written.count - 1];
 }
 
 static int begin_file(struct repack *r, struct err *err)
@@ -187,7 +181,7 @@ static int end_trace(struct repack *r, struct err *err)
     if (r->o.kind == REPACK_MERGE)
         snprintf(w->name, sizeof w->name, "%s%s", r->o.name, gz);
     else
-        snprintf(w->name, sizeof w->name, "%s-%zu.pfw%s", r->o.name, r->count, gz);
+        snprintf(w->name, sizeof w->name, "%s-%zu.pfw%s", r->o.name, r->written.count, gz);
     int rc = press_text(r->file, TEXT("]\n"), err);
     return rc < 0 ? rc : end_file(r, w->name, err);
 }
@@ -345,8 +339,8 @@ static void make_manifest(struct repack *r)
     put_sources(&j, r->query);
     jw_key(&j, "files");
     jw_begin(&j, '[');
-    for (size_t i = 0; i < r->count; i++)
-        put_written(&j, r->written[i]);
+    for (size_t i = 0; i < r->written.count; i++)
+        put_written(&j, r->written.at[i]);
     jw_end(&j, ']');
     if (r->o.verify && r->o.kind != REPACK_PGZIP)
         put_verdict(&j, r);

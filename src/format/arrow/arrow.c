@@ -1,5 +1,6 @@
 /* arrow.c - typed columns as an Arrow IPC file or stream; the metadata is metadata.c's. */
 #include "format/arrow/metadata.h"
+#include "dftracerd/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,9 @@ struct arrow {
     uint64_t offset; /* bytes told so far */
     struct arrow_node *nodes;
     struct arrow_buffer *buffers; /* two a column */
-    struct arrow_block *dictionaries, *batches;
-    size_t dictionary_count, batch_count, batch_cap;
+    struct arrow_block *dictionaries;
+    size_t dictionary_count;
+    VEC(struct arrow_block) batches;
 };
 
 enum { GIVEN_LEAST = 65536 }; /* less is copied sooner than room for the next values is made */
@@ -57,7 +59,7 @@ void arrow_free(struct arrow *a)
     free(a->nodes);
     free(a->buffers);
     free(a->dictionaries);
-    free(a->batches);
+    vec_done(&a->batches);
     free(a);
 }
 
@@ -129,20 +131,6 @@ static size_t bytes_of(enum arrow_type type, size_t rows)
     return type == ARROW_BOOL ? (rows + 7) / 8 : rows * (type == ARROW_TEXT ? 4 : 8);
 }
 
-static int add_block(struct arrow *a, struct arrow_block block)
-{
-    if (a->batch_count == a->batch_cap) {
-        size_t cap = a->batch_cap ? a->batch_cap * 2 : 64;
-        struct arrow_block *grown = realloc(a->batches, cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        a->batches = grown;
-        a->batch_cap = cap;
-    }
-    a->batches[a->batch_count++] = block;
-    return 0;
-}
-
 int arrow_batch(struct arrow *a, const struct arrow_data *data, size_t rows, struct buf *out)
 {
     size_t start = out->len;
@@ -158,9 +146,10 @@ int arrow_batch(struct arrow *a, const struct arrow_data *data, size_t rows, str
         body += (int64_t)padded((size_t)b[1].length);
     }
     arrow_put_batch(out, -1, (int64_t)rows, a->nodes, a->count, a->buffers, 2 * a->count, body);
-    int rc = a->file ? add_block(a, (struct arrow_block){(int64_t)a->offset,
-                                                         (int32_t)(out->len - start), 0, body})
-                     : 0;
+    int rc = a->file
+                 ? vec_push(&a->batches, (struct arrow_block){(int64_t)a->offset,
+                                                              (int32_t)(out->len - start), 0, body})
+                 : 0;
     a->offset += out->len - start + (size_t)body;
     return rc < 0 ? rc : out->error;
 }
@@ -199,5 +188,5 @@ void arrow_end(struct arrow *a, struct buf *out)
     buf_append(out, "\xff\xff\xff\xff\0\0\0", 8);
     if (a->file)
         arrow_put_footer(out, a->columns, a->count, a->dictionaries, a->dictionary_count,
-                         a->batches, a->batch_count);
+                         a->batches.at, a->batches.count);
 }

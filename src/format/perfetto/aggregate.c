@@ -44,23 +44,18 @@ static int read_row(struct perfetto *p, const struct value *values, uint64_t row
         int64_t root = perfetto_process_of(p, perfetto_cell(p, values, C_ROOT)->i, host);
         if (root < 0)
             return (int)root;
-        p->processes[root].root = true;
+        p->processes.at[root].root = true;
     }
     if (process < 0)
         return (int)process;
     note_times(p, values);
     if (p->events != AGGREGATE_REGULAR || ts->type != VALUE_TIME)
         return 0;
-    int rc = perfetto_grow(p, (void **)&p->items, sizeof(*p->items), p->item_count, p->item_cap,
-                           &p->item_cap);
-    if (rc == 0)
-        p->items[p->item_count++] =
-            (struct perfetto_item){.from = ts->wide,
-                                   .to = te->wide,
-                                   .row = row,
-                                   .tid = int_of(perfetto_cell(p, values, C_TID)),
-                                   .process = (uint32_t)process};
-    return rc;
+    return vec_push(&p->items, {.from = ts->wide,
+                                .to = te->wide,
+                                .row = row,
+                                .tid = int_of(perfetto_cell(p, values, C_TID)),
+                                .process = (uint32_t)process});
 }
 
 static int read_rows(struct perfetto *p, struct aggregate *a, struct err *err)
@@ -97,7 +92,7 @@ int perfetto_new(struct aggregate *a, struct query *q, struct budget *budget,
     if (!p)
         return -ENOMEM;
     p->events = events;
-    p->budget = budget;
+    perfetto_init(p, budget);
     p->count = aggregate_columns(a, &p->columns);
     int rc = perfetto_look_at_columns(p);
     rc = rc < 0 ? rc : read_rows(p, a, err);
@@ -121,13 +116,7 @@ void perfetto_free(struct perfetto *p)
 {
     if (!p)
         return;
-    budget_release(p->budget, p->charged);
-    free(p->parts);
-    free(p->processes);
-    free(p->slots);
-    free(p->lanes);
-    free(p->items);
-    free(p->boundaries);
+    perfetto_done(p);
     free(p);
 }
 
@@ -207,7 +196,7 @@ void perfetto_put_lane(struct perfetto *p, const struct perfetto_lane *l, struct
 {
     buf_clear(name);
     buf_printf(name, l->number ? "%lld (%u)" : "%lld", (long long)l->tid, l->number + 1);
-    begin_metadata(p, out, "thread_name", NULL, p->processes[l->process].told, l->told);
+    begin_metadata(p, out, "thread_name", NULL, p->processes.at[l->process].told, l->told);
     put_key(&p->jw, "name", (struct text){name->data, name->len});
     end_metadata(p);
 }
@@ -276,10 +265,10 @@ void perfetto_begin(struct perfetto *p, struct buf *out)
     jw_key(&p->jw, "traceEvents");
     jw_begin(&p->jw, '[');
     put_trace_metadata(p, out);
-    for (uint32_t i = 0; i < p->process_count; i++)
-        perfetto_put_process(p, &p->processes[i], &name, out);
-    for (uint32_t i = 0; i < p->lane_count; i++)
-        perfetto_put_lane(p, &p->lanes[i], &name, out);
+    for (uint32_t i = 0; i < p->processes.count; i++)
+        perfetto_put_process(p, &p->processes.at[i], &name, out);
+    for (uint32_t i = 0; i < p->lanes.count; i++)
+        perfetto_put_lane(p, &p->lanes.at[i], &name, out);
     out->error = out->error ? out->error : name.error;
     buf_done(&name);
 }
@@ -353,12 +342,12 @@ void perfetto_row(struct perfetto *p, const struct value *values, struct buf *ou
 
     if (at->type != VALUE_TIME || process < 0) /* it has no time: nothing to show */
         return;
-    int64_t pid = p->processes[process].told, tid = int_of(perfetto_cell(p, values, C_TID));
+    int64_t pid = p->processes.at[process].told, tid = int_of(perfetto_cell(p, values, C_TID));
     tid = tid >= 0 && tid <= INT32_MAX ? tid : 0;
     perfetto_put_id(p, values, p->events == AGGREGATE_ASYNC, &id);
     if (p->events == AGGREGATE_REGULAR) {
-        const struct perfetto_item *item = &p->items[p->row++];
-        put_head(p, values, out, "X", item->from, pid, p->lanes[item->lane].told);
+        const struct perfetto_item *item = &p->items.at[p->row++];
+        put_head(p, values, out, "X", item->from, pid, p->lanes.at[item->lane].told);
         jw_key(&p->jw, "dur");
         jw_time_ns(&p->jw, item->to - item->from);
         put_args(p, values, false);

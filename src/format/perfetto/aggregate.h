@@ -10,7 +10,8 @@
 #define DFTRACERD_FORMAT_PERFETTO_AGGREGATE_H
 
 #include "dftracerd/aggregate.h"
-
+#include "dftracerd/hash_index.h"
+#include "dftracerd/vec.h"
 #include "format/perfetto/perfetto.h"
 
 struct perfetto_process {
@@ -59,21 +60,21 @@ struct perfetto {
     size_t count;
     int known[C_KNOWN];
     struct perfetto_part *parts;
-    struct perfetto_process *processes;
-    uint32_t process_count, process_cap, *slots, slot_mask;
-    struct perfetto_lane *lanes;
-    uint32_t lane_count, lane_cap;
-    struct perfetto_item *items; /* of rows with times, in row order */
-    size_t item_count, item_cap, row;
+    VEC(struct perfetto_process) processes;
+    struct hash_index process_index; /* by pid and host */
+    VEC(struct perfetto_lane) lanes;
+    VEC(struct perfetto_item) items; /* of rows with times, in row order */
+    size_t row;
     __int128 first_ns, origin_ns; /* of the times that were noted; that is written as 0 */
     /* there are some; one that a double does not hold; origin_ns counts */
     bool timed, inexact, relative;
     struct aggregate_boundary *boundaries;
     size_t boundary_count;
     struct budget *budget;
-    size_t charged;
     struct jw jw;
 };
+void perfetto_init(struct perfetto *p, struct budget *budget); /* all else is zero */
+void perfetto_done(struct perfetto *p);
 
 static inline const struct value *perfetto_cell(const struct perfetto *p,
                                                 const struct value *values, unsigned known)
@@ -84,10 +85,6 @@ static inline struct text perfetto_text(const struct value *v)
 {
     return v->type == VALUE_TEXT ? v->text : TEXT("");
 }
-/* Room for one more in an array, charged to the budget. */
-int perfetto_grow(struct perfetto *p, void **array, size_t each, size_t count, size_t cap,
-                  size_t *ret_cap);
-
 /* The number of a process, which is added where it is new; below 0: an error. `host` must live as
  * long as the query. */
 int64_t perfetto_process_of(struct perfetto *p, int64_t pid, struct text host);
@@ -117,20 +114,16 @@ void perfetto_place(struct perfetto *p, const char *ph, __int128 ts, int64_t pid
 enum { PERFETTO_NESTED = 64, PERFETTO_DEPTH = 512 };
 /* the ends of the slices that are open */
 struct perfetto_open {
-    __int128 *to;
-    unsigned depth, cap;
+    VEC(__int128) to;
 };
 struct perfetto_single {
     __int128 to;
     uint32_t lane;
 };
-struct perfetto_thread { /* zero but for the budget */
-    struct budget *budget;
-    size_t charged;
+struct perfetto_thread { /* zero but for the budget of the heap */
     struct perfetto_open nested[PERFETTO_NESTED];
     uint32_t count; /* lanes so far */
-    struct perfetto_single *heap;
-    size_t heap_count, heap_cap;
+    VEC(struct perfetto_single) heap;
 };
 /* The number of a lane in the thread for the next slice, by start, the longer first; -ENOMEM,
  * ERR_MEMORY_LIMIT. */

@@ -31,20 +31,11 @@ static int compare_rows(const void *a, const void *b, void *arg)
 /* 1: it fits. */
 static int fits(struct perfetto_open *o, __int128 from, __int128 to)
 {
-    while (o->depth && o->to[o->depth - 1] <= from)
-        o->depth--;
-    if (o->depth == PERFETTO_DEPTH || (o->depth && o->to[o->depth - 1] < to))
+    while (o->to.count && o->to.at[o->to.count - 1] <= from)
+        o->to.count--;
+    if (o->to.count == PERFETTO_DEPTH || (o->to.count && o->to.at[o->to.count - 1] < to))
         return 0;
-    if (o->depth == o->cap) {
-        unsigned cap = o->cap ? o->cap * 2 : 8;
-        __int128 *grown = realloc(o->to, cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        o->to = grown;
-        o->cap = cap;
-    }
-    o->to[o->depth++] = to;
-    return 1;
+    return vec_push(&o->to, to) < 0 ? -ENOMEM : 1;
 }
 
 static void sink(struct perfetto_single *heap, size_t count, size_t at)
@@ -59,39 +50,26 @@ static void sink(struct perfetto_single *heap, size_t count, size_t at)
     }
 }
 
-static int grow_heap(struct perfetto_thread *t)
-{
-    size_t more = t->heap_cap ? t->heap_cap : 64, bytes = more * sizeof(*t->heap);
-    int rc = t->heap_count < t->heap_cap ? 0 : budget_charge(t->budget, bytes);
-
-    if (rc < 0 || t->heap_count < t->heap_cap)
-        return rc;
-    t->charged += bytes;
-    struct perfetto_single *grown = realloc(t->heap, (t->heap_cap + more) * sizeof(*grown));
-    if (!grown)
-        return -ENOMEM;
-    t->heap = grown;
-    t->heap_cap += more;
-    return 0;
-}
-
 /* A lane for a slice that fits into none of the first ones. */
 static int place_alone(struct perfetto_thread *t, __int128 from, __int128 to, uint32_t *ret)
 {
-    if (t->heap_count && t->heap[0].to <= from) {
-        *ret = t->heap[0].lane;
-        t->heap[0].to = to;
-        sink(t->heap, t->heap_count, 0);
+    struct perfetto_single *heap = t->heap.at;
+
+    if (t->heap.count && heap[0].to <= from) {
+        *ret = heap[0].lane;
+        heap[0].to = to;
+        sink(heap, t->heap.count, 0);
         return 0;
     }
-    int rc = grow_heap(t);
+    int rc = vec_reserve(&t->heap, 1);
     if (rc < 0)
         return rc;
-    size_t at = t->heap_count++;
-    for (; at && t->heap[(at - 1) / 2].to > to; at = (at - 1) / 2)
-        t->heap[at] = t->heap[(at - 1) / 2];
+    heap = t->heap.at;
+    size_t at = t->heap.count++;
+    for (; at && heap[(at - 1) / 2].to > to; at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
     *ret = t->count++;
-    t->heap[at] = (struct perfetto_single){to, *ret};
+    heap[at] = (struct perfetto_single){to, *ret};
     return 0;
 }
 
@@ -115,29 +93,16 @@ int perfetto_find_lane(struct perfetto_thread *t, __int128 from, __int128 to, ui
 void perfetto_thread_done(struct perfetto_thread *t)
 {
     for (uint32_t i = 0; i < PERFETTO_NESTED; i++)
-        free(t->nested[i].to);
-    if (t->budget)
-        budget_release(t->budget, t->charged);
-    free(t->heap);
-    *t = (struct perfetto_thread){.budget = t->budget};
-}
-
-static int add_lane(struct perfetto *p, const struct perfetto_item *i, unsigned number)
-{
-    size_t cap = p->lane_cap;
-    int rc = perfetto_grow(p, (void **)&p->lanes, sizeof(*p->lanes), p->lane_count, cap, &cap);
-
-    p->lane_cap = (uint32_t)cap;
-    if (rc == 0)
-        p->lanes[p->lane_count++] = (struct perfetto_lane){i->process, i->tid, i->tid, number};
-    return rc;
+        vec_done(&t->nested[i].to);
+    vec_done(&t->heap);
+    t->count = 0;
 }
 
 /* Lanes of the slices of one thread. */
 static int lanes_of_thread(struct perfetto *p, struct perfetto_item *items, size_t n)
 {
-    struct perfetto_thread t = {.budget = p->budget};
-    uint32_t first = p->lane_count;
+    struct perfetto_thread t = {.heap.budget = p->budget};
+    uint32_t first = (uint32_t)p->lanes.count;
     int rc = 0;
 
     for (size_t i = 0; i < n && rc == 0; i++) {
@@ -145,7 +110,7 @@ static int lanes_of_thread(struct perfetto *p, struct perfetto_item *items, size
         rc = i % 4096 ? 0 : budget_check(p->budget);
         rc = rc < 0 ? rc : perfetto_find_lane(&t, items[i].from, items[i].to, &items[i].lane);
         if (rc == 0 && t.count > known)
-            rc = add_lane(p, &items[i], known);
+            rc = vec_push(&p->lanes, {items[i].process, items[i].tid, items[i].tid, known});
         items[i].lane += first;
     }
     perfetto_thread_done(&t);
@@ -168,19 +133,19 @@ static int compare_lanes(const void *a, const void *b, void *arg)
  * has. */
 static int name_lanes(struct perfetto *p)
 {
-    uint32_t *order = malloc((p->lane_count + 1) * sizeof(*order));
+    uint32_t *order = malloc((p->lanes.count + 1) * sizeof(*order));
     int64_t next = 1;
 
     if (!order)
         return -ENOMEM;
-    for (uint32_t i = 0; i < p->lane_count; i++) {
+    for (uint32_t i = 0; i < p->lanes.count; i++) {
         order[i] = i;
-        if (p->lanes[i].tid >= next && p->lanes[i].tid < INT32_MAX / 2)
-            next = p->lanes[i].tid + 1;
+        if (p->lanes.at[i].tid >= next && p->lanes.at[i].tid < INT32_MAX / 2)
+            next = p->lanes.at[i].tid + 1;
     }
-    qsort_r(order, p->lane_count, sizeof(*order), compare_lanes, p->lanes);
-    for (uint32_t i = 0; i < p->lane_count; i++) {
-        struct perfetto_lane *l = &p->lanes[order[i]];
+    qsort_r(order, p->lanes.count, sizeof(*order), compare_lanes, p->lanes.at);
+    for (uint32_t i = 0; i < p->lanes.count; i++) {
+        struct perfetto_lane *l = &p->lanes.at[order[i]];
         if (l->number > 0 || l->tid <= 0 || l->tid >= INT32_MAX / 2)
             l->told = next++;
     }
@@ -190,18 +155,20 @@ static int name_lanes(struct perfetto *p)
 
 int perfetto_make_lanes(struct perfetto *p)
 {
-    if (p->item_count == 0)
+    if (p->items.count == 0)
         return 0;
-    int rc = sort_items(p->items, p->item_count, sizeof(*p->items), compare_items, NULL, p->budget);
-    for (size_t i = 0, n; i < p->item_count && rc == 0; i += n) {
-        for (n = 1; i + n < p->item_count; n++) {
-            if (p->items[i + n].process != p->items[i].process ||
-                p->items[i + n].tid != p->items[i].tid)
+    int rc = sort_items(p->items.at, p->items.count, sizeof(*p->items.at), compare_items, NULL,
+                        p->budget);
+    for (size_t i = 0, n; i < p->items.count && rc == 0; i += n) {
+        for (n = 1; i + n < p->items.count; n++) {
+            if (p->items.at[i + n].process != p->items.at[i].process ||
+                p->items.at[i + n].tid != p->items.at[i].tid)
                 break;
         }
-        rc = lanes_of_thread(p, p->items + i, n);
+        rc = lanes_of_thread(p, p->items.at + i, n);
     }
     if (rc == 0)
-        rc = sort_items(p->items, p->item_count, sizeof(*p->items), compare_rows, NULL, p->budget);
+        rc = sort_items(p->items.at, p->items.count, sizeof(*p->items.at), compare_rows, NULL,
+                        p->budget);
     return rc < 0 ? rc : name_lanes(p);
 }

@@ -51,6 +51,6 @@ void perfetto_set_times(struct perfetto *p, enum perfetto_times times)
     p->relative =
         p->timed && (times == PERFETTO_RELATIVE || (times == PERFETTO_FITTING && p->inexact));
     p->origin_ns = p->relative ? p->first_ns : 0;
-    for (size_t i = 0; i < p->item_count; i++)
-        perfetto_slice(p, &p->items[i].from, &p->items[i].to);
+    for (size_t i = 0; i < p->items.count; i++)
+        perfetto_slice(p, &p->items.at[i].from, &p->items.at[i].to);
 }

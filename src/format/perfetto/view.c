@@ -18,10 +18,10 @@ enum { STEP = 64 << 10, PADDING = 64 };
 struct perfetto_view {
     struct perfetto p; /* items: slices and instants, in row order */
     struct query *query;
-    struct perfetto_item *counters;
-    size_t counter_count, counter_cap, counter, item;
-    uint8_t *kinds; /* of each object */
-    size_t kind_count, kind_cap, at;
+    VEC(struct perfetto_item) counters;
+    size_t counter, item;
+    VEC(uint8_t) kinds; /* of each object */
+    size_t at;
     struct intern *hosts;
     struct view *view;
     struct trace_scanner *scanner;
@@ -34,7 +34,7 @@ enum kind { KIND_NONE, KIND_SLICE, KIND_INSTANT, KIND_COUNTER };
 
 static int64_t process_of(struct perfetto_view *v, const struct value *row)
 {
-    uint32_t known = v->p.process_count;
+    uint32_t known = v->p.processes.count;
     int64_t pid = row[V_PID].type == VALUE_INT ? row[V_PID].i : 0;
     int64_t host = intern_add(v->hosts, perfetto_text(&row[V_HOST]));
 
@@ -42,26 +42,18 @@ static int64_t process_of(struct perfetto_view *v, const struct value *row)
         return host;
     int64_t process = perfetto_process_of(&v->p, pid, intern_text(v->hosts, (uint32_t)host));
     if (process >= known && row[V_RANK].type == VALUE_INT) {
-        v->p.processes[process].has_rank = true;
-        v->p.processes[process].rank = row[V_RANK].i;
+        v->p.processes.at[process].has_rank = true;
+        v->p.processes.at[process].rank = row[V_RANK].i;
     }
     return process;
 }
 
 static int add_item(struct perfetto_view *v, enum kind kind, const struct perfetto_item *item)
 {
-    struct perfetto *p = &v->p;
-    bool counter = kind == KIND_COUNTER;
-    struct perfetto_item **items = counter ? &v->counters : &p->items;
-    size_t *count = counter ? &v->counter_count : &p->item_count;
-    size_t *cap = counter ? &v->counter_cap : &p->item_cap;
-    int rc = perfetto_grow(p, (void **)items, sizeof(*item), *count, *cap, cap);
+    struct perfetto_item one = *item;
 
-    if (rc < 0)
-        return rc;
-    (*items)[*count] = *item;
-    (*items)[(*count)++].row = v->kind_count;
-    return 0;
+    one.row = v->kinds.count;
+    return kind == KIND_COUNTER ? vec_push(&v->counters, one) : vec_push(&v->p.items, one);
 }
 
 static int read_row(struct perfetto_view *v, const struct value *row)
@@ -69,7 +61,7 @@ static int read_row(struct perfetto_view *v, const struct value *row)
     bool event = row[V_CLASS].i == TRACE_EVENT, timed = row[V_TS].type == VALUE_TIME,
          lasts = row[V_DUR].type == VALUE_TIME;
     enum kind kind = !timed ? KIND_NONE : !event ? KIND_COUNTER : lasts ? KIND_SLICE : KIND_INSTANT;
-    int rc = perfetto_grow(&v->p, (void **)&v->kinds, 1, v->kind_count, v->kind_cap, &v->kind_cap);
+    int rc = vec_reserve(&v->kinds, 1);
     int64_t process = rc < 0 ? rc : process_of(v, row);
 
     if (process < 0)
@@ -83,7 +75,7 @@ static int read_row(struct perfetto_view *v, const struct value *row)
         perfetto_note_time(&v->p, from);
         rc = add_item(v, kind, &item);
     }
-    v->kinds[v->kind_count++] = (uint8_t)kind;
+    v->kinds.at[v->kinds.count++] = (uint8_t)kind;
     return rc;
 }
 
@@ -134,7 +126,8 @@ int perfetto_view_new(struct query *q, const struct view_options *options,
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
     o.no_metadata = true;
     v->query = q;
-    v->p.budget = budget;
+    perfetto_init(&v->p, budget);
+    v->counters.budget = v->kinds.budget = budget;
     int rc = prepare(v, &o, times, err);
     if (rc < 0) {
         perfetto_view_free(v);
@@ -152,13 +145,9 @@ void perfetto_view_free(struct perfetto_view *v)
     trace_scanner_free(v->scanner);
     intern_free(v->hosts);
     buf_done(&v->lines);
-    budget_release(v->p.budget, v->p.charged);
-    free(v->p.processes);
-    free(v->p.slots);
-    free(v->p.lanes);
-    free(v->p.items);
-    free(v->counters);
-    free(v->kinds);
+    perfetto_done(&v->p);
+    vec_done(&v->counters);
+    vec_done(&v->kinds);
     free(v);
 }
 
@@ -342,8 +331,9 @@ static void put_event(struct perfetto_view *v, const struct trace_event *e, enum
     struct perfetto *p = &v->p;
     struct jw *j = &p->jw;
     bool process = kind == KIND_COUNTER, counter = process && has_numbers(e);
-    const struct perfetto_item *item = process ? &v->counters[v->counter++] : &p->items[v->item++];
-    int64_t pid = p->processes[item->process].told;
+    const struct perfetto_item *item =
+        process ? &v->counters.at[v->counter++] : &p->items.at[v->item++];
+    int64_t pid = p->processes.at[item->process].told;
 
     perfetto_head(p, out, text_value(e, TRACE_FIELD_NAME), text_value(e, TRACE_FIELD_CAT));
     perfetto_place(p,
@@ -351,7 +341,7 @@ static void put_event(struct perfetto_view *v, const struct trace_event *e, enum
                    : kind == KIND_SLICE ? "X"
                                         : "i",
                    process ? perfetto_ts(p, item->from) : item->from, pid,
-                   process ? pid : p->lanes[item->lane].told);
+                   process ? pid : p->lanes.at[item->lane].told);
     if (kind == KIND_SLICE) {
         jw_key(j, "dur");
         jw_time_ns(j, item->to - item->from);
@@ -373,9 +363,9 @@ static int put_lines(struct perfetto_view *v, struct buf *out)
     memset(v->lines.data + v->lines.len, 0, PADDING); /* the scanner reads so far */
     trace_scan_begin(v->scanner, v->lines.data, v->lines.len, TRACE_US);
     while ((rc = trace_scan_next(v->scanner, &e)) > 0) {
-        if (v->at == v->kind_count)
+        if (v->at == v->kinds.count)
             return ERR_CORRUPT;
-        enum kind kind = v->kinds[v->at++];
+        enum kind kind = v->kinds.at[v->at++];
         if (kind != KIND_NONE)
             put_event(v, &e, kind, out);
     }
@@ -396,7 +386,7 @@ int perfetto_view_next(struct perfetto_view *v, struct err *err, struct buf *out
     rc = rc < 0 ? rc : put_lines(v, out);
     if (rc != ERR_END)
         return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : out->error;
-    if (v->at != v->kind_count)
+    if (v->at != v->kinds.count)
         return err_set(err, ERR_CORRUPT, "the lines of a trace file do not match the index");
     perfetto_end(&v->p, out);
     return out->error ? out->error : ERR_END;

@@ -29,7 +29,7 @@ int format_call_tree_new(struct call_tree *t, struct query *q,
     (*ret)->query = q;
     (*ret)->o = *o;
     (*ret)->last = -1;
-    (*ret)->lanes.budget = o->budget;
+    (*ret)->lanes.heap.budget = o->budget;
     return 0;
 }
 
@@ -43,7 +43,7 @@ void format_call_tree_free(struct format_call_tree *f)
     buf_done(&f->scratch);
     buf_done(&f->thread_json);
     vec_done(&f->ends);
-    free(f->told);
+    vec_done(&f->told);
     free(f);
 }
 

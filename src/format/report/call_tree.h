@@ -27,8 +27,7 @@ struct format_call_tree {
     struct buf thread_json;
     struct perfetto *perfetto;
     struct perfetto_thread lanes;
-    int64_t *told; /* tids of the lanes of the thread at hand */
-    size_t told_cap;
+    VEC(int64_t) told; /* tids of the lanes of the thread at hand */
     int64_t next_tid;
 };
 

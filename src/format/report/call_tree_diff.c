@@ -2,6 +2,7 @@
  * the microseconds of both. */
 #include "dftracerd/call_tree.h"
 #include "dftracerd/format.h"
+#include "dftracerd/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,17 +15,9 @@ struct stack {
 struct diff {
     struct budget *budget;
     struct intern *paths;
-    struct stack *stacks; /* by path */
-    size_t cap, charged;
+    VEC(struct stack) stacks; /* by path */
+    size_t charged;           /* for the paths */
 };
-
-static int charge(struct diff *d, size_t bytes)
-{
-    int rc = budget_charge(d->budget, bytes);
-
-    d->charged += rc == 0 ? bytes : 0;
-    return rc;
-}
 
 static int stack_of(struct diff *d, struct text path, struct stack **ret)
 {
@@ -34,21 +27,16 @@ static int stack_of(struct diff *d, struct text path, struct stack **ret)
     if (id < 0)
         return (int)id;
     if ((size_t)id == known) {
-        int rc = charge(d, path.len + 2 * sizeof(struct text));
+        size_t bytes = path.len + 2 * sizeof(struct text);
+        int rc = budget_charge(d->budget, bytes);
         if (rc < 0)
             return rc;
+        d->charged += bytes;
     }
-    if ((size_t)id >= d->cap) {
-        size_t cap = d->cap ? d->cap * 2 : 64;
-        int rc = charge(d, (cap - d->cap) * sizeof(*d->stacks));
-        struct stack *grown = rc < 0 ? NULL : realloc(d->stacks, cap * sizeof(*grown));
-        if (!grown)
-            return rc < 0 ? rc : -ENOMEM;
-        memset(grown + d->cap, 0, (cap - d->cap) * sizeof(*grown));
-        d->stacks = grown;
-        d->cap = cap;
-    }
-    *ret = &d->stacks[id];
+    int rc = vec_extend(&d->stacks, (size_t)id + 1);
+    if (rc < 0)
+        return rc;
+    *ret = &d->stacks.at[id];
     return 0;
 }
 
@@ -102,19 +90,19 @@ static void put_number(struct buf *out, wide us)
 int format_call_tree_diff(struct call_tree *const trees[2], struct query *const queries[2],
                           struct budget *budget, struct buf *out)
 {
-    struct diff d = {.budget = budget, .paths = intern_new()};
+    struct diff d = {.budget = budget, .paths = intern_new(), .stacks.budget = budget};
     int rc = d.paths ? 0 : -ENOMEM;
 
     for (unsigned side = 0; side < 2 && rc == 0; side++)
         rc = take_tree(&d, trees[side], queries[side], side);
     for (uint32_t i = 0; rc == 0 && i < intern_count(d.paths); i++) {
         buf_text(out, intern_text(d.paths, i));
-        put_number(out, d.stacks[i].us[0]);
-        put_number(out, d.stacks[i].us[1]);
+        put_number(out, d.stacks.at[i].us[0]);
+        put_number(out, d.stacks.at[i].us[1]);
         buf_putc(out, '\n');
     }
     intern_free(d.paths);
-    free(d.stacks);
+    vec_done(&d.stacks);
     budget_release(budget, d.charged);
     return rc < 0 ? rc : out->error;
 }

@@ -148,7 +148,7 @@ static int begin_perfetto(struct format_call_tree *f, struct buf *out)
     f->perfetto = calloc(1, sizeof(*f->perfetto));
     if (!f->perfetto)
         return -ENOMEM;
-    f->perfetto->budget = f->o.budget;
+    perfetto_init(f->perfetto, f->o.budget);
     int rc = look_at_threads(f);
     rc = rc < 0 ? rc : call_tree_starts(f->tree, see_start, f->perfetto);
     if (rc < 0)
@@ -161,18 +161,13 @@ static int begin_perfetto(struct format_call_tree *f, struct buf *out)
 /* A further lane of the thread at hand is named where it is met. */
 static int name_lane(struct format_call_tree *f, const struct perfetto_lane *l, struct buf *out)
 {
-    if (l->number >= f->told_cap) {
-        size_t cap = f->told_cap ? f->told_cap * 2 : 16;
-        int64_t *grown = realloc(f->told, cap * sizeof(*grown)); /* lanes come one by one */
-        if (!grown)
-            return -ENOMEM;
-        f->told = grown;
-        f->told_cap = cap;
-    }
+    int rc = vec_extend(&f->told, l->number + (size_t)1);
+    if (rc < 0)
+        return rc;
     struct perfetto_lane lane = *l;
     if (l->number || !is_tid(l->tid))
         lane.told = f->next_tid++;
-    f->told[l->number] = lane.told;
+    f->told.at[l->number] = lane.told;
     perfetto_put_lane(f->perfetto, &lane, &f->scratch, out);
     return f->scratch.error;
 }
@@ -219,7 +214,8 @@ static int write_slice(struct format_call_tree *f, const struct call_tree_event 
         rc = name_lane(f, &l, out);
     }
     if (rc == 0)
-        put_slice(e, from, to - from, f->perfetto->processes[process].told, f->told[lane], out);
+        put_slice(e, from, to - from, f->perfetto->processes.at[process].told, f->told.at[lane],
+                  out);
     return rc;
 }
 

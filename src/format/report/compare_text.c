@@ -1,5 +1,6 @@
 /* compare_text.c - /compare for people: a tree of metrics with a column for each side, and a
  * table for pull requests. */
+#include "dftracerd/vec.h"
 #include "format/report/compare.h"
 
 #include <stdlib.h>
@@ -29,8 +30,8 @@ struct line {
 struct table {
     const struct comparison *c;
     const struct format_compare_options *o;
-    size_t columns, line_count, line_cap;
-    struct line *lines;
+    size_t columns;
+    VEC(struct line) lines;
     size_t *widths;
     struct buf text, prefix;
     struct arena arena;
@@ -45,17 +46,10 @@ static unsigned cells_of_variant(const struct comparison *c)
 
 static struct line *new_line(struct table *t)
 {
-    if (t->line_count == t->line_cap) {
-        size_t cap = t->line_cap ? t->line_cap * 2 : 256;
-        struct line *grown = realloc(t->lines, cap * sizeof(*grown));
-        if (!grown) {
-            t->error = -ENOMEM;
-            return NULL;
-        }
-        t->lines = grown;
-        t->line_cap = cap;
-    }
-    struct line *l = &t->lines[t->line_count++];
+    t->error = vec_reserve(&t->lines, 1);
+    if (t->error < 0)
+        return NULL;
+    struct line *l = &t->lines.at[t->lines.count++];
     *l = (struct line){.begin = t->text.len};
     return l;
 }
@@ -280,8 +274,8 @@ static void write_rule(const struct table *t, struct buf *out)
 
 static void write_table(const struct table *t, struct buf *out)
 {
-    for (size_t i = 0; i < t->line_count && !compare_is_over(t->o, i, out); i++) {
-        write_line(t, &t->lines[i], out);
+    for (size_t i = 0; i < t->lines.count && !compare_is_over(t->o, i, out); i++) {
+        write_line(t, &t->lines.at[i], out);
         if (i == 0)
             write_rule(t, out);
     }
@@ -321,7 +315,7 @@ void format_compare_text(const struct comparison *c, const struct format_compare
     buf_putc(out, '\n');
     compare_notes(c, o, put_note, out);
     buf_printf(out, "Completed in %.1f ms\n", (double)c->elapsed_ns / 1e6);
-    free(t.lines);
+    vec_done(&t.lines);
     buf_done(&t.text);
     buf_done(&t.prefix);
     arena_done(&t.arena);

@@ -1,4 +1,4 @@
-/* dlio_values.c - what the forms of /dlio-config have in common: numbers, types and keys of DLIO. */
+/* dlio_values.c - what the forms of /dlio-config share: numbers, types and keys of DLIO. */
 #include "format/report/dlio.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* info.c - /info: totals over the chosen files, and what is known of each. */
 #include "format/report/info.h"
+#include "dftracerd/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -50,24 +51,19 @@ static uint32_t host_of(const struct snapshot *s, const struct summary_thread *t
 }
 
 struct crowd {
-    struct who *who;
-    size_t count, cap;
+    VEC(struct who) who;
 };
 
 static int add_threads(struct crowd *c, const struct snapshot *s, const struct summary *sum)
 {
-    if (c->count + sum->thread_count > c->cap) {
-        size_t cap = (c->count + sum->thread_count) * 2;
-        struct who *grown = realloc(c->who, cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        c->who = grown;
-        c->cap = cap;
-    }
+    int rc = vec_reserve(&c->who, sum->thread_count);
+
+    if (rc < 0)
+        return rc;
     for (uint32_t i = 0; i < sum->thread_count; i++) {
         const struct summary_thread *t = &sum->threads[i];
         if (t->class != TRACE_METADATA)
-            c->who[c->count++] = (struct who){host_of(s, t), t->pid, t->tid};
+            c->who.at[c->who.count++] = (struct who){host_of(s, t), t->pid, t->tid};
     }
     return 0;
 }
@@ -110,9 +106,9 @@ static int count_processes(struct index *ix, struct snapshot *s, const uint32_t 
             summary_free(one);
         }
     }
-    if (rc == 0 && crowd.count)
-        count_who(t, crowd.who, crowd.count);
-    free(crowd.who);
+    if (rc == 0 && crowd.who.count)
+        count_who(t, crowd.who.at, crowd.who.count);
+    vec_done(&crowd.who);
     return rc;
 }
 

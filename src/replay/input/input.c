@@ -30,9 +30,9 @@ void input_close(struct input *in)
 {
     if (!in)
         return;
-    for (size_t i = 0; in->hashes && i < intern_count(in->hashes) && i < in->names_cap; i++)
-        free(in->names[i]);
-    free(in->names);
+    for (size_t i = 0; i < in->names.count; i++)
+        free(in->names.at[i]);
+    vec_done(&in->names);
     intern_free(in->hashes);
     trace_scanner_free(in->scanner);
     free(in->data);

@@ -5,6 +5,7 @@
 #include "replay/input/input.h"
 
 #include "dftracerd/trace.h"
+#include "dftracerd/vec.h"
 
 struct input {
     int fd;
@@ -18,8 +19,7 @@ struct input {
     struct trace_scanner *scanner;
     uint8_t slots[TRACE_FIELDS_MAX];
     struct intern *hashes;
-    char **names; /* by the number of the hash */
-    size_t names_cap;
+    VEC(char *) names; /* by the number of the hash */
     void (*before_wait)(void *arg);
     void *before_wait_arg;
     const atomic_bool *stopped;

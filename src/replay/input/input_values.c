@@ -122,29 +122,20 @@ static struct text text_in(const struct trace_value *v)
 static int add_name(struct input *in, struct text hash, struct text name)
 {
     int64_t id = intern_add(in->hashes, hash);
-    if (id < 0)
-        return (int)id;
-    if ((size_t)id >= in->names_cap) {
-        size_t cap = (size_t)id * 2 + 1024;
-        char **names = realloc(in->names, cap * sizeof *names);
-        if (!names)
-            return -ENOMEM;
-        memset(names + in->names_cap, 0, (cap - in->names_cap) * sizeof *names);
-        in->names = names;
-        in->names_cap = cap;
-    }
+    if (id < 0 || vec_extend(&in->names, (size_t)id + 1) < 0)
+        return -ENOMEM;
     char *copy = strndup(name.ptr, name.len);
     if (!copy)
         return -ENOMEM;
-    free(in->names[id]);
-    in->names[id] = copy;
+    free(in->names.at[id]);
+    in->names.at[id] = copy;
     return 0;
 }
 
 static struct text name_of(const struct input *in, struct text hash)
 {
     int64_t id = hash.len ? intern_find(in->hashes, hash) : -ENOENT;
-    return id >= 0 && in->names[id] ? text_of(in->names[id]) : hash;
+    return id >= 0 && in->names.at[id] ? text_of(in->names.at[id]) : hash;
 }
 
 struct record {

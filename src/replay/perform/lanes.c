@@ -13,17 +13,17 @@ int lanes_init(struct lanes *l, struct shared *s, bool processes)
 
 void lanes_done(struct lanes *l)
 {
-    free(l->lanes);
-    free(l->first_runner);
+    vec_done(&l->lanes);
+    vec_done(&l->first_runner);
     intern_free(l->keys);
     intern_free(l->names);
 }
 
 void lanes_again(struct lanes *l)
 {
-    for (size_t i = 0; i < l->lanes_cap; i++)
-        if (l->lanes[i])
-            l->lanes[i]->outer_end_ns = INT64_MIN;
+    for (size_t i = 0; i < l->lanes.count; i++)
+        if (l->lanes.at[i])
+            l->lanes.at[i]->outer_end_ns = INT64_MIN;
 }
 
 uint32_t lanes_count(const struct lanes *l)
@@ -36,29 +36,13 @@ uint32_t lanes_processes(const struct lanes *l)
     return intern_count(l->names);
 }
 
-/* Element `id` of an array whose new elements are zero; NULL: no memory. */
-static void *element(void *array, size_t *cap, size_t id, size_t each)
-{
-    char *data;
-    memcpy(&data, array, sizeof data);
-    if (id >= *cap) {
-        size_t wanted = id * 2 + 256;
-        data = realloc(data, wanted * each);
-        if (!data)
-            return NULL;
-        memset(data + *cap * each, 0, (wanted - *cap) * each);
-        memcpy(array, &data, sizeof data);
-        *cap = wanted;
-    }
-    return data + id * each;
-}
-
 /* A new thread, or one that is there: of the same process, if processes are apart. */
 static int choose_runner(struct lanes *l, struct lane *lane, size_t id)
 {
-    uint32_t *first = element(&l->first_runner, &l->first_runner_cap, lane->process, sizeof *first);
-    if (!first)
-        return -ENOMEM;
+    int rc = vec_extend(&l->first_runner, lane->process + (size_t)1);
+    if (rc < 0)
+        return rc;
+    uint32_t *first = &l->first_runner.at[lane->process];
     bool fresh = l->runners < (l->processes && !*first ? LANES_RUNNERS_MAX : REPLAY_LANES_MAX);
     l->sharing += !fresh;
     if (fresh)
@@ -101,9 +85,9 @@ struct lane *lanes_find(struct lanes *l, struct text host, int64_t pid, int64_t 
     host.len = host.len < sizeof key.host ? host.len : sizeof key.host;
     memcpy(key.host, host.ptr ? host.ptr : "", host.len);
     int64_t id = intern_add(l->keys, (struct text){(const char *)&key, 16 + host.len});
-    struct lane **lane =
-        id < 0 ? NULL : element(&l->lanes, &l->lanes_cap, (size_t)id, sizeof *lane);
-    if (lane && !*lane)
-        *lane = lane_new(l, host, pid, tid, (size_t)id);
-    return lane ? *lane : NULL;
+    if (id < 0 || vec_extend(&l->lanes, (size_t)id + 1) < 0)
+        return NULL;
+    if (!l->lanes.at[id])
+        l->lanes.at[id] = lane_new(l, host, pid, tid, (size_t)id);
+    return l->lanes.at[id];
 }

@@ -11,6 +11,7 @@
 #define DFTRACERD_REPLAY_PERFORM_LANES_H
 
 #include "dftracerd/replay.h"
+#include "dftracerd/vec.h"
 
 #include "replay/shared/shared.h"
 
@@ -28,12 +29,10 @@ struct lanes {
     struct shared *shared;
     bool processes;              /* --processes */
     struct intern *keys, *names; /* of lanes, and of their processes */
-    struct lane **lanes;
-    size_t lanes_cap;
-    uint32_t *first_runner; /* of a process, + 1 */
-    size_t first_runner_cap;
-    uint32_t runners; /* numbers that are in use */
-    uint64_t sharing; /* lanes without a thread of their own */
+    VEC(struct lane *) lanes;
+    VEC(uint32_t) first_runner; /* of a process, + 1 */
+    uint32_t runners;           /* numbers that are in use */
+    uint64_t sharing;           /* lanes without a thread of their own */
 };
 int lanes_init(struct lanes *l, struct shared *s, bool processes);
 void lanes_done(struct lanes *l);

@@ -13,14 +13,14 @@ int plan_init(struct plan *p, struct files *f, struct shared *s)
 
 void plan_again(struct plan *p)
 {
-    for (size_t i = 0; i < p->handles_cap; i++)
-        descriptor_set(p, &p->handles[i], NULL);
+    for (size_t i = 0; i < p->handles.count; i++)
+        descriptor_set(p, &p->handles.at[i], NULL);
     files_again(p->files);
 }
 
 void plan_done(struct plan *p)
 {
-    free(p->handles);
+    vec_done(&p->handles);
     intern_free(p->keys);
 }
 
@@ -28,18 +28,9 @@ static struct handle **place_of(struct plan *p, uint32_t process, uint64_t what,
 {
     const uint64_t key[] = {process, what, kind};
     int64_t id = intern_add(p->keys, (struct text){(const char *)key, sizeof key});
-    if (id < 0)
+    if (id < 0 || vec_extend(&p->handles, (size_t)id + 1) < 0)
         return NULL;
-    if ((size_t)id >= p->handles_cap) {
-        size_t cap = (size_t)id * 2 + 1024;
-        struct handle **grown = realloc(p->handles, cap * sizeof *grown);
-        if (!grown)
-            return NULL;
-        memset(grown + p->handles_cap, 0, (cap - p->handles_cap) * sizeof *grown);
-        p->handles = grown;
-        p->handles_cap = cap;
-    }
-    return &p->handles[id];
+    return &p->handles.at[id];
 }
 
 enum key_kind { KEY_NUMBER, KEY_DESCRIPTOR_OF, KEY_STREAM_OF };

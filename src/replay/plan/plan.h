@@ -9,6 +9,7 @@
 #ifndef DFTRACERD_REPLAY_PLAN_PLAN_H
 #define DFTRACERD_REPLAY_PLAN_PLAN_H
 
+#include "dftracerd/vec.h"
 #include "replay/shared/files.h"
 #include "replay/plan/handle.h"
 #include "replay/input/input.h"
@@ -46,9 +47,8 @@ void operation_drop(struct operation *op);
 struct plan {
     struct files *files;
     struct shared *shared;
-    struct intern *keys; /* of descriptors */
-    struct handle **handles;
-    size_t handles_cap;
+    struct intern *keys;          /* of descriptors */
+    VEC(struct handle *) handles; /* by key */
     /* where the operations of its process are performed, after them */
     void (*release)(void *arg, struct handle *h);
     void *release_arg;

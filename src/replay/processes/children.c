@@ -20,7 +20,7 @@ void children_done(struct children *c)
 {
     for (uint32_t i = 0; c->children && i < REPLAY_PROCESSES_MAX; i++) {
         free(c->children[i].batch);
-        free(c->children[i].pushed);
+        vec_done(&c->children[i].pushed);
         buf_done(&c->children[i].report);
     }
     free(c->children);

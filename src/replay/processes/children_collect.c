@@ -43,9 +43,10 @@ static void child_report(struct children *c, const struct child *child, struct e
         buf_printf(&text, ", ended with status %d before its report", WEXITSTATUS(status));
     err_set(err, ERR_CANCELLED, "%.*s", (int)text.len, text.data ? text.data : "");
     buf_done(&text);
-    for (uint32_t i = 0; i < child->pushed_cap; i++)
-        if (child->pushed[i])
-            report_skip(c->report, i, "its process ended without a report", NULL, child->pushed[i]);
+    for (uint32_t i = 0; i < child->pushed.count; i++)
+        if (child->pushed.at[i])
+            report_skip(c->report, i, "its process ended without a report", NULL,
+                        child->pushed.at[i]);
 }
 
 /* All have ended: in their order, so that the report and the trace do not depend on which was

@@ -98,17 +98,10 @@ void child_send(struct children *c, struct child *child, struct message *m)
 /* Counts operations that a child has got: these are missing where it dies. */
 static int count_pushed(struct child *child, const struct operation *op)
 {
-    if (op->name_id >= child->pushed_cap) {
-        size_t cap = op->name_id + 32;
-        uint64_t *grown = realloc(child->pushed, cap * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        memset(grown + child->pushed_cap, 0, (cap - child->pushed_cap) * sizeof *grown);
-        child->pushed = grown;
-        child->pushed_cap = cap;
-    }
-    child->pushed[op->name_id]++;
-    return 0;
+    int rc = vec_extend(&child->pushed, op->name_id + (size_t)1);
+    if (rc == 0)
+        child->pushed.at[op->name_id]++;
+    return rc;
 }
 
 int children_push(struct children *c, struct operation *op)

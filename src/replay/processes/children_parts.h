@@ -13,8 +13,7 @@ struct child {
     _Atomic uint64_t *complete; /* bytes of the part; in shared memory */
     struct message *batch;      /* CHILD_BATCH, on their way to it */
     size_t batched, sent;       /* messages; bytes of them that are in the pipe */
-    uint64_t *pushed;           /* operations, by the number of their name */
-    size_t pushed_cap;
+    VEC(uint64_t) pushed;       /* operations, by the number of their name */
     struct buf report;
     int status;        /* as waitpid has it */
     int64_t trace_pid; /* of the first process of the trace that it replays */

@@ -3,7 +3,6 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 int files_init(struct files *f, const struct replay_options *o, struct shared *s)
@@ -18,27 +17,10 @@ int files_init(struct files *f, const struct replay_options *o, struct shared *s
 
 void files_done(struct files *f)
 {
-    free(f->paths);
-    free(f->files);
+    vec_done(&f->paths);
+    vec_done(&f->files);
     intern_free(f->names);
     intern_free(f->belows);
-}
-
-/* Makes element `id` of an array of pointers exist; new ones are NULL. */
-static int pointers_grow(void *array, size_t *cap, size_t id)
-{
-    void **old;
-    memcpy(&old, array, sizeof old);
-    if (id < *cap)
-        return 0;
-    size_t wanted = id * 2 + 1024;
-    void **grown = realloc(old, wanted * sizeof *grown);
-    if (!grown)
-        return -ENOMEM;
-    memset(grown + *cap, 0, (wanted - *cap) * sizeof *grown);
-    memcpy(array, &grown, sizeof grown);
-    *cap = wanted;
-    return 0;
 }
 
 /* The key of a file in the table: its map, and its path below it. */
@@ -84,19 +66,19 @@ static struct file *find_file(struct files *f, struct text below, int map)
     struct file_key key;
     key_init(&key, below, map);
     int64_t id = intern_add(f->belows, key.text);
-    if (id < 0 || pointers_grow(&f->files, &f->files_cap, (size_t)id) < 0)
+    if (id < 0 || vec_extend(&f->files, (size_t)id + 1) < 0)
         return NULL;
-    if (!f->files[id]) {
+    if (!f->files.at[id]) {
         struct file *file = shared_alloc(f->shared, sizeof *file);
         if (!file || !(file->below = shared_text(f->shared, below)))
             return NULL;
         file->map = map;
-        f->files[id] = file;
+        f->files.at[id] = file;
         struct file *above = files_above(f, file);
         if (above)
             above->is_dir = true;
     }
-    return f->files[id];
+    return f->files.at[id];
 }
 
 struct file *files_parent(struct files *f, const struct file *file)
@@ -157,7 +139,7 @@ size_t files_named(const struct files *f)
 
 struct file *files_at(const struct files *f, size_t i)
 {
-    return i < f->files_cap ? f->files[i] : NULL;
+    return i < f->files.count ? f->files.at[i] : NULL;
 }
 
 void files_again(struct files *f)
@@ -241,16 +223,16 @@ static int path_resolve(struct files *f, struct text name, struct path *p)
 struct path *files_path(struct files *f, struct text name)
 {
     int64_t id = intern_add(f->names, name);
-    if (id < 0 || pointers_grow(&f->paths, &f->paths_cap, (size_t)id) < 0)
+    if (id < 0 || vec_extend(&f->paths, (size_t)id + 1) < 0)
         return NULL;
-    if (!f->paths[id]) {
+    if (!f->paths.at[id]) {
         struct path *p = shared_alloc(f->shared, sizeof *p + name.len + 1);
         if (!p)
             return NULL;
         memcpy(p->name, name.ptr, name.len);
         if (path_resolve(f, name, p) < 0)
             return NULL;
-        f->paths[id] = p;
+        f->paths.at[id] = p;
     }
-    return f->paths[id];
+    return f->paths.at[id];
 }

@@ -10,6 +10,7 @@
 #ifndef DFTRACERD_REPLAY_SHARED_FILES_H
 #define DFTRACERD_REPLAY_SHARED_FILES_H
 
+#include "dftracerd/vec.h"
 #include "dftracerd/replay.h"
 
 #include "replay/shared/shared.h"
@@ -60,9 +61,9 @@ struct path {
 struct files {
     struct shared *shared;
     struct intern *names, *belows;
-    struct path **paths; /* by the number of their names; they do not move */
-    struct file **files;
-    size_t paths_cap, files_cap, named;
+    VEC(struct path *) paths; /* by the number of their names; they do not move */
+    VEC(struct file *) files;
+    size_t named;
     const struct replay_options *options;
     /* that the files have on the disk at this moment of the trace, and had at most */
     uint64_t bytes, bytes_peak;

@@ -1,0 +1,57 @@
+/* reconstruct_files.c - the files that /organize has written, and memory for their records. */
+#include "rewrite/beneath.h"
+#include "rewrite/reconstruct.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+int restore_open(const struct reconstruct *r, const char *path)
+{
+    return r->archive ? archive_find(r->archive, path, r->budget) : beneath_file(r->dir, path);
+}
+
+int reconstruct_find(const char *base, const char *path)
+{
+    struct text name = text_of(path);
+
+    while (name.len && name.ptr[name.len - 1] == '/')
+        name.len--;
+    if (!path_is_plain(name, false))
+        return -ENOENT;
+    int dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = dir < 0 ? -errno : 0;
+    fd = fd < 0 ? fd : beneath_dir(dir, name, false);
+    if (dir >= 0)
+        close(dir);
+    return fd;
+}
+
+int restore_hash(struct reconstruct *r, int fd, uint64_t bytes, char *piece, struct hash128 *ret)
+{
+    _Alignas(64) struct hasher hasher;
+    uint64_t at = 0;
+    ssize_t n = 1;
+
+    hasher_begin(&hasher, 0);
+    while (at < bytes && n) {
+        int rc = budget_check(r->budget);
+        if (rc < 0)
+            return rc;
+        size_t most = bytes - at < RESTORE_PIECE ? (size_t)(bytes - at) : RESTORE_PIECE;
+        n = pread(fd, piece, most, (off_t)at);
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        hasher_add(&hasher, piece, n > 0 ? (size_t)n : 0);
+        at += n > 0 ? (uint64_t)n : 0;
+    }
+    *ret = hasher_end(&hasher);
+    return 0;
+}
+
+int restore_charge(struct reconstruct *r, size_t bytes)
+{
+    int rc = budget_charge(r->budget, bytes);
+
+    r->charged += rc == 0 ? bytes : 0;
+    return rc;
+}
