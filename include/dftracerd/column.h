@@ -59,7 +59,7 @@ extern const char *const index_transfer_calls[];
 struct chunk_view; /* opaque */
 uint32_t chunk_rows(const struct chunk_view *v);
 /* `bytes` of an fread or fwrite of STDIO is among the rows: it counts unless a transfer lies inside
- * (engine/plan/covered.h). */
+ * (engine/derived/covered.h). */
 bool chunk_counts_items(const struct chunk_view *v);
 uint32_t chunk_column_count(const struct chunk_view *v);
 void chunk_column(const struct chunk_view *v, uint32_t i, struct column *ret);

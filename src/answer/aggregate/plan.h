@@ -14,7 +14,7 @@
 #ifndef DFTRACERD_ANSWER_AGGREGATE_PLAN_H
 #define DFTRACERD_ANSWER_AGGREGATE_PLAN_H
 
-#include "answer/aggregate/quantile.h"
+#include "engine/group/quantile.h"
 #include "dftracerd/aggregate.h"
 #include "engine/group/group.h"
 

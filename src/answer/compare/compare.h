@@ -13,7 +13,7 @@
 
 #include "dftracerd/compare.h"
 
-#include "answer/aggregate/quantile.h"
+#include "engine/group/quantile.h"
 #include "answer/compare/statistics.h"
 #include "answer/stats/scan.h"
 

@@ -64,20 +64,6 @@ void generate_plan_free(struct generate_plan *p)
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-uint64_t rank_train_file(const struct rank *r, uint64_t step)
-{
-    const struct options *o = &r->plan->o;
-    if (r->number >= o->train_files)
-        return r->number % o->train_files;
-    uint64_t own = (o->train_files - r->number + o->processes - 1) / o->processes;
-    return r->number + step % own * o->processes;
-}
-
-bool rank_is_due(uint64_t every, uint64_t epoch)
-{
-    return every && (epoch + 1) % every == 0;
-}
-
 static int rank_init(struct rank *r, const struct generate_plan *p, uint64_t number,
                      struct out *out)
 {

@@ -352,6 +352,8 @@ void write_counters(struct rank *r);
 /* The next batch of a rank: generate_work.c, generate_unet3d.c */
 void work_batch(struct rank *r);
 void unet3d_batch(struct rank *r);
+
+/* generate_steps.c */
 /* The training file of a step: r, r + processes ... are those of process r, if there are any. */
 uint64_t rank_train_file(const struct rank *r, uint64_t step);
 /* Every `every` epochs; 0 = never. */

@@ -3,8 +3,8 @@
  * Used by:   answer/aggregate, answer/compare.
  * Threads:   values. Memory: names are in the arena of the caller.
  */
-#ifndef DFTRACERD_ANSWER_AGGREGATE_QUANTILE_H
-#define DFTRACERD_ANSWER_AGGREGATE_QUANTILE_H
+#ifndef DFTRACERD_ENGINE_GROUP_QUANTILE_H
+#define DFTRACERD_ENGINE_GROUP_QUANTILE_H
 
 #include "dftracerd/base.h"
 

@@ -1,6 +1,6 @@
 /* quantile.c - "0.999" and "p99.9" as exact fractions: percentiles that differ have names
  * that differ. */
-#include "answer/aggregate/quantile.h"
+#include "engine/group/quantile.h"
 
 #include <ctype.h>
 #include <errno.h>
