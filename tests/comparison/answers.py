@@ -11,7 +11,7 @@ HEADERS_THAT_DIFFER = {"date", "x-request-id", "etag", "x-dftracer-generation", 
 MASKED = re.compile(
     rb'("(?:elapsed_ms|execution_time_ms|generation|request_id|etag|indexed_at|created_at|started_at)": ?)("[^"]*"|[0-9.eE+-]+|null)'
     rb"|(Processing Time: |Completed in ) *[0-9.]+ m?s"
-    rb'|("id":"|/q/|/open/)[0-9a-f]{32}'
+    rb'|("id": ?"|/q/|/open/)[0-9a-f]{32}'
 )
 SHOWN = 160
 
