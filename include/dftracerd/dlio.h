@@ -3,7 +3,7 @@
  *
  * Pure computation on arrays of doubles: times are seconds, nothing reads traces.
  *
- * May use:   base.    Used by: query (which collects the times), format, http, tools.
+ * May use:   base.    Used by: answer (which collects the times), format, http, tools.
  * Threads:   values; a thread at a time each. Long loops check the budget, which may be NULL.
  * Determinism: the same arrays and seed give the same bits on every machine. exp, log and what is
  *            built on them are this module's own (src/dlio/special.h), sums run from left to right,

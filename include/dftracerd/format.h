@@ -1,7 +1,7 @@
 /* format.h - answers to bytes: JSON, NDJSON, CSV, text tables; later Perfetto, Arrow, collapsed
  * stacks.
  *
- * May use:   base, measure, trace, index, query.    Used by: rewrite, http, tools.
+ * May use:   base, trace, index, engine, answer.    Used by: rewrite, http, tools.
  * Threads:   values; one thread at a time each.
  * All writers append to a struct buf, whose error is sticky: check buf.error once. Numbers are
  * exact integers and the shortest doubles that read back equal, times as decimal microseconds, NaN

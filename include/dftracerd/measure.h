@@ -1,13 +1,15 @@
 /* measure.h - moments, quantile sketch, power-of-two histogram: numbers about many numbers.
  *
- * May use:   base. Used by: index (summaries), query, format. Part of the base room
- *            (src/base/measure*.c).
+ * May use:   base (src/base/measure*.c is a part of it). Used by: index (summaries), engine, answer,
+ *            format.
  * Threads:   values; a thread at a time each.
  * Exactness: integer moments are exact and do not depend on the order of adding or merging.
  *            Sketches merge without
  *            loss: the merge of two equals the sketch of all values. Sums of doubles depend on the
  *            order of adding: callers add in row order within a chunk and merge in (file, chunk)
  *            order.
+ * Units:     sketches of times are of doubles in microseconds, whatever the unit of a file, so that
+ *            those of files with different units can be merged and stay within 1 %.
  */
 #ifndef DFTRACERD_MEASURE_H
 #define DFTRACERD_MEASURE_H

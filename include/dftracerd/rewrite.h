@@ -1,6 +1,6 @@
 /* rewrite.h - new traces made of others, and the ways in which they leave the daemon.
  *
- * May use:   base, measure, trace, index, query, format; zlib, ISA-L, libdeflate. Used by: http,
+ * May use:   base, trace, index, engine, answer, format; zlib, ISA-L, libdeflate. Used by: http,
  *            tools.
  * Threads:   a disk_budget is shared: any thread. Everything else belongs to one thread at a time;
  *            a press makes all threads of its pool work.

@@ -1,6 +1,6 @@
 /* trace.h - from a trace file to text, from text to events, and back to text by position.
  *
- * May use:   base; zlib, ISA-L, libdeflate (this room only).   Used by: index, query, rewrite.
+ * May use:   base; zlib, ISA-L, libdeflate (here only).   Used by: index, answer, rewrite.
  * Threads:   every object here belongs to one thread at a time; different objects are independent.
  * Rules:     docs/READING.md says exactly which text becomes which objects and values.
  * Positions: a *text offset* counts bytes of the uncompressed text of the whole file, from 0. Where

@@ -6,7 +6,9 @@
  *   density_put.c     which chunks have densities, and their bytes
  *   density_view.c    reading
  *
- * A section of the chunk: struct density_dir, then the streams of pack.h that it names.
+ * A section of the chunk: struct density_dir, then the streams of pack.h that it names. Densities
+ * take 3 to 5 % of the index. They are of one chunk: precomputed tiles over all files would have to
+ * be rebuilt whenever one file changes.
  */
 #ifndef DFTRACERD_COLUMN_CHUNK_DENSITY_H
 #define DFTRACERD_COLUMN_CHUNK_DENSITY_H

@@ -1,7 +1,8 @@
 /* inflate_input.c - a file read forward through a buffer.
  *
  * Some bytes before the position are kept: ISA-L loads 8 bytes ahead, and its unused ones are given
- * back.
+ * back. The file is read with pread, not mapped: a trace that is truncated meanwhile must not raise
+ * SIGBUS.
  */
 #include "trace/gzip/inflate.h"
 #include "trace/gzip/source.h"
