@@ -1,6 +1,6 @@
 /* base.h - what every room needs: errors, buffers, arenas, texts, numbers, clocks, queues, threads.
  *
- * May use:   libc, pthreads, xxhash.      Used by: every room.
+ * May use:   libc, pthreads, xxhash.      Used by: every module.
  * Threads:   functions are re-entrant; an object belongs to one thread at a time unless it says
  *            otherwise (queue, pool, budget).
  * Memory:    *new* = the caller frees; *borrowed until X* = owned by the callee; *takes* = the

@@ -1,6 +1,6 @@
 /* failpoint.h - places where a test may make something fail, stop or wait.
  *
- * May use:   nothing. Used by: every room, where it writes to a disk or waits for something that
+ * May use:   nothing. Used by: every module, where it writes to a disk or waits for something that
  *            may not come.
  * Normal builds hold nothing of it: failpoint() is the constant false. With DFT_FAILPOINTS it is in
  * tests/fault/failpoint.c, which says how a test chooses (DFTRACERD_FAIL); such programs are in

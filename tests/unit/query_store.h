@@ -1,5 +1,5 @@
 /* query_store.h - a small index made from lines: write files, ingest them, ask. For tests of the
- * query module. */
+ * engine module. */
 #ifndef DFTRACERD_QUERY_STORE_H
 #define DFTRACERD_QUERY_STORE_H
 

@@ -2,8 +2,8 @@
  *
  * ISA-L takes incomplete Huffman codes, which damaged data show and no compressor writes. Refusing
  * them here, at every block, is what makes both libraries end at the same byte of a damaged stream.
- * A checkpoint needs the end of a block, too: ISA-L is stopped there, and resumed with the 32 KiB of
- * text before.
+ * A checkpoint needs the end of a block, too: ISA-L is stopped there, and resumed with the 32 KiB
+ * of text before.
  */
 #include "trace/gzip/inflate.h"
 #include <errno.h>
