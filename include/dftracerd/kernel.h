@@ -1,8 +1,8 @@
 /* kernel.h - work on many values at once: comparisons into bitmaps, bitmaps into places. With the
  * best instructions of this machine, found out at run time; all forms give the same.
  *
- * May use: nothing. Used by: index, engine, answer. Threads: any. `mask` has (n + 63) / 64 words; bits
- * beyond n are written as 0. Values must be readable up to n rounded up to 64.
+ * May use: nothing. Used by: index, engine, answer. Threads: any. `mask` has (n + 63) / 64 words;
+ * bits beyond n are written as 0. Values must be readable up to n rounded up to 64.
  */
 #ifndef DFTRACERD_KERNEL_H
 #define DFTRACERD_KERNEL_H

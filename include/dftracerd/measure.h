@@ -1,7 +1,7 @@
 /* measure.h - moments, quantile sketch, power-of-two histogram: numbers about many numbers.
  *
- * May use:   base (src/base/measure*.c is a part of it). Used by: index (summaries), engine, answer,
- *            format.
+ * May use:   base (src/base/measure*.c is a part of it). Used by: index (summaries), engine,
+ *            answer, format.
  * Threads:   values; a thread at a time each.
  * Exactness: integer moments are exact and do not depend on the order of adding or merging.
  *            Sketches merge without

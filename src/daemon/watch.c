@@ -1,6 +1,6 @@
 /* watch.c - walks the roots, and between walks looks at what inotify names. Regular files only;
- * symlinks where they lead to a place inside the same root. A directory that cannot be listed is not
- * treated as empty: its files stay, and answers are marked incomplete. */
+ * symlinks where they lead to a place inside the same root. A directory that cannot be listed is
+ * not treated as empty: its files stay, and answers are marked incomplete. */
 #include "daemon/watch.h"
 
 #include "daemon/log.h"
