@@ -274,8 +274,6 @@ static int decode_members(struct rec *r, struct body *b)
         list[i].mtime_s = rec_i(r);
         struct text name = rec_text(r);
         list[i].name = (struct text){arena_strdup(&b->arena, name), name.len};
-        if (!list[i].name.ptr)
-            return -ENOMEM;
         r->bad = r->bad || list[i].kind > TRACE_TAR_OTHER;
     }
     b->pub.archive_members = list;
@@ -294,8 +292,6 @@ static int decode_place(struct rec *r, struct body *b)
         b->member.offset = rec_u(r);
         b->member.size = b->pub.compressed_bytes = rec_u(r);
         b->member.cut = rec_choice(r, 1) != 0;
-        if (!b->pub.archive)
-            return -ENOMEM;
     }
     return b->pub.is_archive ? decode_members(r, b) : 0;
 }
@@ -342,6 +338,7 @@ static int decode_body(struct index *ix, struct rec *r, struct body *b)
     rc = rc ? rc : decode_processes(ix, r, b);
     rc = rc ? rc : decode_filters(ix, r, b);
     rc = rc ? rc : decode_place(r, b);
+    rc = rc ? rc : b->arena.error;
     return rc ? rc : r->bad ? ERR_CORRUPT : 0;
 }
 
@@ -352,7 +349,7 @@ int file_decode(struct index *ix, uint32_t id, struct text value, struct view **
     struct view *v = NULL;
     uint64_t state, before;
     int64_t missing_since;
-    int rc = -ENOMEM;
+    int rc;
 
     if (!b)
         return -ENOMEM;
@@ -363,8 +360,7 @@ int file_decode(struct index *ix, uint32_t id, struct text value, struct view **
     state = rec_choice(&r, INDEX_MISSING);
     before = rec_choice(&r, INDEX_MISSING);
     missing_since = rec_i(&r);
-    if (b->pub.name && b->pub.path)
-        rc = decode_body(ix, &r, b);
+    rc = decode_body(ix, &r, b);
     if (rc) {
         body_release(b);
         return rc;
@@ -383,9 +379,9 @@ int file_decode(struct index *ix, uint32_t id, struct text value, struct view **
 static int load_chunks(struct kv_read *r, struct body *b)
 {
     struct kv_key prefix = kv_key_of_u32(b->pub.id);
-    struct index_chunk *list = NULL, *copy;
-    uint32_t count = 0, cap = 0;
+    VEC(struct index_chunk) list = {0};
     struct kv_cursor c;
+    int rc;
 
     kv_begin(r, KV_SPAN, &prefix, &c);
     while (kv_next(&c)) {
@@ -402,26 +398,24 @@ static int load_chunks(struct kv_read *r, struct body *b)
         chunk.text_offset = rec_u(&rec);
         if (rec.bad)
             c.error = ERR_CORRUPT;
-        else if (!ARRAY_ROOM(list, count, cap))
-            c.error = -ENOMEM;
         else
-            list[count++] = chunk;
+            c.error = vec_push(&list, chunk);
     }
     kv_end(&c);
-    copy = arena_alloc(&b->arena, (count + 1) * sizeof *copy);
-    if (copy && count)
-        memcpy(copy, list, count * sizeof *copy);
-    free(list);
-    b->pub.chunks = copy;
-    if (c.error == 0 && copy && count != b->pub.chunk_count)
-        return ERR_CORRUPT;
-    b->pub.chunk_count = count;
-    return c.error ? c.error : copy ? 0 : -ENOMEM;
+    b->pub.chunks = body_copy(b, list.at, list.count * sizeof *list.at);
+    rc = c.error ? c.error : b->arena.error;
+    rc = rc ? rc : list.count != b->pub.chunk_count ? ERR_CORRUPT : 0;
+    vec_done(&list);
+    return rc;
 }
+
+struct name_list {
+    VEC(struct index_name) names;
+};
 
 /* The names of one chunk behind those of the chunks before. */
 static int add_names(struct index *ix, struct body *b, const struct index_chunk *chunk,
-                     struct text value, struct index_name **all, uint32_t *count, uint32_t *cap)
+                     struct text value, struct name_list *all)
 {
     struct index_name *names = NULL;
     uint32_t n = 0, first;
@@ -434,13 +428,10 @@ static int add_names(struct index *ix, struct body *b, const struct index_chunk 
         &(struct line_range){
             .file = b->pub.id, .chunk = chunk->number, .version = chunk->version, .count = n},
         &first);
+    rc = rc ? rc : vec_reserve(&all->names, n);
     for (uint32_t i = 0; i < n && rc == 0; i++) {
-        if (!ARRAY_ROOM(*all, *count, *cap)) {
-            rc = -ENOMEM;
-        } else {
-            names[i].line = first == INDEX_NO_TEXT ? INDEX_NO_TEXT : first + i;
-            (*all)[(*count)++] = names[i];
-        }
+        names[i].line = first == INDEX_NO_TEXT ? INDEX_NO_TEXT : first + i;
+        all->names.at[all->names.count++] = names[i];
     }
     free(names);
     return rc;
@@ -448,8 +439,8 @@ static int add_names(struct index *ix, struct body *b, const struct index_chunk 
 
 static int load_names(struct index *ix, struct kv_read *r, struct body *b)
 {
-    struct index_name *all = NULL, *copy;
-    uint32_t count = 0, cap = 0;
+    struct name_list all = {0};
+    size_t count;
     int rc = 0;
 
     for (uint32_t i = 0; i < b->pub.chunk_count && rc == 0; i++) {
@@ -459,21 +450,16 @@ static int load_names(struct index *ix, struct kv_read *r, struct body *b)
 
         rc = kv_get(r, KV_NAME, &key, &value);
         if (rc == 0)
-            rc = add_names(ix, b, chunk, value, &all, &count, &cap);
+            rc = add_names(ix, b, chunk, value, &all);
         else if (rc == -ENOENT)
             rc = 0;
     }
-    copy = arena_alloc(&b->arena, (count + 1) * sizeof *copy);
-    if (copy && count)
-        memcpy(copy, all, count * sizeof *copy);
-    free(all);
-    if (rc || !copy)
-        return rc ? rc : -ENOMEM;
-    names_sort(copy, count);
-    b->pub.names = copy;
-    if (count != b->pub.name_count)
-        return ERR_CORRUPT;
-    return 0;
+    count = all.names.count;
+    names_sort(all.names.at, (uint32_t)count);
+    b->pub.names = body_copy(b, all.names.at, count * sizeof *all.names.at);
+    vec_done(&all.names);
+    rc = rc ? rc : b->arena.error;
+    return rc ? rc : count != b->pub.name_count ? ERR_CORRUPT : 0;
 }
 
 static int load_file(struct index *ix, struct kv_read *r, uint32_t id, struct text value)
@@ -507,9 +493,8 @@ static int load_file(struct index *ix, struct kv_read *r, uint32_t id, struct te
 /* A file whose values do not fit is found again by the next scan, and indexed anew. */
 static int lose_file(struct index *ix, uint32_t id)
 {
-    if (!ARRAY_ROOM(ix->lost, ix->lost_count, ix->lost_cap))
+    if (vec_push(&ix->lost, id) < 0)
         return -ENOMEM;
-    ix->lost[ix->lost_count++] = id;
     ix->files_corrupt++;
     if (id >= ix->next_file)
         ix->next_file = id + 1;

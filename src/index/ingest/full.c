@@ -27,14 +27,14 @@ static void forget_id(struct writer *w, uint32_t id)
     for (size_t i = 0; i < sizeof tables; i++)
         kv_batch_forget(w->batch, tables[i], 0, &key);
     kv_batch_forget(w->batch, KV_GARBAGE, 1, &key); /* behind the kind */
-    for (uint32_t i = 0; i < w->garbage_count; i++) {
+    for (uint32_t i = 0; i < w->garbage.count; i++) {
         /* Of the batch, that is: */
-        if (w->garbage[i].file != id || w->garbage[i].generation != UINT64_MAX)
-            w->garbage[kept++] = w->garbage[i];
+        if (w->garbage.at[i].file != id || w->garbage.at[i].generation != UINT64_MAX)
+            w->garbage.at[kept++] = w->garbage.at[i];
         else
-            w->garbage_files -= w->garbage[i].kind == GARBAGE_FILE;
+            w->garbage_files -= w->garbage.at[i].kind == GARBAGE_FILE;
     }
-    w->garbage_count = kept;
+    w->garbage.count = kept;
 }
 
 static void forget_run(struct writer *w, struct run *run)
@@ -53,8 +53,8 @@ static void abandon_all(struct writer *w, bool full)
 
     pthread_mutex_lock(&ix->lock);
     ix->full = full;
-    for (uint32_t i = 0; i < ix->entry_count; i++) {
-        struct run *run = ix->entries[i]->run;
+    for (uint32_t i = 0; i < ix->entries.count; i++) {
+        struct run *run = ix->entries.at[i]->run;
 
         if (!run)
             continue;
@@ -93,13 +93,13 @@ void lost_give_up(struct writer *w, struct pending *list, uint32_t count)
     abandon_all(w, w->ix->full);
     kv_batch_clear(w->batch);
     texts_lost(w->ix->texts);
-    for (uint32_t i = 0; i < w->garbage_count; i++) {
-        if (w->garbage[i].generation != UINT64_MAX)
-            w->garbage[kept++] = w->garbage[i];
+    for (uint32_t i = 0; i < w->garbage.count; i++) {
+        if (w->garbage.at[i].generation != UINT64_MAX)
+            w->garbage.at[kept++] = w->garbage.at[i];
         else
-            w->garbage_files -= w->garbage[i].kind == GARBAGE_FILE;
+            w->garbage_files -= w->garbage.at[i].kind == GARBAGE_FILE;
     }
-    w->garbage_count = kept;
+    w->garbage.count = kept;
     abandon_list(list, count);
     ingest_rest(w->in);
     publish(w, list, count, false);
@@ -135,9 +135,9 @@ static void go_on(struct writer *w)
     kv_commit_freeing(ix->kv, w->batch);
     pthread_mutex_lock(&ix->lock);
     ix->full = false;
-    for (uint32_t i = 0; i < ix->entry_count; i++)
-        if (ix->entries[i]->failures) /* perhaps for the same reason */
-            ix->entries[i]->check_ns = 0;
+    for (uint32_t i = 0; i < ix->entries.count; i++)
+        if (ix->entries.at[i]->failures) /* perhaps for the same reason */
+            ix->entries.at[i]->check_ns = 0;
     idle = !ix->queue_head;
     pthread_cond_broadcast(&ix->files_cond);
     pthread_mutex_unlock(&ix->lock);
