@@ -403,12 +403,11 @@ int chunk_builder_finish(struct chunk_builder *b, uint32_t number, struct buf *v
     struct finish f = {.b = b, .out = value, .start = value->len};
     int rc = b->error;
 
-    f.columns = calloc(b->columns, sizeof(*f.columns));
-    f.dirs = calloc(b->columns, sizeof(*f.dirs));
-    f.bitmap_owner = calloc(b->columns, sizeof(*f.bitmap_owner));
-    f.bitmap_dirs = calloc(b->columns, sizeof(*f.bitmap_dirs));
-    if (!f.columns || !f.dirs || !f.bitmap_owner || !f.bitmap_dirs)
-        rc = -ENOMEM;
+    f.columns = arena_alloc(&b->arena, b->columns * sizeof(*f.columns));
+    f.dirs = arena_alloc(&b->arena, b->columns * sizeof(*f.dirs));
+    f.bitmap_owner = arena_alloc(&b->arena, b->columns * sizeof(*f.bitmap_owner));
+    f.bitmap_dirs = arena_alloc(&b->arena, b->columns * sizeof(*f.bitmap_dirs));
+    rc = rc ? rc : b->arena.error;
     for (unsigned i = 0; i < b->dimensions; i++)
         b->hashes[i].hashes.count = 0;
     if (rc == 0)
@@ -418,10 +417,6 @@ int chunk_builder_finish(struct chunk_builder *b, uint32_t number, struct buf *v
     } else if (ret != NULL) {
         *ret = (struct chunk_built){b->rows, b->bad_dur, b->bad_ts, f.count, b->other_values};
     }
-    free(f.columns);
-    free(f.dirs);
-    free(f.bitmap_owner);
-    free(f.bitmap_dirs);
     return rc;
 }
 

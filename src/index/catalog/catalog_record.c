@@ -149,7 +149,7 @@ void file_encode(struct index *ix, const struct view *v, struct buf *out)
     encode_place(b, out);
 }
 
-/* ---- decoding -------------------------------------------------------------------------------- */
+/* ---- decoding: without memory the error is in the body's arena ------------------------------- */
 
 static void decode_identity(struct rec *r, struct identity *i)
 {
@@ -162,14 +162,12 @@ static void decode_identity(struct rec *r, struct identity *i)
     i->tail_hash = rec_u(r);
 }
 
-static int decode_damage(struct rec *r, struct body *b)
+static void decode_damage(struct rec *r, struct body *b)
 {
     uint64_t count = rec_choice(r, UINT32_MAX), kept = count < DAMAGE_KEPT ? count : DAMAGE_KEPT;
     struct trace_damage *list = arena_alloc(&b->arena, (kept + 1) * sizeof *list);
 
-    if (!list)
-        return -ENOMEM;
-    for (uint64_t i = 0; i < kept; i++) {
+    for (uint64_t i = 0; list && i < kept; i++) {
         list[i].kind = (uint8_t)rec_choice(r, TRACE_DAMAGE_MANY);
         list[i].file_from = rec_u(r);
         list[i].file_to = rec_u(r);
@@ -178,7 +176,6 @@ static int decode_damage(struct rec *r, struct body *b)
     b->pub.damage = list;
     b->pub.damage_count = (uint32_t)count;
     b->pub.damaged = count > 0;
-    return 0;
 }
 
 static void decode_process(struct index *ix, struct rec *r, struct index_process *p)
@@ -206,23 +203,19 @@ static void decode_process(struct index *ix, struct rec *r, struct index_process
     }
 }
 
-static int decode_processes(struct index *ix, struct rec *r, struct body *b)
+static void decode_processes(struct index *ix, struct rec *r, struct body *b)
 {
     uint64_t count = rec_count(r, 10);
     struct index_process *list = arena_alloc(&b->arena, (count + 1) * sizeof *list);
     struct part_fact *forks;
 
-    if (!list)
-        return -ENOMEM;
-    for (uint64_t i = 0; i < count; i++)
+    for (uint64_t i = 0; list && i < count; i++)
         decode_process(ix, r, &list[i]);
-    if (body_processes(b, list, (uint32_t)count) < 0)
-        return -ENOMEM;
+    if (list)
+        body_processes(b, list, (uint32_t)count);
     count = rec_count(r, 4);
     forks = arena_alloc(&b->arena, (count + 1) * sizeof *forks);
-    if (!forks)
-        return -ENOMEM;
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; forks && i < count; i++) {
         uint64_t flags;
 
         forks[i].host = texts_get_ref(ix->texts, r);
@@ -234,7 +227,6 @@ static int decode_processes(struct index *ix, struct rec *r, struct body *b)
     }
     b->forks = forks;
     b->fork_count = (uint32_t)count;
-    return 0;
 }
 
 static int decode_filters(struct index *ix, struct rec *r, struct body *b)
@@ -248,22 +240,18 @@ static int decode_filters(struct index *ix, struct rec *r, struct body *b)
         struct text bits = rec_text(r);
         uint8_t *copy = bits.len ? body_filter(b, i, bits.len) : NULL;
 
-        if (bits.len && !copy)
-            return -ENOMEM;
         if (copy)
             memcpy(copy, bits.ptr, bits.len);
     }
     return 0;
 }
 
-static int decode_members(struct rec *r, struct body *b)
+static void decode_members(struct rec *r, struct body *b)
 {
     uint64_t count = rec_count(r, 5);
     struct index_member *list = arena_alloc(&b->arena, (count + 1) * sizeof *list);
 
-    if (!list)
-        return -ENOMEM;
-    for (uint64_t i = 0; i < count && !r->bad; i++) {
+    for (uint64_t i = 0; list && i < count && !r->bad; i++) {
         uint64_t flags = rec_choice(r, INDEX_SKIP_COMING << 4 | 15);
 
         list[i].skip = (uint8_t)(flags >> 4);
@@ -278,10 +266,9 @@ static int decode_members(struct rec *r, struct body *b)
     }
     b->pub.archive_members = list;
     b->pub.archive_member_count = (uint32_t)count;
-    return 0;
 }
 
-static int decode_place(struct rec *r, struct body *b)
+static void decode_place(struct rec *r, struct body *b)
 {
     uint64_t flags = rec_choice(r, 3);
 
@@ -293,7 +280,8 @@ static int decode_place(struct rec *r, struct body *b)
         b->member.size = b->pub.compressed_bytes = rec_u(r);
         b->member.cut = rec_choice(r, 1) != 0;
     }
-    return b->pub.is_archive ? decode_members(r, b) : 0;
+    if (b->pub.is_archive)
+        decode_members(r, b);
 }
 
 static const char *keep(struct body *b, struct text t)
@@ -334,11 +322,12 @@ static int decode_body(struct index *ix, struct rec *r, struct body *b)
         f->max_te = rec_i128(r);
     }
     f->tracer_version = keep(b, rec_text(r));
-    rc = decode_damage(r, b);
-    rc = rc ? rc : decode_processes(ix, r, b);
-    rc = rc ? rc : decode_filters(ix, r, b);
-    rc = rc ? rc : decode_place(r, b);
-    rc = rc ? rc : b->arena.error;
+    decode_damage(r, b);
+    decode_processes(ix, r, b);
+    rc = decode_filters(ix, r, b);
+    if (rc == 0)
+        decode_place(r, b);
+    rc = b->arena.error ? b->arena.error : rc;
     return rc ? rc : r->bad ? ERR_CORRUPT : 0;
 }
 

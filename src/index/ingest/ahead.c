@@ -314,16 +314,9 @@ bool ahead_help(struct ingest *in)
 
 static int add_start(struct ahead *a, const struct trace_checkpoint *c)
 {
-    uint8_t *window = malloc(c->window_len + 1);
-
-    if (!window || vec_reserve(&a->starts, 1) < 0) {
-        free(window);
+    if (vec_reserve(&a->starts, 1) < 0 || checkpoint_clone(c, &a->starts.at[a->starts.count]) < 0)
         return -ENOMEM;
-    }
-    if (c->window_len)
-        memcpy(window, c->window, c->window_len);
-    a->starts.at[a->starts.count] = *c;
-    a->starts.at[a->starts.count++].window = window;
+    a->starts.count++;
     a->start_bytes += c->window_len + sizeof *c;
     return 0;
 }

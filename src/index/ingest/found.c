@@ -3,6 +3,7 @@
 #include "index/catalog/archive_text.h"
 #include "index/ingest/ahead.h"
 #include "index/ingest/read.h"
+#include "index/store/checkpoint_record.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,19 +48,6 @@ struct result *reader_result(struct reader *r)
     return result;
 }
 
-static int copy_checkpoint(struct result *to, const struct trace_checkpoint *from)
-{
-    uint8_t *window = malloc(from->window_len + 1);
-
-    if (!window)
-        return -ENOMEM;
-    if (from->window_len)
-        memcpy(window, from->window, from->window_len);
-    to->checkpoints.at[to->checkpoints.count] = *from;
-    to->checkpoints.at[to->checkpoints.count++].window = window;
-    return 0;
-}
-
 static int take_checkpoints(struct reader *r, struct result *to)
 {
     const struct trace_checkpoint *list;
@@ -69,10 +57,10 @@ static int take_checkpoints(struct reader *r, struct result *to)
     if (i == 0 && r->resumed && n > 0)
         i = 1; /* where we began: is stored */
     rc = n > i ? vec_reserve(&to->checkpoints, n - i) : 0;
-    if (rc)
-        return rc;
-    for (; i < n && rc == 0; i++)
-        rc = copy_checkpoint(to, &list[i]);
+    for (; i < n && rc == 0; i++) {
+        rc = checkpoint_clone(&list[i], &to->checkpoints.at[to->checkpoints.count]);
+        to->checkpoints.count += rc == 0;
+    }
     r->checkpoints_taken = n;
     trace_reader_drop_checkpoints(r->trace, n);
     return rc;

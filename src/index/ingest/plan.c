@@ -82,25 +82,18 @@ static int relate(struct reader *r, const struct identity *now, enum relation *r
 
 static int find_start(struct reader *r, struct kv_read *kv)
 {
-    uint8_t *window;
+    struct trace_checkpoint at;
     int rc;
 
     if (r->skip_to == 0)
         return 0;
     /* Before skip_to: damage noticed at that very place must be met again. */
-    rc = checkpoint_find(kv, r->run->id, r->skip_to - 1, &r->from);
+    rc = checkpoint_find(kv, r->run->id, r->skip_to - 1, &at);
     if (rc)
         return rc == -ENOENT ? 0 : rc;
-    window = malloc(r->from.window_len + 1);
-    if (!window) {
-        r->from.window = NULL;
-        return -ENOMEM;
-    }
-    if (r->from.window_len)
-        memcpy(window, r->from.window, r->from.window_len);
-    r->from.window = window;
-    r->resumed = true;
-    return 0;
+    rc = checkpoint_clone(&at, &r->from);
+    r->resumed = rc == 0;
+    return rc;
 }
 
 static int take_chunks(struct run *run, const struct index_file *f, uint32_t count)

@@ -42,6 +42,7 @@ struct thread {
 struct digest {
     struct part *p;
     struct texts *texts;
+    struct arena arena; /* of what is as long as dictionaries */
     struct chunk_view *view;
     struct lane class, name, cat, ts, dur, pid, tid, hhash, hostname, ph, bad_dur;
     uint8_t *ph_is_x; /* by code of ph */
@@ -97,7 +98,7 @@ static int lane_ids(struct digest *d, struct lane *l)
     struct column_entry e;
     int rc = 0;
 
-    l->ids = malloc((l->col.entries + 1) * sizeof *l->ids);
+    l->ids = arena_alloc(&d->arena, (l->col.entries + 1) * sizeof *l->ids);
     if (!l->ids)
         return -ENOMEM;
     for (uint32_t i = 0; i < l->col.entries && rc == 0; i++) {
@@ -167,7 +168,7 @@ static int open_phase(struct digest *d)
     rc = rc ? rc : lane_open(d, &d->bad_dur, "@bad_dur", false);
     if (rc || !d->ph.coded)
         return rc;
-    d->ph_is_x = calloc(d->ph.col.entries + 1, 1);
+    d->ph_is_x = arena_alloc(&d->arena, d->ph.col.entries + 1);
     if (!d->ph_is_x)
         return -ENOMEM;
     for (uint32_t i = 0; i < d->ph.col.entries && rc == 0; i++) {
@@ -204,9 +205,8 @@ static int open_lanes(struct digest *d)
     d->names = d->name.there && d->name.coded ? d->name.col.entries + 1 : 1;
     d->cats = d->cat.there && d->cat.coded ? d->cat.col.entries + 1 : 1;
     if (rc == 0 && (uint64_t)d->names * d->cats * 4 <= DENSE_MAX) {
-        d->dense = calloc((size_t)d->names * d->cats * 4, sizeof *d->dense);
-        if (!d->dense)
-            rc = -ENOMEM;
+        d->dense = arena_alloc(&d->arena, (size_t)d->names * d->cats * 4 * sizeof *d->dense);
+        rc = d->arena.error;
         d->by_dense = (!d->name.there || d->name.coded) && (!d->cat.there || d->cat.coded);
     }
     return rc;
@@ -522,12 +522,7 @@ static int give_threads(struct digest *d)
 
 static void digest_done(struct digest *d)
 {
-    free(d->name.ids);
-    free(d->cat.ids);
-    free(d->hhash.ids);
-    free(d->hostname.ids);
-    free(d->ph_is_x);
-    free(d->dense);
+    arena_done(&d->arena);
     vec_done(&d->groups);
     vec_done(&d->threads);
     hash_index_done(&d->group_index);
