@@ -3,7 +3,6 @@
 #include "column/chunk/chunk_build.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define likely(x) __builtin_expect(!!(x), 1)

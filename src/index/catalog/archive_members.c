@@ -2,7 +2,6 @@
 #include "index/catalog/archive_members.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool archive_is_readable(const struct entry *archive)

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PIECE_LEAST (64u << 10)
 #define PIECE_MOST (4u << 20)

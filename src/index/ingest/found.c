@@ -5,9 +5,7 @@
 #include "index/ingest/read.h"
 #include "index/store/checkpoint_record.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The part of the archive that a member is. */
 static int open_source(struct reader *r)

@@ -4,7 +4,6 @@
 #include "index/ingest/write.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

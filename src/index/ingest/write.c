@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define COMMIT_LEAST (64u << 10)
 #define COMMIT_SHARE 64       /* of the store */

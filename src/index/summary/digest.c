@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { ROWS = 1024, SPAN = 32 * ROWS, DENSE_MAX = 1 << 18, CACHE_BITS = 7, LANES = 11 };
 #define NO_GROUP UINT32_MAX
@@ -520,17 +519,6 @@ static int give_threads(struct digest *d)
     return rc;
 }
 
-static void digest_done(struct digest *d)
-{
-    arena_done(&d->arena);
-    vec_done(&d->groups);
-    vec_done(&d->threads);
-    hash_index_done(&d->group_index);
-    hash_index_done(&d->thread_index);
-    free(d->work);
-    free(d);
-}
-
 int part_digest(struct part *p, struct texts *texts, struct chunk_view *view)
 {
     struct digest *d = calloc(1, sizeof *d);
@@ -553,6 +541,12 @@ int part_digest(struct part *p, struct texts *texts, struct chunk_view *view)
         rc = give_groups(d);
     if (rc == 0)
         rc = give_threads(d);
-    digest_done(d);
+    arena_done(&d->arena);
+    vec_done(&d->groups);
+    vec_done(&d->threads);
+    hash_index_done(&d->group_index);
+    hash_index_done(&d->thread_index);
+    free(d->work);
+    free(d);
     return rc;
 }

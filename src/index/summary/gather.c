@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const struct trace_value *value_of(const struct trace_event *e, uint16_t field)
 {
