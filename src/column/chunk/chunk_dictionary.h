@@ -32,8 +32,8 @@ struct dictionary {
     uint32_t slot_count;
     uint16_t stamp;
     VEC(uint32_t) used; /* code -> text: the distinct texts of the chunk, by first appearance */
-    struct dictionary_text *texts; /* all that are known, of earlier chunks, too */
-    uint32_t known, known_cap, known_before, idle;
+    VEC(struct dictionary_text) texts; /* all that are known, of earlier chunks, too */
+    uint32_t known_cap, known_before, idle;
     uint32_t *known_slots;        /* text + 1; 0 = free; 2 * known_cap of them */
     VEC(char) bytes;              /* the texts, one behind the other */
     uint8_t (*mark)(struct text); /* what dictionary_text.mark of a TEXT is; NULL: 0 */
@@ -53,7 +53,7 @@ void dictionary_done(struct dictionary *d);
 size_t dictionary_bytes(const struct dictionary *d);
 static inline const struct dictionary_text *dictionary_of(const struct dictionary *d, uint32_t code)
 {
-    return &d->texts[d->used.at[code]];
+    return &d->texts.at[d->used.at[code]];
 }
 static inline struct text dictionary_text(const struct dictionary *d, uint32_t code)
 {

@@ -67,7 +67,7 @@ static void put_locals(struct chunk_builder *b, const struct dictionary *d, cons
 
 static uint32_t global_id(struct chunk_builder *b, struct dictionary *d, uint32_t code)
 {
-    struct dictionary_text *t = &d->texts[d->used.at[code]];
+    struct dictionary_text *t = &d->texts.at[d->used.at[code]];
 
     if (t->id == INDEX_NO_TEXT && b->options.intern)
         t->id = b->options.intern(b->options.arg, dictionary_text(d, code));
