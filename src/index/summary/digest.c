@@ -43,7 +43,12 @@ struct digest {
     struct texts *texts;
     struct arena arena; /* of what is as long as dictionaries */
     struct chunk_view *view;
-    struct lane class, name, cat, ts, dur, pid, tid, hhash, hostname, ph, bad_dur;
+    union {
+        struct lane lanes[LANES]; /* as in open_lanes() */
+        struct {
+            struct lane class, name, cat, ts, dur, pid, tid, hhash, hostname, ph, bad_dur;
+        };
+    };
     uint8_t *ph_is_x; /* by code of ph */
     uint32_t *dense;  /* (class, cat code, name code) -> group + 1 */
     bool by_dense;    /* all groups are found there */
@@ -162,11 +167,10 @@ static inline int64_t lane_int(const struct lane *l, uint32_t i)
 static int open_phase(struct digest *d)
 {
     struct column_entry e;
-    int rc = lane_open(d, &d->ph, "ph", false);
+    int rc = 0;
 
-    rc = rc ? rc : lane_open(d, &d->bad_dur, "@bad_dur", false);
-    if (rc || !d->ph.coded)
-        return rc;
+    if (!d->ph.coded)
+        return 0;
     d->ph_is_x = arena_alloc(&d->arena, d->ph.col.entries + 1);
     if (!d->ph_is_x)
         return -ENOMEM;
@@ -188,16 +192,18 @@ static bool is_x(const struct digest *d, uint32_t i)
 
 static int open_lanes(struct digest *d)
 {
-    int rc = lane_open(d, &d->class, "@class", false);
+    static const struct {
+        const char *path;
+        bool texts;
+    } columns[LANES] = {
+        {"@class"}, {"name", true},       {"cat", true},           {"ts"}, {"dur"},     {"pid"},
+        {"tid"},    {"args.hhash", true}, {"args.hostname", true}, {"ph"}, {"@bad_dur"}};
+    int rc = 0;
 
-    rc = rc ? rc : lane_open(d, &d->name, "name", true);
-    rc = rc ? rc : lane_open(d, &d->cat, "cat", true);
-    rc = rc ? rc : lane_open(d, &d->ts, "ts", false);
-    rc = rc ? rc : lane_open(d, &d->dur, "dur", false);
-    rc = rc ? rc : lane_open(d, &d->pid, "pid", false);
-    rc = rc ? rc : lane_open(d, &d->tid, "tid", false);
-    rc = rc ? rc : lane_open(d, &d->hhash, "args.hhash", true);
-    rc = rc ? rc : lane_open(d, &d->hostname, "args.hostname", true);
+    for (int i = 0; i < LANES && rc == 0; i++) {
+        d->lanes[i].batch = &d->work->batches[i];
+        rc = lane_open(d, &d->lanes[i], columns[i].path, columns[i].texts);
+    }
     rc = rc ? rc : open_phase(d);
     if (rc == 0 && !d->class.there && chunk_rows(d->view) > 0)
         rc = ERR_CORRUPT;
@@ -211,23 +217,12 @@ static int open_lanes(struct digest *d)
     return rc;
 }
 
-static void give_batches(struct digest *d)
-{
-    struct lane *lanes[LANES] = {&d->class, &d->name,  &d->cat,      &d->ts, &d->dur,    &d->pid,
-                                 &d->tid,   &d->hhash, &d->hostname, &d->ph, &d->bad_dur};
-
-    for (int i = 0; i < LANES; i++)
-        lanes[i]->batch = &d->work->batches[i];
-}
-
 static int read_lanes(struct digest *d, uint32_t first, uint32_t n)
 {
-    struct lane *lanes[] = {&d->class, &d->name, &d->cat,   &d->ts,      &d->dur,
-                            &d->pid,   &d->tid,  &d->hhash, &d->hostname};
     int rc = 0;
 
-    for (size_t i = 0; i < sizeof lanes / sizeof *lanes && rc == 0; i++)
-        rc = lane_read(d, lanes[i], first, n);
+    for (struct lane *l = d->lanes; l < &d->ph && rc == 0; l++)
+        rc = lane_read(d, l, first, n);
     /* A dur on every row leaves nothing to ask of ph. */
     if (rc == 0 && !(d->dur.there && d->dur.all))
         rc = lane_read(d, &d->ph, first, n);
@@ -531,7 +526,6 @@ int part_digest(struct part *p, struct texts *texts, struct chunk_view *view)
     d->p = p;
     d->texts = texts;
     d->view = view;
-    give_batches(d);
     rc = open_lanes(d);
     if (rc == 0 && d->no_names)
         rc = summary_coarsen(p->summary, SUMMARY_BY_CATEGORY);
