@@ -41,6 +41,14 @@ static inline uint32_t hash_index_place(uint32_t hash)
     return (uint32_t)(hash * 0x9E3779B97F4A7C15u >> 32);
 }
 
+/* The hash of two numbers, every bit of which depends on both. */
+static inline uint64_t hash_index_mix(uint64_t a, uint64_t b)
+{
+    unsigned __int128 p = (unsigned __int128)(a ^ 0x9E3779B97F4A7C15u) * (b ^ 0xC2B2AE3D27D4EB4Fu);
+
+    return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
 static inline struct hash_match hash_index_find(const struct hash_index *x, uint64_t hash)
 {
     return (struct hash_match){(uint32_t)hash, hash_index_place((uint32_t)hash) & x->mask, 0};

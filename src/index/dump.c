@@ -133,8 +133,7 @@ static void dump_facts(struct dump *d, const struct index_file *f)
 
 /* Ids order processes and names within a file: lines are sorted as text instead. */
 struct lines {
-    char **list;
-    uint32_t count, cap;
+    VEC(char *) list;
     bool failed;
 };
 
@@ -142,12 +141,10 @@ static void lines_take(struct lines *l, struct buf *line)
 {
     char *text = buf_steal(line, NULL);
 
-    if (!text || !ARRAY_ROOM(l->list, l->count, l->cap)) {
+    if (!text || vec_push(&l->list, text) < 0) {
         free(text);
         l->failed = true;
-        return;
     }
-    l->list[l->count++] = text;
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -157,18 +154,17 @@ static int compare_lines(const void *a, const void *b)
 
 static void lines_put(struct dump *d, struct lines *l)
 {
-    if (l->count)
-        qsort(l->list, l->count, sizeof *l->list, compare_lines);
-    for (uint32_t i = 0; i < l->count; i++) {
-        buf_puts(d->out, l->list[i]);
+    if (l->list.count)
+        qsort(l->list.at, l->list.count, sizeof *l->list.at, compare_lines);
+    for (size_t i = 0; i < l->list.count; i++) {
+        buf_puts(d->out, l->list.at[i]);
         buf_putc(d->out, '\n');
-        free(l->list[i]);
+        free(l->list.at[i]);
         flush(d, FLUSH_AT);
     }
-    free(l->list);
+    vec_done(&l->list);
     if (l->failed && d->rc == 0)
         d->rc = -ENOMEM;
-    *l = (struct lines){0};
 }
 
 static void dump_processes(struct dump *d, const struct view *v)

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -243,8 +242,8 @@ static void sum_progress(struct index *ix, bool may_be_old)
     if (may_be_old && ix->progress.files_pending > 0 && begin < ix->progress_until_ns)
         return;
     ix->progress = (struct index_progress){0};
-    for (uint32_t i = 0; i < ix->entry_count; i++)
-        add_progress(ix, &ix->progress, ix->entries[i]);
+    for (uint32_t i = 0; i < ix->entries.count; i++)
+        add_progress(ix, &ix->progress, ix->entries.at[i]);
     int64_t end = clock_mono_ns();
     ix->progress_until_ns = end + (end - begin) * REST;
 }

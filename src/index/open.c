@@ -306,11 +306,11 @@ static int clean_up(struct index *ix)
         rc = collect_garbage(ix, r, b);
         kv_read_end(r);
     }
-    for (uint32_t i = 0; rc == 0 && i < ix->lost_count; i++) {
-        struct kv_key key = kv_key_of_u32(ix->lost[i]);
+    for (uint32_t i = 0; rc == 0 && i < ix->lost.count; i++) {
+        struct kv_key key = kv_key_of_u32(ix->lost.at[i]);
 
         kv_delete(b, KV_FILE, &key);
-        garbage_delete(b, &(struct garbage){.kind = GARBAGE_FILE, .file = ix->lost[i]});
+        garbage_delete(b, &(struct garbage){.kind = GARBAGE_FILE, .file = ix->lost.at[i]});
     }
     if (rc == 0) {
         leave_generations(ix, b);
@@ -372,17 +372,11 @@ static void drop_state(struct index *ix)
     kv_close(ix->kv);
     ix->kv = NULL;
     catalog_done(ix);
-    ix->entries = ix->by_id = NULL;
-    ix->entry_count = ix->entry_cap = ix->by_id_cap = 0;
     ix->entry_names = NULL;
     lines_done(ix);
-    ix->lines = NULL;
-    ix->line_count = ix->line_range_count = ix->line_range_cap = 0;
     texts_free(ix->texts);
     ix->texts = NULL;
-    free(ix->lost);
-    ix->lost = NULL;
-    ix->lost_count = ix->lost_cap = 0;
+    vec_done(&ix->lost);
     ix->files_corrupt = 0;
 }
 

@@ -3,7 +3,6 @@
 #include "column/chunk/chunk_build.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -153,7 +152,7 @@ static int leave_shape(struct chunk_builder *b, const struct shape *s, uint32_t 
         rc |= mark_row(b->steps[s->first + i].column, b->rows);
     for (uint32_t i = done; i < s->count; i++)
         rc |= put_value(b, &event->values[b->steps[s->first + i].index]);
-    b->row_shape[b->rows] = 0;
+    b->row_shape.at[b->rows] = 0;
     return rc;
 }
 
@@ -358,7 +357,7 @@ static always_inline int put_place(struct chunk_builder *b, const struct trace_e
 static int put_event(struct chunk_builder *b, const struct trace_event *event)
 {
     const struct shape *s = build_shape(b, event);
-    uint8_t *row_shape = &b->row_shape[b->rows];
+    uint8_t *row_shape = &b->row_shape.at[b->rows];
     int rc;
 
     *row_shape = s ? s->number : 0;
@@ -379,7 +378,7 @@ int chunk_builder_add(struct chunk_builder *b, const struct trace_event *event)
 {
     if (b->error == 0 && b->rows == CHUNK_ROWS_MAX)
         b->error = -EOVERFLOW;
-    if (b->error == 0 && unlikely(b->rows == b->row_cap) && build_grow_rows(b) < 0)
+    if (b->error == 0 && unlikely(b->rows == b->row_shape.cap) && build_grow_rows(b) < 0)
         b->error = -ENOMEM;
     if (b->error != 0)
         return b->error;

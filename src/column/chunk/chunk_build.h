@@ -101,8 +101,7 @@ struct shape {
 };
 
 struct hash_list {
-    uint64_t *hashes;
-    uint32_t count, cap;
+    VEC(uint64_t) hashes;
 };
 /* The dictionary of a path is kept from chunk to chunk. */
 struct path_dictionary {
@@ -118,12 +117,12 @@ struct chunk_builder {
     const struct trace_scanner *scanner;
     struct arena arena;
     struct pack_encoder *encoder;
-    uint32_t rows, row_cap, columns;
+    uint32_t rows, columns;
     uint32_t end; /* of the object before */
     uint32_t bad_ts, bad_dur, other_values;
     bool counts_items; /* `bytes` of an fread or fwrite event is among the rows */
     int error;
-    uint8_t *row_shape; /* row_cap of them */
+    VEC(uint8_t) row_shape; /* memory; `rows` of them are set */
     uint32_t shape_count, step_count;
     struct shape shapes[BUILD_SHAPES_MAX]; /* [0] unused */
     struct step steps[BUILD_STEPS_MAX];

@@ -66,12 +66,12 @@ void chunk_builder_free(struct chunk_builder *b)
     for (unsigned i = 0; i < BUILD_COLUMNS_MAX; i++)
         column_done(&b->column[i]);
     for (unsigned i = 0; i < CHUNK_DIMENSIONS_MAX; i++)
-        free(b->hashes[i].hashes);
+        vec_done(&b->hashes[i].hashes);
     for (struct path_dictionary *p = b->dictionaries, *next; p != NULL; p = next) {
         next = p->next;
         path_dictionary_free(p);
     }
-    free(b->row_shape);
+    vec_done(&b->row_shape);
     arena_done(&b->arena);
     buf_done(&b->other);
     buf_done(&b->scratch);
@@ -84,14 +84,14 @@ void chunk_builder_free(struct chunk_builder *b)
 
 size_t chunk_builder_bytes(const struct chunk_builder *b)
 {
-    size_t bytes = sizeof(*b) + b->other.cap + b->scratch.cap + b->values.cap + b->row_cap +
+    size_t bytes = sizeof(*b) + b->other.cap + b->scratch.cap + b->values.cap + b->row_shape.cap +
                    pack_encoder_bytes(b->encoder);
 
     bytes += density_bytes(b->density);
     for (unsigned i = 0; i < BUILD_COLUMNS_MAX; i++)
         bytes += stage_bytes(&b->column[i]) + b->column[i].words * sizeof(uint64_t);
     for (unsigned i = 0; i < CHUNK_DIMENSIONS_MAX; i++)
-        bytes += b->hashes[i].cap * sizeof(uint64_t);
+        bytes += b->hashes[i].hashes.cap * sizeof(uint64_t);
     for (const struct path_dictionary *p = b->dictionaries; p != NULL; p = p->next)
         bytes += sizeof(*p) + p->len + dictionary_bytes(&p->dict);
     return bytes;
@@ -189,11 +189,8 @@ void chunk_builder_begin(struct chunk_builder *b, const struct trace_scanner *sc
             column_done(&b->column[i]);
     if (b->values.cap > 1u << 22)
         buf_done(&b->values);
-    if (b->row_cap > 1u << 20) {
-        free(b->row_shape);
-        b->row_shape = NULL;
-        b->row_cap = 0;
-    }
+    if (b->row_shape.cap > 1u << 20)
+        vec_done(&b->row_shape);
     arena_done(&b->arena);
     memset(&b->arena, 0, sizeof(b->arena));
     memset(b->slot, 0, sizeof(b->slot));
@@ -210,7 +207,7 @@ void chunk_builder_begin(struct chunk_builder *b, const struct trace_scanner *sc
     if (b->values.error != 0)
         buf_done(&b->values);
     for (unsigned i = 0; i < CHUNK_DIMENSIONS_MAX; i++)
-        b->hashes[i].count = 0;
+        b->hashes[i].hashes.count = 0;
     dictionaries_begin(b);
     specials_start(b);
 }
@@ -268,14 +265,8 @@ struct dictionary *build_dictionary(struct chunk_builder *b, struct column_build
 
 int build_grow_rows(struct chunk_builder *b)
 {
-    uint32_t cap = b->row_cap ? b->row_cap * 2 : 4096;
-    uint8_t *shapes = realloc(b->row_shape, cap);
-
-    if (shapes == NULL)
-        return -ENOMEM;
-    b->row_shape = shapes;
-    b->row_cap = cap;
-    return 0;
+    b->row_shape.count = b->rows;
+    return vec_reserve(&b->row_shape, 4096);
 }
 
 int build_grow_valid(struct column_build *c, uint32_t rows)

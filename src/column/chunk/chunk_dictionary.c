@@ -5,7 +5,6 @@
  * each (global id, hash for filters) is kept, and a chunk gives codes to those that it has. Texts
  * up to 16 bytes are compared as two words. */
 #include "column/chunk/chunk_dictionary.h"
-#include "base/map.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,16 +26,14 @@ static inline uint32_t slot_hash(uint64_t a, uint64_t b, uint32_t len)
 static bool grow_known(struct dictionary *d)
 {
     uint32_t cap = d->known_cap ? d->known_cap * 2 : 32, mask = 2 * cap - 1;
-    struct dictionary_text *texts = realloc(d->texts, cap * sizeof(*texts));
     uint32_t *slots = calloc(2 * (size_t)cap, sizeof(*slots));
 
-    d->texts = texts ? texts : d->texts;
-    if (slots == NULL || texts == NULL) {
+    if (slots == NULL || vec_reserve(&d->texts, cap - d->texts.count) < 0) {
         free(slots);
         return false;
     }
-    for (uint32_t i = 0; i < d->known; i++) {
-        uint32_t s = slot_hash(texts[i].a, texts[i].b, texts[i].len) & mask;
+    for (uint32_t i = 0; i < d->texts.count; i++) {
+        uint32_t s = slot_hash(d->texts.at[i].a, d->texts.at[i].b, d->texts.at[i].len) & mask;
         while (slots[s] != 0)
             s = (s + 1) & mask;
         slots[s] = i + 1;
@@ -49,17 +46,11 @@ static bool grow_known(struct dictionary *d)
 
 static bool keep_bytes(struct dictionary *d, const char *ptr, uint32_t len)
 {
-    if (d->bytes_cap - d->bytes_len < len) {
-        size_t cap = d->bytes_cap * 2 + len + 256;
-        char *bytes = realloc(d->bytes, cap);
-        if (bytes == NULL)
-            return false;
-        d->bytes = bytes;
-        d->bytes_cap = cap;
-    }
+    if (vec_reserve(&d->bytes, len) < 0)
+        return false;
     if (len > 0)
-        memcpy(d->bytes + d->bytes_len, ptr, len);
-    d->bytes_len += len;
+        memcpy(d->bytes.at + d->bytes.count, ptr, len);
+    d->bytes.count += len;
     return true;
 }
 
@@ -67,28 +58,28 @@ static bool keep_bytes(struct dictionary *d, const char *ptr, uint32_t len)
 static uint32_t know(struct dictionary *d, uint8_t type, const char *ptr, uint32_t len, uint64_t a,
                      uint64_t b)
 {
-    size_t at = d->bytes_len;
+    size_t at = d->bytes.count;
 
-    if (d->known == d->known_cap && !grow_known(d))
+    if (d->texts.count == d->known_cap && !grow_known(d))
         return UINT32_MAX;
     for (uint32_t s = slot_hash(a, b, len);; s++) {
         uint32_t *slot = &d->known_slots[s & (2 * d->known_cap - 1)];
-        const struct dictionary_text *t = &d->texts[*slot - 1];
+        const struct dictionary_text *t = &d->texts.at[*slot - 1];
         if (*slot == 0) {
             if (!keep_bytes(d, ptr, len))
                 return UINT32_MAX;
-            *slot = d->known + 1;
+            *slot = (uint32_t)d->texts.count + 1;
             break;
         }
         if (t->a == a && t->b == b && t->len == len && t->type == type &&
-            (len <= 16 || memcmp(d->bytes + t->at, ptr, len) == 0))
+            (len <= 16 || memcmp(d->bytes.at + t->at, ptr, len) == 0))
             return *slot - 1;
     }
-    d->texts[d->known] = (struct dictionary_text){
+    d->texts.at[d->texts.count] = (struct dictionary_text){
         .a = a, .b = b, .at = at, .len = len, .id = INDEX_NO_TEXT, .type = type};
     if (type == TRACE_TEXT && d->mark != NULL)
-        d->texts[d->known].mark = d->mark((struct text){ptr, len});
-    return d->known++;
+        d->texts.at[d->texts.count].mark = d->mark((struct text){ptr, len});
+    return (uint32_t)d->texts.count++;
 }
 
 /* ---- those of the chunk at hand -------------------------------------------------------------- */
@@ -127,19 +118,19 @@ static const struct dictionary_slot *give_code(struct dictionary *d, uint8_t typ
     uint32_t text = know(d, type, ptr, len, a, b);
     struct dictionary_slot *slot;
 
-    if (text == UINT32_MAX || (2 * d->count >= d->slot_count && !grow_slots(d)) ||
-        !ARRAY_ROOM(d->used, d->count, d->used_cap))
+    if (text == UINT32_MAX || (2 * d->used.count >= d->slot_count && !grow_slots(d)) ||
+        vec_reserve(&d->used, 1) < 0)
         return NULL;
     slot = free_slot(d, a, b, len);
     *slot = (struct dictionary_slot){.a = a,
                                      .b = b,
                                      .len = len,
-                                     .code = d->count,
+                                     .code = (uint32_t)d->used.count,
                                      .text = text,
                                      .stamp = d->stamp,
                                      .type = type,
-                                     .mark = d->texts[text].mark};
-    d->used[d->count++] = text;
+                                     .mark = d->texts.at[text].mark};
+    d->used.at[d->used.count++] = text;
     return slot;
 }
 
@@ -151,7 +142,7 @@ const struct dictionary_slot *dictionary_find(struct dictionary *d, uint8_t type
         if (slot->stamp != d->stamp)
             break;
         if (slot->a == a && slot->b == b && slot->len == len && slot->type == type &&
-            (len <= 16 || memcmp(d->bytes + d->texts[slot->text].at, ptr, len) == 0))
+            (len <= 16 || memcmp(d->bytes.at + d->texts.at[slot->text].at, ptr, len) == 0))
             return slot;
     }
     return give_code(d, type, ptr, len, a, b);
@@ -175,52 +166,53 @@ const struct dictionary_slot *dictionary_add(struct dictionary *d, uint8_t type,
  * chunks. */
 static void forget(struct dictionary *d)
 {
-    if (d->known > 0)
+    if (d->texts.count > 0)
         memset(d->known_slots, 0, 2 * (size_t)d->known_cap * sizeof(*d->known_slots));
-    d->known = 0;
-    d->bytes_len = 0;
+    d->texts.count = 0;
+    d->bytes.count = 0;
 }
 
 void dictionary_begin(struct dictionary *d)
 {
-    if (d->known_before > 0 && 2 * (d->known - d->known_before) > d->count)
+    if (d->known_before > 0 && 2 * (d->texts.count - d->known_before) > d->used.count)
         d->idle = IDLE_CHUNKS;
     if (d->idle > 0) {
         d->idle--;
         forget(d);
     }
-    if (d->known > KEPT_TEXTS || d->bytes_cap > KEPT_BYTES || d->slot_count > 2 * KEPT_TEXTS ||
-        d->stamp == UINT16_MAX) {
+    if (d->texts.count > KEPT_TEXTS || d->bytes.cap > KEPT_BYTES ||
+        d->slot_count > 2 * KEPT_TEXTS || d->stamp == UINT16_MAX) {
         uint8_t (*mark)(struct text) = d->mark;
         dictionary_done(d);
         d->mark = mark;
     }
     d->stamp++; /* never 0: that of a new slot */
-    d->count = 0;
-    d->known_before = d->known;
+    d->used.count = 0;
+    d->known_before = (uint32_t)d->texts.count;
 }
 
 void dictionary_done(struct dictionary *d)
 {
     free(d->slots);
-    free(d->used);
-    free(d->texts);
+    vec_done(&d->used);
+    vec_done(&d->texts);
     free(d->known_slots);
-    free(d->bytes);
+    vec_done(&d->bytes);
     memset(d, 0, sizeof(*d));
 }
 
 size_t dictionary_bytes(const struct dictionary *d)
 {
-    return d->slot_count * sizeof(*d->slots) + d->used_cap * sizeof(*d->used) +
-           d->known_cap * (sizeof(*d->texts) + 2 * sizeof(*d->known_slots)) + d->bytes_cap;
+    return d->slot_count * sizeof(*d->slots) + d->used.cap * sizeof(*d->used.at) +
+           d->texts.cap * sizeof(*d->texts.at) +
+           2 * (size_t)d->known_cap * sizeof(*d->known_slots) + d->bytes.cap;
 }
 
 /* ---- hashes of values ------------------------------------------------------------------------ */
 
 uint64_t dictionary_hash(struct dictionary *d, uint32_t code)
 {
-    struct dictionary_text *t = &d->texts[d->used[code]];
+    struct dictionary_text *t = &d->texts.at[d->used.at[code]];
 
     if (!t->hashed) {
         t->hash = text_hash(dictionary_text(d, code));

@@ -7,6 +7,7 @@
 
 #include "dftracerd/column.h"
 #include "dftracerd/trace.h"
+#include "dftracerd/vec.h"
 
 /* a, b: of a text of up to 16 bytes its bytes, zero-padded; of a longer one its text_hash() and 0.
  */
@@ -30,13 +31,11 @@ struct dictionary {
     struct dictionary_slot *slots;
     uint32_t slot_count;
     uint16_t stamp;
-    uint32_t *used;                /* code -> text */
-    uint32_t count, used_cap;      /* codes: the distinct texts of the chunk, by first appearance */
-    struct dictionary_text *texts; /* all that are known, of earlier chunks, too */
-    uint32_t known, known_cap, known_before, idle;
-    uint32_t *known_slots; /* text + 1; 0 = free; 2 * known_cap of them */
-    char *bytes;           /* the texts, one behind the other */
-    size_t bytes_len, bytes_cap;
+    VEC(uint32_t) used; /* code -> text: the distinct texts of the chunk, by first appearance */
+    VEC(struct dictionary_text) texts; /* all that are known, of earlier chunks, too */
+    uint32_t known_cap, known_before, idle;
+    uint32_t *known_slots;        /* text + 1; 0 = free; 2 * known_cap of them */
+    VEC(char) bytes;              /* the texts, one behind the other */
     uint8_t (*mark)(struct text); /* what dictionary_text.mark of a TEXT is; NULL: 0 */
 };
 _Static_assert(sizeof(struct dictionary_slot) == 32, "two in a cache line");
@@ -54,12 +53,12 @@ void dictionary_done(struct dictionary *d);
 size_t dictionary_bytes(const struct dictionary *d);
 static inline const struct dictionary_text *dictionary_of(const struct dictionary *d, uint32_t code)
 {
-    return &d->texts[d->used[code]];
+    return &d->texts.at[d->used.at[code]];
 }
 static inline struct text dictionary_text(const struct dictionary *d, uint32_t code)
 {
     const struct dictionary_text *t = dictionary_of(d, code);
-    return (struct text){d->bytes + t->at, t->len};
+    return (struct text){d->bytes.at + t->at, t->len};
 }
 
 #endif

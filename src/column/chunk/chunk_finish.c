@@ -237,16 +237,16 @@ static void put_filter(struct finish *f, const struct column_build *c, struct co
         return;
     }
     l = &f->b->hashes[c->dimension];
-    if (l->count <= (c->dict != NULL ? 64 : 1))
+    if (l->hashes.count <= (c->dict != NULL ? 64 : 1))
         return;
-    size_t len = bloom_bytes(l->count, f->b->options.bloom_rate);
+    size_t len = bloom_bytes(l->hashes.count, f->b->options.bloom_rate);
     uint32_t begin = section_begin(f->out, f->start, len);
     char *bits = buf_reserve(f->out, len);
     if (bits == NULL)
         return;
     memset(bits, 0, len);
-    for (size_t i = 0; i < l->count; i++)
-        bloom_add((uint8_t *)bits, len, l->hashes[i]);
+    for (size_t i = 0; i < l->hashes.count; i++)
+        bloom_add((uint8_t *)bits, len, l->hashes.at[i]);
     f->out->len += len;
     dir->filter = section_end(f->out, f->start, begin);
     dir->filter_sum = sum_of(f, dir->filter);
@@ -403,14 +403,13 @@ int chunk_builder_finish(struct chunk_builder *b, uint32_t number, struct buf *v
     struct finish f = {.b = b, .out = value, .start = value->len};
     int rc = b->error;
 
-    f.columns = calloc(b->columns, sizeof(*f.columns));
-    f.dirs = calloc(b->columns, sizeof(*f.dirs));
-    f.bitmap_owner = calloc(b->columns, sizeof(*f.bitmap_owner));
-    f.bitmap_dirs = calloc(b->columns, sizeof(*f.bitmap_dirs));
-    if (!f.columns || !f.dirs || !f.bitmap_owner || !f.bitmap_dirs)
-        rc = -ENOMEM;
+    f.columns = arena_alloc(&b->arena, b->columns * sizeof(*f.columns));
+    f.dirs = arena_alloc(&b->arena, b->columns * sizeof(*f.dirs));
+    f.bitmap_owner = arena_alloc(&b->arena, b->columns * sizeof(*f.bitmap_owner));
+    f.bitmap_dirs = arena_alloc(&b->arena, b->columns * sizeof(*f.bitmap_dirs));
+    rc = rc ? rc : b->arena.error;
     for (unsigned i = 0; i < b->dimensions; i++)
-        b->hashes[i].count = 0;
+        b->hashes[i].hashes.count = 0;
     if (rc == 0)
         rc = put_value(&f, number);
     if (rc < 0) {
@@ -418,10 +417,6 @@ int chunk_builder_finish(struct chunk_builder *b, uint32_t number, struct buf *v
     } else if (ret != NULL) {
         *ret = (struct chunk_built){b->rows, b->bad_dur, b->bad_ts, f.count, b->other_values};
     }
-    free(f.columns);
-    free(f.dirs);
-    free(f.bitmap_owner);
-    free(f.bitmap_dirs);
     return rc;
 }
 
@@ -430,6 +425,6 @@ size_t chunk_builder_hashes(const struct chunk_builder *b, unsigned dimension, c
     *ret = NULL;
     if (dimension >= b->dimensions)
         return 0;
-    *ret = b->hashes[dimension].hashes;
-    return b->hashes[dimension].count;
+    *ret = b->hashes[dimension].hashes.at;
+    return b->hashes[dimension].hashes.count;
 }

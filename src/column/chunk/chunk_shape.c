@@ -227,7 +227,7 @@ static void window_fill(const struct chunk_builder *b, struct window *w, uint32_
     w->rows = b->rows - first < WINDOW * 64 ? b->rows - first : WINDOW * 64;
     memset(w->bits, 0, (b->shape_count + 1) * sizeof(*w->bits));
     for (uint32_t i = 0; i < w->rows; i++)
-        w->bits[b->row_shape[first + i]][i / 64] |= (uint64_t)1 << i % 64;
+        w->bits[b->row_shape.at[first + i]][i / 64] |= (uint64_t)1 << i % 64;
 }
 
 /* Rows of the window before c->flat are in `valid` already. */

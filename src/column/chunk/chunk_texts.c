@@ -7,7 +7,6 @@
  * it stays in the chunk, where zstd packs it well. */
 #include "column/chunk/chunk_build.h"
 #include "column/chunk/column_hash.h"
-#include "base/map.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -40,10 +39,10 @@ static void put_locals(struct chunk_builder *b, const struct dictionary *d, cons
                        size_t start, struct buf *out, struct column_dir *dir)
 {
     struct buf bytes = {0};
-    int64_t *lens = malloc((d->count + 1) * sizeof(*lens));
+    int64_t *lens = malloc((d->used.count + 1) * sizeof(*lens));
 
     dir->locals = 0;
-    for (uint32_t i = 0; lens != NULL && i < d->count; i++) {
+    for (uint32_t i = 0; lens != NULL && i < d->used.count; i++) {
         struct text t = dictionary_text(d, i);
         if (ids ? ids[i] != INDEX_NO_TEXT : !is_text(dictionary_of(d, i)->type))
             continue;
@@ -68,7 +67,7 @@ static void put_locals(struct chunk_builder *b, const struct dictionary *d, cons
 
 static uint32_t global_id(struct chunk_builder *b, struct dictionary *d, uint32_t code)
 {
-    struct dictionary_text *t = &d->texts[d->used[code]];
+    struct dictionary_text *t = &d->texts.at[d->used.at[code]];
 
     if (t->id == INDEX_NO_TEXT && b->options.intern)
         t->id = b->options.intern(b->options.arg, dictionary_text(d, code));
@@ -79,20 +78,21 @@ void build_texts(struct chunk_builder *b, const struct column_build *c, size_t s
                  struct buf *out, struct column_dir *dir)
 {
     struct dictionary *d = c->dict;
-    bool global = c->always_global || (d->count <= GLOBAL_MAX && d->count <= stage_count(c) / 2);
-    int64_t *ids = build_scratch(b, d->count, out);
+    bool global =
+        c->always_global || (d->used.count <= GLOBAL_MAX && d->used.count <= stage_count(c) / 2);
+    int64_t *ids = build_scratch(b, d->used.count, out);
     bool any = false;
 
     if (ids == NULL)
         return;
-    for (uint32_t i = 0; i < d->count; i++) {
+    for (uint32_t i = 0; i < d->used.count; i++) {
         ids[i] = global ? global_id(b, d, i) : INDEX_NO_TEXT;
         any |= ids[i] != INDEX_NO_TEXT;
     }
-    dir->entries = d->count;
+    dir->entries = (uint32_t)d->used.count;
     if (any) {
-        uint32_t begin = section_begin(out, start, d->count * 2);
-        pack_encode(b->encoder, ids, d->count, PACK_NO_DICT, out);
+        uint32_t begin = section_begin(out, start, d->used.count * 2);
+        pack_encode(b->encoder, ids, d->used.count, PACK_NO_DICT, out);
         dir->ids = section_end(out, start, begin);
     }
     put_locals(b, d, ids, start, out, dir);
@@ -131,19 +131,19 @@ static int mixed_codes(const struct column_build *c, int64_t *values, struct dic
 static int put_typed(struct chunk_builder *b, const struct dictionary *d, size_t start,
                      struct buf *out, struct column_dir *dir)
 {
-    int64_t *both = build_scratch(b, 2 * (size_t)d->count, out);
+    int64_t *both = build_scratch(b, 2 * d->used.count, out);
 
     if (both == NULL)
         return -ENOMEM;
-    for (uint32_t i = 0; i < d->count; i++) {
+    for (uint32_t i = 0; i < d->used.count; i++) {
         uint8_t type = dictionary_of(d, i)->type;
         both[i] = type;
-        both[d->count + i] = 0;
+        both[d->used.count + i] = 0;
         if (!is_text(type))
-            memcpy(&both[d->count + i], dictionary_text(d, i).ptr, 8);
+            memcpy(&both[d->used.count + i], dictionary_text(d, i).ptr, 8);
     }
     uint32_t begin = section_begin(out, start, 0);
-    int rc = pack_encode(b->encoder, both, 2 * (size_t)d->count, PACK_MAY_COMPRESS, out);
+    int rc = pack_encode(b->encoder, both, 2 * d->used.count, PACK_MAY_COMPRESS, out);
     dir->ids = section_end(out, start, begin);
     return rc;
 }
@@ -160,7 +160,7 @@ int build_mixed(struct chunk_builder *b, const struct column_build *c, int64_t *
     if (rc == 0)
         rc = put_typed(b, &d, start, out, dir);
     if (rc == 0) {
-        dir->entries = d.count;
+        dir->entries = (uint32_t)d.used.count;
         put_locals(b, &d, NULL, start, out, dir);
         rc = out->error;
     }
@@ -169,14 +169,6 @@ int build_mixed(struct chunk_builder *b, const struct column_build *c, int64_t *
 }
 
 /* ---- distinct values of dimensions ----------------------------------------------------------- */
-
-static int add_hash(struct hash_list *l, uint64_t hash)
-{
-    if (!ARRAY_ROOM(l->hashes, l->count, l->cap))
-        return -ENOMEM;
-    l->hashes[l->count++] = hash;
-    return 0;
-}
 
 static uint64_t hash_number(uint8_t type, int64_t bits)
 {
@@ -192,11 +184,11 @@ static uint64_t hash_number(uint8_t type, int64_t bits)
 
 static int hash_new(struct dictionary *d, uint8_t type, int64_t value, struct hash_list *l)
 {
-    uint32_t before = d->count;
+    size_t before = d->used.count;
 
     if (dictionary_add(d, type, (const char *)&value, sizeof(value)) == NULL)
         return -ENOMEM;
-    return d->count > before ? add_hash(l, hash_number(type, value)) : 0;
+    return d->used.count > before ? vec_push(&l->hashes, hash_number(type, value)) : 0;
 }
 
 static int hash_mixed(const struct column_build *c, const int64_t *values, struct dictionary *d,
@@ -244,10 +236,11 @@ static int hash_numbers(const struct column_build *c, const int64_t *values, str
 int build_hashes(struct chunk_builder *b, const struct column_build *c)
 {
     struct hash_list *l = &b->hashes[c->dimension];
-    int rc = 0;
+    size_t texts = c->dict != NULL ? c->dict->used.count : 0;
+    int rc = vec_reserve(&l->hashes, texts);
 
-    for (uint32_t i = 0; rc == 0 && c->dict != NULL && i < c->dict->count; i++)
-        rc = add_hash(l, dictionary_hash(c->dict, i));
+    for (uint32_t i = 0; rc == 0 && i < texts; i++)
+        l->hashes.at[l->hashes.count++] = dictionary_hash(c->dict, i);
     if (rc != 0 || is_text(c->type))
         return rc;
     int64_t *values = stage_values(b, c);

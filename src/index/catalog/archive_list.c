@@ -1,6 +1,5 @@
 /* archive_list.c - the members of an archive as they are met, and which of them are files. */
 #include "index/catalog/archive_list.h"
-#include "base/map.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -28,33 +27,29 @@ int archive_list_add(struct archive_list *l, const struct trace_tar_member *m)
     /* Longer ones are no files: what they begin with is enough to tell them. */
     struct text name = {m->name.ptr, m->name.len < PATH_MAX ? m->name.len : PATH_MAX};
 
-    if (!ARRAY_ROOM(l->list, l->count, l->cap))
-        return -ENOMEM;
-    l->list[l->count++] = (struct index_member){.name = {NULL, name.len},
+    buf_text(&l->names, name);
+    return l->names.error ? l->names.error
+                          : vec_push(&l->list, {.name = {NULL, name.len},
                                                 .kind = (uint8_t)m->kind,
                                                 .offset = m->offset,
                                                 .size = m->size,
-                                                .mtime_s = m->mtime_s};
-    buf_text(&l->names, name);
-    return l->names.error;
+                                                .mtime_s = m->mtime_s});
 }
 
 int archive_list_append(struct archive_list *to, const struct archive_list *from)
 {
-    for (uint32_t i = 0; i < from->count; i++) {
-        if (!ARRAY_ROOM(to->list, to->count, to->cap))
-            return -ENOMEM;
-        to->list[to->count++] = from->list[i];
-    }
+    int rc = vec_reserve(&to->list, from->list.count);
+
+    for (size_t i = 0; i < from->list.count && rc == 0; i++)
+        to->list.at[to->list.count++] = from->list.at[i];
     buf_text(&to->names, (struct text){from->names.data, from->names.len});
-    return to->names.error;
+    return rc ? rc : to->names.error;
 }
 
 void archive_list_done(struct archive_list *l)
 {
-    free(l->list);
+    vec_done(&l->list);
     buf_done(&l->names);
-    *l = (struct archive_list){0};
 }
 
 /* ---- which members are files ----------------------------------------------------------------- */
@@ -113,7 +108,7 @@ static int replace_earlier(struct index_member *list, uint32_t count)
 
 int archive_settle(struct body *b, const struct archive_list *l, uint64_t text_bytes, bool finished)
 {
-    uint32_t count = l ? l->count : 0;
+    uint32_t count = l ? (uint32_t)l->list.count : 0;
     struct index_member *list = arena_alloc(&b->arena, (count + 1) * sizeof *list);
     struct text names = {NULL, 0};
 
@@ -124,7 +119,7 @@ int archive_settle(struct body *b, const struct archive_list *l, uint64_t text_b
     for (uint32_t i = 0; i < count; i++) {
         struct index_member *m = &list[i];
 
-        *m = l->list[i];
+        *m = l->list.at[i];
         m->name.ptr = names.ptr;
         names.ptr += m->name.len;
         m->skip = (uint8_t)judge(m, strlen(b->pub.name), text_bytes, finished);

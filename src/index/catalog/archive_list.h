@@ -6,6 +6,7 @@
 #ifndef DFTRACERD_INDEX_CATALOG_ARCHIVE_LIST_H
 #define DFTRACERD_INDEX_CATALOG_ARCHIVE_LIST_H
 
+#include "dftracerd/vec.h"
 #include "index/catalog/view.h"
 
 #define ARCHIVE_MEMBERS_MOST (1u << 20) /* with those that are no traces */
@@ -14,8 +15,7 @@
 /* Members of an archive as they are met, in pieces on their way from reader to writer. */
 struct archive_list {
     /* lengths of names only: those are in `names`, one behind the other */
-    struct index_member *list;
-    uint32_t count, cap;
+    VEC(struct index_member) list;
     struct buf names;
 };
 /* A regular file that is named like a trace. */

@@ -2,7 +2,6 @@
 #include "index/catalog/archive_members.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool archive_is_readable(const struct entry *archive)
@@ -108,8 +107,8 @@ void archive_forget_members(struct index *ix, struct entry *archive)
 
 int archive_link(struct index *ix)
 {
-    for (uint32_t i = 0, n = ix->entry_count; i < n; i++) {
-        struct entry *e = ix->entries[i];
+    for (uint32_t i = 0, n = ix->entries.count; i < n; i++) {
+        struct entry *e = ix->entries.at[i];
         const struct body_member *m = &e->view->body->member;
         struct entry *archive;
 

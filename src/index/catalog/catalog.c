@@ -6,24 +6,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool room_for_id(struct index *ix, uint64_t id)
-{
-    uint32_t before = ix->by_id_cap;
-
-    while (id >= ix->by_id_cap) {
-        if (!ARRAY_ROOM(ix->by_id, ix->by_id_cap, ix->by_id_cap))
-            return false;
-        memset(ix->by_id + before, 0, (ix->by_id_cap - before) * sizeof *ix->by_id);
-        before = ix->by_id_cap;
-    }
-    return true;
-}
-
 static struct entry *find_entry(const struct index *ix, struct text name)
 {
     int64_t id = intern_find(ix->entry_names, name);
 
-    return id >= 0 && (uint64_t)id < ix->by_id_cap ? ix->by_id[id] : NULL;
+    return id >= 0 && (uint64_t)id < ix->by_id.count ? ix->by_id.at[id] : NULL;
 }
 
 /* X.gz learns of X, whichever was offered first. */
@@ -96,17 +83,16 @@ static struct entry *entry_new(struct index *ix, int64_t id, const char *name, c
         return NULL;
     e->name = arena_strdup(&ix->strings, text_of(name));
     e->path = arena_strdup(&ix->strings, text_of(path));
-    if (!room_for_id(ix, (uint64_t)id))
-        goto fail;
-    if (!e->name || !e->path || !ARRAY_ROOM(ix->entries, ix->entry_count, ix->entry_cap))
+    if (!e->name || !e->path || vec_extend(&ix->by_id, (size_t)id + 1) < 0 ||
+        vec_reserve(&ix->entries, 1) < 0)
         goto fail;
     e->is_archive = index_is_archive(text_of(name));
     e->view = view_empty(e, INDEX_PENDING);
     if (!e->view)
         goto fail;
-    ix->entries[ix->entry_count++] = e;
+    ix->entries.at[ix->entries.count++] = e;
     ix->archive_count += e->is_archive;
-    ix->by_id[id] = e;
+    ix->by_id.at[id] = e;
     pair_up(ix, e);
     return e;
 fail:
@@ -139,8 +125,8 @@ struct entry *catalog_entry(struct index *ix, const char *name, const char *path
 
     if (id < 0)
         return NULL;
-    if ((uint64_t)id < ix->by_id_cap && ix->by_id[id])
-        return ix->by_id[id];
+    if ((uint64_t)id < ix->by_id.count && ix->by_id.at[id])
+        return ix->by_id.at[id];
     return make ? entry_new(ix, id, name, path) : NULL;
 }
 
@@ -189,7 +175,7 @@ void catalog_publish(struct index *ix, struct entry *e, struct view *v)
 {
     /* Where no file has forks, processes that come or go change nothing. */
     ix->forks_dirty = ix->forks_dirty || e->view->body->fork_count || v->body->fork_count ||
-                      (ix->fork_count && (e->view->pub.process_count || v->pub.process_count));
+                      (ix->forks.count && (e->view->pub.process_count || v->pub.process_count));
     view_release(e->view);
     e->view = v;
     ix->gone = ix->gone || (v->pub.state == INDEX_MISSING && v->pub.id == 0);

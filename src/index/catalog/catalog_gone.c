@@ -3,7 +3,7 @@
  * for months. Their bytes stay (ix->strings, entry_names), for snapshots may still tell them; what
  * is freed is fifteen times as much. */
 #include "index/catalog/archive_members.h"
-#include "index/catalog/forks.h"
+#include "index/summary/part.h"
 #include "index/catalog/held.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void entry_free(struct index *ix, struct entry *e)
 {
     int64_t id = intern_find(ix->entry_names, text_of(e->name));
 
-    ix->by_id[id] = NULL;
+    ix->by_id.at[id] = NULL;
     ix->link_count -= e->linked;
     ix->archive_count -= e->is_archive;
     archive_attach(e, NULL);
@@ -40,39 +40,41 @@ void catalog_drop_gone(struct index *ix)
     if (!ix->gone || ix->links_dirty)
         return;
     ix->gone = false;
-    for (uint32_t i = 0; i < ix->entry_count; i++) {
-        struct entry *e = ix->entries[i];
+    for (uint32_t i = 0; i < ix->entries.count; i++) {
+        struct entry *e = ix->entries.at[i];
 
         if (e->plain && is_free(e->plain))
             e->plain = NULL;
     }
-    for (uint32_t i = 0; i < ix->entry_count; i++) {
-        struct entry *e = ix->entries[i];
+    for (uint32_t i = 0; i < ix->entries.count; i++) {
+        struct entry *e = ix->entries.at[i];
 
         if (is_free(e)) {
             entry_free(ix, e);
             continue;
         }
         ix->gone = ix->gone || is_gone(e); /* somebody is at it: later */
-        ix->entries[kept++] = e;
+        ix->entries.at[kept++] = e;
         sorted += i < ix->sorted_count;
     }
-    ix->entry_count = kept;
+    ix->entries.count = kept;
     ix->sorted_count = sorted;
 }
 
 void catalog_done(struct index *ix)
 {
-    for (uint32_t i = 0; i < ix->entry_count; i++) {
-        view_release(ix->entries[i]->view);
-        terms_release(ix->entries[i]->terms);
-        free(ix->entries[i]);
+    for (uint32_t i = 0; i < ix->entries.count; i++) {
+        view_release(ix->entries.at[i]->view);
+        terms_release(ix->entries.at[i]->terms);
+        free(ix->entries.at[i]);
     }
-    forks_done(ix);
+    vec_done(&ix->forks);
+    hash_index_done(&ix->fork_index);
+    ix->forks_dirty = false;
     held_release(ix->held);
     ix->held = NULL;
-    free(ix->entries);
-    free(ix->by_id);
+    vec_done(&ix->entries);
+    vec_done(&ix->by_id);
     intern_free(ix->entry_names);
     arena_done(&ix->strings);
 }

@@ -149,7 +149,7 @@ void file_encode(struct index *ix, const struct view *v, struct buf *out)
     encode_place(b, out);
 }
 
-/* ---- decoding -------------------------------------------------------------------------------- */
+/* ---- decoding: without memory the error is in the body's arena ------------------------------- */
 
 static void decode_identity(struct rec *r, struct identity *i)
 {
@@ -162,14 +162,12 @@ static void decode_identity(struct rec *r, struct identity *i)
     i->tail_hash = rec_u(r);
 }
 
-static int decode_damage(struct rec *r, struct body *b)
+static void decode_damage(struct rec *r, struct body *b)
 {
     uint64_t count = rec_choice(r, UINT32_MAX), kept = count < DAMAGE_KEPT ? count : DAMAGE_KEPT;
     struct trace_damage *list = arena_alloc(&b->arena, (kept + 1) * sizeof *list);
 
-    if (!list)
-        return -ENOMEM;
-    for (uint64_t i = 0; i < kept; i++) {
+    for (uint64_t i = 0; list && i < kept; i++) {
         list[i].kind = (uint8_t)rec_choice(r, TRACE_DAMAGE_MANY);
         list[i].file_from = rec_u(r);
         list[i].file_to = rec_u(r);
@@ -178,7 +176,6 @@ static int decode_damage(struct rec *r, struct body *b)
     b->pub.damage = list;
     b->pub.damage_count = (uint32_t)count;
     b->pub.damaged = count > 0;
-    return 0;
 }
 
 static void decode_process(struct index *ix, struct rec *r, struct index_process *p)
@@ -206,23 +203,19 @@ static void decode_process(struct index *ix, struct rec *r, struct index_process
     }
 }
 
-static int decode_processes(struct index *ix, struct rec *r, struct body *b)
+static void decode_processes(struct index *ix, struct rec *r, struct body *b)
 {
     uint64_t count = rec_count(r, 10);
     struct index_process *list = arena_alloc(&b->arena, (count + 1) * sizeof *list);
     struct part_fact *forks;
 
-    if (!list)
-        return -ENOMEM;
-    for (uint64_t i = 0; i < count; i++)
+    for (uint64_t i = 0; list && i < count; i++)
         decode_process(ix, r, &list[i]);
-    if (body_processes(b, list, (uint32_t)count) < 0)
-        return -ENOMEM;
+    if (list)
+        body_processes(b, list, (uint32_t)count);
     count = rec_count(r, 4);
     forks = arena_alloc(&b->arena, (count + 1) * sizeof *forks);
-    if (!forks)
-        return -ENOMEM;
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; forks && i < count; i++) {
         uint64_t flags;
 
         forks[i].host = texts_get_ref(ix->texts, r);
@@ -234,7 +227,6 @@ static int decode_processes(struct index *ix, struct rec *r, struct body *b)
     }
     b->forks = forks;
     b->fork_count = (uint32_t)count;
-    return 0;
 }
 
 static int decode_filters(struct index *ix, struct rec *r, struct body *b)
@@ -248,22 +240,18 @@ static int decode_filters(struct index *ix, struct rec *r, struct body *b)
         struct text bits = rec_text(r);
         uint8_t *copy = bits.len ? body_filter(b, i, bits.len) : NULL;
 
-        if (bits.len && !copy)
-            return -ENOMEM;
         if (copy)
             memcpy(copy, bits.ptr, bits.len);
     }
     return 0;
 }
 
-static int decode_members(struct rec *r, struct body *b)
+static void decode_members(struct rec *r, struct body *b)
 {
     uint64_t count = rec_count(r, 5);
     struct index_member *list = arena_alloc(&b->arena, (count + 1) * sizeof *list);
 
-    if (!list)
-        return -ENOMEM;
-    for (uint64_t i = 0; i < count && !r->bad; i++) {
+    for (uint64_t i = 0; list && i < count && !r->bad; i++) {
         uint64_t flags = rec_choice(r, INDEX_SKIP_COMING << 4 | 15);
 
         list[i].skip = (uint8_t)(flags >> 4);
@@ -274,16 +262,13 @@ static int decode_members(struct rec *r, struct body *b)
         list[i].mtime_s = rec_i(r);
         struct text name = rec_text(r);
         list[i].name = (struct text){arena_strdup(&b->arena, name), name.len};
-        if (!list[i].name.ptr)
-            return -ENOMEM;
         r->bad = r->bad || list[i].kind > TRACE_TAR_OTHER;
     }
     b->pub.archive_members = list;
     b->pub.archive_member_count = (uint32_t)count;
-    return 0;
 }
 
-static int decode_place(struct rec *r, struct body *b)
+static void decode_place(struct rec *r, struct body *b)
 {
     uint64_t flags = rec_choice(r, 3);
 
@@ -294,10 +279,9 @@ static int decode_place(struct rec *r, struct body *b)
         b->member.offset = rec_u(r);
         b->member.size = b->pub.compressed_bytes = rec_u(r);
         b->member.cut = rec_choice(r, 1) != 0;
-        if (!b->pub.archive)
-            return -ENOMEM;
     }
-    return b->pub.is_archive ? decode_members(r, b) : 0;
+    if (b->pub.is_archive)
+        decode_members(r, b);
 }
 
 static const char *keep(struct body *b, struct text t)
@@ -338,10 +322,12 @@ static int decode_body(struct index *ix, struct rec *r, struct body *b)
         f->max_te = rec_i128(r);
     }
     f->tracer_version = keep(b, rec_text(r));
-    rc = decode_damage(r, b);
-    rc = rc ? rc : decode_processes(ix, r, b);
-    rc = rc ? rc : decode_filters(ix, r, b);
-    rc = rc ? rc : decode_place(r, b);
+    decode_damage(r, b);
+    decode_processes(ix, r, b);
+    rc = decode_filters(ix, r, b);
+    if (rc == 0)
+        decode_place(r, b);
+    rc = b->arena.error ? b->arena.error : rc;
     return rc ? rc : r->bad ? ERR_CORRUPT : 0;
 }
 
@@ -352,7 +338,7 @@ int file_decode(struct index *ix, uint32_t id, struct text value, struct view **
     struct view *v = NULL;
     uint64_t state, before;
     int64_t missing_since;
-    int rc = -ENOMEM;
+    int rc;
 
     if (!b)
         return -ENOMEM;
@@ -363,8 +349,7 @@ int file_decode(struct index *ix, uint32_t id, struct text value, struct view **
     state = rec_choice(&r, INDEX_MISSING);
     before = rec_choice(&r, INDEX_MISSING);
     missing_since = rec_i(&r);
-    if (b->pub.name && b->pub.path)
-        rc = decode_body(ix, &r, b);
+    rc = decode_body(ix, &r, b);
     if (rc) {
         body_release(b);
         return rc;
@@ -383,9 +368,9 @@ int file_decode(struct index *ix, uint32_t id, struct text value, struct view **
 static int load_chunks(struct kv_read *r, struct body *b)
 {
     struct kv_key prefix = kv_key_of_u32(b->pub.id);
-    struct index_chunk *list = NULL, *copy;
-    uint32_t count = 0, cap = 0;
+    VEC(struct index_chunk) list = {0};
     struct kv_cursor c;
+    int rc;
 
     kv_begin(r, KV_SPAN, &prefix, &c);
     while (kv_next(&c)) {
@@ -402,26 +387,24 @@ static int load_chunks(struct kv_read *r, struct body *b)
         chunk.text_offset = rec_u(&rec);
         if (rec.bad)
             c.error = ERR_CORRUPT;
-        else if (!ARRAY_ROOM(list, count, cap))
-            c.error = -ENOMEM;
         else
-            list[count++] = chunk;
+            c.error = vec_push(&list, chunk);
     }
     kv_end(&c);
-    copy = arena_alloc(&b->arena, (count + 1) * sizeof *copy);
-    if (copy && count)
-        memcpy(copy, list, count * sizeof *copy);
-    free(list);
-    b->pub.chunks = copy;
-    if (c.error == 0 && copy && count != b->pub.chunk_count)
-        return ERR_CORRUPT;
-    b->pub.chunk_count = count;
-    return c.error ? c.error : copy ? 0 : -ENOMEM;
+    b->pub.chunks = body_copy(b, list.at, list.count * sizeof *list.at);
+    rc = c.error ? c.error : b->arena.error;
+    rc = rc ? rc : list.count != b->pub.chunk_count ? ERR_CORRUPT : 0;
+    vec_done(&list);
+    return rc;
 }
+
+struct name_list {
+    VEC(struct index_name) names;
+};
 
 /* The names of one chunk behind those of the chunks before. */
 static int add_names(struct index *ix, struct body *b, const struct index_chunk *chunk,
-                     struct text value, struct index_name **all, uint32_t *count, uint32_t *cap)
+                     struct text value, struct name_list *all)
 {
     struct index_name *names = NULL;
     uint32_t n = 0, first;
@@ -434,13 +417,10 @@ static int add_names(struct index *ix, struct body *b, const struct index_chunk 
         &(struct line_range){
             .file = b->pub.id, .chunk = chunk->number, .version = chunk->version, .count = n},
         &first);
+    rc = rc ? rc : vec_reserve(&all->names, n);
     for (uint32_t i = 0; i < n && rc == 0; i++) {
-        if (!ARRAY_ROOM(*all, *count, *cap)) {
-            rc = -ENOMEM;
-        } else {
-            names[i].line = first == INDEX_NO_TEXT ? INDEX_NO_TEXT : first + i;
-            (*all)[(*count)++] = names[i];
-        }
+        names[i].line = first == INDEX_NO_TEXT ? INDEX_NO_TEXT : first + i;
+        all->names.at[all->names.count++] = names[i];
     }
     free(names);
     return rc;
@@ -448,8 +428,8 @@ static int add_names(struct index *ix, struct body *b, const struct index_chunk 
 
 static int load_names(struct index *ix, struct kv_read *r, struct body *b)
 {
-    struct index_name *all = NULL, *copy;
-    uint32_t count = 0, cap = 0;
+    struct name_list all = {0};
+    size_t count;
     int rc = 0;
 
     for (uint32_t i = 0; i < b->pub.chunk_count && rc == 0; i++) {
@@ -459,21 +439,16 @@ static int load_names(struct index *ix, struct kv_read *r, struct body *b)
 
         rc = kv_get(r, KV_NAME, &key, &value);
         if (rc == 0)
-            rc = add_names(ix, b, chunk, value, &all, &count, &cap);
+            rc = add_names(ix, b, chunk, value, &all);
         else if (rc == -ENOENT)
             rc = 0;
     }
-    copy = arena_alloc(&b->arena, (count + 1) * sizeof *copy);
-    if (copy && count)
-        memcpy(copy, all, count * sizeof *copy);
-    free(all);
-    if (rc || !copy)
-        return rc ? rc : -ENOMEM;
-    names_sort(copy, count);
-    b->pub.names = copy;
-    if (count != b->pub.name_count)
-        return ERR_CORRUPT;
-    return 0;
+    count = all.names.count;
+    names_sort(all.names.at, (uint32_t)count);
+    b->pub.names = body_copy(b, all.names.at, count * sizeof *all.names.at);
+    vec_done(&all.names);
+    rc = rc ? rc : b->arena.error;
+    return rc ? rc : count != b->pub.name_count ? ERR_CORRUPT : 0;
 }
 
 static int load_file(struct index *ix, struct kv_read *r, uint32_t id, struct text value)
@@ -507,9 +482,8 @@ static int load_file(struct index *ix, struct kv_read *r, uint32_t id, struct te
 /* A file whose values do not fit is found again by the next scan, and indexed anew. */
 static int lose_file(struct index *ix, uint32_t id)
 {
-    if (!ARRAY_ROOM(ix->lost, ix->lost_count, ix->lost_cap))
+    if (vec_push(&ix->lost, id) < 0)
         return -ENOMEM;
-    ix->lost[ix->lost_count++] = id;
     ix->files_corrupt++;
     if (id >= ix->next_file)
         ix->next_file = id + 1;

@@ -13,40 +13,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool same_child(const void *array, uint32_t i, const void *key)
+static uint64_t hash_of_child(uint32_t host, bool host_is_hash, int64_t pid)
 {
-    const struct part_fact *a = (const struct part_fact *)array + i, *b = key;
-
-    return a->value == b->value && a->host == b->host && a->host_is_hash == b->host_is_hash;
+    return hash_index_mix((uint64_t)pid, (uint64_t)host << 1 | host_is_hash);
 }
 
-static uint64_t hash_of(const struct part_fact *f)
+static struct part_fact *find_child(const struct index *ix, uint32_t host, bool host_is_hash,
+                                    int64_t pid)
 {
-    return map_mix((uint64_t)f->value, (uint64_t)f->host << 1 | f->host_is_hash);
+    const struct hash_index *x = &ix->fork_index;
+
+    for (struct hash_match m = hash_index_find(x, hash_of_child(host, host_is_hash, pid));
+         hash_index_next(x, &m);) {
+        struct part_fact *f = &ix->forks.at[m.position];
+
+        if (f->value == pid && f->host == host && f->host_is_hash == host_is_hash)
+            return f;
+    }
+    return NULL;
 }
 
 static void add(struct index *ix, const struct part_fact *f)
 {
-    uint32_t at = map_find(&ix->fork_map, hash_of(f), same_child, ix->forks, f);
+    struct part_fact *known = find_child(ix, f->host, f->host_is_hash, f->value);
+    uint64_t hash = hash_of_child(f->host, f->host_is_hash, f->value);
 
-    if (at != MAP_NONE) {
-        if (ix->forks[at].pid != f->pid)
-            ix->forks[at].pid = INT64_MIN; /* the number was used twice: nobody knows */
-        return;
-    }
+    if (known && known->pid != f->pid)
+        known->pid = INT64_MIN; /* the number was used twice: nobody knows */
     /* Without memory the parent stays unknown. */
-    if (ARRAY_ROOM(ix->forks, ix->fork_count, ix->fork_cap) &&
-        map_add(&ix->fork_map, hash_of(f), ix->fork_count) == 0)
-        ix->forks[ix->fork_count++] = *f;
+    if (!known && vec_reserve(&ix->forks, 1) == 0 &&
+        hash_index_add(&ix->fork_index, hash, (uint32_t)ix->forks.count) == 0)
+        ix->forks.at[ix->forks.count++] = *f;
 }
 
 /* Of the files that answer: one that has gone, or is another one by now, tells nothing any more. */
 static void gather(struct index *ix)
 {
-    ix->fork_count = 0;
-    map_done(&ix->fork_map);
-    for (uint32_t i = 0; i < ix->entry_count; i++) {
-        const struct entry *e = ix->entries[i];
+    ix->forks.count = 0;
+    hash_index_done(&ix->fork_index);
+    for (uint32_t i = 0; i < ix->entries.count; i++) {
+        const struct entry *e = ix->entries.at[i];
 
         if (e->view->hidden || catalog_is_hidden(e))
             continue;
@@ -58,11 +64,8 @@ static void gather(struct index *ix)
 /* NULL: nobody knows, or its own file did. */
 static const struct part_fact *fork_of(const struct index *ix, const struct index_process *p)
 {
-    struct part_fact key = {.host = p->host, .host_is_hash = p->host_is_hash, .value = p->pid};
-    uint32_t at = p->ppid == INT64_MIN
-                      ? map_find(&ix->fork_map, hash_of(&key), same_child, ix->forks, &key)
-                      : MAP_NONE;
-    const struct part_fact *f = at == MAP_NONE ? NULL : &ix->forks[at];
+    const struct part_fact *f =
+        p->ppid == INT64_MIN ? find_child(ix, p->host, p->host_is_hash, p->pid) : NULL;
 
     return f && f->pid != INT64_MIN && f->pid != p->pid ? f : NULL;
 }
@@ -101,16 +104,16 @@ static bool is_linked_so(const struct view *v, const struct index_process *linke
 
 void forks_link(struct index *ix)
 {
-    uint32_t before = ix->fork_count;
+    size_t before = ix->forks.count;
 
     if (!ix->forks_dirty)
         return;
     ix->forks_dirty = false;
     gather(ix);
-    if (before == 0 && ix->fork_count == 0)
+    if (before == 0 && ix->forks.count == 0)
         return;
-    for (uint32_t i = 0; i < ix->entry_count; i++) {
-        struct entry *e = ix->entries[i];
+    for (uint32_t i = 0; i < ix->entries.count; i++) {
+        struct entry *e = ix->entries.at[i];
         struct index_process *linked;
         struct view *v;
 
@@ -127,13 +130,4 @@ void forks_link(struct index *ix)
         view_release(e->view);
         e->view = v;
     }
-}
-
-void forks_done(struct index *ix)
-{
-    free(ix->forks);
-    map_done(&ix->fork_map);
-    ix->forks = NULL;
-    ix->fork_count = ix->fork_cap = 0;
-    ix->forks_dirty = false;
 }

@@ -6,6 +6,5 @@
 
 /* Where processes came or went, the views of all entries tell the parents known now. */
 void forks_link(struct index *ix);
-void forks_done(struct index *ix);
 
 #endif

@@ -102,8 +102,8 @@ bool held_covers(const struct held *h, const char *name)
 /* What could not be opened while its directory was closed is tried now, not in a minute. */
 static void look_below(struct index *ix, const struct held *before)
 {
-    for (uint32_t i = 0; i < ix->entry_count && before; i++) {
-        struct entry *e = ix->entries[i];
+    for (uint32_t i = 0; i < ix->entries.count && before; i++) {
+        struct entry *e = ix->entries.at[i];
 
         if (held_covers(before, e->name) && !held_covers(ix->held, e->name))
             e->check_ns = 0;

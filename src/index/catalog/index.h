@@ -20,7 +20,8 @@
 #define DFTRACERD_INDEX_CATALOG_INDEX_H
 
 #include "dftracerd/index.h"
-#include "base/map.h"
+#include "dftracerd/hash_index.h"
+#include "dftracerd/vec.h"
 
 #include <pthread.h>
 
@@ -49,13 +50,12 @@ struct index {
     bool read_only;
 
     pthread_mutex_t lock;
-    pthread_cond_t files_cond; /* the queue of files is not empty, or ingest stops */
-    struct entry **entries;    /* by name, once sorted */
-    uint32_t entry_count, entry_cap, archive_count;
+    pthread_cond_t files_cond;   /* the queue of files is not empty, or ingest stops */
+    VEC(struct entry *) entries; /* by name, once sorted */
+    uint32_t archive_count;
     uint32_t sorted_count;      /* so many of the first entries are in order */
     struct intern *entry_names; /* name -> position in by_id */
-    struct entry **by_id;
-    uint32_t by_id_cap;
+    VEC(struct entry *) by_id;
     struct entry *queue_head, *queue_tail;
     struct arena strings;
     struct held *held; /* directories that cannot be read, or NULL: none (held.c) */
@@ -69,16 +69,15 @@ struct index {
     uint64_t read_again;    /* how often files were looked at again after failures of the system */
     uint64_t upkeeps;       /* of index_progress */
     uint64_t files_corrupt; /* whose values in the store were wrong, since it was opened */
-    uint32_t *lost, lost_count, lost_cap; /* ids of those that were found so when it was opened */
-    char *rebuilt; /* why the store that was there has been removed, or NULL */
+    VEC(uint32_t) lost;     /* ids of those that were found so when it was opened */
+    char *rebuilt;          /* why the store that was there has been removed, or NULL */
     uint64_t generation, generation_stored, generation_opened;
     struct index_progress progress; /* sums over all entries (index/files.c) */
     int64_t progress_until_ns; /* monotonic: not summed up again before, while files are queued */
     struct snapshot *current;  /* of the present state, or NULL: made when asked for */
     struct snapshot *oldest, *newest;
-    struct part_fact *forks; /* of the files of the last snapshot: who forked whom (forks.c) */
-    uint32_t fork_count, fork_cap;
-    struct map fork_map;
+    VEC(struct part_fact) forks; /* of the files of the last snapshot: who forked whom (forks.c) */
+    struct hash_index fork_index;
     bool forks_dirty; /* processes came or went since */
     uint32_t next_file;
     atomic_uint records_dirty;
@@ -88,8 +87,8 @@ struct index {
     atomic_bool stopping; /* index_close has begun: what takes long ends */
 
     pthread_rwlock_t lines_lock;
-    struct line_range *lines;
-    uint32_t line_range_count, line_range_cap, line_count;
+    VEC(struct line_range) lines;
+    uint32_t line_count;
 
     pthread_mutex_t root_lock;
     struct root *root; /* newest one made */

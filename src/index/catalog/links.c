@@ -58,12 +58,12 @@ void links_settle(struct index *ix)
 
     if (!ix->links_dirty)
         return;
-    list = malloc((ix->entry_count + 1) * sizeof(struct entry *));
+    list = malloc((ix->entries.count + 1) * sizeof(struct entry *));
     if (!list)
         return; /* the next time */
     ix->links_dirty = false;
-    for (uint32_t i = 0; i < ix->entry_count; i++) {
-        struct entry *e = ix->entries[i];
+    for (uint32_t i = 0; i < ix->entries.count; i++) {
+        struct entry *e = ix->entries.at[i];
 
         if (e->offered && e->view->pub.state != INDEX_MISSING)
             list[n++] = e;

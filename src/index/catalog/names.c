@@ -114,9 +114,9 @@ static void encode_names(struct index *ix, const struct part *p, struct buf *out
     const char *line = p->lines.data, *end = line + p->lines.len;
     uint32_t row = 0;
 
-    rec_put_u(out, p->name_count);
-    for (uint32_t i = 0; i < p->name_count; i++) {
-        const struct index_name *n = &p->names[i];
+    rec_put_u(out, p->names.count);
+    for (uint32_t i = 0; i < p->names.count; i++) {
+        const struct index_name *n = &p->names.at[i];
         const char *nl = line < end ? memchr(line, '\n', (size_t)(end - line)) : NULL;
         uint8_t marks = 0;
 
@@ -333,37 +333,35 @@ void names_merge(const struct index_name *a, uint32_t a_count, const struct inde
 
 int lines_register(struct index *ix, const struct line_range *chunk, uint32_t *ret_first)
 {
-    bool ids, room;
+    bool ids;
+    int rc;
 
     *ret_first = INDEX_NO_TEXT;
     pthread_rwlock_wrlock(&ix->lines_lock);
     ids = ix->line_count + (uint64_t)chunk->count < TEXTS_LINES - 1;
-    room = ids && ARRAY_ROOM(ix->lines, ix->line_range_count, ix->line_range_cap);
-    if (room) {
-        struct line_range *range = &ix->lines[ix->line_range_count++];
-
-        *range = *chunk;
-        range->first = ix->line_count;
+    rc = ids ? vec_push(&ix->lines, *chunk) : 0;
+    if (ids && rc == 0) {
+        ix->lines.at[ix->lines.count - 1].first = ix->line_count;
         *ret_first = TEXTS_LINES + ix->line_count;
         ix->line_count += chunk->count;
     }
     pthread_rwlock_unlock(&ix->lines_lock);
-    return ids && !room ? -ENOMEM : 0;
+    return rc;
 }
 
 static struct line_range *find_range(struct index *ix, uint32_t at)
 {
-    uint32_t low = 0, high = ix->line_range_count;
+    uint32_t low = 0, high = ix->lines.count;
 
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
 
-        if (ix->lines[mid].first + ix->lines[mid].count <= at)
+        if (ix->lines.at[mid].first + ix->lines.at[mid].count <= at)
             low = mid + 1;
         else
             high = mid;
     }
-    return low < ix->line_range_count && ix->lines[low].first <= at ? &ix->lines[low] : NULL;
+    return low < ix->lines.count && ix->lines.at[low].first <= at ? &ix->lines.at[low] : NULL;
 }
 
 /* Without the lock: reading the store inside it would be the other way round than in those who read
@@ -446,11 +444,12 @@ int index_name_line(struct index *ix, const struct index_file *file, const struc
 
 void lines_done(struct index *ix)
 {
-    for (uint32_t i = 0; i < ix->line_range_count; i++) {
-        free(ix->lines[i].texts);
-        free(ix->lines[i].bytes);
+    for (uint32_t i = 0; i < ix->lines.count; i++) {
+        free(ix->lines.at[i].texts);
+        free(ix->lines.at[i].bytes);
     }
-    free(ix->lines);
+    vec_done(&ix->lines);
+    ix->line_count = 0;
 }
 
 struct text index_text(const struct index *ix, uint32_t id)

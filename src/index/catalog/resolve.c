@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define CONFLICT 0xFFFFFFFEu
 
@@ -19,55 +18,56 @@ struct home {
     int64_t pid;
 }; /* a process was seen in a file */
 struct resolver {
-    struct known *names;
-    uint32_t name_count, name_cap;
-    struct map name_map;
-    struct home *homes;
-    uint32_t home_count, home_cap;
-    struct map home_map;
+    VEC(struct known) names;
+    VEC(struct home) homes;
+    struct hash_index name_index, home_index;
 };
 
 void resolver_free(struct resolver *r)
 {
     if (!r)
         return;
-    free(r->names);
-    free(r->homes);
-    map_done(&r->name_map);
-    map_done(&r->home_map);
+    vec_done(&r->names);
+    vec_done(&r->homes);
+    hash_index_done(&r->name_index);
+    hash_index_done(&r->home_index);
     free(r);
 }
 
-static bool same_known(const void *array, uint32_t i, const void *key)
+static struct known *find_known(const struct resolver *r, uint8_t kind, uint32_t hash)
 {
-    const struct known *a = (const struct known *)array + i, *b = key;
+    const struct hash_index *x = &r->name_index;
 
-    return a->hash == b->hash && a->kind == b->kind;
+    for (struct hash_match m = hash_index_find(x, hash_index_mix(hash, kind));
+         hash_index_next(x, &m);)
+        if (r->names.at[m.position].hash == hash && r->names.at[m.position].kind == kind)
+            return &r->names.at[m.position];
+    return NULL;
 }
 
-static bool same_home(const void *array, uint32_t i, const void *key)
+static const struct home *find_home(const struct resolver *r, uint32_t host, int64_t pid)
 {
-    const struct home *a = (const struct home *)array + i, *b = key;
+    const struct hash_index *x = &r->home_index;
 
-    return a->pid == b->pid && a->host == b->host;
+    for (struct hash_match m = hash_index_find(x, hash_index_mix((uint64_t)pid, host));
+         hash_index_next(x, &m);)
+        if (r->homes.at[m.position].pid == pid && r->homes.at[m.position].host == host)
+            return &r->homes.at[m.position];
+    return NULL;
 }
 
 static int add_name(struct resolver *r, const struct index_name *n)
 {
-    struct known key = {.hash = n->hash, .kind = n->kind, .value = n->value};
-    uint64_t hash = map_mix(n->hash, n->kind);
-    uint32_t i = map_find(&r->name_map, hash, same_known, r->names, &key);
+    struct known *known = find_known(r, n->kind, n->hash);
 
-    if (i != MAP_NONE) {
-        if (r->names[i].value != n->value)
-            r->names[i].value = CONFLICT;
+    if (known) {
+        if (known->value != n->value)
+            known->value = CONFLICT;
         return 0;
     }
-    if (!ARRAY_ROOM(r->names, r->name_count, r->name_cap) ||
-        map_add(&r->name_map, hash, r->name_count) < 0)
-        return -ENOMEM;
-    r->names[r->name_count++] = key;
-    return 0;
+    int rc =
+        hash_index_add(&r->name_index, hash_index_mix(n->hash, n->kind), (uint32_t)r->names.count);
+    return rc ? rc : vec_push(&r->names, {.hash = n->hash, .kind = n->kind, .value = n->value});
 }
 
 /* The first name of each hash: names are sorted by (kind, hash, position). */
@@ -89,18 +89,18 @@ static int add_names(struct resolver *r, const struct index_file *f)
 /* A process is at home in the first file that has it. */
 static int add_homes(struct resolver *r, const struct index_file *f, uint32_t file)
 {
-    for (uint32_t i = 0; i < f->process_count; i++) {
-        struct home key = {.host = f->processes[i].host, .file = file, .pid = f->processes[i].pid};
-        uint64_t hash = map_mix((uint64_t)key.pid, key.host);
+    int rc = 0;
 
-        if (map_find(&r->home_map, hash, same_home, r->homes, &key) != MAP_NONE)
+    for (uint32_t i = 0; i < f->process_count && rc == 0; i++) {
+        const struct index_process *p = &f->processes[i];
+
+        if (find_home(r, p->host, p->pid))
             continue;
-        if (!ARRAY_ROOM(r->homes, r->home_count, r->home_cap) ||
-            map_add(&r->home_map, hash, r->home_count) < 0)
-            return -ENOMEM;
-        r->homes[r->home_count++] = key;
+        rc = hash_index_add(&r->home_index, hash_index_mix((uint64_t)p->pid, p->host),
+                            (uint32_t)r->homes.count);
+        rc = rc ? rc : vec_push(&r->homes, {.host = p->host, .file = file, .pid = p->pid});
     }
-    return 0;
+    return rc;
 }
 
 static struct resolver *make_resolver(const struct snapshot *s)
@@ -163,24 +163,22 @@ static uint32_t name_in_parent(const struct snapshot *s, const struct resolver *
                                enum index_name_kind kind, uint32_t hash)
 {
     const struct index_process *p = pid == INT64_MIN ? NULL : process_in_file(file, pid);
-    struct home key;
-    uint32_t i;
+    const struct home *home;
 
     if (!p || p->ppid == INT64_MIN)
         return INDEX_NO_TEXT;
-    key = (struct home){.host = p->host, .pid = p->ppid};
-    i = map_find(&r->home_map, map_mix((uint64_t)key.pid, key.host), same_home, r->homes, &key);
-    if (i == MAP_NONE || &s->views[r->homes[i].file]->pub == file)
+    home = find_home(r, p->host, p->ppid);
+    if (!home || &s->views[home->file]->pub == file)
         return INDEX_NO_TEXT;
-    return index_name_in(&s->views[r->homes[i].file]->pub, kind, hash);
+    return index_name_in(&s->views[home->file]->pub, kind, hash);
 }
 
 uint32_t index_resolve(const struct snapshot *s, const struct index_file *file, int64_t pid,
                        enum index_name_kind kind, uint32_t hash, bool *ret_conflict)
 {
-    struct known key = {.hash = hash, .kind = (uint8_t)kind};
+    const struct known *known;
     const struct resolver *r;
-    uint32_t value, i;
+    uint32_t value;
 
     if (ret_conflict)
         *ret_conflict = false;
@@ -195,11 +193,11 @@ uint32_t index_resolve(const struct snapshot *s, const struct index_file *file, 
     value = name_in_parent(s, r, file, pid, kind, hash);
     if (value != INDEX_NO_TEXT)
         return value;
-    i = map_find(&r->name_map, map_mix(hash, (uint64_t)kind), same_known, r->names, &key);
-    if (i == MAP_NONE)
+    known = find_known(r, (uint8_t)kind, hash);
+    if (!known)
         return INDEX_NO_TEXT;
-    if (r->names[i].value != CONFLICT)
-        return r->names[i].value;
+    if (known->value != CONFLICT)
+        return known->value;
     if (ret_conflict)
         *ret_conflict = true;
     return INDEX_NO_TEXT;

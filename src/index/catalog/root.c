@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- of one file ----------------------------------------------------------------------------- */
 
@@ -58,28 +57,26 @@ int index_file_summary(struct index *ix, const struct snapshot *s, uint32_t file
 
 /* ---- of all files ---------------------------------------------------------------------------- */
 
-/* Immutable once made. `members` are the files in it, ascending by id; only such whose summary is
- * final. */
+/* Immutable once made. `members` are the files in it; only such whose summary is final. */
 struct member {
     uint32_t id, version;
 };
 struct root {
     atomic_uint refs;
     struct summary *summary; /* of the members; threads[].file is the file id here */
-    struct member *members;
-    uint32_t member_count;
-    struct summary
-        *told; /* with all files of one snapshot, threads[].file its position; may be `summary` */
+    VEC(struct member) members;
+    struct hash_index member_index;
+    struct summary *told; /* with all files of one snapshot, threads[].file its position */
 };
 
 void root_release(struct root *r)
 {
     if (!r || atomic_fetch_sub(&r->refs, 1) > 1)
         return;
-    if (r->told != r->summary)
-        summary_free(r->told);
+    summary_free(r->told);
     summary_free(r->summary);
-    free(r->members);
+    vec_done(&r->members);
+    hash_index_done(&r->member_index);
     free(r);
 }
 
@@ -98,23 +95,18 @@ static struct root *root_new(void)
     return r;
 }
 
-static int compare_members(const void *a, const void *b)
-{
-    const struct member *p = a, *q = b;
-
-    return p->id < q->id ? -1 : p->id > q->id;
-}
-
 static bool is_final(const struct view *v)
 {
     return v->pub.state == INDEX_READY;
 }
 
-static const struct member *find_member(const struct member *list, uint32_t count, uint32_t id)
+static const struct member *find_member(const struct root *r, uint32_t id)
 {
-    struct member key = {.id = id};
-
-    return count ? bsearch(&key, list, count, sizeof *list, compare_members) : NULL;
+    for (struct hash_match m = hash_index_find(&r->member_index, id);
+         hash_index_next(&r->member_index, &m);)
+        if (r->members.at[m.position].id == id)
+            return &r->members.at[m.position];
+    return NULL;
 }
 
 static int add_file(struct index *ix, struct summary *to, const struct view *v, uint32_t file)
@@ -131,29 +123,29 @@ static int add_file(struct index *ix, struct summary *to, const struct view *v, 
     return rc;
 }
 
-/* The final files of the snapshot, ascending by id. */
-static struct member *final_files(const struct snapshot *s, uint32_t *ret_count)
+/* The final files of the snapshot. */
+static int add_members(struct root *r, const struct snapshot *s)
 {
-    struct member *list = malloc((s->count + 1) * sizeof *list);
-    uint32_t n = 0;
+    int rc = 0;
 
-    for (uint32_t i = 0; list && i < s->count; i++) {
-        if (is_final(s->views[i]))
-            list[n++] = (struct member){s->views[i]->pub.id, s->views[i]->body->summary_version};
+    for (uint32_t i = 0; i < s->count && rc == 0; i++) {
+        const struct view *v = s->views[i];
+
+        if (!is_final(v))
+            continue;
+        rc = hash_index_add(&r->member_index, v->pub.id, (uint32_t)r->members.count);
+        rc = rc ? rc : vec_push(&r->members, {v->pub.id, v->body->summary_version});
     }
-    if (list)
-        qsort(list, n, sizeof *list, compare_members);
-    *ret_count = n;
-    return list;
+    return rc;
 }
 
-/* Whether all that `old` covers is among the files: then the others can be added to a copy. */
-static bool covers_only(const struct root *old, const struct member *list, uint32_t count)
+/* Whether all that `old` covers is among the members: then the others can be added to a copy. */
+static bool covers_only(const struct root *old, const struct root *r)
 {
-    for (uint32_t i = 0; i < old->member_count; i++) {
-        const struct member *m = find_member(list, count, old->members[i].id);
+    for (size_t i = 0; i < old->members.count; i++) {
+        const struct member *m = find_member(r, old->members.at[i].id);
 
-        if (!m || m->version != old->members[i].version)
+        if (!m || m->version != old->members.at[i].version)
             return false;
     }
     return true;
@@ -169,41 +161,27 @@ static int add_missing(struct index *ix, const struct snapshot *s, struct root *
 
         if (atomic_load(&ix->stopping))
             return ERR_CANCELLED; /* the writer prepares it, too, and is to end */
-        if (is_final(v) && !(old && find_member(old->members, old->member_count, v->pub.id)))
+        if (is_final(v) && !(old && find_member(old, v->pub.id)))
             rc = add_file(ix, r->summary, v, v->pub.id);
     }
     return rc;
 }
 
-struct place {
-    uint32_t id, position;
-};
-
-static int compare_places(const void *a, const void *b)
-{
-    const struct place *p = a, *q = b;
-
-    return p->id < q->id ? -1 : p->id > q->id;
-}
-
 /* File ids become positions in the snapshot. */
 static int tell_positions(const struct snapshot *s, struct summary *sum)
 {
-    struct place *list = malloc((s->count + 1) * sizeof *list);
+    struct hash_index by_id = {0};
+    int rc = 0;
 
-    if (!list)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < s->count; i++)
-        list[i] = (struct place){s->views[i]->pub.id, i};
-    qsort(list, s->count, sizeof *list, compare_places);
-    for (uint32_t i = 0; i < sum->thread_count; i++) {
-        struct place key = {sum->threads[i].file, 0}, *found;
+    for (uint32_t i = 0; i < s->count && rc == 0; i++)
+        rc = hash_index_add(&by_id, s->views[i]->pub.id, i);
+    for (uint32_t i = 0; i < sum->thread_count && rc == 0; i++) {
+        struct hash_match m = hash_index_find(&by_id, sum->threads[i].file);
 
-        found = s->count ? bsearch(&key, list, s->count, sizeof *list, compare_places) : NULL;
-        sum->threads[i].file = found ? found->position : 0;
+        sum->threads[i].file = hash_index_next(&by_id, &m) ? m.position : 0;
     }
-    free(list);
-    return 0;
+    hash_index_done(&by_id);
+    return rc;
 }
 
 /* The members and what is not final yet, for one snapshot. */
@@ -227,12 +205,8 @@ static int make_root(struct index *ix, const struct snapshot *s, struct root *ol
     struct root *r = root_new();
     int rc = r ? 0 : -ENOMEM;
 
-    if (r) {
-        r->members = final_files(s, &r->member_count);
-        if (!r->members)
-            rc = -ENOMEM;
-    }
-    if (rc == 0 && old && !covers_only(old, r->members, r->member_count))
+    rc = rc ? rc : add_members(r, s);
+    if (rc == 0 && old && !covers_only(old, r))
         old = NULL;
     rc = rc ? rc : add_missing(ix, s, r, old);
     rc = rc ? rc : tell(ix, s, r);
@@ -260,9 +234,8 @@ int index_root_summary(struct index *ix, const struct snapshot *snapshot,
         pthread_mutex_unlock(&ix->root_lock);
         rc = make_root(ix, s, old, &made);
         root_release(old);
-        if (rc == 0) {
+        if (rc == 0)
             s->root = made;
-        }
         if (rc == 0 && !s->part_uuid) {
             atomic_fetch_add(&made->refs, 1);
             pthread_mutex_lock(&ix->root_lock);

@@ -86,23 +86,23 @@ static void merge_new(struct entry **list, uint32_t sorted, struct entry **fresh
 /* What came since the last time is sorted, and merged with what was there. */
 static void sort_entries(struct index *ix)
 {
-    uint32_t before = ix->sorted_count, count = ix->entry_count - before;
-    struct entry **fresh = ix->entries + before, **copy;
+    uint32_t before = ix->sorted_count, count = ix->entries.count - before;
+    struct entry **fresh = ix->entries.at + before, **copy;
 
     if (count == 0)
         return;
     copy = before ? malloc(count * sizeof(struct entry *)) : NULL;
     if (before && !copy) { /* slower, without memory */
-        fresh = ix->entries;
-        count = ix->entry_count;
+        fresh = ix->entries.at;
+        count = ix->entries.count;
     }
     qsort(fresh, count, sizeof(struct entry *), compare_entries);
     if (copy) {
         memcpy(copy, fresh, count * sizeof(struct entry *));
-        merge_new(ix->entries, before, copy, count);
+        merge_new(ix->entries.at, before, copy, count);
     }
     free(copy);
-    ix->sorted_count = ix->entry_count;
+    ix->sorted_count = ix->entries.count;
 }
 
 int index_hidden(struct index *ix, struct index_hidden **ret, size_t *ret_count)
@@ -112,9 +112,9 @@ int index_hidden(struct index *ix, struct index_hidden **ret, size_t *ret_count)
 
     pthread_mutex_lock(&ix->lock);
     sort_entries(ix);
-    list = malloc((ix->entry_count + 1) * sizeof *list);
-    for (uint32_t i = 0; list && i < ix->entry_count; i++) {
-        const struct entry *e = ix->entries[i];
+    list = malloc((ix->entries.count + 1) * sizeof *list);
+    for (uint32_t i = 0; list && i < ix->entries.count; i++) {
+        const struct entry *e = ix->entries.at[i];
         const struct entry *other = catalog_duplicate_of(e);
 
         if (e->view->pub.state == INDEX_MISSING ? e->view->pub.id != 0 && !other : other != NULL)
@@ -133,14 +133,14 @@ static bool is_known_archive(const struct entry *e)
 
 static struct snapshot *make_snapshot(struct index *ix)
 {
-    struct snapshot *s = new_snapshot(ix, ix->entry_count, ix->archive_count);
+    struct snapshot *s = new_snapshot(ix, ix->entries.count, ix->archive_count);
 
     if (!s)
         return NULL;
     sort_entries(ix);
     forks_link(ix);
-    for (uint32_t i = 0; i < ix->entry_count; i++) {
-        const struct entry *e = ix->entries[i];
+    for (uint32_t i = 0; i < ix->entries.count; i++) {
+        const struct entry *e = ix->entries.at[i];
 
         if (!catalog_is_hidden(e))
             s->views[s->count++] = view_ref(e->view);

@@ -37,6 +37,11 @@ uint8_t *body_filter(struct body *b, unsigned dimension, size_t len)
     return bits;
 }
 
+void *body_copy(struct body *b, const void *list, size_t bytes)
+{
+    return arena_strdup(&b->arena, (struct text){list, bytes});
+}
+
 int body_processes(struct body *b, const struct index_process *list, uint32_t count)
 {
     uint32_t *order = arena_alloc(&b->arena, (count + 1ul) * sizeof *order);

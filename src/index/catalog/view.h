@@ -59,6 +59,8 @@ struct body *body_new(void);
 void body_identify(struct body *b, const struct identity *file);
 /* Memory for the filter of one of the terms' dimensions; NULL without memory. */
 uint8_t *body_filter(struct body *b, unsigned dimension, size_t len);
+/* A copy in the body's arena; NULL without memory. */
+void *body_copy(struct body *b, const void *list, size_t bytes);
 /* Borrows the list, which lives in the body's arena; 0, -ENOMEM. */
 int body_processes(struct body *b, const struct index_process *list, uint32_t count);
 void body_release(struct body *b);

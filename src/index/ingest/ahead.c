@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PIECE_LEAST (64u << 10)
 #define PIECE_MOST (4u << 20)
@@ -38,11 +37,11 @@ struct ahead {
     struct ingest *in;
     int fd;
     size_t piece_text;
-    uint64_t file_size, here, text;  /* of the file; where the reader is */
-    struct slot *slots;              /* by bit */
-    struct slot *taken;              /* what the reader has */
-    struct trace_checkpoint *starts; /* NULL: members are searched */
-    uint32_t start_count, start_cap, start_next;
+    uint64_t file_size, here, text;      /* of the file; where the reader is */
+    struct slot *slots;                  /* by bit */
+    struct slot *taken;                  /* what the reader has */
+    VEC(struct trace_checkpoint) starts; /* empty: members are searched */
+    size_t start_next;
     size_t start_bytes;
     uint64_t member; /* file offset of the next piece; UINT64_MAX: to be found */
     uint64_t search; /* searched up to here */
@@ -195,10 +194,11 @@ static bool wants_help(struct ahead *a)
 
     if (a->over || a->planning || !has_room(a->in, credits_of(a)))
         return false;
-    if (a->starts) {
-        while (a->start_next < a->start_count && a->starts[a->start_next].file_offset <= a->here)
+    if (a->starts.count) {
+        while (a->start_next < a->starts.count &&
+               a->starts.at[a->start_next].file_offset <= a->here)
             a->start_next++;
-        return a->start_next < a->start_count;
+        return a->start_next < a->starts.count;
     }
     if (a->member != UINT64_MAX && a->member <= a->here)
         a->member = UINT64_MAX;
@@ -229,10 +229,10 @@ static bool plan(struct ahead *a, struct trace_checkpoint *ret, uint64_t *ret_st
     uint64_t from;
 
     *ret_stop = UINT64_MAX;
-    if (a->starts) {
-        *ret = a->starts[a->start_next++];
-        if (a->start_next < a->start_count)
-            *ret_stop = bit_of(&a->starts[a->start_next]);
+    if (a->starts.count) {
+        *ret = a->starts.at[a->start_next++];
+        if (a->start_next < a->starts.count)
+            *ret_stop = bit_of(&a->starts.at[a->start_next]);
         return true;
     }
     a->planning = true;
@@ -313,16 +313,9 @@ bool ahead_help(struct ingest *in)
 
 static int add_start(struct ahead *a, const struct trace_checkpoint *c)
 {
-    uint8_t *window = malloc(c->window_len + 1);
-
-    if (!window || !ARRAY_ROOM(a->starts, a->start_count, a->start_cap)) {
-        free(window);
+    if (vec_reserve(&a->starts, 1) < 0 || checkpoint_clone(c, &a->starts.at[a->starts.count]) < 0)
         return -ENOMEM;
-    }
-    if (c->window_len)
-        memcpy(window, c->window, c->window_len);
-    a->starts[a->start_count] = *c;
-    a->starts[a->start_count++].window = window;
+    a->starts.count++;
     a->start_bytes += c->window_len + sizeof *c;
     return 0;
 }
@@ -430,8 +423,8 @@ void ahead_end(struct trace_ahead *base)
     }
     give_room(in, a->start_bytes);
     pthread_mutex_unlock(&in->lock);
-    for (uint32_t i = 0; i < a->start_count; i++)
-        free((void *)a->starts[i].window);
-    free(a->starts);
+    for (uint32_t i = 0; i < a->starts.count; i++)
+        free((void *)a->starts.at[i].window);
+    vec_done(&a->starts);
     free(a);
 }

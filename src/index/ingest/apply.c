@@ -31,8 +31,8 @@ static void put_checkpoints(struct writer *w, const struct run *run, const struc
 {
     struct buf value = {0};
 
-    for (uint32_t i = 0; i < r->checkpoint_count; i++) {
-        const struct trace_checkpoint *c = &r->checkpoints[i];
+    for (size_t i = 0; i < r->checkpoints.count; i++) {
+        const struct trace_checkpoint *c = &r->checkpoints.at[i];
         struct kv_key key = kv_key_of_u32(run->id);
 
         kv_key_u64(&key, c->text_offset);
@@ -60,20 +60,22 @@ static void put_span(struct writer *w, const struct run *run, const struct index
 static int put_names(struct writer *w, const struct run *run, struct part *p, uint32_t chunk)
 {
     struct kv_key key = kv_key_of_chunk(run->id, chunk, run->version);
-    struct line_range lines = {
-        .file = run->id, .chunk = chunk, .version = run->version, .count = p->name_count};
+    struct line_range lines = {.file = run->id,
+                               .chunk = chunk,
+                               .version = run->version,
+                               .count = (uint32_t)p->names.count};
     struct buf value = {0};
     uint32_t first;
     int rc;
 
-    if (p->name_count == 0)
+    if (p->names.count == 0)
         return 0;
     rc = names_encode(w->ix, p, &value);
     rc = rc ? rc : lines_register(w->ix, &lines, &first);
     if (rc == 0) {
         kv_put_buf(w->batch, KV_NAME, &key, &value);
-        for (uint32_t i = 0; i < p->name_count; i++)
-            p->names[i].line = first == INDEX_NO_TEXT ? INDEX_NO_TEXT : first + i;
+        for (uint32_t i = 0; i < p->names.count; i++)
+            p->names.at[i].line = first == INDEX_NO_TEXT ? INDEX_NO_TEXT : first + i;
         buf_done(&p->lines);
     }
     buf_done(&value);
@@ -131,9 +133,8 @@ static int take_tail(struct run *run, struct result *r)
         part_free(run->tail);
         run->tail = NULL;
     }
-    if (!ARRAY_ROOM(run->chunks, run->chunk_count, run->chunk_cap))
+    if (vec_push(&run->chunks, chunk) < 0)
         return -ENOMEM;
-    run->chunks[run->chunk_count++] = chunk;
     run->tail = r->part;
     r->part = NULL;
     run->has_tail = true;
@@ -148,7 +149,7 @@ static int apply_walked(struct writer *w, struct result *r)
 
     mark_dirty(w, run);
     run->info = r->info;
-    rc = rc ? rc : run_add_damage(run, r->damage, r->damage_count);
+    rc = rc ? rc : run_add_damage(run, r->damage.at, r->damage.count);
     if (rc == 0)
         put_checkpoints(w, run, r);
     return rc;
@@ -170,16 +171,16 @@ static int apply_chunk(struct writer *w, struct result *r)
     run->info = r->info;
     run->index_bytes += r->value.len;
     rc = put_names(w, run, r->part, (uint32_t)r->chunk.number);
-    rc = rc ? rc : run_add_damage(run, r->damage, r->damage_count);
+    rc = rc ? rc : run_add_damage(run, r->damage.at, r->damage.count);
     rc = rc ? rc : add_hashes(run, r);
     rc = rc ? rc : take_tail(run, r);
     if (rc)
         return rc;
     run->tail_final =
-        r->chunk.ended && r->damage_count == 0 &&
+        r->chunk.ended && r->damage.count == 0 &&
         r->chunk.text_offset + r->text_len >= (r->chunk.number + 1) * run->terms->checkpoint_size;
     put_checkpoints(w, run, r);
-    put_span(w, run, &run->chunks[run->chunk_count - 1]);
+    put_span(w, run, &run->chunks.at[run->chunks.count - 1]);
     kv_put_take(w->batch, KV_CHUNK, &key, r->value.data, r->value.len);
     r->value = (struct buf){0};
     return 0;
@@ -210,7 +211,7 @@ static void apply_end(struct writer *w, struct result *r)
     run->ended = r->error != -EPIPE;
     if (run->ended && run->action == RUN_READ && !run->error) {
         run->info = r->info;
-        run->error = run_add_damage(run, r->damage, r->damage_count);
+        run->error = run_add_damage(run, r->damage.at, r->damage.count);
         put_checkpoints(w, run, r);
     }
     if (atomic_load(&run->cancelled))

@@ -11,15 +11,9 @@
 
 static int copy_chunks(struct body *b, const struct run *r)
 {
-    struct index_chunk *list = arena_alloc(&b->arena, (r->chunk_count + 1) * sizeof *list);
-
-    if (!list)
-        return -ENOMEM;
-    if (r->chunk_count)
-        memcpy(list, r->chunks, r->chunk_count * sizeof *list);
-    b->pub.chunks = list;
-    b->pub.chunk_count = r->chunk_count;
-    return 0;
+    b->pub.chunks = body_copy(b, r->chunks.at, r->chunks.count * sizeof *r->chunks.at);
+    b->pub.chunk_count = (uint32_t)r->chunks.count;
+    return b->arena.error;
 }
 
 /* Names that the last view does not have: those of the base from some position on, and those of the
@@ -27,16 +21,16 @@ static int copy_chunks(struct body *b, const struct run *r)
 static struct index_name *new_names(const struct run *r, uint32_t *ret_count)
 {
     uint32_t done = r->named ? r->named->pub.name_count : 0;
-    uint32_t in_base = r->base ? r->base->name_count : 0,
-             in_tail = r->has_tail ? r->tail->name_count : 0;
+    uint32_t in_base = r->base ? (uint32_t)r->base->names.count : 0,
+             in_tail = r->has_tail ? (uint32_t)r->tail->names.count : 0;
     uint32_t of_base = done < in_base ? in_base - done : 0,
              of_tail = in_base + in_tail - done - of_base;
     struct index_name *list = malloc((of_base + of_tail + 1) * sizeof *list);
 
     if (list && of_base)
-        memcpy(list, r->base->names + in_base - of_base, of_base * sizeof *list);
+        memcpy(list, r->base->names.at + in_base - of_base, of_base * sizeof *list);
     if (list && of_tail)
-        memcpy(list + of_base, r->tail->names + in_tail - of_tail, of_tail * sizeof *list);
+        memcpy(list + of_base, r->tail->names.at + in_tail - of_tail, of_tail * sizeof *list);
     if (list)
         names_sort(list, of_base + of_tail);
     *ret_count = of_base + of_tail;
@@ -67,13 +61,14 @@ static int copy_names(struct body *b, struct run *r)
 /* A fork that names no host was on the only one of its process. */
 static struct part_fact with_host(struct part_fact fork, const struct index_file *f)
 {
-    uint32_t at = MAP_NONE;
+    const struct index_process *only =
+        fork.host == INDEX_NO_TEXT
+            ? process_only(f->processes, f->by_pid, f->process_count, fork.pid)
+            : NULL;
 
-    if (fork.host == INDEX_NO_TEXT)
-        at = process_only(f->processes, f->by_pid, f->process_count, fork.pid);
-    if (at != MAP_NONE) {
-        fork.host = f->processes[at].host;
-        fork.host_is_hash = f->processes[at].host_is_hash;
+    if (only) {
+        fork.host = only->host;
+        fork.host_is_hash = only->host_is_hash;
     }
     return fork;
 }
@@ -87,16 +82,14 @@ static int copy_processes(struct body *b, const struct part *p)
 
     if (rc)
         return rc;
-    copy = arena_alloc(&b->arena, (count + 1) * sizeof *copy);
-    if (copy && count)
-        memcpy(copy, list, count * sizeof *copy);
+    copy = body_copy(b, list, count * sizeof *copy);
     free(list);
     rc = copy ? body_processes(b, copy, count) : -ENOMEM;
-    forks = arena_alloc(&b->arena, (p->fact_count + 1) * sizeof *forks);
+    forks = arena_alloc(&b->arena, (p->facts.count + 1) * sizeof *forks);
     b->forks = forks;
-    for (uint32_t i = 0; rc == 0 && forks && i < p->fact_count; i++) {
-        if (fact_is_fork(&p->facts[i]))
-            forks[b->fork_count++] = with_host(p->facts[i], &b->pub);
+    for (uint32_t i = 0; rc == 0 && forks && i < p->facts.count; i++) {
+        if (fact_is_fork(&p->facts.at[i]))
+            forks[b->fork_count++] = with_host(p->facts.at[i], &b->pub);
     }
     return rc == 0 && forks ? 0 : -ENOMEM;
 }
@@ -117,14 +110,10 @@ static void see_times(struct index_file *f, const struct part *p)
 static int copy_damage(struct body *b, const struct run *r)
 {
     uint32_t kept = r->damage_count < DAMAGE_KEPT ? r->damage_count : DAMAGE_KEPT;
-    struct trace_damage *list = arena_alloc(&b->arena, (kept + 1) * sizeof *list);
+    const struct trace_damage *list = r->damage.at;
     char text[200];
 
-    if (!list)
-        return -ENOMEM;
-    if (kept)
-        memcpy(list, r->damage, kept * sizeof *list);
-    b->pub.damage = list;
+    b->pub.damage = body_copy(b, list, kept * sizeof *list);
     b->pub.damage_count = r->damage_count;
     b->pub.damaged = r->damage_count > 0;
     if (r->error)
@@ -142,10 +131,9 @@ static int copy_damage(struct body *b, const struct run *r)
                  (unsigned long long)list[0].file_from, (unsigned long long)list[0].file_to,
                  (unsigned long long)list[0].text_offset,
                  list[kept - 1].kind == TRACE_DAMAGE_READ ? "; reading will be retried" : "");
-    else
-        return 0;
-    b->pub.error = arena_strdup(&b->arena, text_of(text));
-    return b->pub.error ? 0 : -ENOMEM;
+    if (r->error || kept)
+        b->pub.error = arena_strdup(&b->arena, text_of(text));
+    return b->arena.error;
 }
 
 static void copy_facts(struct index *ix, struct body *b, const struct run *r, const struct part *p)
@@ -172,9 +160,11 @@ static void copy_facts(struct index *ix, struct body *b, const struct run *r, co
     f->is_archive = r->entry->is_archive;
     f->compressed_bytes = run_bytes(r);
     f->text_bytes = r->info.text_offset;
-    if (!r->ended && r->chunk_count)
-        f->text_bytes =
-            r->chunks[r->chunk_count - 1].text_offset + r->chunks[r->chunk_count - 1].text_len;
+    if (!r->ended && r->chunks.count) {
+        const struct index_chunk *last = &r->chunks.at[r->chunks.count - 1];
+
+        f->text_bytes = last->text_offset + last->text_len;
+    }
     f->members = r->info.members;
     f->index_bytes = r->index_bytes;
     f->checkpoint_size = r->terms->checkpoint_size;
@@ -194,10 +184,8 @@ static int fill_body(struct index *ix, struct body *b, struct run *r, const stru
     int rc = p->error;
 
     copy_facts(ix, b, r, p);
-    if (r->archive) {
+    if (r->archive)
         b->pub.archive = arena_strdup(&b->arena, text_of(r->archive->pub.name));
-        rc = b->pub.archive ? rc : -ENOMEM;
-    }
     rc = rc ? rc : copy_chunks(b, r);
     rc = rc ? rc : copy_names(b, r);
     rc = rc ? rc : copy_processes(b, p);

@@ -3,10 +3,9 @@
 #include "index/catalog/archive_text.h"
 #include "index/ingest/ahead.h"
 #include "index/ingest/read.h"
+#include "index/store/checkpoint_record.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The part of the archive that a member is. */
 static int open_source(struct reader *r)
@@ -47,34 +46,19 @@ struct result *reader_result(struct reader *r)
     return result;
 }
 
-static int copy_checkpoint(struct result *to, const struct trace_checkpoint *from)
-{
-    uint8_t *window = malloc(from->window_len + 1);
-
-    if (!window)
-        return -ENOMEM;
-    if (from->window_len)
-        memcpy(window, from->window, from->window_len);
-    to->checkpoints[to->checkpoint_count] = *from;
-    to->checkpoints[to->checkpoint_count++].window = window;
-    return 0;
-}
-
 static int take_checkpoints(struct reader *r, struct result *to)
 {
     const struct trace_checkpoint *list;
     size_t n = trace_reader_checkpoints(r->trace, &list), i = r->checkpoints_taken;
-    int rc = 0;
+    int rc;
 
     if (i == 0 && r->resumed && n > 0)
         i = 1; /* where we began: is stored */
-    if (n > i) {
-        to->checkpoints = calloc(n - i, sizeof *to->checkpoints);
-        if (!to->checkpoints)
-            return -ENOMEM;
+    rc = n > i ? vec_reserve(&to->checkpoints, n - i) : 0;
+    for (; i < n && rc == 0; i++) {
+        rc = checkpoint_clone(&list[i], &to->checkpoints.at[to->checkpoints.count]);
+        to->checkpoints.count += rc == 0;
     }
-    for (; i < n && rc == 0; i++)
-        rc = copy_checkpoint(to, &list[i]);
     r->checkpoints_taken = n;
     trace_reader_drop_checkpoints(r->trace, n);
     return rc;
@@ -86,20 +70,15 @@ static int take_damage_below(struct reader *r, struct result *to, uint64_t below
 {
     const struct trace_damage *list;
     size_t n = trace_reader_damage(r->trace, &list), from = r->damage_taken, end;
+    int rc = 0;
 
     for (end = from; end < n && list[end].text_offset < below; end++)
         ;
     r->damage_taken = end;
-    if (end == from)
-        return 0;
-    to->damage = malloc((end - from) * sizeof *list);
-    if (!to->damage)
-        return -ENOMEM;
-    for (; from < end; from++) {
+    for (; from < end && rc == 0; from++)
         if (list[from].text_offset >= r->skip_to)
-            to->damage[to->damage_count++] = list[from];
-    }
-    return 0;
+            rc = vec_push(&to->damage, list[from]);
+    return rc;
 }
 
 void reader_note_damage(struct reader *r, enum trace_damage_kind kind, uint64_t text_offset)
@@ -111,16 +90,11 @@ void reader_note_damage(struct reader *r, enum trace_damage_kind kind, uint64_t 
 
 static int take_extra(struct reader *r, struct result *to)
 {
-    size_t all = to->damage_count + r->extra_count;
-    struct trace_damage *grown =
-        r->extra_count ? realloc(to->damage, all * sizeof *grown) : to->damage;
+    int rc = 0;
 
-    if (r->extra_count && !grown)
-        return -ENOMEM;
-    to->damage = grown;
-    while (r->extra_count)
-        to->damage[to->damage_count++] = r->extra[--r->extra_count];
-    return 0;
+    while (r->extra_count && rc == 0)
+        rc = vec_push(&to->damage, r->extra[--r->extra_count]);
+    return rc;
 }
 
 int reader_take_below(struct reader *r, struct result *to, uint64_t below)

@@ -17,24 +17,32 @@
 
 /* ---- giving up ------------------------------------------------------------------------------- */
 
+/* That of the batch: of one file, or (NULL) of all. */
+static void forget_garbage(struct writer *w, const uint32_t *file)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < w->garbage.count; i++) {
+        const struct garbage *g = &w->garbage.at[i];
+
+        if (g->generation != UINT64_MAX || (file && g->file != *file))
+            w->garbage.at[kept++] = *g;
+        else
+            w->garbage_files -= g->kind == GARBAGE_FILE;
+    }
+    w->garbage.count = kept;
+}
+
 static void forget_id(struct writer *w, uint32_t id)
 {
     static const uint8_t tables[] = {KV_FILE,  KV_SPAN,    KV_CHECKPOINT,
                                      KV_CHUNK, KV_SUMMARY, KV_NAME};
     struct kv_key key = kv_key_of_u32(id);
-    uint32_t kept = 0;
 
     for (size_t i = 0; i < sizeof tables; i++)
         kv_batch_forget(w->batch, tables[i], 0, &key);
     kv_batch_forget(w->batch, KV_GARBAGE, 1, &key); /* behind the kind */
-    for (uint32_t i = 0; i < w->garbage_count; i++) {
-        /* Of the batch, that is: */
-        if (w->garbage[i].file != id || w->garbage[i].generation != UINT64_MAX)
-            w->garbage[kept++] = w->garbage[i];
-        else
-            w->garbage_files -= w->garbage[i].kind == GARBAGE_FILE;
-    }
-    w->garbage_count = kept;
+    forget_garbage(w, &id);
 }
 
 static void forget_run(struct writer *w, struct run *run)
@@ -53,8 +61,8 @@ static void abandon_all(struct writer *w, bool full)
 
     pthread_mutex_lock(&ix->lock);
     ix->full = full;
-    for (uint32_t i = 0; i < ix->entry_count; i++) {
-        struct run *run = ix->entries[i]->run;
+    for (uint32_t i = 0; i < ix->entries.count; i++) {
+        struct run *run = ix->entries.at[i]->run;
 
         if (!run)
             continue;
@@ -88,18 +96,10 @@ static void abandon_list(struct pending *list, uint32_t count)
 /* Deletions and states are in a lost batch, too: the next start finds what they were about. */
 void lost_give_up(struct writer *w, struct pending *list, uint32_t count)
 {
-    uint32_t kept = 0;
-
     abandon_all(w, w->ix->full);
     kv_batch_clear(w->batch);
     texts_lost(w->ix->texts);
-    for (uint32_t i = 0; i < w->garbage_count; i++) {
-        if (w->garbage[i].generation != UINT64_MAX)
-            w->garbage[kept++] = w->garbage[i];
-        else
-            w->garbage_files -= w->garbage[i].kind == GARBAGE_FILE;
-    }
-    w->garbage_count = kept;
+    forget_garbage(w, NULL);
     abandon_list(list, count);
     ingest_rest(w->in);
     publish(w, list, count, false);
@@ -135,9 +135,9 @@ static void go_on(struct writer *w)
     kv_commit_freeing(ix->kv, w->batch);
     pthread_mutex_lock(&ix->lock);
     ix->full = false;
-    for (uint32_t i = 0; i < ix->entry_count; i++)
-        if (ix->entries[i]->failures) /* perhaps for the same reason */
-            ix->entries[i]->check_ns = 0;
+    for (uint32_t i = 0; i < ix->entries.count; i++)
+        if (ix->entries.at[i]->failures) /* perhaps for the same reason */
+            ix->entries.at[i]->check_ns = 0;
     idle = !ix->queue_head;
     pthread_cond_broadcast(&ix->files_cond);
     pthread_mutex_unlock(&ix->lock);

@@ -26,9 +26,8 @@ void garbage_retire(struct writer *w, enum garbage_kind kind, uint32_t file, uin
     struct kv_key key = garbage_key(&g);
 
     kv_put(w->batch, KV_GARBAGE, &key, "", 0);
-    if (!ARRAY_ROOM(w->garbage, w->garbage_count, w->garbage_cap))
+    if (vec_push(&w->garbage, g) < 0)
         return; /* collected at the next start */
-    w->garbage[w->garbage_count++] = g;
     w->garbage_files += kind == GARBAGE_FILE;
 }
 
@@ -76,22 +75,22 @@ void collect_garbage(struct writer *w)
     uint64_t oldest;
     uint32_t kept = 0;
 
-    if (w->garbage_count == 0 || clock_mono_ns() < w->collect_ns)
+    if (w->garbage.count == 0 || clock_mono_ns() < w->collect_ns)
         return;
     begin = worked_ns();
     pthread_mutex_lock(&w->ix->lock);
     oldest = snapshot_oldest(w->ix);
     pthread_mutex_unlock(&w->ix->lock);
     w->collect_ns = clock_mono_ns() + (worked_ns() - begin) * REST;
-    for (uint32_t i = 0; i < w->garbage_count; i++) {
+    for (uint32_t i = 0; i < w->garbage.count; i++) {
         /* Still in the batch, or committed as generation g: snapshots from g on do not name it. */
-        if (w->garbage[i].generation > oldest || w->garbage[i].generation == UINT64_MAX) {
-            w->garbage[kept++] = w->garbage[i];
+        if (w->garbage.at[i].generation > oldest || w->garbage.at[i].generation == UINT64_MAX) {
+            w->garbage.at[kept++] = w->garbage.at[i];
             continue;
         }
-        garbage_delete(w->batch, &w->garbage[i]);
-        w->files_deleted += w->garbage[i].kind == GARBAGE_FILE;
-        w->garbage_files -= w->garbage[i].kind == GARBAGE_FILE;
+        garbage_delete(w->batch, &w->garbage.at[i]);
+        w->files_deleted += w->garbage.at[i].kind == GARBAGE_FILE;
+        w->garbage_files -= w->garbage.at[i].kind == GARBAGE_FILE;
     }
-    w->garbage_count = kept;
+    w->garbage.count = kept;
 }

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* ---- what is to be done ---------------------------------------------------------------------- */
@@ -82,44 +81,30 @@ static int relate(struct reader *r, const struct identity *now, enum relation *r
 
 static int find_start(struct reader *r, struct kv_read *kv)
 {
-    uint8_t *window;
+    struct trace_checkpoint at;
     int rc;
 
     if (r->skip_to == 0)
         return 0;
     /* Before skip_to: damage noticed at that very place must be met again. */
-    rc = checkpoint_find(kv, r->run->id, r->skip_to - 1, &r->from);
+    rc = checkpoint_find(kv, r->run->id, r->skip_to - 1, &at);
     if (rc)
         return rc == -ENOENT ? 0 : rc;
-    window = malloc(r->from.window_len + 1);
-    if (!window) {
-        r->from.window = NULL;
-        return -ENOMEM;
-    }
-    if (r->from.window_len)
-        memcpy(window, r->from.window, r->from.window_len);
-    r->from.window = window;
-    r->resumed = true;
-    return 0;
+    rc = checkpoint_clone(&at, &r->from);
+    r->resumed = rc == 0;
+    return rc;
 }
 
 static int take_chunks(struct run *run, const struct index_file *f, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        if (!ARRAY_ROOM(run->chunks, run->chunk_count, run->chunk_cap))
-            return -ENOMEM;
-        run->chunks[run->chunk_count++] = f->chunks[i];
-    }
-    for (uint32_t i = 0; i < f->name_count; i++) {
-        struct part *base = run->base;
+    int rc = 0;
 
-        if (count == 0 || f->names[i].chunk > f->chunks[count - 1].number)
-            continue;
-        if (!ARRAY_ROOM(base->names, base->name_count, base->name_cap))
-            return -ENOMEM;
-        base->names[base->name_count++] = f->names[i];
-    }
-    return 0;
+    for (uint32_t i = 0; i < count && rc == 0; i++)
+        rc = vec_push(&run->chunks, f->chunks[i]);
+    for (uint32_t i = 0; i < f->name_count && count > 0 && rc == 0; i++)
+        if (f->names[i].chunk <= f->chunks[count - 1].number)
+            rc = vec_push(&run->base->names, f->names[i]);
+    return rc;
 }
 
 static int take_damage(struct run *run, const struct index_file *f, uint64_t below)
@@ -201,8 +186,7 @@ static void forget_resumed(struct reader *r)
 
     part_free(run->base);
     run->base = NULL;
-    run->chunk_count = 0;
-    run->damage_count = 0;
+    run->chunks.count = run->damage.count = run->damage_count = 0;
     run->index_bytes = 0;
     run->hashes_lost = false;
     r->resumed = false;

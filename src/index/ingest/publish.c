@@ -96,9 +96,9 @@ void publish(struct writer *w, struct pending *list, uint32_t count, bool stored
     }
     generation = ix->generation;
     pthread_mutex_unlock(&ix->lock);
-    for (uint32_t i = 0; i < w->garbage_count && stored; i++) {
-        if (w->garbage[i].generation == UINT64_MAX)
-            w->garbage[i].generation = generation;
+    for (uint32_t i = 0; i < w->garbage.count && stored; i++) {
+        if (w->garbage.at[i].generation == UINT64_MAX)
+            w->garbage.at[i].generation = generation;
     }
     for (uint32_t i = 0; i < count; i++) {
         if (list[i].over)

@@ -5,16 +5,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int run_add_damage(struct run *run, const struct trace_damage *list, uint32_t count)
+int run_add_damage(struct run *run, const struct trace_damage *list, size_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        if (run->damage_count < DAMAGE_KEPT) {
-            if (!ARRAY_ROOM(run->damage, run->damage_count, run->damage_cap))
-                return -ENOMEM;
-            run->damage[run->damage_count] = list[i];
-        } else if (list[i].kind == TRACE_DAMAGE_READ) {
-            run->damage[DAMAGE_KEPT - 1] = list[i]; /* nothing comes after it */
-        }
+    for (size_t i = 0; i < count; i++) {
+        if (run->damage_count >= DAMAGE_KEPT && list[i].kind == TRACE_DAMAGE_READ)
+            run->damage.at[DAMAGE_KEPT - 1] = list[i]; /* nothing comes after it */
+        if (run->damage_count < DAMAGE_KEPT && vec_push(&run->damage, list[i]) < 0)
+            return -ENOMEM;
         run->damage_count++;
     }
     return 0;
@@ -30,9 +27,9 @@ void run_free(struct run *r)
     terms_release(r->terms);
     part_free(r->base);
     part_free(r->tail);
-    free(r->chunks);
+    vec_done(&r->chunks);
     body_release(r->named);
-    free(r->damage);
+    vec_done(&r->damage);
     for (int i = 0; i < DIMENSIONS_MAX; i++)
         hashes_free(r->hashes[i]);
     free(r);
@@ -46,10 +43,10 @@ void result_free(struct result *r)
     buf_done(&r->value);
     part_free(r->part);
     archive_list_done(&r->members);
-    for (uint32_t i = 0; i < r->checkpoint_count; i++)
-        free((void *)r->checkpoints[i].window);
-    free(r->checkpoints);
-    free(r->damage);
+    for (size_t i = 0; i < r->checkpoints.count; i++)
+        free((void *)r->checkpoints.at[i].window);
+    vec_done(&r->checkpoints);
+    vec_done(&r->damage);
     for (int i = 0; i < DIMENSIONS_MAX; i++)
         free(r->hashes[i]);
     for (int i = 0; i < DIMENSIONS_MAX; i++)

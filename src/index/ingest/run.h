@@ -38,11 +38,10 @@ struct run {
     struct identity identity;
     struct part *base, *tail;
     bool has_tail, tail_final;
-    struct index_chunk *chunks;
-    uint32_t chunk_count, chunk_cap;
-    struct body *named;          /* of the last view: its names are sorted */
-    struct trace_damage *damage; /* the first DAMAGE_KEPT */
-    uint32_t damage_count, damage_cap;
+    VEC(struct index_chunk) chunks;
+    struct body *named;              /* of the last view: its names are sorted */
+    VEC(struct trace_damage) damage; /* the first DAMAGE_KEPT */
+    uint32_t damage_count;           /* of all */
     uint64_t index_bytes;
     struct trace_reader_info info;
     int error; /* reading ended with it */
@@ -74,10 +73,8 @@ struct result {
     struct buf value;
     uint32_t rows, version;
     struct part *part;
-    struct trace_checkpoint *checkpoints;
-    uint32_t checkpoint_count;
-    struct trace_damage *damage;
-    uint32_t damage_count;
+    VEC(struct trace_checkpoint) checkpoints;
+    VEC(struct trace_damage) damage;
     uint64_t *hashes[DIMENSIONS_MAX];
     uint32_t hash_count[DIMENSIONS_MAX];
     /* of an end: those of the chunks before the run; all or none */
@@ -93,7 +90,7 @@ static inline uint64_t run_bytes(const struct run *r)
 {
     return r->archive ? r->member.size : r->identity.size;
 }
-int run_add_damage(struct run *run, const struct trace_damage *list, uint32_t count);
+int run_add_damage(struct run *run, const struct trace_damage *list, size_t count);
 /* file.c: a run as a view. NULL without memory. */
 struct view *run_view(struct index *ix, struct run *r, enum index_state state);
 void result_free(struct result *r);

@@ -4,7 +4,6 @@
 #include "index/ingest/write.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -61,10 +60,11 @@ static void retire_replaced(struct writer *w, struct run *run)
         const struct index_chunk *c = &old->chunks[i - 1];
         bool kept = false, there = false;
 
-        for (uint32_t k = run->chunk_count; k > 0 && run->chunks[k - 1].number >= c->number; k--) {
-            there = there || run->chunks[k - 1].number == c->number;
-            kept = kept || (run->chunks[k - 1].number == c->number &&
-                            run->chunks[k - 1].version == c->version);
+        for (size_t k = run->chunks.count; k > 0 && run->chunks.at[k - 1].number >= c->number;
+             k--) {
+            there = there || run->chunks.at[k - 1].number == c->number;
+            kept = kept || (run->chunks.at[k - 1].number == c->number &&
+                            run->chunks.at[k - 1].version == c->version);
         }
         if (kept)
             return; /* all before it are kept, too */
@@ -186,18 +186,11 @@ static struct view *store_read_run(struct writer *w, struct run *run)
 /* What decoding leaves out. */
 static bool copy_lists(struct body *b, const struct index_file *from)
 {
-    struct index_chunk *chunks = arena_alloc(&b->arena, (from->chunk_count + 1) * sizeof *chunks);
-    struct index_name *names = arena_alloc(&b->arena, (from->name_count + 1) * sizeof *names);
-
-    if (!chunks || !names)
-        return false;
-    memcpy(chunks, from->chunks, from->chunk_count * sizeof *chunks);
-    memcpy(names, from->names, from->name_count * sizeof *names);
-    b->pub.chunks = chunks;
+    b->pub.chunks = body_copy(b, from->chunks, from->chunk_count * sizeof *from->chunks);
     b->pub.chunk_count = from->chunk_count;
-    b->pub.names = names;
+    b->pub.names = body_copy(b, from->names, from->name_count * sizeof *from->names);
     b->pub.name_count = from->name_count;
-    return true;
+    return b->arena.error == 0;
 }
 
 /* A body is immutable: another one, decoded from the store. */
@@ -242,8 +235,8 @@ void store_states(struct writer *w)
     struct buf value = {0};
 
     pthread_mutex_lock(&ix->lock);
-    for (uint32_t i = 0; i < ix->entry_count && ix->records_dirty > 0; i++) {
-        struct entry *e = ix->entries[i];
+    for (uint32_t i = 0; i < ix->entries.count && ix->records_dirty > 0; i++) {
+        struct entry *e = ix->entries.at[i];
         struct kv_key key = kv_key_of_u32(e->view->pub.id);
 
         if (!e->record_dirty)

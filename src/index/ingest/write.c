@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define COMMIT_LEAST (64u << 10)
 #define COMMIT_SHARE 64       /* of the store */
@@ -36,8 +35,8 @@ static void purge_missing(struct writer *w)
     int64_t now = clock_real_ns();
 
     pthread_mutex_lock(&ix->lock);
-    for (uint32_t i = 0; i < ix->entry_count && ix->listed; i++) {
-        struct entry *e = ix->entries[i];
+    for (uint32_t i = 0; i < ix->entries.count && ix->listed; i++) {
+        struct entry *e = ix->entries.at[i];
         struct kv_key path = path_key(e->name);
         struct view *v;
 
@@ -96,8 +95,8 @@ static void look_again(struct writer *w)
     }
     full_tick(w);
     pthread_mutex_lock(&ix->lock);
-    for (uint32_t i = 0; i < ix->entry_count && !ingest_stopping(w->in); i++) {
-        struct entry *e = ix->entries[i];
+    for (uint32_t i = 0; i < ix->entries.count && !ingest_stopping(w->in); i++) {
+        struct entry *e = ix->entries.at[i];
         enum index_state state = e->view->pub.state;
 
         if (e->offered && !e->run && !e->queued && now >= e->check_ns &&
@@ -200,6 +199,6 @@ void *ingest_writer_main(void *arg)
             prepare_root(&w);
     }
     kv_batch_free(w.batch);
-    free(w.garbage);
+    vec_done(&w.garbage);
     return NULL;
 }

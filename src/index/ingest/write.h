@@ -24,12 +24,12 @@ struct writer {
     struct kv_batch *batch;
     struct run *dirty; /* runs with something to be stored and published */
     uint32_t dirty_count;
-    struct garbage *garbage;
-    uint32_t garbage_count, garbage_cap, garbage_files; /* files: whole files among them */
-    bool reading;                                       /* somebody reads: much may still come */
-    bool replacing;   /* the next commit makes a whole file garbage */
-    bool freed;       /* the last one deleted a file: the next cannot use its pages yet */
-    int64_t first_ns; /* when the batch got its first */
+    VEC(struct garbage) garbage;
+    uint32_t garbage_files; /* whole files among them */
+    bool reading;           /* somebody reads: much may still come */
+    bool replacing;         /* the next commit makes a whole file garbage */
+    bool freed;             /* the last one deleted a file: the next cannot use its pages yet */
+    int64_t first_ns;       /* when the batch got its first */
     int64_t tick_ns;
     int64_t collect_ns;       /* garbage is not collected before */
     int64_t full_ns;          /* since when the store is full */

@@ -52,6 +52,19 @@ int checkpoint_decode(struct text key, struct text value, struct trace_checkpoin
     return 0;
 }
 
+int checkpoint_clone(const struct trace_checkpoint *from, struct trace_checkpoint *ret)
+{
+    uint8_t *window = malloc(from->window_len + 1);
+
+    if (!window)
+        return -ENOMEM;
+    if (from->window_len)
+        memcpy(window, from->window, from->window_len);
+    *ret = *from;
+    ret->window = window;
+    return 0;
+}
+
 int checkpoint_find(struct kv_read *r, uint32_t file, uint64_t text_offset,
                     struct trace_checkpoint *ret)
 {

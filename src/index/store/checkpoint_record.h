@@ -13,6 +13,8 @@
 void checkpoint_encode(const struct trace_checkpoint *c, struct buf *out);
 /* The window is borrowed from the value. 0, ERR_CORRUPT. */
 int checkpoint_decode(struct text key, struct text value, struct trace_checkpoint *ret);
+/* The same with a *new* window. 0, -ENOMEM: then *ret is as it was. */
+int checkpoint_clone(const struct trace_checkpoint *from, struct trace_checkpoint *ret);
 /* The one before (or at) a text offset; window borrowed from the read. 0, -ENOENT, ERR_CORRUPT,
  * ERR_STORE. */
 int checkpoint_find(struct kv_read *r, uint32_t file, uint64_t text_offset,

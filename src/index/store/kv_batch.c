@@ -81,9 +81,9 @@ struct kv_batch *kv_batch_new(void)
 
 void kv_batch_clear(struct kv_batch *b)
 {
-    for (size_t i = 0; i < b->count; i++)
-        free(b->ops[i].data);
-    b->count = b->bytes = 0;
+    for (size_t i = 0; i < b->ops.count; i++)
+        free(b->ops.at[i].data);
+    b->ops.count = b->bytes = 0;
     b->error = 0;
 }
 
@@ -92,7 +92,7 @@ void kv_batch_free(struct kv_batch *b)
     if (!b)
         return;
     kv_batch_clear(b);
-    free(b->ops);
+    vec_done(&b->ops);
     free(b);
 }
 
@@ -103,7 +103,7 @@ size_t kv_batch_bytes(const struct kv_batch *b)
 
 bool kv_batch_empty(const struct kv_batch *b)
 {
-    return b->count == 0 && b->error == 0;
+    return b->ops.count == 0 && b->error == 0;
 }
 
 void kv_batch_fail(struct kv_batch *b, int error)
@@ -119,23 +119,12 @@ int kv_batch_error(const struct kv_batch *b)
 static void batch_add(struct kv_batch *b, enum op_kind kind, enum kv_table t,
                       const struct kv_key *key, void *data, size_t len)
 {
-    if (b->error == 0 && b->count == b->cap) {
-        size_t cap = b->cap ? b->cap * 2 : 256;
-        struct op *ops = realloc(b->ops, cap * sizeof *ops);
-
-        if (ops) {
-            b->ops = ops;
-            b->cap = cap;
-        } else {
-            kv_batch_fail(b, -ENOMEM);
-        }
-    }
-    if (b->error) {
+    if (b->error == 0)
+        b->error = vec_push(&b->ops, {kind, t, *key, data, len});
+    if (b->error)
         free(data);
-        return;
-    }
-    b->ops[b->count++] = (struct op){kind, t, *key, data, len};
-    b->bytes += len + key->len + 32;
+    else
+        b->bytes += len + key->len + 32;
 }
 
 void kv_put_take(struct kv_batch *b, enum kv_table t, const struct kv_key *key, void *data,
@@ -181,16 +170,16 @@ void kv_batch_forget(struct kv_batch *b, enum kv_table t, size_t skip, const str
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < b->count; i++) {
-        struct op *op = &b->ops[i];
+    for (size_t i = 0; i < b->ops.count; i++) {
+        struct op *op = &b->ops.at[i];
 
         if (op->table == t && op->key.len >= skip + prefix->len &&
             memcmp(op->key.data + skip, prefix->data, prefix->len) == 0) {
             b->bytes -= op->len + op->key.len + 32;
             free(op->data);
         } else {
-            b->ops[kept++] = *op;
+            b->ops.at[kept++] = *op;
         }
     }
-    b->count = kept;
+    b->ops.count = kept;
 }

@@ -2,6 +2,7 @@
 #ifndef DFTRACERD_INDEX_STORE_KV_BATCH_H
 #define DFTRACERD_INDEX_STORE_KV_BATCH_H
 
+#include "dftracerd/vec.h"
 #include "index/store/kv.h"
 
 enum op_kind { OP_PUT, OP_DELETE, OP_DELETE_PREFIX };
@@ -12,8 +13,8 @@ struct op {
     size_t len;
 };
 struct kv_batch {
-    struct op *ops;
-    size_t count, cap, bytes;
+    VEC(struct op) ops;
+    size_t bytes;
     int error;
 };
 

@@ -75,8 +75,8 @@ static int apply_batch(struct kv *kv, const struct kv_batch *b)
 
     if (rc)
         return rc;
-    for (size_t i = 0; i < b->count && rc == 0; i++)
-        rc = apply_op(kv, txn, &b->ops[i]);
+    for (size_t i = 0; i < b->ops.count && rc == 0; i++)
+        rc = apply_op(kv, txn, &b->ops.at[i]);
     if (rc == 0 && failpoint("kv.commit"))
         rc = errno;
     if (rc) {
@@ -230,7 +230,7 @@ static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
 
     if (b->error)
         return b->error;
-    if (b->count == 0)
+    if (b->ops.count == 0)
         return 0;
     if (!kv->env && (rc = reopen(kv)))
         return rc == -ENOMEM ? ERR_ADDRESS_SPACE : rc;

@@ -5,9 +5,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { ROWS = 1024, SPAN = 32 * ROWS, DENSE_MAX = 1 << 18, CACHE_BITS = 7, LANES = 11 };
+#define NO_GROUP UINT32_MAX
 #define SQUARES_MAX ((int64_t)1 << 51) /* moments_part is exact below */
 
 /* One column of a batch; absent columns are all null. */
@@ -41,17 +41,21 @@ struct thread {
 struct digest {
     struct part *p;
     struct texts *texts;
+    struct arena arena; /* of what is as long as dictionaries */
     struct chunk_view *view;
-    struct lane class, name, cat, ts, dur, pid, tid, hhash, hostname, ph, bad_dur;
+    union {
+        struct lane lanes[LANES]; /* as in open_lanes() */
+        struct {
+            struct lane class, name, cat, ts, dur, pid, tid, hhash, hostname, ph, bad_dur;
+        };
+    };
     uint8_t *ph_is_x; /* by code of ph */
     uint32_t *dense;  /* (class, cat code, name code) -> group + 1 */
     bool by_dense;    /* all groups are found there */
     uint32_t cats, names;
-    struct map group_map, thread_map;
-    struct group *groups;
-    uint32_t group_count, group_cap;
-    struct thread *threads;
-    uint32_t thread_count, thread_cap;
+    struct hash_index group_index, thread_index;
+    VEC(struct group) groups;
+    VEC(struct thread) threads;
     uint32_t thread_cache[1 << CACHE_BITS]; /* by some bits of the key's hash: thread */
     bool no_names;                          /* some have no ids, for lack of memory */
     bool nano, wide;                        /* durations in ns; times do not fit 64 bits of ns */
@@ -98,7 +102,7 @@ static int lane_ids(struct digest *d, struct lane *l)
     struct column_entry e;
     int rc = 0;
 
-    l->ids = malloc((l->col.entries + 1) * sizeof *l->ids);
+    l->ids = arena_alloc(&d->arena, (l->col.entries + 1) * sizeof *l->ids);
     if (!l->ids)
         return -ENOMEM;
     for (uint32_t i = 0; i < l->col.entries && rc == 0; i++) {
@@ -163,12 +167,11 @@ static inline int64_t lane_int(const struct lane *l, uint32_t i)
 static int open_phase(struct digest *d)
 {
     struct column_entry e;
-    int rc = lane_open(d, &d->ph, "ph", false);
+    int rc = 0;
 
-    rc = rc ? rc : lane_open(d, &d->bad_dur, "@bad_dur", false);
-    if (rc || !d->ph.coded)
-        return rc;
-    d->ph_is_x = calloc(d->ph.col.entries + 1, 1);
+    if (!d->ph.coded)
+        return 0;
+    d->ph_is_x = arena_alloc(&d->arena, d->ph.col.entries + 1);
     if (!d->ph_is_x)
         return -ENOMEM;
     for (uint32_t i = 0; i < d->ph.col.entries && rc == 0; i++) {
@@ -189,47 +192,37 @@ static bool is_x(const struct digest *d, uint32_t i)
 
 static int open_lanes(struct digest *d)
 {
-    int rc = lane_open(d, &d->class, "@class", false);
+    static const struct {
+        const char *path;
+        bool texts;
+    } columns[LANES] = {
+        {"@class"}, {"name", true},       {"cat", true},           {"ts"}, {"dur"},     {"pid"},
+        {"tid"},    {"args.hhash", true}, {"args.hostname", true}, {"ph"}, {"@bad_dur"}};
+    int rc = 0;
 
-    rc = rc ? rc : lane_open(d, &d->name, "name", true);
-    rc = rc ? rc : lane_open(d, &d->cat, "cat", true);
-    rc = rc ? rc : lane_open(d, &d->ts, "ts", false);
-    rc = rc ? rc : lane_open(d, &d->dur, "dur", false);
-    rc = rc ? rc : lane_open(d, &d->pid, "pid", false);
-    rc = rc ? rc : lane_open(d, &d->tid, "tid", false);
-    rc = rc ? rc : lane_open(d, &d->hhash, "args.hhash", true);
-    rc = rc ? rc : lane_open(d, &d->hostname, "args.hostname", true);
+    for (int i = 0; i < LANES && rc == 0; i++) {
+        d->lanes[i].batch = &d->work->batches[i];
+        rc = lane_open(d, &d->lanes[i], columns[i].path, columns[i].texts);
+    }
     rc = rc ? rc : open_phase(d);
     if (rc == 0 && !d->class.there && chunk_rows(d->view) > 0)
         rc = ERR_CORRUPT;
     d->names = d->name.there && d->name.coded ? d->name.col.entries + 1 : 1;
     d->cats = d->cat.there && d->cat.coded ? d->cat.col.entries + 1 : 1;
     if (rc == 0 && (uint64_t)d->names * d->cats * 4 <= DENSE_MAX) {
-        d->dense = calloc((size_t)d->names * d->cats * 4, sizeof *d->dense);
-        if (!d->dense)
-            rc = -ENOMEM;
+        d->dense = arena_alloc(&d->arena, (size_t)d->names * d->cats * 4 * sizeof *d->dense);
+        rc = d->arena.error;
         d->by_dense = (!d->name.there || d->name.coded) && (!d->cat.there || d->cat.coded);
     }
     return rc;
 }
 
-static void give_batches(struct digest *d)
-{
-    struct lane *lanes[LANES] = {&d->class, &d->name,  &d->cat,      &d->ts, &d->dur,    &d->pid,
-                                 &d->tid,   &d->hhash, &d->hostname, &d->ph, &d->bad_dur};
-
-    for (int i = 0; i < LANES; i++)
-        lanes[i]->batch = &d->work->batches[i];
-}
-
 static int read_lanes(struct digest *d, uint32_t first, uint32_t n)
 {
-    struct lane *lanes[] = {&d->class, &d->name, &d->cat,   &d->ts,      &d->dur,
-                            &d->pid,   &d->tid,  &d->hhash, &d->hostname};
     int rc = 0;
 
-    for (size_t i = 0; i < sizeof lanes / sizeof *lanes && rc == 0; i++)
-        rc = lane_read(d, lanes[i], first, n);
+    for (struct lane *l = d->lanes; l < &d->ph && rc == 0; l++)
+        rc = lane_read(d, l, first, n);
     /* A dur on every row leaves nothing to ask of ph. */
     if (rc == 0 && !(d->dur.there && d->dur.all))
         rc = lane_read(d, &d->ph, first, n);
@@ -240,33 +233,27 @@ static int read_lanes(struct digest *d, uint32_t first, uint32_t n)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-static bool same_group(const void *array, uint32_t i, const void *key)
-{
-    const struct group *a = (const struct group *)array + i, *b = key;
-
-    return a->class == b->class && a->cat == b->cat && a->name == b->name;
-}
-
 static uint32_t new_group(struct digest *d, uint8_t class, uint32_t cat, uint32_t name)
 {
-    if (!ARRAY_ROOM(d->groups, d->group_count, d->group_cap))
-        return MAP_NONE;
-    d->groups[d->group_count] = (struct group){.class = class, .cat = cat, .name = name};
-    return d->group_count++;
+    int rc = vec_push(&d->groups, {.class = class, .cat = cat, .name = name});
+
+    return rc < 0 ? NO_GROUP : (uint32_t)d->groups.count - 1;
 }
 
 static uint32_t group_slow(struct digest *d, uint8_t class, uint32_t cat, uint32_t name)
 {
-    struct group key = {.class = class, .cat = cat, .name = name};
-    uint64_t hash = map_mix((uint64_t) class << 32 | cat, name);
-    uint32_t g = map_find(&d->group_map, hash, same_group, d->groups, &key);
+    uint64_t hash = hash_index_mix((uint64_t) class << 32 | cat, name);
+    uint32_t g;
 
-    if (g == MAP_NONE) {
-        g = new_group(d, class, cat, name);
-        if (g != MAP_NONE && map_add(&d->group_map, hash, g) < 0)
-            g = MAP_NONE;
+    for (struct hash_match m = hash_index_find(&d->group_index, hash);
+         hash_index_next(&d->group_index, &m);) {
+        const struct group *known = &d->groups.at[m.position];
+
+        if (known->class == class && known->cat == cat && known->name == name)
+            return m.position;
     }
-    return g;
+    g = new_group(d, class, cat, name);
+    return g != NO_GROUP && hash_index_add(&d->group_index, hash, g) == 0 ? g : NO_GROUP;
 }
 
 static inline uint32_t group_of(struct digest *d, uint8_t class, uint32_t i)
@@ -285,28 +272,20 @@ static inline uint32_t group_of(struct digest *d, uint8_t class, uint32_t i)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-static bool same_thread(const void *array, uint32_t i, const void *key)
-{
-    const struct summary_thread *a = &((const struct thread *)array)[i].key, *b = key;
-
-    return a->tid == b->tid && a->pid == b->pid && a->host == b->host &&
-           a->host_is_hash == b->host_is_hash && a->class == b->class;
-}
-
 static struct thread *thread_slow(struct digest *d, const struct summary_thread *key, uint64_t hash)
 {
-    uint32_t t = map_find(&d->thread_map, hash, same_thread, d->threads, key);
+    struct hash_match m = hash_index_find(&d->thread_index, hash);
+    uint32_t t = (uint32_t)d->threads.count;
 
-    if (t == MAP_NONE) {
-        t = d->thread_count;
-        if (!ARRAY_ROOM(d->threads, d->thread_count, d->thread_cap) ||
-            map_add(&d->thread_map, hash, t) < 0)
-            return NULL;
-        d->threads[d->thread_count++] =
-            (struct thread){.key = *key, .first = INT64_MAX, .last = INT64_MIN};
-    }
+    while (t == d->threads.count && hash_index_next(&d->thread_index, &m))
+        if (summary_same_thread(&d->threads.at[m.position].key, key))
+            t = m.position;
+    if (t == d->threads.count &&
+        (vec_push(&d->threads, {.key = *key, .first = INT64_MAX, .last = INT64_MIN}) < 0 ||
+         hash_index_add(&d->thread_index, hash, t) < 0))
+        return NULL;
     d->thread_cache[hash >> (64 - CACHE_BITS)] = t;
-    return &d->threads[t];
+    return &d->threads.at[t];
 }
 
 /* A handful of threads take turns: the last ones are found without the map. */
@@ -322,11 +301,11 @@ static inline struct thread *thread_of(struct digest *d, uint8_t class, uint32_t
         key.host = d->hhash.ids[d->hhash.batch->codes[i]];
     else
         key.host = lane_text(d, key.host_is_hash ? &d->hhash : &d->hostname, i);
-    hash = map_mix((uint64_t)key.pid * 0x9E3779B97F4A7C15u + (uint64_t)key.tid,
-                   (uint64_t)key.host << 3 | class);
+    hash = hash_index_mix((uint64_t)key.pid * 0x9E3779B97F4A7C15u + (uint64_t)key.tid,
+                          (uint64_t)key.host << 3 | class);
     t = d->thread_cache[hash >> (64 - CACHE_BITS)];
-    if (t < d->thread_count && same_thread(d->threads, t, &key))
-        return &d->threads[t];
+    if (t < d->threads.count && summary_same_thread(&d->threads.at[t].key, &key))
+        return &d->threads.at[t];
     return thread_slow(d, &key, hash);
 }
 
@@ -365,11 +344,11 @@ static inline int add_row(struct digest *d, uint32_t i)
     bool has_dur = lane_has(&d->dur, i);
     int64_t dur = has_dur ? d->dur.batch->i64[i] : 0;
 
-    if (g == MAP_NONE || !t)
+    if (g == NO_GROUP || !t)
         return -ENOMEM;
-    d->groups[g].count++;
+    d->groups.at[g].count++;
     if (has_dur || (class == TRACE_EVENT && is_x(d, i))) {
-        d->groups[g].durations++;
+        d->groups.at[g].durations++;
         work->group_of[d->span] = g;
         work->durations[d->span++] = dur;
     }
@@ -385,12 +364,12 @@ static void sort_span(struct digest *d)
 {
     uint32_t end = 0;
 
-    for (uint32_t g = 0; g < d->group_count; g++) {
-        d->groups[g].end = end;
-        end += d->groups[g].durations;
+    for (uint32_t g = 0; g < d->groups.count; g++) {
+        d->groups.at[g].end = end;
+        end += d->groups.at[g].durations;
     }
     for (uint32_t i = 0; i < d->span; i++)
-        d->work->sorted[d->groups[d->work->group_of[i]].end++] = d->work->durations[i];
+        d->work->sorted[d->groups.at[d->work->group_of[i]].end++] = d->work->durations[i];
 }
 
 static void add_moments(struct moments *to, const int64_t *v, uint32_t n, bool nano)
@@ -428,10 +407,10 @@ static int end_span(struct digest *d)
     int rc = 0;
 
     sort_span(d);
-    for (uint32_t g = 0; g < d->group_count && rc == 0; g++) {
-        if (d->groups[g].durations > 0)
-            rc = add_durations(d, &d->groups[g]);
-        d->groups[g].durations = 0;
+    for (uint32_t g = 0; g < d->groups.count && rc == 0; g++) {
+        if (d->groups.at[g].durations > 0)
+            rc = add_durations(d, &d->groups.at[g]);
+        d->groups.at[g].durations = 0;
     }
     d->span = 0;
     return rc;
@@ -479,8 +458,8 @@ static int digest_rows(struct digest *d)
 
 static int give_groups(struct digest *d)
 {
-    for (uint32_t i = 0; i < d->group_count; i++) {
-        const struct group *g = &d->groups[i];
+    for (uint32_t i = 0; i < d->groups.count; i++) {
+        const struct group *g = &d->groups.at[i];
         struct summary_name *to = summary_name_of(d->p->summary, g->class, g->cat, g->name);
 
         if (!to)
@@ -522,8 +501,8 @@ static int give_threads(struct digest *d)
 {
     int rc = 0;
 
-    for (uint32_t i = 0; i < d->thread_count && rc == 0; i++) {
-        struct thread *t = &d->threads[i];
+    for (uint32_t i = 0; i < d->threads.count && rc == 0; i++) {
+        struct thread *t = &d->threads.at[i];
 
         if (t->has_time && !d->wide) {
             t->min_ts = t->first;
@@ -533,22 +512,6 @@ static int give_threads(struct digest *d)
         rc = give_thread(d, t);
     }
     return rc;
-}
-
-static void digest_done(struct digest *d)
-{
-    free(d->name.ids);
-    free(d->cat.ids);
-    free(d->hhash.ids);
-    free(d->hostname.ids);
-    free(d->ph_is_x);
-    free(d->dense);
-    free(d->groups);
-    free(d->threads);
-    map_done(&d->group_map);
-    map_done(&d->thread_map);
-    free(d->work);
-    free(d);
 }
 
 int part_digest(struct part *p, struct texts *texts, struct chunk_view *view)
@@ -563,7 +526,6 @@ int part_digest(struct part *p, struct texts *texts, struct chunk_view *view)
     d->p = p;
     d->texts = texts;
     d->view = view;
-    give_batches(d);
     rc = open_lanes(d);
     if (rc == 0 && d->no_names)
         rc = summary_coarsen(p->summary, SUMMARY_BY_CATEGORY);
@@ -573,6 +535,12 @@ int part_digest(struct part *p, struct texts *texts, struct chunk_view *view)
         rc = give_groups(d);
     if (rc == 0)
         rc = give_threads(d);
-    digest_done(d);
+    arena_done(&d->arena);
+    vec_done(&d->groups);
+    vec_done(&d->threads);
+    hash_index_done(&d->group_index);
+    hash_index_done(&d->thread_index);
+    free(d->work);
+    free(d);
     return rc;
 }

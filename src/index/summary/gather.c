@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const struct trace_value *value_of(const struct trace_event *e, uint16_t field)
 {
@@ -61,10 +60,8 @@ static void add_fact(struct part *p, struct texts *texts, const struct trace_eve
         return;
     f.pid = pid->i;
     f.host = text_id(p, texts, host ? host : value_of(e, TRACE_FIELD_HOSTNAME));
-    if (!ARRAY_ROOM(p->facts, p->fact_count, p->fact_cap))
+    if (vec_push(&p->facts, f) < 0)
         p->error = -ENOMEM;
-    else
-        p->facts[p->fact_count++] = f;
 }
 
 static void add_text_fact(struct part *p, struct texts *texts, const struct trace_event *e,
@@ -137,7 +134,7 @@ static void settle(struct part *p, struct texts *texts)
 
     texts_add_many(texts, w->text, w->count, ids);
     for (uint32_t i = 0; i < w->count; i++) {
-        struct index_name *n = &p->names[w->name[i / 2]];
+        struct index_name *n = &p->names.at[w->name[i / 2]];
 
         *(i % 2 ? &n->value : &n->hash) = ids[i];
         if (ids[i] == INDEX_NO_TEXT)
@@ -163,7 +160,7 @@ static bool wait_for_ids(struct part *p, const struct trace_event *e, const char
     if (!lasts(e, chunk_text, hash) || !lasts(e, chunk_text, value) ||
         (!w && !(w = p->waiting = calloc(1, sizeof *w))))
         return false;
-    w->name[w->count / 2] = p->name_count;
+    w->name[w->count / 2] = (uint32_t)p->names.count;
     w->text[w->count++] = (struct text){hash->ptr, hash->len};
     w->text[w->count++] = (struct text){value->ptr, value->len};
     return true;
@@ -178,8 +175,8 @@ static void add_name(struct part *p, struct texts *texts, const struct trace_eve
 
     n.pid = is_int(pid) ? pid->i : INT64_MIN;
     n.hash = n.value = INDEX_NO_TEXT;
-    n.line = p->name_count;
-    if (!ARRAY_ROOM(p->names, p->name_count, p->name_cap)) {
+    n.line = (uint32_t)p->names.count;
+    if (vec_reserve(&p->names, 1) < 0) {
         p->error = -ENOMEM;
         return;
     }
@@ -187,7 +184,7 @@ static void add_name(struct part *p, struct texts *texts, const struct trace_eve
         n.hash = n.kind <= INDEX_SH ? text_id(p, texts, hash) : INDEX_NO_TEXT;
         n.value = text_id(p, texts, value);
     }
-    p->names[p->name_count++] = n;
+    p->names.at[p->names.count++] = n;
     if (p->waiting && p->waiting->count == TEXTS_MANY)
         settle(p, texts);
     keep_line(p, e, chunk_text);

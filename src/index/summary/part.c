@@ -24,11 +24,11 @@ void part_free(struct part *p)
 {
     if (!p)
         return;
-    free(p->processes);
-    map_done(&p->process_map);
-    free(p->facts);
+    vec_done(&p->processes);
+    hash_index_done(&p->process_index);
+    vec_done(&p->facts);
     summary_free(p->summary);
-    free(p->names);
+    vec_done(&p->names);
     free(p->waiting);
     buf_done(&p->lines);
     free(p);
@@ -72,41 +72,47 @@ void part_read_counts(struct rec *r, struct trace_counts *ret)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-static bool same_process(const void *array, uint32_t i, const void *key)
+static uint64_t process_hash(uint32_t host, bool is_hash, int64_t pid)
 {
-    const struct index_process *a = (const struct index_process *)array + i, *b = key;
-
-    return a->pid == b->pid && a->host == b->host && a->host_is_hash == b->host_is_hash;
+    return hash_index_mix((uint64_t)pid, (uint64_t)host << 1 | is_hash);
 }
 
-static uint64_t process_hash(const struct index_process *p)
+static struct index_process *find_process(const struct part *p, uint32_t host, bool is_hash,
+                                          int64_t pid)
 {
-    return map_mix((uint64_t)p->pid, (uint64_t)p->host << 1 | p->host_is_hash);
+    const struct hash_index *x = &p->process_index;
+
+    for (struct hash_match m = hash_index_find(x, process_hash(host, is_hash, pid));
+         hash_index_next(x, &m);) {
+        struct index_process *q = &p->processes.at[m.position];
+
+        if (q->pid == pid && q->host == host && q->host_is_hash == is_hash)
+            return q;
+    }
+    return NULL;
 }
 
 /* The process (host, pid), made if new; NULL without memory. */
 static struct index_process *process_of(struct part *p, uint32_t host, bool is_hash, int64_t pid)
 {
-    struct index_process key = {.host = host,
-                                .host_is_hash = is_hash,
-                                .pid = pid,
-                                .ppid = INT64_MIN,
-                                .rank = INT64_MIN,
-                                .cmd_hash = INDEX_NO_TEXT,
-                                .exec_hash = INDEX_NO_TEXT,
-                                .cwd_hash = INDEX_NO_TEXT};
-    uint64_t hash = process_hash(&key);
-    uint32_t i = map_find(&p->process_map, hash, same_process, p->processes, &key);
+    struct index_process *known = find_process(p, host, is_hash, pid);
 
-    if (i != MAP_NONE)
-        return &p->processes[i];
-    if (!ARRAY_ROOM(p->processes, p->process_count, p->process_cap) ||
-        map_add(&p->process_map, hash, p->process_count) < 0) {
+    if (known)
+        return known;
+    if (vec_push(&p->processes, {.host = host,
+                                 .host_is_hash = is_hash,
+                                 .pid = pid,
+                                 .ppid = INT64_MIN,
+                                 .rank = INT64_MIN,
+                                 .cmd_hash = INDEX_NO_TEXT,
+                                 .exec_hash = INDEX_NO_TEXT,
+                                 .cwd_hash = INDEX_NO_TEXT}) < 0 ||
+        hash_index_add(&p->process_index, process_hash(host, is_hash, pid),
+                       (uint32_t)p->processes.count - 1) < 0) {
         p->error = -ENOMEM;
         return NULL;
     }
-    p->processes[p->process_count] = key;
-    return &p->processes[p->process_count++];
+    return &p->processes.at[p->processes.count - 1];
 }
 
 void part_add_process(struct part *p, const struct index_process *from)
@@ -137,27 +143,20 @@ void part_merge_facts(struct part *into, const struct part *from)
         into->unit_seen = from->unit_seen;
     if (into->version == INDEX_NO_TEXT)
         into->version = from->version;
-    for (uint32_t i = 0; i < from->process_count; i++)
-        part_add_process(into, &from->processes[i]);
-    for (uint32_t i = 0; i < from->fact_count; i++) {
-        if (!ARRAY_ROOM(into->facts, into->fact_count, into->fact_cap)) {
+    for (size_t i = 0; i < from->processes.count; i++)
+        part_add_process(into, &from->processes.at[i]);
+    for (size_t i = 0; i < from->facts.count; i++)
+        if (vec_push(&into->facts, from->facts.at[i]) < 0)
             into->error = -ENOMEM;
-            return;
-        }
-        into->facts[into->fact_count++] = from->facts[i];
-    }
 }
 
 void part_merge(struct part *into, const struct part *from)
 {
     part_merge_facts(into, from);
-    for (uint32_t i = 0; i < from->name_count; i++) {
-        if (!ARRAY_ROOM(into->names, into->name_count, into->name_cap)) {
-            into->error = -ENOMEM;
-            return;
-        }
-        into->names[into->name_count++] = from->names[i];
-    }
+    if (vec_reserve(&into->names, from->names.count) < 0)
+        into->error = -ENOMEM;
+    for (size_t i = 0; i < from->names.count && !into->error; i++)
+        into->names.at[into->names.count++] = from->names.at[i];
     if (summary_merge(into->summary, from->summary) < 0)
         into->error = -ENOMEM;
 }
@@ -183,32 +182,32 @@ struct settled {
 /* 0 or -ENOMEM. */
 static int settled_order(struct settled *s)
 {
-    s->by_pid = malloc((s->part->process_count + 1ul) * sizeof *s->by_pid);
+    s->by_pid = malloc((s->part->processes.count + 1) * sizeof *s->by_pid);
     if (!s->by_pid)
         return -ENOMEM;
-    process_order(s->part->processes, s->part->process_count, s->by_pid);
+    process_order(s->part->processes.at, (uint32_t)s->part->processes.count, s->by_pid);
     return 0;
+}
+
+static const struct index_process *only_process(const struct settled *s, int64_t pid)
+{
+    return process_only(s->part->processes.at, s->by_pid, (uint32_t)s->part->processes.count, pid);
 }
 
 /* What names no host belongs to the only host of its pid, or else to the process without one. NULL:
  * there is none. */
-static struct index_process *find_process(const struct settled *s, const struct part_fact *f)
+static struct index_process *process_of_fact(const struct settled *s, const struct part_fact *f)
 {
-    struct part *p = s->part;
-    struct index_process key = {.host = f->host, .host_is_hash = f->host_is_hash, .pid = f->pid};
-    uint32_t at = MAP_NONE;
+    const struct index_process *only = f->host == INDEX_NO_TEXT ? only_process(s, f->pid) : NULL;
 
-    if (f->host == INDEX_NO_TEXT)
-        at = process_only(p->processes, s->by_pid, p->process_count, f->pid);
-    if (at == MAP_NONE)
-        at = map_find(&p->process_map, process_hash(&key), same_process, p->processes, &key);
-    return at == MAP_NONE ? NULL : &p->processes[at];
+    return only ? &s->part->processes.at[only - s->part->processes.at]
+                : find_process(s->part, f->host, f->host_is_hash, f->pid);
 }
 
 /* The first fact of a kind wins, but for a rank, which process_name and PR say alike. */
 static void apply_fact(const struct settled *s, const struct part_fact *f)
 {
-    struct index_process *p = find_process(s, f);
+    struct index_process *p = process_of_fact(s, f);
 
     if (!p)
         return;
@@ -235,7 +234,7 @@ static void apply_fork(const struct settled *s, const struct part_fact *f)
     struct index_process *p;
 
     child.pid = f->value;
-    p = fact_is_fork(f) && f->pid != f->value ? find_process(s, &child) : NULL;
+    p = fact_is_fork(f) && f->pid != f->value ? process_of_fact(s, &child) : NULL;
     if (!p || p->ppid != INT64_MIN)
         return;
     p->ppid = f->pid;
@@ -259,15 +258,13 @@ static int add_with_hosts(struct part *to, const struct part *from)
     struct settled s = {.part = (struct part *)from};
     int rc = settled_order(&s);
 
-    for (uint32_t i = 0; i < from->process_count && rc == 0; i++) {
-        struct index_process p = from->processes[i];
-        uint32_t host = MAP_NONE;
+    for (size_t i = 0; i < from->processes.count && rc == 0; i++) {
+        struct index_process p = from->processes.at[i];
+        const struct index_process *only = p.host == INDEX_NO_TEXT ? only_process(&s, p.pid) : NULL;
 
-        if (p.host == INDEX_NO_TEXT)
-            host = process_only(from->processes, s.by_pid, from->process_count, p.pid);
-        if (host != MAP_NONE) {
-            p.host = from->processes[host].host;
-            p.host_is_hash = from->processes[host].host_is_hash;
+        if (only) {
+            p.host = only->host;
+            p.host_is_hash = only->host_is_hash;
         }
         part_add_process(to, &p);
         rc = to->error;
@@ -282,12 +279,12 @@ static int apply_facts(struct part *to, const struct part *from)
     struct settled s = {.part = to};
     int rc = settled_order(&s);
 
-    for (uint32_t i = 0; i < from->fact_count && rc == 0; i++) {
-        if (!fact_is_fork(&from->facts[i]))
-            apply_fact(&s, &from->facts[i]);
+    for (uint32_t i = 0; i < from->facts.count && rc == 0; i++) {
+        if (!fact_is_fork(&from->facts.at[i]))
+            apply_fact(&s, &from->facts.at[i]);
     }
-    for (uint32_t i = 0; i < from->fact_count && rc == 0; i++)
-        apply_fork(&s, &from->facts[i]);
+    for (uint32_t i = 0; i < from->facts.count && rc == 0; i++)
+        apply_fork(&s, &from->facts.at[i]);
     free(s.by_pid);
     return rc;
 }
@@ -302,9 +299,9 @@ int part_processes(const struct part *p, struct index_process **ret, uint32_t *r
     rc = add_with_hosts(settled, p);
     rc = rc ? rc : apply_facts(settled, p);
     if (rc == 0) {
-        *ret = settled->processes;
-        *ret_count = settled->process_count;
-        settled->processes = NULL;
+        *ret = settled->processes.at;
+        *ret_count = (uint32_t)settled->processes.count;
+        settled->processes.vec = (struct vec){0};
         if (*ret)
             qsort(*ret, *ret_count, sizeof **ret, compare_processes);
     }
@@ -327,9 +324,9 @@ void part_encode(const struct part *p, const struct texts *texts, struct buf *ou
     rec_put_u(out, p->finished);
     rec_put_u(out, p->unit_seen);
     texts_put_ref(texts, out, p->version);
-    rec_put_u(out, p->process_count);
-    for (uint32_t i = 0; i < p->process_count; i++) {
-        const struct index_process *q = &p->processes[i];
+    rec_put_u(out, p->processes.count);
+    for (uint32_t i = 0; i < p->processes.count; i++) {
+        const struct index_process *q = &p->processes.at[i];
 
         texts_put_ref(texts, out, q->host);
         rec_put_u(out, (unsigned)q->has_time << 1 | q->host_is_hash);
@@ -341,9 +338,9 @@ void part_encode(const struct part *p, const struct texts *texts, struct buf *ou
             rec_put_i128(out, q->max_te);
         }
     }
-    rec_put_u(out, p->fact_count);
-    for (uint32_t i = 0; i < p->fact_count; i++) {
-        const struct part_fact *f = &p->facts[i];
+    rec_put_u(out, p->facts.count);
+    for (uint32_t i = 0; i < p->facts.count; i++) {
+        const struct part_fact *f = &p->facts.at[i];
 
         rec_put_u(out, (unsigned)f->kind << 1 | f->host_is_hash);
         texts_put_ref(texts, out, f->host);
@@ -378,18 +375,15 @@ static void decode_processes(struct rec *r, struct texts *texts, struct part *p)
 
 static void decode_facts(struct rec *r, struct texts *texts, struct part *p)
 {
-    for (uint64_t n = rec_count(r, 4); n > 0 && !r->bad; n--) {
+    for (uint64_t n = rec_count(r, 4); n > 0 && !r->bad && !p->error; n--) {
         uint64_t head = rec_choice(r, FACT_SPAWN << 1 | 1);
         struct part_fact f = {.kind = (uint8_t)(head >> 1), .host_is_hash = head & 1};
 
         f.host = texts_get_ref(texts, r);
         f.pid = rec_i(r);
         f.value = fact_is_text(f.kind) ? texts_get_ref(texts, r) : rec_i(r);
-        if (!ARRAY_ROOM(p->facts, p->fact_count, p->fact_cap)) {
+        if (vec_push(&p->facts, f) < 0)
             p->error = -ENOMEM;
-            return;
-        }
-        p->facts[p->fact_count++] = f;
     }
 }
 

@@ -2,7 +2,7 @@
  * chunks merge into the part of a file without loss, in chunk order; a part is stored with each
  * commit, so that a crash loses nothing.
  *
- * May use:   base, measure, trace; texts, recbuf, map, chunk.h. Used by: ingest, catalog,
+ * May use:   base, measure, trace; texts, recbuf, chunk.h. Used by: ingest, catalog,
  *            summaries.
  * Threads:   a part belongs to one thread at a time.
  * Errors:    a part is sticky: -ENOMEM in `error`, checked by the writer.
@@ -11,7 +11,8 @@
 #define DFTRACERD_INDEX_SUMMARY_PART_H
 
 #include "column/chunk/chunk.h"
-#include "base/map.h"
+#include "dftracerd/hash_index.h"
+#include "dftracerd/vec.h"
 #include "index/store/texts.h"
 
 /* Said by one record about a process: applied when all processes are known. */
@@ -58,15 +59,12 @@ struct part {
     bool finished;
     uint8_t unit_seen; /* enum trace_unit + 1 of the first time_metric, 0 = none */
     uint32_t version;  /* text id of the tracer's version, INDEX_NO_TEXT */
-    struct index_process *processes;
-    uint32_t process_count, process_cap;
-    struct map process_map;
-    struct part_fact *facts;
-    uint32_t fact_count, fact_cap;
+    VEC(struct index_process) processes;
+    struct hash_index process_index;
+    VEC(struct part_fact) facts;
     struct summary *summary;
-    struct index_name
-        *names; /* `line`: position of the record within the chunk until names_* gave it an id */
-    uint32_t name_count, name_cap;
+    /* `line`: position of the record within the chunk until names_* gave it an id */
+    VEC(struct index_name) names;
     struct part_waiting *waiting; /* while scanning */
     struct buf lines; /* of the names of one chunk: each followed by a newline; not merged */
 };
@@ -95,10 +93,10 @@ int part_digest(struct part *p, struct texts *texts, struct chunk_view *view);
  * the file; facts applied; sorted by (host, pid). *new* array of *ret_count. */
 int part_processes(const struct part *p, struct index_process **ret, uint32_t *ret_count);
 /* process_order.c: positions of processes by pid, those of a pid ascending; and the only one of a
- * pid that has a host, MAP_NONE where none or several have. */
+ * pid that has a host, NULL where none or several have. */
 void process_order(const struct index_process *list, uint32_t count, uint32_t *ret_order);
-uint32_t process_only(const struct index_process *list, const uint32_t *order, uint32_t count,
-                      int64_t pid);
+const struct index_process *process_only(const struct index_process *list, const uint32_t *order,
+                                         uint32_t count, int64_t pid);
 int64_t part_rank_of(struct text t); /* "12" and "Rank 12" -> 12; INT64_MIN */
 
 /* summary.c */
@@ -111,6 +109,12 @@ void summary_limit_names(uint32_t count);
 int summary_coarsen(struct summary *s, enum summary_detail detail);
 struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t cat,
                                      uint32_t name); /* made if new; NULL without memory */
+static inline bool summary_same_thread(const struct summary_thread *a,
+                                       const struct summary_thread *b)
+{
+    return a->tid == b->tid && a->pid == b->pid && a->host == b->host &&
+           a->host_is_hash == b->host_is_hash && a->class == b->class;
+}
 struct summary_thread *summary_thread_of(struct summary *s, const struct summary_thread *key);
 int summary_add_name(struct summary *s, const struct summary_name *from);
 /* Threads without a host join the only host of their pid. */

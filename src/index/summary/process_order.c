@@ -39,18 +39,18 @@ static uint32_t place_of_pid(const struct index_process *list, const uint32_t *o
     return low;
 }
 
-uint32_t process_only(const struct index_process *list, const uint32_t *order, uint32_t count,
-                      int64_t pid)
+const struct index_process *process_only(const struct index_process *list, const uint32_t *order,
+                                         uint32_t count, int64_t pid)
 {
-    uint32_t found = MAP_NONE;
+    const struct index_process *found = NULL;
 
     for (uint32_t i = place_of_pid(list, order, count, pid, false);
          i < count && list[order[i]].pid == pid; i++) {
         if (list[order[i]].host == INDEX_NO_TEXT)
             continue;
-        if (found != MAP_NONE)
-            return MAP_NONE;
-        found = order[i];
+        if (found)
+            return NULL;
+        found = &list[order[i]];
     }
     return found;
 }

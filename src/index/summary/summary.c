@@ -4,13 +4,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What summary_new gives: the public part first. */
 struct summary_full {
     struct summary pub;
-    uint32_t name_cap, thread_cap;
-    struct map name_map, thread_map;
+    VEC(struct summary_name) names;
+    VEC(struct summary_thread) threads;
+    struct hash_index name_index, thread_index;
 };
 
 struct summary *summary_new(void)
@@ -28,18 +28,19 @@ void summary_free(struct summary *s)
         return;
     for (uint32_t i = 0; i < s->name_count; i++)
         sketch_free(s->names[i].duration_sketch);
-    free(s->names);
-    free(s->threads);
-    map_done(&f->name_map);
-    map_done(&f->thread_map);
+    vec_done(&f->names);
+    vec_done(&f->threads);
+    hash_index_done(&f->name_index);
+    hash_index_done(&f->thread_index);
     free(f);
 }
 
-static bool same_name(const void *array, uint32_t i, const void *key)
+static void publish(struct summary_full *f)
 {
-    const struct summary_name *a = (const struct summary_name *)array + i, *b = key;
-
-    return a->class == b->class && a->cat == b->cat && a->name == b->name;
+    f->pub.names = f->names.at;
+    f->pub.name_count = (uint32_t)f->names.count;
+    f->pub.threads = f->threads.at;
+    f->pub.thread_count = (uint32_t)f->threads.count;
 }
 
 #define SWAP(a, b) \
@@ -54,10 +55,10 @@ static void swap_names(struct summary *x, struct summary *y)
     struct summary_full *a = (struct summary_full *)x, *b = (struct summary_full *)y;
 
     SWAP(x->detail, y->detail);
-    SWAP(x->names, y->names);
-    SWAP(x->name_count, y->name_count);
-    SWAP(a->name_cap, b->name_cap);
-    SWAP(a->name_map, b->name_map);
+    SWAP(a->names, b->names);
+    SWAP(a->name_index, b->name_index);
+    publish(a);
+    publish(b);
 }
 
 static atomic_uint names_most = SUMMARY_NAMES_MAX;
@@ -95,21 +96,26 @@ static struct summary_name *name_of(struct summary *s, uint8_t class, uint32_t c
         .cat = s->detail < SUMMARY_BY_CLASS ? cat : INDEX_NO_TEXT,
         .name = s->detail < SUMMARY_BY_CATEGORY ? name : INDEX_NO_TEXT,
     };
-    uint64_t hash = map_mix((uint64_t) class << 32 | key.cat, key.name);
-    uint32_t i = map_find(&f->name_map, hash, same_name, s->names, &key);
+    uint64_t hash = hash_index_mix((uint64_t) class << 32 | key.cat, key.name);
 
-    if (i != MAP_NONE)
-        return &s->names[i];
+    for (struct hash_match m = hash_index_find(&f->name_index, hash);
+         hash_index_next(&f->name_index, &m);) {
+        struct summary_name *n = &s->names[m.position];
+
+        if (n->class == class && n->cat == key.cat && n->name == key.name)
+            return n;
+    }
     if (s->name_count >= most && s->detail < SUMMARY_BY_CLASS)
         return summary_coarsen(s, s->detail + 1) < 0 ? NULL : name_of(s, class, cat, name, most);
     key.duration_sketch = sketch_new();
-    if (!key.duration_sketch || !ARRAY_ROOM(s->names, s->name_count, f->name_cap) ||
-        map_add(&f->name_map, hash, s->name_count) < 0) {
+    if (!key.duration_sketch || vec_reserve(&f->names, 1) < 0 ||
+        hash_index_add(&f->name_index, hash, s->name_count) < 0) {
         sketch_free(key.duration_sketch);
         return NULL;
     }
-    s->names[s->name_count] = key;
-    return &s->names[s->name_count++];
+    f->names.at[f->names.count++] = key;
+    publish(f);
+    return &s->names[s->name_count - 1];
 }
 
 struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t cat, uint32_t name)
@@ -117,29 +123,23 @@ struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t 
     return name_of(s, class, cat, name, names_most);
 }
 
-static bool same_thread(const void *array, uint32_t i, const void *key)
-{
-    const struct summary_thread *a = (const struct summary_thread *)array + i, *b = key;
-
-    return a->tid == b->tid && a->pid == b->pid && a->host == b->host &&
-           a->host_is_hash == b->host_is_hash && a->class == b->class;
-}
-
 struct summary_thread *summary_thread_of(struct summary *s, const struct summary_thread *key)
 {
     struct summary_full *f = (struct summary_full *)s;
-    uint64_t hash = map_mix(map_mix((uint64_t)key->pid, (uint64_t)key->tid),
-                            (uint64_t)key->host << 8 | key->class << 1 | key->host_is_hash);
-    uint32_t i = map_find(&f->thread_map, hash, same_thread, s->threads, key);
+    uint64_t hash = hash_index_mix(hash_index_mix((uint64_t)key->pid, (uint64_t)key->tid),
+                                   (uint64_t)key->host << 8 | key->class << 1 | key->host_is_hash);
 
-    if (i != MAP_NONE)
-        return &s->threads[i];
-    if (!ARRAY_ROOM(s->threads, s->thread_count, f->thread_cap) ||
-        map_add(&f->thread_map, hash, s->thread_count) < 0)
+    for (struct hash_match m = hash_index_find(&f->thread_index, hash);
+         hash_index_next(&f->thread_index, &m);)
+        if (summary_same_thread(&s->threads[m.position], key))
+            return &s->threads[m.position];
+    if (vec_push(&f->threads, *key) < 0)
         return NULL;
-    s->threads[s->thread_count] = *key;
-    s->threads[s->thread_count].count = 0;
-    return &s->threads[s->thread_count++];
+    f->threads.at[s->thread_count].count = 0;
+    if (hash_index_add(&f->thread_index, hash, s->thread_count) < 0)
+        return NULL;
+    publish(f);
+    return &s->threads[s->thread_count - 1];
 }
 
 int summary_add_name(struct summary *s, const struct summary_name *from)
@@ -200,11 +200,9 @@ struct summary *summary_clone(const struct summary *s)
 static const struct index_process *process_of(const struct summary_thread *t,
                                               const struct index_file *f)
 {
-    uint32_t at = MAP_NONE;
-
-    if (t->host == INDEX_NO_TEXT && t->pid != INT64_MIN)
-        at = process_only(f->processes, f->by_pid, f->process_count, t->pid);
-    return at == MAP_NONE ? NULL : &f->processes[at];
+    return t->host == INDEX_NO_TEXT && t->pid != INT64_MIN
+               ? process_only(f->processes, f->by_pid, f->process_count, t->pid)
+               : NULL;
 }
 
 /* 0 or -ENOMEM. */
@@ -228,10 +226,10 @@ static void swap_threads(struct summary *x, struct summary *y)
 {
     struct summary_full *a = (struct summary_full *)x, *b = (struct summary_full *)y;
 
-    SWAP(x->threads, y->threads);
-    SWAP(x->thread_count, y->thread_count);
-    SWAP(a->thread_cap, b->thread_cap);
-    SWAP(a->thread_map, b->thread_map);
+    SWAP(a->threads, b->threads);
+    SWAP(a->thread_index, b->thread_index);
+    publish(a);
+    publish(b);
 }
 
 int summary_settle_hosts(struct summary *s, const struct index_file *f)
