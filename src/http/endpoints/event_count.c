@@ -17,11 +17,9 @@ struct state {
 
 static int open_event_count(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct state *s = rq->state;
     struct selection chosen;
     const uint32_t *files;
-    if (!s)
-        return -ENOMEM;
     int rc = selection_read(rq, &chosen);
     if (rc == 0)
         rc = selection_open(rq, &chosen, &s->query);
@@ -86,8 +84,6 @@ static int next_event_count(struct request *rq, struct buf *out)
 static void close_event_count(struct request *rq)
 {
     struct state *s = rq->state;
-    if (!s)
-        return;
     free(s->counts);
     query_close(s->query);
 }
@@ -99,6 +95,7 @@ const struct endpoint endpoint_event_count = {
     .params = params,
     .formats = formats,
     .format_count = 2,
+    .state_size = sizeof(struct state),
     .open = open_event_count,
     .next = next_event_count,
     .close = close_event_count,

@@ -64,11 +64,9 @@ static int read_options(struct request *rq, struct organize_options *o)
 
 static int open_organize(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct state *s = rq->state;
     struct organize_options o;
 
-    if (!s)
-        return -ENOMEM;
     int rc = selection_read(rq, &s->chosen);
     rc = rc < 0 ? rc : read_options(rq, &o);
     rc = rc < 0 ? rc : rewriting_open(rq, &s->way);
@@ -105,8 +103,6 @@ static void close_organize(struct request *rq)
 {
     struct state *s = rq->state;
 
-    if (!s)
-        return;
     organize_free(s->organize);
     rewriting_close(&s->way);
 }
@@ -118,6 +114,7 @@ const struct endpoint endpoint_organize = {
     .params = params,
     .formats = formats,
     .format_count = 2,
+    .state_size = sizeof(struct state),
     .open = open_organize,
     .next = next_organize,
     .close = close_organize,

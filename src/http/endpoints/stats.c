@@ -50,9 +50,7 @@ static void read_options(const struct request *rq, struct stats_options *o)
 
 static int open_stats(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
-    if (!s)
-        return -ENOMEM;
+    struct state *s = rq->state;
     read_options(rq, &s->options);
     if (request_flag(rq, "per_file") && rq->format != FORMAT_JSON)
         return err_set_param(&rq->err, ERR_PARAM, "per_file", "`per_file` requires format=json");
@@ -139,8 +137,6 @@ static int next_stats(struct request *rq, struct buf *out)
 static void close_stats(struct request *rq)
 {
     struct state *s = rq->state;
-    if (!s)
-        return;
     stats_free(s->stats);
     query_close(s->query);
 }
@@ -152,6 +148,7 @@ const struct endpoint endpoint_stats = {
     .params = params,
     .formats = formats,
     .format_count = 4,
+    .state_size = sizeof(struct state),
     .open = open_stats,
     .next = next_stats,
     .close = close_stats,

@@ -100,12 +100,10 @@ static int choose_lanes(struct request *rq, struct state *s)
 
 static int open_timeline(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct state *s = rq->state;
     struct timeline_options o;
     struct selection chosen;
 
-    if (!s)
-        return -ENOMEM;
     read_lanes(rq, s);
     s->slices = request_flag(rq, "slices");
     int rc = selection_read(rq, &chosen);
@@ -408,8 +406,6 @@ static void close_timeline(struct request *rq)
 {
     struct state *s = rq->state;
 
-    if (!s)
-        return;
     timeline_close(s->timeline);
     query_close(s->query);
 }
@@ -421,6 +417,7 @@ const struct endpoint endpoint_timeline = {
     .params = params,
     .formats = formats,
     .format_count = 1,
+    .state_size = sizeof(struct state),
     .open = open_timeline,
     .next = next_timeline,
     .close = close_timeline,

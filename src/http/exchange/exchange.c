@@ -57,7 +57,7 @@ static void exchange_free(struct exchange *x)
     exchange_tell_joined(x);
     cache_answer_release(x->whole);
     exchange_scatter(x);
-    if (x->rq.endpoint && x->rq.endpoint->close)
+    if (x->rq.state && x->rq.endpoint->close)
         x->rq.endpoint->close(&x->rq);
     if (x->rq.snapshot)
         snapshot_release(x->rq.snapshot);
