@@ -140,6 +140,7 @@ static const struct {
     {"/stats?max_duration=%us", "application/x-www-form-urlencoded",
      "report=names&phase=any&query=name+%3D%3D+%27n1%27"},
     {"/nowhere?%u", NULL, NULL},
+    {"/openapi.json", NULL, NULL},
     {"/stats?query=dur+%%3E&top_n=%u", NULL, NULL},
     {"/aggregate?format=perfetto&event_format=regular&max_duration=%us", NULL, NULL},
 };
