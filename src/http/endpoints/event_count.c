@@ -2,8 +2,6 @@
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 
-#include <stdlib.h>
-
 static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON};
 static const struct param_spec *const params[] = {selection_params, clip_params, answer_params,
                                                   NULL};
@@ -25,7 +23,7 @@ static int open_event_count(struct request *rq)
         rc = selection_open(rq, &chosen, &s->query);
     if (rc < 0)
         return rc;
-    s->counts = calloc(query_files(s->query, &files) + 1, sizeof *s->counts);
+    s->counts = arena_alloc(&rq->arena, (query_files(s->query, &files) + 1) * sizeof *s->counts);
     rc = s->counts ? query_count_files(s->query, &rq->err, s->counts) : -ENOMEM;
     if (rc == 0 && rq->format == FORMAT_JSON)
         rc = s->unknown_count = query_unknown(s->query, s->unknown);
@@ -84,7 +82,6 @@ static int next_event_count(struct request *rq, struct buf *out)
 static void close_event_count(struct request *rq)
 {
     struct state *s = rq->state;
-    free(s->counts);
     query_close(s->query);
 }
 

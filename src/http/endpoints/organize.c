@@ -45,12 +45,10 @@ static int read_groups(struct request *rq, struct organize_options *o)
         struct text name = {p->items[i], (size_t)(colon - p->items[i])};
         groups[i].name = arena_strdup(&rq->arena, name);
         groups[i].query = text_of(colon + 1);
-        if (!groups[i].name)
-            return -ENOMEM;
     }
     o->groups = groups;
     o->group_count = p->count;
-    return 0;
+    return rq->arena.error;
 }
 
 static int read_options(struct request *rq, struct organize_options *o)

@@ -95,7 +95,7 @@ static int choose_lanes(struct request *rq, struct state *s)
     s->cells = arena_alloc(&rq->arena, (f->columns + 1) * sizeof(*s->cells));
     s->runs = arena_alloc(&rq->arena, (f->columns + 1) * sizeof(*s->runs));
     s->drawn = arena_alloc(&rq->arena, (f->slices_most + 1) * sizeof(*s->drawn));
-    return s->cells && s->runs && s->drawn ? 0 : -ENOMEM;
+    return rq->arena.error;
 }
 
 static int open_timeline(struct request *rq)

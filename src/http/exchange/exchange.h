@@ -51,8 +51,8 @@ struct exchange {
     struct request rq;          /* rq.client: *owned*, a reference */
     char id[72];                /* X-Request-Id */
     const char *method;         /* as sent; borrowed from libmicrohttpd */
-    char *uri;                  /* raw, with the query string */
-    char *path;                 /* decoded, for logs and routing */
+    char *uri;                  /* raw, with the query string; in the arena of rq, as path */
+    const char *path;           /* decoded, for logs and routing */
     bool http10, head, refused; /* refused: an error answer is queued, the body is ignored */
     bool past, delivered;       /* answered past libmicrohttpd; all of it has gone */
     bool draining;              /* ... and its body, which is still coming, is dropped */

@@ -62,7 +62,7 @@ static int take_text(struct request *rq, const char *node, const char *key, cons
     if (!json_is_string(v))
         return wrong_kind(rq, node, key, "string");
     *ret = arena_strdup(&rq->arena, text_of(json_string_value(v)));
-    return *ret ? 0 : -ENOMEM;
+    return rq->arena.error;
 }
 
 static int take_list(struct request *rq, const char *node, const char *key, const json_t *v,
@@ -83,12 +83,10 @@ static int take_list(struct request *rq, const char *node, const char *key, cons
             return wrong_kind(rq, node, key, "list of strings or numbers");
         items[i] = arena_strdup(&rq->arena, len ? (struct text){number, len}
                                                 : text_of(json_string_value(item)));
-        if (!items[i])
-            return -ENOMEM;
     }
     *ret = items;
     *ret_count = json_array_size(v);
-    return 0;
+    return rq->arena.error;
 }
 
 static int take_nodes(struct request *rq, const json_t *list, const struct compare_node_options *up,
@@ -155,7 +153,7 @@ static int take_nodes(struct request *rq, const json_t *list, const struct compa
                              "most %d levels deep",
                              COMPARE_NODES_MAX, DEPTH_MAX);
     struct compare_node_options *nodes = arena_alloc(&rq->arena, (count + 1) * sizeof *nodes);
-    int rc = nodes ? 0 : -ENOMEM;
+    int rc = rq->arena.error;
     for (size_t i = 0; i < count && rc == 0; i++)
         rc = take_node(rq, json_array_get(list, i), up, depth, &nodes[i]);
     *ret = nodes;
