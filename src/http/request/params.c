@@ -265,21 +265,12 @@ static int add_pair(struct request *rq, struct text name, struct text value)
 
 int params_add_form(struct request *rq, struct text encoded)
 {
-    while (encoded.len) {
-        const char *amp = memchr(encoded.ptr, '&', encoded.len);
-        struct text pair = {encoded.ptr, amp ? (size_t)(amp - encoded.ptr) : encoded.len};
-        const char *eq = memchr(pair.ptr, '=', pair.len);
-        struct text name = {pair.ptr, eq ? (size_t)(eq - pair.ptr) : pair.len};
-        struct text value = eq ? (struct text){eq + 1, pair.len - name.len - 1} : TEXT("");
-        if (pair.len) {
-            int rc = add_pair(rq, name, value);
-            if (rc < 0)
-                return rc;
-        }
-        encoded.ptr += pair.len + (amp != NULL);
-        encoded.len -= pair.len + (amp != NULL);
-    }
-    return 0;
+    struct text pair, name;
+    int rc = 0;
+    while (rc == 0 && text_split(&encoded, '&', &pair))
+        if (pair.len && text_split(&pair, '=', &name))
+            rc = add_pair(rq, name, pair.ptr ? pair : TEXT(""));
+    return rc;
 }
 
 /* A JSON scalar as the text that the same parameter would have in a URL. `number`: 64 bytes for it.

@@ -131,6 +131,7 @@ static const struct {
     {"/stats?report=detailed&group_by=name,pid&max_duration=%us", NULL, NULL},
     {"/view?query=dur+%%3E+90&metadata=true&max_duration=%us", NULL, NULL},
     {"/view?select=name,dur,args.ret&format=csv&order=ts&max_duration=%us", NULL, NULL},
+    {"/stats?report=detailed&per_file=true&max_duration=%us", NULL, NULL},
     {"/schema?max_duration=%us&pretty=true", NULL, NULL},
     {"/event-count?max_duration=%us", NULL, NULL},
     {"/info?detail=files&timeout=%us", NULL, NULL},
