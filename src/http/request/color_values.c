@@ -46,12 +46,13 @@ static int take_all(struct request *rq, const json_t *list, struct timeline_opti
 int color_values_read(struct request *rq, struct timeline_options *o)
 {
     const struct param *p = request_param(rq, "color_values");
-    json_error_t error;
+    char why[JSON_ERROR_TEXT_LENGTH];
+    json_t *list;
 
     if (!p->set)
         return 0;
-    json_t *list = json_loadb(p->text.ptr, p->text.len, JSON_ALLOW_NUL, &error);
-    int rc = list ? take_all(rq, list, o) : refuse(rq);
+    int rc = params_parse_json(p->text, JSON_ALLOW_NUL, &list, why, sizeof why);
+    rc = rc == 0 ? take_all(rq, list, o) : rc == -EINVAL ? refuse(rq) : rc;
     json_decref(list);
     return rc;
 }

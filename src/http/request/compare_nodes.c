@@ -164,12 +164,12 @@ static int take_nodes(struct request *rq, const json_t *list, const struct compa
 int compare_read_nodes(struct request *rq, const char *text, const struct compare_node_options *up,
                        struct compare_options *o)
 {
-    json_error_t error;
-    json_t *list = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-    if (!list)
-        return err_set_param(&rq->err, ERR_PARAM, "nodes", "`nodes` is not valid JSON: %s",
-                             error.text);
-    int rc = take_nodes(rq, list, up, 0, &o->nodes, &o->node_count);
+    char why[JSON_ERROR_TEXT_LENGTH];
+    json_t *list;
+    int rc = params_parse_json(text_of(text), JSON_REJECT_DUPLICATES, &list, why, sizeof why);
+    if (rc == -EINVAL)
+        return err_set_param(&rq->err, ERR_PARAM, "nodes", "`nodes` is not valid JSON: %s", why);
+    rc = rc < 0 ? rc : take_nodes(rq, list, up, 0, &o->nodes, &o->node_count);
     json_decref(list);
     if (rc == 0 && o->node_count == 0)
         return err_set_param(&rq->err, ERR_PARAM, "nodes", "`nodes` must not be empty");

@@ -140,6 +140,11 @@ static const struct {
      "{\"report\":\"names\",\"query\":\"pid < 2\",\"file\":[\"a.pfw\",\"b/*\"]}"},
     {"/stats?max_duration=%us", "application/x-www-form-urlencoded",
      "report=names&phase=any&query=name+%3D%3D+%27n1%27"},
+    {"/timeline?width=10&color_values=%%5B%%22POSIX%%22,1,true%%5D&max_duration=%us", NULL, NULL},
+    {"/compare?max_duration=%us", "application/json",
+     "{\"baseline\":\"a.pfw\",\"variant\":\"b/"
+     "c.pfw\",\"nodes\":[{\"name\":\"n\",\"metrics\":[\"count\"],"
+     "\"children\":[{\"name\":\"m\",\"group_by\":[\"name\"]}]}]}"},
     {"/nowhere?%u", NULL, NULL},
     {"/openapi.json", NULL, NULL},
     {"/stats?query=dur+%%3E&top_n=%u", NULL, NULL},
@@ -165,12 +170,15 @@ static void write_request(size_t i, char *out, size_t size)
 /* What differs from one time to the next. */
 static void settle(char *body)
 {
-    static const char *const keys[] = {"\"request_id\":", "\"generation\":", "\"elapsed_ms\":"};
+    static const char *const keys[] = {
+        "\"request_id\":", "\"generation\":", "\"elapsed_ms\":", "\"execution_time_ms\":"};
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-        for (char *p = body; (p = strstr(p, keys[i]));)
-            for (p += strlen(keys[i]); *p && *p != ',' && *p != '}'; p++)
-                *p = '-';
+        for (char *p = body; (p = strstr(p, keys[i]));) {
+            p += strlen(keys[i]);
+            const char *rest = p + strcspn(p, ",}");
+            memmove(p, rest, strlen(rest) + 1);
+        }
 }
 
 static bool ask(size_t i, char **ret_body)
