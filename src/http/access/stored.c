@@ -128,7 +128,7 @@ static int copy(const struct stored_query *q, struct arena *arena, struct stored
     ret->name = arena_strdup(arena, text_of(q->name));
     ret->query = arena_strdup(arena, text_of(q->query));
     ret->ui = arena_strdup(arena, text_of(q->ui));
-    return ret->name && ret->query && ret->ui ? 0 : -ENOMEM;
+    return arena->error;
 }
 
 int stored_find(struct stored *s, struct text id, struct arena *arena, struct stored_query *ret)
@@ -152,18 +152,17 @@ int stored_find(struct stored *s, struct text id, struct arena *arena, struct st
 int stored_list(struct stored *s, const struct viewer *viewer, struct arena *arena,
                 struct stored_query **ret, size_t *ret_count)
 {
-    int rc = 0;
     pthread_mutex_lock(&s->lock);
     forget_old(s, 0);
     *ret = arena_alloc(arena, (s->count + 1) * sizeof **ret);
     size_t n = 0;
-    for (size_t i = 0; *ret && i < s->count && rc == 0; i++) {
+    for (size_t i = 0; *ret && i < s->count; i++) {
         if (viewer && !viewer_same_user(viewer, s->queries[i].viewer))
             continue;
-        rc = copy(&s->queries[i], arena, &(*ret)[n]);
+        copy(&s->queries[i], arena, &(*ret)[n]);
         (*ret)[n++].viewer = NULL;
     }
     *ret_count = n;
     pthread_mutex_unlock(&s->lock);
-    return *ret ? rc : -ENOMEM;
+    return arena->error;
 }

@@ -245,9 +245,7 @@ static int open_aggregate(struct request *rq)
 {
     struct aggregate_options options = {0};
     struct selection chosen;
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
-    if (!s)
-        return -ENOMEM;
+    struct state *s = rq->state;
     int rc = read_options(rq, &options);
     rc = rc < 0 ? rc : selection_read(rq, &chosen);
     rc = rc < 0 ? rc : read_times(rq, &chosen, &options);
@@ -265,8 +263,6 @@ static int next_aggregate(struct request *rq, struct buf *out)
 static void close_aggregate(struct request *rq)
 {
     struct state *s = rq->state;
-    if (!s)
-        return;
     format_aggregate_free(s->writer);
     aggregate_close(s->aggregate);
     query_close(s->query);
@@ -279,6 +275,7 @@ const struct endpoint endpoint_aggregate = {
     .params = params,
     .formats = formats,
     .format_count = 7,
+    .state_size = sizeof(struct state),
     .open = open_aggregate,
     .next = next_aggregate,
     .close = close_aggregate,

@@ -107,10 +107,8 @@ static int open_call_tree(struct request *rq)
 {
     struct call_tree_options options;
     struct selection chosen;
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct state *s = rq->state;
 
-    if (!s)
-        return -ENOMEM;
     int rc = check_params(rq);
     rc = rc < 0 ? rc : selection_read(rq, &chosen);
     rc = rc < 0 ? rc : selection_open(rq, &chosen, &s->query);
@@ -132,8 +130,6 @@ static void close_call_tree(struct request *rq)
 {
     struct state *s = rq->state;
 
-    if (!s)
-        return;
     format_call_tree_free(s->writer);
     call_tree_close(s->tree);
     query_close(s->query);
@@ -146,6 +142,7 @@ const struct endpoint endpoint_call_tree = {
     .params = params,
     .formats = formats,
     .format_count = 5,
+    .state_size = sizeof(struct state),
     .open = open_call_tree,
     .next = next_call_tree,
     .close = close_call_tree,

@@ -17,9 +17,7 @@ struct state {
 
 static int open_cancel(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
-    if (!s)
-        return -ENOMEM;
+    struct state *s = rq->state;
     s->id = request_text(rq, "id");
     if (!s->id)
         return err_set_param(&rq->err, ERR_PARAM, "id",
@@ -53,6 +51,7 @@ const struct endpoint endpoint_cancel = {
     .format_count = 1,
     .immediate = true,
     .changes = true,
+    .state_size = sizeof(struct state),
     .open = open_cancel,
     .next = next_cancel,
 };

@@ -19,9 +19,7 @@ struct state {
 
 static int open_compare(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
-    if (!s)
-        return -ENOMEM;
+    struct state *s = rq->state;
     int rc = compare_request_read(rq, &s->asked);
     if (rc == 0 && rq->format == FORMAT_COLLAPSED_DIFF)
         return compare_stacks(rq, &s->asked, &s->stacks);
@@ -55,8 +53,6 @@ static int next_compare(struct request *rq, struct buf *out)
 static void close_compare(struct request *rq)
 {
     struct state *s = rq->state;
-    if (!s)
-        return;
     comparison_free(s->found);
     buf_done(&s->stacks);
 }
@@ -68,6 +64,7 @@ const struct endpoint endpoint_compare = {
     .params = params,
     .formats = formats,
     .format_count = 6,
+    .state_size = sizeof(struct state),
     .open = open_compare,
     .next = next_compare,
     .close = close_compare,

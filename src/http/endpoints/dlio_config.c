@@ -123,11 +123,9 @@ static int read_options(struct request *rq, struct dlio_options *o)
 
 static int open_dlio_config(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct state *s = rq->state;
     struct dlio_options o;
     struct selection chosen;
-    if (!s)
-        return -ENOMEM;
     int rc = check(rq);
     rc = rc < 0 ? rc : read_options(rq, &o);
     rc = rc < 0 ? rc : selection_read(rq, &chosen);
@@ -149,8 +147,7 @@ static int next_dlio_config(struct request *rq, struct buf *out)
 static void close_dlio_config(struct request *rq)
 {
     struct state *s = rq->state;
-    if (s)
-        dlio_report_free(s->report);
+    dlio_report_free(s->report);
 }
 
 const struct endpoint endpoint_dlio_config = {
@@ -160,6 +157,7 @@ const struct endpoint endpoint_dlio_config = {
     .params = params,
     .formats = formats,
     .format_count = 3,
+    .state_size = sizeof(struct state),
     .open = open_dlio_config,
     .next = next_dlio_config,
     .close = close_dlio_config,

@@ -200,8 +200,8 @@ static int open_neighbour(struct request *rq, struct state *s, unsigned which)
 
 static int open_event(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
-    int rc = s ? open_object(rq, s) : -ENOMEM;
+    struct state *s = rq->state;
+    int rc = open_object(rq, s);
 
     rc = rc < 0 ? rc : choose_columns(rq, s);
     rc = rc < 0 ? rc : read_object(rq, s);
@@ -279,8 +279,6 @@ static void close_event(struct request *rq)
 {
     struct state *s = rq->state;
 
-    if (!s)
-        return;
     for (unsigned i = 0; i < AROUND; i++) {
         timeline_close(s->around[i]);
         query_close(s->of[i]);
@@ -299,6 +297,7 @@ const struct endpoint endpoint_event = {
     .params = params,
     .formats = formats,
     .format_count = 1,
+    .state_size = sizeof(struct state),
     .open = open_event,
     .next = next_event,
     .close = close_event,

@@ -4,8 +4,6 @@
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 
-#include <stdlib.h>
-
 static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON};
 static const struct param_spec *const params[] = {selection_params, clip_params, answer_params,
                                                   NULL};
@@ -19,17 +17,15 @@ struct state {
 
 static int open_event_count(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct state *s = rq->state;
     struct selection chosen;
     const uint32_t *files;
-    if (!s)
-        return -ENOMEM;
     int rc = selection_read(rq, &chosen);
     if (rc == 0)
         rc = selection_open(rq, &chosen, &s->query);
     if (rc < 0)
         return rc;
-    s->counts = calloc(query_files(s->query, &files) + 1, sizeof *s->counts);
+    s->counts = arena_alloc(&rq->arena, (query_files(s->query, &files) + 1) * sizeof *s->counts);
     rc = s->counts ? query_count_files(s->query, &rq->err, s->counts) : -ENOMEM;
     if (rc == 0 && rq->format == FORMAT_JSON)
         rc = s->unknown_count = query_unknown(s->query, s->unknown);
@@ -88,9 +84,6 @@ static int next_event_count(struct request *rq, struct buf *out)
 static void close_event_count(struct request *rq)
 {
     struct state *s = rq->state;
-    if (!s)
-        return;
-    free(s->counts);
     query_close(s->query);
 }
 
@@ -101,6 +94,7 @@ const struct endpoint endpoint_event_count = {
     .params = params,
     .formats = formats,
     .format_count = 2,
+    .state_size = sizeof(struct state),
     .open = open_event_count,
     .next = next_event_count,
     .close = close_event_count,

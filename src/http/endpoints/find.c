@@ -109,13 +109,11 @@ static int read_options(struct request *rq, struct state *s, struct find_options
 
 static int open_find(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct state *s = rq->state;
     struct find_options o;
     struct selection chosen;
     uint32_t file;
 
-    if (!s)
-        return -ENOMEM;
     int rc = selection_read(rq, &chosen);
     rc = rc < 0 ? rc : selection_open(rq, &chosen, &s->query);
     rc = rc < 0 ? rc : read_options(rq, s, &o);
@@ -174,8 +172,6 @@ static void close_find(struct request *rq)
 {
     struct state *s = rq->state;
 
-    if (!s)
-        return;
     close_object(s);
     query_close(s->query);
 }
@@ -187,6 +183,7 @@ const struct endpoint endpoint_find = {
     .params = params,
     .formats = formats,
     .format_count = 1,
+    .state_size = sizeof(struct state),
     .open = open_find,
     .next = next_find,
     .close = close_find,

@@ -28,13 +28,11 @@ struct state {
 
 static int open_histogram(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct state *s = rq->state;
     bool linear = strcmp(request_text(rq, "scale"), "linear") == 0;
     uint64_t bins = request_uint(rq, "bins");
     struct selection chosen;
 
-    if (!s)
-        return -ENOMEM;
     if (bins < 1 || bins > BINS_MOST)
         return err_set_param(&rq->err, ERR_PARAM, "bins", "`bins` must be from 1 to %d", BINS_MOST);
     int rc = selection_read(rq, &chosen);
@@ -75,8 +73,6 @@ static void close_histogram(struct request *rq)
 {
     struct state *s = rq->state;
 
-    if (!s)
-        return;
     histogram_free(s->found);
     query_close(s->query);
 }
@@ -88,6 +84,7 @@ const struct endpoint endpoint_histogram = {
     .params = params,
     .formats = formats,
     .format_count = 1,
+    .state_size = sizeof(struct state),
     .open = open_histogram,
     .next = next_histogram,
     .close = close_histogram,

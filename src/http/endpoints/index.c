@@ -202,10 +202,8 @@ static int read_progress(struct request *rq, const struct state *s, struct index
 
 static int open_index(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct state *s = rq->state;
     bool follow = request_flag(rq, "follow");
-    if (!s)
-        return -ENOMEM;
     if (follow && rq->pretty)
         return err_set_param(
             &rq->err, ERR_PARAM, "pretty",
@@ -273,6 +271,7 @@ const struct endpoint endpoint_index = {
     .apart = true,
     .changes = true,
     .admin = true,
+    .state_size = sizeof(struct state),
     .open = open_index,
     .next = next_index,
 };

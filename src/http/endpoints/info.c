@@ -48,10 +48,8 @@ static bool is_complete(const struct request *rq, const struct selection *chosen
 
 static int open_info(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct state *s = rq->state;
     struct selection chosen;
-    if (!s)
-        return -ENOMEM;
     if (request_param(rq, "detail")->set && request_param(rq, "query")->set)
         return err_set_param(&rq->err, ERR_PARAM, "query", "give `detail` or `query`, not both");
     selection_init(&chosen);
@@ -79,8 +77,6 @@ static int next_info(struct request *rq, struct buf *out)
 static void close_info(struct request *rq)
 {
     struct state *s = rq->state;
-    if (!s)
-        return;
     format_info_free(s->info);
     free(s->files);
 }
@@ -92,6 +88,7 @@ const struct endpoint endpoint_info = {
     .params = params,
     .formats = formats,
     .format_count = 2,
+    .state_size = sizeof(struct state),
     .open = open_info,
     .next = next_info,
     .close = close_info,

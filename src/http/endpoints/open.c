@@ -65,11 +65,10 @@ static int make_policy(struct request *rq, char *ret_nonce)
 
 static int open_open(struct request *rq)
 {
-    char *nonce = rq->state = arena_alloc(&rq->arena, 33);
     rq->content_type = "text/html; charset=utf-8";
     if (!rq->stored)
         return ERR_NOT_FOUND;
-    return nonce ? make_policy(rq, nonce) : -ENOMEM;
+    return make_policy(rq, rq->state);
 }
 
 /* Name and address hold no characters that would need to be escaped: stored.c. */
@@ -98,6 +97,7 @@ const struct endpoint endpoint_open = {
     .methods = METHOD_GET,
     .params = no_params,
     .immediate = true,
+    .state_size = 33, /* a nonce in hex */
     .open = open_open,
     .next = next_open,
 };

@@ -45,12 +45,10 @@ static int read_groups(struct request *rq, struct organize_options *o)
         struct text name = {p->items[i], (size_t)(colon - p->items[i])};
         groups[i].name = arena_strdup(&rq->arena, name);
         groups[i].query = text_of(colon + 1);
-        if (!groups[i].name)
-            return -ENOMEM;
     }
     o->groups = groups;
     o->group_count = p->count;
-    return 0;
+    return rq->arena.error;
 }
 
 static int read_options(struct request *rq, struct organize_options *o)
@@ -64,11 +62,9 @@ static int read_options(struct request *rq, struct organize_options *o)
 
 static int open_organize(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct state *s = rq->state;
     struct organize_options o;
 
-    if (!s)
-        return -ENOMEM;
     int rc = selection_read(rq, &s->chosen);
     rc = rc < 0 ? rc : read_options(rq, &o);
     rc = rc < 0 ? rc : rewriting_open(rq, &s->way);
@@ -105,8 +101,6 @@ static void close_organize(struct request *rq)
 {
     struct state *s = rq->state;
 
-    if (!s)
-        return;
     organize_free(s->organize);
     rewriting_close(&s->way);
 }
@@ -118,6 +112,7 @@ const struct endpoint endpoint_organize = {
     .params = params,
     .formats = formats,
     .format_count = 2,
+    .state_size = sizeof(struct state),
     .open = open_organize,
     .next = next_organize,
     .close = close_organize,

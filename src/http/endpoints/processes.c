@@ -29,12 +29,10 @@ static int check_page(struct request *rq)
 
 static int open_processes(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct state *s = rq->state;
     const struct param *limit = request_param(rq, "limit");
     struct selection chosen;
 
-    if (!s)
-        return -ENOMEM;
     int rc = check_page(rq);
     rc = rc < 0 ? rc : selection_read(rq, &chosen);
     rc = rc < 0 ? rc : selection_open(rq, &chosen, &s->query);
@@ -59,8 +57,6 @@ static void close_processes(struct request *rq)
 {
     struct state *s = rq->state;
 
-    if (!s)
-        return;
     format_processes_free(s->writer);
     processes_free(s->list);
     query_close(s->query);
@@ -73,6 +69,7 @@ const struct endpoint endpoint_processes = {
     .params = params,
     .formats = formats,
     .format_count = 4,
+    .state_size = sizeof(struct state),
     .open = open_processes,
     .next = next_processes,
     .close = close_processes,

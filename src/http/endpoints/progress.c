@@ -23,8 +23,7 @@ struct state {
 static int open_progress(struct request *rq)
 {
     rq->content_type = "text/event-stream";
-    rq->state = arena_alloc(&rq->arena, sizeof(struct state));
-    return rq->state ? 0 : -ENOMEM;
+    return 0;
 }
 
 /* The JSON is one line, as the events need it. */
@@ -83,6 +82,7 @@ const struct endpoint endpoint_progress = {
     .methods = METHOD_GET,
     .params = params,
     .apart = true,
+    .state_size = sizeof(struct state),
     .open = open_progress,
     .next = next_progress,
 };

@@ -111,9 +111,7 @@ static int open_check(struct request *rq, struct state *s)
 
 static int open_read(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
-    if (!s)
-        return -ENOMEM;
+    struct state *s = rq->state;
     int rc = find_file(rq, &s->file);
     if (rc < 0)
         return rc;
@@ -149,8 +147,7 @@ static int next_read(struct request *rq, struct buf *out)
 static void close_read(struct request *rq)
 {
     struct state *s = rq->state;
-    if (s)
-        text_range_close(s->range);
+    text_range_close(s->range);
 }
 
 const struct endpoint endpoint_read = {
@@ -160,6 +157,7 @@ const struct endpoint endpoint_read = {
     .params = params,
     .formats = formats,
     .format_count = 2,
+    .state_size = sizeof(struct state),
     .open = open_read,
     .next = next_read,
     .close = close_read,

@@ -75,10 +75,8 @@ static int open_input(struct request *rq, struct state *s)
 static int open_reconstruct(struct request *rq)
 {
     struct reconstruct_options o = {.form = form_of(rq), .level = GZIP_LEVEL_USUAL};
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct state *s = rq->state;
 
-    if (!s)
-        return -ENOMEM;
     s->dir = -1;
     int rc = open_input(rq, s);
     o.archive = s->archive;
@@ -118,8 +116,6 @@ static void close_reconstruct(struct request *rq)
 {
     struct state *s = rq->state;
 
-    if (!s)
-        return;
     reconstruct_free(s->reconstruct);
     rewriting_close(&s->way);
     archive_free(s->archive);
@@ -136,6 +132,7 @@ const struct endpoint endpoint_reconstruct = {
     .format_count = 2,
     .apart = true,
     .takes_tar = true,
+    .state_size = sizeof(struct state),
     .open = open_reconstruct,
     .next = next_reconstruct,
     .close = close_reconstruct,

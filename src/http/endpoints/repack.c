@@ -187,9 +187,7 @@ static int check_single(struct request *rq, const struct state *s)
 
 static int open_repack(struct request *rq, enum repack_kind kind)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
-    if (!s)
-        return -ENOMEM;
+    struct state *s = rq->state;
     s->options.kind = kind;
     int rc = read_options(rq, &s->options);
     if (rc == 0)
@@ -242,8 +240,6 @@ static int next_repack(struct request *rq, struct buf *out)
 static void close_repack(struct request *rq)
 {
     struct state *s = rq->state;
-    if (!s)
-        return;
     repack_close(s->repack);
     rewriting_close(&s->way);
     query_close(s->query);
@@ -256,6 +252,7 @@ const struct endpoint endpoint_merge = {
     .params = merge_params,
     .formats = merge_formats,
     .format_count = 3,
+    .state_size = sizeof(struct state),
     .open = open_merge,
     .next = next_repack,
     .close = close_repack,
@@ -267,6 +264,7 @@ const struct endpoint endpoint_split = {
     .params = split_params,
     .formats = tar_formats,
     .format_count = 2,
+    .state_size = sizeof(struct state),
     .open = open_split,
     .next = next_repack,
     .close = close_repack,
@@ -278,6 +276,7 @@ const struct endpoint endpoint_pgzip = {
     .params = pgzip_params,
     .formats = pgzip_formats,
     .format_count = 2,
+    .state_size = sizeof(struct state),
     .open = open_pgzip,
     .next = next_repack,
     .close = close_repack,

@@ -79,9 +79,7 @@ static int compare_rows(const void *a, const void *b)
 static int open_requests(struct request *rq)
 {
     struct exchanges *all = rq->http->exchanges;
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
-    if (!s)
-        return -ENOMEM;
+    struct state *s = rq->state;
     if (!rq->admin && rq->client->uid == ACCESS_NOBODY)
         return err_set(&rq->err, -EPERM,
                        "only admins may list all requests; local users see their own");
@@ -164,6 +162,7 @@ const struct endpoint endpoint_requests = {
     .formats = formats,
     .format_count = 4,
     .immediate = true,
+    .state_size = sizeof(struct state),
     .open = open_requests,
     .next = next_requests,
 };

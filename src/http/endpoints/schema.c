@@ -15,10 +15,8 @@ struct state {
 
 static int open_schema(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct state *s = rq->state;
     struct selection chosen;
-    if (!s)
-        return -ENOMEM;
     int rc = selection_read(rq, &chosen);
     if (rc == 0)
         rc = selection_open(rq, &chosen, &s->query);
@@ -35,8 +33,6 @@ static int next_schema(struct request *rq, struct buf *out)
 static void close_schema(struct request *rq)
 {
     struct state *s = rq->state;
-    if (!s)
-        return;
     schema_free(s->schema);
     query_close(s->query);
 }
@@ -48,6 +44,7 @@ const struct endpoint endpoint_schema = {
     .params = params,
     .formats = formats,
     .format_count = 4,
+    .state_size = sizeof(struct state),
     .open = open_schema,
     .next = next_schema,
     .close = close_schema,

@@ -4,6 +4,7 @@
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT};
@@ -52,9 +53,7 @@ static void read_options(const struct request *rq, struct stats_options *o)
 
 static int open_stats(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
-    if (!s)
-        return -ENOMEM;
+    struct state *s = rq->state;
     read_options(rq, &s->options);
     if (request_flag(rq, "per_file") && rq->format != FORMAT_JSON)
         return err_set_param(&rq->err, ERR_PARAM, "per_file", "`per_file` requires format=json");
@@ -68,20 +67,22 @@ static int open_stats(struct request *rq)
 
 /* ---- a file at a time ------------------------------------------------------------------------ */
 
-/* Where the file is on this machine. */
+/* Where the file is on this machine. NULL: no memory. */
 static const char *absolute_path(struct request *rq, const char *name)
 {
     const struct query_env *env = &rq->http->env;
-    struct buf path = {0};
-    for (size_t i = 0; i < env->root_count && !path.len; i++) {
+    for (size_t i = 0; i < env->root_count; i++) {
         size_t n = strlen(env->root_labels[i]);
-        if (n == 0 || (strncmp(name, env->root_labels[i], n) == 0 && name[n] == '/'))
-            buf_printf(&path, "%s/%s", env->root_paths[i], n ? name + n + 1 : name);
+        if (n && (strncmp(name, env->root_labels[i], n) != 0 || name[n] != '/'))
+            continue;
+        const char *rest = n ? name + n + 1 : name;
+        size_t size = strlen(env->root_paths[i]) + strlen(rest) + 2;
+        char *path = arena_alloc(&rq->arena, size);
+        if (path)
+            snprintf(path, size, "%s/%s", env->root_paths[i], rest);
+        return path;
     }
-    const char *kept =
-        path.error ? NULL : arena_strdup(&rq->arena, (struct text){path.data, path.len});
-    buf_done(&path);
-    return kept ? kept : name;
+    return name;
 }
 
 static int put_file(struct request *rq, struct state *s, uint32_t position)
@@ -121,11 +122,12 @@ static int next_file(struct request *rq, struct state *s, struct buf *out)
         else
             rc = put_file(rq, s, position);
     }
+    rc = rc < 0 ? rc : rq->arena.error;
     if (rc < 0 || s->file < count)
-        return rc < 0 ? rc : out->error;
+        return rc;
     jw_end(&s->j, ']');
     jw_finish(&s->j);
-    return out->error ? out->error : ERR_END;
+    return ERR_END;
 }
 
 static int next_stats(struct request *rq, struct buf *out)
@@ -141,8 +143,6 @@ static int next_stats(struct request *rq, struct buf *out)
 static void close_stats(struct request *rq)
 {
     struct state *s = rq->state;
-    if (!s)
-        return;
     stats_free(s->stats);
     query_close(s->query);
 }
@@ -154,6 +154,7 @@ const struct endpoint endpoint_stats = {
     .params = params,
     .formats = formats,
     .format_count = 4,
+    .state_size = sizeof(struct state),
     .open = open_stats,
     .next = next_stats,
     .close = close_stats,

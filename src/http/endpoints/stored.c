@@ -141,9 +141,7 @@ static int store(struct request *rq, struct state *s)
 
 static int open_store(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
-    if (!s)
-        return -ENOMEM;
+    struct state *s = rq->state;
     if (rq->post)
         return store(rq, s);
     for (const struct param_spec *p = own_params; strcmp(p->name, "pretty") != 0; p++)
@@ -202,6 +200,7 @@ const struct endpoint endpoint_store = {
     .format_count = 1,
     .immediate = true,
     .changes = true,
+    .state_size = sizeof(struct state),
     .open = open_store,
     .next = next_store,
 };

@@ -127,11 +127,9 @@ static int open_values(struct request *rq, struct state *s, struct selection *ch
 
 static int open_suggest(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct state *s = rq->state;
     struct selection chosen;
 
-    if (!s)
-        return -ENOMEM;
     s->limit = request_uint(rq, "limit");
     if (s->limit < 1 || s->limit > LIMIT_MOST)
         return err_set_param(&rq->err, ERR_PARAM, "limit", "`limit` must be from 1 to %d",
@@ -252,8 +250,6 @@ static void close_suggest(struct request *rq)
 {
     struct state *s = rq->state;
 
-    if (!s)
-        return;
     aggregate_close(s->aggregate);
     schema_free(s->schema);
     query_close(s->query);
@@ -267,6 +263,7 @@ const struct endpoint endpoint_suggest = {
     .params = params,
     .formats = formats,
     .format_count = 1,
+    .state_size = sizeof(struct state),
     .open = open_suggest,
     .next = next_suggest,
     .close = close_suggest,

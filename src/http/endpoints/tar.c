@@ -38,10 +38,8 @@ static const struct index_file *archive_at(const struct request *rq, const struc
 
 static int open_tar(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct state *s = rq->state;
     struct selection chosen;
-    if (!s)
-        return -ENOMEM;
     selection_init(&chosen);
     selection_read_files(rq, &chosen);
     int rc = query_select_archives(&rq->http->env, rq->snapshot, &chosen, &rq->err, &s->archives,
@@ -244,8 +242,6 @@ static int next_tar(struct request *rq, struct buf *out)
 static void close_tar(struct request *rq)
 {
     struct state *s = rq->state;
-    if (!s)
-        return;
     free(s->archives);
 }
 
@@ -256,6 +252,7 @@ const struct endpoint endpoint_tar = {
     .params = params,
     .formats = formats,
     .format_count = 2,
+    .state_size = sizeof(struct state),
     .open = open_tar,
     .next = next_tar,
     .close = close_tar,

@@ -97,17 +97,15 @@ static int choose_lanes(struct request *rq, struct state *s)
     s->cells = arena_alloc(&rq->arena, (f->columns + 1) * sizeof(*s->cells));
     s->runs = arena_alloc(&rq->arena, (f->columns + 1) * sizeof(*s->runs));
     s->drawn = arena_alloc(&rq->arena, (f->slices_most + 1) * sizeof(*s->drawn));
-    return s->cells && s->runs && s->drawn ? 0 : -ENOMEM;
+    return rq->arena.error;
 }
 
 static int open_timeline(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
+    struct state *s = rq->state;
     struct timeline_options o;
     struct selection chosen;
 
-    if (!s)
-        return -ENOMEM;
     read_lanes(rq, s);
     s->slices = request_flag(rq, "slices");
     int rc = selection_read(rq, &chosen);
@@ -410,8 +408,6 @@ static void close_timeline(struct request *rq)
 {
     struct state *s = rq->state;
 
-    if (!s)
-        return;
     timeline_close(s->timeline);
     query_close(s->query);
 }
@@ -423,6 +419,7 @@ const struct endpoint endpoint_timeline = {
     .params = params,
     .formats = formats,
     .format_count = 1,
+    .state_size = sizeof(struct state),
     .open = open_timeline,
     .next = next_timeline,
     .close = close_timeline,

@@ -226,9 +226,7 @@ static int open_query(struct request *rq, struct state *s)
 
 static int open_view(struct request *rq)
 {
-    struct state *s = rq->state = arena_alloc(&rq->arena, sizeof *s);
-    if (!s)
-        return -ENOMEM;
+    struct state *s = rq->state;
     int rc = choose_mode(rq, s);
     if (rc == 0)
         rc = open_query(rq, s);
@@ -371,8 +369,6 @@ static void rest_view(struct request *rq)
 static void close_view(struct request *rq)
 {
     struct state *s = rq->state;
-    if (!s)
-        return;
     rows_close(s->rows);
     format_rows_free(s->text);
     format_table_free(s->table);
@@ -390,6 +386,7 @@ const struct endpoint endpoint_view = {
     .formats = formats,
     .format_count = 6,
     .own_format = "recipe",
+    .state_size = sizeof(struct state),
     .open = open_view,
     .next = next_view,
     .close = close_view,

@@ -21,7 +21,7 @@
 struct exchange *exchange_new(struct http *h, const char *uri)
 {
     struct exchange *x = calloc(1, sizeof *x);
-    if (!x || !(x->uri = strdup(uri)))
+    if (!x || !(x->uri = arena_strdup(&x->rq.arena, text_of(uri))))
         return free(x), NULL;
     x->http = h;
     x->sent_uri = uri;
@@ -57,7 +57,7 @@ static void exchange_free(struct exchange *x)
     exchange_tell_joined(x);
     cache_answer_release(x->whole);
     exchange_scatter(x);
-    if (x->rq.endpoint && x->rq.endpoint->close)
+    if (x->rq.state && x->rq.endpoint->close)
         x->rq.endpoint->close(&x->rq);
     if (x->rq.snapshot)
         snapshot_release(x->rq.snapshot);
@@ -72,8 +72,6 @@ static void exchange_free(struct exchange *x)
     buf_done(&x->queued);
     buf_done(&x->spare);
     pthread_mutex_destroy(&x->lock);
-    free(x->uri);
-    free(x->path);
     free(x);
 }
 

@@ -51,8 +51,8 @@ struct exchange {
     struct request rq;          /* rq.client: *owned*, a reference */
     char id[72];                /* X-Request-Id */
     const char *method;         /* as sent; borrowed from libmicrohttpd */
-    char *uri;                  /* raw, with the query string */
-    char *path;                 /* decoded, for logs and routing */
+    char *uri;                  /* raw, with the query string; in the arena of rq, as path */
+    const char *path;           /* decoded, for logs and routing */
     bool http10, head, refused; /* refused: an error answer is queued, the body is ignored */
     bool past, delivered;       /* answered past libmicrohttpd; all of it has gone */
     bool draining;              /* ... and its body, which is still coming, is dropped */
@@ -119,6 +119,8 @@ void exchange_unpin(struct exchange *x);
 bool exchange_validate(struct exchange *x);
 /* Starts the clock of the work to come: the daemon's limit and the client's own. */
 void exchange_set_deadline(struct exchange *x);
+/* Allocates the endpoint's state and calls its open(): for answers made without a worker. */
+int exchange_open(struct exchange *x);
 /* Looks for the answer in the cache; it is whole then. */
 bool exchange_find(struct exchange *x);
 /* Judges a parked request again, if the index has changed. `gap_ns` as below. Caller does not hold

@@ -146,13 +146,20 @@ static bool needs_work(struct exchange *x)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+int exchange_open(struct exchange *x)
+{
+    size_t size = x->rq.endpoint->state_size;
+    x->rq.state = size ? arena_alloc(&x->rq.arena, size) : NULL;
+    return x->rq.arena.error ? x->rq.arena.error : x->rq.endpoint->open(&x->rq);
+}
+
 static int open_one(struct exchange *x)
 {
     x->stepped_ns = clock_mono_ns();
     atomic_store(&x->begun, true);
     int rc = budget_check(&x->rq.budget);
     if (rc == 0)
-        rc = failpoint("query.open") ? -errno : x->rq.endpoint->open(&x->rq);
+        rc = failpoint("query.open") ? -errno : exchange_open(x);
     return rc;
 }
 

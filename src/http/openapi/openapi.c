@@ -418,7 +418,7 @@ static int next_openapi(struct request *rq, struct buf *out)
     write_components(&j, &rq->arena);
     jw_end(&j, '}');
     jw_finish(&j);
-    return ERR_END;
+    return rq->arena.error ? rq->arena.error : ERR_END; /* examples, schemas */
 }
 
 static const enum format formats[] = {FORMAT_JSON};

@@ -12,20 +12,12 @@ static int refuse(struct request *rq)
         TIMELINE_COLORS_MAX);
 }
 
-static int take_text(struct request *rq, const json_t *v, struct value *ret)
-{
-    struct text t = {json_string_value(v), json_string_length(v)};
-    const char *own = arena_strdup(&rq->arena, t);
-
-    *ret = (struct value){.type = VALUE_TEXT, .text = {own, t.len}};
-    return own ? 0 : -ENOMEM;
-}
-
 static int take_value(struct request *rq, const json_t *v, struct value *ret)
 {
+    struct text t = {json_string_value(v), json_string_length(v)};
     if (json_is_string(v))
-        return take_text(rq, v, ret);
-    if (json_is_integer(v))
+        *ret = (struct value){.type = VALUE_TEXT, .text = {arena_strdup(&rq->arena, t), t.len}};
+    else if (json_is_integer(v))
         *ret = (struct value){.type = VALUE_INT, .i = json_integer_value(v)};
     else if (json_is_real(v))
         *ret = (struct value){.type = VALUE_DOUBLE, .d = json_real_value(v)};
@@ -33,7 +25,7 @@ static int take_value(struct request *rq, const json_t *v, struct value *ret)
         *ret = (struct value){.type = VALUE_BOOL, .i = json_is_true(v)};
     else
         return refuse(rq);
-    return 0;
+    return rq->arena.error;
 }
 
 static int take_all(struct request *rq, const json_t *list, struct timeline_options *o)
@@ -43,7 +35,7 @@ static int take_all(struct request *rq, const json_t *list, struct timeline_opti
     if (!json_is_array(list) || count > TIMELINE_COLORS_MAX)
         return refuse(rq);
     struct value *values = arena_alloc(&rq->arena, (count + 1) * sizeof(*values));
-    int rc = values ? 0 : -ENOMEM;
+    int rc = rq->arena.error;
     for (size_t i = 0; i < count && rc == 0; i++)
         rc = take_value(rq, json_array_get(list, i), &values[i]);
     o->color_values = values;
@@ -54,12 +46,13 @@ static int take_all(struct request *rq, const json_t *list, struct timeline_opti
 int color_values_read(struct request *rq, struct timeline_options *o)
 {
     const struct param *p = request_param(rq, "color_values");
-    json_error_t error;
+    char why[JSON_ERROR_TEXT_LENGTH];
+    json_t *list;
 
     if (!p->set)
         return 0;
-    json_t *list = json_loadb(p->text.ptr, p->text.len, JSON_ALLOW_NUL, &error);
-    int rc = list ? take_all(rq, list, o) : refuse(rq);
+    int rc = params_parse_json(p->text, JSON_ALLOW_NUL, &list, why, sizeof why);
+    rc = rc == 0 ? take_all(rq, list, o) : rc == -EINVAL ? refuse(rq) : rc;
     json_decref(list);
     return rc;
 }

@@ -62,7 +62,7 @@ static int take_text(struct request *rq, const char *node, const char *key, cons
     if (!json_is_string(v))
         return wrong_kind(rq, node, key, "string");
     *ret = arena_strdup(&rq->arena, text_of(json_string_value(v)));
-    return *ret ? 0 : -ENOMEM;
+    return rq->arena.error;
 }
 
 static int take_list(struct request *rq, const char *node, const char *key, const json_t *v,
@@ -83,12 +83,10 @@ static int take_list(struct request *rq, const char *node, const char *key, cons
             return wrong_kind(rq, node, key, "list of strings or numbers");
         items[i] = arena_strdup(&rq->arena, len ? (struct text){number, len}
                                                 : text_of(json_string_value(item)));
-        if (!items[i])
-            return -ENOMEM;
     }
     *ret = items;
     *ret_count = json_array_size(v);
-    return 0;
+    return rq->arena.error;
 }
 
 static int take_nodes(struct request *rq, const json_t *list, const struct compare_node_options *up,
@@ -155,7 +153,7 @@ static int take_nodes(struct request *rq, const json_t *list, const struct compa
                              "most %d levels deep",
                              COMPARE_NODES_MAX, DEPTH_MAX);
     struct compare_node_options *nodes = arena_alloc(&rq->arena, (count + 1) * sizeof *nodes);
-    int rc = nodes ? 0 : -ENOMEM;
+    int rc = rq->arena.error;
     for (size_t i = 0; i < count && rc == 0; i++)
         rc = take_node(rq, json_array_get(list, i), up, depth, &nodes[i]);
     *ret = nodes;
@@ -166,12 +164,12 @@ static int take_nodes(struct request *rq, const json_t *list, const struct compa
 int compare_read_nodes(struct request *rq, const char *text, const struct compare_node_options *up,
                        struct compare_options *o)
 {
-    json_error_t error;
-    json_t *list = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-    if (!list)
-        return err_set_param(&rq->err, ERR_PARAM, "nodes", "`nodes` is not valid JSON: %s",
-                             error.text);
-    int rc = take_nodes(rq, list, up, 0, &o->nodes, &o->node_count);
+    char why[JSON_ERROR_TEXT_LENGTH];
+    json_t *list;
+    int rc = params_parse_json(text_of(text), JSON_REJECT_DUPLICATES, &list, why, sizeof why);
+    if (rc == -EINVAL)
+        return err_set_param(&rq->err, ERR_PARAM, "nodes", "`nodes` is not valid JSON: %s", why);
+    rc = rc < 0 ? rc : take_nodes(rq, list, up, 0, &o->nodes, &o->node_count);
     json_decref(list);
     if (rc == 0 && o->node_count == 0)
         return err_set_param(&rq->err, ERR_PARAM, "nodes", "`nodes` must not be empty");

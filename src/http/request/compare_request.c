@@ -67,8 +67,8 @@ static int add_item(struct request *rq, const char *const **items, size_t *count
     return 0;
 }
 
-/* A file where there is one, or a glob; else a directory. */
-static bool names_file(struct request *rq, const char *path)
+/* 1: a file where there is one, or a glob; 0: a directory; -ENOMEM. */
+static int names_file(struct request *rq, const char *path)
 {
     struct selection s;
     uint32_t *files = NULL;
@@ -80,7 +80,7 @@ static bool names_file(struct request *rq, const char *path)
     int rc = query_select_files(&rq->http->env, rq->snapshot, &s, &ignored, &files, &count);
     free(files);
     err_done(&ignored);
-    return rc == 0;
+    return rc == -ENOMEM ? rc : rc == 0;
 }
 
 /* By itself, before it stands in brackets beside another one: "a) or (b" is no query. */
@@ -142,10 +142,12 @@ static int read_side(struct request *rq, const struct selection *common, const c
     rc = rc < 0 ? rc : check_query(rq, prefix, s->query);
     rc = rc < 0 ? rc : join_queries(rq, common->query, s->query, &s->query);
     if (rc == 0 && path) {
-        bool file = names_file(rq, path), own;
+        int file = names_file(rq, path);
         char name[32];
+        if (file < 0)
+            return file;
         snprintf(name, sizeof name, "%s%s", prefix, file ? "file" : "dir");
-        own = request_param(rq, name)->given;
+        bool own = request_param(rq, name)->given;
         const char *const **items = file ? &s->files : &s->dirs;
         size_t *count = file ? &s->file_count : &s->dir_count;
         *count = own ? *count : 0; /* that of all sides gives way */

@@ -50,12 +50,13 @@ struct endpoint {
     bool apart;
     /* POST may have a tar as its body: rq->upload; parameters are in the URL then */
     bool takes_tar;
-    bool changes; /* POST changes something: only with Content-Type: application/json */
-    bool admin;   /* ... and is for admins only */
+    bool changes;      /* POST changes something: only with Content-Type: application/json */
+    bool admin;        /* ... and is for admins only */
+    size_t state_size; /* of rq->state, zeroed before open() */
     int (*open)(struct request *rq);
     /* 0 more, ERR_END done, NEXT_WAIT, NEXT_TURN, other: failed (rq->err) */
     int (*next)(struct request *rq, struct buf *out);
-    void (*close)(struct request *rq); /* NULL-safe towards a failed open */
+    void (*close)(struct request *rq); /* after open(), even if that failed */
     /* may be NULL. Between two next(), once the client has stood still for
      * seconds: give back memory that can be had again */
     void (*rest)(struct request *rq);
@@ -87,7 +88,7 @@ struct request {
     struct arena arena;        /* lives as long as the request */
     int64_t started_ns;
     /* answers */
-    void *state;              /* the endpoint's own */
+    void *state;              /* the endpoint's own; NULL before open() */
     int status;               /* default 200 */
     const char *content_type; /* NULL = that of the format */
     /* an immediate answer that is all of this, as long as the program is the same: it has

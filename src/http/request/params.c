@@ -265,21 +265,12 @@ static int add_pair(struct request *rq, struct text name, struct text value)
 
 int params_add_form(struct request *rq, struct text encoded)
 {
-    while (encoded.len) {
-        const char *amp = memchr(encoded.ptr, '&', encoded.len);
-        struct text pair = {encoded.ptr, amp ? (size_t)(amp - encoded.ptr) : encoded.len};
-        const char *eq = memchr(pair.ptr, '=', pair.len);
-        struct text name = {pair.ptr, eq ? (size_t)(eq - pair.ptr) : pair.len};
-        struct text value = eq ? (struct text){eq + 1, pair.len - name.len - 1} : TEXT("");
-        if (pair.len) {
-            int rc = add_pair(rq, name, value);
-            if (rc < 0)
-                return rc;
-        }
-        encoded.ptr += pair.len + (amp != NULL);
-        encoded.len -= pair.len + (amp != NULL);
-    }
-    return 0;
+    struct text pair, name;
+    int rc = 0;
+    while (rc == 0 && text_split(&encoded, '&', &pair))
+        if (pair.len && text_split(&pair, '=', &name))
+            rc = add_pair(rq, name, pair.ptr ? pair : TEXT(""));
+    return rc;
 }
 
 /* A JSON scalar as the text that the same parameter would have in a URL. `number`: 64 bytes for it.
@@ -358,20 +349,26 @@ static void watch_memory(void)
     json_set_alloc_funcs(json_memory, free);
 }
 
-int params_load_json(struct text text, struct json_t **ret, char *why, size_t size)
+int params_parse_json(struct text text, size_t flags, struct json_t **ret, char *why, size_t size)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     json_error_t error;
     pthread_once(&once, watch_memory);
     json_lacked = false;
-    json_t *root = json_loadb(text.ptr ? text.ptr : "", text.len, JSON_REJECT_DUPLICATES, &error);
+    *ret = json_loadb(text.ptr ? text.ptr : "", text.len, flags, &error);
+    if (!*ret)
+        snprintf(why, size, "%s", error.text);
+    return *ret ? 0 : json_lacked ? -ENOMEM : -EINVAL;
+}
+
+int params_load_json(struct text text, struct json_t **ret, char *why, size_t size)
+{
+    int rc = params_parse_json(text, JSON_REJECT_DUPLICATES, ret, why, size);
+    if (rc < 0 || json_is_object(*ret))
+        return rc;
+    snprintf(why, size, "it is a JSON value of another type");
+    json_decref(*ret);
     *ret = NULL;
-    if (!root && json_lacked)
-        return -ENOMEM;
-    if (json_is_object(root))
-        return *ret = root, 0;
-    snprintf(why, size, "%s", root ? "it is a JSON value of another type" : error.text);
-    json_decref(root);
     return -EINVAL;
 }
 
@@ -416,8 +413,9 @@ static int add_member(struct request *rq, const char *name, const json_t *v)
 {
     const struct param *p = request_param(rq, name);
     if (p && p->spec->type == PARAM_JSON) {
+        json_lacked = false; /* json_dumps may leave out a key */
         char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
-        int rc = text ? add_copy(rq, name, text_of(text)) : -ENOMEM;
+        int rc = text && !json_lacked ? add_copy(rq, name, text_of(text)) : -ENOMEM;
         free(text);
         return rc;
     }

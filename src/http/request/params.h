@@ -65,7 +65,8 @@ int params_add_json(struct request *rq, struct text body);
  * mean nothing. */
 struct json_t;
 int params_add_document(struct request *rq, const struct json_t *root);
-/* A JSON object, *new*. -EINVAL with `why`, -ENOMEM. */
+/* Any JSON value, *new*, with flags of jansson; or an object. -EINVAL with `why`, -ENOMEM. */
+int params_parse_json(struct text text, size_t flags, struct json_t **ret, char *why, size_t size);
 int params_load_json(struct text text, struct json_t **ret, char *why, size_t size);
 void params_free_json(struct json_t *root);
 /* Percent-decoding; -EINVAL on a bad escape or NUL. Result in the arena. */

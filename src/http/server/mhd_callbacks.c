@@ -241,7 +241,7 @@ static void pack_fixed(struct exchange *x, struct MHD_Connection *c)
 /* Cheap endpoints: made here and now. */
 static int answer_now(struct exchange *x, struct MHD_Connection *c)
 {
-    int rc = x->rq.endpoint->open(&x->rq);
+    int rc = exchange_open(x);
     while (rc == 0)
         rc = x->rq.endpoint->next(&x->rq, &x->pending);
     x->ended = true;

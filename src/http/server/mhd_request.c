@@ -178,8 +178,8 @@ static bool decode_path(struct exchange *x, const char *target, struct exchange_
     for (size_t i = 0; i + 2 < raw.len; i++)
         if (raw.ptr[i] == '%' && raw.ptr[i + 1] == '2' && (raw.ptr[i + 2] | 0x20) == 'f')
             return refuse(r, 404, ERR_NOT_FOUND, "no such endpoint");
-    x->path = strdup(path.ptr);
-    return x->path ? true : refuse(r, 503, -ENOMEM, "out of memory");
+    x->path = path.ptr;
+    return true;
 }
 
 static const struct {
@@ -376,14 +376,13 @@ static bool become_stored(struct exchange *x, struct exchange_refusal *r)
     if (strchr(x->uri, '?'))
         return refuse(r, 400, ERR_PARAM, "a stored query takes no further parameters");
     bool page = x->rq.endpoint == &endpoint_open;
-    char *path = page ? strdup("/open") : strndup(q->query, strcspn(q->query, "?"));
-    if (!path)
+    struct text asked = {q->query, strcspn(q->query, "?")};
+    x->path = page ? "/open" : arena_strdup(&x->rq.arena, asked);
+    if (!x->path)
         return refuse(r, 503, -ENOMEM, "out of memory");
-    free(x->path);
-    x->path = path;
     if (page)
         return true;
-    x->rq.endpoint = router_find(x->rq.http->endpoints, text_of(path));
+    x->rq.endpoint = router_find(x->rq.http->endpoints, asked);
     x->packed = text_ends(text_of(q->name), TEXT(".gz"));
     return true;
 }

@@ -255,11 +255,11 @@ static struct MHD_Response *whole(struct exchange *x)
     char *data = x->pending.data;
     x->pending = (struct buf){0};
     x->sent = x->head ? 0 : len;
-    if (!len) {
+    struct MHD_Response *r = MHD_create_response_from_buffer(
+        len, len ? data : (void *)"", len ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    if (!r || !len)
         free(data);
-        return MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
-    }
-    return MHD_create_response_from_buffer(len, data, MHD_RESPMEM_MUST_FREE);
+    return r;
 }
 
 static struct MHD_Response *body_of(struct exchange *x, bool whole_answer)

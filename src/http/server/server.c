@@ -142,24 +142,28 @@ size_t http_urls(const struct http *h, const char *const **ret)
 int http_reload(struct http *h, const struct http_settings *s)
 {
     size_t bytes = s->allow_user_count * sizeof *s->allow_users;
-    char *token = s->token ? strdup(s->token) : NULL;
-    char *admin_token = s->admin_token ? strdup(s->admin_token) : NULL;
-    uid_t *users = bytes ? malloc(bytes) : NULL;
-    if ((s->token && !token) || (s->admin_token && !admin_token) || (bytes && !users))
-        return free(token), free(admin_token), free(users), -ENOMEM;
-    if (users)
-        memcpy(users, s->allow_users, bytes);
+    struct arena own = {0};
     struct err ignored = {0};
-    if (h->options.tls.cert && s->tls.cert && tls_use(&s->tls, &ignored) < 0)
-        return err_done(&ignored), free(token), free(admin_token), free(users), -EINVAL;
+    const char *token = s->token ? arena_strdup(&own, text_of(s->token)) : NULL;
+    const char *admin_token = s->admin_token ? arena_strdup(&own, text_of(s->admin_token)) : NULL;
+    uid_t *users = arena_alloc(&own, bytes);
+    int rc = own.error;
+    if (rc == 0 && h->options.tls.cert && s->tls.cert && tls_use(&s->tls, &ignored) < 0)
+        rc = -EINVAL;
+    err_done(&ignored);
+    if (rc < 0) {
+        arena_done(&own);
+        return rc;
+    }
+    if (bytes)
+        memcpy(users, s->allow_users, bytes);
     atomic_store(&h->facts.tls_until, tls_until());
     pthread_rwlock_wrlock(&h->access_lock);
-    free(h->own_token);
-    free(h->own_admin_token);
-    free(h->own_users);
-    h->options.token = h->own_token = token;
-    h->options.admin_token = h->own_admin_token = admin_token;
-    h->options.allow_users = h->own_users = users;
+    arena_done(&h->reloaded);
+    h->reloaded = own;
+    h->options.token = token;
+    h->options.admin_token = admin_token;
+    h->options.allow_users = users;
     h->options.allow_user_count = s->allow_user_count;
     atomic_fetch_add(&h->access_epoch, 1);
     pthread_rwlock_unlock(&h->access_lock);
@@ -234,9 +238,7 @@ void http_stop(struct http *h, int drain_ms, int grace_ms)
     listen_close(h);
     if (h->options.tls.cert)
         tls_use(&(struct http_tls){0}, NULL);
-    free(h->own_token);
-    free(h->own_admin_token);
-    free(h->own_users);
+    arena_done(&h->reloaded);
     for (size_t i = 0; i < CODINGS; i++)
         buf_done(&h->packed[i].bytes);
     pthread_rwlock_destroy(&h->access_lock);

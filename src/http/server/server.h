@@ -48,10 +48,9 @@ struct http {
     char *urls[HTTP_LISTENERS_MAX];
     atomic_size_t listeners; /* as sites.count */
     size_t url_count;
-    pthread_rwlock_t access_lock;      /* options.*token, .allow_users: http_reload changes them */
-    atomic_uint access_epoch;          /* counts reloads */
-    char *own_token, *own_admin_token; /* what http_reload made of them */
-    uid_t *own_users;
+    pthread_rwlock_t access_lock; /* options.*token, .allow_users: http_reload changes them */
+    atomic_uint access_epoch;     /* counts reloads */
+    struct arena reloaded;        /* what http_reload made of them */
 
     pthread_mutex_t connections_lock; /* no other lock is taken under it */
     struct connection *connections;

@@ -8,40 +8,16 @@
 #include "http/server/server.h"
 
 #include "dftracerd/failpoint.h"
+#include "dftracerd/vec.h"
 
 #include <malloc.h>
 #include <poll.h>
-#include <stdlib.h>
 
 #define TICK_NS (50 * 1000000ll)
 #define SOON_NS (10 * 1000000ll)  /* between two ticks when the index changes again and again */
 #define WAKE_NS (100 * 1000000ll) /* followers hear of changes at most so often... */
 #define EACH_NS (5 * 1000000ll)   /* ...and so much less often for each unfinished request */
 #define DEAD_NS 1000000000ll /* connections are looked at so often, and left alone for so long */
-
-/* Takes a reference to each unfinished request. *new* array or NULL. */
-static struct exchange **hold_all(struct http *h, size_t *ret)
-{
-    size_t n = 0;
-    struct exchange **all = h->exchanges.count ? malloc(h->exchanges.count * sizeof *all) : NULL;
-    for (struct exchange *x = h->exchanges.first; all && x; x = x->next) {
-        pthread_mutex_lock(&x->lock);
-        x->refs++;
-        pthread_mutex_unlock(&x->lock);
-        all[n++] = x;
-    }
-    *ret = all ? n : 0;
-    return all;
-}
-
-static void poll_sockets(struct exchange **all, size_t n, struct pollfd *fds)
-{
-    for (size_t i = 0; i < n; i++)
-        fds[i] = (struct pollfd){.fd = all[i]->fd, .events = POLLRDHUP};
-    if (poll(fds, n, 0) <= 0)
-        for (size_t i = 0; i < n; i++)
-            fds[i].revents = 0;
-}
 
 /* When followers and parked requests hear of changes of the index: the more requests there are, the
  * less often. */
@@ -73,26 +49,34 @@ static void look_after(struct exchange *x, const struct pace *pace)
         exchange_rejudge(x, pace->now, pace->judge_gap);
 }
 
+/* Without memory for all of them nothing is done in this tick. */
 static void tick(struct http *h)
 {
-    size_t n;
+    VEC(struct exchange *) all = {0}; /* a reference to each unfinished request */
+    VEC(struct pollfd) fds = {0};
     failpoint("http.tick");
     pthread_mutex_lock(&h->exchanges.lock);
-    struct exchange **all = hold_all(h, &n);
-    struct pollfd *fds = n ? malloc(n * sizeof *fds) : NULL;
-    if (fds)
-        poll_sockets(all, n, fds);
+    size_t n = h->exchanges.count;
+    bool room = vec_reserve(&all, n) == 0 && vec_reserve(&fds, n) == 0;
+    for (struct exchange *x = room ? h->exchanges.first : NULL; x; x = x->next) {
+        pthread_mutex_lock(&x->lock);
+        x->refs++;
+        pthread_mutex_unlock(&x->lock);
+        all.at[all.count++] = x;
+        fds.at[fds.count++] = (struct pollfd){.fd = x->fd, .events = POLLRDHUP};
+    }
+    bool any = fds.count && poll(fds.at, fds.count, 0) > 0;
     pthread_mutex_unlock(&h->exchanges.lock);
     struct pace pace = {clock_mono_ns(), (int64_t)n * EACH_NS, WAKE_NS + (int64_t)n * EACH_NS};
-    for (size_t i = 0; i < n; i++) {
-        if (fds && (fds[i].revents & (POLLRDHUP | POLLHUP | POLLERR)))
-            exchange_cancel(all[i], ERR_CANCELLED, true);
+    for (size_t i = 0; i < all.count; i++) {
+        if (any && (fds.at[i].revents & (POLLRDHUP | POLLHUP | POLLERR)))
+            exchange_cancel(all.at[i], ERR_CANCELLED, true);
         else
-            look_after(all[i], &pace);
-        exchange_unref(all[i]);
+            look_after(all.at[i], &pace);
+        exchange_unref(all.at[i]);
     }
-    free(fds);
-    free(all);
+    vec_done(&fds);
+    vec_done(&all);
 }
 
 static bool is_closed_by_peer(int fd)

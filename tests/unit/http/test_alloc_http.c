@@ -34,7 +34,7 @@ static void make_store(void)
     CHECK(store_ingest(&store, 65536, 1));
 }
 
-static int start(struct err *err)
+static int start(size_t answer_memory, struct err *err)
 {
     static const char *const bind[] = {"127.0.0.1"};
     const struct http_options options = {.index = store.index,
@@ -45,6 +45,7 @@ static int start(struct err *err)
                                          .bind_count = 1,
                                          .no_auth = true,
                                          .workers = 2,
+                                         .limits = {.answer_memory = answer_memory},
                                          .version = "0",
                                          .build = "test"};
     const char *const *urls;
@@ -131,6 +132,7 @@ static const struct {
     {"/stats?report=detailed&group_by=name,pid&max_duration=%us", NULL, NULL},
     {"/view?query=dur+%%3E+90&metadata=true&max_duration=%us", NULL, NULL},
     {"/view?select=name,dur,args.ret&format=csv&order=ts&max_duration=%us", NULL, NULL},
+    {"/stats?report=detailed&per_file=true&max_duration=%us", NULL, NULL},
     {"/schema?max_duration=%us&pretty=true", NULL, NULL},
     {"/event-count?max_duration=%us", NULL, NULL},
     {"/info?detail=files&timeout=%us", NULL, NULL},
@@ -139,7 +141,28 @@ static const struct {
      "{\"report\":\"names\",\"query\":\"pid < 2\",\"file\":[\"a.pfw\",\"b/*\"]}"},
     {"/stats?max_duration=%us", "application/x-www-form-urlencoded",
      "report=names&phase=any&query=name+%3D%3D+%27n1%27"},
+    {"/timeline?width=10&color_values=%%5B%%22POSIX%%22,1,true%%5D&max_duration=%us", NULL, NULL},
+    {"/compare?max_duration=%us", "application/json",
+     "{\"baseline\":\"a.pfw\",\"variant\":\"b/c.pfw\","
+     "\"nodes\":[{\"name\":\"n\",\"metrics\":[\"count\"],"
+     "\"children\":[{\"name\":\"m\",\"group_by\":[\"name\"]}]}]}"},
+    {"/call-tree?group_by=pid&analyze=true&format=text&max_duration=%us", NULL, NULL},
+    {"/find?query=name+%%3D%%3D+%%22n1%%22&max_duration=%us", NULL, NULL},
+    {"/event?file=a.pfw&object=5&timeout=%us", NULL, NULL},
+    {"/processes?max_duration=%us", NULL, NULL},
+    {"/histogram?column=dur&max_duration=%us", NULL, NULL},
+    {"/suggest?column=name&prefix=n&max_duration=%us", NULL, NULL},
+    {"/tar?timeout=%us", NULL, NULL},
+    {"/index", NULL, NULL},
+    {"/requests", NULL, NULL},
+    {"/view?format=recipe&query=dur+%%3E+90&recipe=%%7B%%22query%%22%%3A%%22pid+%%3E+0%%22%%7D&"
+     "timeout=%us",
+     NULL, NULL},
+    {"/view?count_only=true&within=name+%%3D%%3D+%%22n1%%22&max_duration=%us", NULL, NULL},
+    {"/view?format=perfetto&limit=100&max_duration=%us", NULL, NULL},
+    {"/merge?max_duration=%us", NULL, NULL},
     {"/nowhere?%u", NULL, NULL},
+    {"/openapi.json", NULL, NULL},
     {"/stats?query=dur+%%3E&top_n=%u", NULL, NULL},
     {"/aggregate?format=perfetto&event_format=regular&max_duration=%us", NULL, NULL},
 };
@@ -149,7 +172,7 @@ static unsigned serial = 1000;
 
 static void write_request(size_t i, char *out, size_t size)
 {
-    char target[200];
+    char target[300];
     const char *body = requests[i].body ? requests[i].body : "";
 
     snprintf(target, sizeof(target), requests[i].target, serial++);
@@ -163,12 +186,15 @@ static void write_request(size_t i, char *out, size_t size)
 /* What differs from one time to the next. */
 static void settle(char *body)
 {
-    static const char *const keys[] = {"\"request_id\":", "\"generation\":", "\"elapsed_ms\":"};
+    static const char *const keys[] = {
+        "\"request_id\":", "\"generation\":", "\"elapsed_ms\":", "\"execution_time_ms\":"};
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-        for (char *p = body; (p = strstr(p, keys[i]));)
-            for (p += strlen(keys[i]); *p && *p != ',' && *p != '}'; p++)
-                *p = '-';
+        for (char *p = body; (p = strstr(p, keys[i]));) {
+            p += strlen(keys[i]);
+            const char *rest = p + strcspn(p, ",}");
+            memmove(p, rest, strlen(rest) + 1);
+        }
 }
 
 static bool ask(size_t i, char **ret_body)
@@ -235,16 +261,27 @@ static void serve(size_t i)
     buf_done(&want);
 }
 
-static void serves(void)
+static void serve_some(size_t count, size_t answer_memory)
 {
     struct err err = {0};
 
-    CHECK_STOP(CHECK_INT(start(&err), 0));
+    CHECK_STOP(CHECK_INT(start(answer_memory, &err), 0));
     failing_malloc_everywhere(true);
-    for (size_t i = 0; i < REQUESTS; i++)
+    for (size_t i = 0; i < count; i++)
         serve(i);
     failing_malloc_everywhere(false);
     http_stop(server, 0, 1000);
+}
+
+/* The cache holds no answer: each is computed. */
+static void serves(void)
+{
+    serve_some(REQUESTS, 1);
+}
+
+static void serves_and_keeps(void)
+{
+    serve_some(3, 0);
 }
 
 static void starts(void)
@@ -256,7 +293,7 @@ static void starts(void)
     for (unsigned n = 0; atomic_load(&check_failures) < 5 && failing_malloc_next(n);
          n = failing_malloc_more(n, 48), rounds++) {
         struct err err = {0};
-        int rc = start(&err);
+        int rc = start(0, &err);
 
         failing_malloc_stop();
         refused += rc < 0;
@@ -276,6 +313,7 @@ static void starts(void)
 
 static const struct check_test tests[] = {
     {"serves", serves},
+    {"serves_and_keeps", serves_and_keeps},
     {"starts", starts},
     {NULL, NULL},
 };
