@@ -28,6 +28,7 @@ struct source {
     /* Clipped: reads its values. within.c finds the scope of a row by keys of other columns, so it
      * is above source_read.c, which calls it. */
     int (*read)(struct scan_batch *batch, struct bound *b, int64_t *out);
+    bool exact;  /* `path` is a stored column, not a name with a meaning */
     bool folded; /* see source_fold.c */
     const struct group_table *kept;
     struct source *next;

@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <string.h>
 
-static struct source *find_source(struct query *q, struct text path)
+static struct source *find_source(struct query *q, struct text path, bool exact)
 {
     for (struct source *s = q->sources; s; s = s->next) {
-        if (s->info.kind != PATH_BUCKET && !s->clip && text_eq(s->path, path))
+        if (s->info.kind != PATH_BUCKET && !s->clip && s->exact == exact && text_eq(s->path, path))
             return s;
     }
     return NULL;
@@ -30,27 +30,21 @@ static int source_add(struct query *q, struct text path, struct source **ret)
     return 0;
 }
 
-/* A stored column by its exact name, without any meaning of the name ("=" in front keeps it apart
- * in the list). */
+/* A stored column by its exact name, without any meaning of the name. */
 static int source_stored(struct query *q, struct text column, struct source **ret)
 {
-    char name[600];
-
-    if (column.len + 1 > sizeof(name))
-        return -ENOMEM;
-    name[0] = '=';
-    memcpy(name + 1, column.ptr, column.len);
-    struct text path = {name, column.len + 1};
-    *ret = find_source(q, path);
+    *ret = find_source(q, column, true);
     if (*ret)
         return 0;
-    int rc = source_add(q, path, ret);
+    int rc = source_add(q, column, ret);
     if (rc < 0)
         return rc;
-    (*ret)->info =
-        (struct path_info){.kind = PATH_COLUMN, .column = {(*ret)->path.ptr + 1, column.len}};
     const struct known_column *known = known_column(column);
-    (*ret)->info.time = known && known->stored && known->shown.unit == UNIT_US;
+    (*ret)->exact = true;
+    (*ret)->info =
+        (struct path_info){.kind = PATH_COLUMN,
+                           .column = (*ret)->path,
+                           .time = known && known->stored && known->shown.unit == UNIT_US};
     return 0;
 }
 
@@ -74,7 +68,7 @@ static int add_parts(struct query *q, struct source *s)
             rc = source_of(q, TEXT("host"), &s->part[1]);
     } else if (s->info.kind == PATH_BYTES) {
         rc = source_stored(q, s->info.column, &s->part[0]);
-    } else if (s->info.kind == PATH_COLUMN && s->info.other.len > 0 && s->info.column.len < 500) {
+    } else if (s->info.kind == PATH_COLUMN && s->info.other.len > 0) {
         rc = source_stored(q, s->info.column, &s->part[0]);
         if (rc == 0)
             rc = source_stored(q, s->info.other, &s->part[1]);
@@ -84,7 +78,7 @@ static int add_parts(struct query *q, struct source *s)
 
 int source_of(struct query *q, struct text path, struct source **ret)
 {
-    struct source *s = find_source(q, path);
+    struct source *s = find_source(q, path, false);
 
     if (s) {
         *ret = s;
