@@ -44,7 +44,7 @@ struct test_state {
     uint32_t only_code;   /* one code is true; UINT32_MAX: more */
     struct grow rows;     /* bitmap of the whole chunk: rows that pass */
     uint64_t rows_serial; /* of the chunk that it is of */
-    struct grow seen;     /* by global text id: 0 not judged, 1 false, 2 true */
+    VEC(uint8_t) seen;    /* by global text id: 0 not judged, 1 false, 2 true */
 };
 
 int test_compile(struct query *q, const struct dsl_node *node, struct test **ret);

@@ -30,19 +30,20 @@ void scan_worker_free(struct scan_worker *w)
     if (!w)
         return;
     query_count(w->query, &w->counters);
-    for (unsigned i = 0; i < w->bound_count; i++)
-        bound_free(w->bound[i]);
+    for (size_t i = 0; i < w->bound.count; i++)
+        bound_free(w->bound.at[i]);
     for (unsigned i = 0; i < w->query->test_count; i++) {
         grow_done(&w->tests[i].set);
         grow_done(&w->tests[i].table);
         grow_done(&w->tests[i].rows);
-        grow_done(&w->tests[i].seen);
+        vec_done(&w->tests[i].seen);
     }
     grow_done(&w->besides);
     grow_done(&w->taken);
-    free(w->bound);
+    vec_done(&w->bound);
     free(w->tests);
-    free(w->resolved);
+    vec_done(&w->resolved);
+    hash_index_done(&w->resolved_index);
     free(w);
 }
 
