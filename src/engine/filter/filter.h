@@ -47,10 +47,10 @@ struct test_state {
     VEC(uint8_t) seen;    /* by global text id: 0 not judged, 1 false, 2 true */
 };
 
-int test_compile(struct query *q, const struct dsl_node *node, struct test **ret);
-int test_classes(struct query *q, unsigned phases, struct test **ret);
-int test_both(struct query *q, struct test *a, struct test *b,
-              struct test **ret); /* either may be NULL */
+/* Borrowed from the query. Where memory fails, its arena has the error, and the test is of no use. */
+struct test *test_compile(struct query *q, const struct dsl_node *node);
+struct test *test_classes(struct query *q, unsigned phases);
+struct test *test_both(struct query *q, struct test *a, struct test *b); /* either may be NULL */
 /* False: no object of the file can pass. */
 bool test_may_match_file(const struct query *q, const struct test *t,
                          const struct index_file *file);

@@ -265,8 +265,9 @@ static int mark_covered(struct search *s)
         to = larger(to, s->spans.at[i].te);
     }
     begin_pass(s, s->inner);
-    rc = rc < 0 ? rc : query_and_time(s->q, "ts", COMPARE_GE, from, true);
-    rc = rc < 0 ? rc : query_and_time(s->q, "ts", COMPARE_LE, to, true);
+    query_and_time(s->q, "ts", COMPARE_GE, from, true);
+    query_and_time(s->q, "ts", COMPARE_LE, to, true);
+    rc = rc < 0 ? rc : s->q->arena.error;
     rc = rc < 0 ? rc : ready_pass(s);
     for (size_t i = 0; rc == 0 && i < s->q->place_count; i++)
         rc = scan_chunk(s->worker, i, cover_batch, s);
@@ -277,15 +278,14 @@ static int mark_covered(struct search *s)
 
 static int compile(struct search *s, struct text text, struct dsl *dsl, struct test **ret)
 {
-    struct test *events, *calls;
     int rc = dsl_parse(text, NULL, dsl);
 
     if (rc < 0)
         return rc;
     query_ignore_case_of_cat(dsl->root);
-    rc = test_compile(s->q, dsl->root, &calls);
-    rc = rc < 0 ? rc : test_classes(s->q, PHASE_EVENTS, &events);
-    return rc < 0 ? rc : test_both(s->q, events, calls, ret);
+    struct test *calls = test_compile(s->q, dsl->root);
+    *ret = test_both(s->q, test_classes(s->q, PHASE_EVENTS), calls);
+    return s->q->arena.error;
 }
 
 static int compile_inner(struct search *s)

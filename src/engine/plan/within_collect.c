@@ -144,8 +144,9 @@ static int choose_scope(struct query *q, struct within *in, enum within_scope sc
     in->width = widths[scope];
     for (unsigned i = 0; rc == 0 && i < in->width; i++)
         rc = query_source(q, text_of(paths[i]), &in->keys[i]);
-    rc = rc < 0 ? rc : source_of(q, TEXT("ts"), &in->ts);
-    return rc < 0 ? rc : source_of(q, TEXT("dur"), &in->dur);
+    in->ts = source_of(q, TEXT("ts"));
+    in->dur = source_of(q, TEXT("dur"));
+    return q->arena.error;
 }
 
 /* What is wrong is told as of `within`, not as of the query beside it. */
@@ -166,27 +167,22 @@ static int parse(struct text text, struct err *err, struct dsl *ret)
 
 static int compile(struct query *q, struct within *in, const struct selection *s, struct err *err)
 {
-    struct test *events, *matching = NULL;
     int rc = parse(s->within, err, &in->dsl);
 
-    if (rc == 0)
-        rc = choose_scope(q, in, s->within_scope);
-    if (rc == 0)
-        rc = test_classes(q, PHASE_EVENTS, &events);
-    if (rc == 0 && in->dsl.root)
-        rc = test_compile(q, in->dsl.root, &matching);
-    return rc < 0 ? rc : test_both(q, events, matching, &in->root);
+    rc = rc < 0 ? rc : choose_scope(q, in, s->within_scope);
+    if (rc < 0)
+        return rc;
+    in->root = test_both(q, test_classes(q, PHASE_EVENTS),
+                         in->dsl.root ? test_compile(q, in->dsl.root) : NULL);
+    return q->arena.error;
 }
 
 static int add_clipped(struct query *q, struct within *in)
 {
-    int rc = source_clipped(q, in->ts, in->dur, CLIP_TS, &in->clip_ts);
-
-    if (rc == 0)
-        rc = source_clipped(q, in->ts, in->dur, CLIP_DUR, &in->clip_dur);
-    if (rc == 0)
-        rc = source_clipped_te(q, in->clip_ts, in->clip_dur, &in->clip_te);
-    return rc;
+    in->clip_ts = source_clipped(q, in->ts, in->dur, CLIP_TS);
+    in->clip_dur = source_clipped(q, in->ts, in->dur, CLIP_DUR);
+    in->clip_te = source_clipped(q, in->clip_ts, in->clip_dur, CLIP_TE);
+    return q->arena.error;
 }
 
 /* The query is that of `within` for so long. What it counted is not part of the answer. */
