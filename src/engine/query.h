@@ -132,7 +132,7 @@ struct scan_worker {
     const struct test *root; /* of the chunk: the query's, or the one without time_range */
     struct scan_batch batch;
     uint64_t serial;           /* of the chunk, from 1 */
-    int error;                 /* of a column that was asked for its shape: the chunk fails */
+    int error;                 /* the first one of the chunk, which fails */
     VEC(struct bound *) bound; /* by source.id; NULL: not used yet */
     struct test_state *tests;
     const uint64_t *rows; /* of the chunk that pass the filter; NULL: see each batch */
@@ -156,6 +156,13 @@ struct scan_worker {
     bool resolved_all;              /* names of the file's own records */
     struct query_counters counters; /* of this worker, added when it ends */
 };
+
+/* Keeps the first error; true: rc is one. */
+static inline bool worker_fails(struct scan_worker *w, int rc)
+{
+    w->error = w->error ? w->error : rc < 0 ? rc : 0;
+    return rc < 0;
+}
 
 /* ---- query.c --------------------------------------------------------------------------------- */
 

@@ -3,7 +3,6 @@
 #include "engine/derived/derived.h"
 #include "engine/derived/within.h"
 
-#include <errno.h>
 #include <string.h>
 
 static struct source *find_source(struct query *q, struct text path, bool exact)

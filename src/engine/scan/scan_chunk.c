@@ -113,8 +113,6 @@ static void take_mask(struct scan_worker *w, struct scan_batch *b)
 /* Fills mask, count and select. */
 static int select_rows(struct scan_worker *w, struct scan_batch *b)
 {
-    int rc = 0;
-
     b->mask = w->mask;
     w->interest = NULL;
     memset(w->mask, 0, sizeof(w->mask));
@@ -123,9 +121,9 @@ static int select_rows(struct scan_worker *w, struct scan_batch *b)
     else if (w->rows)
         memcpy(w->mask, w->rows + b->first / 64, (b->rows + 63) / 64 * 8);
     else
-        rc = test_eval_root(w, b, w->root, w->mask);
-    if (rc < 0 || w->chunk.all)
-        return rc;
+        test_eval_root(w, b, w->root, w->mask);
+    if (w->error || w->chunk.all)
+        return w->error;
     leave_out(w, b, w->mask);
     for (uint32_t i = 0; w->chunk.wanted && i < SCAN_WORDS; i++)
         w->mask[i] &= w->chunk.wanted[b->first / 64 + i];
@@ -133,7 +131,7 @@ static int select_rows(struct scan_worker *w, struct scan_batch *b)
     take_mask(w, b);
     if (!w->chunk.within || b->count == 0)
         return 0;
-    rc = within_thin(w, b, w->mask);
+    int rc = within_thin(w, b, w->mask);
     take_mask(w, b);
     return rc;
 }
