@@ -16,7 +16,9 @@
 
 #include <pthread.h>
 
+#include "dftracerd/hash_index.h"
 #include "dftracerd/query.h"
+#include "dftracerd/vec.h"
 #include "engine/grow.h"
 #include "engine/lang/dsl.h"
 
@@ -120,20 +122,18 @@ struct query {
     struct key_shard keys[KEY_SHARDS];
 };
 
-struct resolve_slot {
-    uint64_t key;
-    uint32_t name;
-    bool depends, used;
+struct resolved_name { /* behind a hash; `depends`: on the process */
+    uint32_t kind, hash, name;
+    bool depends;
 };
 struct scan_worker {
     struct query *query;
     struct scan_chunk chunk;
     const struct test *root; /* of the chunk: the query's, or the one without time_range */
     struct scan_batch batch;
-    uint64_t serial; /* of the chunk, from 1 */
-    int error;       /* of a column that was asked for its shape: the chunk fails */
-    struct bound **bound;
-    unsigned bound_count;
+    uint64_t serial;           /* of the chunk, from 1 */
+    int error;                 /* the first one of the chunk, which fails */
+    VEC(struct bound *) bound; /* by source.id; NULL: not used yet */
     struct test_state *tests;
     const uint64_t *rows; /* of the chunk that pass the filter; NULL: see each batch */
     uint64_t mask[SCAN_WORDS];
@@ -150,12 +150,19 @@ struct scan_worker {
         uint32_t places[SCAN_BATCH];
         uint64_t mask[SCAN_WORDS];
     } gathered;
-    struct resolve_slot *resolved; /* of resolved_file, open addressing */
-    size_t resolved_cap, resolved_used;
+    VEC(struct resolved_name) resolved; /* of resolved_file */
+    struct hash_index resolved_index;
     const struct index_file *resolved_file;
     bool resolved_all;              /* names of the file's own records */
     struct query_counters counters; /* of this worker, added when it ends */
 };
+
+/* Keeps the first error; true: rc is one. */
+static inline bool worker_fails(struct scan_worker *w, int rc)
+{
+    w->error = w->error ? w->error : rc < 0 ? rc : 0;
+    return rc < 0;
+}
 
 /* ---- query.c --------------------------------------------------------------------------------- */
 

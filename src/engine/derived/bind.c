@@ -254,23 +254,15 @@ static int bind_kind(struct scan_worker *w, struct bound *b)
 
 static int bound_at(struct scan_worker *w, const struct source *s, struct bound **ret)
 {
-    if (s->id >= w->bound_count) {
-        unsigned count = w->query->source_count;
-        struct bound **more = realloc(w->bound, count * sizeof(*more));
-        if (!more)
-            return -ENOMEM;
-        memset(more + w->bound_count, 0, (count - w->bound_count) * sizeof(*more));
-        w->bound = more;
-        w->bound_count = count;
-    }
-    if (!w->bound[s->id]) {
-        w->bound[s->id] = calloc(1, sizeof(struct bound));
-        if (!w->bound[s->id])
-            return -ENOMEM;
-        w->bound[s->id]->source = s;
-    }
-    *ret = w->bound[s->id];
-    return 0;
+    int rc = vec_extend(&w->bound, w->query->source_count);
+
+    if (rc < 0)
+        return rc;
+    struct bound **b = &w->bound.at[s->id];
+    if (!*b && (*b = calloc(1, sizeof(**b))))
+        (*b)->source = s;
+    *ret = *b;
+    return *b ? 0 : -ENOMEM;
 }
 
 static void forget_lanes(struct bound *b)

@@ -11,12 +11,8 @@
 static struct bound *bound_of(struct scan_chunk *c, const struct source *s)
 {
     struct bound *b;
-    int rc = source_bind(c->worker, s, &b);
 
-    if (rc == 0)
-        return b;
-    c->worker->error = c->worker->error ? c->worker->error : rc;
-    return NULL;
+    return worker_fails(c->worker, source_bind(c->worker, s, &b)) ? NULL : b;
 }
 
 enum scan_shape scan_shape(struct scan_chunk *c, const struct source *s)

@@ -26,7 +26,7 @@
 struct covered {
     atomic_uint owners;
     uint32_t chunks;
-    size_t words, bytes;
+    size_t bytes;
     size_t *first; /* by chunk: in `bits`, COVERED_NO_ROWS: it has none */
     uint64_t *bits;
 };

@@ -20,14 +20,15 @@ struct source {
     unsigned id;      /* position in scan_worker.bound */
     struct text path; /* as asked */
     struct path_info info;
-    struct source *part
-        [3]; /* DUR: column dur, ph, @bad_dur; TE: ts, DUR; BUCKET: ts; COLUMN with `other`: both;
-              * clipped: ts, dur as stored */
+    /* DUR: column dur, ph, @bad_dur; TE: ts, DUR; BUCKET: ts; COLUMN with `other`: both; clipped:
+     * ts, dur as stored */
+    const struct source *part[3];
     __int128 interval_ns, origin_ns;                     /* BUCKET */
     enum { CLIP_NONE, CLIP_TS, CLIP_DUR, CLIP_TE } clip; /* see within.h */
     /* Clipped: reads its values. within.c finds the scope of a row by keys of other columns, so it
      * is above source_read.c, which calls it. */
     int (*read)(struct scan_batch *batch, struct bound *b, int64_t *out);
+    bool exact;  /* `path` is a stored column, not a name with a meaning */
     bool folded; /* see source_fold.c */
     const struct group_table *kept;
     struct source *next;
@@ -97,12 +98,11 @@ struct bound {
 
 /* ---- sources of a query ---------------------------------------------------------------------- */
 
-int source_of(struct query *q, struct text path, struct source **ret);
-/* Sources of their own beside the stored ts and dur, and te of two such. Only within_open knows
- * them. */
-int source_clipped(struct query *q, struct source *ts, struct source *dur, int clip,
-                   struct source **ret);
-int source_clipped_te(struct query *q, struct source *ts, struct source *dur, struct source **ret);
+/* Borrowed from the query. NULL: no memory, and the query's arena has the error. */
+struct source *source_of(struct query *q, struct text path);
+/* Sources of their own beside the stored ts and dur (CLIP_TS, CLIP_DUR), and te of two such
+ * (CLIP_TE). Only within_open knows them. */
+struct source *source_clipped(struct query *q, struct source *ts, struct source *dur, int clip);
 
 /* ---- in a chunk ------------------------------------------------------------------------------ */
 

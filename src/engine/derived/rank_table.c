@@ -34,22 +34,12 @@ static int add_rank(struct query *q, struct rank_table *t, uint32_t position,
 {
     const struct index_file *file = snapshot_file(q->snapshot, position);
 
-    if (t->count == t->cap) {
-        size_t cap = t->cap ? t->cap * 2 : 64;
-        struct rank_entry *more = realloc(t->entries, cap * sizeof(*more));
-        if (!more)
-            return -ENOMEM;
-        t->entries = more;
-        t->cap = cap;
-    }
     uint32_t host = process_host(q, file, p);
     if (host == INDEX_NO_TEXT)
         host = only_host_of_pid(q, file, p->pid);
-    t->min = t->count == 0 || p->rank < t->min ? p->rank : t->min;
-    t->max = t->count == 0 || p->rank > t->max ? p->rank : t->max;
-    t->entries[t->count++] =
-        (struct rank_entry){.pid = p->pid, .rank = p->rank, .host = host, .file = position};
-    return 0;
+    t->min = t->entries.count == 0 || p->rank < t->min ? p->rank : t->min;
+    t->max = t->entries.count == 0 || p->rank > t->max ? p->rank : t->max;
+    return vec_push(&t->entries, {.pid = p->pid, .rank = p->rank, .host = host, .file = position});
 }
 
 static int make_table(struct query *q, struct rank_table **ret)
@@ -69,8 +59,8 @@ static int make_table(struct query *q, struct rank_table **ret)
         rank_table_free(t);
         return rc;
     }
-    if (t->count > 0)
-        qsort(t->entries, t->count, sizeof(*t->entries), cmp_entries);
+    if (t->entries.count > 0)
+        qsort(t->entries.at, t->entries.count, sizeof(*t->entries.at), cmp_entries);
     *ret = t;
     return 0;
 }
@@ -79,7 +69,7 @@ void rank_table_free(struct rank_table *t)
 {
     if (!t)
         return;
-    free(t->entries);
+    vec_done(&t->entries);
     free(t);
 }
 
@@ -102,22 +92,23 @@ int rank_table_of(struct query *q, const struct rank_table **ret)
 /* INT64_MIN when nobody tells one. */
 int64_t rank_table_find(const struct rank_table *t, uint32_t file, uint32_t host, int64_t pid)
 {
-    size_t from = 0, to = t->count;
+    const struct rank_entry *entries = t->entries.at;
+    size_t from = 0, to = t->entries.count;
     struct rank_entry key = {.pid = pid, .host = host};
 
     while (from < to) { /* the first entry of (pid, host) */
         size_t middle = from + (to - from) / 2;
-        if (cmp_entries(&t->entries[middle], &key) < 0)
+        if (cmp_entries(&entries[middle], &key) < 0)
             from = middle + 1;
         else
             to = middle;
     }
     int64_t rank = INT64_MIN;
-    for (size_t i = from; i < t->count && t->entries[i].pid == pid && t->entries[i].host == host;
+    for (size_t i = from; i < t->entries.count && entries[i].pid == pid && entries[i].host == host;
          i++) {
-        if (t->entries[i].file == file)
-            return t->entries[i].rank;
-        rank = rank == INT64_MIN ? t->entries[i].rank : rank;
+        if (entries[i].file == file)
+            return entries[i].rank;
+        rank = rank == INT64_MIN ? entries[i].rank : rank;
     }
     return rank;
 }

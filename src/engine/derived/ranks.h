@@ -11,9 +11,8 @@
 
 struct rank_entry;
 struct rank_table {
-    size_t count, cap;
-    struct rank_entry *entries; /* sorted by (pid, host, file) */
-    int64_t min, max;           /* of all ranks */
+    VEC(struct rank_entry) entries; /* sorted by (pid, host, file) */
+    int64_t min, max;               /* of all ranks */
 };
 /* The query's, made for the first worker that needs it; borrowed. -ENOMEM, why the query is to
  * stop.

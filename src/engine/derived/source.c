@@ -3,173 +3,122 @@
 #include "engine/derived/derived.h"
 #include "engine/derived/within.h"
 
-#include <errno.h>
 #include <string.h>
 
-static struct source *find_source(struct query *q, struct text path)
+static struct source *find_source(struct query *q, struct text path, bool exact)
 {
     for (struct source *s = q->sources; s; s = s->next) {
-        if (s->info.kind != PATH_BUCKET && !s->clip && text_eq(s->path, path))
+        if (s->info.kind != PATH_BUCKET && !s->clip && s->exact == exact && text_eq(s->path, path))
             return s;
     }
     return NULL;
 }
 
-static int source_add(struct query *q, struct text path, struct source **ret)
+static struct source *source_add(struct query *q, struct text path)
 {
     struct source *s = arena_alloc(&q->arena, sizeof(*s));
     char *copy = arena_strdup(&q->arena, path);
 
     if (!s || !copy)
-        return -ENOMEM;
+        return NULL;
     s->path = (struct text){copy, path.len};
     s->id = q->source_count++;
     s->next = q->sources;
     q->sources = s;
-    *ret = s;
-    return 0;
+    return s;
 }
 
-/* A stored column by its exact name, without any meaning of the name ("=" in front keeps it apart
- * in the list). */
-static int source_stored(struct query *q, struct text column, struct source **ret)
+/* A stored column by its exact name, without any meaning of the name. */
+static struct source *source_stored(struct query *q, struct text column)
 {
-    char name[600];
-
-    if (column.len + 1 > sizeof(name))
-        return -ENOMEM;
-    name[0] = '=';
-    memcpy(name + 1, column.ptr, column.len);
-    struct text path = {name, column.len + 1};
-    *ret = find_source(q, path);
-    if (*ret)
-        return 0;
-    int rc = source_add(q, path, ret);
-    if (rc < 0)
-        return rc;
-    (*ret)->info =
-        (struct path_info){.kind = PATH_COLUMN, .column = {(*ret)->path.ptr + 1, column.len}};
     const struct known_column *known = known_column(column);
-    (*ret)->info.time = known && known->stored && known->shown.unit == UNIT_US;
-    return 0;
+    struct source *s = find_source(q, column, true);
+
+    if (s || !(s = source_add(q, column)))
+        return s;
+    s->exact = true;
+    s->info = (struct path_info){.kind = PATH_COLUMN,
+                                 .column = s->path,
+                                 .time = known && known->stored && known->shown.unit == UNIT_US};
+    return s;
 }
 
-static int add_parts(struct query *q, struct source *s)
+static void add_parts(struct query *q, struct source *s)
 {
-    int rc = 0;
-
     if (s->info.kind == PATH_DUR) {
-        rc = source_stored(q, TEXT("dur"), &s->part[0]);
-        if (rc == 0)
-            rc = source_of(q, TEXT("ph"), &s->part[1]);
-        if (rc == 0)
-            rc = source_of(q, TEXT("@bad_dur"), &s->part[2]);
+        s->part[0] = source_stored(q, TEXT("dur"));
+        s->part[1] = source_of(q, TEXT("ph"));
+        s->part[2] = source_of(q, TEXT("@bad_dur"));
     } else if (s->info.kind == PATH_TE) {
-        rc = source_of(q, TEXT("ts"), &s->part[0]);
-        if (rc == 0)
-            rc = source_of(q, TEXT("dur"), &s->part[1]);
+        s->part[0] = source_of(q, TEXT("ts"));
+        s->part[1] = source_of(q, TEXT("dur"));
     } else if (s->info.kind == PATH_RANK) {
-        rc = source_stored(q, TEXT("pid"), &s->part[0]);
-        if (rc == 0)
-            rc = source_of(q, TEXT("host"), &s->part[1]);
+        s->part[0] = source_stored(q, TEXT("pid"));
+        s->part[1] = source_of(q, TEXT("host"));
     } else if (s->info.kind == PATH_BYTES) {
-        rc = source_stored(q, s->info.column, &s->part[0]);
-    } else if (s->info.kind == PATH_COLUMN && s->info.other.len > 0 && s->info.column.len < 500) {
-        rc = source_stored(q, s->info.column, &s->part[0]);
-        if (rc == 0)
-            rc = source_stored(q, s->info.other, &s->part[1]);
+        s->part[0] = source_stored(q, s->info.column);
+    } else if (s->info.kind == PATH_COLUMN && s->info.other.len > 0) {
+        s->part[0] = source_stored(q, s->info.column);
+        s->part[1] = source_stored(q, s->info.other);
     }
-    return rc;
 }
 
-int source_of(struct query *q, struct text path, struct source **ret)
+struct source *source_of(struct query *q, struct text path)
 {
-    struct source *s = find_source(q, path);
+    struct source *s = find_source(q, path, false);
 
-    if (s) {
-        *ret = s;
-        return 0;
-    }
-    int rc = source_add(q, path, &s);
-    if (rc == 0)
-        rc = path_resolve(s->path, &q->arena, &s->info);
-    if (rc == 0)
-        rc = add_parts(q, s);
-    if (rc == 0)
-        *ret = s;
-    return rc;
+    if (s || !(s = source_add(q, path)) || path_resolve(s->path, &q->arena, &s->info) < 0)
+        return q->arena.error ? NULL : s;
+    add_parts(q, s);
+    return q->arena.error ? NULL : s;
 }
 
-int source_clipped(struct query *q, struct source *ts, struct source *dur, int clip,
-                   struct source **ret)
+struct source *source_clipped(struct query *q, struct source *ts, struct source *dur, int clip)
 {
-    const struct source *stored = clip == CLIP_TS ? ts : dur;
-    int rc = source_add(q, stored->path, ret);
+    const struct source *stored = clip == CLIP_DUR ? dur : ts;
+    struct source *s = source_add(q, clip == CLIP_TE ? TEXT("te") : stored->path);
 
-    if (rc < 0)
-        return rc;
-    (*ret)->info = stored->info;
-    (*ret)->clip = clip;
-    (*ret)->part[0] = ts;
-    (*ret)->part[1] = dur;
-    (*ret)->read = within_read;
-    return 0;
-}
-
-int source_clipped_te(struct query *q, struct source *ts, struct source *dur, struct source **ret)
-{
-    int rc = source_add(q, TEXT("te"), ret);
-
-    if (rc < 0)
-        return rc;
-    (*ret)->info = (struct path_info){.kind = PATH_TE, .time = true, .number = true};
-    (*ret)->clip = CLIP_TE;
-    (*ret)->part[0] = ts;
-    (*ret)->part[1] = dur;
-    return 0;
+    if (!s)
+        return NULL;
+    s->info = clip == CLIP_TE ? (struct path_info){.kind = PATH_TE, .time = true, .number = true}
+                              : stored->info;
+    s->clip = clip;
+    s->part[0] = ts;
+    s->part[1] = dur;
+    s->read = clip == CLIP_TE ? NULL : within_read;
+    return s;
 }
 
 /* What answers read; filters have source_of(). */
 int query_source(struct query *q, struct text path, const struct source **ret)
 {
-    struct source *s;
+    const struct source *clipped = within_source(q, path);
 
-    *ret = within_source(q, path);
-    if (*ret)
-        return 0;
-    int rc = source_of(q, path, &s);
-
-    if (rc == 0)
-        *ret = s;
-    return rc;
+    *ret = clipped ? clipped : source_of(q, path);
+    return *ret ? 0 : q->arena.error;
 }
 
 int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_ns,
                         const struct source **ret)
 {
-    struct source *s;
-    int rc = source_add(q, TEXT("time_bucket"), &s);
+    struct source *s = source_add(q, TEXT("time_bucket"));
 
-    if (rc < 0)
-        return rc;
+    if (!s)
+        return q->arena.error;
     s->info = (struct path_info){.kind = PATH_BUCKET, .time = true};
     s->interval_ns = interval_ns;
     s->origin_ns = origin_ns;
-    s->part[0] = (struct source *)within_source(q, TEXT("ts"));
-    rc = s->part[0] ? 0 : source_of(q, TEXT("ts"), &s->part[0]);
-    if (rc == 0)
-        *ret = s;
-    return rc;
+    *ret = s;
+    return query_source(q, TEXT("ts"), &s->part[0]);
 }
 
 int query_source_folded(struct query *q, const struct source *s, const struct group_table *kept,
                         const struct source **ret)
 {
-    struct source *own;
-    int rc = source_add(q, s->path, &own);
+    struct source *own = source_add(q, s->path);
 
-    if (rc < 0)
-        return rc;
+    if (!own)
+        return q->arena.error;
     struct source *next = own->next;
     unsigned id = own->id;
     *own = *s;

@@ -213,11 +213,11 @@ int bind_rank(struct scan_worker *w, struct bound *b, struct bound *pid, struct 
     struct ranks r = {.worker = w, .pid = pid, .host = host};
     int rc = rank_table_of(w->query, &r.table);
 
-    if (rc == 0 && r.table->count > 0 && r.pid->shape == SHAPE_INT && is_by_pid(&r))
+    if (rc == 0 && r.table->entries.count > 0 && r.pid->shape == SHAPE_INT && is_by_pid(&r))
         return bind_pids(&r, b);
-    if (rc == 0 && r.table->count > 0 && r.pid->shape == SHAPE_INT && w->chunk.wanted)
+    if (rc == 0 && r.table->entries.count > 0 && r.pid->shape == SHAPE_INT && w->chunk.wanted)
         return bind_batches(&r, b);
-    if (rc == 0 && r.table->count > 0 && r.pid->shape == SHAPE_INT)
+    if (rc == 0 && r.table->entries.count > 0 && r.pid->shape == SHAPE_INT)
         rc = fill_chunk(&r, b);
     b->form = r.found ? FORM_ROWS : FORM_NULL;
     b->shape = r.found ? SHAPE_INT : SHAPE_NULL;

@@ -29,109 +29,96 @@ static const struct text_column recipes[][COLUMNS_MAX] = {
 
 /* ---- names behind hashes --------------------------------------------------------------------- */
 
-static int grow_resolved(struct scan_worker *w)
+static uint64_t hash_of(uint32_t kind, uint32_t hash)
 {
-    size_t cap = w->resolved_cap ? w->resolved_cap * 2 : 1024;
-    struct resolve_slot *old = w->resolved, *slots = calloc(cap, sizeof(*slots));
-
-    if (!slots)
-        return -ENOMEM;
-    for (size_t i = 0; i < w->resolved_cap; i++) {
-        if (!old[i].used)
-            continue;
-        size_t at = (old[i].key * 0x9E3779B97F4A7C15u >> 20) & (cap - 1);
-        while (slots[at].used)
-            at = (at + 1) & (cap - 1);
-        slots[at] = old[i];
-    }
-    free(old);
-    w->resolved = slots;
-    w->resolved_cap = cap;
-    return 0;
+    return (uint64_t)hash * 4 + kind;
 }
 
 static void forget_other_file(struct scan_worker *w)
 {
     if (w->resolved_file == w->chunk.file)
         return;
-    if (w->resolved_used)
-        memset(w->resolved, 0, w->resolved_cap * sizeof(*w->resolved));
-    w->resolved_used = 0;
+    w->resolved.count = 0;
+    hash_index_done(&w->resolved_index);
     w->resolved_file = w->chunk.file;
     w->resolved_all = false;
 }
 
-/* The slot of a hash in the file at hand; a fresh one has used == false. */
-static struct resolve_slot *find_resolved(struct scan_worker *w, uint64_t key)
+static const struct resolved_name *find_resolved(const struct scan_worker *w, uint32_t kind,
+                                                 uint32_t hash)
 {
-    if (w->resolved_used * 2 >= w->resolved_cap && grow_resolved(w) < 0)
-        return NULL;
-    size_t at = (key * 0x9E3779B97F4A7C15u >> 20) & (w->resolved_cap - 1);
-    while (w->resolved[at].used && w->resolved[at].key != key)
-        at = (at + 1) & (w->resolved_cap - 1);
-    return &w->resolved[at];
+    const struct hash_index *x = &w->resolved_index;
+
+    for (struct hash_match m = hash_index_find(x, hash_of(kind, hash)); hash_index_next(x, &m);) {
+        const struct resolved_name *r = &w->resolved.at[m.position];
+        if (r->hash == hash && r->kind == kind)
+            return r;
+    }
+    return NULL;
+}
+
+static int add_resolved(struct scan_worker *w, uint32_t kind, uint32_t hash, uint32_t name,
+                        bool depends)
+{
+    int rc = vec_push(&w->resolved, {kind, hash, name, depends});
+
+    return rc < 0 ? rc
+                  : hash_index_add(&w->resolved_index, hash_of(kind, hash),
+                                   (uint32_t)w->resolved.count - 1);
 }
 
 /* The names of all records of the file, in a row. */
 static int resolve_all(struct scan_worker *w)
 {
     const struct index_file *file = w->chunk.file;
+    int rc = 0;
 
     w->resolved_all = true;
-    for (uint32_t i = 0; i < file->name_count; i++) {
+    for (uint32_t i = 0; rc == 0 && i < file->name_count; i++) {
         const struct index_name *n = &file->names[i];
-        uint64_t key = (uint64_t)n->kind << 32 | n->hash;
-        struct resolve_slot *slot = find_resolved(w, key);
-        if (!slot)
-            return -ENOMEM;
-        w->resolved_used += !slot->used;
-        if (!slot->used)
-            *slot = (struct resolve_slot){.key = key, .name = n->value, .used = true};
+        if (!find_resolved(w, n->kind, n->hash))
+            rc = add_resolved(w, n->kind, n->hash, n->value, false);
     }
-    return 0;
+    return rc;
 }
 
-static void resolve_one(struct scan_worker *w, struct resolve_slot *slot, enum index_name_kind kind,
-                        uint32_t hash)
+static int resolve_one(struct scan_worker *w, enum index_name_kind kind, uint32_t hash)
 {
-    slot->used = true;
-    w->resolved_used++;
-    slot->name = index_name_in(w->chunk.file, kind, hash);
-    slot->depends = slot->name == INDEX_NO_TEXT && snapshot_file_count(w->query->snapshot) > 1;
-    if (slot->name == INDEX_NO_TEXT && !slot->depends)
-        slot->name = query_resolve(w->query, w->chunk.file, INT64_MIN, kind, hash);
+    uint32_t name = index_name_in(w->chunk.file, kind, hash);
+    bool depends = name == INDEX_NO_TEXT && snapshot_file_count(w->query->snapshot) > 1;
+
+    if (name == INDEX_NO_TEXT && !depends)
+        name = query_resolve(w->query, w->chunk.file, INT64_MIN, kind, hash);
+    return add_resolved(w, kind, hash, name, depends);
 }
 
 /* Of the file at hand. NULL: no memory. */
-static struct resolve_slot *slot_of_hash(struct scan_worker *w, enum index_name_kind kind,
-                                         uint32_t hash)
+static const struct resolved_name *resolved_of_hash(struct scan_worker *w,
+                                                    enum index_name_kind kind, uint32_t hash)
 {
-    uint64_t key = (uint64_t)kind << 32 | hash;
     uint32_t names = w->chunk.file->name_count;
 
     forget_other_file(w);
-    struct resolve_slot *slot = find_resolved(w, key);
-    bool many = names <= MOST && w->resolved_used > names / ROW;
-    if (slot && !slot->used && many && !w->resolved_all)
-        slot = resolve_all(w) < 0 ? NULL : find_resolved(w, key);
-    if (slot && !slot->used) {
-        slot->key = key;
-        resolve_one(w, slot, kind, hash);
+    const struct resolved_name *r = find_resolved(w, kind, hash);
+    if (!r && !w->resolved_all && names <= MOST && w->resolved.count > names / ROW) {
+        if (resolve_all(w) < 0)
+            return NULL;
+        r = find_resolved(w, kind, hash);
     }
-    return slot;
+    return r || resolve_one(w, kind, hash) < 0 ? r : find_resolved(w, kind, hash);
 }
 
 /* *ret_depends: the name depends on the process, and `pid_known` is false. */
 static int worker_resolve(struct scan_worker *w, enum index_name_kind kind, uint32_t hash,
                           int64_t pid, bool pid_known, uint32_t *ret_name, bool *ret_depends)
 {
-    const struct resolve_slot *slot = slot_of_hash(w, kind, hash);
+    const struct resolved_name *r = resolved_of_hash(w, kind, hash);
 
-    if (!slot)
+    if (!r)
         return -ENOMEM;
-    *ret_depends = slot->depends && !pid_known;
-    *ret_name = slot->name;
-    if (slot->depends && pid_known)
+    *ret_depends = r->depends && !pid_known;
+    *ret_name = r->name;
+    if (r->depends && pid_known)
         *ret_name = query_resolve(w->query, w->chunk.file, pid, kind, hash);
     return 0;
 }
@@ -244,8 +231,7 @@ struct rows {
     uint64_t *pid_valid;
     struct memo_slot *memo;
     size_t memo_cap, memo_used;
-    struct column_entry *entries;
-    size_t entry_count, entry_cap;
+    VEC(struct column_entry) entries;
     bool mixed;
 };
 #define NO_ENTRY 0xFFFFFFFEu /* null; becomes the code behind the last */
@@ -297,23 +283,14 @@ static void rows_done(struct rows *r)
     free(r->pids);
     free(r->pid_valid);
     free(r->memo);
-    free(r->entries);
+    vec_done(&r->entries);
 }
 
 static int add_entry(struct rows *r, const struct column_entry *e, uint32_t *ret)
 {
-    if (r->entry_count == r->entry_cap) {
-        size_t cap = r->entry_cap ? r->entry_cap * 2 : 64;
-        struct column_entry *more = realloc(r->entries, cap * sizeof(*more));
-        if (!more)
-            return -ENOMEM;
-        r->entries = more;
-        r->entry_cap = cap;
-    }
     r->mixed = r->mixed || e->type != TRACE_TEXT;
-    *ret = (uint32_t)r->entry_count;
-    r->entries[r->entry_count++] = *e;
-    return 0;
+    *ret = (uint32_t)r->entries.count;
+    return vec_push(&r->entries, *e);
 }
 
 static size_t memo_place(const struct memo_slot *memo, size_t cap, unsigned column, uint32_t code,
@@ -419,16 +396,16 @@ static int code_rows(struct rows *r)
     if (rc < 0)
         return rc;
     for (uint32_t row = 0; nulls && row < n; row++)
-        codes[row] = codes[row] == NO_ENTRY ? (uint32_t)r->entry_count : codes[row];
+        codes[row] = codes[row] == NO_ENTRY ? (uint32_t)r->entries.count : codes[row];
     memset(codes + n, 0, 64 * sizeof(*codes));
     b->form = nulls == n ? FORM_NULL : FORM_CODED;
     b->shape = nulls == n ? SHAPE_NULL : r->mixed ? SHAPE_MIXED : SHAPE_TEXT;
     b->nulls = nulls > 0;
-    b->entries = (uint32_t)r->entry_count;
+    b->entries = (uint32_t)r->entries.count;
     grow_done(&b->entry_memory);
-    b->entry_memory = (struct grow){r->entries, r->entry_cap * sizeof(*r->entries)};
-    b->entry = r->entries;
-    r->entries = NULL;
+    b->entry_memory = (struct grow){r->entries.at, r->entries.cap * sizeof(*r->entries.at)};
+    b->entry = r->entries.at;
+    r->entries.vec = (struct vec){0};
     return 0;
 }
 

@@ -30,15 +30,14 @@ bool within_same_scope(const struct within *in, const struct within_columns *c, 
     return other == 0;
 }
 
-void within_free(struct within *in, struct budget *budget)
+void within_free(struct within *in)
 {
     if (!in)
         return;
     dsl_done(&in->dsl);
     group_table_done(&in->scopes);
-    budget_release(budget, in->charged);
-    free(in->spans);
-    free(in->first);
+    vec_done(&in->spans);
+    vec_done(&in->first);
     free(in);
 }
 
@@ -70,8 +69,8 @@ static void find_scope(const struct within *in, const uint64_t *keys, struct fou
     *ret = (struct found){0};
     if (scope < 0)
         return;
-    ret->spans = in->spans + in->first[scope];
-    ret->count = in->first[scope + 1] - in->first[scope];
+    ret->spans = in->spans.at + in->first.at[scope];
+    ret->count = in->first.at[scope + 1] - in->first.at[scope];
 }
 
 bool within_clips(const struct query *q)
@@ -136,8 +135,8 @@ int within_skips(struct scan_worker *w, bool *ret)
     int rc = time_bounds(w, &any, &from, &to);
     *ret = rc == 0 && (!any || in->scopes.count <= SCOPES_LOOKED_AT);
     for (uint32_t k = 0; rc == 0 && any && *ret && k < in->scopes.count; k++) {
-        const struct span *s = in->spans + in->first[k];
-        size_t n = in->first[k + 1] - in->first[k];
+        const struct span *s = in->spans.at + in->first.at[k];
+        size_t n = in->first.at[k + 1] - in->first.at[k];
         /* `to` itself may be an instant. */
         *ret = spans_find(s, n, 0, from, to == INT64_MAX ? to : to + 1) == n;
     }

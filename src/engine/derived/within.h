@@ -40,7 +40,8 @@ struct span {
 };
 /* Sorts by (scope, lo) and unites within each scope, in place: spans that share time or touch
  * become one, an instant inside or at the start of another is gone. *n: how many there are, and
- * then how many are left; they still tell `scope`. 0, or what sort_items says: none are left. */
+ * then how many are left; they still tell `scope`. 0, ERR_MEMORY_LIMIT, or what sort_items says:
+ * none are left. */
 int spans_unite(struct span *s, size_t *n, struct budget *b);
 /* For the united spans of one scope: `before` instead of `scope`. */
 void spans_measure(struct span *s, size_t n);
@@ -60,10 +61,8 @@ struct within { /* filled by within_open */
     struct source *ts, *dur;                     /* as stored */
     struct source *clip_ts, *clip_dur, *clip_te; /* NULL: not clipped */
     struct group_table scopes;
-    struct span *spans; /* scope after scope */
-    size_t count, cap;
-    size_t *first; /* by scope, and one more: in `spans` */
-    size_t charged;
+    VEC(struct span) spans; /* scope after scope */
+    VEC(size_t) first;      /* by scope, and one more: in `spans` */
     bool ready;
 };
 
@@ -77,7 +76,7 @@ int within_columns(const struct within *in, struct scan_batch *b, struct within_
 /* The keys of a row; true where they are those that stood there before. */
 bool within_same_scope(const struct within *in, const struct within_columns *c, uint32_t row,
                        uint64_t *keys);
-void within_free(struct within *w, struct budget *budget);
+void within_free(struct within *w);
 bool within_filters(const struct query *q); /* what follows is to be asked */
 /* *ret: no object of the chunk that the worker is at has time in common with any span. */
 int within_skips(struct scan_worker *w, bool *ret);

@@ -40,6 +40,18 @@ static bool joins(const struct span *last, const struct span *next)
     return next->lo < last->hi || (next->lo == last->hi && next->hi > next->lo);
 }
 
+/* Charges what sort_items copies. */
+static int sort_spans(struct span *s, size_t n, struct budget *b)
+{
+    int rc = budget_charge(b, n * sizeof(*s));
+
+    if (rc < 0)
+        return rc;
+    rc = sort_items(s, n, sizeof(*s), compare, NULL, b);
+    budget_release(b, n * sizeof(*s));
+    return rc;
+}
+
 int spans_unite(struct span *s, size_t *n, struct budget *b)
 {
     size_t kept = 0;
@@ -47,7 +59,7 @@ int spans_unite(struct span *s, size_t *n, struct budget *b)
 
     for (size_t i = 1; i < *n && sorted; i++)
         sorted = compare(&s[i - 1], &s[i], NULL) <= 0;
-    int rc = sorted ? 0 : sort_items(s, *n, sizeof(*s), compare, NULL, b);
+    int rc = sorted ? 0 : sort_spans(s, *n, b);
     for (size_t i = 0; i < *n && rc == 0; i++) {
         if (kept == 0 || !joins(&s[kept - 1], &s[i]))
             s[kept++] = s[i];

@@ -167,26 +167,21 @@ static int bind_doubles(struct test_state *s, const struct test *t, const struct
 static int judge_seen(struct scan_worker *w, struct test_state *s, const struct test *t,
                       const struct column_entry *e)
 {
-    size_t count = index_text_count(w->query->env.index) + 1, old = s->seen.cap;
-
     if (e->text_id == INDEX_NO_TEXT || e->text_id >= (1u << 24))
         return test_entry(t, e);
-    if (e->text_id >= old) {
-        uint8_t *bigger = realloc(s->seen.data, count > e->text_id ? count : e->text_id + 1);
-        if (!bigger)
+    if (e->text_id >= s->seen.count) {
+        size_t texts = index_text_count(w->query->env.index);
+        if (vec_extend(&s->seen, (texts > e->text_id ? texts : e->text_id) + 1) < 0)
             return -ENOMEM;
-        s->seen.data = bigger;
-        s->seen.cap = count > e->text_id ? count : e->text_id + 1;
-        memset(bigger + old, 0, s->seen.cap - old);
     }
-    uint8_t *seen = s->seen.data;
-    if (seen[e->text_id] == 0) {
+    uint8_t *seen = &s->seen.at[e->text_id];
+    if (*seen == 0) {
         int result = test_entry(t, e);
         if (result < 0)
             return result;
-        seen[e->text_id] = (uint8_t)(result + 1);
+        *seen = (uint8_t)(result + 1);
     }
-    return seen[e->text_id] - 1;
+    return *seen - 1;
 }
 
 static int cmp_text_to(const void *key, const void *entry)

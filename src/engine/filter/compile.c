@@ -3,21 +3,22 @@
  */
 #include "engine/filter/filter.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-static struct test *test_new(struct query *q, int type)
+static struct test *test_new(struct query *q, int type, size_t children)
 {
     struct test *t = arena_alloc(&q->arena, sizeof(*t));
 
-    if (t) {
-        t->type = type;
-        t->id = q->test_count++;
-    }
-    return t;
+    if (!t)
+        return NULL;
+    t->type = type;
+    t->id = q->test_count++;
+    if (children)
+        t->children = arena_alloc(&q->arena, children * sizeof(*t->children));
+    return children && !t->children ? NULL : t;
 }
 
 static int cmp_texts(const void *a, const void *b)
@@ -34,14 +35,14 @@ static int cmp_ids(const void *a, const void *b)
 
 /* Texts of ==, != and IN as sets: by global id, and by bytes for texts that are in one chunk only.
  */
-static int prepare_texts(struct query *q, struct test *t)
+static void prepare_texts(struct query *q, struct test *t)
 {
     const struct dsl_node *n = t->node;
 
     t->texts = arena_alloc(&q->arena, (n->literal_count + 1) * sizeof(*t->texts));
     t->text_ids = arena_alloc(&q->arena, (n->literal_count + 1) * sizeof(*t->text_ids));
     if (!t->texts || !t->text_ids)
-        return -ENOMEM;
+        return;
     for (size_t i = 0; i < n->literal_count; i++) {
         if (n->literals[i].type != LITERAL_TEXT)
             continue;
@@ -52,7 +53,6 @@ static int prepare_texts(struct query *q, struct test *t)
     }
     qsort(t->texts, t->text_count, sizeof(*t->texts), cmp_texts);
     qsort(t->text_ids, t->text_id_count, sizeof(*t->text_ids), cmp_ids);
-    return 0;
 }
 
 static bool is_set_test(const struct dsl_node *n)
@@ -73,23 +73,17 @@ static unsigned leaf_cost(const struct test *t)
     return t->node->op == DSL_MATCH ? cost + 3 : cost;
 }
 
-static int compile_leaf(struct query *q, const struct dsl_node *node, struct test **ret)
+static struct test *compile_leaf(struct query *q, const struct dsl_node *node)
 {
-    struct test *t = test_new(q, TEST_LEAF);
-    struct source *source;
+    struct test *t = test_new(q, TEST_LEAF, 0);
 
-    if (!t)
-        return -ENOMEM;
-    int rc = source_of(q, node->path, &source);
-    if (rc < 0)
-        return rc;
+    if (!t || !(t->source = source_of(q, node->path)))
+        return NULL;
     t->node = node;
-    t->source = source;
     t->cost = leaf_cost(t);
-    rc = is_set_test(node) ? prepare_texts(q, t) : 0;
-    if (rc == 0)
-        *ret = t;
-    return rc;
+    if (is_set_test(node))
+        prepare_texts(q, t);
+    return t;
 }
 
 /* Stable, so that equal costs keep the order of the query. */
@@ -104,49 +98,43 @@ static void sort_children(struct test *t)
     }
 }
 
-static int compile_row(struct query *q, const struct dsl_node *node, struct test **ret)
+static struct test *compile_row(struct query *q, const struct dsl_node *node)
 {
     size_t count = 0;
-    struct test *t = test_new(q, node->op == DSL_AND  ? TEST_AND
-                                 : node->op == DSL_OR ? TEST_OR
-                                                      : TEST_NOT);
 
     for (const struct dsl_node *c = node->child; c; c = c->next)
         count++;
-    if (t)
-        t->children = arena_alloc(&q->arena, count * sizeof(*t->children));
-    if (!t || !t->children)
-        return -ENOMEM;
-    for (const struct dsl_node *c = node->child; c; c = c->next) {
-        int rc = test_compile(q, c, &t->children[t->child_count]);
-        if (rc < 0)
-            return rc;
-        unsigned cost = t->children[t->child_count++]->cost;
-        t->cost = cost > t->cost ? cost : t->cost;
+    struct test *t = test_new(q,
+                              node->op == DSL_AND  ? TEST_AND
+                              : node->op == DSL_OR ? TEST_OR
+                                                   : TEST_NOT,
+                              count);
+    for (const struct dsl_node *c = node->child; t && c; c = c->next) {
+        struct test *child = test_compile(q, c);
+        if (!child)
+            return NULL;
+        t->children[t->child_count++] = child;
+        t->cost = child->cost > t->cost ? child->cost : t->cost;
     }
-    if (t->child_count <= 64) /* long rows are of one kind mostly */
+    if (t && t->child_count <= 64) /* long rows are of one kind mostly */
         sort_children(t);
-    *ret = t;
-    return 0;
+    return t;
 }
 
-int test_compile(struct query *q, const struct dsl_node *node, struct test **ret)
+struct test *test_compile(struct query *q, const struct dsl_node *node)
 {
-    return node->op <= DSL_NOT ? compile_row(q, node, ret) : compile_leaf(q, node, ret);
+    return node->op <= DSL_NOT ? compile_row(q, node) : compile_leaf(q, node);
 }
 
-int test_classes(struct query *q, unsigned phases, struct test **ret)
+struct test *test_classes(struct query *q, unsigned phases)
 {
-    struct test *t = test_new(q, TEST_CLASS);
-    struct source *source;
-    int rc = t ? source_of(q, TEXT("@class"), &source) : -ENOMEM;
+    struct test *t = test_new(q, TEST_CLASS, 0);
 
-    if (rc < 0)
-        return rc;
-    t->source = source;
-    t->classes = phases;
-    *ret = t;
-    return 0;
+    if (t) {
+        t->source = source_of(q, TEXT("@class"));
+        t->classes = phases;
+    }
+    return t;
 }
 
 /* Children of an AND, or the test itself. */
@@ -158,27 +146,22 @@ static size_t parts_of(struct test *const *t, struct test *const **ret)
 
 /* One AND without another one in it: its children are narrowed to the rows that the ones before
  * have left. */
-int test_both(struct query *q, struct test *a, struct test *b, struct test **ret)
+struct test *test_both(struct query *q, struct test *a, struct test *b)
 {
     struct test *const *of_a, *const *of_b;
 
-    if (!a || !b) {
-        *ret = a ? a : b;
-        return 0;
-    }
+    if (!a || !b)
+        return a ? a : b;
     size_t n = parts_of(&a, &of_a), more = parts_of(&b, &of_b);
-    struct test *t = test_new(q, TEST_AND);
-    if (t)
-        t->children = arena_alloc(&q->arena, (n + more) * sizeof(*t->children));
-    if (!t || !t->children)
-        return -ENOMEM;
+    struct test *t = test_new(q, TEST_AND, n + more);
+    if (!t)
+        return NULL;
     t->child_count = n + more;
     memcpy(t->children, of_a, n * sizeof(*t->children));
     memcpy(t->children + n, of_b, more * sizeof(*t->children));
     t->cost = a->cost > b->cost ? a->cost : b->cost;
     sort_children(t);
-    *ret = t;
-    return 0;
+    return t;
 }
 
 /* ---- ruling out files ------------------------------------------------------------------------ */

@@ -4,7 +4,6 @@
 #include "engine/filter/filter.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 static uint32_t words_of(const struct scan_batch *b)
@@ -73,14 +72,14 @@ static void match_set_i64(const struct scan_batch *b, const struct test_state *s
         mask[i / 64] |= (uint64_t)has_i64(set, s->set_count, values[i]) << i % 64;
 }
 
-static int eval_i64(struct scan_batch *b, struct test_state *s, struct bound *bound, uint64_t *mask)
+static void eval_i64(struct scan_batch *b, struct test_state *s, struct bound *bound,
+                     uint64_t *mask)
 {
     const int64_t *values;
     const uint64_t *valid;
-    int rc = bound_i64(b, bound, &values, &valid);
 
-    if (rc < 0)
-        return rc;
+    if (worker_fails(b->chunk->worker, bound_i64(b, bound, &values, &valid)))
+        return;
     if (s->mode == MODE_I64)
         kernels()->range_i64(values, b->rows, s->lo, s->hi, mask);
     else
@@ -88,18 +87,17 @@ static int eval_i64(struct scan_batch *b, struct test_state *s, struct bound *bo
     if (s->inverted)
         invert(b, mask);
     and_valid(b, mask, valid);
-    return 0;
 }
 
-static int eval_f64(struct scan_batch *b, struct test_state *s, struct bound *bound, uint64_t *mask)
+static void eval_f64(struct scan_batch *b, struct test_state *s, struct bound *bound,
+                     uint64_t *mask)
 {
     const double *values, *set = s->set.data;
     const uint64_t *valid;
     uint64_t one[SCAN_WORDS];
-    int rc = bound_f64(b, bound, &values, &valid);
 
-    if (rc < 0)
-        return rc;
+    if (worker_fails(b->chunk->worker, bound_f64(b, bound, &values, &valid)))
+        return;
     if (s->mode == MODE_F64)
         kernels()->range_f64(values, b->rows, s->lo_f64, s->hi_f64, mask);
     else
@@ -112,87 +110,77 @@ static int eval_f64(struct scan_batch *b, struct test_state *s, struct bound *bo
     if (s->inverted)
         invert(b, mask);
     and_valid(b, mask, valid);
-    return 0;
 }
 
-static int eval_codes(struct scan_batch *b, struct test_state *s, struct bound *bound,
-                      uint64_t *mask)
+static void eval_codes(struct scan_batch *b, struct test_state *s, struct bound *bound,
+                       uint64_t *mask)
 {
     const uint32_t *codes;
-    int rc = bound_codes(b, bound, &codes);
 
-    if (rc < 0)
-        return rc;
+    if (worker_fails(b->chunk->worker, bound_codes(b, bound, &codes)))
+        return;
     if (s->only_code != UINT32_MAX)
         kernels()->equal_u32(codes, b->rows, s->only_code, mask);
     else
         kernels()->table_u32(codes, b->rows, s->table.data, bound->entries + 1, mask);
-    return 0;
 }
 
-static int eval_valid(struct scan_batch *b, struct test_state *s, struct bound *bound,
-                      uint64_t *mask)
+static void eval_valid(struct scan_batch *b, struct test_state *s, struct bound *bound,
+                       uint64_t *mask)
 {
     const uint64_t *valid;
-    int rc = bound_valid(b, bound, &valid);
 
-    if (rc < 0)
-        return rc;
+    if (worker_fails(b->chunk->worker, bound_valid(b, bound, &valid)))
+        return;
     mask_fill(b, mask);
     and_valid(b, mask, valid);
     if (s->inverted)
         invert(b, mask);
-    return 0;
 }
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-/* Of a leaf that the packed column answers, for the whole chunk at once. -EDOM: values must be
+/* Of a leaf that the packed column answers, for the whole chunk at once. False: values must be
  * looked at. */
-static int eval_packed(struct scan_worker *w, struct scan_batch *b, const struct test *t,
-                       uint64_t *mask)
+static bool eval_packed(struct scan_worker *w, struct scan_batch *b, const struct test *t,
+                        uint64_t *mask)
 {
     struct test_state *s = &w->tests[t->id];
     struct bound *bound;
     int rc = test_select(w, t, &bound);
 
-    if (rc < 0)
-        return rc;
-    memcpy(mask, (uint64_t *)s->rows.data + b->first / 64, words_of(b) * 8);
-    return test_misses_zeros(s, bound) ? dur_zeros(b, bound, mask) : 0;
+    if (rc == 0)
+        memcpy(mask, (uint64_t *)s->rows.data + b->first / 64, words_of(b) * 8);
+    if (rc == 0 && test_misses_zeros(s, bound))
+        rc = dur_zeros(b, bound, mask);
+    if (rc == -EDOM)
+        return false;
+    (void)worker_fails(w, rc);
+    return true;
 }
 
-static int eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct test *t,
-                     uint64_t *mask)
+static void eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct test *t,
+                      uint64_t *mask)
 {
     struct test_state *s = &w->tests[t->id];
     struct bound *bound;
-    int rc = eval_packed(w, b, t, mask);
 
-    if (rc != -EDOM)
-        return rc;
-    rc = source_bind(w, t->source, &bound);
-    if (rc < 0)
-        return rc;
-    switch (s->mode) {
-    case MODE_VALID:
-        return eval_valid(b, s, bound, mask);
-    case MODE_I64:
-    case MODE_I64_SET:
-        return eval_i64(b, s, bound, mask);
-    case MODE_F64:
-    case MODE_F64_SET:
-        return eval_f64(b, s, bound, mask);
-    case MODE_CODES:
-        return eval_codes(b, s, bound, mask);
-    }
-    return -EINVAL;
+    if (eval_packed(w, b, t, mask) || worker_fails(w, source_bind(w, t->source, &bound)))
+        return;
+    if (s->mode == MODE_VALID)
+        eval_valid(b, s, bound, mask);
+    else if (s->mode == MODE_I64 || s->mode == MODE_I64_SET)
+        eval_i64(b, s, bound, mask);
+    else if (s->mode == MODE_F64 || s->mode == MODE_F64_SET)
+        eval_f64(b, s, bound, mask);
+    else
+        eval_codes(b, s, bound, mask);
 }
 
 /* `root`: what later children find out may be narrowed to the rows that are left, for no other part
  * of the tree can ask for the others. Children that hold for the whole chunk say nothing. */
-static int eval_and(struct scan_worker *w, struct scan_batch *b, const struct test *t, bool root,
-                    uint64_t *mask)
+static void eval_and(struct scan_worker *w, struct scan_batch *b, const struct test *t, bool root,
+                     uint64_t *mask)
 {
     uint64_t one[SCAN_WORDS], *to = mask;
 
@@ -200,78 +188,68 @@ static int eval_and(struct scan_worker *w, struct scan_batch *b, const struct te
         uint64_t any = 0;
         if (w->tests[t->children[i]->id].tri != TRI_SOME)
             continue;
-        int rc = test_eval(w, b, t->children[i], to);
-        if (rc < 0)
-            return rc;
+        test_eval(w, b, t->children[i], to);
         for (uint32_t k = 0; to == one && k < words_of(b); k++)
             mask[k] &= one[k];
         for (uint32_t k = 0; k < words_of(b); k++)
             any |= mask[k];
-        if (!any)
-            return 0;
+        if (w->error || !any)
+            return;
         if (root)
             w->interest = mask;
         to = one;
     }
     if (to == mask)
         mask_fill(b, mask);
-    return 0;
 }
 
 /* Children that no row of the chunk passes say nothing. */
-static int eval_or(struct scan_worker *w, struct scan_batch *b, const struct test *t,
-                   uint64_t *mask)
+static void eval_or(struct scan_worker *w, struct scan_batch *b, const struct test *t,
+                    uint64_t *mask)
 {
     uint64_t one[SCAN_WORDS], *to = mask;
 
     for (size_t i = 0; i < t->child_count; i++) {
         if (w->tests[t->children[i]->id].tri != TRI_SOME)
             continue;
-        int rc = test_eval(w, b, t->children[i], to);
-        if (rc < 0)
-            return rc;
+        test_eval(w, b, t->children[i], to);
         for (uint32_t k = 0; to == one && k < words_of(b); k++)
             mask[k] |= one[k];
-        if (mask_is_full(b, mask))
-            return 0;
+        if (w->error || mask_is_full(b, mask))
+            return;
         to = one;
     }
     if (to == mask)
         memset(mask, 0, words_of(b) * 8);
-    return 0;
 }
 
-int test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask)
+void test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask)
 {
     const struct test_state *s = &w->tests[t->id];
-    int rc;
 
     if (s->known != TRI_SOME) { /* pruning is switched off; the chunk knows nevertheless */
         memset(mask, 0, words_of(b) * 8);
         if (s->known == TRI_ALL)
             mask_fill(b, mask);
-        return 0;
+    } else if (t->type == TEST_LEAF) {
+        eval_leaf(w, b, t, mask);
+    } else if (t->type == TEST_CLASS) {
+        (void)eval_packed(w, b, t, mask);
+    } else if (t->type == TEST_NOT) {
+        test_eval(w, b, t->children[0], mask);
+        invert(b, mask);
+    } else if (t->type == TEST_AND) {
+        eval_and(w, b, t, false, mask);
+    } else {
+        eval_or(w, b, t, mask);
     }
-    switch (t->type) {
-    case TEST_LEAF:
-        return eval_leaf(w, b, t, mask);
-    case TEST_CLASS:
-        return eval_packed(w, b, t, mask);
-    case TEST_NOT:
-        rc = test_eval(w, b, t->children[0], mask);
-        if (rc == 0)
-            invert(b, mask);
-        return rc;
-    case TEST_AND:
-        return eval_and(w, b, t, false, mask);
-    case TEST_OR:
-        return eval_or(w, b, t, mask);
-    }
-    return -EINVAL;
 }
 
-int test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct test *t,
-                   uint64_t *mask)
+void test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct test *t,
+                    uint64_t *mask)
 {
-    return t->type == TEST_AND ? eval_and(w, b, t, true, mask) : test_eval(w, b, t, mask);
+    if (t->type == TEST_AND)
+        eval_and(w, b, t, true, mask);
+    else
+        test_eval(w, b, t, mask);
 }

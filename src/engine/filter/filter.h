@@ -44,13 +44,13 @@ struct test_state {
     uint32_t only_code;   /* one code is true; UINT32_MAX: more */
     struct grow rows;     /* bitmap of the whole chunk: rows that pass */
     uint64_t rows_serial; /* of the chunk that it is of */
-    struct grow seen;     /* by global text id: 0 not judged, 1 false, 2 true */
+    VEC(uint8_t) seen;    /* by global text id: 0 not judged, 1 false, 2 true */
 };
 
-int test_compile(struct query *q, const struct dsl_node *node, struct test **ret);
-int test_classes(struct query *q, unsigned phases, struct test **ret);
-int test_both(struct query *q, struct test *a, struct test *b,
-              struct test **ret); /* either may be NULL */
+/* Borrowed from the query. Where memory fails its arena has the error: such a test is of no use. */
+struct test *test_compile(struct query *q, const struct dsl_node *node);
+struct test *test_classes(struct query *q, unsigned phases);
+struct test *test_both(struct query *q, struct test *a, struct test *b); /* either may be NULL */
 /* False: no object of the file can pass. */
 bool test_may_match_file(const struct query *q, const struct test *t,
                          const struct index_file *file);
@@ -71,11 +71,11 @@ bool test_misses_zeros(const struct test_state *s, const struct bound *b);
  * a value count, too. */
 int test_take(struct scan_worker *w, const struct test *root, const struct source *s,
               struct scan_values *ret);
-/* After test_bind gave TRI_SOME: rows of the batch that pass. */
-int test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask);
+/* After test_bind gave TRI_SOME: rows of the batch that pass, or the worker has an error. */
+void test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask);
 /* The same for the root: children of an AND are told which rows are left. */
-int test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct test *t,
-                   uint64_t *mask);
+void test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct test *t,
+                    uint64_t *mask);
 void mask_fill(const struct scan_batch *b, uint64_t *mask); /* all rows of the batch */
 bool mask_is_full(const struct scan_batch *b, const uint64_t *mask);
 /* One value: 1, 0, or an error. */

@@ -1,35 +1,25 @@
 /* bins.c - a sample as counts of the bins of sketches. */
+#include "dftracerd/vec.h"
 #include "engine/group/sample.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <stdlib.h>
 
 struct bins {
-    struct sample_bin *bins;
-    size_t count, cap;
+    VEC(struct sample_bin) list;
     int error;
 };
 
 static void put(void *arg, uint32_t bin, uint64_t count)
 {
     struct bins *b = arg;
+    struct sample_bin *last = b->list.count ? &b->list.at[b->list.count - 1] : NULL;
 
-    if (b->count && b->bins[b->count - 1].bin == bin) {
-        b->bins[b->count - 1].count += count;
+    if (last && last->bin == bin) {
+        last->count += count;
         return;
     }
-    if (b->count == b->cap) {
-        size_t cap = b->cap ? b->cap * 2 : 64;
-        struct sample_bin *grown = realloc(b->bins, cap * sizeof(*grown));
-        if (!grown) {
-            b->error = -ENOMEM;
-            return;
-        }
-        b->bins = grown;
-        b->cap = cap;
-    }
-    b->bins[b->count++] = (struct sample_bin){bin, count};
+    int rc = vec_push(&b->list, {bin, count});
+    b->error = rc < 0 ? rc : b->error;
 }
 
 /* Lists of at most SKETCH_EXACT values: `exact` samples have no use for bins. */
@@ -83,10 +73,10 @@ int sample_bins(struct sample *s, struct sample_bin **ret, size_t *ret_count)
 
     rc = rc < 0 ? rc : b.error;
     if (rc < 0) {
-        free(b.bins);
+        vec_done(&b.list);
         return rc;
     }
-    *ret = b.bins;
-    *ret_count = b.count;
+    *ret = b.list.at;
+    *ret_count = b.list.count;
     return 0;
 }

@@ -7,6 +7,7 @@
 #ifndef DFTRACERD_ENGINE_LANG_DSL_H
 #define DFTRACERD_ENGINE_LANG_DSL_H
 
+#include "dftracerd/vec.h"
 #include "engine/lang/exact.h"
 #include "engine/lang/path.h"
 #include "engine/lang/pattern.h"
@@ -48,8 +49,7 @@ struct dsl_node {
 struct dsl {
     struct arena arena;
     struct dsl_node *root; /* NULL: everything */
-    struct pattern **patterns;
-    size_t pattern_count, pattern_cap;
+    VEC(struct pattern *) patterns;
 };
 
 /* 0; ERR_QUERY_SYNTAX with err->position and err->source; -ENOMEM. `ret` is to be dsl_done in any

@@ -252,24 +252,6 @@ static int parse_string(struct parser *p, struct dsl_node *n, const char *what)
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-static int keep_pattern(struct parser *p, struct pattern *pattern)
-{
-    struct dsl *d = p->dsl;
-
-    if (d->pattern_count == d->pattern_cap) {
-        size_t cap = d->pattern_cap ? d->pattern_cap * 2 : 4;
-        struct pattern **more = realloc(d->patterns, cap * sizeof(*more));
-        if (!more) {
-            pattern_free(pattern);
-            return -ENOMEM;
-        }
-        d->patterns = more;
-        d->pattern_cap = cap;
-    }
-    d->patterns[d->pattern_count++] = pattern;
-    return 0;
-}
-
 static int parse_match(struct parser *p, struct dsl_node *n)
 {
     char why[200];
@@ -285,7 +267,10 @@ static int parse_match(struct parser *p, struct dsl_node *n)
     rc = pattern_new(n->literals->text, n->nocase, why, sizeof(why), &n->pattern);
     if (rc == ERR_QUERY_SYNTAX)
         return dsl_fail(p->err, p->lexer.source, n->position, "Invalid pattern: %s", why);
-    return rc < 0 ? rc : keep_pattern(p, n->pattern);
+    rc = rc < 0 ? rc : vec_push(&p->dsl->patterns, n->pattern);
+    if (rc < 0)
+        pattern_free(n->pattern);
+    return rc;
 }
 
 static int parse_is(struct parser *p, struct dsl_node *n)
@@ -533,9 +518,9 @@ int dsl_parse(struct text source, struct err *err, struct dsl *ret)
 
 void dsl_done(struct dsl *d)
 {
-    for (size_t i = 0; i < d->pattern_count; i++)
-        pattern_free(d->patterns[i]);
-    free(d->patterns);
+    for (size_t i = 0; i < d->patterns.count; i++)
+        pattern_free(d->patterns.at[i]);
+    vec_done(&d->patterns);
     arena_done(&d->arena);
     memset(d, 0, sizeof(*d));
 }

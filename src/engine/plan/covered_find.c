@@ -7,9 +7,7 @@
 #include "engine/plan/plan.h"
 #include "engine/scan/scan.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { KEYS = 4 };
 
@@ -29,11 +27,12 @@ struct search {
     struct test *outer, *inner;
     const struct source *keys[KEYS], *ts, *dur;
     struct group_table threads;
-    struct span *spans;
-    size_t count, cap, most;
-    int64_t *tree; /* te of the spans in its second half, the largest below it at each other node */
+    VEC(struct span) spans;
+    size_t most;
+    VEC(uint64_t) bits; /* of the rows of `found` */
+    VEC(int64_t)
+    tree; /* te of the spans in its second half, the largest below it at each other node */
     size_t leaves;
-    size_t bits_cap, bits_charged, charged;
 };
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -63,20 +62,15 @@ static void keys_of(const struct columns *c, uint32_t row, uint64_t *ret)
 /* Bits for the rows of the chunk, and where they begin. */
 static int bits_of_chunk(struct search *s, const struct scan_chunk *c, uint64_t *ret)
 {
-    struct covered *f = s->found;
-    size_t *first = &f->first[c->place.chunk], more = (c->rows + 63) / 64;
+    size_t *first = &s->found->first[c->place.chunk], words = s->bits.count;
+    int rc = 0;
 
     if (*first == COVERED_NO_ROWS) {
-        int rc = budget_grow(s->q->budget, &s->bits_charged, (void **)&f->bits, sizeof(*f->bits),
-                             f->words + more, &s->bits_cap);
-        if (rc < 0)
-            return rc;
-        *first = f->words;
-        memset(f->bits + f->words, 0, more * sizeof(*f->bits));
-        f->words += more;
+        rc = vec_extend(&s->bits, words + (c->rows + 63) / 64);
+        *first = rc < 0 ? COVERED_NO_ROWS : words;
     }
     *ret = (uint64_t)*first * 64;
-    return 0;
+    return rc;
 }
 
 static int collect_batch(void *arg, struct scan_batch *b)
@@ -88,12 +82,10 @@ static int collect_batch(void *arg, struct scan_batch *b)
     int rc = read_columns(s, b, &c);
 
     rc = rc < 0 ? rc : bits_of_chunk(s, b->chunk, &first);
-    rc = rc < 0 ? rc
-                : budget_grow(s->q->budget, &s->charged, (void **)&s->spans, sizeof(*s->spans),
-                              s->count + b->count, &s->cap);
+    rc = rc < 0 ? rc : vec_reserve(&s->spans, b->count);
     for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
         uint32_t row = batch_row(b, j);
-        struct span *span = &s->spans[s->count];
+        struct span *span = &s->spans.at[s->spans.count];
         if (!batch_times_of(&c.times, row, &span->ts, &span->te))
             continue;
         keys_of(&c, row, keys);
@@ -102,7 +94,7 @@ static int collect_batch(void *arg, struct scan_batch *b)
             return (int)thread;
         span->thread = (uint32_t)thread;
         span->row = first + batch_place(b, row);
-        s->count++;
+        s->spans.count++;
     }
     return rc;
 }
@@ -126,27 +118,18 @@ static int64_t larger(int64_t a, int64_t b)
 
 static int plant(struct search *s)
 {
-    size_t leaves = 1, bytes;
+    size_t leaves = 1, n = s->spans.count;
 
-    while (leaves < s->count)
+    while (leaves < n)
         leaves *= 2;
-    bytes = 2 * leaves * sizeof(*s->tree);
-    if (s->leaves < leaves) {
-        int rc = budget_charge(s->q->budget, bytes);
-        if (rc < 0)
-            return rc;
-        s->charged += bytes;
-        free(s->tree);
-        s->leaves = 0;
-        s->tree = malloc(bytes);
-        if (!s->tree)
-            return -ENOMEM;
-    }
+    int rc = vec_extend(&s->tree, 2 * leaves);
+    if (rc < 0)
+        return rc;
     s->leaves = leaves;
     for (size_t i = 0; i < leaves; i++)
-        s->tree[leaves + i] = i < s->count ? s->spans[i].te : INT64_MIN;
+        s->tree.at[leaves + i] = i < n ? s->spans.at[i].te : INT64_MIN;
     for (size_t i = leaves - 1; i > 0; i--)
-        s->tree[i] = larger(s->tree[2 * i], s->tree[2 * i + 1]);
+        s->tree.at[i] = larger(s->tree.at[2 * i], s->tree.at[2 * i + 1]);
     return 0;
 }
 
@@ -154,14 +137,15 @@ static int plant(struct search *s)
  * before. */
 static size_t ends_after(const struct search *s, size_t from, size_t to, int64_t te)
 {
+    const int64_t *tree = s->tree.at;
     size_t node = from + s->leaves, width = 1, at = from;
 
     while (at < to) {
-        while (node % 2 == 0 && s->tree[node / 2] < te) { /* it begins here, too */
+        while (node % 2 == 0 && tree[node / 2] < te) { /* it begins here, too */
             node /= 2;
             width *= 2;
         }
-        if (s->tree[node] < te) {
+        if (tree[node] < te) {
             at += width;
             node++;
         } else if (width > 1) {
@@ -176,23 +160,24 @@ static size_t ends_after(const struct search *s, size_t from, size_t to, int64_t
 
 static void mark(struct search *s, size_t i)
 {
-    uint64_t row = s->spans[i].row;
+    uint64_t row = s->spans.at[i].row;
+    int64_t *tree = s->tree.at;
     size_t node = s->leaves + i;
 
-    s->found->bits[row / 64] |= (uint64_t)1 << row % 64;
-    s->tree[node] = INT64_MIN;
+    s->bits.at[row / 64] |= (uint64_t)1 << row % 64;
+    tree[node] = INT64_MIN;
     for (node /= 2; node > 0; node /= 2)
-        s->tree[node] = larger(s->tree[2 * node], s->tree[2 * node + 1]);
+        tree[node] = larger(tree[2 * node], tree[2 * node + 1]);
 }
 
 /* The first span of a thread that begins after ts, or the first one of the next thread. */
 static size_t begins_after(const struct search *s, uint32_t thread, int64_t ts)
 {
-    size_t from = 0, to = s->count;
+    size_t from = 0, to = s->spans.count;
 
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        const struct span *span = &s->spans[middle];
+        const struct span *span = &s->spans.at[middle];
         if (span->thread < thread || (span->thread == thread && span->ts <= ts))
             from = middle + 1;
         else
@@ -260,13 +245,14 @@ static int collect(struct search *s, size_t *at, bool *ret_more)
 {
     begin_pass(s, s->outer);
     int rc = ready_pass(s);
-    s->count = 0;
-    while (rc == 0 && *at < s->q->place_count && s->count < s->most)
+    s->spans.count = 0;
+    while (rc == 0 && *at < s->q->place_count && s->spans.count < s->most)
         rc = scan_chunk(s->worker, (*at)++, collect_batch, s);
     *ret_more = rc == 0 && *at < s->q->place_count;
-    return rc < 0 || s->count == 0 ? rc
-                                   : sort_items(s->spans, s->count, sizeof(*s->spans),
-                                                by_thread_and_ts, NULL, s->q->budget);
+    return rc < 0 || s->spans.count == 0
+               ? rc
+               : sort_items(s->spans.at, s->spans.count, sizeof(*s->spans.at), by_thread_and_ts,
+                            NULL, s->q->budget);
 }
 
 static int mark_covered(struct search *s)
@@ -274,13 +260,14 @@ static int mark_covered(struct search *s)
     int64_t from = INT64_MAX, to = INT64_MIN;
     int rc = plant(s);
 
-    for (size_t i = 0; i < s->count; i++) {
-        from = s->spans[i].ts < from ? s->spans[i].ts : from;
-        to = larger(to, s->spans[i].te);
+    for (size_t i = 0; i < s->spans.count; i++) {
+        from = s->spans.at[i].ts < from ? s->spans.at[i].ts : from;
+        to = larger(to, s->spans.at[i].te);
     }
     begin_pass(s, s->inner);
-    rc = rc < 0 ? rc : query_and_time(s->q, "ts", COMPARE_GE, from, true);
-    rc = rc < 0 ? rc : query_and_time(s->q, "ts", COMPARE_LE, to, true);
+    query_and_time(s->q, "ts", COMPARE_GE, from, true);
+    query_and_time(s->q, "ts", COMPARE_LE, to, true);
+    rc = rc < 0 ? rc : s->q->arena.error;
     rc = rc < 0 ? rc : ready_pass(s);
     for (size_t i = 0; rc == 0 && i < s->q->place_count; i++)
         rc = scan_chunk(s->worker, i, cover_batch, s);
@@ -291,15 +278,14 @@ static int mark_covered(struct search *s)
 
 static int compile(struct search *s, struct text text, struct dsl *dsl, struct test **ret)
 {
-    struct test *events, *calls;
     int rc = dsl_parse(text, NULL, dsl);
 
     if (rc < 0)
         return rc;
     query_ignore_case_of_cat(dsl->root);
-    rc = test_compile(s->q, dsl->root, &calls);
-    rc = rc < 0 ? rc : test_classes(s->q, PHASE_EVENTS, &events);
-    return rc < 0 ? rc : test_both(s->q, events, calls, ret);
+    struct test *calls = test_compile(s->q, dsl->root);
+    *ret = test_both(s->q, test_classes(s->q, PHASE_EVENTS), calls);
+    return s->q->arena.error;
 }
 
 static int compile_inner(struct search *s)
@@ -333,10 +319,8 @@ static void close_search(struct search *s)
 {
     scan_worker_free(s->worker);
     group_table_done(&s->threads);
-    if (s->q)
-        budget_release(s->q->budget, s->charged);
-    free(s->spans);
-    free(s->tree);
+    vec_done(&s->spans);
+    vec_done(&s->tree);
     query_close(s->q);
     dsl_done(&s->outer_dsl);
     dsl_done(&s->inner_dsl);
@@ -351,7 +335,7 @@ static int search(struct search *s)
     for (size_t at = 0; rc == 0 && more;) {
         group_table_init(&s->threads, KEYS, 0, s->q->budget);
         rc = collect(s, &at, &more);
-        if (rc == 0 && s->count > 0)
+        if (rc == 0 && s->spans.count > 0)
             rc = mark_covered(s);
         group_table_done(&s->threads);
     }
@@ -361,6 +345,7 @@ static int search(struct search *s)
 int covered_find(struct query *q, uint32_t file, size_t most, struct covered **ret)
 {
     struct search s = {.most = most};
+    s.spans.budget = s.bits.budget = s.tree.budget = q->budget;
     int rc = covered_new(q, snapshot_file(q->snapshot, file)->chunk_count, &s.found);
 
     if (rc < 0)
@@ -368,7 +353,8 @@ int covered_find(struct query *q, uint32_t file, size_t most, struct covered **r
     rc = open_search(&s, q, file);
     rc = rc < 0 ? rc : search(&s);
     close_search(&s);
-    s.found->bytes += s.bits_charged;
+    s.found->bits = s.bits.at;
+    s.found->bytes += s.bits.cap * sizeof(*s.bits.at);
     if (rc < 0) {
         budget_release(q->budget, s.found->bytes);
         covered_drop(s.found);

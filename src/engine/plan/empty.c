@@ -45,7 +45,7 @@ void query_close(struct query *q)
 {
     if (!q)
         return;
-    within_free(q->within, q->budget);
+    within_free(q->within);
     keys_done(q);
     rank_table_free(atomic_load(&q->ranks));
     covered_files_free(q->covered, q->budget);

@@ -25,7 +25,7 @@ int query_open_file(const struct query *of, uint32_t file, struct query **ret);
 void query_ignore_case_of_cat(struct dsl_node *n);
 /* Of the objects that q->root selects, those whose time `path` compares so with ns. window: it is
  * one of time_range. */
-int query_and_time(struct query *q, const char *path, enum compare op, int64_t ns, bool window);
+void query_and_time(struct query *q, const char *path, enum compare op, int64_t ns, bool window);
 /* All chunks of the selected files which the catalog does not rule out, for q->root. */
 int query_make_places(struct query *q);
 /* For tests of this module: nothing is ruled out before a row is looked at. */

@@ -46,56 +46,45 @@ static int parse_preset(struct query *q, const char *name, struct err *err)
 }
 
 /* window: it is one of time_range. Before the first such one both are the same. */
-static int and_test(struct query *q, struct test *t, bool window)
+static void and_test(struct query *q, struct test *t, bool window)
 {
     bool same = q->timeless == q->root;
-    int rc = test_both(q, q->root, t, &q->root);
 
-    if (rc < 0 || window)
-        return rc;
-    if (!same)
-        return test_both(q, q->timeless, t, &q->timeless);
-    q->timeless = q->root;
-    return 0;
+    q->root = test_both(q, q->root, t);
+    if (!window)
+        q->timeless = same ? q->root : test_both(q, q->timeless, t);
 }
 
-static int and_node(struct query *q, const struct dsl_node *node, bool window)
+static void and_node(struct query *q, const struct dsl_node *node, bool window)
 {
-    struct test *t;
-
-    if (!node)
-        return 0;
-    int rc = test_compile(q, node, &t);
-    return rc < 0 ? rc : and_test(q, t, window);
+    if (node)
+        and_test(q, test_compile(q, node), window);
 }
 
-int query_and_time(struct query *q, const char *path, enum compare op, int64_t ns, bool window)
+void query_and_time(struct query *q, const char *path, enum compare op, int64_t ns, bool window)
 {
     struct dsl_node *n = arena_alloc(&q->arena, sizeof(*n));
     struct literal *l = arena_alloc(&q->arena, sizeof(*l));
 
     if (!n || !l)
-        return -ENOMEM;
+        return;
     *l = (struct literal){.type = LITERAL_TIME, .ns = {ns, false}};
     *n = (struct dsl_node){
         .op = DSL_COMPARE, .compare = op, .path = text_of(path), .literals = l, .literal_count = 1};
-    int rc = path_resolve(n->path, &q->arena, &n->info);
-    return rc < 0 ? rc : and_node(q, n, window);
+    if (path_resolve(n->path, &q->arena, &n->info) == 0)
+        and_node(q, n, window);
 }
 
-static int and_ranges(struct query *q, const struct selection *s)
+static void and_ranges(struct query *q, const struct selection *s)
 {
-    int rc = 0;
-
-    if (s->has_time_range)
-        rc = query_and_time(q, "ts", COMPARE_LE, s->time_to_ns, true);
-    if (rc == 0 && s->has_time_range)
-        rc = query_and_time(q, s->overlap ? "te" : "ts", COMPARE_GE, s->time_from_ns, true);
-    if (rc == 0 && s->has_min_duration)
-        rc = query_and_time(q, "dur", COMPARE_GE, s->min_duration_ns, false);
-    if (rc == 0 && s->has_max_duration)
-        rc = query_and_time(q, "dur", COMPARE_LE, s->max_duration_ns, false);
-    return rc;
+    if (s->has_time_range) {
+        query_and_time(q, "ts", COMPARE_LE, s->time_to_ns, true);
+        query_and_time(q, s->overlap ? "te" : "ts", COMPARE_GE, s->time_from_ns, true);
+    }
+    if (s->has_min_duration)
+        query_and_time(q, "dur", COMPARE_GE, s->min_duration_ns, false);
+    if (s->has_max_duration)
+        query_and_time(q, "dur", COMPARE_LE, s->max_duration_ns, false);
 }
 
 static int parse_query(struct query *q, struct text text, struct err *err)
@@ -115,12 +104,13 @@ int query_make_tests(struct query *q, const struct selection *s, struct err *err
         rc = parse_preset(q, s->preset, err);
     q->unfiltered = !q->dsl.root && !s->preset && !s->has_time_range && !s->has_min_duration &&
                     !s->has_max_duration && !s->within.ptr;
-    if (rc == 0 && (s->phases & PHASE_ANY) != PHASE_ANY)
-        rc = test_classes(q, s->phases, &q->root);
+    if (rc < 0)
+        return rc;
+    if ((s->phases & PHASE_ANY) != PHASE_ANY)
+        q->root = test_classes(q, s->phases);
     q->timeless = q->root;
-    if (rc == 0)
-        rc = and_ranges(q, s);
-    if (rc == 0)
-        rc = and_node(q, q->preset.root, false);
-    return rc < 0 ? rc : and_node(q, q->dsl.root, false);
+    and_ranges(q, s);
+    and_node(q, q->preset.root, false);
+    and_node(q, q->dsl.root, false);
+    return q->arena.error;
 }

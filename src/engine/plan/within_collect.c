@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { FIRST_SPANS = 4096 };
 
@@ -16,27 +17,8 @@ enum { FIRST_SPANS = 4096 };
 struct collector {
     struct within *in;
     struct group_table scopes; /* its own numbers */
-    struct span *spans;
-    size_t count, cap;
-    struct budget *budget;
-    size_t charged;
+    VEC(struct span) spans;
 };
-
-/* Room for `cap` spans. Charged twice: sort_items makes a copy. */
-static int make_room(struct budget *budget, struct span **spans, size_t cap, size_t *charged)
-{
-    size_t bytes = 2 * cap * sizeof(**spans);
-    int rc = bytes > *charged ? budget_charge(budget, bytes - *charged) : 0;
-
-    if (rc < 0)
-        return rc;
-    *charged = bytes > *charged ? bytes : *charged;
-    struct span *more = realloc(*spans, cap * sizeof(**spans));
-    if (!more)
-        return -ENOMEM;
-    *spans = more;
-    return 0;
-}
 
 static int collect_begin(void *arg, unsigned worker, void **ret_state)
 {
@@ -47,7 +29,7 @@ static int collect_begin(void *arg, unsigned worker, void **ret_state)
     if (!c)
         return -ENOMEM;
     c->in = q->within;
-    c->budget = q->budget;
+    c->spans.budget = q->budget;
     group_table_init(&c->scopes, c->in->width, 0, q->budget);
     *ret_state = c;
     return 0;
@@ -56,15 +38,14 @@ static int collect_begin(void *arg, unsigned worker, void **ret_state)
 /* What overlaps becomes one before more memory is taken. */
 static int room_for(struct collector *c, uint32_t more)
 {
-    if (c->count + more <= c->cap)
+    size_t cap = c->spans.cap;
+
+    if (c->spans.count + more <= cap)
         return 0;
-    int rc = spans_unite(c->spans, &c->count, c->budget);
-    if (rc < 0 || c->count + more <= c->cap / 2)
-        return rc;
-    size_t cap = c->cap ? c->cap * 2 : FIRST_SPANS;
-    rc = make_room(c->budget, &c->spans, cap, &c->charged);
-    c->cap = rc == 0 ? cap : c->cap;
-    return rc;
+    int rc = spans_unite(c->spans.at, &c->spans.count, c->spans.budget);
+    return rc < 0 || c->spans.count + more <= cap / 2
+               ? rc
+               : vec_reserve(&c->spans, cap - c->spans.count + FIRST_SPANS);
 }
 
 static int collect_batch(void *state, struct scan_batch *b)
@@ -84,7 +65,7 @@ static int collect_batch(void *state, struct scan_batch *b)
             scope = group_table_add(&c->scopes, keys);
         if (scope < 0)
             return (int)scope;
-        c->spans[c->count++] =
+        c->spans.at[c->spans.count++] =
             (struct span){.lo = ts, .hi = te > ts ? te : ts, .scope = (uint64_t)scope};
     }
     return rc;
@@ -93,23 +74,20 @@ static int collect_batch(void *state, struct scan_batch *b)
 /* Numbers of a collector to those of all. */
 static int take_spans(struct within *in, struct collector *c)
 {
-    int rc = spans_unite(c->spans, &c->count, c->budget);
-    if (rc < 0 || c->count == 0)
-        return rc;
-    rc = make_room(c->budget, &in->spans, in->count + c->count, &in->charged);
-    if (rc < 0)
-        return rc;
     int64_t scope = -1;
-    for (size_t i = 0; i < c->count; i++) {
-        struct span *s = &c->spans[i];
-        if (i == 0 || s->scope != c->spans[i - 1].scope)
+    int rc = spans_unite(c->spans.at, &c->spans.count, c->spans.budget);
+
+    rc = rc < 0 ? rc : vec_reserve(&in->spans, c->spans.count);
+    for (size_t i = 0; rc == 0 && i < c->spans.count; i++) {
+        struct span *s = &c->spans.at[i];
+        if (i == 0 || s->scope != s[-1].scope)
             scope = group_table_add(&in->scopes, group_table_keys(&c->scopes, (uint32_t)s->scope));
         if (scope < 0)
             return (int)scope;
-        in->spans[in->count] = *s;
-        in->spans[in->count++].scope = (uint64_t)scope;
+        in->spans.at[in->spans.count] = *s;
+        in->spans.at[in->spans.count++].scope = (uint64_t)scope;
     }
-    return 0;
+    return rc;
 }
 
 static int collect_end(void *arg, unsigned worker, void *state, bool failed)
@@ -120,8 +98,7 @@ static int collect_end(void *arg, unsigned worker, void *state, bool failed)
 
     (void)worker;
     group_table_done(&c->scopes);
-    budget_release(c->budget, c->charged);
-    free(c->spans);
+    vec_done(&c->spans);
     free(c);
     return rc;
 }
@@ -129,30 +106,28 @@ static int collect_end(void *arg, unsigned worker, void *state, bool failed)
 /* From what was collected to what can be asked. */
 static int arrange(struct within *in, struct budget *budget)
 {
-    size_t firsts = (in->scopes.count + 1) * sizeof(*in->first), at = 0;
+    VEC(struct span) fit = {.budget = budget};
+    size_t at = 0;
+    int rc = spans_unite(in->spans.at, &in->spans.count, budget);
 
-    int rc = spans_unite(in->spans, &in->count, budget);
-    if (rc < 0)
+    rc = rc < 0 ? rc : vec_reserve(&fit, in->spans.count);
+    rc = rc < 0 ? rc : vec_extend(&in->first, in->scopes.count + 1ul);
+    if (rc < 0) {
+        vec_done(&fit);
         return rc;
-    struct span *less = in->count ? realloc(in->spans, in->count * sizeof(*less)) : NULL;
-    in->spans = less ? less : in->spans;
-    size_t used = in->charged / 2;
-    budget_release(budget, in->charged - used);
-    in->charged = used;
-    rc = budget_charge(budget, firsts);
-    if (rc < 0)
-        return rc;
-    in->charged += firsts;
-    in->first = malloc(firsts);
-    if (!in->first)
-        return -ENOMEM;
-    for (uint32_t k = 0; k < in->scopes.count; k++) {
-        size_t from = in->first[k] = at;
-        while (at < in->count && in->spans[at].scope == k)
-            at++;
-        spans_measure(in->spans + from, at - from);
     }
-    in->first[in->scopes.count] = at;
+    if (in->spans.count > 0)
+        memcpy(fit.at, in->spans.at, in->spans.count * sizeof(*fit.at));
+    fit.count = in->spans.count;
+    vec_done(&in->spans);
+    in->spans.vec = fit.vec;
+    for (uint32_t k = 0; k < in->scopes.count; k++) {
+        size_t from = in->first.at[k] = at;
+        while (at < in->spans.count && in->spans.at[at].scope == k)
+            at++;
+        spans_measure(in->spans.at + from, at - from);
+    }
+    in->first.at[in->scopes.count] = at;
     in->ready = true;
     return 0;
 }
@@ -169,8 +144,9 @@ static int choose_scope(struct query *q, struct within *in, enum within_scope sc
     in->width = widths[scope];
     for (unsigned i = 0; rc == 0 && i < in->width; i++)
         rc = query_source(q, text_of(paths[i]), &in->keys[i]);
-    rc = rc < 0 ? rc : source_of(q, TEXT("ts"), &in->ts);
-    return rc < 0 ? rc : source_of(q, TEXT("dur"), &in->dur);
+    in->ts = source_of(q, TEXT("ts"));
+    in->dur = source_of(q, TEXT("dur"));
+    return q->arena.error;
 }
 
 /* What is wrong is told as of `within`, not as of the query beside it. */
@@ -191,27 +167,22 @@ static int parse(struct text text, struct err *err, struct dsl *ret)
 
 static int compile(struct query *q, struct within *in, const struct selection *s, struct err *err)
 {
-    struct test *events, *matching = NULL;
     int rc = parse(s->within, err, &in->dsl);
 
-    if (rc == 0)
-        rc = choose_scope(q, in, s->within_scope);
-    if (rc == 0)
-        rc = test_classes(q, PHASE_EVENTS, &events);
-    if (rc == 0 && in->dsl.root)
-        rc = test_compile(q, in->dsl.root, &matching);
-    return rc < 0 ? rc : test_both(q, events, matching, &in->root);
+    rc = rc < 0 ? rc : choose_scope(q, in, s->within_scope);
+    if (rc < 0)
+        return rc;
+    in->root = test_both(q, test_classes(q, PHASE_EVENTS),
+                         in->dsl.root ? test_compile(q, in->dsl.root) : NULL);
+    return q->arena.error;
 }
 
 static int add_clipped(struct query *q, struct within *in)
 {
-    int rc = source_clipped(q, in->ts, in->dur, CLIP_TS, &in->clip_ts);
-
-    if (rc == 0)
-        rc = source_clipped(q, in->ts, in->dur, CLIP_DUR, &in->clip_dur);
-    if (rc == 0)
-        rc = source_clipped_te(q, in->clip_ts, in->clip_dur, &in->clip_te);
-    return rc;
+    in->clip_ts = source_clipped(q, in->ts, in->dur, CLIP_TS);
+    in->clip_dur = source_clipped(q, in->ts, in->dur, CLIP_DUR);
+    in->clip_te = source_clipped(q, in->clip_ts, in->clip_dur, CLIP_TE);
+    return q->arena.error;
 }
 
 /* The query is that of `within` for so long. What it counted is not part of the answer. */
@@ -240,6 +211,7 @@ int within_open(struct query *q, const struct selection *s, struct err *err)
     struct within *in = q->within = calloc(1, sizeof(*in));
     if (!in)
         return -ENOMEM;
+    in->spans.budget = in->first.budget = q->budget;
     int rc = compile(q, in, s, err);
     group_table_init(&in->scopes, in->width, 0, q->budget);
     rc = rc < 0 ? rc : collect(q, in, err);

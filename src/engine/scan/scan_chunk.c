@@ -30,19 +30,20 @@ void scan_worker_free(struct scan_worker *w)
     if (!w)
         return;
     query_count(w->query, &w->counters);
-    for (unsigned i = 0; i < w->bound_count; i++)
-        bound_free(w->bound[i]);
+    for (size_t i = 0; i < w->bound.count; i++)
+        bound_free(w->bound.at[i]);
     for (unsigned i = 0; i < w->query->test_count; i++) {
         grow_done(&w->tests[i].set);
         grow_done(&w->tests[i].table);
         grow_done(&w->tests[i].rows);
-        grow_done(&w->tests[i].seen);
+        vec_done(&w->tests[i].seen);
     }
     grow_done(&w->besides);
     grow_done(&w->taken);
-    free(w->bound);
+    vec_done(&w->bound);
     free(w->tests);
-    free(w->resolved);
+    vec_done(&w->resolved);
+    hash_index_done(&w->resolved_index);
     free(w);
 }
 
@@ -112,8 +113,6 @@ static void take_mask(struct scan_worker *w, struct scan_batch *b)
 /* Fills mask, count and select. */
 static int select_rows(struct scan_worker *w, struct scan_batch *b)
 {
-    int rc = 0;
-
     b->mask = w->mask;
     w->interest = NULL;
     memset(w->mask, 0, sizeof(w->mask));
@@ -122,9 +121,9 @@ static int select_rows(struct scan_worker *w, struct scan_batch *b)
     else if (w->rows)
         memcpy(w->mask, w->rows + b->first / 64, (b->rows + 63) / 64 * 8);
     else
-        rc = test_eval_root(w, b, w->root, w->mask);
-    if (rc < 0 || w->chunk.all)
-        return rc;
+        test_eval_root(w, b, w->root, w->mask);
+    if (w->error || w->chunk.all)
+        return w->error;
     leave_out(w, b, w->mask);
     for (uint32_t i = 0; w->chunk.wanted && i < SCAN_WORDS; i++)
         w->mask[i] &= w->chunk.wanted[b->first / 64 + i];
@@ -132,7 +131,7 @@ static int select_rows(struct scan_worker *w, struct scan_batch *b)
     take_mask(w, b);
     if (!w->chunk.within || b->count == 0)
         return 0;
-    rc = within_thin(w, b, w->mask);
+    int rc = within_thin(w, b, w->mask);
     take_mask(w, b);
     return rc;
 }

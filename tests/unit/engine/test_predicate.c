@@ -343,5 +343,32 @@ static void whole(void)
     store_end(&store);
 }
 
-static const struct check_test tests[] = {{"predicates", whole}, {NULL, NULL}};
+/* A name as long as the scanner keeps them, of a member of the line in one row, of an argument in
+ * the other. */
+static void long_names(void)
+{
+    static const size_t lengths[] = {499, 500, 599, 4000};
+    char name[8192], text[32768], query[8200];
+
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+        struct selection s;
+        memset(name, 'x', lengths[i]);
+        name[lengths[i]] = '\0';
+        snprintf(text, sizeof(text),
+                 "[\n{\"name\":\"a\",\"ph\":\"X\",\"%s\":1,\"args\":{\"row\":\"a\"}}\n"
+                 "{\"name\":\"b\",\"ph\":\"X\",\"args\":{\"row\":\"b\",\"%s\":2}}\n]\n",
+                 name, name);
+        CHECK_STOP(store_begin(&store));
+        store_file(&store, "t.pfw", text, strlen(text));
+        selection_init(&s);
+        snprintf(query, sizeof(query), "%s == 2", name);
+        s.query = text_of(query);
+        if (store_ingest(&store, 0, 1))
+            expect(&s, "long name", "b");
+        store_end(&store);
+    }
+}
+
+static const struct check_test tests[] = {
+    {"predicates", whole}, {"long names", long_names}, {NULL, NULL}};
 CHECK_MAIN(tests)
