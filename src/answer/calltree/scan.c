@@ -19,8 +19,7 @@ struct worker {
     struct job *job;
     uint32_t number;
     struct group_map lanes, tuples;
-    struct call_item *items; /* of the chunk */
-    size_t count, cap, charged;
+    VEC(struct call_item) items; /* of the chunk */
     struct counts counts;
     uint64_t x_key, other_key; /* ph of the last row that was X, and of one that was not */
     uint32_t lane[SCAN_BATCH], tuple[SCAN_BATCH];
@@ -48,6 +47,7 @@ static int worker_begin(void *arg, unsigned number, void **ret_state)
         return -ENOMEM;
     w->job = job;
     w->number = number;
+    w->items.budget = t->budget;
     w->x_key = w->other_key = QUERY_KEY_NULL;
     group_map_init(&w->lanes, t->lane_keys, 3, 0, t->budget);
     group_map_init(&w->tuples, t->tuple_keys, 2 + t->group_count, 0, t->budget);
@@ -86,8 +86,7 @@ static int worker_end(void *arg, unsigned number, void *state, bool failed)
     t->totals.untimed += w->counts.untimed;
     group_map_done(&w->lanes);
     group_map_done(&w->tuples);
-    budget_release(t->budget, w->charged);
-    free(w->items);
+    vec_done(&w->items);
     free(w);
     return rc;
 }
@@ -97,7 +96,7 @@ static int chunk_begin(void *state, struct scan_chunk *c)
     struct worker *w = state;
     int rc = group_map_chunk(&w->lanes, c);
 
-    w->count = 0;
+    w->items.count = 0;
     return rc < 0 ? rc : group_map_chunk(&w->tuples, c);
 }
 
@@ -183,15 +182,13 @@ static int batch(void *state, struct scan_batch *b)
 
     rc = rc < 0 ? rc : group_map_batch(&w->lanes, b, w->lane);
     rc = rc < 0 ? rc : group_map_batch(&w->tuples, b, w->tuple);
-    rc = rc < 0 ? rc
-                : budget_grow(t->budget, &w->charged, (void **)&w->items, sizeof(*w->items),
-                              w->count + b->count, &w->cap);
+    rc = rc < 0 ? rc : vec_reserve(&w->items, b->count);
     if (rc < 0)
         return rc;
     w->counts.events += b->count;
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t row = batch_row(b, j);
-        struct call_item *i = &w->items[w->count];
+        struct call_item *i = &w->items.at[w->items.count];
         if (!is_x(w, c.ph[row])) {
             w->counts.other_phases++;
         } else if (!times_of(&c, row, i)) {
@@ -200,7 +197,7 @@ static int batch(void *state, struct scan_batch *b)
             i->lane = w->lane[j];
             i->tuple = w->tuple[j];
             rc = id_of(w, b, &c, row, &i->id);
-            w->count++;
+            w->items.count++;
         }
     }
     return rc;
@@ -210,23 +207,23 @@ static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
 {
     struct worker *w = state;
     struct part *p;
-    size_t bytes = w->count * sizeof(*p->items);
+    size_t bytes = w->items.count * sizeof(*p->items);
     int rc;
     (void)c;
 
     *ret_part = NULL;
-    if (w->count == 0)
+    if (w->items.count == 0)
         return 0;
     p = malloc(sizeof(*p));
     if (!p)
         return -ENOMEM;
-    *p = (struct part){.count = (uint32_t)w->count, .worker = w->number};
+    *p = (struct part){.count = (uint32_t)w->items.count, .worker = w->number};
     p->items = call_map(w->job->tree->budget, bytes, &rc);
     if (!p->items) {
         free(p);
         return rc;
     }
-    memcpy(p->items, w->items, bytes);
+    memcpy(p->items, w->items.at, bytes);
     *ret_part = p;
     return 0;
 }
@@ -262,13 +259,10 @@ static int compare_lanes(const void *a, const void *b, void *arg)
 static int order_lanes(struct call_tree *t, uint32_t **ret_of)
 {
     uint32_t n = t->lanes_found.count;
-    size_t cap = 0;
-    int rc =
-        budget_grow(t->budget, &t->charged, (void **)&t->lanes, sizeof(*t->lanes), n + 1, &cap);
 
-    if (rc < 0)
-        return rc;
-    memset(t->lanes, 0, (n + 1) * sizeof(*t->lanes));
+    t->lanes = arena_alloc(&t->arena, (n + 1) * sizeof(*t->lanes));
+    if (!t->lanes)
+        return -ENOMEM;
     t->lane_count = n;
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t *keys = group_table_keys(&t->lanes_found, i);
@@ -280,7 +274,7 @@ static int order_lanes(struct call_tree *t, uint32_t **ret_of)
         if (t->clips)
             within_part_of(t->query, keys, &l->covered);
     }
-    rc = sort_items(t->lanes, n, sizeof(*t->lanes), compare_lanes, NULL, t->budget);
+    int rc = sort_items(t->lanes, n, sizeof(*t->lanes), compare_lanes, NULL, t->budget);
     if (rc < 0)
         return rc;
     uint32_t *of = *ret_of = malloc((n + 1) * sizeof(*of));
