@@ -2,6 +2,7 @@
  * those of each thread side by side.
  */
 #include "answer/calltree/call_tree.h"
+#include "engine/derived/batch_times.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -103,32 +104,19 @@ static int chunk_begin(void *state, struct scan_chunk *c)
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 struct columns {
-    const uint64_t *ph, *ts_valid, *dur_valid, *id_valid;
-    const int64_t *ts, *dur, *id; /* NULL: none, but id: see mixed_id */
-    int64_t ts_unit, dur_unit;
+    struct batch_times times;
+    const uint64_t *ph, *id_valid;
+    const int64_t *id; /* NULL: none, or mixed_id */
     bool mixed_id;
 };
 
-/* Rows without a number there are null. */
-static int read_numbers(struct scan_batch *b, const struct source *s, const int64_t **ret,
-                        const uint64_t **ret_valid, int64_t *ret_unit)
-{
-    bool nano = false;
-    int rc = batch_i64(b, s, ret, ret_valid, &nano);
-
-    *ret_unit = nano ? 1 : 1000;
-    if (rc == -EDOM)
-        *ret = NULL;
-    return rc == -EDOM ? 0 : rc;
-}
-
 static int read_columns(struct call_tree *t, struct scan_batch *b, struct columns *c)
 {
-    int64_t ignored;
-    int rc = read_numbers(b, t->ts, &c->ts, &c->ts_valid, &c->ts_unit);
+    int rc = batch_times(b, t->ts, t->dur, &c->times);
 
-    rc = rc < 0 ? rc : read_numbers(b, t->dur, &c->dur, &c->dur_valid, &c->dur_unit);
-    rc = rc < 0 ? rc : read_numbers(b, t->id, &c->id, &c->id_valid, &ignored);
+    rc = rc < 0 ? rc : batch_i64(b, t->id, &c->id, &c->id_valid, NULL);
+    c->id = rc < 0 ? NULL : c->id;
+    rc = rc == -EDOM ? 0 : rc;
     c->mixed_id = !c->id && scan_shape(b->chunk, t->id) != SHAPE_NULL;
     return rc < 0 ? rc : batch_keys(b, t->ph, &c->ph);
 }
@@ -149,15 +137,16 @@ static bool is_x(struct worker *w, uint64_t key)
 }
 
 /* False: it cannot be nested. */
-static bool times_of(const struct columns *c, uint32_t row, struct call_item *i)
+static bool times_of(const struct batch_times *t, uint32_t row, struct call_item *i)
 {
     int64_t dur;
 
-    if (!c->ts || !c->dur || !batch_is_valid(c->ts_valid, row) ||
-        !batch_is_valid(c->dur_valid, row))
+    if (!t->ts || !t->dur || !batch_is_valid(t->ts_valid, row) ||
+        !batch_is_valid(t->dur_valid, row))
         return false;
-    return !__builtin_mul_overflow(c->ts[row], c->ts_unit, &i->ts) && i->ts != INT64_MIN &&
-           !__builtin_mul_overflow(c->dur[row], c->dur_unit, &dur) && dur >= 0 &&
+    return !__builtin_mul_overflow(t->ts[row], t->ts_nano ? 1 : 1000, &i->ts) &&
+           i->ts != INT64_MIN &&
+           !__builtin_mul_overflow(t->dur[row], t->dur_nano ? 1 : 1000, &dur) && dur >= 0 &&
            !__builtin_add_overflow(i->ts, dur, &i->te);
 }
 
@@ -191,7 +180,7 @@ static int batch(void *state, struct scan_batch *b)
         struct call_item *i = &w->items.at[w->items.count];
         if (!is_x(w, c.ph[row])) {
             w->counts.other_phases++;
-        } else if (!times_of(&c, row, i)) {
+        } else if (!times_of(&c.times, row, i)) {
             w->counts.untimed++;
         } else {
             i->lane = w->lane[j];
