@@ -11,6 +11,7 @@
 #define DFTRACERD_PROCESSES_H
 
 #include "dftracerd/query.h"
+#include "dftracerd/vec.h"
 
 /* A process: (host, pid). What its selected objects come to, and what records of the selected files
  * say of it. */
@@ -29,13 +30,10 @@ struct process_info {
     struct value finished;       /* has an end record; null: neither that nor a start */
 };
 struct process_list {
-    struct process_info *rows; /* parents before their children; else by host, pid */
-    size_t count;
+    VEC(struct process_info) rows;    /* parents before their children; else by host, pid */
     uint64_t events, without_process; /* selected objects; of them: without a pid */
     struct query_counters counters;
     bool complete;
-    struct budget *budget;
-    size_t charged;
     struct arena arena;
 };
 /* *new*; needs the snapshot of q */

@@ -73,7 +73,6 @@ struct stats {
     struct stats_bin *histogram;
     size_t histogram_count;
     struct arena arena;    /* owns everything above */
-    size_t charged;        /* of it to the budget, until stats_free */
     struct budget *budget; /* of the query, borrowed: who tells long lists asks it; may be NULL */
 };
 /* *new* */

@@ -81,8 +81,8 @@ static int name_system_columns(struct aggregate *a, const struct aggregate_found
             const struct cell *c = &set_record(s, g)->cells[m];
             used[m] = c->count || c->more >> 1;
         }
-        for (uint32_t g = 0; fine->fine[SET_SYSTEM] && g < fine->cap[SET_SYSTEM] && !used[m]; g++)
-            used[m] = fine->fine[SET_SYSTEM][m][g].m.count > 0;
+        for (size_t i = m; i < fine->fine[SET_SYSTEM].count && !used[m]; i += p->measure_count)
+            used[m] = fine->fine[SET_SYSTEM].at[i].m.count > 0;
     }
     int rc = plan_system_columns(p, used);
     free(used);
@@ -137,7 +137,7 @@ static void drop_groups(struct aggregate *a)
     if (a->teller.plan)
         teller_done(&a->teller);
     found_free(a->found);
-    fine_done(&a->plan, &a->fine);
+    fine_done(&a->fine);
     aggregate_order_done(&a->order, a->plan.budget);
     a->found = NULL;
     a->at = a->end = a->block.count = 0;

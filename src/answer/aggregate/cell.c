@@ -5,34 +5,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static struct moments *more_of(struct aggregate_found *f, struct cell *c)
+static int more_of(struct aggregate_found *f, struct cell *c, struct moments **ret)
 {
-    if (c->more >> 1)
-        return &f->more[(c->more >> 1) - 1];
-    if (f->more_count == f->more_cap) {
-        uint32_t cap = f->more_cap ? f->more_cap * 2 : 64;
-        if (budget_charge(f->plan->budget, (cap - f->more_cap) * sizeof(*f->more)) < 0)
-            return NULL;
-        f->charged += (cap - f->more_cap) * sizeof(*f->more);
-        struct moments *grown = realloc(f->more, cap * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        f->more = grown;
-        f->more_cap = cap;
+    if (c->more >> 1 == 0) {
+        int rc = vec_extend(&f->more, f->more.count + 1);
+        if (rc < 0)
+            return rc;
+        c->more |= (uint32_t)f->more.count << 1;
     }
-    memset(&f->more[f->more_count], 0, sizeof(*f->more));
-    c->more |= ++f->more_count << 1;
-    return &f->more[f->more_count - 1];
-}
-
-/* Why there was no moments to be had. */
-static int no_more(struct aggregate_found *f)
-{
-    int rc = budget_charge(f->plan->budget, (f->more_cap + 64) * sizeof(*f->more));
-
-    if (rc == 0)
-        budget_release(f->plan->budget, (f->more_cap + 64) * sizeof(*f->more));
-    return rc < 0 ? rc : -ENOMEM;
+    *ret = &f->more.at[(c->more >> 1) - 1];
+    return 0;
 }
 
 static void part_of(const struct cell *c, struct moments_part *ret)
@@ -57,9 +39,10 @@ static int cell_fold(struct aggregate_found *f, struct cell *c)
 
     if (c->count == 0)
         return 0;
-    struct moments *m = more_of(f, c);
-    if (!m)
-        return no_more(f);
+    struct moments *m;
+    int rc = more_of(f, c, &m);
+    if (rc < 0)
+        return rc;
     part_of(c, &part);
     moments_add_part(m, &part, c->more & 1);
     cell_clear(c);
@@ -75,9 +58,10 @@ int cell_add(struct aggregate_found *f, struct cell *c, int64_t value, bool nano
     c->more = (c->more & ~1u) | nano;
     if (cell_add_quickly(c, value, nano))
         return 0;
-    struct moments *m = more_of(f, c);
-    if (!m)
-        return no_more(f);
+    struct moments *m;
+    rc = more_of(f, c, &m);
+    if (rc < 0)
+        return rc;
     moments_add(m, value, nano);
     return 0;
 }
@@ -86,10 +70,11 @@ int cell_add_many(struct aggregate_found *f, struct cell *c, uint64_t n, int64_t
                   int64_t max, bool nano)
 {
     struct moments m = {.count = n, .nano = nano, .sum = sum, .min = min, .max = max};
-    struct moments *into = more_of(f, c);
+    struct moments *into;
+    int rc = more_of(f, c, &into);
 
-    if (!into)
-        return no_more(f);
+    if (rc < 0)
+        return rc;
     moments_merge(into, &m);
     return 0;
 }
@@ -109,7 +94,7 @@ void cell_moments(const struct aggregate_found *f, const struct cell *c, struct 
                                     .max = c->max};
         return;
     }
-    *ret = f->more[(c->more >> 1) - 1];
+    *ret = f->more.at[(c->more >> 1) - 1];
     if (c->count == 0)
         return;
     part_of(c, &part);
@@ -146,14 +131,15 @@ int cell_merge(struct aggregate_found *f, struct cell *c, const struct aggregate
 
     if (done && other->more >> 1 == 0)
         return 0;
-    struct moments *m = more_of(f, c);
-    if (!m)
-        return no_more(f);
+    struct moments *m;
+    int rc = more_of(f, c, &m);
+    if (rc < 0)
+        return rc;
     if (!done) {
         part_of(other, &part);
         moments_add_part(m, &part, other->more & 1);
     }
     if (other->more >> 1)
-        moments_merge(m, &from->more[(other->more >> 1) - 1]);
+        moments_merge(m, &from->more.at[(other->more >> 1) - 1]);
     return 0;
 }

@@ -101,7 +101,7 @@ static size_t place_in_cell(enum tell what)
 static bool fill_measure(const struct teller_state *t, struct column_block *b,
                          const struct teller *what, struct aggregate_vector *v)
 {
-    if (what->of >= t->found->set[b->rows->set].measures || t->fine->fine[b->rows->set])
+    if (what->of >= t->found->set[b->rows->set].measures || t->fine->fine[b->rows->set].count)
         return false;
     look_at_cells(b, what->of);
     if (b->alike.large || (b->alike.nano && b->alike.micro))
@@ -331,7 +331,8 @@ static bool column_flags(const struct teller_state *t, const struct teller *what
                          const struct seen *seen, unsigned *ret)
 {
     const struct aggregate_plan *p = t->plan;
-    bool fine = t->fine->fine[SET_EVENT] || t->fine->fine[SET_PROFILE] || t->fine->fine[SET_SYSTEM];
+    bool fine = t->fine->fine[SET_EVENT].count || t->fine->fine[SET_PROFILE].count ||
+                t->fine->fine[SET_SYSTEM].count;
     bool extent = what->what == TELL_TS || what->what == TELL_TE;
     const struct seen *s = &seen[extent ? p->measure_count : what->of];
     bool time = extent || p->measures[what->of].time;

@@ -38,48 +38,24 @@ void fine_merge(struct fine *f, const struct fine *other)
 int fine_grow(const struct aggregate_plan *p, struct aggregate_fine *d, unsigned set,
               uint32_t count)
 {
-    uint32_t cap = d->cap[set] ? d->cap[set] : 64;
-
-    if (count <= d->cap[set])
-        return 0;
-    while (cap < count)
-        cap *= 2;
-    size_t bytes = (cap - d->cap[set]) * p->measure_count * sizeof(struct fine);
-    int rc = budget_charge(p->budget, bytes);
-    if (rc < 0)
-        return rc;
-    d->charged += bytes;
-    if (!d->fine[set])
-        d->fine[set] = calloc(p->measure_count + 1, sizeof(*d->fine[set]));
-    for (unsigned m = 0; d->fine[set] && m < p->measure_count; m++) {
-        struct fine *grown = realloc(d->fine[set][m], cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        memset(grown + d->cap[set], 0, (cap - d->cap[set]) * sizeof(*grown));
-        d->fine[set][m] = grown;
-    }
-    d->cap[set] = cap;
-    return d->fine[set] ? 0 : -ENOMEM;
+    d->fine[set].budget = p->budget;
+    return vec_extend(&d->fine[set], (size_t)count * p->measure_count);
 }
 
 const struct fine *fine_find(const struct aggregate_plan *p, const struct aggregate_fine *d,
                              unsigned set, const uint64_t *keys, unsigned measure)
 {
-    int64_t group = d->fine[set] ? group_table_find(&d->table[set], keys) : -ENOENT;
-    (void)p;
+    int64_t group = d->fine[set].count ? group_table_find(&d->table[set], keys) : -ENOENT;
 
-    return group < 0 ? NULL : &d->fine[set][measure][group];
+    return group < 0 ? NULL : fine_at(p, d, set, group, measure);
 }
 
-void fine_done(const struct aggregate_plan *p, struct aggregate_fine *d)
+void fine_done(struct aggregate_fine *d)
 {
     for (unsigned set = 0; set < SETS; set++) {
-        for (unsigned m = 0; d->fine[set] && m < p->measure_count; m++)
-            free(d->fine[set][m]);
-        free(d->fine[set]);
+        vec_done(&d->fine[set]);
         if (d->table[set].budget)
             group_table_done(&d->table[set]);
     }
-    budget_release(p->budget, d->charged);
     memset(d, 0, sizeof(*d));
 }

@@ -13,6 +13,7 @@
 
 #include "answer/aggregate/plan.h"
 #include "dftracerd/measure.h"
+#include "dftracerd/vec.h"
 
 /* Doubles (and all values where skew and kurtosis are asked for). */
 struct fine {
@@ -31,14 +32,17 @@ void fine_merge(struct fine *f, const struct fine *other);
 /* Doubles of groups, merged in (file, chunk) order. */
 struct aggregate_fine {
     struct group_table table[SETS];
-    struct fine **fine[SETS]; /* by measure, by group */
-    uint32_t cap[SETS];
-    size_t charged;
+    VEC(struct fine) fine[SETS]; /* by group and measure */
 };
+static inline struct fine *fine_at(const struct aggregate_plan *p, const struct aggregate_fine *d,
+                                   unsigned set, int64_t group, unsigned measure)
+{
+    return &d->fine[set].at[(size_t)group * p->measure_count + measure];
+}
 const struct fine *fine_find(const struct aggregate_plan *p, const struct aggregate_fine *d,
                              unsigned set, const uint64_t *keys, unsigned measure);
 int fine_grow(const struct aggregate_plan *p, struct aggregate_fine *d, unsigned set,
               uint32_t count);
-void fine_done(const struct aggregate_plan *p, struct aggregate_fine *d);
+void fine_done(struct aggregate_fine *d);
 
 #endif

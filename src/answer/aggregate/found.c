@@ -24,6 +24,7 @@ int found_new(const struct aggregate_plan *p, struct aggregate_found **ret)
     if (!f)
         return -ENOMEM;
     f->plan = p;
+    f->more.budget = f->intervals.budget = p->budget;
     sample_memory_init(&f->memory, p->budget, p->exact);
     for (unsigned i = 0; i < SETS; i++) {
         struct aggregate_set *s = &f->set[i];
@@ -33,7 +34,6 @@ int found_new(const struct aggregate_plan *p, struct aggregate_found **ret)
         s->stride = stride_of(p, s->measures);
         s->samples = calloc(s->measures + 1, sizeof(*s->samples));
         s->fine_at = calloc(s->measures + 1, sizeof(*s->fine_at));
-        s->fine_cap = calloc(s->measures + 1, sizeof(*s->fine_cap));
         s->picks = calloc(p->keep_count + 1, sizeof(*s->picks));
     }
     f->distinct = calloc(p->keep_count + 1, sizeof(*f->distinct));
@@ -41,7 +41,7 @@ int found_new(const struct aggregate_plan *p, struct aggregate_found **ret)
         group_table_init(&f->distinct[i], 2, UINT32_MAX - 1, p->budget);
     for (unsigned i = 0; i < SETS; i++) {
         const struct aggregate_set *s = &f->set[i];
-        if (!s->samples || !s->fine_at || !s->fine_cap || !s->picks || !f->distinct) {
+        if (!s->samples || !s->fine_at || !s->picks || !f->distinct) {
             found_free(f);
             return -ENOMEM;
         }
@@ -58,13 +58,12 @@ static void set_done(const struct aggregate_plan *p, struct aggregate_set *s)
         if (s->samples)
             free(s->samples[i]);
         if (s->fine_at)
-            free(s->fine_at[i]);
+            vec_done(&s->fine_at[i]);
     }
     for (unsigned i = 0; s->picks && i < p->keep_count; i++)
         free(s->picks[i]);
     free(s->samples);
     free(s->fine_at);
-    free(s->fine_cap);
     free(s->picks);
 }
 
@@ -77,8 +76,8 @@ void found_free(struct aggregate_found *f)
     for (unsigned i = 0; f->distinct && i < f->plan->keep_count; i++)
         group_table_done(&f->distinct[i]);
     free(f->distinct);
-    free(f->intervals);
-    free(f->more);
+    vec_done(&f->intervals);
+    vec_done(&f->more);
     sample_memory_done(&f->memory);
     budget_release(f->plan->budget, f->charged);
     free(f);

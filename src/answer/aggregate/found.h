@@ -14,6 +14,7 @@
 #include "answer/aggregate/fine.h"
 #include "answer/aggregate/plan.h"
 #include "engine/group/sample.h"
+#include "dftracerd/vec.h"
 
 #include <pthread.h>
 
@@ -51,9 +52,9 @@ struct aggregate_set {
     size_t stride, head; /* head: bytes before each record, for its span */
     uint32_t cap, ready; /* groups with room; those whose records are made */
     unsigned measures;
-    struct sample **samples;       /* by measure; NULL where none are wanted */
-    struct pick **picks;           /* by keep */
-    uint32_t **fine_at, *fine_cap; /* by measure: by group: entry + 1 of the present chunk */
+    struct sample **samples; /* by measure; NULL where none are wanted */
+    struct pick **picks;     /* by keep */
+    VEC(uint32_t) * fine_at; /* by measure: by group: entry + 1 of the present chunk */
 };
 static inline struct record *set_record(const struct aggregate_set *s, uint32_t group)
 {
@@ -85,11 +86,9 @@ struct aggregate_found {
     const struct aggregate_plan *plan;
     struct sample_memory memory;
     struct aggregate_set set[SETS];
-    struct moments *more; /* see struct cell */
-    uint32_t more_count, more_cap;
-    struct group_table *distinct; /* by keep: (set's group, key) */
-    struct interval *intervals;   /* of set 0 */
-    size_t interval_count, interval_cap;
+    VEC(struct moments) more;       /* see struct cell */
+    struct group_table *distinct;   /* by keep: (set's group, key) */
+    VEC(struct interval) intervals; /* of set 0 */
     size_t charged;
 };
 int found_new(const struct aggregate_plan *plan, struct aggregate_found **ret);

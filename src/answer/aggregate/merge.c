@@ -78,15 +78,11 @@ static int merge_distinct(struct aggregate_found *into, const struct aggregate_f
 
 int interval_add(struct aggregate_found *f, uint32_t group, int64_t from, int64_t to)
 {
-    int rc = f->interval_count < f->interval_cap
-                 ? 0
-                 : budget_grow(f->plan->budget, &f->charged, (void **)&f->intervals,
-                               sizeof(*f->intervals), f->interval_count + 1, &f->interval_cap);
+    int rc = vec_reserve(&f->intervals, 1);
 
-    if (rc < 0)
-        return rc;
-    f->intervals[f->interval_count++] = (struct interval){group, from, to};
-    return 0;
+    if (rc == 0)
+        f->intervals.at[f->intervals.count++] = (struct interval){group, from, to};
+    return rc;
 }
 
 /* Members of set 0 that are no arrays by group. */
@@ -95,9 +91,9 @@ static int merge_lists(struct aggregate_found *into, const struct aggregate_foun
 {
     int rc = merge_distinct(into, from, renamed);
 
-    for (size_t i = 0; i < from->interval_count && rc == 0; i++)
-        rc = interval_add(into, renamed[from->intervals[i].group], from->intervals[i].from,
-                          from->intervals[i].to);
+    for (size_t i = 0; i < from->intervals.count && rc == 0; i++)
+        rc = interval_add(into, renamed[from->intervals.at[i].group], from->intervals.at[i].from,
+                          from->intervals.at[i].to);
     return rc;
 }
 

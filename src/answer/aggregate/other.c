@@ -43,7 +43,7 @@ void others_free(struct others *o)
     if (!o)
         return;
     if (o->found)
-        fine_done(o->found->plan, &o->fine);
+        fine_done(&o->fine);
     else
         group_table_done(&o->fine.table[0]);
     found_free(o->found);
@@ -55,14 +55,14 @@ static int join_fine(struct others *o, const struct teller_state *t, const uint6
 {
     const struct aggregate_plan *p = t->plan;
     const struct aggregate_fine *from = t->fine;
-    int64_t group = from->fine[0] ? group_table_find(&from->table[0], keys) : -ENOENT;
+    int64_t group = from->fine[0].count ? group_table_find(&from->table[0], keys) : -ENOENT;
 
     if (group < 0)
         return 0;
     int64_t to = group_table_add(&o->fine.table[0], other_keys(o));
     int rc = to < 0 ? (int)to : fine_grow(p, &o->fine, 0, o->fine.table[0].count);
     for (unsigned m = 0; m < p->measure_count && rc == 0; m++)
-        fine_merge(&o->fine.fine[0][m][to], &from->fine[0][m][group]);
+        fine_merge(fine_at(p, &o->fine, 0, to, m), fine_at(p, from, 0, group, m));
     return rc;
 }
 
@@ -80,26 +80,27 @@ static int unite_intervals(struct others *o)
 {
     enum { SOME = 1 << 16 };
     struct aggregate_found *f = o->found;
-    size_t kept = 0, bytes = f->interval_count * sizeof(*f->intervals); /* a copy of sort_items's */
+    size_t kept = 0,
+           bytes = f->intervals.count * sizeof(*f->intervals.at); /* a copy of sort_items's */
 
-    if (f->interval_count < 2 * o->united + SOME)
+    if (f->intervals.count < 2 * o->united + SOME)
         return 0;
     int rc = budget_charge(f->plan->budget, bytes);
     if (rc < 0)
         return rc;
-    rc = sort_items(f->intervals, f->interval_count, sizeof(*f->intervals), compare_intervals, NULL,
-                    f->plan->budget);
+    rc = sort_items(f->intervals.at, f->intervals.count, sizeof(*f->intervals.at),
+                    compare_intervals, NULL, f->plan->budget);
     budget_release(f->plan->budget, bytes);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < f->interval_count; i++) {
-        struct interval *v = &f->intervals[i], *last = kept ? &f->intervals[kept - 1] : NULL;
+    for (size_t i = 0; i < f->intervals.count; i++) {
+        struct interval *v = &f->intervals.at[i], *last = kept ? &f->intervals.at[kept - 1] : NULL;
         if (last && v->from <= last->to)
             last->to = v->to > last->to ? v->to : last->to;
         else
-            f->intervals[kept++] = *v;
+            f->intervals.at[kept++] = *v;
     }
-    f->interval_count = o->united = kept;
+    f->intervals.count = o->united = kept;
     return 0;
 }
 
@@ -107,8 +108,8 @@ static int join_intervals(struct others *o, const struct aggregate_found *from)
 {
     int rc = 0;
 
-    for (size_t i = 0; i < from->interval_count && rc == 0; i++) {
-        const struct interval *v = &from->intervals[i];
+    for (size_t i = 0; i < from->intervals.count && rc == 0; i++) {
+        const struct interval *v = &from->intervals.at[i];
         rc = i % 0x1000 ? 0 : budget_check(from->plan->budget);
         rc = rc < 0 || i % 0x1000 ? rc : unite_intervals(o);
         if (rc == 0 && o->joined[v->group])

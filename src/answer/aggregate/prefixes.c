@@ -167,7 +167,7 @@ void prefixes_free(struct prefixes *x)
 {
     if (!x)
         return;
-    fine_done(&x->plan, &x->fine);
+    fine_done(&x->fine);
     found_free(x->found);
     budget_release(x->plan.budget, x->charged);
     for (unsigned i = 0; i < SETS; i++)

@@ -6,6 +6,7 @@
  */
 #include "answer/aggregate/process.h"
 #include "answer/aggregate/parents.h"
+#include "dftracerd/vec.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,13 +30,9 @@ struct span {
 };
 struct process_table {
     const struct aggregate_plan *plan;
-    struct process *processes;
-    uint32_t count;
-    size_t cap;
-    struct span *spans; /* by process, boundary, start */
-    size_t span_count, span_cap;
-    struct arena arena; /* texts of values */
-    size_t charged;
+    VEC(struct process) processes;
+    VEC(struct span) spans; /* by process, boundary, start */
+    struct arena arena;     /* texts of values */
 };
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -56,11 +53,11 @@ static int compare_processes(const void *a, const void *b)
 /* The first one that does not come before (pid, host). */
 static size_t place_of(const struct process_table *t, int64_t pid, uint32_t host)
 {
-    size_t lo = 0, hi = t->count;
+    size_t lo = 0, hi = t->processes.count;
 
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
-        const struct process *p = &t->processes[mid];
+        const struct process *p = &t->processes.at[mid];
         if (p->pid < pid || (p->pid == pid && p->host < host))
             lo = mid + 1;
         else
@@ -72,29 +69,24 @@ static size_t place_of(const struct process_table *t, int64_t pid, uint32_t host
 static uint32_t find_process(const struct process_table *t, int64_t pid, uint32_t host)
 {
     size_t at = place_of(t, pid, host), first = place_of(t, pid, 0);
-    bool any = first < t->count && t->processes[first].pid == pid,
-         several = any && first + 1 < t->count && t->processes[first + 1].pid == pid;
+    bool any = first < t->processes.count && t->processes.at[first].pid == pid,
+         several = any && first + 1 < t->processes.count && t->processes.at[first + 1].pid == pid;
 
-    if (at < t->count && t->processes[at].pid == pid && t->processes[at].host == host)
+    if (at < t->processes.count && t->processes.at[at].pid == pid &&
+        t->processes.at[at].host == host)
         return (uint32_t)at;
     /* A host that is not known on one of the two sides. */
-    if (any && !several && (host == INDEX_NO_TEXT || t->processes[first].host == INDEX_NO_TEXT))
+    if (any && !several && (host == INDEX_NO_TEXT || t->processes.at[first].host == INDEX_NO_TEXT))
         return (uint32_t)first;
     return NOBODY;
 }
 
 static int add_process(struct process_table *t, const struct index_process *p, uint32_t file)
 {
-    int rc = budget_grow(t->plan->budget, &t->charged, (void **)&t->processes,
-                         sizeof(*t->processes), t->count + 1ul, &t->cap);
-
-    if (rc < 0)
-        return rc;
-    t->processes[t->count++] = (struct process){.pid = p->pid,
-                                                .ppid = p->ppid,
-                                                .host = p->host_is_hash ? p->host : INDEX_NO_TEXT,
-                                                .file = file};
-    return 0;
+    return vec_push(&t->processes, {.pid = p->pid,
+                                    .ppid = p->ppid,
+                                    .host = p->host_is_hash ? p->host : INDEX_NO_TEXT,
+                                    .file = file});
 }
 
 /* One entry a process: the first parent that is known. */
@@ -102,47 +94,47 @@ static void make_unique(struct process_table *t)
 {
     uint32_t kept = 0;
 
-    if (t->count)
-        qsort(t->processes, t->count, sizeof(*t->processes), compare_processes);
-    for (uint32_t i = 0; i < t->count; i++) {
-        const struct process *p = &t->processes[i];
-        if (kept == 0 || t->processes[kept - 1].pid != p->pid ||
-            t->processes[kept - 1].host != p->host)
-            t->processes[kept++] = *p;
+    if (t->processes.count)
+        qsort(t->processes.at, t->processes.count, sizeof(*t->processes.at), compare_processes);
+    for (uint32_t i = 0; i < t->processes.count; i++) {
+        const struct process *p = &t->processes.at[i];
+        if (kept == 0 || t->processes.at[kept - 1].pid != p->pid ||
+            t->processes.at[kept - 1].host != p->host)
+            t->processes.at[kept++] = *p;
     }
-    t->count = kept;
+    t->processes.count = kept;
 }
 
 /* Each walk ends where the root is known. */
 static void find_roots(struct process_table *t)
 {
-    for (uint32_t i = 0; i < t->count; i++)
-        t->processes[i].root = NOBODY;
-    for (uint32_t i = 0; i < t->count; i++) {
+    for (uint32_t i = 0; i < t->processes.count; i++)
+        t->processes.at[i].root = NOBODY;
+    for (uint32_t i = 0; i < t->processes.count; i++) {
         uint32_t root = i;
-        while (t->processes[root].root == NOBODY && t->processes[root].parent != NOBODY)
-            root = t->processes[root].parent;
-        root = t->processes[root].root == NOBODY ? root : t->processes[root].root;
-        for (uint32_t k = i; k != NOBODY && t->processes[k].root == NOBODY;
-             k = t->processes[k].parent)
-            t->processes[k].root = root;
+        while (t->processes.at[root].root == NOBODY && t->processes.at[root].parent != NOBODY)
+            root = t->processes.at[root].parent;
+        root = t->processes.at[root].root == NOBODY ? root : t->processes.at[root].root;
+        for (uint32_t k = i; k != NOBODY && t->processes.at[k].root == NOBODY;
+             k = t->processes.at[k].parent)
+            t->processes.at[k].root = root;
     }
 }
 
 static int link_processes(struct process_table *t)
 {
-    uint32_t *parents = malloc((t->count + 1) * sizeof(*parents));
+    uint32_t *parents = malloc((t->processes.count + 1) * sizeof(*parents));
 
     if (!parents)
         return -ENOMEM;
-    for (uint32_t i = 0; i < t->count; i++) {
-        const struct process *p = &t->processes[i];
+    for (uint32_t i = 0; i < t->processes.count; i++) {
+        const struct process *p = &t->processes.at[i];
         parents[i] =
             p->ppid == INT64_MIN || p->ppid == p->pid ? NOBODY : find_process(t, p->ppid, p->host);
     }
-    int rc = process_cut_circles(parents, t->count);
-    for (uint32_t i = 0; i < t->count && rc == 0; i++)
-        t->processes[i].parent = parents[i];
+    int rc = process_cut_circles(parents, t->processes.count);
+    for (uint32_t i = 0; i < t->processes.count && rc == 0; i++)
+        t->processes.at[i].parent = parents[i];
     if (rc == 0)
         find_roots(t);
     free(parents);
@@ -174,9 +166,9 @@ void process_tell_parent(const struct process_table *t, int64_t pid, uint32_t hh
     *root = (struct value){.type = VALUE_INT, .i = pid};
     if (at == NOBODY)
         return;
-    if (t->processes[at].ppid != INT64_MIN)
-        *parent = (struct value){.type = VALUE_INT, .i = t->processes[at].ppid};
-    root->i = t->processes[t->processes[at].root].pid;
+    if (t->processes.at[at].ppid != INT64_MIN)
+        *parent = (struct value){.type = VALUE_INT, .i = t->processes.at[at].ppid};
+    root->i = t->processes.at[t->processes.at[at].root].pid;
 }
 
 /* ---- boundaries ------------------------------------------------------------------------------ */
@@ -189,14 +181,8 @@ struct span_reader {
 
 static int add_span(struct process_table *t, struct span span)
 {
-    int rc = budget_grow(t->plan->budget, &t->charged, (void **)&t->spans, sizeof(*t->spans),
-                         t->span_count + 1, &t->span_cap);
-
-    if (rc < 0)
-        return rc;
-    span.order = (uint32_t)t->span_count;
-    t->spans[t->span_count++] = span;
-    return 0;
+    span.order = (uint32_t)t->spans.count;
+    return vec_push(&t->spans, span);
 }
 
 /* The text of a value; NULL: there is none (*rc -ENOMEM: no memory). */
@@ -336,10 +322,10 @@ static int finish_spans(struct process_table *t)
     uint64_t number = 0;
     char room[32];
 
-    if (t->span_count)
-        qsort(t->spans, t->span_count, sizeof(*t->spans), compare_spans);
-    for (size_t i = 0; i < t->span_count; i++) {
-        struct span *s = &t->spans[i];
+    if (t->spans.count)
+        qsort(t->spans.at, t->spans.count, sizeof(*t->spans.at), compare_spans);
+    for (size_t i = 0; i < t->spans.count; i++) {
+        struct span *s = &t->spans.at[i];
         bool first = i == 0 || !same_kind(s, s - 1);
         number = first ? 0 : number;
         s->latest = first || s->to > s[-1].latest ? s->to : s[-1].latest;
@@ -374,18 +360,19 @@ static const struct span *span_at(const struct process_table *t, uint32_t proces
                                   unsigned boundary, __int128 at)
 {
     struct span key = {.process = process, .boundary = boundary, .from = at, .order = UINT32_MAX};
-    size_t lo = 0, hi = t->span_count;
+    size_t lo = 0, hi = t->spans.count;
 
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
-        if (compare_spans(&t->spans[mid], &key) <= 0)
+        if (compare_spans(&t->spans.at[mid], &key) <= 0)
             lo = mid + 1;
         else
             hi = mid;
     }
-    for (; lo > 0 && same_kind(&t->spans[lo - 1], &key) && t->spans[lo - 1].latest > at; lo--) {
-        if (t->spans[lo - 1].to > at)
-            return &t->spans[lo - 1];
+    for (; lo > 0 && same_kind(&t->spans.at[lo - 1], &key) && t->spans.at[lo - 1].latest > at;
+         lo--) {
+        if (t->spans.at[lo - 1].to > at)
+            return &t->spans.at[lo - 1];
     }
     return NULL;
 }
@@ -397,8 +384,8 @@ struct value process_tell_boundary(const struct process_table *t, unsigned bound
     const struct span *s = NULL;
 
     /* Those of the parent and its parents first, at last those of the process itself. */
-    for (uint32_t p = own == NOBODY ? NOBODY : t->processes[own].parent, depth = 0;
-         p != NOBODY && !s && depth < DEPTH_MAX; p = t->processes[p].parent, depth++)
+    for (uint32_t p = own == NOBODY ? NOBODY : t->processes.at[own].parent, depth = 0;
+         p != NOBODY && !s && depth < DEPTH_MAX; p = t->processes.at[p].parent, depth++)
         s = span_at(t, p, boundary, at_ns);
     if (!s && own != NOBODY)
         s = span_at(t, own, boundary, at_ns);
@@ -418,17 +405,17 @@ int process_boundaries(const struct process_table *t, struct aggregate_boundary 
                        size_t *ret_count)
 {
     const __int128 origin = t->plan->origin_ns;
-    struct aggregate_boundary *all = malloc((t->span_count + 1) * sizeof(*all));
+    struct aggregate_boundary *all = malloc((t->spans.count + 1) * sizeof(*all));
     size_t n = 0;
 
     if (!all)
         return -ENOMEM;
-    for (size_t i = 0; i < t->span_count; i++)
-        all[i] = (struct aggregate_boundary){t->plan->boundaries[t->spans[i].boundary].output,
-                                             text_of(t->spans[i].text), t->spans[i].from - origin,
-                                             t->spans[i].to - origin};
-    qsort(all, t->span_count, sizeof(*all), compare_boundaries);
-    for (size_t i = 0; i < t->span_count; i++) {
+    for (size_t i = 0; i < t->spans.count; i++)
+        all[i] = (struct aggregate_boundary){
+            t->plan->boundaries[t->spans.at[i].boundary].output, text_of(t->spans.at[i].text),
+            t->spans.at[i].from - origin, t->spans.at[i].to - origin};
+    qsort(all, t->spans.count, sizeof(*all), compare_boundaries);
+    for (size_t i = 0; i < t->spans.count; i++) {
         if (n == 0 || compare_boundaries(&all[n - 1], &all[i]) != 0) {
             all[n++] = all[i];
             continue;
@@ -452,6 +439,7 @@ int process_table_new(const struct aggregate_plan *p, struct err *err, struct pr
     if (!t)
         return -ENOMEM;
     t->plan = p;
+    t->processes.budget = t->spans.budget = p->budget;
     int rc = read_processes(t);
     if (rc == 0 && p->boundary_count)
         rc = read_spans(t, err);
@@ -467,9 +455,8 @@ void process_table_free(struct process_table *t)
 {
     if (!t)
         return;
-    budget_release(t->plan->budget, t->charged);
     arena_done(&t->arena);
-    free(t->processes);
-    free(t->spans);
+    vec_done(&t->processes);
+    vec_done(&t->spans);
     free(t);
 }

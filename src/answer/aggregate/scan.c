@@ -29,22 +29,22 @@ static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
     *ret_part = NULL;
     if (w->filter)
         pass_filter_chunk_end(w->filter, c->position);
-    if (w->entry_count == 0)
+    if (w->entries.count == 0)
         return 0;
-    size_t entry_bytes = w->entry_count * sizeof(*w->entries);
+    size_t entry_bytes = w->entries.count * sizeof(*w->entries.at);
     struct part *p =
-        malloc(sizeof(*p) + entry_bytes + w->entry_count * (width + 1) * sizeof(uint64_t));
+        malloc(sizeof(*p) + entry_bytes + w->entries.count * (width + 1) * sizeof(uint64_t));
     if (!p)
         return -ENOMEM;
-    *p = (struct part){w->entry_count, (struct fine_entry *)(p + 1),
+    *p = (struct part){(uint32_t)w->entries.count, (struct fine_entry *)(p + 1),
                        (uint64_t *)((char *)(p + 1) + entry_bytes)};
-    memcpy(p->entries, w->entries, entry_bytes);
+    memcpy(p->entries, w->entries.at, entry_bytes);
     for (uint32_t i = 0; i < p->count; i++) {
         struct aggregate_set *s = &w->found->set[p->entries[i].set];
         group_map_keys(&s->map, p->entries[i].group, p->keys + (size_t)i * width);
-        s->fine_at[p->entries[i].measure][p->entries[i].group] = 0;
+        s->fine_at[p->entries[i].measure].at[p->entries[i].group] = 0;
     }
-    w->entry_count = 0;
+    w->entries.count = 0;
     *ret_part = p;
     return 0;
 }
@@ -59,7 +59,7 @@ static int merge_entry(struct job *job, const struct fine_entry *e, const uint64
 
     rc = group < 0 ? (int)group : fine_grow(plan, d, e->set, d->table[e->set].count);
     if (rc == 0)
-        fine_merge(&d->fine[e->set][e->measure][group], &e->fine);
+        fine_merge(fine_at(plan, d, e->set, group, e->measure), &e->fine);
     return rc;
 }
 
@@ -448,7 +448,7 @@ static int worker_end(void *arg, unsigned worker, void *state, bool failed)
     if (!failed)
         rc = slots_end(w);
     failed |= rc < 0;
-    free(w->entries);
+    vec_done(&w->entries);
     pass_filter_free(w->filter);
     slots_free(w->plan, w->slots);
     if (!failed && !job->found && job->plan->parts)

@@ -36,13 +36,13 @@ static int charge_groups(struct teller_state *t, size_t each, void *ret)
 
 static int sort_intervals(struct aggregate_found *f)
 {
-    size_t bytes = f->interval_count * sizeof(*f->intervals); /* a copy of sort_items's */
+    size_t bytes = f->intervals.count * sizeof(*f->intervals.at); /* a copy of sort_items's */
     int rc = bytes ? budget_charge(f->plan->budget, bytes) : -ENOENT;
 
     if (rc < 0)
         return rc == -ENOENT ? 0 : rc;
-    rc = sort_items(f->intervals, f->interval_count, sizeof(*f->intervals), compare_intervals, NULL,
-                    f->plan->budget);
+    rc = sort_items(f->intervals.at, f->intervals.count, sizeof(*f->intervals.at),
+                    compare_intervals, NULL, f->plan->budget);
     budget_release(f->plan->budget, bytes);
     return rc;
 }
@@ -57,8 +57,8 @@ static int measure_busy(struct teller_state *t)
     int64_t end = 0;
     int rc = charge_groups(t, sizeof(*t->busy), &t->busy);
     rc = rc < 0 ? rc : sort_intervals(f);
-    for (size_t i = 0; i < f->interval_count && rc == 0; i++) {
-        const struct interval *v = &f->intervals[i];
+    for (size_t i = 0; i < f->intervals.count && rc == 0; i++) {
+        const struct interval *v = &f->intervals.at[i];
         if (i == 0 || v->group != v[-1].group)
             end = INT64_MIN;
         int64_t from = v->from > end ? v->from : end;
@@ -181,7 +181,7 @@ static const struct told *told_of(struct teller_state *t, struct row_id row, uns
     told->weighted = row.set != SET_EVENT && !p->measures[measure].system;
     cell_moments(t->found, &set_record(s, row.group)->cells[measure], &told->m);
     told->count = told->m.count;
-    if (t->fine->fine[row.set]) {
+    if (t->fine->fine[row.set].count) {
         group_map_keys(&s->map, row.group, keys);
         told->fine = fine_find(p, t->fine, row.set, keys, measure);
     }

@@ -5,42 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int grow_at(struct aggregate_set *s, unsigned measure, uint32_t group)
-{
-    uint32_t before = s->fine_cap[measure], cap = before ? before : 64;
-
-    while (cap <= group)
-        cap *= 2;
-    uint32_t *at = realloc(s->fine_at[measure], cap * sizeof(*at));
-    if (!at)
-        return -ENOMEM;
-    memset(at + before, 0, (cap - before) * sizeof(*at));
-    s->fine_at[measure] = at;
-    s->fine_cap[measure] = cap;
-    return 0;
-}
-
 struct fine *worker_fine(struct aggregate_worker *w, unsigned set, unsigned measure, uint32_t group)
 {
     struct aggregate_set *s = &w->found->set[set];
 
-    if (group >= s->fine_cap[measure] && grow_at(s, measure, group) < 0)
+    if (group >= s->fine_at[measure].count &&
+        vec_extend(&s->fine_at[measure], (size_t)group + 1) < 0)
         return NULL;
-    uint32_t *at = &s->fine_at[measure][group];
+    uint32_t *at = &s->fine_at[measure].at[group];
     if (*at)
-        return &w->entries[*at - 1].fine;
-    if (w->entry_count == w->entry_cap) {
-        uint32_t cap = w->entry_cap ? w->entry_cap * 2 : 64;
-        struct fine_entry *grown = realloc(w->entries, cap * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        w->entries = grown;
-        w->entry_cap = cap;
-    }
-    w->entries[w->entry_count] =
-        (struct fine_entry){.group = group, .set = (uint16_t)set, .measure = (uint16_t)measure};
-    *at = ++w->entry_count;
-    return &w->entries[w->entry_count - 1].fine;
+        return &w->entries.at[*at - 1].fine;
+    if (vec_push(&w->entries,
+                 {.group = group, .set = (uint16_t)set, .measure = (uint16_t)measure}) < 0)
+        return NULL;
+    *at = (uint32_t)w->entries.count;
+    return &w->entries.at[*at - 1].fine;
 }
 
 int value_add(struct aggregate_worker *w, unsigned set, unsigned measure, uint32_t group,

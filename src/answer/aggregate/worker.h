@@ -15,8 +15,7 @@
 struct aggregate_worker {
     struct aggregate_found *found;
     const struct aggregate_plan *plan;
-    struct fine_entry *entries; /* of the present chunk, in the order of first touch */
-    uint32_t entry_count, entry_cap;
+    VEC(struct fine_entry) entries;         /* of the present chunk, in the order of first touch */
     uint64_t rows;                          /* since the last fold */
     bool only_events;                       /* the file has no counters */
     struct pass_filter *filter;             /* with plan->pass */

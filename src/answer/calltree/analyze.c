@@ -8,12 +8,7 @@
 
 static struct call_tree_sum *new_sums(struct call_tree *t, size_t n)
 {
-    size_t bytes = (n + 1) * sizeof(struct call_tree_sum);
-
-    if (budget_charge(t->budget, bytes) < 0)
-        return NULL;
-    t->charged += bytes;
-    return arena_alloc(&t->arena, bytes);
+    return arena_alloc(&t->arena, (n + 1) * sizeof(struct call_tree_sum));
 }
 
 static void add_sum(struct call_tree_sum *s, const struct call_node *n)
@@ -32,7 +27,7 @@ static int look(const struct call_tree *t, uint32_t i)
 
 static bool is_call(const struct call_tree *t, uint32_t node)
 {
-    return node != 0 && t->forest[CALL_TREE_ALL].nodes[node].name < t->name_count;
+    return node != 0 && t->forest[CALL_TREE_ALL].nodes.at[node].name < t->name_count;
 }
 
 static size_t cut(const struct call_tree *t, size_t n)
@@ -49,10 +44,10 @@ static int sum_names(struct call_tree *t, const struct call_forest *f, struct ca
         sums[i].name = t->names[i].name;
         sums[i].cat = t->names[i].cat;
     }
-    for (uint32_t i = 1; i < f->count && rc == 0; i++) {
+    for (uint32_t i = 1; i < f->nodes.count && rc == 0; i++) {
         rc = look(t, i);
         if (is_call(t, i))
-            add_sum(&sums[f->nodes[i].name], &f->nodes[i]);
+            add_sum(&sums[f->nodes.at[i].name], &f->nodes.at[i]);
     }
     return rc;
 }
@@ -146,10 +141,10 @@ static int sum_depths(struct call_tree *t, const struct call_forest *f, const ui
     a->depth_count = t->totals.levels;
     for (size_t i = 0; i < a->depth_count; i++)
         a->depths[i].depth = (uint32_t)i;
-    for (uint32_t i = 1; i < f->count && rc == 0; i++) {
+    for (uint32_t i = 1; i < f->nodes.count && rc == 0; i++) {
         rc = look(t, i);
         if (is_call(t, i))
-            add_sum(&a->depths[depth[i]], &f->nodes[i]);
+            add_sum(&a->depths[depth[i]], &f->nodes.at[i]);
     }
     return rc;
 }
@@ -158,7 +153,7 @@ static int sum_depths(struct call_tree *t, const struct call_forest *f, const ui
 
 static void put_path(const struct call_tree *t, uint32_t node, struct buf *out)
 {
-    const struct call_node *nodes = t->forest[CALL_TREE_ALL].nodes;
+    const struct call_node *nodes = t->forest[CALL_TREE_ALL].nodes.at;
     uint32_t path[CALL_TREE_PATH_LEVELS + 1];
     unsigned n = 0;
 
@@ -209,7 +204,7 @@ static int find_positions(struct call_tree *t, uint32_t *position)
 
 static int tell_hot(struct call_tree *t, uint32_t node, uint32_t depth, struct call_tree_sum *s)
 {
-    const struct call_node *n = &t->forest[CALL_TREE_ALL].nodes[node];
+    const struct call_node *n = &t->forest[CALL_TREE_ALL].nodes.at[node];
     struct buf path = {0};
 
     s->name = t->names[n->name].name;
@@ -230,11 +225,11 @@ static int tell_hot(struct call_tree *t, uint32_t node, uint32_t depth, struct c
 static int find_hottest(struct call_tree *t, const struct call_forest *f, const uint32_t *depth)
 {
     struct call_tree_analysis *a = &t->analysis;
-    struct order o = {f->nodes, malloc(f->count * sizeof(*o.position))};
-    uint32_t *nodes = malloc(f->count * sizeof(*nodes)), n = 0;
+    struct order o = {f->nodes.at, malloc(f->nodes.count * sizeof(*o.position))};
+    uint32_t *nodes = malloc(f->nodes.count * sizeof(*nodes)), n = 0;
     int rc = o.position && nodes ? find_positions(t, o.position) : -ENOMEM;
 
-    for (uint32_t i = 1; i < f->count && rc == 0; i++) {
+    for (uint32_t i = 1; i < f->nodes.count && rc == 0; i++) {
         if (is_call(t, i))
             nodes[n++] = i;
     }
@@ -263,13 +258,13 @@ static int sum_durations(struct call_tree *t, const struct call_forest *f)
     a->count = t->totals.in_tree;
     a->min_ns = INT64_MAX;
     a->max_ns = INT64_MIN;
-    for (uint32_t i = 1; i < f->count && rc == 0; i++) {
+    for (uint32_t i = 1; i < f->nodes.count && rc == 0; i++) {
         rc = look(t, i);
         if (!is_call(t, i))
             continue;
-        a->total_ns += f->nodes[i].total;
-        a->min_ns = f->nodes[i].min < a->min_ns ? f->nodes[i].min : a->min_ns;
-        a->max_ns = f->nodes[i].max > a->max_ns ? f->nodes[i].max : a->max_ns;
+        a->total_ns += f->nodes.at[i].total;
+        a->min_ns = f->nodes.at[i].min < a->min_ns ? f->nodes.at[i].min : a->min_ns;
+        a->max_ns = f->nodes.at[i].max > a->max_ns ? f->nodes.at[i].max : a->max_ns;
     }
     if (a->count) {
         a->median_us = sketch_quantile(t->durations, 0.5, false);
@@ -305,12 +300,12 @@ static int analyze_names(struct call_tree *t, const struct call_forest *f)
 int call_tree_analyze(struct call_tree *t)
 {
     const struct call_forest *f = &t->forest[CALL_TREE_ALL];
-    uint32_t *depth = calloc(f->count, sizeof(*depth));
+    uint32_t *depth = calloc(f->nodes.count, sizeof(*depth));
     int rc = depth ? analyze_names(t, f) : -ENOMEM;
 
-    for (uint32_t i = 1; i < f->count && rc == 0; i++) {
+    for (uint32_t i = 1; i < f->nodes.count && rc == 0; i++) {
         rc = look(t, i);
-        uint32_t above = f->nodes[i].parent;
+        uint32_t above = f->nodes.at[i].parent;
         depth[i] = is_call(t, above) ? depth[above] + 1 : 0;
     }
     rc = rc < 0 ? rc : sum_depths(t, f, depth);

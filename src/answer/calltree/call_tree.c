@@ -151,18 +151,18 @@ static int number_groups(struct call_tree *t, uint32_t *order)
 static int number_tuples(struct call_tree *t)
 {
     uint32_t n = t->tuples_found.count;
-    size_t bytes = (size_t)n * ((2 + t->group_count) * 2 * sizeof(struct value) + 12);
-    uint32_t *order = malloc((n + 1) * sizeof(*order));
-    int rc = budget_charge(t->budget, bytes);
+    size_t bytes = (size_t)n * ((2 + t->group_count) * sizeof(struct value) + sizeof(uint32_t));
+    int rc = budget_charge(t->budget, bytes); /* order and values meanwhile */
 
-    if (rc == 0)
-        t->charged += bytes;
+    if (rc < 0)
+        return rc;
+    uint32_t *order = malloc((n + 1) * sizeof(*order));
     t->name_of = arena_alloc(&t->arena, (n + 1) * sizeof(*t->name_of));
-    if (rc == 0 && (!order || !t->name_of))
-        rc = -ENOMEM;
+    rc = !order || !t->name_of ? -ENOMEM : 0;
     rc = rc < 0 ? rc : number_names(t, order);
     if (rc == 0 && t->group_count)
         rc = number_groups(t, order);
+    budget_release(t->budget, bytes);
     free(order);
     return rc;
 }
@@ -243,10 +243,12 @@ int call_tree_open(struct query *q, const struct call_tree_options *o, struct er
     if (!t)
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
     t->query = q;
-    t->budget = query_budget(q);
+    t->budget = t->arena.budget = t->events.opened.budget = query_budget(q);
     group_table_init(&t->lanes_found, 3, 0, t->budget);
     group_table_init(&t->tuples_found, 2 + (unsigned)o->group_by_count, 0, t->budget);
     int rc = make(t, o, err);
+    if (rc == -ENOMEM && t->arena.error < 0)
+        rc = t->arena.error; /* the limit may have been reached */
     if (rc < 0) {
         call_tree_close(t);
         return err_set(err, rc, "%s", err_text(rc));
@@ -278,10 +280,9 @@ void call_tree_close(struct call_tree *t)
     group_table_done(&t->lanes_found);
     group_table_done(&t->tuples_found);
     call_unmap(NULL, t->items, t->item_bytes);
-    free(t->lanes);
     sketch_free(t->durations);
-    budget_release(t->budget, t->charged + t->events.charged);
-    free(t->events.opened);
+    budget_release(t->budget, t->charged);
+    vec_done(&t->events.opened);
     arena_done(&t->arena);
     free(t);
 }

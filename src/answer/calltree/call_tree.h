@@ -11,6 +11,8 @@
 #define DFTRACERD_ANSWER_CALLTREE_CALL_TREE_H
 
 #include "dftracerd/call_tree.h"
+#include "dftracerd/hash_index.h"
+#include "dftracerd/vec.h"
 
 #include "engine/group/group.h"
 #include "engine/derived/within.h"
@@ -52,10 +54,8 @@ struct call_node {
 };
 /* Node 0 is the top. A child comes after its parent. */
 struct call_forest {
-    struct call_node *nodes;
-    uint32_t count, *slots, mask; /* slots: node + 1, 0 = free */
-    size_t cap, charged;
-    struct budget *budget;
+    VEC(struct call_node) nodes;
+    struct hash_index index; /* of them, by parent and name */
 };
 int call_forest_init(struct call_forest *f, struct budget *budget);
 void call_forest_done(struct call_forest *f);
@@ -85,9 +85,9 @@ struct call_open {
 };
 struct call_events { /* the cursor over events */
     uint32_t lane;
-    uint64_t at;              /* of the lane */
-    struct call_open *opened; /* the events around */
-    size_t depth, cap, charged, near;
+    uint64_t at;                  /* of the lane */
+    VEC(struct call_open) opened; /* the events around: `depth` of them */
+    size_t depth, near;
 };
 
 struct call_tree {

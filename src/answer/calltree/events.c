@@ -43,22 +43,21 @@ static int nest(struct call_tree *t, const struct call_item *i, struct call_tree
     bool crosses = false;
 
     for (; e->depth; e->depth--) {
-        const struct call_open *around = &e->opened[e->depth - 1];
+        const struct call_open *around = &e->opened.at[e->depth - 1];
         if (call_contains(around->ts, around->te, i))
             break;
         crosses |= i->ts < around->te && around->te < i->te;
     }
     t->totals.partial_overlaps += crosses;
-    int rc = budget_grow(t->budget, &e->charged, (void **)&e->opened, sizeof(*e->opened),
-                         e->depth + 1, &e->cap);
+    int rc = vec_reserve(&e->opened, e->depth + 1);
     if (rc < 0)
         return rc;
     tell(t, &t->lanes[e->lane], &e->near, i, ret);
     ret->id = (uint64_t)(i - t->items) + 1;
-    ret->parent = e->depth ? e->opened[e->depth - 1].id : 0;
+    ret->parent = e->depth ? e->opened.at[e->depth - 1].id : 0;
     ret->depth = (uint32_t)e->depth;
     ret->thread = e->lane;
-    e->opened[e->depth++] = (struct call_open){.ts = i->ts, .te = i->te, .id = ret->id};
+    e->opened.at[e->depth++] = (struct call_open){.ts = i->ts, .te = i->te, .id = ret->id};
     t->totals.levels = e->depth > t->totals.levels ? e->depth : t->totals.levels;
     return 0;
 }

@@ -17,74 +17,41 @@ static uint64_t hash_child(uint32_t parent, uint32_t name)
     return h ^ h >> 32;
 }
 
-static int rehash(struct call_forest *f)
-{
-    uint32_t slots = f->mask ? (f->mask + 1) * 2 : 1024;
-    size_t more = (slots - (f->mask ? f->mask + 1 : 0)) * sizeof(*f->slots);
-    int rc = f->mask >= UINT32_MAX / 2 ? ERR_ROW_LIMIT : budget_charge(f->budget, more);
-
-    if (rc < 0)
-        return rc;
-    f->charged += more;
-    uint32_t *made = calloc(slots, sizeof(*made));
-    if (!made)
-        return -ENOMEM;
-    free(f->slots);
-    f->slots = made;
-    f->mask = slots - 1;
-    for (uint32_t i = 1; i < f->count && rc == 0; i++) {
-        rc = i % 4096 ? 0 : budget_check(f->budget);
-        uint64_t at = hash_child(f->nodes[i].parent, f->nodes[i].name) & f->mask;
-        while (f->slots[at])
-            at = (at + 1) & f->mask;
-        f->slots[at] = i + 1;
-    }
-    return rc;
-}
-
 static int add_node(struct call_forest *f, uint32_t parent, uint32_t name)
 {
-    int rc = f->count == UINT32_MAX / 2 ? ERR_ROW_LIMIT
-                                        : budget_grow(f->budget, &f->charged, (void **)&f->nodes,
-                                                      sizeof(*f->nodes), f->count + 1, &f->cap);
+    uint32_t node = (uint32_t)f->nodes.count;
+    int rc = node == UINT32_MAX / 2 ? ERR_ROW_LIMIT : vec_reserve(&f->nodes, 1);
+
+    rc = rc < 0 ? rc : hash_index_add(&f->index, hash_child(parent, name), node);
     if (rc == 0)
-        f->nodes[f->count++] =
+        f->nodes.at[f->nodes.count++] =
             (struct call_node){.parent = parent, .name = name, .min = INT64_MAX, .max = INT64_MIN};
     return rc;
 }
 
 int call_forest_init(struct call_forest *f, struct budget *budget)
 {
-    *f = (struct call_forest){.budget = budget};
-    int rc = rehash(f);
-
-    return rc < 0 ? rc : add_node(f, CALL_NOBODY, CALL_NOBODY);
+    *f = (struct call_forest){.nodes = {.budget = budget}, .index = {.budget = budget}};
+    return add_node(f, CALL_NOBODY, CALL_NOBODY);
 }
 
 void call_forest_done(struct call_forest *f)
 {
-    free(f->nodes);
-    free(f->slots);
-    if (f->budget)
-        budget_release(f->budget, f->charged);
-    memset(f, 0, sizeof(*f));
+    vec_done(&f->nodes);
+    hash_index_done(&f->index);
 }
 
 int64_t call_forest_child(struct call_forest *f, uint32_t parent, uint32_t name)
 {
-    uint64_t at = hash_child(parent, name) & f->mask;
+    struct hash_match m = hash_index_find(&f->index, hash_child(parent, name));
 
-    for (; f->slots[at]; at = (at + 1) & f->mask) {
-        const struct call_node *n = &f->nodes[f->slots[at] - 1];
+    while (hash_index_next(&f->index, &m)) {
+        const struct call_node *n = &f->nodes.at[m.position];
         if (n->parent == parent && n->name == name)
-            return f->slots[at] - 1;
+            return m.position;
     }
     int rc = add_node(f, parent, name);
-    if (rc < 0)
-        return rc;
-    f->slots[at] = f->count;
-    rc = f->count > f->mask / 2 ? rehash(f) : 0;
-    return rc < 0 ? rc : (int64_t)f->count - 1;
+    return rc < 0 ? rc : (int64_t)f->nodes.count - 1;
 }
 
 void call_node_add(struct call_node *n, const struct call_node *other, bool with_total)
@@ -98,17 +65,17 @@ void call_node_add(struct call_node *n, const struct call_node *other, bool with
 
 int call_forest_merge(struct call_forest *f, const struct call_forest *other)
 {
-    uint32_t *of = malloc(other->count * sizeof(*of));
+    uint32_t *of = malloc(other->nodes.count * sizeof(*of));
     int64_t at = 0;
 
-    for (uint32_t i = 0; of && i < other->count && at >= 0; i++) {
-        const struct call_node *n = &other->nodes[i];
+    for (uint32_t i = 0; of && i < other->nodes.count && at >= 0; i++) {
+        const struct call_node *n = &other->nodes.at[i];
         at = i == 0 ? 0 : call_forest_child(f, of[n->parent], n->name);
         if (at < 0)
             break;
         of[i] = (uint32_t)at;
-        call_node_add(&f->nodes[at], n, true);
-        at = i % 4096 ? 0 : budget_check(f->budget);
+        call_node_add(&f->nodes.at[at], n, true);
+        at = i % 4096 ? 0 : budget_check(f->nodes.budget);
     }
     free(of);
     return !of ? -ENOMEM : at < 0 ? (int)at : 0;
@@ -131,10 +98,9 @@ struct link {
 struct folder {
     struct call_tree *tree;
     struct call_forest forest;
-    struct frame *frames; /* frame 0 stands for what is around all */
-    size_t depth, frame_cap, charged;
-    struct link *links; /* from 1 on */
-    size_t link_count, link_cap;
+    VEC(struct frame) frames; /* `depth` and one more: frame 0 is what is around all */
+    size_t depth;
+    VEC(struct link) links; /* from 1 on */
     uint32_t free_link;
     const struct call_lane *lane;
     size_t near; /* see call_length */
@@ -147,24 +113,20 @@ static int new_link(struct folder *f, uint32_t item, uint32_t next, uint32_t *re
 {
     if (f->free_link) {
         *ret = f->free_link;
-        f->free_link = f->links[*ret].next;
-    } else {
-        int rc = budget_grow(f->tree->budget, &f->charged, (void **)&f->links, sizeof(*f->links),
-                             f->link_count + 2, &f->link_cap);
-        if (rc < 0)
-            return rc;
-        *ret = (uint32_t)++f->link_count;
+        f->free_link = f->links.at[*ret].next;
+        f->links.at[*ret] = (struct link){item, next};
+        return 0;
     }
-    f->links[*ret] = (struct link){item, next};
-    return 0;
+    *ret = (uint32_t)f->links.count;
+    return vec_push(&f->links, {item, next});
 }
 
 /* Of each link once, so all of it is linear. */
 static void free_links(struct folder *f, uint32_t chain)
 {
     while (chain) {
-        uint32_t next = f->links[chain].next;
-        f->links[chain].next = f->free_link;
+        uint32_t next = f->links.at[chain].next;
+        f->links.at[chain].next = f->free_link;
         f->free_link = chain;
         chain = next;
     }
@@ -194,9 +156,9 @@ static int64_t length(struct folder *f, int64_t ts, int64_t te)
 
 static int pop(struct folder *f)
 {
-    struct frame *ended = &f->frames[f->depth--], *around = ended - 1;
+    struct frame *ended = &f->frames.at[f->depth--], *around = ended - 1;
 
-    f->forest.nodes[ended->node].self += length(f, ended->ts, ended->te) - ended->covered;
+    f->forest.nodes.at[ended->node].self += length(f, ended->ts, ended->te) - ended->covered;
     return f->tree->o.analyze ? end_chain(f, ended, around) : 0;
 }
 
@@ -222,7 +184,7 @@ static int64_t child_of(struct folder *f, struct frame *around, const struct cal
 
 static void count_event(struct folder *f, uint32_t node, int64_t dur)
 {
-    struct call_node *n = &f->forest.nodes[node], *top = &f->forest.nodes[0];
+    struct call_node *n = &f->forest.nodes.at[node], *top = &f->forest.nodes.at[0];
 
     n->count++;
     n->total += dur;
@@ -232,7 +194,7 @@ static void count_event(struct folder *f, uint32_t node, int64_t dur)
     top->total += f->depth == 0 ? dur : 0;
     if (f->top == 0)
         return;
-    top = &f->forest.nodes[f->top];
+    top = &f->forest.nodes.at[f->top];
     top->count++;
     top->total += f->depth == 0 ? dur : 0;
 }
@@ -254,30 +216,29 @@ static int add_event(struct folder *f, const struct call_item *i, uint32_t numbe
     bool crosses = false;
     int rc = 0;
 
-    for (; f->depth && !call_contains(f->frames[f->depth].ts, f->frames[f->depth].te, i);) {
-        crosses |= i->ts < f->frames[f->depth].te && f->frames[f->depth].te < i->te;
+    for (; f->depth && !call_contains(f->frames.at[f->depth].ts, f->frames.at[f->depth].te, i);) {
+        crosses |= i->ts < f->frames.at[f->depth].te && f->frames.at[f->depth].te < i->te;
         rc = pop(f);
         if (rc < 0)
             return rc;
     }
     f->overlaps += crosses;
-    rc = budget_grow(f->tree->budget, &f->charged, (void **)&f->frames, sizeof(*f->frames),
-                     f->depth + 2, &f->frame_cap);
+    rc = vec_reserve(&f->frames, f->depth + 2);
     if (rc < 0)
         return rc;
-    struct frame *around = &f->frames[f->depth];
+    struct frame *around = &f->frames.at[f->depth];
     int64_t node = child_of(f, around, i);
     if (node < 0)
         return (int)node;
     count_event(f, (uint32_t)node, length(f, i->ts, i->te));
     if (f->depth)
         cover(f, around, i);
-    f->frames[++f->depth] = (struct frame){.ts = i->ts,
-                                           .te = i->te,
-                                           .until = i->ts,
-                                           .item = number,
-                                           .node = (uint32_t)node,
-                                           .last_name = CALL_NOBODY};
+    f->frames.at[++f->depth] = (struct frame){.ts = i->ts,
+                                              .te = i->te,
+                                              .until = i->ts,
+                                              .item = number,
+                                              .node = (uint32_t)node,
+                                              .last_name = CALL_NOBODY};
     f->levels = f->depth > f->levels ? f->depth : f->levels;
     return 0;
 }
@@ -286,12 +247,12 @@ static int keep_chain(struct folder *f, struct call_lane *l)
 {
     size_t n = 0;
 
-    for (uint32_t at = f->frames[0].chain; at; at = f->links[at].next)
+    for (uint32_t at = f->frames.at[0].chain; at; at = f->links.at[at].next)
         n++;
     l->chain = malloc((n + 1) * sizeof(*l->chain));
-    for (uint32_t at = f->frames[0].chain; at && l->chain; at = f->links[at].next)
-        l->chain[l->chain_count++] = f->links[at].item;
-    free_links(f, f->frames[0].chain);
+    for (uint32_t at = f->frames.at[0].chain; at && l->chain; at = f->links.at[at].next)
+        l->chain[l->chain_count++] = f->links.at[at].item;
+    free_links(f, f->frames.at[0].chain);
     return l->chain ? 0 : -ENOMEM;
 }
 
@@ -319,15 +280,14 @@ static int fold_lane(struct folder *f, struct call_lane *l)
         l->max_te = i && l->max_te > items[i].te ? l->max_te : items[i].te;
     if (rc < 0 || f->tree->o.events)
         return rc;
-    rc = budget_grow(f->tree->budget, &f->charged, (void **)&f->frames, sizeof(*f->frames), 2,
-                     &f->frame_cap);
+    rc = vec_reserve(&f->frames, 1);
     if (rc < 0)
         return rc;
     f->lane = l;
     f->near = 0;
     f->depth = 0;
     f->top = 0;
-    f->frames[0] = (struct frame){.last_name = CALL_NOBODY};
+    f->frames.at[0] = (struct frame){.last_name = CALL_NOBODY};
     for (uint64_t i = 0; i < l->count && rc == 0; i++) {
         rc = i % 4096 ? 0 : budget_check(f->tree->budget);
         rc = rc < 0 ? rc : add_event(f, &items[i], (uint32_t)i);
@@ -356,8 +316,10 @@ static void fold_some(void *arg, unsigned worker)
     int rc = 0, none = 0;
 
     f->tree = all->tree;
+    f->frames.budget = f->links.budget = all->tree->budget;
     if (all->tree->o.analyze && !(f->durations = sketch_new()))
         rc = -ENOMEM;
+    rc = rc < 0 ? rc : vec_extend(&f->links, 1);
     rc = rc < 0 ? rc : call_forest_init(&f->forest, all->tree->budget);
     while (rc == 0 && atomic_load(&all->error) == 0 &&
            (i = atomic_fetch_add(&all->next, 1)) < all->tree->lane_count)
@@ -384,21 +346,20 @@ static int add_up(struct fold *all, unsigned workers)
         struct folder *f = &all->folders[i];
         t->totals.partial_overlaps += f->overlaps;
         t->totals.levels = f->levels > t->totals.levels ? f->levels : t->totals.levels;
-        if (rc == 0 && f->forest.nodes && !t->forest[CALL_TREE_ALL].nodes) {
+        if (rc == 0 && f->forest.nodes.count && !t->forest[CALL_TREE_ALL].nodes.count) {
             t->forest[CALL_TREE_ALL] = f->forest;
             f->forest = (struct call_forest){0};
             t->durations = f->durations;
             f->durations = NULL;
-        } else if (rc == 0 && f->forest.nodes) {
+        } else if (rc == 0 && f->forest.nodes.count) {
             rc = call_forest_merge(&t->forest[CALL_TREE_ALL], &f->forest);
             if (rc == 0 && f->durations)
                 rc = sketch_merge(t->durations, f->durations);
         }
         call_forest_done(&f->forest);
         sketch_free(f->durations);
-        free(f->frames);
-        free(f->links);
-        budget_release(t->budget, f->charged);
+        vec_done(&f->frames);
+        vec_done(&f->links);
     }
     return rc;
 }

@@ -2,6 +2,7 @@
  * those of each thread side by side.
  */
 #include "answer/calltree/call_tree.h"
+#include "engine/derived/batch_times.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,8 +20,7 @@ struct worker {
     struct job *job;
     uint32_t number;
     struct group_map lanes, tuples;
-    struct call_item *items; /* of the chunk */
-    size_t count, cap, charged;
+    VEC(struct call_item) items; /* of the chunk */
     struct counts counts;
     uint64_t x_key, other_key; /* ph of the last row that was X, and of one that was not */
     uint32_t lane[SCAN_BATCH], tuple[SCAN_BATCH];
@@ -48,6 +48,7 @@ static int worker_begin(void *arg, unsigned number, void **ret_state)
         return -ENOMEM;
     w->job = job;
     w->number = number;
+    w->items.budget = t->budget;
     w->x_key = w->other_key = QUERY_KEY_NULL;
     group_map_init(&w->lanes, t->lane_keys, 3, 0, t->budget);
     group_map_init(&w->tuples, t->tuple_keys, 2 + t->group_count, 0, t->budget);
@@ -86,8 +87,7 @@ static int worker_end(void *arg, unsigned number, void *state, bool failed)
     t->totals.untimed += w->counts.untimed;
     group_map_done(&w->lanes);
     group_map_done(&w->tuples);
-    budget_release(t->budget, w->charged);
-    free(w->items);
+    vec_done(&w->items);
     free(w);
     return rc;
 }
@@ -97,39 +97,26 @@ static int chunk_begin(void *state, struct scan_chunk *c)
     struct worker *w = state;
     int rc = group_map_chunk(&w->lanes, c);
 
-    w->count = 0;
+    w->items.count = 0;
     return rc < 0 ? rc : group_map_chunk(&w->tuples, c);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 struct columns {
-    const uint64_t *ph, *ts_valid, *dur_valid, *id_valid;
-    const int64_t *ts, *dur, *id; /* NULL: none, but id: see mixed_id */
-    int64_t ts_unit, dur_unit;
+    struct batch_times times;
+    const uint64_t *ph, *id_valid;
+    const int64_t *id; /* NULL: none, or mixed_id */
     bool mixed_id;
 };
 
-/* Rows without a number there are null. */
-static int read_numbers(struct scan_batch *b, const struct source *s, const int64_t **ret,
-                        const uint64_t **ret_valid, int64_t *ret_unit)
-{
-    bool nano = false;
-    int rc = batch_i64(b, s, ret, ret_valid, &nano);
-
-    *ret_unit = nano ? 1 : 1000;
-    if (rc == -EDOM)
-        *ret = NULL;
-    return rc == -EDOM ? 0 : rc;
-}
-
 static int read_columns(struct call_tree *t, struct scan_batch *b, struct columns *c)
 {
-    int64_t ignored;
-    int rc = read_numbers(b, t->ts, &c->ts, &c->ts_valid, &c->ts_unit);
+    int rc = batch_times(b, t->ts, t->dur, &c->times);
 
-    rc = rc < 0 ? rc : read_numbers(b, t->dur, &c->dur, &c->dur_valid, &c->dur_unit);
-    rc = rc < 0 ? rc : read_numbers(b, t->id, &c->id, &c->id_valid, &ignored);
+    rc = rc < 0 ? rc : batch_i64(b, t->id, &c->id, &c->id_valid, NULL);
+    c->id = rc < 0 ? NULL : c->id;
+    rc = rc == -EDOM ? 0 : rc;
     c->mixed_id = !c->id && scan_shape(b->chunk, t->id) != SHAPE_NULL;
     return rc < 0 ? rc : batch_keys(b, t->ph, &c->ph);
 }
@@ -150,15 +137,16 @@ static bool is_x(struct worker *w, uint64_t key)
 }
 
 /* False: it cannot be nested. */
-static bool times_of(const struct columns *c, uint32_t row, struct call_item *i)
+static bool times_of(const struct batch_times *t, uint32_t row, struct call_item *i)
 {
     int64_t dur;
 
-    if (!c->ts || !c->dur || !batch_is_valid(c->ts_valid, row) ||
-        !batch_is_valid(c->dur_valid, row))
+    if (!t->ts || !t->dur || !batch_is_valid(t->ts_valid, row) ||
+        !batch_is_valid(t->dur_valid, row))
         return false;
-    return !__builtin_mul_overflow(c->ts[row], c->ts_unit, &i->ts) && i->ts != INT64_MIN &&
-           !__builtin_mul_overflow(c->dur[row], c->dur_unit, &dur) && dur >= 0 &&
+    return !__builtin_mul_overflow(t->ts[row], t->ts_nano ? 1 : 1000, &i->ts) &&
+           i->ts != INT64_MIN &&
+           !__builtin_mul_overflow(t->dur[row], t->dur_nano ? 1 : 1000, &dur) && dur >= 0 &&
            !__builtin_add_overflow(i->ts, dur, &i->te);
 }
 
@@ -183,24 +171,22 @@ static int batch(void *state, struct scan_batch *b)
 
     rc = rc < 0 ? rc : group_map_batch(&w->lanes, b, w->lane);
     rc = rc < 0 ? rc : group_map_batch(&w->tuples, b, w->tuple);
-    rc = rc < 0 ? rc
-                : budget_grow(t->budget, &w->charged, (void **)&w->items, sizeof(*w->items),
-                              w->count + b->count, &w->cap);
+    rc = rc < 0 ? rc : vec_reserve(&w->items, b->count);
     if (rc < 0)
         return rc;
     w->counts.events += b->count;
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t row = batch_row(b, j);
-        struct call_item *i = &w->items[w->count];
+        struct call_item *i = &w->items.at[w->items.count];
         if (!is_x(w, c.ph[row])) {
             w->counts.other_phases++;
-        } else if (!times_of(&c, row, i)) {
+        } else if (!times_of(&c.times, row, i)) {
             w->counts.untimed++;
         } else {
             i->lane = w->lane[j];
             i->tuple = w->tuple[j];
             rc = id_of(w, b, &c, row, &i->id);
-            w->count++;
+            w->items.count++;
         }
     }
     return rc;
@@ -210,23 +196,23 @@ static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
 {
     struct worker *w = state;
     struct part *p;
-    size_t bytes = w->count * sizeof(*p->items);
+    size_t bytes = w->items.count * sizeof(*p->items);
     int rc;
     (void)c;
 
     *ret_part = NULL;
-    if (w->count == 0)
+    if (w->items.count == 0)
         return 0;
     p = malloc(sizeof(*p));
     if (!p)
         return -ENOMEM;
-    *p = (struct part){.count = (uint32_t)w->count, .worker = w->number};
+    *p = (struct part){.count = (uint32_t)w->items.count, .worker = w->number};
     p->items = call_map(w->job->tree->budget, bytes, &rc);
     if (!p->items) {
         free(p);
         return rc;
     }
-    memcpy(p->items, w->items, bytes);
+    memcpy(p->items, w->items.at, bytes);
     *ret_part = p;
     return 0;
 }
@@ -262,13 +248,10 @@ static int compare_lanes(const void *a, const void *b, void *arg)
 static int order_lanes(struct call_tree *t, uint32_t **ret_of)
 {
     uint32_t n = t->lanes_found.count;
-    size_t cap = 0;
-    int rc =
-        budget_grow(t->budget, &t->charged, (void **)&t->lanes, sizeof(*t->lanes), n + 1, &cap);
 
-    if (rc < 0)
-        return rc;
-    memset(t->lanes, 0, (n + 1) * sizeof(*t->lanes));
+    t->lanes = arena_alloc(&t->arena, (n + 1) * sizeof(*t->lanes));
+    if (!t->lanes)
+        return -ENOMEM;
     t->lane_count = n;
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t *keys = group_table_keys(&t->lanes_found, i);
@@ -280,7 +263,7 @@ static int order_lanes(struct call_tree *t, uint32_t **ret_of)
         if (t->clips)
             within_part_of(t->query, keys, &l->covered);
     }
-    rc = sort_items(t->lanes, n, sizeof(*t->lanes), compare_lanes, NULL, t->budget);
+    int rc = sort_items(t->lanes, n, sizeof(*t->lanes), compare_lanes, NULL, t->budget);
     if (rc < 0)
         return rc;
     uint32_t *of = *ret_of = malloc((n + 1) * sizeof(*of));

@@ -22,7 +22,7 @@ static int64_t add_callee(struct call_tree *t, const struct call_node *n, uint32
     int64_t at = above || has_name(t, n) ? call_forest_child(f, above, n->name) : 0;
 
     if (at > 0)
-        call_node_add(&f->nodes[at], n, true);
+        call_node_add(&f->nodes.at[at], n, true);
     return at;
 }
 
@@ -31,15 +31,15 @@ static int add_callers(struct call_tree *t, uint32_t node, bool inside)
 {
     const struct call_forest *all = &t->forest[CALL_TREE_ALL];
     struct call_forest *f = &t->forest[CALL_TREE_CALLERS];
-    const struct call_node *own = &all->nodes[node];
+    const struct call_node *own = &all->nodes.at[node];
     int64_t at = 0;
 
     for (unsigned level = 0; node != 0 && level < CALL_TREE_PATH_LEVELS; level++) {
-        at = call_forest_child(f, (uint32_t)at, all->nodes[node].name);
+        at = call_forest_child(f, (uint32_t)at, all->nodes.at[node].name);
         if (at < 0)
             return (int)at;
-        call_node_add(&f->nodes[at], own, !inside);
-        node = all->nodes[node].parent;
+        call_node_add(&f->nodes.at[at], own, !inside);
+        node = all->nodes.at[node].parent;
     }
     return 0;
 }
@@ -47,23 +47,23 @@ static int add_callers(struct call_tree *t, uint32_t node, bool inside)
 /* The top: everything that is right below it. */
 static void add_top(struct call_forest *f)
 {
-    for (uint32_t i = 1; i < f->count; i++) {
-        if (f->nodes[i].parent != 0)
+    for (uint32_t i = 1; i < f->nodes.count; i++) {
+        if (f->nodes.at[i].parent != 0)
             continue;
-        f->nodes[0].count += f->nodes[i].count;
-        f->nodes[0].total += f->nodes[i].total;
+        f->nodes.at[0].count += f->nodes.at[i].count;
+        f->nodes.at[0].total += f->nodes.at[i].total;
     }
 }
 
 int call_tree_focus(struct call_tree *t)
 {
     const struct call_forest *all = &t->forest[CALL_TREE_ALL];
-    uint32_t *below = calloc(all->count, sizeof(*below)); /* its node among the callees */
+    uint32_t *below = calloc(all->nodes.count, sizeof(*below)); /* its node among the callees */
     int rc = below ? call_forest_init(&t->forest[CALL_TREE_CALLEES], t->budget) : -ENOMEM;
 
     rc = rc < 0 ? rc : call_forest_init(&t->forest[CALL_TREE_CALLERS], t->budget);
-    for (uint32_t i = 1; i < all->count && rc == 0; i++) {
-        const struct call_node *n = &all->nodes[i];
+    for (uint32_t i = 1; i < all->nodes.count && rc == 0; i++) {
+        const struct call_node *n = &all->nodes.at[i];
         uint32_t above = below[n->parent];
         int64_t at = add_callee(t, n, above);
         rc = at < 0 ? (int)at : i % 4096 ? 0 : budget_check(t->budget);
@@ -126,9 +126,9 @@ static int judge_nodes(const struct call_tree *t, const struct call_forest *f, s
     int rc = 0;
 
     s->first[0] = 0;
-    for (uint32_t i = 1; i < f->count && rc == 0; i++) {
+    for (uint32_t i = 1; i < f->nodes.count && rc == 0; i++) {
         rc = i % 4096 ? 0 : budget_check(t->budget);
-        const struct call_node *n = &f->nodes[i];
+        const struct call_node *n = &f->nodes.at[i];
         uint32_t above = s->first[n->parent];
         bool hidden =
             above == CALL_NOBODY || (max_depth && above >= max_depth) || n->total < min_total;
@@ -145,16 +145,16 @@ static int sum_rests(const struct call_forest *f, struct call_shape *s, bool cal
 {
     int rc = 0;
 
-    for (uint32_t i = 0; i < f->count && rc == 0; i++) {
-        rc = i % 4096 ? 0 : budget_check(f->budget);
-        s->rest[i] = f->nodes[i].self;
+    for (uint32_t i = 0; i < f->nodes.count && rc == 0; i++) {
+        rc = i % 4096 ? 0 : budget_check(f->nodes.budget);
+        s->rest[i] = f->nodes.at[i].self;
     }
-    for (uint32_t i = f->count; i-- > 1 && rc == 0;) {
-        rc = i % 4096 ? 0 : budget_check(f->budget);
-        __int128 *above = &s->rest[f->nodes[i].parent];
+    for (uint32_t i = f->nodes.count; i-- > 1 && rc == 0;) {
+        rc = i % 4096 ? 0 : budget_check(f->nodes.budget);
+        __int128 *above = &s->rest[f->nodes.at[i].parent];
         bool told = s->first[i] != CALL_NOBODY;
         if (callers && told)
-            *above -= f->nodes[i].self;
+            *above -= f->nodes.at[i].self;
         else if (!callers && !told)
             *above += s->rest[i];
     }
@@ -167,17 +167,17 @@ static int link_children(const struct call_forest *f, struct call_shape *s, uint
 
     if (!order)
         return -ENOMEM;
-    for (uint32_t i = 1; i < f->count; i++) {
+    for (uint32_t i = 1; i < f->nodes.count; i++) {
         if (s->first[i] != CALL_NOBODY)
             order[n++] = i;
     }
-    int rc = sort_items(order, n, sizeof(*order), compare_nodes, f->nodes, f->budget);
-    memset(s->first, 0xFF, f->count * sizeof(*s->first));
-    memset(s->next, 0xFF, f->count * sizeof(*s->next));
+    int rc = sort_items(order, n, sizeof(*order), compare_nodes, f->nodes.at, f->nodes.budget);
+    memset(s->first, 0xFF, f->nodes.count * sizeof(*s->first));
+    memset(s->next, 0xFF, f->nodes.count * sizeof(*s->next));
     for (uint32_t i = 0; i < n && rc == 0; i++) {
-        rc = i % 4096 ? 0 : budget_check(f->budget);
-        uint32_t parent = f->nodes[order[i]].parent;
-        if (i > 0 && f->nodes[order[i - 1]].parent == parent)
+        rc = i % 4096 ? 0 : budget_check(f->nodes.budget);
+        uint32_t parent = f->nodes.at[order[i]].parent;
+        if (i > 0 && f->nodes.at[order[i - 1]].parent == parent)
             s->next[order[i - 1]] = order[i];
         else
             s->first[parent] = order[i];
@@ -192,7 +192,7 @@ int call_shape_make(struct call_tree *t, enum call_tree_part part, uint64_t max_
     const struct call_forest *f = &t->forest[part];
     struct call_shape *s = &t->shape[part];
     uint32_t told = 0;
-    int rc = shape_room(s, f->count, t->budget);
+    int rc = shape_room(s, f->nodes.count, t->budget);
 
     rc = rc < 0 ? rc : judge_nodes(t, f, s, max_depth, min_total, &told);
     rc = rc < 0 ? rc : sum_rests(f, s, part == CALL_TREE_CALLERS);
@@ -211,7 +211,7 @@ static void tell(const struct call_tree *t, struct call_tree_node *ret)
 {
     static const char *const tops[] = {"all", "callees", "callers"};
     const struct call_cursor *c = &t->cursor;
-    const struct call_node *n = &t->forest[c->part].nodes[c->node];
+    const struct call_node *n = &t->forest[c->part].nodes.at[c->node];
 
     *ret = (struct call_tree_node){.depth = c->depth,
                                    .count = n->count,
@@ -246,7 +246,7 @@ int call_tree_next(struct call_tree *t, struct call_tree_node *ret)
         c->depth++;
     } else {
         for (; c->node != 0 && s->next[c->node] == CALL_NOBODY; c->depth--)
-            c->node = t->forest[c->part].nodes[c->node].parent;
+            c->node = t->forest[c->part].nodes.at[c->node].parent;
         if (c->node == 0) {
             c->depth = 0;
             return ERR_END;

@@ -282,16 +282,16 @@ static void judge_test(struct compare_test *t)
 /* Over all rows, by kind of test and variant. */
 static int correct(struct compare_run *run)
 {
-    double **p = malloc((run->test_count + 1) * sizeof(*p));
+    double **p = malloc((run->tests.count + 1) * sizeof(*p));
 
     if (!p)
         return -ENOMEM;
     for (size_t v = 0; v + 1 < run->options->side_count; v++) {
         for (unsigned kind = 0; kind < 2; kind++) {
             size_t n = 0;
-            for (size_t i = 0; i < run->test_count; i++) {
-                struct compare_test *t = run->tests[i].test;
-                if (run->tests[i].variant == v)
+            for (size_t i = 0; i < run->tests.count; i++) {
+                struct compare_test *t = run->tests.at[i].test;
+                if (run->tests.at[i].variant == v)
                     p[n++] = kind ? &t->mann_whitney_p_holm : &t->welch_p_holm;
             }
             holm_correct(p, n);
@@ -299,8 +299,8 @@ static int correct(struct compare_run *run)
         }
     }
     free(p);
-    for (size_t i = 0; i < run->test_count; i++)
-        judge_test(run->tests[i].test);
+    for (size_t i = 0; i < run->tests.count; i++)
+        judge_test(run->tests.at[i].test);
     return 0;
 }
 
@@ -322,8 +322,12 @@ int compare_run(const struct query_env *env, struct snapshot *snapshot,
                 const struct compare_options *options, struct budget *budget, struct err *err,
                 struct comparison **ret)
 {
-    struct compare_run run = {
-        .env = env, .snapshot = snapshot, .options = options, .budget = budget, .err = err};
+    struct compare_run run = {.env = env,
+                              .snapshot = snapshot,
+                              .options = options,
+                              .budget = budget,
+                              .err = err,
+                              .tests = {.budget = budget}};
     int64_t started_ns = clock_mono_ns();
     struct comparison *c = run.result = calloc(1, sizeof(*c));
 
@@ -335,8 +339,7 @@ int compare_run(const struct query_env *env, struct snapshot *snapshot,
     c->generation = snapshot_generation(snapshot);
     c->regression = -1;
     int rc = run_all(&run);
-    free(run.tests);
-    budget_release(budget, run.charged);
+    vec_done(&run.tests);
     if (rc == -ENOMEM && c->arena.error < 0)
         rc = c->arena.error; /* memory for the answer: the limit may have been reached */
     if (rc < 0) {

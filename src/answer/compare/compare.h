@@ -12,6 +12,7 @@
 #define DFTRACERD_ANSWER_COMPARE_COMPARE_H
 
 #include "dftracerd/compare.h"
+#include "dftracerd/vec.h"
 
 #include "engine/group/quantile.h"
 #include "answer/compare/statistics.h"
@@ -40,6 +41,10 @@ struct side {
     struct compare_meta meta;     /* files, events, makespan, processes, threads, skewed */
 };
 
+struct kept_test {
+    struct compare_test *test;
+    size_t variant;
+};
 struct compare_run {
     const struct query_env *env;
     struct snapshot *snapshot;
@@ -47,11 +52,8 @@ struct compare_run {
     struct budget *budget;
     struct err *err;
     struct comparison *result;
-    struct {
-        struct compare_test *test;
-        size_t variant;
-    } * tests;
-    size_t test_count, test_cap, node_count, charged; /* charged: for tests */
+    VEC(struct kept_test) tests;
+    size_t node_count;
 };
 
 /* One node on all sides, while it is worked on. */

@@ -218,18 +218,6 @@ static struct sample_summary summary_of(const struct measured *m)
     return (struct sample_summary){m->count, value_double(&m->mean, 0), std * std};
 }
 
-static int keep_test(struct compare_run *run, struct compare_test *t, size_t variant)
-{
-    int rc = budget_grow(run->budget, &run->charged, (void **)&run->tests, sizeof(*run->tests),
-                         run->test_count + 1, &run->test_cap);
-
-    if (rc < 0)
-        return rc;
-    run->tests[run->test_count].test = t;
-    run->tests[run->test_count++].variant = variant;
-    return 0;
-}
-
 static int test(struct compare_run *run, const struct sheet *a, const struct sheet *b,
                 unsigned measure, size_t variant, struct compare_change *c)
 {
@@ -255,7 +243,7 @@ static int test(struct compare_run *run, const struct sheet *a, const struct she
                                .cliffs_delta = ranks.cliffs_delta};
     c->cohens_d = cohens_d(&from, &to);
     c->significance = cohens_class(c->cohens_d);
-    return keep_test(run, t, variant);
+    return vec_push(&run->tests, {t, variant});
 }
 
 static int change(struct node_work *w, const struct sheet *sheets, size_t side, size_t at,

@@ -55,8 +55,8 @@ static int tell_groups(struct node_work *w, struct side *s, const uint32_t *orde
         const uint64_t *keys = group_table_keys(&s->found.groups.map.table, order[i]);
         g->number = order[i];
         memcpy(g->peaks, side_windows_peaks(s, order[i]), sizeof(g->peaks));
-        if (order[i] < s->found.groups.moved_cap)
-            g->moved = s->found.groups.moved[order[i]];
+        if (order[i] < s->found.groups.moved.count)
+            g->moved = s->found.groups.moved.at[order[i]];
         g->keys = arena_alloc(&c->arena, (width + 1) * sizeof(*g->keys));
         if (!g->keys)
             return -ENOMEM;

@@ -84,7 +84,7 @@ static void group_part(struct side *s, const struct side_group *g, struct part *
     if (!g)
         return;
     const uint64_t *keys = group_table_keys(&s->found.groups.map.table, g->number);
-    ret->count = s->found.groups.counts[g->number];
+    ret->count = s->found.groups.counts.at[g->number];
     ret->dur = tally_of(s, g->number, Q_DURATION);
     ret->size = tally_of(s, g->number, Q_SIZE);
     ret->dur_f64 = doubles_find(&s->doubles, keys, Q_DURATION);

@@ -57,14 +57,12 @@ struct process {
 };
 struct processes {
     struct intern *keys;
-    struct process *all;
-    size_t cap;
+    VEC(struct process) all;
     struct arena texts;
     struct buf key;
 };
 
-static int64_t process_of(struct dlio_events *e, struct processes *p, const struct value *host,
-                          const struct value *pid)
+static int64_t process_of(struct processes *p, const struct value *host, const struct value *pid)
 {
     buf_clear(&p->key);
     if (host->type == VALUE_TEXT)
@@ -77,16 +75,14 @@ static int64_t process_of(struct dlio_events *e, struct processes *p, const stru
     int64_t id = intern_add(p->keys, (struct text){p->key.data, p->key.len});
     if (id < (int64_t)before)
         return id;
-    int rc =
-        budget_grow(e->budget, &e->charged, (void **)&p->all, sizeof *p->all, before + 1, &p->cap);
+    int rc = vec_push(&p->all, {.host = *host, .pid = *pid});
     if (rc < 0)
         return rc;
-    p->all[id] = (struct process){.host = *host, .pid = *pid};
     if (host->type == VALUE_TEXT) {
         const char *copy = arena_strdup(&p->texts, host->text);
         if (!copy)
             return p->texts.error;
-        p->all[id].host.text.ptr = copy;
+        p->all.at[id].host.text.ptr = copy;
     }
     return id;
 }
@@ -106,12 +102,13 @@ static int order_processes(struct dlio_events *e, struct processes *p)
         return -ENOMEM;
     for (uint32_t i = 0; i < e->processes; i++)
         order[i] = i;
-    int rc = sort_items(order, e->processes, sizeof *order, by_host_and_pid, p->all, e->budget);
+    int rc =
+        sort_items(order, e->processes, sizeof *order, by_host_and_pid, p->all.at, e->all.budget);
     for (uint32_t i = 0; i < e->processes; i++)
-        p->all[order[i]].place = i;
+        p->all.at[order[i]].place = i;
     free(order);
-    for (size_t i = 0; rc == 0 && i < e->count; i++)
-        e->all[i].process = p->all[e->all[i].process].place;
+    for (size_t i = 0; rc == 0 && i < e->all.count; i++)
+        e->all.at[i].process = p->all.at[e->all.at[i].process].place;
     return rc;
 }
 
@@ -150,7 +147,6 @@ static bool read_time(const struct value *v, int64_t least, int64_t *ret)
 
 static int add_row(struct reading *r, const struct value *row)
 {
-    struct dlio_events *e = r->e;
     struct dlio_event event = {.order = r->rows++};
     int number = number_of(&row[COL_CAT], &row[COL_NAME]);
     if (number < 0)
@@ -162,15 +158,11 @@ static int add_row(struct reading *r, const struct value *row)
         r->invalid[number]++;
         return 0;
     }
-    int64_t process = process_of(e, &r->processes, &row[COL_HOST], &row[COL_PID]);
+    int64_t process = process_of(&r->processes, &row[COL_HOST], &row[COL_PID]);
     if (process < 0)
         return (int)process;
     event.process = (uint32_t)process;
-    int rc = budget_grow(e->budget, &e->charged, (void **)&e->all, sizeof *e->all, e->count + 1,
-                         &e->cap);
-    if (rc == 0)
-        e->all[e->count++] = event;
-    return rc;
+    return vec_push(&r->e->all, event);
 }
 
 static int read_rows(struct query *q, struct reading *r, struct err *err)
@@ -231,12 +223,13 @@ static void keep_generation(struct reading *r, int generation, struct dlio_repor
         t->invalid = r->invalid[number];
         report->other_events -= t->events;
     }
-    for (size_t i = 0; i < e->count; i++) {
-        e->all[kept] = e->all[i];
-        e->all[kept].kind = (uint8_t)kinds[e->all[i].kind];
-        kept += e->all[kept].kind < DLIO_KINDS;
+    for (size_t i = 0; i < e->all.count; i++) {
+        struct dlio_event *to = &e->all.at[kept];
+        *to = e->all.at[i];
+        to->kind = (uint8_t)kinds[to->kind];
+        kept += to->kind < DLIO_KINDS;
     }
-    e->count = kept;
+    e->all.count = kept;
 }
 
 static int by_kind_and_time(const void *a, const void *b, void *arg)
@@ -254,9 +247,10 @@ static int by_kind_and_time(const void *a, const void *b, void *arg)
 
 static int order_events(struct dlio_events *e)
 {
-    int rc = sort_items(e->all, e->count, sizeof *e->all, by_kind_and_time, NULL, e->budget);
+    int rc = sort_items(e->all.at, e->all.count, sizeof *e->all.at, by_kind_and_time, NULL,
+                        e->all.budget);
     for (size_t i = 0, k = 0; k <= DLIO_KINDS; k++) {
-        while (i < e->count && e->all[i].kind < k)
+        while (i < e->all.count && e->all.at[i].kind < k)
             i++;
         e->begin[k] = i;
     }
@@ -268,8 +262,8 @@ int dlio_events_read(struct query *q, struct dlio_report *r, struct err *err,
 {
     struct reading reading = {.e = ret};
     struct processes *p = &reading.processes;
-    *ret = (struct dlio_events){.budget = query_budget(q)};
-    p->texts.budget = ret->budget;
+    *ret = (struct dlio_events){.all = {.budget = query_budget(q)}};
+    p->all.budget = p->texts.budget = ret->all.budget;
     p->keys = intern_new();
     int rc = p->keys ? read_rows(q, &reading, err) : -ENOMEM;
     if (rc == 0) {
@@ -281,18 +275,10 @@ int dlio_events_read(struct query *q, struct dlio_report *r, struct err *err,
         rc = order_events(ret);
     }
     intern_free(p->keys);
-    free(p->all);
+    vec_done(&p->all);
     buf_done(&p->key);
     arena_done(&p->texts);
     return rc;
-}
-
-void dlio_events_done(struct dlio_events *e)
-{
-    free(e->all);
-    if (e->charged)
-        budget_release(e->budget, e->charged);
-    memset(e, 0, sizeof *e);
 }
 
 /* ---- nothing found --------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #define DFTRACERD_ANSWER_DLIO_EVENTS_H
 
 #include "dftracerd/dlio_report.h"
+#include "dftracerd/vec.h"
 #include "engine/scan/scan.h"
 
 struct dlio_event {
@@ -19,16 +20,13 @@ struct dlio_event {
 };
 /* Of the names that were chosen, by kind, process, time, order. */
 struct dlio_events {
-    struct dlio_event *all;
-    size_t count, cap, begin[DLIO_KINDS + 1]; /* all[begin[k]] to all[begin[k + 1]] are of kind k */
+    VEC(struct dlio_event) all;
+    size_t begin[DLIO_KINDS + 1]; /* all[begin[k]] to all[begin[k + 1]] are of kind k */
     uint32_t processes;
-    struct budget *budget;
-    size_t charged;
 };
 /* Fills cat, name, events, invalid of the times, and other_events. ERR_NOT_FOUND ... */
 int dlio_events_read(struct query *q, struct dlio_report *r, struct err *err,
-                     struct dlio_events *ret);
-void dlio_events_done(struct dlio_events *e); /* zero-initialised or read */
+                     struct dlio_events *ret); /* vec_done(&ret->all) */
 /* Restricts a query to the names: in the arena. */
 int dlio_events_query(struct arena *arena, struct text query, struct text *ret);
 /* What to report where there is no event of the loop body; `q` is of the selection itself. Returns

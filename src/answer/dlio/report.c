@@ -29,7 +29,7 @@ static double *seconds_of(const struct dlio_events *e, int kind)
     size_t n = count_of(e, kind);
     double *values = malloc((n + 1) * sizeof *values);
     for (size_t i = 0; values && i < n; i++)
-        values[i] = seconds(&e->all[e->begin[kind] + i]);
+        values[i] = seconds(&e->all.at[e->begin[kind] + i]);
     return values;
 }
 
@@ -45,7 +45,7 @@ static int64_t interval_of(const struct dlio_event *event, int64_t interval_ns)
 static size_t thin(const struct dlio_events *e, int kind, const struct dlio_options *o,
                    struct dlio_random *random, double *values)
 {
-    const struct dlio_event *events = e->all + e->begin[kind];
+    const struct dlio_event *events = e->all.at + e->begin[kind];
     size_t n = count_of(e, kind), kept = 0;
     uint64_t most = o->samples_per_entry ? o->samples_per_entry : UINT64_MAX;
     for (size_t i = 0, end; i < n; i = end) {
@@ -66,7 +66,7 @@ static uint64_t processes_of(const struct dlio_events *e, int kind)
 {
     uint64_t n = 0;
     for (size_t i = e->begin[kind]; i < e->begin[kind + 1]; i++)
-        n += i == e->begin[kind] || e->all[i].process != e->all[i - 1].process;
+        n += i == e->begin[kind] || e->all.at[i].process != e->all.at[i - 1].process;
     return n;
 }
 
@@ -111,14 +111,14 @@ static int make_ranks(struct work *w, struct dlio_report *r)
     r->steps = UINT64_MAX;
     struct dlio_rank *rank = w->ranks;
     for (size_t i = e->begin[DLIO_BLOCK], end; i < e->begin[DLIO_BLOCK + 1]; i = end, rank++) {
-        uint32_t process = e->all[i].process;
-        for (end = i; end < e->begin[DLIO_BLOCK + 1] && e->all[end].process == process; end++)
+        uint32_t process = e->all.at[i].process;
+        for (end = i; end < e->begin[DLIO_BLOCK + 1] && e->all.at[end].process == process; end++)
             rank->blocks++;
         rank->block = w->blocks + (i - e->begin[DLIO_BLOCK]);
-        while (at < e->begin[DLIO_ITER + 1] && e->all[at].process < process)
+        while (at < e->begin[DLIO_ITER + 1] && e->all.at[at].process < process)
             at++;
         rank->iter = w->iters + (at - e->begin[DLIO_ITER]);
-        for (; at < e->begin[DLIO_ITER + 1] && e->all[at].process == process; at++)
+        for (; at < e->begin[DLIO_ITER + 1] && e->all.at[at].process == process; at++)
             rank->iters++;
         r->steps = rank->blocks < r->steps ? rank->blocks : r->steps;
         r->steps_most = rank->blocks > r->steps_most ? rank->blocks : r->steps_most;
@@ -134,10 +134,10 @@ static int measure_trace(const struct work *w, struct dlio_report *r)
     double *sums = calloc(r->ranks + 1, sizeof *sums);
     int64_t first = INT64_MAX;
     for (size_t i = 0; i < n; i++)
-        first = e->all[i].ts_ns < first ? e->all[i].ts_ns : first;
+        first = e->all.at[i].ts_ns < first ? e->all.at[i].ts_ns : first;
     for (size_t i = 0; spans && i < n; i++) {
-        spans[i].from = (double)(e->all[i].ts_ns - (__int128)first) / 1e9;
-        spans[i].to = spans[i].from + seconds(&e->all[i]);
+        spans[i].from = (double)(e->all.at[i].ts_ns - (__int128)first) / 1e9;
+        spans[i].to = spans[i].from + seconds(&e->all.at[i]);
     }
     for (size_t i = 0; sums && i < r->ranks; i++) {
         for (size_t k = 0; k < w->ranks[i].blocks; k++)
@@ -161,11 +161,11 @@ static int measure_trace(const struct work *w, struct dlio_report *r)
  * batches itself, without those of a batch that the loop did not take any more. */
 static uint64_t count_in_waits(const struct dlio_events *e, int kind)
 {
-    const struct dlio_event *wait = e->all + e->begin[DLIO_ITER],
-                            *last = e->all + e->begin[DLIO_ITER + 1];
+    const struct dlio_event *wait = e->all.at + e->begin[DLIO_ITER],
+                            *last = e->all.at + e->begin[DLIO_ITER + 1];
     uint64_t n = 0;
     for (size_t i = e->begin[kind]; i < e->begin[kind + 1]; i++) {
-        const struct dlio_event *item = &e->all[i];
+        const struct dlio_event *item = &e->all.at[i];
         while (wait < last && (wait->process < item->process ||
                                (wait->process == item->process &&
                                 (__int128)wait->ts_ns + wait->dur_ns <= item->ts_ns)))
@@ -238,7 +238,7 @@ static int simulate(struct work *w, struct dlio_report *r)
 
 static int compute(struct work *w, struct dlio_report *r)
 {
-    r->charged = w->events.count * (5 * sizeof(double) + sizeof(struct dlio_interval));
+    r->charged = w->events.all.count * (5 * sizeof(double) + sizeof(struct dlio_interval));
     int rc = budget_charge(r->budget, r->charged);
     if (rc < 0) {
         r->charged = 0;
@@ -281,7 +281,7 @@ int dlio_report_run(const struct query_env *env, struct snapshot *snapshot,
                     const struct selection *selection, const struct dlio_options *o,
                     struct budget *budget, struct err *err, struct dlio_report **ret)
 {
-    struct work w = {{0}};
+    struct work w = {0};
     struct arena arena = {0};
     struct query *q = NULL;
     struct dlio_report *r = calloc(1, sizeof *r);
@@ -298,7 +298,7 @@ int dlio_report_run(const struct query_env *env, struct snapshot *snapshot,
     if (rc == 0 && count_of(&w.events, DLIO_BLOCK) == 0)
         rc = missing(env, snapshot, selection, r, err);
     rc = rc < 0 ? rc : compute(&w, r);
-    dlio_events_done(&w.events);
+    vec_done(&w.events.all);
     free(w.ranks);
     free(w.blocks);
     free(w.iters);

@@ -1,5 +1,6 @@
 /* lines_refs.c - which metadata the objects of a chunk refer to. */
 #include "answer/lines/lines.h"
+#include "dftracerd/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,6 +26,10 @@ struct hash_column {
     uint32_t *ids; /* hash of each code, INDEX_NO_TEXT: no text, or no record can have it */
 };
 
+struct pid {
+    bool there;
+    int64_t pid;
+};
 struct lines_refs {
     const struct lines_plan *plan;
     const struct scan_chunk *chunk; /* whose columns are looked at */
@@ -33,12 +38,8 @@ struct lines_refs {
     struct group_table table; /* keys: hash ids, then host and pid */
     uint64_t last[LINES_HASHES_MAX + 2];
     uint32_t last_group;
-    struct pid {
-        bool there;
-        int64_t pid;
-    } * pids; /* of each group */
-    uint32_t pid_cap;
-    uint32_t *codes; /* SCAN_BATCH a column */
+    VEC(struct pid) pids; /* of each group */
+    uint32_t *codes;      /* SCAN_BATCH a column */
     uint64_t valid[SCAN_WORDS];
 };
 
@@ -62,7 +63,7 @@ void refs_free(struct lines_refs *r)
     for (unsigned i = 0; i < r->count; i++)
         free(r->columns[i].ids);
     group_table_done(&r->table);
-    free(r->pids);
+    vec_done(&r->pids);
     free(r->codes);
     free(r);
 }
@@ -152,20 +153,12 @@ static int add_group(struct lines_refs *r, struct scan_batch *b, uint32_t row, c
 {
     struct value pid = {.type = VALUE_NULL};
     int64_t group = group_table_add(&r->table, keys);
-    int rc = group < 0 ? (int)group : 0;
+    int rc = group < 0 ? (int)group : vec_extend(&r->pids, r->table.count);
 
-    if (rc == 0 && (uint64_t)group >= r->pid_cap) {
-        uint32_t cap = r->pid_cap ? r->pid_cap * 2 : 64;
-        struct pid *grown = realloc(r->pids, cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        r->pids = grown;
-        r->pid_cap = cap;
-    }
     rc = rc < 0 ? rc : batch_value(b, r->plan->pid, row, &pid);
     if (rc < 0)
         return rc;
-    r->pids[group] = (struct pid){pid.type == VALUE_INT, pid.type == VALUE_INT ? pid.i : 0};
+    r->pids.at[group] = (struct pid){pid.type == VALUE_INT, pid.type == VALUE_INT ? pid.i : 0};
     r->last_group = (uint32_t)group;
     memcpy(r->last, keys, r->table.width * sizeof(*keys));
     return 0;
@@ -209,8 +202,8 @@ int refs_groups(struct lines_refs *r, struct arena *arena, struct lines_group **
             return -ENOMEM;
         groups[g] = (struct lines_group){.hashes = hashes,
                                          .host = keys[r->count],
-                                         .has_process = r->pids[g].there,
-                                         .pid = r->pids[g].pid};
+                                         .has_process = r->pids.at[g].there,
+                                         .pid = r->pids.at[g].pid};
         for (unsigned i = 0; i < r->count; i++) {
             if ((uint32_t)keys[i] != INDEX_NO_TEXT)
                 hashes[groups[g].hash_count++] =

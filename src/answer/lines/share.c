@@ -32,8 +32,7 @@ struct records {
 struct sharing {
     struct share_plan plan;
     struct query **groups;
-    struct share_place *places;
-    size_t place_count, place_cap;
+    VEC(struct share_place) places;
     uint64_t file_bytes;
     bool units; /* some files do not tell times in microseconds */
     struct ahead *ahead;
@@ -51,31 +50,17 @@ struct sharing {
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-static int add_place(struct sharing *s, const struct share_place *place)
-{
-    if (s->place_count == s->place_cap) {
-        size_t cap = s->place_cap ? s->place_cap * 2 : 256;
-        struct share_place *grown = realloc(s->places, cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        s->places = grown;
-        s->place_cap = cap;
-    }
-    s->places[s->place_count++] = *place;
-    return 0;
-}
-
 static int add_gap(struct sharing *s, uint32_t file, uint64_t from, uint64_t to, bool ends_file)
 {
     int rc = 0;
 
     while (from < to && rc == 0) {
         uint32_t len = to - from < GAP_PIECE ? (uint32_t)(to - from) : GAP_PIECE;
-        rc = add_place(s, &(struct share_place){.file = file,
-                                                .chunk = SHARE_NO_CHUNK,
-                                                .offset = from,
-                                                .len = len,
-                                                .ends_file = ends_file && from + len == to});
+        rc = vec_push(&s->places, {.file = file,
+                                   .chunk = SHARE_NO_CHUNK,
+                                   .offset = from,
+                                   .len = len,
+                                   .ends_file = ends_file && from + len == to});
         from += len;
     }
     return rc;
@@ -96,11 +81,11 @@ static int add_file(struct sharing *s, uint32_t position)
             return ERR_CORRUPT;
         rc = add_gap(s, position, at, c->text_offset, false);
         if (rc == 0 && c->text_len)
-            rc = add_place(s, &(struct share_place){.file = position,
-                                                    .chunk = i,
-                                                    .offset = c->text_offset,
-                                                    .len = c->text_len,
-                                                    .ends_file = end == f->text_bytes});
+            rc = vec_push(&s->places, {.file = position,
+                                       .chunk = i,
+                                       .offset = c->text_offset,
+                                       .len = c->text_len,
+                                       .ends_file = end == f->text_bytes});
         at = end;
     }
     return rc < 0 ? rc : add_gap(s, position, at, f->text_bytes, true);
@@ -116,14 +101,14 @@ static int open_ahead(struct sharing *s)
                                 .drop = share_piece_drop,
                                 .read_text = true,
                                 .file_of = share_piece_file};
-    size_t *positions = malloc((s->place_count + 1) * sizeof(*positions));
+    size_t *positions = malloc((s->places.count + 1) * sizeof(*positions));
 
     if (!positions)
         return -ENOMEM;
-    for (size_t i = 0; i < s->place_count; i++)
+    for (size_t i = 0; i < s->places.count; i++)
         positions[i] = i;
-    s->plan.places = s->places;
-    int rc = ahead_new(&maker, positions, s->place_count, &s->ahead);
+    s->plan.places = s->places.at;
+    int rc = ahead_new(&maker, positions, s->places.count, &s->ahead);
     free(positions);
     return rc;
 }
@@ -179,7 +164,7 @@ void share_close(struct sharing *s)
         metadata_free(s->targets[i].metadata);
     free(s->targets);
     free(s->groups);
-    free(s->places);
+    vec_done(&s->places);
     free(s->seen);
     free(s->records.order);
     buf_done(&s->added);
@@ -271,8 +256,8 @@ static int begin_file(struct sharing *s, struct share_target *t)
 
 static struct text unit_text(const struct share_piece *p, uint32_t unit)
 {
-    return (struct text){p->text + p->units[unit].from,
-                         p->units[unit + 1].from - p->units[unit].from};
+    return (struct text){p->text + p->units.at[unit].from,
+                         p->units.at[unit + 1].from - p->units.at[unit].from};
 }
 
 static bool needs_records(const struct sharing *s, const struct share_unit *u)
@@ -363,9 +348,9 @@ static int take_unit(struct sharing *s, const struct share_unit *u, struct share
 
 static bool can_follow(const struct sharing *s, const struct share *sofar)
 {
-    const struct share_unit *u = &s->piece->units[s->unit];
+    const struct share_unit *u = &s->piece->units.at[s->unit];
 
-    if (s->unit == s->piece->count || u->target != sofar->target || sofar->cut ||
+    if (s->unit == s->piece->units.count || u->target != sofar->target || sofar->cut ||
         sofar->text.len >= STRETCH)
         return false;
     return u->target == SHARE_BRACKETS ||
@@ -375,7 +360,7 @@ static bool can_follow(const struct sharing *s, const struct share *sofar)
 
 static int make_stretch(struct sharing *s, struct share *ret)
 {
-    const struct share_unit *u = &s->piece->units[s->unit];
+    const struct share_unit *u = &s->piece->units.at[s->unit];
     int rc = 0;
 
     if (s->file != s->piece->place.file)
@@ -390,7 +375,7 @@ static int make_stretch(struct sharing *s, struct share *ret)
         rc = before_unit(s, u, ret);
     rc = rc < 0 ? rc : take_unit(s, u, ret);
     while (rc == 0 && can_follow(s, ret))
-        rc = take_unit(s, &s->piece->units[s->unit], ret);
+        rc = take_unit(s, &s->piece->units.at[s->unit], ret);
     s->last = ret->target;
     ret->added = (struct text){s->added.data, s->added.len};
     for (size_t i = 0; i < s->added.len; i++)
@@ -404,7 +389,7 @@ int share_next(struct sharing *s, struct err *err, struct share *ret)
 {
     int rc = 0;
 
-    while (rc == 0 && (!s->piece || s->unit == s->piece->count)) {
+    while (rc == 0 && (!s->piece || s->unit == s->piece->units.count)) {
         if (s->piece)
             share_piece_drop(&s->plan, s->piece);
         s->piece = NULL;

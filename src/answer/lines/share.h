@@ -8,6 +8,7 @@
 
 #include "answer/lines/lines.h"
 #include "dftracerd/share.h"
+#include "dftracerd/vec.h"
 
 #define SHARE_NO_CHUNK UINT32_MAX
 struct share_place {
@@ -32,9 +33,9 @@ struct share_piece {
     const struct index_file *file;
     char *text;
     size_t cap; /* of text */
-    uint32_t len, count, unit_cap;
-    struct share_unit *units;   /* count, and one more whose `from` is len */
-    struct lines_group *groups; /* of references */
+    uint32_t len;
+    VEC(struct share_unit) units; /* and one more behind, whose `from` is len */
+    struct lines_group *groups;   /* of references */
     uint32_t group_count;
     struct arena arena; /* of groups */
     size_t charged;
@@ -55,8 +56,7 @@ struct share_plan {
     pthread_mutex_t lock; /* of what follows: what was dropped, the next ones take */
     struct share_piece *spare[SHARE_SPARE];
     unsigned spare_count;
-    struct share_tools **idle;
-    unsigned idle_count, idle_cap;
+    VEC(struct share_tools *) idle;
 };
 int share_plan_init(struct share_plan *p, const struct share_options *o);
 void share_plan_done(struct share_plan *p); /* also after a failed init */

@@ -34,7 +34,7 @@ static void tools_done(const struct share_plan *p, struct share_tools *t)
 static void piece_free(struct share_piece *s)
 {
     free(s->text);
-    free(s->units);
+    vec_done(&s->units);
     free(s->start);
     free(s->object_len);
     free(s->need);
@@ -46,11 +46,11 @@ static void piece_free(struct share_piece *s)
 
 void share_plan_done(struct share_plan *p)
 {
-    while (p->idle_count)
-        tools_done(p, p->idle[--p->idle_count]);
+    while (p->idle.count)
+        tools_done(p, p->idle.at[--p->idle.count]);
     while (p->spare_count)
         piece_free(p->spare[--p->spare_count]);
-    free(p->idle);
+    vec_done(&p->idle);
     lines_plan_done(&p->lines);
     pthread_mutex_destroy(&p->lock);
 }
@@ -60,8 +60,8 @@ static struct share_tools *take_tools(struct share_plan *p)
     struct share_tools *t = NULL;
 
     pthread_mutex_lock(&p->lock);
-    if (p->idle_count)
-        t = p->idle[--p->idle_count];
+    if (p->idle.count)
+        t = p->idle.at[--p->idle.count];
     pthread_mutex_unlock(&p->lock);
     return t ? t : calloc(1, sizeof(*t) + p->group_count * sizeof(t->scan[0]));
 }
@@ -69,15 +69,7 @@ static struct share_tools *take_tools(struct share_plan *p)
 static void give_tools(struct share_plan *p, struct share_tools *t)
 {
     pthread_mutex_lock(&p->lock);
-    if (p->idle_count == p->idle_cap) {
-        uint32_t cap = p->idle_cap ? p->idle_cap * 2 : 8;
-        struct share_tools **grown = realloc(p->idle, cap * sizeof(*grown));
-        p->idle = grown ? grown : p->idle;
-        p->idle_cap = grown ? cap : p->idle_cap;
-    }
-    bool kept = p->idle_count < p->idle_cap;
-    if (kept)
-        p->idle[p->idle_count++] = t;
+    bool kept = vec_push(&p->idle, t) == 0;
     pthread_mutex_unlock(&p->lock);
     if (!kept)
         tools_done(p, t);
@@ -114,7 +106,8 @@ void share_piece_drop(void *plan, void *piece)
     s->charged = 0;
     arena_done(&s->arena);
     s->groups = NULL;
-    s->group_count = s->count = s->len = s->rows = 0;
+    s->group_count = s->len = s->rows = 0;
+    s->units.count = 0;
     pthread_mutex_lock(&p->lock);
     bool keep = s->cap <= (size_t)16 << 20 && p->spare_count < SHARE_SPARE;
     if (keep)
@@ -332,22 +325,6 @@ static int fetch_text(struct cutter *c, struct ahead_tools *tools)
 
 /* ---- units ----------------------------------------------------------------------------------- */
 
-static int add_unit(struct cutter *c, const struct share_unit *unit)
-{
-    struct share_piece *s = c->piece;
-
-    if (s->count + 1 >= s->unit_cap) {
-        uint32_t cap = s->unit_cap ? s->unit_cap * 2 : 1024;
-        struct share_unit *grown = realloc(s->units, cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        s->units = grown;
-        s->unit_cap = cap;
-    }
-    s->units[s->count++] = *unit;
-    return 0;
-}
-
 static bool is_brackets(const char *line, size_t len)
 {
     size_t text = len && line[len - 1] == '\n' ? len - 1 : len;
@@ -379,7 +356,7 @@ static int add_others(struct cutter *c, uint32_t from, uint32_t to)
                                       brackets ? SHARE_BRACKETS : (uint16_t)c->plan->group_count,
                                   .kind = SHARE_OTHER,
                                   .cut = cut};
-        rc = add_unit(c, &unit);
+        rc = vec_push(&s->units, unit);
     }
     return rc;
 }
@@ -412,7 +389,7 @@ static int add_object(struct cutter *c, uint32_t row, uint32_t from, uint32_t *r
                               .lines = count_lines(s->text + from, end - from) + 1};
 
     *ret_end = stop;
-    return add_unit(c, &unit);
+    return vec_push(&s->units, unit);
 }
 
 static int cut_units(struct cutter *c)
@@ -433,9 +410,9 @@ static int cut_units(struct cutter *c)
     rc = rc < 0 ? rc : add_others(c, at, s->len);
     if (rc < 0)
         return rc;
-    rc = add_unit(c, &(struct share_unit){.from = s->len});
-    s->count -= rc == 0;
-    return rc < 0 ? rc : charge(c->plan, s, s->unit_cap * sizeof(*s->units));
+    rc = vec_push(&s->units, {.from = s->len});
+    s->units.count -= rc == 0;
+    return rc < 0 ? rc : charge(c->plan, s, s->units.cap * sizeof(*s->units.at));
 }
 
 /* ---- a piece --------------------------------------------------------------------------------- */

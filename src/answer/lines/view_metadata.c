@@ -1,5 +1,6 @@
 /* view_metadata.c - finds and writes the records that written objects refer to. */
 #include "answer/lines/view_metadata.h"
+#include "dftracerd/vec.h"
 #include "engine/derived/names.h"
 
 #include <errno.h>
@@ -11,15 +12,17 @@ struct record {
     uint32_t file, name, next;
 }; /* positions: snapshot, index_file.names; next: + 1, 0 = none */
 
+/* Positions in records + 1. */
+struct record_list {
+    uint32_t first, last;
+};
+
 /* Lists of records by key; the lists of a table are in the order in which they were added. */
 struct record_lists {
     bool built;
     struct group_table table;
-    struct record *records;
-    uint32_t count, cap;
-    uint32_t *first, *last; /* of each list: record + 1 */
-    uint32_t list_cap;
-    size_t charged;
+    VEC(struct record) records;
+    VEC(struct record_list) lists;
 };
 
 struct metadata {
@@ -41,6 +44,12 @@ struct metadata {
     uint32_t view_chunk;
 };
 
+static void lists_init(struct record_lists *l, unsigned width, struct budget *b)
+{
+    *l = (struct record_lists){.records = {.budget = b}};
+    group_table_init(&l->table, width, UINT32_MAX - 1, b);
+}
+
 static void look_into(struct metadata *m, struct query *q)
 {
     m->query = q;
@@ -48,9 +57,9 @@ static void look_into(struct metadata *m, struct query *q)
     m->file_count = query_files(q, &m->files);
     group_table_init(&m->asked, 2, UINT32_MAX - 1, m->budget);
     group_table_init(&m->processes, 2, UINT32_MAX - 1, m->budget);
-    group_table_init(&m->by_hash.table, 2, UINT32_MAX - 1, m->budget);
-    group_table_init(&m->by_pid.table, 1, UINT32_MAX - 1, m->budget);
-    group_table_init(&m->by_process.table, 2, UINT32_MAX - 1, m->budget);
+    lists_init(&m->by_hash, 2, m->budget);
+    lists_init(&m->by_pid, 1, m->budget);
+    lists_init(&m->by_process, 2, m->budget);
     group_table_init(&m->wanted, 1, UINT32_MAX - 1, m->budget);
 }
 
@@ -68,14 +77,11 @@ int metadata_new(struct query *q, struct metadata **ret)
     return 0;
 }
 
-static void lists_done(struct record_lists *l, struct budget *b)
+static void lists_done(struct record_lists *l)
 {
-    budget_release(b, l->charged);
     group_table_done(&l->table);
-    free(l->records);
-    free(l->first);
-    free(l->last);
-    *l = (struct record_lists){0};
+    vec_done(&l->records);
+    vec_done(&l->lists);
 }
 
 static void lists_all_done(struct metadata *m)
@@ -83,9 +89,9 @@ static void lists_all_done(struct metadata *m)
     group_table_done(&m->asked);
     group_table_done(&m->processes);
     group_table_done(&m->wanted);
-    lists_done(&m->by_hash, m->budget);
-    lists_done(&m->by_pid, m->budget);
-    lists_done(&m->by_process, m->budget);
+    lists_done(&m->by_hash);
+    lists_done(&m->by_pid);
+    lists_done(&m->by_process);
 }
 
 /* Files have other records then, and keys of hosts belong to their query: all is looked for again.
@@ -117,49 +123,18 @@ static int add_new(struct group_table *t, const uint64_t *keys)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static int lists_room(struct record_lists *l, struct budget *b, uint32_t lists)
+static int lists_add(struct record_lists *l, const uint64_t *keys, uint32_t file, uint32_t name)
 {
-    if (l->count == l->cap) {
-        uint32_t cap = l->cap ? l->cap * 2 : 64;
-        size_t more = (cap - l->cap) * sizeof(*l->records);
-        int rc = budget_charge(b, more);
-        if (rc < 0)
-            return rc;
-        l->charged += more;
-        struct record *grown = realloc(l->records, cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        l->records = grown;
-        l->cap = cap;
-    }
-    if (lists <= l->list_cap)
-        return 0;
-    uint32_t cap = l->list_cap ? l->list_cap * 2 : 256;
-    uint32_t *first = realloc(l->first, cap * sizeof(*first));
-    l->first = first ? first : l->first;
-    uint32_t *last = realloc(l->last, cap * sizeof(*last));
-    l->last = last ? last : l->last;
-    if (!first || !last)
-        return -ENOMEM;
-    memset(first + l->list_cap, 0, (cap - l->list_cap) * sizeof(*first));
-    l->list_cap = cap;
-    return 0;
-}
+    int64_t group = group_table_add(&l->table, keys);
+    int rc = group < 0 ? (int)group : vec_extend(&l->lists, l->table.count);
 
-static int lists_add(struct record_lists *l, struct budget *b, const uint64_t *keys, uint32_t file,
-                     uint32_t name)
-{
-    int64_t list = group_table_add(&l->table, keys);
-    int rc = list < 0 ? (int)list : lists_room(l, b, l->table.count);
-
+    rc = rc < 0 ? rc : vec_push(&l->records, {file, name, 0});
     if (rc < 0)
         return rc;
-    l->records[l->count++] = (struct record){file, name, 0};
-    if (l->first[list])
-        l->records[l->last[list] - 1].next = l->count;
-    else
-        l->first[list] = l->count;
-    l->last[list] = l->count;
+    struct record_list *list = &l->lists.at[group];
+    uint32_t added = (uint32_t)l->records.count;
+    *(list->first ? &l->records.at[list->last - 1].next : &list->first) = added;
+    list->last = added;
     return 0;
 }
 
@@ -182,9 +157,9 @@ static int lists_build(struct metadata *m, struct record_lists *l)
         for (uint32_t k = 0; k < f->name_count && rc == 0; k++) {
             const struct index_name *n = &f->names[k];
             if (hashes && of_hash(n))
-                rc = lists_add(l, m->budget, (uint64_t[]){n->kind, n->hash}, m->files[i], k);
+                rc = lists_add(l, (uint64_t[]){n->kind, n->hash}, m->files[i], k);
             else if (!hashes && !of_hash(n) && n->pid != INT64_MIN)
-                rc = lists_add(l, m->budget, (uint64_t[]){(uint64_t)n->pid}, m->files[i], k);
+                rc = lists_add(l, (uint64_t[]){(uint64_t)n->pid}, m->files[i], k);
         }
     }
     l->built = rc == 0;
@@ -195,7 +170,7 @@ static uint32_t lists_first(const struct record_lists *l, const uint64_t *keys)
 {
     int64_t list = group_table_find(&l->table, keys);
 
-    return list < 0 ? 0 : l->first[list];
+    return list < 0 ? 0 : l->lists.at[list].first;
 }
 
 /* ---- records of hashes ----------------------------------------------------------------------- */
@@ -265,7 +240,7 @@ static int write_others(struct metadata *m, uint8_t kind, uint32_t hash, struct 
     if (rc < 0)
         return rc;
     for (uint32_t at = lists_first(&m->by_hash, (uint64_t[]){kind, hash}); at && rc == 0;) {
-        const struct record *r = &m->by_hash.records[at - 1];
+        const struct record *r = &m->by_hash.records.at[at - 1];
         const struct index_file *f = snapshot_file(m->snapshot, r->file);
         rc = write_hash_record(m, f, &f->names[r->name], out);
         at = r->next;
@@ -424,13 +399,13 @@ static int lists_add_pid(struct metadata *m, int64_t pid)
     int rc = add_new(&m->wanted, (uint64_t[]){(uint64_t)pid});
     uint32_t at = rc > 0 ? lists_first(&m->by_pid, (uint64_t[]){(uint64_t)pid}) : 0;
 
-    for (rc = rc < 0 ? rc : 0; at && rc == 0; at = m->by_pid.records[at - 1].next) {
-        const struct record *r = &m->by_pid.records[at - 1];
+    for (rc = rc < 0 ? rc : 0; at && rc == 0; at = m->by_pid.records.at[at - 1].next) {
+        const struct record *r = &m->by_pid.records.at[at - 1];
         const struct index_file *f = snapshot_file(m->snapshot, r->file);
         uint64_t keys[] = {QUERY_KEY_NULL, (uint64_t)pid};
         rc = at % 1024 ? 0 : budget_check(m->budget);
         rc = rc < 0 ? rc : record_host(m, f, &f->names[r->name], &keys[0]);
-        rc = rc < 0 ? rc : lists_add(&m->by_process, m->budget, keys, r->file, r->name);
+        rc = rc < 0 ? rc : lists_add(&m->by_process, keys, r->file, r->name);
     }
     close_chunk(m);
     return rc;
@@ -446,14 +421,14 @@ static int find_process(struct metadata *m, const struct lines_group *g, struct 
 
     if (rc == 0)
         list = lists_first(&m->by_process, (uint64_t[]){g->host, (uint64_t)g->pid});
-    for (uint32_t at = list; at; at = m->by_process.records[at - 1].next)
+    for (uint32_t at = list; at; at = m->by_process.records.at[at - 1].next)
         n++;
     struct found *found = rc < 0 ? NULL : malloc((n + 1) * sizeof(*found));
     if (!found)
         return rc < 0 ? rc : -ENOMEM;
     n = 0;
-    for (uint32_t at = list; at; at = m->by_process.records[at - 1].next) {
-        const struct record *r = &m->by_process.records[at - 1];
+    for (uint32_t at = list; at; at = m->by_process.records.at[at - 1].next) {
+        const struct record *r = &m->by_process.records.at[at - 1];
         found[n++] = (struct found){r->file, &snapshot_file(m->snapshot, r->file)->names[r->name]};
     }
     qsort(found, n, sizeof(*found), compare_found);

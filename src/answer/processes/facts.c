@@ -22,25 +22,23 @@ struct fact {
 struct facts {
     struct query *query;
     struct process_list *list;
-    struct fact *all; /* by host, pid, file */
-    size_t count;
+    VEC(struct fact) all; /* by host, pid, file */
 };
 
 uint32_t process_find_row(const struct process_list *l, const struct value *host, int64_t pid)
 {
-    size_t lo = 0, hi = l->count;
+    size_t lo = 0, hi = l->rows.count;
 
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
-        int cmp = value_cmp(&l->rows[mid].host, host);
-        if (cmp < 0 || (cmp == 0 && l->rows[mid].pid < pid))
+        int cmp = value_cmp(&l->rows.at[mid].host, host);
+        if (cmp < 0 || (cmp == 0 && l->rows.at[mid].pid < pid))
             lo = mid + 1;
         else
             hi = mid;
     }
-    return lo < l->count && l->rows[lo].pid == pid && value_cmp(&l->rows[lo].host, host) == 0
-               ? (uint32_t)lo
-               : PROCESS_NONE;
+    const struct process_info *row = lo < l->rows.count ? &l->rows.at[lo] : NULL;
+    return row && row->pid == pid && value_cmp(&row->host, host) == 0 ? (uint32_t)lo : PROCESS_NONE;
 }
 
 static struct value text_value(struct query *q, uint32_t id)
@@ -85,9 +83,9 @@ static int read_file_facts(struct facts *t, uint32_t file)
 
     for (uint32_t k = 0; k < f->process_count && rc == 0; k++) {
         rc = k % LOOKED ? 0 : budget_check(query_budget(t->query));
-        t->all[t->count++] = (struct fact){.host = host_of(t->query, f, &f->processes[k]),
-                                           .file = file,
-                                           .process = &f->processes[k]};
+        t->all.at[t->all.count++] = (struct fact){.host = host_of(t->query, f, &f->processes[k]),
+                                                  .file = file,
+                                                  .process = &f->processes[k]};
     }
     return rc;
 }
@@ -95,22 +93,18 @@ static int read_file_facts(struct facts *t, uint32_t file)
 static int read_facts(struct facts *t)
 {
     const struct snapshot *s = query_snapshot(t->query);
-    struct budget *budget = query_budget(t->query);
     const uint32_t *files;
     size_t n = query_files(t->query, &files), count = 0;
 
     for (size_t i = 0; i < n; i++)
         count += snapshot_file(s, files[i])->process_count;
-    size_t bytes = 2 * count * sizeof(*t->all); /* sorting copies them */
-    int rc = budget_charge(budget, bytes);
-    if (rc < 0)
-        return rc;
-    t->list->charged += bytes;
-    t->all = malloc((count + 1) * sizeof(*t->all));
-    rc = t->all ? 0 : -ENOMEM;
+    t->all.budget = query_budget(t->query);
+    int rc = vec_reserve(&t->all, 2 * count); /* sorting copies them */
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = read_file_facts(t, files[i]);
-    return rc < 0 ? rc : sort_items(t->all, t->count, sizeof(*t->all), compare_facts, NULL, budget);
+    return rc < 0 ? rc
+                  : sort_items(t->all.at, t->all.count, sizeof(*t->all.at), compare_facts, NULL,
+                               t->all.budget);
 }
 
 /* ---- one process ----------------------------------------------------------------------------- */
@@ -160,12 +154,12 @@ static int see_facts(struct facts *t)
     size_t at = 0;
     int rc = 0;
 
-    for (size_t i = 0; i < t->list->count && rc == 0; i++) {
-        struct process_info *row = &t->list->rows[i];
+    for (size_t i = 0; i < t->list->rows.count && rc == 0; i++) {
+        struct process_info *row = &t->list->rows.at[i];
         bool started = false;
         rc = i % LOOKED ? 0 : budget_check(query_budget(t->query));
-        for (; at < t->count; at++) {
-            const struct fact *f = &t->all[at];
+        for (; at < t->all.count; at++) {
+            const struct fact *f = &t->all.at[at];
             int cmp = value_cmp(&f->host, &row->host);
             if (cmp > 0 || (cmp == 0 && f->process->pid > row->pid))
                 break;
@@ -228,10 +222,10 @@ static int guess_in_file(struct facts *t, const struct index_file *f)
         uint32_t at = p == owner || value_cmp(&own, &host) != 0
                           ? PROCESS_NONE
                           : process_find_row(t->list, &own, p->pid);
-        if (at == PROCESS_NONE || t->list->rows[at].parent_by)
+        if (at == PROCESS_NONE || t->list->rows.at[at].parent_by)
             continue;
-        t->list->rows[at].parent_pid = owner->pid;
-        t->list->rows[at].parent_by = "file";
+        t->list->rows.at[at].parent_pid = owner->pid;
+        t->list->rows.at[at].parent_by = "file";
     }
     return rc;
 }
@@ -245,6 +239,6 @@ int process_tell_facts(struct query *q, struct process_list *l)
     rc = rc < 0 ? rc : see_facts(&t);
     for (size_t i = 0, n = query_files(q, &files); i < n && rc == 0; i++)
         rc = guess_in_file(&t, snapshot_file(query_snapshot(q), files[i]));
-    free(t.all);
+    vec_done(&t.all);
     return rc;
 }

@@ -12,8 +12,6 @@ enum { OF_COUNT = KEYS, OF_DUR, OF_BYTES, OF_FIRST, OF_LAST_TS, OF_LAST_TE };
 
 struct walk {
     struct process_list *list;
-    struct budget *budget;
-    size_t cap;
     struct process_info *row; /* the present one, NULL: none */
     bool has_tid;
     struct value tid; /* of the row before; a text is not kept: such threads count as one */
@@ -35,35 +33,15 @@ static void end_process(struct walk *w)
     w->row = NULL;
 }
 
-static int grow(struct walk *w)
-{
-    struct process_list *l = w->list;
-
-    if (l->count < w->cap)
-        return 0;
-    size_t cap = w->cap ? w->cap * 2 : 64;
-    size_t more = (cap - w->cap) * 2 * sizeof(*l->rows); /* a second time in their new order */
-    int rc = budget_charge(w->budget, more);
-    if (rc < 0)
-        return rc;
-    l->charged += more;
-    struct process_info *grown = realloc(l->rows, cap * sizeof(*grown));
-    if (!grown)
-        return -ENOMEM;
-    l->rows = grown;
-    w->cap = cap;
-    return 0;
-}
-
 static int begin_process(struct walk *w, const struct value *keys)
 {
-    int rc = grow(w);
+    int rc =
+        vec_push(&w->list->rows,
+                 {.host = keys[BY_HOST], .pid = keys[BY_PID].i, .io_time = {.type = VALUE_TIME}});
 
     if (rc < 0)
         return rc;
-    w->row = &w->list->rows[w->list->count++];
-    *w->row = (struct process_info){.host = keys[BY_HOST], .pid = keys[BY_PID].i};
-    w->row->io_time = (struct value){.type = VALUE_TIME};
+    w->row = &w->list->rows.at[w->list->rows.count - 1];
     w->has_tid = w->any_bytes = w->any_double = false;
     w->bytes = 0;
     w->bytes_f64 = 0;
@@ -138,7 +116,7 @@ static int read_rows(struct query *q, struct process_list *l, struct err *err)
                                   .aggregates = told,
                                   .aggregate_count = sizeof(told) / sizeof(*told),
                                   .limit = UINT64_MAX};
-    struct walk w = {.list = l, .budget = query_budget(q)};
+    struct walk w = {.list = l};
     struct aggregate *a = NULL;
     const struct aggregate_column *columns;
     const struct value *rows;
@@ -159,12 +137,12 @@ static int read_rows(struct query *q, struct process_list *l, struct err *err)
 
 static int make_tree(struct process_list *l)
 {
-    uint32_t *parents = malloc((l->count + 1) * sizeof(*parents));
+    uint32_t *parents = malloc((l->rows.count + 1) * sizeof(*parents));
 
     if (!parents)
         return -ENOMEM;
-    for (size_t i = 0; i < l->count; i++) {
-        const struct process_info *p = &l->rows[i];
+    for (size_t i = 0; i < l->rows.count; i++) {
+        const struct process_info *p = &l->rows.at[i];
         parents[i] = p->parent_by ? process_find_row(l, &p->host, p->parent_pid) : PROCESS_NONE;
     }
     int rc = process_make_tree(l, parents);
@@ -175,10 +153,11 @@ static int make_tree(struct process_list *l)
 int processes_run(struct query *q, struct err *err, struct process_list **ret)
 {
     struct process_list *l = calloc(1, sizeof(*l));
-    int rc = l ? read_rows(q, l, err) : -ENOMEM;
 
-    if (l)
-        l->budget = query_budget(q);
+    if (!l)
+        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+    l->rows.budget = query_budget(q);
+    int rc = read_rows(q, l, err);
     rc = rc < 0 ? rc : process_tell_facts(q, l);
     rc = rc < 0 ? rc : make_tree(l);
     if (rc < 0) {
@@ -195,8 +174,7 @@ void processes_free(struct process_list *l)
 {
     if (!l)
         return;
-    budget_release(l->budget, l->charged);
-    free(l->rows);
+    vec_done(&l->rows);
     arena_done(&l->arena);
     free(l);
 }

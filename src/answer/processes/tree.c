@@ -12,7 +12,7 @@ struct links {
 
 static int link_all(const struct process_list *l, const uint32_t *parents, struct links *k)
 {
-    size_t n = l->count + 1;
+    size_t n = l->rows.count + 1;
 
     k->first = malloc(n * 3 * sizeof(*k->first));
     if (!k->first)
@@ -20,8 +20,8 @@ static int link_all(const struct process_list *l, const uint32_t *parents, struc
     memset(k->first, 0xFF, n * 3 * sizeof(*k->first));
     k->next = k->first + n;
     k->last = k->next + n;
-    for (uint32_t i = 0; i < l->count; i++) {
-        size_t parent = parents[i] == PROCESS_NONE ? l->count : parents[i];
+    for (uint32_t i = 0; i < l->rows.count; i++) {
+        size_t parent = parents[i] == PROCESS_NONE ? l->rows.count : parents[i];
         if (k->last[parent] == PROCESS_NONE)
             k->first[parent] = i;
         else
@@ -35,10 +35,10 @@ static int link_all(const struct process_list *l, const uint32_t *parents, struc
 static void put_rows(struct process_list *l, const struct links *k, const uint32_t *parents,
                      struct process_info *to)
 {
-    uint32_t at = k->first[l->count], depth = 0;
+    uint32_t at = k->first[l->rows.count], depth = 0;
 
     for (size_t n = 0; at != PROCESS_NONE; n++) {
-        to[n] = l->rows[at];
+        to[n] = l->rows.at[at];
         to[n].depth = depth;
         if (k->first[at] != PROCESS_NONE) {
             at = k->first[at];
@@ -55,18 +55,19 @@ static void put_rows(struct process_list *l, const struct links *k, const uint32
 
 int process_make_tree(struct process_list *l, uint32_t *parents)
 {
-    struct process_info *ordered = malloc((l->count + 1) * sizeof(*ordered));
+    VEC(struct process_info) ordered = {.budget = l->rows.budget};
     struct links k = {0};
-    int rc = ordered ? process_cut_circles(parents, l->count) : -ENOMEM;
+    int rc = vec_extend(&ordered, l->rows.count);
 
+    rc = rc < 0 ? rc : process_cut_circles(parents, l->rows.count);
     rc = rc < 0 ? rc : link_all(l, parents, &k);
-    if (rc < 0) {
-        free(ordered);
-        return rc;
+    if (rc == 0) {
+        put_rows(l, &k, parents, ordered.at);
+        free(k.first);
+        vec_done(&l->rows);
+        l->rows.vec = ordered.vec;
+        return 0;
     }
-    put_rows(l, &k, parents, ordered);
-    free(k.first);
-    free(l->rows);
-    l->rows = ordered;
-    return 0;
+    vec_done(&ordered);
+    return rc;
 }

@@ -141,8 +141,8 @@ static int tell(struct run *r, struct schema *s)
     s->columns = arena_alloc(&s->arena, (n + 1) * sizeof(*s->columns));
     if (!s->columns)
         return -ENOMEM;
-    for (uint32_t i = 0; rc == 0 && i < n && i < r->all.cap; i++) {
-        const struct column_seen *seen = r->all.columns[i];
+    for (uint32_t i = 0; rc == 0 && i < r->all.columns.count; i++) {
+        const struct column_seen *seen = r->all.columns.at[i];
         struct schema_column *c = &s->columns[s->count];
         if (!seen || !seen->rows) /* no selected object has it */
             continue;

@@ -8,6 +8,7 @@
 #ifndef DFTRACERD_ANSWER_SMALL_SCHEMA_H
 #define DFTRACERD_ANSWER_SMALL_SCHEMA_H
 
+#include "dftracerd/vec.h"
 #include "engine/scan/scan.h"
 
 /* Hashes of distinct values: all of them up to SCHEMA_EXACT, then a HyperLogLog of the same hashes.
@@ -49,8 +50,7 @@ int seen_f64(struct column_seen *c, double value, struct budget *b); /* distinct
 /* All columns that a worker met, by path. */
 struct columns_seen {
     struct intern *paths;
-    struct column_seen **columns;
-    uint32_t cap;
+    VEC(struct column_seen *) columns;
     struct budget *budget;
 };
 int columns_init(struct columns_seen *cs, struct budget *b);

@@ -162,51 +162,37 @@ int columns_init(struct columns_seen *cs, struct budget *b)
 
 void columns_done(struct columns_seen *cs)
 {
-    for (uint32_t i = 0; cs->paths && i < intern_count(cs->paths) && i < cs->cap; i++) {
-        if (!cs->columns[i])
+    for (uint32_t i = 0; cs->paths && i < cs->columns.count; i++) {
+        struct column_seen *c = cs->columns.at[i];
+        if (!c)
             continue;
-        seen_done(cs->columns[i], cs->budget);
-        budget_release(cs->budget, sizeof(*cs->columns[i]));
-        free(cs->columns[i]);
+        seen_done(c, cs->budget);
+        budget_release(cs->budget, sizeof(*c));
+        free(c);
     }
-    free(cs->columns);
+    vec_done(&cs->columns);
     intern_free(cs->paths);
     *cs = (struct columns_seen){0};
-}
-
-static int grow_columns(struct columns_seen *cs, uint32_t need)
-{
-    uint32_t cap = cs->cap ? cs->cap : 64;
-
-    while (cap < need)
-        cap *= 2;
-    struct column_seen **more = realloc(cs->columns, cap * sizeof(*more));
-    if (!more)
-        return -ENOMEM;
-    for (uint32_t i = cs->cap; i < cap; i++)
-        more[i] = NULL;
-    cs->columns = more;
-    cs->cap = cap;
-    return 0;
 }
 
 int columns_find(struct columns_seen *cs, struct text path, struct column_seen **ret)
 {
     int64_t id = intern_add(cs->paths, path);
 
-    if (id < 0 || (id >= cs->cap && grow_columns(cs, (uint32_t)id + 1) < 0))
+    if (id < 0 || vec_extend(&cs->columns, (size_t)id + 1) < 0)
         return -ENOMEM;
-    if (!cs->columns[id]) {
-        int rc = budget_charge(cs->budget, sizeof(**cs->columns));
+    struct column_seen **c = &cs->columns.at[id];
+    if (!*c) {
+        int rc = budget_charge(cs->budget, sizeof(**c));
         if (rc < 0)
             return rc;
-        cs->columns[id] = calloc(1, sizeof(**cs->columns));
-        if (!cs->columns[id]) {
-            budget_release(cs->budget, sizeof(**cs->columns));
+        *c = calloc(1, sizeof(**c));
+        if (!*c) {
+            budget_release(cs->budget, sizeof(**c));
             return -ENOMEM;
         }
     }
-    *ret = cs->columns[id];
+    *ret = *c;
     return 0;
 }
 
@@ -214,12 +200,12 @@ int columns_merge(struct columns_seen *cs, const struct columns_seen *other)
 {
     int rc = 0;
 
-    for (uint32_t i = 0; rc == 0 && i < intern_count(other->paths) && i < other->cap; i++) {
+    for (uint32_t i = 0; rc == 0 && i < other->columns.count; i++) {
         struct column_seen *c;
-        if (!other->columns[i])
+        if (!other->columns.at[i])
             continue;
         rc = columns_find(cs, intern_text(other->paths, i), &c);
-        rc = rc < 0 ? rc : seen_merge(c, other->columns[i], cs->budget);
+        rc = rc < 0 ? rc : seen_merge(c, other->columns.at[i], cs->budget);
     }
     return rc;
 }

@@ -4,39 +4,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int grow_counts(struct budget *b, uint64_t **counts, uint32_t *cap, uint32_t count, size_t *charged)
-{
-    uint32_t to = *cap;
-
-    if (count <= to)
-        return 0;
-    while (to < count)
-        to = to ? to * 2 : 64;
-    size_t more = (size_t)(to - *cap) * sizeof(**counts);
-    int rc = budget_charge(b, more);
-    if (rc < 0)
-        return rc;
-    *charged += more;
-    uint64_t *grown = realloc(*counts, to * sizeof(*grown));
-    if (!grown)
-        return -ENOMEM;
-    memset(grown + *cap, 0, more);
-    *counts = grown;
-    *cap = to;
-    return 0;
-}
-
 int found_init(struct stats_found *f, const struct stats_plan *plan)
 {
     memset(f, 0, sizeof(*f));
     f->plan = plan;
     sample_memory_init(&f->memory, plan->budget, plan->exact);
     tally_init(&f->total);
-    for (unsigned i = 0; i < COUNT_TABLES; i++)
+    for (unsigned i = 0; i < COUNT_TABLES; i++) {
         group_map_init(&f->count[i].map, plan->count_keys[i], plan->count_width[i],
                        plan->max_groups, plan->budget);
+        f->count[i].counts.budget = plan->budget;
+    }
     group_map_init(&f->groups.map, plan->group_keys, plan->group_width, plan->max_groups,
                    plan->budget);
+    f->groups.counts.budget = f->groups.moved.budget = plan->budget;
     return 0;
 }
 
@@ -46,11 +27,11 @@ void found_done(struct stats_found *f)
         return;
     for (unsigned i = 0; i < COUNT_TABLES; i++) {
         group_map_done(&f->count[i].map);
-        free(f->count[i].counts);
+        vec_done(&f->count[i].counts);
     }
     group_map_done(&f->groups.map);
-    free(f->groups.counts);
-    free(f->groups.moved);
+    vec_done(&f->groups.counts);
+    vec_done(&f->groups.moved);
     for (unsigned i = 0; i < QUANTITIES; i++)
         free(f->groups.tally[i]);
     budget_release(f->plan->budget, f->groups.charged);
@@ -102,29 +83,6 @@ int tallies_need(struct stats_found *f, unsigned quantity, uint32_t count)
     return 0;
 }
 
-int moved_need(struct stats_found *f, uint32_t count)
-{
-    struct group_tallies *g = &f->groups;
-    uint32_t cap = g->moved_cap;
-
-    if (count <= cap)
-        return 0;
-    while (cap < count)
-        cap = cap ? cap * 2 : 64;
-    size_t more = (size_t)(cap - g->moved_cap) * sizeof(*g->moved);
-    int rc = budget_charge(f->plan->budget, more);
-    if (rc < 0)
-        return rc;
-    g->charged += more;
-    struct moved *grown = realloc(g->moved, cap * sizeof(*grown));
-    if (!grown)
-        return -ENOMEM;
-    memset(grown + g->moved_cap, 0, more);
-    g->moved = grown;
-    g->moved_cap = cap;
-    return 0;
-}
-
 void moved_add(struct moved *to, const struct moved *m)
 {
     to->bytes += m->bytes;
@@ -137,14 +95,12 @@ static int merge_counts(struct stats_found *into, struct count_table *t,
 {
     for (uint32_t g = 0; g < from->map.table.count; g++) {
         int64_t group = group_table_add(&t->map.table, group_table_keys(&from->map.table, g));
-        int rc = group < 0 ? (int)group
-                           : grow_counts(into->plan->budget, &t->counts, &t->cap,
-                                         t->map.table.count, &into->groups.charged);
+        int rc = group < 0 ? (int)group : vec_extend(&t->counts, t->map.table.count);
         if (rc == 0 && g % STATS_LOOKED == 0)
             rc = budget_check(into->plan->budget);
         if (rc < 0)
             return rc;
-        t->counts[group] += from->counts[g];
+        t->counts.at[group] += from->counts.at[g];
     }
     return 0;
 }
@@ -155,9 +111,7 @@ static int merge_groups(struct stats_found *into, const struct group_tallies *fr
 
     for (uint32_t g = 0; g < from->map.table.count; g++) {
         int64_t group = group_table_add(&t->map.table, group_table_keys(&from->map.table, g));
-        int rc = group < 0 ? (int)group
-                           : grow_counts(into->plan->budget, &t->counts, &t->cap,
-                                         t->map.table.count, &t->charged);
+        int rc = group < 0 ? (int)group : vec_extend(&t->counts, t->map.table.count);
         if (rc == 0 && g % STATS_LOOKED == 0)
             rc = budget_check(into->plan->budget);
         for (unsigned q = 0; rc == 0 && q < QUANTITIES; q++) {
@@ -166,14 +120,14 @@ static int merge_groups(struct stats_found *into, const struct group_tallies *fr
             rc = tallies_need(into, q, (uint32_t)group + 1);
             rc = rc < 0 ? rc : tally_merge(&into->memory, &t->tally[q][group], &from->tally[q][g]);
         }
-        if (rc == 0 && g < from->moved_cap) {
-            rc = moved_need(into, (uint32_t)group + 1);
+        if (rc == 0 && g < from->moved.count) {
+            rc = vec_extend(&t->moved, (size_t)group + 1);
             if (rc == 0)
-                moved_add(&t->moved[group], &from->moved[g]);
+                moved_add(&t->moved.at[group], &from->moved.at[g]);
         }
         if (rc < 0)
             return rc;
-        t->counts[group] += from->counts[g];
+        t->counts.at[group] += from->counts.at[g];
     }
     return 0;
 }
@@ -198,16 +152,14 @@ struct moments_f64 *doubles_find(const struct doubles *d, const uint64_t *keys, 
 {
     int64_t group = group_table_find(&d->table, keys);
 
-    return group < 0 || (uint64_t)group >= d->cap ? NULL : &d->moments[quantity][group];
+    return group < 0 || (uint64_t)group >= d->moments.count ? NULL
+                                                            : &d->moments.at[group].of[quantity];
 }
 
 void doubles_done(struct doubles *d)
 {
-    for (unsigned i = 0; i < QUANTITIES; i++)
-        free(d->moments[i]);
-    if (d->table.budget) {
-        budget_release(d->table.budget, d->charged);
+    vec_done(&d->moments);
+    if (d->table.budget)
         group_table_done(&d->table);
-    }
     memset(d, 0, sizeof(*d));
 }

@@ -9,12 +9,12 @@
 #define DFTRACERD_ANSWER_STATS_FOUND_H
 
 #include "answer/stats/plan.h"
+#include "dftracerd/vec.h"
 #include "engine/group/tally.h"
 
 struct count_table {
     struct group_map map;
-    uint64_t *counts;
-    uint32_t cap;
+    VEC(uint64_t) counts;
 };
 /* The bytes of objects, exact in any order as a fixed-point number, and the duration of those that
  * have some. */
@@ -27,11 +27,11 @@ struct moved {
  * met. */
 struct group_tallies {
     struct group_map map;
-    uint64_t *counts;
+    VEC(uint64_t) counts;
     struct tally *tally[QUANTITIES];
-    struct moved *moved;
-    uint32_t cap, tally_cap[QUANTITIES], moved_cap;
-    size_t charged;
+    VEC(struct moved) moved;
+    uint32_t tally_cap[QUANTITIES];
+    size_t charged; /* tallies */
 };
 struct time_span {
     bool any;
@@ -52,23 +52,18 @@ int found_init(struct stats_found *f, const struct stats_plan *plan);
 void found_done(struct stats_found *f);
 /* Tallies of a quantity for groups [0, count) at least. */
 int tallies_need(struct stats_found *f, unsigned quantity, uint32_t count);
-/* `moved` of groups [0, count) at least. */
-int moved_need(struct stats_found *f, uint32_t count);
 void moved_add(struct moved *to, const struct moved *m);
 int found_merge(struct stats_found *into, const struct stats_found *from);
 
+struct moments_of_group {
+    struct moments_f64 of[QUANTITIES];
+};
 /* Moments of doubles of groups, merged in (file, chunk) order. */
 struct doubles {
     struct group_table table;
-    struct moments_f64 *moments[QUANTITIES];
-    uint32_t cap;
-    size_t charged;
+    VEC(struct moments_of_group) moments;
 };
 struct moments_f64 *doubles_find(const struct doubles *d, const uint64_t *keys, unsigned quantity);
 void doubles_done(struct doubles *d);
-
-/* Room for groups [0, count) in arrays that grow by doubling; charged to *charged. */
-int grow_counts(struct budget *b, uint64_t **counts, uint32_t *cap, uint32_t count,
-                size_t *charged);
 
 #endif

@@ -10,25 +10,17 @@ struct value stats_time(__int128 ns)
 
 int stats_step(struct stats *s)
 {
-    size_t more = s->arena.used > s->charged ? s->arena.used - s->charged : 0;
     int rc = budget_check(s->budget);
 
-    rc = rc < 0 || more == 0 ? rc : budget_charge(s->budget, more);
-    s->charged += rc == 0 ? more : 0;
-    return rc;
+    return rc < 0 ? rc : s->arena.error;
 }
 
 void *stats_rows(struct stats *s, size_t count, size_t each, int *error)
 {
-    size_t bytes = (count + 1) * each;
-    void *rows = NULL;
-
-    if (*error == 0 && (*error = stats_step(s)) == 0 &&
-        (*error = budget_charge(s->budget, bytes)) == 0) {
-        s->charged += bytes;
-        rows = arena_alloc(&s->arena, bytes);
-        *error = rows ? 0 : -ENOMEM;
-    }
+    if (*error < 0)
+        return NULL;
+    void *rows = arena_alloc(&s->arena, (count + 1) * each);
+    *error = stats_step(s);
     return rows;
 }
 
@@ -40,7 +32,7 @@ struct value stats_text(struct stats *s, struct text t, int *error)
         return v;
     const char *copy = arena_strdup(&s->arena, t);
     if (!copy)
-        *error = -ENOMEM;
+        *error = s->arena.error;
     else
         v = (struct value){.type = VALUE_TEXT, .text = {copy, t.len}};
     return v;

@@ -9,9 +9,9 @@
 
 #include "dftracerd/stats.h"
 
-/* Charges what the arena took since the last call, and checks the budget. */
+/* What the budget says, else the error of the arena. */
 int stats_step(struct stats *s);
-/* in the arena, charged before; not when *error is set */
+/* in the arena; not when *error is set */
 void *stats_rows(struct stats *s, size_t count, size_t each, int *error);
 /* copied into the arena; ptr NULL: null */
 struct value stats_text(struct stats *s, struct text t, int *error);

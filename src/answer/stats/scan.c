@@ -7,14 +7,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+struct entry {
+    uint32_t group, quantity;
+    struct chunk_f64 moments;
+};
 /* Moments of doubles of the present chunk: entries of the groups touched. */
 struct chunk_doubles {
-    uint32_t *at[QUANTITIES], cap[QUANTITIES]; /* by group: entry + 1, 0 = none */
-    struct entry {
-        uint32_t group, quantity;
-        struct chunk_f64 moments;
-    } * entries;
-    uint32_t count, room;
+    VEC(uint32_t) at[QUANTITIES]; /* by group: entry + 1, 0 = none */
+    VEC(struct entry) entries;
 };
 
 struct worker {
@@ -72,13 +72,13 @@ static int worker_end(void *arg, unsigned worker, void *state, bool failed)
     struct job *job = arg;
     struct worker *w = state;
     const struct stats_finer *finer = job->plan->finer;
-    int rc = finer ? finer->end(finer->arg, w->finer, w->found.groups.counts, failed) : 0;
+    int rc = finer ? finer->end(finer->arg, w->finer, w->found.groups.counts.at, failed) : 0;
     (void)worker;
 
     failed = failed || rc < 0;
     for (unsigned i = 0; i < QUANTITIES; i++)
-        free(w->doubles.at[i]);
-    free(w->doubles.entries);
+        vec_done(&w->doubles.at[i]);
+    vec_done(&w->doubles.entries);
     if (!failed && job->first) {
         found_done(job->found);
         *job->found = w->found;
@@ -123,7 +123,7 @@ struct part {
 static struct part *part_new(const struct worker *w)
 {
     const struct group_table *t = &w->found.groups.map.table;
-    uint32_t count = w->doubles.count;
+    uint32_t count = (uint32_t)w->doubles.entries.count;
     size_t entry_bytes = count * sizeof(struct entry),
            key_bytes = (size_t)count * t->width * sizeof(uint64_t);
     struct part *p = malloc(sizeof(*p) + entry_bytes + key_bytes);
@@ -134,18 +134,11 @@ static struct part *part_new(const struct worker *w)
     p->width = t->width;
     p->entries = (struct entry *)(p + 1);
     p->keys = (uint64_t *)((char *)(p + 1) + entry_bytes);
-    memcpy(p->entries, w->doubles.entries, entry_bytes);
+    memcpy(p->entries, w->doubles.entries.at, entry_bytes);
     for (uint32_t i = 0; i < count && t->width; i++)
         memcpy(p->keys + (size_t)i * t->width, group_table_keys(t, p->entries[i].group),
                t->width * sizeof(uint64_t));
     return p;
-}
-
-/* All groups that there are now have a count. */
-static int need_counts(struct worker *w, struct count_table *t)
-{
-    return grow_counts(w->found.plan->budget, &t->counts, &t->cap, t->map.table.count,
-                       &w->found.groups.charged);
 }
 
 static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
@@ -155,38 +148,13 @@ static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
     (void)c;
 
     *ret_part = NULL;
-    if (d->count == 0)
+    if (d->entries.count == 0)
         return 0;
     *ret_part = part_new(w);
-    for (uint32_t i = 0; i < d->count; i++)
-        d->at[d->entries[i].quantity][d->entries[i].group] = 0;
-    d->count = 0;
+    for (size_t i = 0; i < d->entries.count; i++)
+        d->at[d->entries.at[i].quantity].at[d->entries.at[i].group] = 0;
+    d->entries.count = 0;
     return *ret_part ? 0 : -ENOMEM;
-}
-
-/* Moments of groups [0, count) at least. */
-static int doubles_need(struct doubles *d, uint32_t count)
-{
-    uint32_t cap = d->cap ? d->cap : 64;
-
-    if (count <= d->cap)
-        return 0;
-    while (cap < count)
-        cap *= 2;
-    size_t more = (cap - d->cap) * sizeof(*d->moments[0]);
-    int rc = budget_charge(d->table.budget, more * QUANTITIES);
-    if (rc < 0)
-        return rc;
-    d->charged += more * QUANTITIES;
-    for (unsigned q = 0; q < QUANTITIES; q++) {
-        struct moments_f64 *grown = realloc(d->moments[q], cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        memset(grown + d->cap, 0, more);
-        d->moments[q] = grown;
-    }
-    d->cap = cap;
-    return 0;
 }
 
 static int merge_part(void *arg, size_t position, void *part, bool failed)
@@ -201,11 +169,11 @@ static int merge_part(void *arg, size_t position, void *part, bool failed)
         struct doubles *d = job->doubles;
         int64_t group = group_table_add(&d->table, p->keys + (size_t)i * p->width);
         rc = group < 0 ? (int)group : i % STATS_LOOKED ? 0 : budget_check(job->plan->budget);
-        rc = rc < 0 ? rc : doubles_need(d, (uint32_t)group + 1);
+        rc = rc < 0 ? rc : vec_extend(&d->moments, (size_t)group + 1);
         if (rc < 0)
             break;
         chunk_f64_moments(&p->entries[i].moments, &m);
-        moments_f64_merge(&d->moments[p->entries[i].quantity][group], &m);
+        moments_f64_merge(&d->moments.at[group].of[p->entries[i].quantity], &m);
     }
     free(p);
     return rc;
@@ -264,32 +232,15 @@ static int add_i64(struct worker *w, struct scan_batch *b, const struct source *
 
 static struct chunk_f64 *chunk_entry(struct chunk_doubles *d, unsigned quantity, uint32_t group)
 {
-    uint32_t *at = d->at[quantity];
+    uint32_t at = group < d->at[quantity].count ? d->at[quantity].at[group] : 0;
 
-    if (__builtin_expect(group < d->cap[quantity] && at[group], 1))
-        return &d->entries[at[group] - 1].moments;
-    if (group >= d->cap[quantity]) {
-        uint32_t cap = d->cap[quantity] ? d->cap[quantity] : 64;
-        while (cap <= group)
-            cap *= 2;
-        at = realloc(at, cap * sizeof(*at));
-        if (!at)
-            return NULL;
-        memset(at + d->cap[quantity], 0, (cap - d->cap[quantity]) * sizeof(*at));
-        d->at[quantity] = at;
-        d->cap[quantity] = cap;
-    }
-    if (d->count == d->room) {
-        uint32_t room = d->room ? d->room * 2 : 64;
-        struct entry *grown = realloc(d->entries, room * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        d->entries = grown;
-        d->room = room;
-    }
-    d->entries[d->count] = (struct entry){.group = group, .quantity = quantity};
-    at[group] = ++d->count;
-    return &d->entries[d->count - 1].moments;
+    if (__builtin_expect(at > 0, 1))
+        return &d->entries.at[at - 1].moments;
+    if (vec_extend(&d->at[quantity], (size_t)group + 1) < 0 ||
+        vec_push(&d->entries, {.group = group, .quantity = quantity}) < 0)
+        return NULL;
+    at = d->at[quantity].at[group] = (uint32_t)d->entries.count;
+    return &d->entries.at[at - 1].moments;
 }
 
 static int add_picked_f64(struct worker *w, unsigned quantity, uint32_t n)
@@ -371,10 +322,10 @@ static int add_moved(struct worker *w, struct scan_batch *b, const struct stats_
                  ? -EDOM
                  : pick_sized(w, b, plan, plan->bytes, &s);
 
-    rc = rc < 0 ? rc : moved_need(&w->found, w->found.groups.map.table.count);
+    rc = rc < 0 ? rc : vec_extend(&w->found.groups.moved, w->found.groups.map.table.count);
     if (rc < 0)
         return rc == -EDOM ? 0 : rc;
-    struct moved *to = w->found.groups.moved;
+    struct moved *to = w->found.groups.moved.at;
     for (uint32_t i = 0; i < s.count; i++) {
         uint32_t row = w->picked_row[i];
         moved_add(&to[w->picked_group[i]],
@@ -429,11 +380,10 @@ static int add_groups(struct worker *w, struct scan_batch *b, const struct stats
     int rc = plan->finer ? plan->finer->batch(w->finer, b, &g->map.table, w->group)
                          : group_map_batch(&g->map, b, w->group);
 
-    rc = rc < 0 ? rc
-                : grow_counts(plan->budget, &g->counts, &g->cap, g->map.table.count, &g->charged);
+    rc = rc < 0 ? rc : vec_extend(&g->counts, g->map.table.count);
     if (rc < 0)
         return rc;
-    uint64_t *counts = g->counts;
+    uint64_t *counts = g->counts.at;
     for (uint32_t j = 0, n = plan->finer ? 0 : b->count; j < n; j++)
         counts[w->group[j]]++;
     spread_groups(w, b);
@@ -453,19 +403,20 @@ static int add_rows(struct worker *w, struct scan_batch *b, struct count_table *
 {
     int rc = group_map_batch(&t->map, b, w->group);
 
-    rc = rc < 0 ? rc : need_counts(w, t);
+    rc = rc < 0 ? rc : vec_extend(&t->counts, t->map.table.count);
     for (uint32_t j = 0; rc == 0 && j < b->count; j++)
-        t->counts[w->group[j]]++;
+        t->counts.at[w->group[j]]++;
     return rc;
 }
 
-static int add_few(struct worker *w, struct scan_batch *b, struct count_table *t)
+static int add_few(struct scan_batch *b, struct count_table *t)
 {
     struct group_rows few[GROUP_TALLY_MOST];
-    int n = group_map_tally(&t->map, b, few), rc = n < 0 ? n : need_counts(w, t);
+    int n = group_map_tally(&t->map, b, few),
+        rc = n < 0 ? n : vec_extend(&t->counts, t->map.table.count);
 
     for (int i = 0; rc == 0 && i < n; i++)
-        t->counts[few[i].group] += few[i].rows;
+        t->counts.at[few[i].group] += few[i].rows;
     return rc;
 }
 
@@ -473,7 +424,7 @@ static int add_few(struct worker *w, struct scan_batch *b, struct count_table *t
 static int add_counts(struct worker *w, struct scan_batch *b, unsigned table)
 {
     struct count_table *t = &w->found.count[table];
-    int rc = add_few(w, b, t);
+    int rc = add_few(b, t);
 
     return rc == -EDOM ? add_rows(w, b, t) : rc;
 }
@@ -524,7 +475,7 @@ static void begin_found(const struct stats_scan *s)
 {
     const struct stats_plan *p = s->plan;
 
-    memset(s->doubles, 0, sizeof(*s->doubles));
+    *s->doubles = (struct doubles){.moments = {.budget = p->budget}};
     group_table_init(&s->doubles->table, p->group_width, p->max_groups, p->budget);
     found_init(s->found, p);
 }

@@ -157,7 +157,7 @@ static int tell_counts(struct stats *s, const struct stats_found *f, unsigned ta
     const struct count_table *t = &f->count[table];
     uint32_t *order = NULL;
     size_t n = 0;
-    int rc = stats_order(plan->query, &t->map.table, t->counts, top, plan->budget, &order, &n);
+    int rc = stats_order(plan->query, &t->map.table, t->counts.at, top, plan->budget, &order, &n);
 
     *ret_total = t->map.table.count;
     *ret_count = n;
@@ -167,7 +167,7 @@ static int tell_counts(struct stats *s, const struct stats_found *f, unsigned ta
         struct stats_count *c = *ret + i;
         struct value *const by[COUNT_TABLES][3] = {
             {&c->cat}, {&c->cat, &c->name}, {&c->pid, &c->tid, &c->host}};
-        c->count = t->counts[order[i]];
+        c->count = t->counts.at[order[i]];
         for (unsigned k = 0; k < plan->count_width[table] && rc == 0; k++)
             rc = tell_key(s, plan->query, keys[k], by[table][k]);
         if (rc == 0 && i % STATS_LOOKED == 0)
@@ -198,7 +198,7 @@ static int tell_group(struct stats *s, struct stats_found *f, const struct doubl
                                                &ret->offset};
     int rc = 0;
 
-    ret->count = g->counts[group];
+    ret->count = g->counts.at[group];
     ret->keys = arena_alloc(&s->arena, f->plan->group_width * sizeof(*ret->keys));
     if (!ret->keys)
         return -ENOMEM;
@@ -216,7 +216,7 @@ static int tell_groups(struct stats *s, struct stats_found *f, const struct doub
 {
     const struct group_table *t = &f->groups.map.table;
     uint32_t *order = NULL;
-    int rc = stats_order(f->plan->query, t, f->groups.counts, top, f->plan->budget, &order,
+    int rc = stats_order(f->plan->query, t, f->groups.counts.at, top, f->plan->budget, &order,
                          &s->group_count);
 
     s->groups_total = t->count;
@@ -317,12 +317,14 @@ int stats_run(struct query *q, const struct stats_options *options, struct err *
     if (!s)
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
     s->report = options->report;
-    s->budget = plan.budget;
+    s->budget = s->arena.budget = plan.budget;
     int rc = plan_make(&plan, s, options, err);
     if (rc == 0)
         rc = stats_can_summarise(&plan, options) ? stats_from_summary(&plan, s, options) : -EDOM;
     if (rc == -EDOM)
         rc = find(s, &plan, options);
+    if (rc == -ENOMEM && s->arena.error < 0)
+        rc = s->arena.error; /* the limit may have been reached */
     if (rc < 0) {
         rc = explain(rc, &plan, err);
         stats_free(s);
@@ -341,7 +343,5 @@ void stats_free(struct stats *s)
     if (!s)
         return;
     arena_done(&s->arena);
-    if (s->charged)
-        budget_release(s->budget, s->charged);
     free(s);
 }

@@ -2,6 +2,7 @@
  * others. */
 #include "answer/stats/times.h"
 #include "answer/stats/clamp.h"
+#include "engine/derived/batch_times.h"
 
 #include "dftracerd/kernel.h"
 
@@ -50,35 +51,16 @@ void times_chunk(struct stats_times *t, struct scan_chunk *c)
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-/* Times of a batch; a null dur is 0 in its array. */
-struct times {
-    const int64_t *ts, *dur; /* dur NULL: the chunk has none */
-    const uint64_t *valid;
-    bool ts_nano, dur_nano;
-};
-
-static int get_times(const struct stats_plan *plan, struct scan_batch *b, struct times *t)
-{
-    const uint64_t *ignored;
-    int rc = batch_i64(b, plan->ts, &t->ts, &t->valid, &t->ts_nano);
-
-    if (rc < 0)
-        return rc;
-    if (t->valid && batch_all_valid(b, t->valid)) /* metadata have no ts */
-        t->valid = NULL;
-    t->dur = NULL;
-    rc = batch_i64(b, plan->dur, &t->dur, &ignored, &t->dur_nano);
-    return rc == -EDOM ? 0 : rc;
-}
-
-/* One unit, no nulls, and no sum that could overflow: plain 64-bit sums. False: not so. */
-static bool span_of_plain(const struct scan_batch *b, const struct times *t, struct time_span *span)
+/* One unit, no nulls, and no sum that could overflow: plain 64-bit sums; a null dur is 0 in its
+ * array. False: not so. */
+static bool span_of_plain(const struct scan_batch *b, const struct batch_times *t,
+                          struct time_span *span)
 {
     int64_t min = INT64_MAX, max = INT64_MIN;
     uint64_t bits = 0;
 
     const int64_t *ts = t->ts, *dur = t->dur;
-    if (!dur || t->valid || t->ts_nano != t->dur_nano)
+    if (!dur || t->ts_valid || t->ts_nano != t->dur_nano)
         return false;
     for (uint32_t j = 0, n = b->count; j < n; j++) {
         uint32_t row = batch_row(b, j);
@@ -161,16 +143,18 @@ static int begins_within(const struct stats_times *t, struct scan_batch *b, bool
 static int widen_span(struct stats_times *t, struct scan_batch *b)
 {
     struct time_span *span = t->span;
-    struct times times;
-    int rc = get_times(t->plan, b, &times);
+    struct batch_times times;
+    int rc = batch_times(b, t->plan->ts, t->plan->dur, &times);
 
-    if (rc < 0)
-        return rc == -EDOM ? 0 : rc;
+    if (rc < 0 || !times.ts)
+        return rc;
+    if (times.ts_valid && batch_all_valid(b, times.ts_valid)) /* metadata have no ts */
+        times.ts_valid = NULL;
     if (span_of_plain(b, &times, span))
         return 0;
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
-        if (!batch_is_valid(times.valid, row))
+        if (!batch_is_valid(times.ts_valid, row))
             continue;
         __int128 ts = (__int128)times.ts[row] * (times.ts_nano ? 1 : 1000);
         __int128 dur = times.dur ? (__int128)times.dur[row] * (times.dur_nano ? 1 : 1000) : 0;

@@ -14,18 +14,13 @@ static size_t parts_bytes(const struct timeline_plan *plan)
 
 int timeline_reserve(struct timeline_found *f, const struct timeline_plan *plan, uint32_t groups)
 {
-    size_t before = f->cells_cap;
-    int rc = budget_grow(plan->budget, &f->charged, (void **)&f->cells, sizeof(*f->cells), groups,
-                         &f->cells_cap);
-
-    if (f->cells_cap > before)
-        memset(f->cells + before, 0, (f->cells_cap - before) * sizeof(*f->cells));
-    return rc;
+    f->cells.budget = plan->budget;
+    return vec_extend(&f->cells, groups);
 }
 
 int timeline_make_parts(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group)
 {
-    struct timeline_cells *cells = &f->cells[group];
+    struct timeline_cells *cells = &f->cells.at[group];
     int rc = cells->parts ? 0 : budget_charge(plan->budget, parts_bytes(plan));
 
     if (rc < 0 || cells->parts)
@@ -37,13 +32,13 @@ int timeline_make_parts(struct timeline_found *f, const struct timeline_plan *pl
 
 void timeline_found_done(struct timeline_found *f, const struct timeline_plan *plan)
 {
-    for (size_t i = 0; i < f->cells_cap; i++)
-        free(f->cells[i].parts);
-    free(f->cells);
+    for (size_t i = 0; i < f->cells.count; i++)
+        free(f->cells.at[i].parts);
+    vec_done(&f->cells);
     free(f->picks.picks);
-    free(f->slices.items);
-    free(f->slices.chunks);
-    budget_release(plan->budget, f->charged + f->slices.charged);
+    vec_done(&f->slices.items);
+    vec_done(&f->slices.chunks);
+    budget_release(plan->budget, f->charged);
     memset(f, 0, sizeof(*f));
 }
 
@@ -77,7 +72,7 @@ static void move_pen(const struct timeline_plan *p, struct timeline_cells *cells
 int timeline_add(struct timeline_found *f, const struct timeline_plan *p, uint32_t group,
                  int64_t ts, int64_t te)
 {
-    struct timeline_cells *cells = &f->cells[group];
+    struct timeline_cells *cells = &f->cells.at[group];
     int64_t first = ts < p->from ? p->from : ts > p->to ? p->to : ts;
     int64_t last = te < first ? first : te > p->to ? p->to : te;
     uint64_t from = (uint64_t)first - (uint64_t)p->from, ns = (uint64_t)last - (uint64_t)first;
@@ -108,7 +103,7 @@ int timeline_add(struct timeline_found *f, const struct timeline_plan *p, uint32
 void timeline_take_out(struct timeline_found *f, const struct timeline_plan *p, uint32_t group,
                        int64_t ts, int64_t te, bool back)
 {
-    struct timeline_part *parts = f->cells[group].parts;
+    struct timeline_part *parts = f->cells.at[group].parts;
     int64_t first = ts < p->from ? p->from : ts > p->to ? p->to : ts;
     int64_t last = te < first ? first : te > p->to ? p->to : te;
     uint64_t from = (uint64_t)first - (uint64_t)p->from, ns = (uint64_t)last - (uint64_t)first;
@@ -116,7 +111,7 @@ void timeline_take_out(struct timeline_found *f, const struct timeline_plan *p, 
     uint64_t room = p->step - (from - a * p->step), rest = from + ns - b * p->step;
     int sign = back ? 1 : -1;
 
-    f->cells[group].touched |= timeline_block(p, a) | timeline_block(p, b);
+    f->cells.at[group].touched |= timeline_block(p, a) | timeline_block(p, b);
     parts[a].count += (uint32_t)sign;
     if (a == b) {
         parts[a].busy += back ? ns : -ns;
@@ -126,7 +121,7 @@ void timeline_take_out(struct timeline_found *f, const struct timeline_plan *p, 
     parts[b].busy += back ? rest : -rest;
     parts[a + 1].cover += sign;
     parts[b].cover -= sign;
-    f->cells[group].touched |= timeline_block(p, a + 1);
+    f->cells.at[group].touched |= timeline_block(p, a + 1);
 }
 
 /* ---- workers --------------------------------------------------------------------------------- */
@@ -139,19 +134,19 @@ int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, ui
 
     if (rc < 0)
         return rc;
-    struct timeline_part *to = f->cells[group].parts, *from = own->cells[i].parts;
+    struct timeline_part *to = f->cells.at[group].parts, *from = own->cells.at[i].parts;
     if (!to) {
-        f->cells[group].parts = from;
-        f->cells[group].touched = own->cells[i].touched;
-        own->cells[i].parts = NULL;
+        f->cells.at[group].parts = from;
+        f->cells.at[group].touched = own->cells.at[i].touched;
+        own->cells.at[i].parts = NULL;
         f->charged += parts_bytes(plan);
         own->charged -= parts_bytes(plan);
         return 0;
     }
-    f->cells[group].touched |= own->cells[i].touched;
+    f->cells.at[group].touched |= own->cells.at[i].touched;
     to[plan->columns].count += from[plan->columns].count;
     for (uint32_t c = 0; c < plan->columns; c++) {
-        if (timeline_skips(plan, &own->cells[i], cover, &c))
+        if (timeline_skips(plan, &own->cells.at[i], cover, &c))
             continue;
         timeline_add_busy(plan->step, to, c, from[c].busy);
         to[c].count += from[c].count;

@@ -13,40 +13,20 @@
 
 /* ---- how many objects each value has --------------------------------------------------------- */
 
-struct counts {
-    uint64_t *of; /* by group */
-    size_t cap, charged;
-};
 struct census {
     const struct timeline_plan *plan;
     const struct source *color;
     struct group_table values;
-    struct counts counts;
-    bool numbers;       /* are counted, too */
-    atomic_bool passed; /* over some of them */
+    VEC(uint64_t) counts; /* by group */
+    bool numbers;         /* are counted, too */
+    atomic_bool passed;   /* over some of them */
 };
 struct counter {
     struct census *census;
     struct group_map map;
-    struct counts counts;
+    VEC(uint64_t) counts;
     uint32_t group[SCAN_BATCH];
 };
-
-static int counts_reserve(struct counts *c, struct budget *budget, size_t groups)
-{
-    size_t before = c->cap;
-    int rc = budget_grow(budget, &c->charged, (void **)&c->of, sizeof(*c->of), groups, &c->cap);
-
-    if (c->cap > before)
-        memset(c->of + before, 0, (c->cap - before) * sizeof(*c->of));
-    return rc;
-}
-
-static void counts_done(struct counts *c, struct budget *budget)
-{
-    free(c->of);
-    budget_release(budget, c->charged);
-}
 
 static int worker_begin(void *arg, unsigned number, void **ret_state)
 {
@@ -57,6 +37,7 @@ static int worker_begin(void *arg, unsigned number, void **ret_state)
     if (!c)
         return -ENOMEM;
     c->census = census;
+    c->counts.budget = census->plan->budget;
     group_map_init(&c->map, &census->color, 1, 0, census->plan->budget);
     *ret_state = c;
     return 0;
@@ -84,9 +65,9 @@ static int batch(void *state, struct scan_batch *b)
     if (rc < 0)
         return rc == -EDOM ? 0 : rc;
     rc = group_map_batch(&c->map, b, c->group);
-    rc = rc < 0 ? rc : counts_reserve(&c->counts, c->census->plan->budget, c->map.table.count);
+    rc = rc < 0 ? rc : vec_extend(&c->counts, c->map.table.count);
     for (uint32_t j = 0; j < b->count && rc == 0; j++)
-        c->counts.of[c->group[j]] += batch_is_valid(valid, batch_row(b, j));
+        c->counts.at[c->group[j]] += batch_is_valid(valid, batch_row(b, j));
     return rc;
 }
 
@@ -94,14 +75,13 @@ static int merge(struct census *census, const struct counter *c)
 {
     int rc = 0;
 
-    for (uint32_t i = 0; i < c->map.table.count && i < c->counts.cap && rc == 0; i++) {
-        if (c->counts.of[i] == 0)
+    for (uint32_t i = 0; i < c->map.table.count && i < c->counts.count && rc == 0; i++) {
+        if (c->counts.at[i] == 0)
             continue;
         int64_t value = group_table_add(&census->values, group_table_keys(&c->map.table, i));
-        rc = value < 0 ? (int)value
-                       : counts_reserve(&census->counts, census->plan->budget, (size_t)value + 1);
+        rc = value < 0 ? (int)value : vec_extend(&census->counts, (size_t)value + 1);
         if (rc == 0)
-            census->counts.of[value] += c->counts.of[i];
+            census->counts.at[value] += c->counts.at[i];
     }
     return rc;
 }
@@ -114,7 +94,7 @@ static int worker_end(void *arg, unsigned number, void *state, bool failed)
     (void)number;
 
     group_map_done(&c->map);
-    counts_done(&c->counts, census->plan->budget);
+    vec_done(&c->counts);
     free(c);
     return rc;
 }
@@ -168,7 +148,7 @@ static int rank_values(const struct census *census, struct ranked *best, uint32_
 
     for (uint32_t i = 0; i < census->values.count; i++) {
         struct ranked r = {
-            census->counts.of[i], *group_table_keys(&census->values, i), {.type = VALUE_NULL}};
+            census->counts.at[i], *group_table_keys(&census->values, i), {.type = VALUE_NULL}};
         int rc = i % 4096 ? 0 : budget_check(census->plan->budget);
         if (rc < 0)
             return rc;
@@ -209,7 +189,7 @@ int timeline_fold_colors(struct timeline *t, uint32_t most, struct err *err)
 {
     struct timeline_plan *p = &t->plan;
     const struct source **color = &p->keys[p->width - 1];
-    struct census census = {.plan = p, .color = *color};
+    struct census census = {.plan = p, .color = *color, .counts = {.budget = p->budget}};
     int rc;
 
     do {
@@ -220,8 +200,7 @@ int timeline_fold_colors(struct timeline *t, uint32_t most, struct err *err)
         if (rc == 0 && !t->bins && !atomic_load(&census.passed))
             rc = keep_most_frequent(t, &census, most);
         group_table_done(&census.values);
-        counts_done(&census.counts, p->budget);
-        census.counts = (struct counts){0};
+        vec_done(&census.counts);
         census.numbers = true;
     } while (rc == 0 && !t->bins && atomic_load(&census.passed));
     return rc < 0 ? rc : query_source_folded(p->query, *color, t->bins ? NULL : &t->kept, color);

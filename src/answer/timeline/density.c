@@ -42,13 +42,9 @@ static bool choose_level(struct timeline_density *d, const struct timeline_plan 
 /* A bitmap of the chunk's rows. */
 static int make_wanted(struct timeline_density *d, const struct timeline_plan *p, uint32_t rows)
 {
-    size_t words = (rows + SCAN_BATCH - 1ul) / SCAN_BATCH * SCAN_WORDS;
-    int rc = budget_grow(p->budget, &d->charged, (void **)&d->wanted, sizeof(*d->wanted), words,
-                         &d->words);
-
-    if (rc == 0)
-        memset(d->wanted, 0, words * sizeof(*d->wanted));
-    return rc;
+    d->wanted.budget = p->budget;
+    d->wanted.count = 0;
+    return vec_extend(&d->wanted, (rows + SCAN_BATCH - 1ul) / SCAN_BATCH * SCAN_WORDS);
 }
 
 /* That, and groups of tuples. */
@@ -56,21 +52,19 @@ static int make_room(struct timeline_density *d, const struct timeline_plan *p, 
 {
     int rc = make_wanted(d, p, rows);
 
-    rc = rc < 0 ? rc
-                : budget_grow(p->budget, &d->charged, (void **)&d->group, sizeof(*d->group),
-                              d->set->tuples, &d->groups);
+    d->group.budget = p->budget;
+    d->group.count = 0;
+    rc = rc < 0 ? rc : vec_extend(&d->group, d->set->tuples);
     if (rc == 0 && !d->cells) {
         d->cells = malloc(sizeof(*d->cells));
         rc = d->cells ? 0 : -ENOMEM;
     }
-    if (rc == 0)
-        memset(d->group, 0, d->set->tuples * sizeof(*d->group));
     return rc;
 }
 
 static void want(struct timeline_density *d, uint32_t row)
 {
-    d->wanted[row / 64] |= (uint64_t)1 << row % 64;
+    d->wanted.at[row / 64] |= (uint64_t)1 << row % 64;
 }
 
 /* Those that may be picks. */
@@ -103,7 +97,7 @@ int timeline_density_plan(struct timeline_density *d, const struct timeline_plan
         want(d, d->rows[i]);
     want_longest(d, picks);
     d->tuple = d->longest = 0;
-    c->wanted = d->wanted;
+    c->wanted = d->wanted.at;
     return 0;
 }
 
@@ -126,9 +120,9 @@ int timeline_density_again(struct timeline_density *d, const struct timeline_pla
     if (rc < 0 || !picks->full || picks->least.dur < 1000)
         return rc;
     rc = make_wanted(d, p, c->rows);
-    rc = rc < 0 ? rc : timeline_select_long(c->view, picks->least.dur, d->wanted);
+    rc = rc < 0 ? rc : timeline_select_long(c->view, picks->least.dur, d->wanted.at);
     if (rc == 0)
-        c->wanted = d->wanted;
+        c->wanted = d->wanted.at;
     return rc == -EDOM ? 0 : rc;
 }
 
@@ -191,7 +185,7 @@ static void go_on(struct tuple_run *r, uint32_t column, uint64_t ns)
 
 static inline int make_parts(struct tuple_run *r)
 {
-    uint32_t group = (uint32_t)(r->to - r->found->cells);
+    uint32_t group = (uint32_t)(r->to - r->found->cells.at);
 
     return r->to->parts ? 0 : timeline_make_parts(r->found, r->plan, group);
 }
@@ -317,8 +311,8 @@ static int add_cell(struct tuple_run *r, uint32_t i)
 static void begin_tuple(struct tuple_run *r, uint32_t tuple)
 {
     r->tuple = tuple;
-    uint32_t group = r->density->group[tuple];
-    r->to = group > 0 ? &r->found->cells[group - 1] : NULL;
+    uint32_t group = r->density->group.at[tuple];
+    r->to = group > 0 ? &r->found->cells.at[group - 1] : NULL;
     r->active = 0;
     r->entered = r->past = false;
 }
@@ -342,16 +336,6 @@ static int add_cells(struct tuple_run *r, uint32_t n)
     return rc;
 }
 
-static int keep_pending(struct timeline_density *d, const struct timeline_plan *p, size_t position)
-{
-    int rc = budget_grow(p->budget, &d->charged, (void **)&d->pending, sizeof(*d->pending),
-                         d->pending_count + 1ul, &d->pendings);
-
-    if (rc == 0)
-        d->pending[d->pending_count++] = (struct timeline_pending){position, d->chunk.rest_dur};
-    return rc;
-}
-
 int timeline_density_end(struct timeline_density *d, const struct timeline_plan *p,
                          struct timeline_found *found, size_t position, bool picks,
                          struct scan_chunk *c)
@@ -367,15 +351,16 @@ int timeline_density_end(struct timeline_density *d, const struct timeline_plan 
                     : add_cells(&r, cells - first < DENSITY_BLOCK ? cells - first : DENSITY_BLOCK);
     }
     rc = rc < 0 ? rc : leave(&r);
-    return rc < 0 || !picks || d->chunk.rest_dur == INT64_MIN ? rc : keep_pending(d, p, position);
+    if (rc < 0 || !picks || d->chunk.rest_dur == INT64_MIN)
+        return rc;
+    d->pending.budget = p->budget;
+    return vec_push(&d->pending, {position, d->chunk.rest_dur});
 }
 
-void timeline_density_done(struct timeline_density *d, const struct timeline_plan *p)
+void timeline_density_done(struct timeline_density *d)
 {
-    free(d->wanted);
-    free(d->group);
+    vec_done(&d->wanted);
+    vec_done(&d->group);
+    vec_done(&d->pending);
     free(d->cells);
-    free(d->pending);
-    budget_release(p->budget, d->charged);
-    *d = (struct timeline_density){0};
 }

@@ -26,10 +26,9 @@ struct timeline_density {
     const struct density_set *set;
     const uint32_t *rows; /* of its tuples */
     struct density_cells *cells;
-    uint64_t *wanted;
-    uint32_t *group; /* of a tuple + 1; 0: not selected; set between row and end */
-    struct timeline_pending *pending;
-    size_t pending_count, words, groups, pendings, charged;
+    VEC(uint64_t) wanted;
+    VEC(uint32_t) group; /* of a tuple + 1; 0: not selected; set between row and end */
+    VEC(struct timeline_pending) pending;
 };
 /* Before the chunk is read: sets the rows that are wanted, if it is told from it, of the longest
  * those that `picks` may want. */
@@ -58,6 +57,6 @@ bool timeline_density_longest(struct timeline_density *d, uint32_t row, int64_t 
 int timeline_density_end(struct timeline_density *d, const struct timeline_plan *plan,
                          struct timeline_found *found, size_t position, bool picks,
                          struct scan_chunk *c);
-void timeline_density_done(struct timeline_density *d, const struct timeline_plan *plan);
+void timeline_density_done(struct timeline_density *d);
 
 #endif

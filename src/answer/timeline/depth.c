@@ -189,21 +189,19 @@ static void draw_some(void *arg, unsigned worker)
 static int by_lane(struct timeline *t)
 {
     struct timeline_slices *s = &t->found.slices;
-    int rc;
 
-    t->drawn_first = timeline_take_room(t, t->facts.lanes + 1ul, sizeof(*t->drawn_first), &rc);
-    t->drawn_count =
-        rc < 0 ? NULL : timeline_take_room(t, t->facts.lanes, sizeof(*t->drawn_count), &rc);
-    t->items = rc < 0 ? NULL : timeline_take_room(t, s->count, sizeof(*t->items), &rc);
-    if (rc < 0)
-        return rc;
-    for (size_t i = 0; i < s->count; i++)
-        t->drawn_first[t->lane_of[s->items[i].lane] + 1]++;
+    t->drawn_first = timeline_take_room(t, t->facts.lanes + 1ul, sizeof(*t->drawn_first));
+    t->drawn_count = timeline_take_room(t, t->facts.lanes, sizeof(*t->drawn_count));
+    t->items = timeline_take_room(t, s->items.count, sizeof(*t->items));
+    if (t->arena.error < 0)
+        return t->arena.error;
+    for (size_t i = 0; i < s->items.count; i++)
+        t->drawn_first[t->lane_of[s->items.at[i].lane] + 1]++;
     for (uint32_t lane = 0; lane < t->facts.lanes; lane++)
         t->drawn_first[lane + 1] += t->drawn_first[lane];
-    for (size_t i = 0; i < s->count; i++) { /* drawn_count: so far */
-        uint32_t lane = t->lane_of[s->items[i].lane];
-        t->items[t->drawn_first[lane] + t->drawn_count[lane]++] = s->items[i];
+    for (size_t i = 0; i < s->items.count; i++) { /* drawn_count: so far */
+        uint32_t lane = t->lane_of[s->items.at[i].lane];
+        t->items[t->drawn_first[lane] + t->drawn_count[lane]++] = s->items.at[i];
     }
     return 0;
 }
@@ -213,21 +211,16 @@ static int number_names(struct timeline *t)
 {
     const struct timeline_slices *s = &t->found.slices;
     const struct snapshot *snapshot = query_snapshot(t->plan.query);
-    int rc;
 
-    t->name_of = timeline_take_room(t, t->found.tuples.count, sizeof(*t->name_of), &rc);
-    t->names = rc < 0 ? NULL : timeline_take_room(t, t->found.tuples.count, sizeof(*t->names), &rc);
-    t->number_of =
-        rc < 0 ? NULL
-               : timeline_take_room(t, snapshot_file_count(snapshot), sizeof(*t->number_of), &rc);
-    t->files = rc < 0
-                   ? NULL
-                   : timeline_take_room(t, snapshot_file_count(snapshot), sizeof(*t->files), &rc);
-    for (uint32_t lane = 0; rc == 0 && lane < t->facts.lanes; lane++)
+    t->name_of = timeline_take_room(t, t->found.tuples.count, sizeof(*t->name_of));
+    t->names = timeline_take_room(t, t->found.tuples.count, sizeof(*t->names));
+    t->number_of = timeline_take_room(t, snapshot_file_count(snapshot), sizeof(*t->number_of));
+    t->files = timeline_take_room(t, snapshot_file_count(snapshot), sizeof(*t->files));
+    for (uint32_t lane = 0; t->arena.error == 0 && lane < t->facts.lanes; lane++)
         for (uint32_t i = 0; i < t->drawn_count[lane]; i++) {
             const struct call_item *item =
                 &t->items[t->drawn_first[lane] + t->drawn[t->drawn_first[lane] + i].item];
-            uint32_t file = s->chunks[slice_chunk(item)].file;
+            uint32_t file = s->chunks.at[slice_chunk(item)].file;
             if (t->name_of[item->tuple] == 0) {
                 const uint64_t *keys = group_table_keys(&t->found.tuples, item->tuple);
                 struct timeline_name *name = &t->names[t->facts.names];
@@ -240,7 +233,7 @@ static int number_names(struct timeline *t)
                 t->number_of[file] = ++t->facts.slice_files;
             }
         }
-    return rc;
+    return t->arena.error;
 }
 
 static uint32_t count_most(const struct timeline *t)
@@ -265,12 +258,12 @@ int timeline_make_slices(struct timeline *t)
     unsigned threads = pool ? pool_threads(pool) : 1;
     int rc = by_lane(t);
 
-    t->drawn = rc < 0 ? NULL : timeline_take_room(t, s->count, sizeof(*t->drawn), &rc);
-    job.depth = rc < 0 ? NULL : timeline_take_room(t, s->count, sizeof(*job.depth), &rc);
-    job.order = rc < 0 ? NULL : timeline_take_room(t, s->count, sizeof(*job.order), &rc);
-    job.ends = rc < 0 ? NULL : timeline_take_room(t, s->count, sizeof(*job.ends), &rc);
-    if (rc < 0)
-        return rc;
+    t->drawn = timeline_take_room(t, s->items.count, sizeof(*t->drawn));
+    job.depth = timeline_take_room(t, s->items.count, sizeof(*job.depth));
+    job.order = timeline_take_room(t, s->items.count, sizeof(*job.order));
+    job.ends = timeline_take_room(t, s->items.count, sizeof(*job.ends));
+    if (rc < 0 || t->arena.error < 0)
+        return rc < 0 ? rc : t->arena.error;
     if (threads > t->facts.lanes)
         threads = t->facts.lanes;
     if (threads < 2 || pool_run(pool, threads, draw_some, &job) < 0)
@@ -293,7 +286,7 @@ void timeline_slice(const struct timeline *t, size_t lane, size_t i, struct time
 {
     const struct timeline_drawn *d = &t->drawn[t->drawn_first[lane] + i];
     const struct call_item *item = &t->items[t->drawn_first[lane] + d->item];
-    const struct timeline_slice_chunk *chunk = &t->found.slices.chunks[slice_chunk(item)];
+    const struct timeline_slice_chunk *chunk = &t->found.slices.chunks.at[slice_chunk(item)];
 
     *ret = (struct timeline_slice){.depth = d->depth,
                                    .column = d->column,

@@ -8,6 +8,7 @@
 #ifndef DFTRACERD_ANSWER_TIMELINE_FOUND_H
 #define DFTRACERD_ANSWER_TIMELINE_FOUND_H
 
+#include "answer/calltree/call_tree.h"
 #include "answer/timeline/picks.h"
 #include "answer/timeline/plan.h"
 #include "engine/group/group.h"
@@ -31,7 +32,6 @@ struct timeline_cells {
     /* `columns`, and one whose count are those that began before the window; NULL: none yet */
     struct timeline_part *parts;
 };
-struct call_item;
 /* Of a chunk that was scanned. */
 struct timeline_slice_chunk {
     uint64_t rows_before; /* of its file */
@@ -40,16 +40,15 @@ struct timeline_slice_chunk {
 };
 /* Objects that may be drawn as slices, see slices.h. */
 struct timeline_slices {
-    struct call_item *items;
-    struct timeline_slice_chunk *chunks;
-    size_t count, cap, charged;
+    VEC(struct call_item) items;
+    VEC(struct timeline_slice_chunk) chunks;
     uint64_t least_ns; /* shorter ones are not among them; 0: all are */
     bool each;         /* there are few */
 };
 struct timeline_found {
     struct group_table groups, tuples; /* keys of the lane and the color; name and cat */
-    struct timeline_cells *cells;      /* by group */
-    size_t cells_cap, charged;
+    VEC(struct timeline_cells) cells;  /* by group */
+    size_t charged;
     struct timeline_picks picks;
     struct timeline_slices slices; /* of all workers */
     uint64_t objects, untimed;

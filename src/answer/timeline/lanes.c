@@ -35,19 +35,9 @@ static int compare_named(const void *a, const void *b, void *arg)
     return others ? others : compare_keys(x->keys, y->keys, x->width);
 }
 
-void *timeline_take_room(struct timeline *t, size_t count, size_t each, int *rc)
+void *timeline_take_room(struct timeline *t, size_t count, size_t each)
 {
-    size_t bytes = (count + 1) * each;
-
-    *rc = budget_charge(t->plan.budget, bytes);
-    if (*rc < 0)
-        return NULL;
-    t->charged += bytes;
-    void *made = arena_alloc(&t->arena, bytes);
-    if (made)
-        memset(made, 0, bytes);
-    *rc = made ? 0 : -ENOMEM;
-    return made;
+    return arena_alloc(&t->arena, (count + 1) * each);
 }
 
 /* Stops with its question. */
@@ -80,12 +70,14 @@ static int number_keys(struct timeline *t, unsigned first, unsigned width, uint3
         of[i] = (uint32_t)n;
         rc = n < 0 ? (int)n : 0;
     }
-    named = rc < 0 ? NULL : timeline_take_room(t, table.count, sizeof(*named), &rc);
-    order = rc < 0 ? NULL : timeline_take_room(t, table.count, sizeof(*order), &rc);
+    named = timeline_take_room(t, table.count, sizeof(*named));
+    order = timeline_take_room(t, table.count, sizeof(*order));
+    rc = rc < 0 ? rc : t->arena.error;
     for (uint32_t i = 0; i < table.count && rc == 0; i++) {
         named[i] = (struct named){.width = width, .number = i};
         named[i].last = width ? group_table_keys(&table, i)[width - 1] : QUERY_KEY_NULL;
-        named[i].keys = timeline_take_room(t, width, sizeof(struct value), &rc);
+        named[i].keys = timeline_take_room(t, width, sizeof(struct value));
+        rc = t->arena.error;
         for (unsigned k = 0; k < width && rc == 0; k++)
             query_key_value(t->plan.query, group_table_keys(&table, i)[k], &named[i].keys[k]);
     }
@@ -144,7 +136,7 @@ static struct total add_group(const struct timeline *t, const struct timeline_pl
                               struct column_sum *sums, bool rest)
 {
     const struct timeline_plan *p = &t->plan;
-    const struct timeline_cells *cells = &t->found.cells[g->group];
+    const struct timeline_cells *cells = &t->found.cells.at[g->group];
     const struct timeline_part *parts = cells->parts;
     struct total total = {0};
     int64_t cover = 0; /* columns */
@@ -220,12 +212,12 @@ static void fold_lane(struct folder *f, uint32_t number)
         struct total total = add_group(t, g, f->sums, false);
         lane->count += total.count;
         lane->busy_ns += total.busy;
-        lane->before += t->found.cells[g->group].parts[t->plan.columns].count;
+        lane->before += t->found.cells.at[g->group].parts[t->plan.columns].count;
         f->colors[g->color].count += total.count;
         f->colors[g->color].busy += total.busy;
     }
     uint32_t first = t->placed[t->first_of[number]].group;
-    t->folded[number] = keep_cells(t, f->sums, t->found.cells[first].parts);
+    t->folded[number] = keep_cells(t, f->sums, t->found.cells.at[first].parts);
 }
 
 static void add_colors(struct fold *all, const struct total *colors)
@@ -286,22 +278,19 @@ static void take_slices_out(struct timeline *t, bool back)
 {
     const struct timeline_slices *s = &t->found.slices;
 
-    for (size_t i = 0; i < s->count; i++)
-        timeline_take_out(&t->found, &t->plan, s->items[i].lane, s->items[i].ts, s->items[i].te,
-                          back);
+    for (size_t i = 0; i < s->items.count; i++)
+        timeline_take_out(&t->found, &t->plan, s->items.at[i].lane, s->items.at[i].ts,
+                          s->items.at[i].te, back);
 }
 
 /* Cells of what is too short for slices. */
 static int make_rest(struct timeline *t)
 {
-    int rc;
-
-    t->rest =
-        timeline_take_room(t, (size_t)t->facts.lanes * t->plan.columns, sizeof(*t->rest), &rc);
-    if (rc < 0)
-        return rc;
+    t->rest = timeline_take_room(t, (size_t)t->facts.lanes * t->plan.columns, sizeof(*t->rest));
+    if (!t->rest)
+        return t->arena.error;
     take_slices_out(t, false);
-    rc = fold_lanes(t, true);
+    int rc = fold_lanes(t, true);
     take_slices_out(t, true);
     return rc;
 }
@@ -310,18 +299,19 @@ int timeline_make_lanes(struct timeline *t)
 {
     uint32_t groups = t->found.groups.count, lanes = 0, colors = 0;
     struct named *lane = NULL, *color = NULL;
-    int rc;
 
-    t->lane_of = timeline_take_room(t, groups, sizeof(*t->lane_of), &rc);
-    t->color_of = rc < 0 ? NULL : timeline_take_room(t, groups, sizeof(*t->color_of), &rc);
-    t->placed = rc < 0 ? NULL : timeline_take_room(t, groups, sizeof(*t->placed), &rc);
+    t->lane_of = timeline_take_room(t, groups, sizeof(*t->lane_of));
+    t->color_of = timeline_take_room(t, groups, sizeof(*t->color_of));
+    t->placed = timeline_take_room(t, groups, sizeof(*t->placed));
+    int rc = t->arena.error;
     rc = rc < 0 ? rc : number_keys(t, 0, t->plan.width - 1, t->lane_of, &lane, &lanes);
     rc = rc < 0 ? rc : number_keys(t, t->plan.width - 1, 1, t->color_of, &color, &colors);
-    t->lanes = rc < 0 ? NULL : timeline_take_room(t, lanes, sizeof(*t->lanes), &rc);
-    t->colors = rc < 0 ? NULL : timeline_take_room(t, colors, sizeof(*t->colors), &rc);
-    t->first_of = rc < 0 ? NULL : timeline_take_room(t, lanes + 1, sizeof(*t->first_of), &rc);
-    t->sums = rc < 0 ? NULL : timeline_take_room(t, t->plan.columns, sizeof(*t->sums), &rc);
-    t->folded = rc < 0 ? NULL : timeline_take_room(t, lanes, sizeof(*t->folded), &rc);
+    t->lanes = timeline_take_room(t, lanes, sizeof(*t->lanes));
+    t->colors = timeline_take_room(t, colors, sizeof(*t->colors));
+    t->first_of = timeline_take_room(t, lanes + 1, sizeof(*t->first_of));
+    t->sums = timeline_take_room(t, t->plan.columns, sizeof(*t->sums));
+    t->folded = timeline_take_room(t, lanes, sizeof(*t->folded));
+    rc = rc < 0 ? rc : t->arena.error;
     if (rc < 0)
         return rc;
     for (uint32_t i = 0; i < lanes; i++)
@@ -361,7 +351,7 @@ size_t timeline_cells(struct timeline *t, size_t lane, struct timeline_cell *ret
     size_t n = 0;
 
     if (t->folded[lane])
-        return tell_kept(t, t->found.cells[t->placed[t->first_of[lane]].group].parts, ret);
+        return tell_kept(t, t->found.cells.at[t->placed[t->first_of[lane]].group].parts, ret);
     memset(t->sums, 0, t->plan.columns * sizeof(*t->sums));
     for (uint32_t i = t->first_of[lane]; i < t->first_of[lane + 1]; i++)
         add_group(t, &t->placed[i], t->sums, false);

@@ -37,11 +37,10 @@ struct timeline {
     /* by lane and column: cells of what is too short for slices, as in `folded`; NULL: none */
     struct timeline_part *rest;
     struct column_sum *sums; /* of the lane at hand, where it is not folded */
-    size_t charged;
     struct arena arena;
 };
-/* Zeroed and charged; there until the end. NULL: *rc tells why. */
-void *timeline_take_room(struct timeline *t, size_t count, size_t each, int *rc);
+/* Zeroed, in the arena: `count` and one more. NULL: t->arena.error. */
+void *timeline_take_room(struct timeline *t, size_t count, size_t each);
 
 /* ---- colors.c -------------------------------------------------------------------------------- */
 

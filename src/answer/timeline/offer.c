@@ -189,7 +189,7 @@ int timeline_add_tuples(struct worker *w, struct scan_batch *b)
         uint32_t row = longest[n] = batch_place(b, batch_row(b, j)),
                  group = w->group[n] = w->group[j];
         if (timeline_density_tuple(&w->density, row, &tuple))
-            w->density.group[tuple] = group + 1;
+            w->density.group.at[tuple] = group + 1;
         n += timeline_density_longest(&w->density, row, &w->few.dur[n]);
     }
     rc = rc < 0 ? rc : timeline_reserve(&w->own, w->job->plan, w->groups.table.count);

@@ -51,7 +51,7 @@ static bool is_plain(struct scan_chunk *c, const struct source *s)
 static always_inline int add_plain(struct worker *w, uint32_t n, const uint16_t *select,
                                    bool by_row, const struct times *ts, const struct times *dur)
 {
-    struct timeline_cells *all = w->own.cells;
+    struct timeline_cells *all = w->own.cells.at;
     const uint64_t *starts = (const uint64_t *)ts->values, *lengths = (const uint64_t *)dur->values;
     const uint64_t start_unit = (uint64_t)ts->unit, length_unit = (uint64_t)dur->unit;
     const uint32_t *groups = w->group;
@@ -113,7 +113,7 @@ static int add_colors(struct worker *w)
 
     for (; w->job->plan->colors_most && w->colors_of < w->groups.table.count && rc == 0;
          w->colors_of++)
-        if (w->own.cells[w->colors_of].parts)
+        if (w->own.cells.at[w->colors_of].parts)
             rc = add_color(w->job, &w->colors, group_table_keys(&w->groups.table, w->colors_of));
     return rc;
 }
@@ -173,7 +173,7 @@ static int chunk_plan(void *state, struct scan_chunk *c)
         return timeline_density_again(&w->density, p, picks, c);
     int rc = timeline_density_plan(&w->density, p, picks, c);
     if (rc == 0 && c->wanted && p->slices)
-        w->job->found->slices.chunks[c->position].longest =
+        w->job->found->slices.chunks.at[c->position].longest =
             timeline_density_most(&w->density.chunk);
     return rc;
 }
@@ -203,15 +203,11 @@ static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
 
 static int take_pending(struct job *job, const struct timeline_density *d)
 {
-    int rc =
-        budget_grow(job->plan->budget, &job->charged, (void **)&job->pending, sizeof(*d->pending),
-                    job->pending_count + d->pending_count, &job->pendings);
+    int rc = 0;
 
-    if (rc < 0 || d->pending_count == 0)
-        return rc;
-    memcpy(job->pending + job->pending_count, d->pending, d->pending_count * sizeof(*d->pending));
-    job->pending_count += d->pending_count;
-    return 0;
+    for (size_t i = 0; i < d->pending.count && rc == 0; i++)
+        rc = vec_push(&job->pending, d->pending.at[i]);
+    return rc;
 }
 
 /* What the worker numbered, by the numbers of all. Groups of objects without ts alone have no
@@ -221,8 +217,8 @@ static int merge(struct job *job, struct worker *w)
     struct timeline_found *f = job->found;
     int rc = 0;
 
-    for (uint32_t i = 0; i < w->groups.table.count && i < w->own.cells_cap && rc == 0; i++) {
-        if (!w->own.cells[i].parts)
+    for (uint32_t i = 0; i < w->groups.table.count && i < w->own.cells.count && rc == 0; i++) {
+        if (!w->own.cells.at[i].parts)
             continue;
         const uint64_t *keys = group_table_keys(&w->groups.table, i);
         rc = job->plan->colors_most ? add_color(job, &job->colors, keys) : 0;
@@ -260,7 +256,7 @@ static int worker_end(void *arg, unsigned number, void *state, bool failed)
     group_map_done(&w->groups);
     group_map_done(&w->tuples);
     timeline_found_done(&w->own, job->plan);
-    timeline_density_done(&w->density, job->plan);
+    timeline_density_done(&w->density);
     free(w);
     return rc;
 }
@@ -304,14 +300,14 @@ static int run_again(struct job *job, struct err *err)
     const struct scan_place *places;
     size_t n = scan_places(job->plan->query, &places), marked = 0;
 
-    if (job->pending_count == 0 || picks->count >= job->found->objects)
+    if (job->pending.count == 0 || picks->count >= job->found->objects)
         return 0;
     bool *keep = calloc(n + 1, sizeof(*keep));
     struct keeper keeper = {.keep = keep};
     if (!keep)
         return -ENOMEM;
-    for (size_t i = 0; i < job->pending_count; i++) {
-        const struct timeline_pending *at = &job->pending[i];
+    for (size_t i = 0; i < job->pending.count; i++) {
+        const struct timeline_pending *at = &job->pending.at[i];
         keep[at->position] = !picks->full || at->rest_dur >= picks->least.dur;
         marked += keep[at->position];
     }
@@ -325,7 +321,8 @@ static int run_again(struct job *job, struct err *err)
 int timeline_scan(const struct timeline_plan *plan, uint32_t most, struct timeline_found *ret,
                   struct err *err)
 {
-    struct job job = {.plan = plan, .found = ret, .most = most};
+    struct job job = {
+        .plan = plan, .found = ret, .most = most, .pending = {.budget = plan->budget}};
     int rc = picks_init(ret, plan, most);
 
     group_table_init(&job.colors, 1, plan->colors_most, plan->budget);
@@ -335,7 +332,6 @@ int timeline_scan(const struct timeline_plan *plan, uint32_t most, struct timeli
     rc = rc < 0 ? rc : run_again(&job, err);
     ret->crowded = atomic_load(&job.crowded);
     group_table_done(&job.colors);
-    free(job.pending);
-    budget_release(plan->budget, job.charged);
+    vec_done(&job.pending);
     return rc;
 }

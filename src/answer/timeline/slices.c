@@ -22,12 +22,10 @@ struct slice_job {
 struct slice_worker {
     struct slice_job *job;
     struct group_map groups, tuples;
-    struct call_item *items;
-    size_t count, cap, charged;
-    unsigned least;   /* items that are shorter were dropped */
-    uint64_t *wanted; /* rows of the chunk that are long enough and near the window */
-    uint64_t *near;   /* behind it: those near the window */
-    size_t words;     /* of both */
+    VEC(struct call_item) items;
+    unsigned least;       /* items that are shorter were dropped */
+    VEC(uint64_t) wanted; /* rows of the chunk that are long enough and near the window */
+    uint64_t *near;       /* behind it: those near the window */
     uint32_t row[SCAN_BATCH], place[SCAN_BATCH], group[SCAN_BATCH], tuple[SCAN_BATCH];
     int64_t ts[SCAN_BATCH], te[SCAN_BATCH];
 };
@@ -120,16 +118,15 @@ static int name_rows(struct slice_worker *w, struct scan_batch *b, uint32_t n)
 static int add_rows(struct slice_worker *w, const struct scan_batch *b, uint32_t n)
 {
     struct slice_job *job = w->job;
-    int rc = budget_grow(job->plan->budget, &w->charged, (void **)&w->items, sizeof(*w->items),
-                         w->count + n, &w->cap);
+    int rc = vec_reserve(&w->items, n);
 
     for (uint32_t k = 0; k < n && rc == 0; k++) {
         uint64_t place = (uint64_t)b->chunk->position << 32 | w->place[k];
-        w->items[w->count++] = (struct call_item){.ts = w->ts[k],
-                                                  .te = w->te[k],
-                                                  .id = ~(int64_t)place,
-                                                  .tuple = w->tuple[k],
-                                                  .lane = w->group[k]};
+        w->items.at[w->items.count++] = (struct call_item){.ts = w->ts[k],
+                                                           .te = w->te[k],
+                                                           .id = ~(int64_t)place,
+                                                           .tuple = w->tuple[k],
+                                                           .lane = w->group[k]};
         if (!job->all)
             atomic_fetch_add(&job->counts[class_of(job, length_of(w->ts[k], w->te[k]))], 1);
     }
@@ -138,7 +135,7 @@ static int add_rows(struct slice_worker *w, const struct scan_batch *b, uint32_t
     raise_least(job);
     if (w->least < atomic_load(&job->least)) {
         w->least = atomic_load(&job->least);
-        drop_short(w->items, &w->count, least_of(job, w->least));
+        drop_short(w->items.at, &w->items.count, least_of(job, w->least));
     }
     return 0;
 }
@@ -167,7 +164,7 @@ static bool want_listed(struct slice_worker *w, const struct density *d, int64_t
         return false;
     for (uint32_t i = 0; i < d->longest_count; i++)
         if (d->longest_dur[i] >= least)
-            w->wanted[d->longest[i] / 64] |= (uint64_t)1 << d->longest[i] % 64;
+            w->wanted.at[d->longest[i] / 64] |= (uint64_t)1 << d->longest[i] % 64;
     return true;
 }
 
@@ -181,7 +178,7 @@ static int want_long(struct slice_worker *w, struct scan_chunk *c, uint64_t leas
         return 0;
     if (rc < 0 && rc != -ENOENT)
         return rc;
-    return timeline_select_long(c->view, least, w->wanted);
+    return timeline_select_long(c->view, least, w->wanted.at);
 }
 
 /* The values of ts with which an object of the chunk, even its longest, reaches into the window;
@@ -220,7 +217,7 @@ static int keep_near(struct slice_worker *w, struct scan_chunk *c, int64_t lo, i
         return 0;
     int rc = column_select_i64(c->view, &ts, lo, hi, w->near);
     for (size_t i = 0; i < (c->rows + 63) / 64 && rc == 0; i++)
-        w->wanted[i] &= w->near[i];
+        w->wanted.at[i] &= w->near[i];
     return rc;
 }
 
@@ -236,24 +233,23 @@ static int chunk_plan(void *state, struct scan_chunk *c)
 
     if (w->job->all || !p->overlaps || least > INT64_MAX)
         return 0;
-    int rc = budget_grow(p->budget, &w->charged, (void **)&w->wanted, sizeof(*w->wanted), 2 * words,
-                         &w->words);
+    w->wanted.count = 0;
+    int rc = vec_extend(&w->wanted, 2 * words);
     if (rc < 0)
         return rc;
-    w->near = w->wanted + words;
-    memset(w->wanted, 0, words * sizeof(*w->wanted));
+    w->near = w->wanted.at + words;
     starts_near(p, c, &lo, &hi);
     rc = lo > hi ? 0 : want_long(w, c, least);
     rc = rc == 0 && lo <= hi ? keep_near(w, c, lo, hi) : rc;
     if (rc == 0)
-        c->wanted = w->wanted;
+        c->wanted = w->wanted.at;
     return rc == -EDOM ? 0 : rc;
 }
 
 static bool is_short(void *arg, size_t position)
 {
     const struct slice_job *job = arg;
-    int64_t longest = job->found->slices.chunks[position].longest;
+    int64_t longest = job->found->slices.chunks.at[position].longest;
 
     return !job->all && job->plan->overlaps && longest < INT64_MAX &&
            (uint64_t)longest < least_of(job, atomic_load(&job->least));
@@ -279,6 +275,7 @@ static int worker_begin(void *arg, unsigned number, void **ret_state)
     if (!w)
         return -ENOMEM;
     w->job = job;
+    w->items.budget = w->wanted.budget = p->budget;
     group_map_init(&w->groups, p->keys, p->width, 0, p->budget);
     group_map_init(&w->tuples, p->names, 2, 0, p->budget);
     *ret_state = w;
@@ -304,15 +301,14 @@ static int merge(struct slice_job *job, struct slice_worker *w, uint32_t *groups
 {
     struct timeline_found *f = job->found;
     struct timeline_slices *s = &f->slices;
-    int rc = budget_grow(job->plan->budget, &s->charged, (void **)&s->items, sizeof(*s->items),
-                         s->count + w->count, &s->cap);
+    int rc = vec_reserve(&s->items, w->items.count);
 
-    for (size_t i = 0; i < w->count && rc == 0; i++) {
-        struct call_item item = w->items[i];
+    for (size_t i = 0; i < w->items.count && rc == 0; i++) {
+        struct call_item item = w->items.at[i];
         rc = renumber(&f->groups, &w->groups.table, groups, &item.lane);
         rc = rc < 0 ? rc : renumber(&f->tuples, &w->tuples.table, tuples, &item.tuple);
-        s->items[s->count] = item;
-        s->count += rc == 0;
+        s->items.at[s->items.count] = item;
+        s->items.count += rc == 0;
     }
     return rc;
 }
@@ -336,9 +332,8 @@ static int worker_end(void *arg, unsigned number, void *state, bool failed)
     }
     group_map_done(&w->groups);
     group_map_done(&w->tuples);
-    free(w->items);
-    free(w->wanted);
-    budget_release(budget, w->charged);
+    vec_done(&w->items);
+    vec_done(&w->wanted);
     free(w);
     return rc;
 }
@@ -348,19 +343,19 @@ int timeline_prepare_slices(const struct timeline_plan *plan, struct timeline_fo
 {
     struct timeline_slices *s = &f->slices;
     const struct scan_place *places;
-    size_t n = scan_places(plan->query, &places), cap = 0;
-    int rc = budget_grow(plan->budget, &s->charged, (void **)&s->chunks, sizeof(*s->chunks), n + 1,
-                         &cap);
+    size_t n = scan_places(plan->query, &places);
     uint64_t before = 0;
     uint32_t chunk = 0;
 
+    s->items.budget = s->chunks.budget = plan->budget;
+    int rc = vec_extend(&s->chunks, n + 1);
     for (size_t i = 0; i < n && rc == 0; i++) {
         const struct index_file *file = snapshot_file(query_snapshot(plan->query), places[i].file);
         if (i > 0 && places[i].file != places[i - 1].file)
             before = chunk = 0;
         for (; chunk < places[i].chunk; chunk++)
             before += file->chunks[chunk].rows;
-        s->chunks[i] = (struct timeline_slice_chunk){before, INT64_MAX, places[i].file};
+        s->chunks.at[i] = (struct timeline_slice_chunk){before, INT64_MAX, places[i].file};
     }
     return rc;
 }
@@ -393,6 +388,6 @@ int timeline_collect_slices(const struct timeline_plan *plan, struct timeline_fo
         return rc;
     s->each = f->objects <= TIMELINE_SLICES_ALL;
     s->least_ns = job.all ? 0 : least_of(&job, atomic_load(&job.least));
-    drop_short(s->items, &s->count, s->least_ns);
+    drop_short(s->items.at, &s->items.count, s->least_ns);
     return 0;
 }

@@ -85,11 +85,10 @@ static int compare_picks(const void *a, const void *b)
 static int make_events(struct timeline *t)
 {
     struct timeline_picks *p = &t->found.picks;
-    int rc;
 
-    t->events = timeline_take_room(t, p->count, sizeof(*t->events), &rc);
-    if (rc < 0)
-        return rc;
+    t->events = timeline_take_room(t, p->count, sizeof(*t->events));
+    if (!t->events)
+        return t->arena.error;
     qsort(p->picks, p->count, sizeof(*p->picks), compare_picks);
     for (uint32_t i = 0; i < p->count; i++) {
         const struct timeline_pick *pick = &p->picks[i];
@@ -196,7 +195,7 @@ int timeline_open(struct query *q, const struct timeline_options *o, struct err 
 
     if (t) {
         t->plan.query = q;
-        t->plan.budget = query_budget(q);
+        t->plan.budget = t->arena.budget = query_budget(q);
         t->plan.width = (unsigned)o->group_by_count + 1;
         begin_found(t);
         group_table_init(&t->kept, 1, 0, t->plan.budget);
@@ -240,7 +239,6 @@ void timeline_close(struct timeline *t)
         return;
     end_found(t);
     group_table_done(&t->kept);
-    budget_release(t->plan.budget, t->charged);
     arena_done(&t->arena);
     free(t);
 }

@@ -15,8 +15,7 @@ struct job {
     struct timeline_found *found;
     uint32_t most;
     bool again; /* only for picks, of chunks that were told from their densities */
-    struct timeline_pending *pending;
-    size_t pending_count, pendings, charged;
+    VEC(struct timeline_pending) pending;
     struct group_table colors; /* of groups that have parts; full: crowded */
     atomic_bool crowded;
 };

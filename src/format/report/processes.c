@@ -43,8 +43,8 @@ int format_processes_new(const struct process_list *l, const struct format_proce
     f->list = l;
     f->o = *o;
     f->last = -1;
-    f->at = o->offset < l->count ? (size_t)o->offset : l->count;
-    f->end = o->limit < l->count - f->at ? f->at + (size_t)o->limit : l->count;
+    f->at = o->offset < l->rows.count ? (size_t)o->offset : l->rows.count;
+    f->end = o->limit < l->rows.count - f->at ? f->at + (size_t)o->limit : l->rows.count;
     if (o->format != FORMAT_JSON)
         rc = format_table_new(o->format, text ? text_columns : columns,
                               text ? TEXT_COLUMNS : COLUMNS, &f->table);
@@ -201,7 +201,7 @@ static void put_head(struct format_processes *f, struct buf *out)
                   {"damaged_files", l->counters.damaged_files},
                   {"events", l->events},
                   {"without_process", l->without_process},
-                  {"processes", l->count}};
+                  {"processes", l->rows.count}};
     struct jw j;
 
     jw_init(&j, out, f->o.pretty);
@@ -248,7 +248,7 @@ int format_processes_next(struct format_processes *f, struct buf *out)
         put_head(f, out);
     f->began = true;
     while (f->at < f->end && out->len - start < PIECE && !out->error)
-        put_process(f, &f->list->rows[f->at++], out);
+        put_process(f, &f->list->rows.at[f->at++], out);
     if (out->error)
         return out->error;
     if (f->at < f->end)

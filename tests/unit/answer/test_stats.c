@@ -21,9 +21,9 @@ static struct stats *run_on(struct store *s, const char *query, struct stats_opt
     }
     stats_run(q, options, err, &stats);
     query_close(q);
-    CHECK_INT(budget.memory_used, stats ? stats->charged : 0);
+    CHECK_INT(budget.memory_used, stats ? stats->arena.charged : 0);
     if (stats)
-        stats->charged = 0; /* it is kept longer than the budget */
+        stats->arena.budget = NULL; /* it is kept longer than the budget */
     return stats;
 }
 
