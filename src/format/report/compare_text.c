@@ -46,9 +46,11 @@ static unsigned cells_of_variant(const struct comparison *c)
 
 static struct line *new_line(struct table *t)
 {
-    t->error = vec_reserve(&t->lines, 1);
-    if (t->error < 0)
+    int rc = vec_reserve(&t->lines, 1);
+    if (rc < 0) {
+        t->error = rc;
         return NULL;
+    }
     struct line *l = &t->lines.at[t->lines.count++];
     *l = (struct line){.begin = t->text.len};
     return l;
