@@ -100,12 +100,11 @@ void watch_free(struct watch *w)
 
 static int note_seen(struct watch *w, const char *name)
 {
-    int64_t id = intern_add(w->names, text_of(name));
+    /* first, so that no name is without its round when memory ends */
+    int rc = vec_extend(&w->seen, (size_t)intern_count(w->names) + 1);
+    int64_t id = rc < 0 ? rc : intern_add(w->names, text_of(name));
     if (id < 0)
         return (int)id;
-    int rc = vec_extend(&w->seen, (size_t)id + 1);
-    if (rc < 0)
-        return rc;
     w->seen.at[id] = w->round;
     return 0;
 }
