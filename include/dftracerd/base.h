@@ -1,4 +1,5 @@
-/* base.h - what every room needs: errors, buffers, arenas, texts, numbers, clocks, queues, threads.
+/* base.h - what every module needs: errors, buffers, arenas, texts, numbers, clocks, queues,
+ * threads.
  *
  * May use:   libc, pthreads, xxhash.      Used by: every module.
  * Threads:   functions are re-entrant; an object belongs to one thread at a time unless it says
@@ -259,11 +260,6 @@ void budget_release(struct budget *b, size_t bytes);
  * buffer beside what is charged: for answers that are written at once, whose buffer is not charged.
  */
 int budget_check_answer(struct budget *b, const struct buf *out);
-/* Room for `need` elements of `each` bytes, by half more at least: 0, ERR_MEMORY_LIMIT, -ENOMEM.
- * *cap: for how many there is room; new ones are not set. What is charged is added to *charged,
- * also where memory then fails: for the caller to release with the array. */
-int budget_grow(struct budget *b, size_t *charged, void **array, size_t each, size_t need,
-                size_t *cap);
 void budget_cancel(struct budget *b, int code);
 /* As qsort_r, but the budget (not NULL) is asked every few thousand comparisons. Makes a copy,
  * which is not charged. 0, -ENOMEM, or what budget_check says: the items are then of no use. */

@@ -204,9 +204,6 @@ int trace_source_new(struct trace_text *text, uint64_t offset, uint64_t size,
 void trace_source_close(struct trace_source *s);
 /* Closes the source, and gives the text back: *new*; NULL of NULL. */
 struct trace_text *trace_source_release(struct trace_source *s);
-/* As pread, but for the error: -errno or what the finder of checkpoints returned; -EIO where the
- * text no longer has these bytes. */
-ssize_t trace_source_read(struct trace_source *s, void *out, size_t len, uint64_t offset);
 
 /* ---- tar archives ---------------------------------------------------------------------------- */
 

@@ -89,27 +89,6 @@ void budget_release(struct budget *b, size_t bytes)
     give_back(&b->memory_used, bytes);
 }
 
-int budget_grow(struct budget *b, size_t *charged, void **array, size_t each, size_t need,
-                size_t *cap)
-{
-    size_t more = *cap / 2 > 64 ? *cap / 2 : 64;
-
-    if (need <= *cap)
-        return 0;
-    if (*cap + more < need)
-        more = need - *cap;
-    int rc = budget_charge(b, more * each);
-    if (rc < 0)
-        return rc;
-    *charged += more * each;
-    void *grown = realloc(*array, (*cap + more) * each);
-    if (!grown)
-        return -ENOMEM;
-    *array = grown;
-    *cap += more;
-    return 0;
-}
-
 void budget_cancel(struct budget *b, int code)
 {
     int none = 0;

@@ -616,25 +616,7 @@ static bool look_up(const uint32_t *codes, size_t n, const int64_t *dict, uint32
     return true;
 }
 
-const struct pack_kernels pack_kernels_avx2 = {
-    .unpack64 = unpack64,
-    .unpack32 = unpack32,
-    .range_bits = range_bits,
-    .sum_bits = sum_bits,
-    .widen64 = widen64,
-    .widen32 = widen32,
-    .narrow64 = narrow64,
-    .expand64 = expand64,
-    .above = above,
-    .steps = steps,
-    .above_mask = above_mask,
-    .changes = changes,
-    .find_places = find_places,
-    .pack = pack,
-    .measure = measure,
-    .prefix_sum = prefix_sum,
-    .look_up = look_up,
-};
+const struct pack_kernels pack_kernels_avx2 = PACK_KERNELS;
 #else
 typedef int pack_avx2_is_for_x86_only;
 #endif

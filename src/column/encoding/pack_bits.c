@@ -132,22 +132,4 @@ static size_t changes(const int64_t *v, size_t n, uint64_t *out)
     return count;
 }
 
-const struct pack_kernels pack_kernels_portable = {
-    .unpack64 = unpack64,
-    .unpack32 = unpack32,
-    .range_bits = range_bits,
-    .sum_bits = sum_bits,
-    .widen64 = widen64,
-    .widen32 = widen32,
-    .narrow64 = narrow64,
-    .expand64 = expand64,
-    .above = above,
-    .steps = steps,
-    .above_mask = above_mask,
-    .changes = changes,
-    .find_places = find_places,
-    .pack = pack,
-    .measure = measure,
-    .prefix_sum = prefix_sum,
-    .look_up = look_up,
-};
+const struct pack_kernels pack_kernels_portable = PACK_KERNELS;

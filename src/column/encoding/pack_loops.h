@@ -143,4 +143,14 @@ static void steps(const int64_t *v, size_t n, uint64_t base, uint64_t *out)
         out[i] = (uint64_t)v[i + 1] - (uint64_t)v[i] - base;
 }
 
+/* The functions of one level: those of this file and of the file that includes it. */
+#define PACK_KERNELS \
+    { \
+        .unpack64 = unpack64, .unpack32 = unpack32, .range_bits = range_bits, \
+        .sum_bits = sum_bits, .widen64 = widen64, .widen32 = widen32, .narrow64 = narrow64, \
+        .expand64 = expand64, .above = above, .steps = steps, .above_mask = above_mask, \
+        .changes = changes, .find_places = find_places, .pack = pack, .measure = measure, \
+        .prefix_sum = prefix_sum, .look_up = look_up, \
+    }
+
 #endif

@@ -254,7 +254,7 @@ static int bind_kind(struct scan_worker *w, struct bound *b)
 
 static int bound_at(struct scan_worker *w, const struct source *s, struct bound **ret)
 {
-    int rc = vec_extend(&w->bound, w->query->source_count);
+    int rc = s->id < w->bound.count ? 0 : vec_extend(&w->bound, w->query->source_count);
 
     if (rc < 0)
         return rc;

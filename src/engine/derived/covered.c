@@ -41,7 +41,8 @@ const uint64_t *covered_bits(const struct covered *c, uint32_t chunk)
                                                                    : NULL;
 }
 
-void covered_keep(struct covered *c)
+/* One more owner. */
+static void covered_keep(struct covered *c)
 {
     atomic_fetch_add(&c->owners, 1);
 }

@@ -36,7 +36,6 @@ int covered_new(struct query *q, uint32_t chunks, struct covered **ret);
 size_t covered_bytes(const struct covered *c);
 /* A bit for each row of a chunk; NULL: no call of it is covered. */
 const uint64_t *covered_bits(const struct covered *c, uint32_t chunk);
-void covered_keep(struct covered *c); /* one more owner */
 void covered_drop(struct covered *c);
 
 /* ---- of a query ------------------------------------------------------------------------------ */

@@ -253,22 +253,17 @@ static bool sees(void *arg, const struct index_file *f)
     return may_read(arg, f);
 }
 
-struct snapshot *viewer_snapshot(struct viewer *v, struct index *ix)
-{
-    struct snapshot *all = index_snapshot(ix);
-    if (!v)
-        return all;
-    know_groups(v);
-    struct snapshot *part = snapshot_filter(all, sees, v);
-    snapshot_release(all);
-    return part;
-}
-
 /* ---- of a request ---------------------------------------------------------------------------- */
 
 struct snapshot *request_snapshot(const struct request *rq)
 {
-    return viewer_snapshot(rq->viewer, rq->http->options->index);
+    struct snapshot *all = index_snapshot(rq->http->options->index);
+    if (!rq->viewer)
+        return all;
+    know_groups(rq->viewer);
+    struct snapshot *part = snapshot_filter(all, sees, rq->viewer);
+    snapshot_release(all);
+    return part;
 }
 
 bool request_repin(struct request *rq)

@@ -21,12 +21,9 @@ struct viewer *viewer_of(int fd, const struct access_peer *peer);
 struct viewer *viewer_ref(struct viewer *v); /* NULL: NULL */
 void viewer_unref(struct viewer *v);
 bool viewer_same_user(const struct viewer *a, const struct viewer *b);
-/* The newest snapshot as `v` sees it (NULL: all of it); *new*, or NULL without memory. With a
- * viewer it looks at every file. */
-struct snapshot *viewer_snapshot(struct viewer *v, struct index *ix);
-
 struct request;
-/* The newest one, as far as the request sees it: *new*, or NULL without memory. */
+/* The newest snapshot, as far as the request sees it: *new*, or NULL without memory. With a viewer
+ * it looks at every file. */
 struct snapshot *request_snapshot(const struct request *rq);
 /* In next(): rq->snapshot becomes the newest one; true when that is another generation. What
  * borrows from the old one must be closed before (a query has a reference of its own). A stream

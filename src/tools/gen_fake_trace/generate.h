@@ -8,8 +8,8 @@
  * Threads: a plan is immutable; a generator belongs to one thread. Memory: a generator has about
  * 1.5 MiB and 3 KB a process of its file, a plan 100 bytes a training or validation file.
  */
-#ifndef GEN_FAKE_TRACE_GENERATE_H
-#define GEN_FAKE_TRACE_GENERATE_H
+#ifndef DFTRACERD_TOOLS_GEN_FAKE_TRACE_GENERATE_H
+#define DFTRACERD_TOOLS_GEN_FAKE_TRACE_GENERATE_H
 
 #include "dftracerd/query.h"
 

@@ -1,6 +1,6 @@
 /* checkpoint.h - lists of checkpoints and damage, and the windows of checkpoints. */
-#ifndef TRACE_CHECKPOINT_H
-#define TRACE_CHECKPOINT_H
+#ifndef DFTRACERD_TRACE_GZIP_CHECKPOINT_H
+#define DFTRACERD_TRACE_GZIP_CHECKPOINT_H
 
 #include "trace/gzip/inflate.h"
 #include "dftracerd/vec.h"

@@ -1,6 +1,6 @@
 /* chunker.h - memory of chunks, kept from one to the next. */
-#ifndef TRACE_CHUNKER_H
-#define TRACE_CHUNKER_H
+#ifndef DFTRACERD_TRACE_GZIP_CHUNKER_H
+#define DFTRACERD_TRACE_GZIP_CHUNKER_H
 
 #include <stddef.h>
 

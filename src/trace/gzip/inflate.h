@@ -5,8 +5,8 @@
  * body and stops exactly at its end. So every block boundary is seen, and what one library delivers
  * for damaged data the other delivers, too.
  */
-#ifndef TRACE_INFLATE_H
-#define TRACE_INFLATE_H
+#ifndef DFTRACERD_TRACE_GZIP_INFLATE_H
+#define DFTRACERD_TRACE_GZIP_INFLATE_H
 
 #include "dftracerd/trace.h"
 #include "config.h"

@@ -1,6 +1,6 @@
 /* member.h - gzip members (RFC 1952) around deflate streams. */
-#ifndef TRACE_MEMBER_H
-#define TRACE_MEMBER_H
+#ifndef DFTRACERD_TRACE_GZIP_MEMBER_H
+#define DFTRACERD_TRACE_GZIP_MEMBER_H
 
 #include "trace/gzip/inflate.h"
 

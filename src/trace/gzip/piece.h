@@ -1,7 +1,7 @@
 /* piece.h - a run of deflate blocks that was inflated out of turn: piece_read.c makes it, piece.c
  * gives it to its reader. */
-#ifndef TRACE_PIECE_H
-#define TRACE_PIECE_H
+#ifndef DFTRACERD_TRACE_GZIP_PIECE_H
+#define DFTRACERD_TRACE_GZIP_PIECE_H
 
 #include "trace/gzip/reader.h"
 #include "dftracerd/vec.h"

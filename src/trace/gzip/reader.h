@@ -1,6 +1,6 @@
 /* reader.h - the reader's inside, for the files of src/trace that are one object with it. */
-#ifndef TRACE_READER_H
-#define TRACE_READER_H
+#ifndef DFTRACERD_TRACE_GZIP_READER_H
+#define DFTRACERD_TRACE_GZIP_READER_H
 
 #include "trace/gzip/checkpoint.h"
 #include "trace/gzip/inflate.h"

@@ -81,8 +81,3 @@ struct trace_text *trace_source_release(struct trace_source *s)
     trace_source_close(s);
     return text;
 }
-
-ssize_t trace_source_read(struct trace_source *s, void *out, size_t len, uint64_t offset)
-{
-    return s->read(s, out, len, offset);
-}
