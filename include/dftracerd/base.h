@@ -256,6 +256,15 @@ int budget_check(struct budget *b); /* 0, or why to stop (the first reason stays
 /* 0 or ERR_MEMORY_LIMIT (then nothing is charged) */
 int budget_charge(struct budget *b, size_t bytes);
 void budget_release(struct budget *b, size_t bytes);
+/* What an object has charged for memory that is in no vec and no arena. Zero-initialise but for the
+ * budget (NULL: none), which is borrowed until charge_done. */
+struct charge {
+    struct budget *budget;
+    size_t bytes;
+};
+int charge_add(struct charge *c, size_t bytes);   /* as budget_charge */
+int charge_up_to(struct charge *c, size_t bytes); /* the same, of what is missing to `bytes` */
+void charge_done(struct charge *c);               /* releases all; the budget stays */
 /* budget_check, and ERR_MEMORY_LIMIT (which stops the query) where there would be no room for the
  * buffer beside what is charged: for answers that are written at once, whose buffer is not charged.
  */

@@ -89,6 +89,26 @@ void budget_release(struct budget *b, size_t bytes)
     give_back(&b->memory_used, bytes);
 }
 
+int charge_add(struct charge *c, size_t bytes)
+{
+    int rc = c->budget ? budget_charge(c->budget, bytes) : 0;
+
+    c->bytes += rc < 0 ? 0 : bytes;
+    return rc;
+}
+
+int charge_up_to(struct charge *c, size_t bytes)
+{
+    return bytes > c->bytes ? charge_add(c, bytes - c->bytes) : 0;
+}
+
+void charge_done(struct charge *c)
+{
+    if (c->budget)
+        budget_release(c->budget, c->bytes);
+    c->bytes = 0;
+}
+
 void budget_cancel(struct budget *b, int code)
 {
     int none = 0;

@@ -20,13 +20,13 @@ struct member {
 struct archive {
     int fd;
     const char *dir;
-    struct disk_budget *budget;
-    uint64_t size;        /* of the tar */
-    struct intern *names; /* ids are places in `members` */
+    struct disk_budget *budget; /* `size` counts in it */
+    uint64_t size;              /* of the tar */
+    struct intern *names;       /* ids are places in `members` */
     VEC(struct member) members;
     size_t names_len;
     struct buf prefix; /* where the sidecar is: "" or "x/" */
-    bool rooted, charged;
+    bool rooted;
 };
 
 static int refuse(uint64_t at, struct err *err, const char *why)
@@ -153,7 +153,6 @@ static int charge(struct archive *a, struct err *err)
 {
     if (!a->budget)
         return 0;
-    a->charged = true;
     uint64_t used = atomic_fetch_add(&a->budget->used, a->size) + a->size;
     if (!a->budget->limit || used <= a->budget->limit)
         return 0;
@@ -244,7 +243,7 @@ void archive_free(struct archive *a)
 {
     if (!a)
         return;
-    if (a->charged)
+    if (a->budget)
         a->budget->used -= a->size;
     intern_free(a->names);
     buf_done(&a->prefix);

@@ -18,18 +18,10 @@ static struct organize_file *last_file(const struct organize_target *t)
     return t->files.at[t->files.count - 1];
 }
 
-static int charge(struct organize *o, size_t bytes)
-{
-    int rc = budget_charge(o->budget, bytes);
-
-    o->charged += rc == 0 ? bytes : 0;
-    return rc;
-}
-
 static int add_file(struct organize *o, struct organize_target *t)
 {
     struct buf path = {0};
-    int rc = charge(o, FILE_BYTES + 3 * (strlen(t->name) + strlen(o->name)));
+    int rc = charge_add(&o->charge, FILE_BYTES + 3 * (strlen(t->name) + strlen(o->name)));
 
     if (rc < 0)
         return rc;
@@ -38,6 +30,7 @@ static int add_file(struct organize *o, struct organize_target *t)
     struct organize_file *f = calloc(1, sizeof(*f));
     if (!f)
         return -ENOMEM;
+    f->charge.budget = o->charge.budget;
     t->files.at[t->files.count++] = f;
     buf_printf(&path, "%s/%s-%zu.pfw%s", t->name, o->name, t->files.count, o->level ? ".gz" : "");
     f->path = buf_steal(&path, NULL);
@@ -88,10 +81,7 @@ static int write_share(struct organize *o, const struct share *s, struct err *er
     trace_added(f, s->added_lines);
     trace_lines(f, s->lines);
     f->events += s->objects;
-    if (f->added.cap > f->charged) {
-        rc = charge(o, f->added.cap - f->charged);
-        f->charged = f->added.cap;
-    }
+    rc = charge_up_to(&f->charge, f->added.cap);
     if (rc == 0 && s->added.len)
         rc = press_text(t->press, s->added, err);
     rc = rc < 0 ? rc : press_text(t->press, s->text, err);
@@ -177,7 +167,7 @@ int organize_open(const struct query_env *env, struct snapshot *snapshot, const 
     o->env = env;
     o->snapshot = snapshot;
     o->outlet = outlet;
-    o->budget = budget;
+    o->charge.budget = budget;
     int rc = open_all(o, s, options, budget, err);
     if (rc < 0) {
         organize_free(o);
@@ -219,6 +209,7 @@ static void target_done(struct organize_target *t)
     press_drop(t->press);
     for (size_t i = 0; i < t->files.count; i++) {
         buf_done(&t->files.at[i]->added);
+        charge_done(&t->files.at[i]->charge);
         free(t->files.at[i]->path);
         free(t->files.at[i]);
     }
@@ -252,6 +243,6 @@ void organize_free(struct organize *o)
     buf_done(&o->runs);
     buf_done(&o->record);
     buf_done(&o->manifest);
-    budget_release(o->budget, o->charged);
+    charge_done(&o->charge);
     free(o);
 }

@@ -15,7 +15,7 @@ struct organize_file {
     uint64_t lines, events, text_bytes, bytes; /* lines: of sources */
     struct hash128 hash;
     struct buf added;       /* pairs: lines of sources, lines added */
-    size_t charged;         /* for it */
+    struct charge charge;   /* for it */
     uint64_t since, adding; /* of the last pair: not in `added` yet */
 };
 struct organize_target {
@@ -36,8 +36,7 @@ struct organize {
     const struct query_env *env;
     struct snapshot *snapshot;
     struct outlet *outlet;
-    struct budget *budget;
-    size_t charged; /* to it, until free: for the list of files */
+    struct charge charge; /* for the list of files */
     struct query *all, **queries;
     size_t query_count;
     struct sharing *sharing;

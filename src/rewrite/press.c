@@ -27,10 +27,10 @@ static bool is_plain(const struct press_options *o)
 /* Room for more text, charged before it is taken. */
 static int reserve(struct press_file *f, size_t more)
 {
-    size_t need = f->text.len + more, cap = f->charged ? f->charged : 4096;
+    size_t need = f->text.len + more, cap = f->charge.bytes ? f->charge.bytes : 4096;
     while (cap < need)
         cap *= 2;
-    int rc = cap > f->charged ? press_charge(f->press, cap - f->charged, &f->charged) : 0;
+    int rc = charge_up_to(&f->charge, cap);
     return rc < 0 ? rc : buf_reserve(&f->text, more) ? 0 : -ENOMEM;
 }
 
@@ -54,13 +54,14 @@ int press_new(struct pool *pool, struct outlet *outlet, const struct press_optio
     p->pool = pool;
     p->outlet = outlet;
     p->options = *options;
+    p->charge.budget = options->budget;
     p->threads = threads_of(pool, options->budget);
     p->pieces = p->threads * WAITING_PIECES;
     if (p->pieces > WAITING_MOST)
         p->pieces = p->threads < WAITING_MOST ? WAITING_MOST : p->threads;
     int rc = press_line_init(p);
     if (rc == 0 && !is_plain(options))
-        rc = press_charge(p, (size_t)p->threads * THREAD_BYTES, &p->charged);
+        rc = charge_add(&p->charge, (size_t)p->threads * THREAD_BYTES);
     if (rc < 0)
         return press_free(p), rc;
     *ret = p;
@@ -72,7 +73,7 @@ void press_free(struct press *p)
     if (!p)
         return;
     press_line_forget(p, NULL);
-    press_release(p, p->charged);
+    charge_done(&p->charge);
     press_line_leave(p);
 }
 
@@ -81,7 +82,7 @@ int press_open(struct press *p, struct err *err, struct press_file **ret)
     struct press_file *f = aligned_alloc(_Alignof(struct press_file), sizeof *f);
     if (!f)
         return -ENOMEM;
-    *f = (struct press_file){.press = p};
+    *f = (struct press_file){.press = p, .charge.budget = p->options.budget};
     hasher_begin(&f->hasher, 0);
     int rc = outlet_file_new(p->outlet, err, &f->out);
     if (rc < 0)
@@ -113,9 +114,9 @@ static struct press_piece *piece_new(struct press_file *f, const char *name)
     piece->file = f;
     piece->text = f->text;
     piece->len = f->text.len;
-    piece->charged = f->charged;
+    piece->charge = f->charge;
     f->text = (struct buf){0};
-    f->charged = 0;
+    f->charge.bytes = 0;
     return piece;
 }
 

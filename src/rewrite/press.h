@@ -14,8 +14,8 @@ struct press_piece {
     struct press_piece *next;
     struct press_file *file;
     struct buf text, out;
-    size_t len;     /* of the text */
-    size_t charged; /* to the budget, for the text */
+    struct charge charge; /* for the text */
+    size_t len;           /* of the text */
     char *name;
     uint64_t *bytes;
     struct hash128 *hash;
@@ -30,7 +30,7 @@ struct press {
     struct outlet *outlet;
     struct press_options options;
     unsigned threads, pieces; /* at work at once; in line, at most */
-    size_t charged;           /* for the threads */
+    struct charge charge;     /* for the threads */
     struct press_piece *first, **last;
     size_t count, bytes;  /* in line; of their texts */
     pthread_mutex_t lock; /* of what follows, the links and the states of pieces */
@@ -47,15 +47,13 @@ struct press_file {
     struct press *press;
     struct outlet_file *out;
     struct buf text;
-    size_t charged; /* for the text */
+    struct charge charge; /* for the text */
     uint64_t text_bytes;
     struct hasher hasher;
 };
 
 /* ---- press_file.c ---------------------------------------------------------------------------- */
 
-int press_charge(const struct press *p, size_t bytes, size_t *charged);
-void press_release(const struct press *p, size_t charged);
 int press_put(struct press_file *f, struct text bytes, struct err *err);
 int press_hand_over(struct press_file *f, const char *name, uint64_t *bytes, struct hash128 *hash,
                     struct err *err);

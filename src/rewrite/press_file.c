@@ -3,26 +3,13 @@
 
 #include <stdlib.h>
 
-int press_charge(const struct press *p, size_t bytes, size_t *charged)
-{
-    int rc = p->options.budget ? budget_charge(p->options.budget, bytes) : 0;
-    *charged += rc == 0 ? bytes : 0;
-    return rc;
-}
-
-void press_release(const struct press *p, size_t charged)
-{
-    if (p->options.budget)
-        budget_release(p->options.budget, charged);
-}
-
 void press_file_free(struct press_file *f)
 {
     if (!f)
         return;
     outlet_file_drop(f->out);
     buf_done(&f->text);
-    press_release(f->press, f->charged);
+    charge_done(&f->charge);
     free(f);
 }
 

@@ -40,9 +40,9 @@ static void leave(struct press *p)
 
 /* ---- one piece ------------------------------------------------------------------------------- */
 
-static void piece_free(struct press *p, struct press_piece *piece)
+static void piece_free(struct press_piece *piece)
 {
-    press_release(p, piece->charged);
+    charge_done(&piece->charge);
     if (piece->name)
         press_file_free(piece->file);
     free(piece->name);
@@ -190,7 +190,7 @@ static int write_done(struct press *p, size_t count, size_t bytes, struct err *e
             struct press_piece *piece = take_out(p, &p->first);
             pthread_mutex_unlock(&p->lock);
             rc = write_piece(piece, err);
-            piece_free(p, piece);
+            piece_free(piece);
             pthread_mutex_lock(&p->lock);
         } else if (p->count < count && p->bytes < bytes) {
             break;
@@ -230,7 +230,7 @@ void press_line_forget(struct press *p, const struct press_file *f)
         else if ((*at)->state == PIECE_RUNNING)
             wait_done(p);
         else
-            piece_free(p, take_out(p, at));
+            piece_free(take_out(p, at));
     }
     pthread_mutex_unlock(&p->lock);
 }

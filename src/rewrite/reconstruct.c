@@ -135,7 +135,7 @@ int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_option
     r->archive = options->archive;
     r->form = options->form;
     r->outlet = outlet;
-    r->budget = budget;
+    r->budget = r->charge.budget = budget;
     r->provenance_fd = -1;
     int rc = restore_read(r, err);
     rc = rc < 0 ? rc : press_new(pool, outlet, &(struct press_options){.budget = budget}, &r->text);
@@ -210,7 +210,7 @@ void reconstruct_free(struct reconstruct *r)
         free(r->sources.at[i].name);
         free(r->sources.at[i].output);
     }
-    budget_release(r->budget, r->charged);
+    charge_done(&r->charge);
     free(r->targets);
     vec_done(&r->sources);
     intern_free(r->literals);

@@ -46,7 +46,7 @@ struct reconstruct {
     enum reconstruct_form form;
     struct outlet *outlet;
     struct budget *budget;
-    size_t charged;            /* to the budget, until free */
+    struct charge charge;      /* for what grows with the sidecar */
     struct press *text, *gzip; /* files are written by either */
     struct restore_target *targets;
     uint32_t target_count;
@@ -65,8 +65,6 @@ struct reconstruct {
 };
 
 /* reconstruct_files.c */
-/* What grows with the sidecar is the request's: 0, ERR_MEMORY_LIMIT. */
-int restore_charge(struct reconstruct *r, size_t bytes);
 /* Of so many bytes; piece: RESTORE_PIECE bytes. 0, -errno, or why to stop. */
 int restore_hash(struct reconstruct *r, int fd, uint64_t bytes, char *piece, struct hash128 *ret);
 /* A regular file of what /organize has written. Descriptor, *new*, or -errno. */

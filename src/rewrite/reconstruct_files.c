@@ -47,11 +47,3 @@ int restore_hash(struct reconstruct *r, int fd, uint64_t bytes, char *piece, str
     *ret = hasher_end(&hasher);
     return 0;
 }
-
-int restore_charge(struct reconstruct *r, size_t bytes)
-{
-    int rc = budget_charge(r->budget, bytes);
-
-    r->charged += rc == 0 ? bytes : 0;
-    return rc;
-}

@@ -55,7 +55,7 @@ static int begin_file(struct reconstruct *r, struct restore_target *t, struct er
     t->added = (struct text){f->added.data, f->added.len};
     t->from = t->len = 0;
     next_pair(t);
-    if (!t->text && restore_charge(r, RESTORE_TARGET) < 0)
+    if (!t->text && charge_add(&r->charge, RESTORE_TARGET) < 0)
         return ERR_MEMORY_LIMIT;
     if (!t->text && !(t->text = malloc(RESTORE_PIECE)))
         return -ENOMEM;

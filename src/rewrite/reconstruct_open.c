@@ -50,8 +50,9 @@ static int read_source(struct reconstruct *r, struct text name, struct err *err)
     uint32_t known = intern_count(r->names);
     int rc = vec_reserve(&r->sources, 1);
 
-    rc = rc < 0 ? rc
-                : restore_charge(r, 4 * name.len + 2 * INTERN_EXTRA); /* its output's name, too */
+    rc = rc < 0
+             ? rc
+             : charge_add(&r->charge, 4 * name.len + 2 * INTERN_EXTRA); /* its output's name, too */
     if (rc == 0 && intern_add(r->names, name) < 0)
         rc = -ENOMEM;
     if (rc < 0)
@@ -83,7 +84,7 @@ static int read_output(struct reconstruct *r, struct text p, struct restore_file
         return bad(err, "invalid record of an output file");
     struct restore_target *t = &r->targets[target];
     int rc = vec_reserve(&t->files, 1);
-    rc = rc < 0 ? rc : restore_charge(r, p.len);
+    rc = rc < 0 ? rc : charge_add(&r->charge, p.len);
     if (rc < 0)
         return rc;
     rc = copy_name(p, &f.path, "invalid name of an output file", err);
@@ -98,7 +99,7 @@ static int read_literal(struct reconstruct *r, struct text p, struct err *err)
 {
     if (!p.len || p.len > LITERAL_MOST)
         return bad(err, "a literal line is too short or too long");
-    int rc = restore_charge(r, p.len + INTERN_EXTRA);
+    int rc = charge_add(&r->charge, p.len + INTERN_EXTRA);
     return rc == 0 && intern_add(r->literals, p) < 0 ? -ENOMEM : rc;
 }
 
@@ -107,7 +108,7 @@ static int read_added(struct reconstruct *r, struct text p, struct restore_file 
 {
     if (!last)
         return bad(err, "added lines without an output file");
-    int rc = restore_charge(r, 2 * p.len); /* it grows by doubling */
+    int rc = charge_add(&r->charge, 2 * p.len); /* it grows by doubling */
     if (rc < 0)
         return rc;
     buf_text(&last->added, p);
@@ -185,7 +186,8 @@ static int name_outputs(struct reconstruct *r, struct err *err)
 
 /* ---- the manifest ---------------------------------------------------------------------------- */
 
-static int load_manifest(struct reconstruct *r, struct err *err, json_t **ret)
+static int load_manifest(struct reconstruct *r, struct charge *charge, struct err *err,
+                         json_t **ret)
 {
     int fd = restore_open(r, MANIFEST_NAME);
     json_error_t why;
@@ -200,7 +202,7 @@ static int load_manifest(struct reconstruct *r, struct err *err, json_t **ret)
     if (rc == 0 && st.st_size > MANIFEST_MOST)
         rc = err_set(err, ERR_CORRUPT, MANIFEST_NAME " is too large: %lld bytes",
                      (long long)st.st_size);
-    rc = rc < 0 ? rc : restore_charge(r, (size_t)st.st_size * MANIFEST_GROWS);
+    rc = rc < 0 ? rc : charge_add(charge, (size_t)st.st_size * MANIFEST_GROWS);
     if (rc < 0) {
         close(fd);
         return rc;
@@ -241,16 +243,15 @@ static int compare_hash(struct reconstruct *r, const json_t *manifest, struct er
 
 static int check_manifest(struct reconstruct *r, struct err *err)
 {
-    size_t before = r->charged;
+    struct charge charge = {.budget = r->budget};
     json_t *manifest = NULL;
-    int rc = load_manifest(r, err, &manifest);
+    int rc = load_manifest(r, &charge, err, &manifest);
 
     if (rc == 0 && manifest)
         rc = compare_hash(r, manifest, err);
     r->growing = json_is_false(json_object_get(manifest, "complete"));
     json_decref(manifest);
-    budget_release(r->budget, r->charged - before);
-    r->charged = before;
+    charge_done(&charge);
     return rc;
 }
 

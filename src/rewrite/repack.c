@@ -32,7 +32,7 @@ struct written {
 enum { WRITTEN_BYTES = sizeof(struct written) + 512 };
 struct repack {
     struct query *query;
-    struct budget *budget;
+    struct charge charge; /* for `written` */
     struct outlet *outlet;
     struct repack_options o;
     struct press *press;
@@ -43,7 +43,6 @@ struct repack {
     struct hasher *hasher;
     size_t next; /* of the files to be packed */
     struct buf text, manifest;
-    size_t charged;
     pthread_mutex_t lock; /* of `out` */
     struct sum out, in;
     enum { WRITING, CHECKING, FINISHED } state;
@@ -94,7 +93,7 @@ int repack_open(struct query *q, struct pool *pool, struct budget *budget, struc
     struct repack *r = calloc(1, sizeof *r);
     if (!r)
         return -ENOMEM;
-    *r = (struct repack){.query = q, .budget = budget, .outlet = outlet, .o = *options};
+    *r = (struct repack){.query = q, .charge.budget = budget, .outlet = outlet, .o = *options};
     pthread_mutex_init(&r->lock, NULL);
     struct press_options o = {.level = options->level, .budget = budget, .arg = r};
     if (options->verify && options->kind != REPACK_PGZIP)
@@ -124,7 +123,7 @@ void repack_close(struct repack *r)
     free(r->hasher);
     buf_done(&r->text);
     buf_done(&r->manifest);
-    budget_release(r->budget, r->charged);
+    charge_done(&r->charge);
     pthread_mutex_destroy(&r->lock);
     free(r);
 }
@@ -133,10 +132,9 @@ void repack_close(struct repack *r)
 
 static int add_written(struct repack *r)
 {
-    int rc = budget_charge(r->budget, WRITTEN_BYTES);
+    int rc = charge_add(&r->charge, WRITTEN_BYTES);
     if (rc < 0)
         return rc;
-    r->charged += WRITTEN_BYTES;
     if (vec_reserve(&r->written, 1) < 0)
         return -ENOMEM;
     struct written *w = calloc(1, sizeof *w);
@@ -252,8 +250,8 @@ static int begin_copy(struct repack *r, struct err *err)
         return err_set(err, -ENAMETOOLONG, "%.200s...: the name is too long", file->name);
     snprintf(current(r)->name, sizeof current(r)->name, "%s.gz", file->name);
     hasher_begin(r->hasher, 0);
-    return text_range_open(query_index(r->query), s, file, TEXT_BYTES, 0, UINT64_MAX, r->budget,
-                           err, &r->range);
+    return text_range_open(query_index(r->query), s, file, TEXT_BYTES, 0, UINT64_MAX,
+                           r->charge.budget, err, &r->range);
 }
 
 static int copy_some(struct repack *r, struct err *err)
