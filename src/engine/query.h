@@ -91,7 +91,7 @@ enum { KEY_SHARDS = 16 }; /* see derived/keys.h */
 struct key_shard {
     pthread_mutex_t lock;
     struct intern *texts;
-    size_t charged;
+    struct charge charge;
 };
 
 struct query {

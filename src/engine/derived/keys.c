@@ -19,6 +19,7 @@ int keys_init(struct query *q)
     for (unsigned i = 0; i < KEY_SHARDS; i++)
         pthread_mutex_init(&q->keys[i].lock, NULL);
     for (unsigned i = 0; i < KEY_SHARDS; i++) {
+        q->keys[i].charge.budget = q->budget;
         q->keys[i].texts = intern_new();
         if (!q->keys[i].texts)
             return -ENOMEM;
@@ -29,23 +30,10 @@ int keys_init(struct query *q)
 void keys_done(struct query *q)
 {
     for (unsigned i = 0; i < KEY_SHARDS; i++) {
-        budget_release(q->budget, q->keys[i].charged);
+        charge_done(&q->keys[i].charge);
         intern_free(q->keys[i].texts);
         pthread_mutex_destroy(&q->keys[i].lock);
     }
-}
-
-/* What the table grew by counts against the query. */
-static int charge_growth(struct query *q, struct key_shard *shard)
-{
-    size_t bytes = intern_bytes(shard->texts);
-
-    if (bytes <= shard->charged)
-        return 0;
-    int rc = budget_charge(q->budget, bytes - shard->charged);
-    if (rc == 0)
-        shard->charged = bytes;
-    return rc;
 }
 
 static int store(struct query *q, struct text bytes, bool add, uint64_t *ret)
@@ -57,7 +45,7 @@ static int store(struct query *q, struct text bytes, bool add, uint64_t *ret)
     pthread_mutex_lock(&shard->lock);
     int64_t id = add ? intern_add(shard->texts, bytes) : intern_find(shard->texts, bytes);
     if (id >= 0 && add)
-        rc = charge_growth(q, shard);
+        rc = charge_up_to(&shard->charge, intern_bytes(shard->texts));
     pthread_mutex_unlock(&shard->lock);
     if (id < 0)
         return (int)id;

@@ -43,7 +43,7 @@ struct group_pack {
     uint32_t *numbers[GROUP_KEYS_MAX], cap[GROUP_KEYS_MAX];
     uint32_t *renamed[GROUP_KEYS_MAX]; /* by number: the one in the map that this one joins */
     struct group_place joined[GROUP_KEYS_MAX];
-    size_t charged;
+    struct charge charge; /* for `renamed` */
 };
 /* Of a key in its column. */
 static inline uint32_t group_number(uint64_t word, const struct group_place *at)
@@ -63,7 +63,7 @@ struct group_map {
     /* GROUP_PACKED: words of codes met in this chunk, a power of two of places */
     struct group_seen *seen;
     uint32_t seen_mask, seen_count, stamp;
-    size_t seen_charged;
+    struct charge charge; /* for `seen` */
 };
 void group_map_init(struct group_map *m, const struct source *const *sources, unsigned width,
                     uint64_t limit, struct budget *budget);

@@ -17,6 +17,7 @@ void group_map_init(struct group_map *m, const struct source *const *sources, un
     assert(width <= GROUP_KEYS_MAX);
     memset(m, 0, sizeof(*m));
     m->width = width;
+    m->charge.budget = budget;
     group_table_init(&m->table, width, limit, budget);
     for (unsigned i = 0; i < width; i++)
         m->keys[i].source = sources[i];
@@ -28,8 +29,7 @@ void group_map_done(struct group_map *m)
     m->dense = NULL;
     free(m->seen);
     m->seen = NULL;
-    budget_release(m->table.budget, m->seen_charged);
-    m->seen_charged = 0;
+    charge_done(&m->charge);
     group_pack_done(m);
     group_table_done(&m->table);
 }

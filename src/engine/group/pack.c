@@ -20,6 +20,7 @@ int group_map_pack(struct group_map *m)
     if (!p)
         return -ENOMEM;
     p->width = m->width;
+    p->charge.budget = m->table.budget;
     for (unsigned i = 0; i < p->width; i++)
         group_table_init(&p->column[i], 1, UINT32_MAX - 1, m->table.budget);
     m->table.width = 1;
@@ -37,7 +38,7 @@ void group_pack_done(struct group_map *m)
         free(p->renamed[i]);
     }
     if (p)
-        budget_release(m->table.budget, p->charged);
+        charge_done(&p->charge);
     free(p);
     m->pack = NULL;
 }
@@ -213,11 +214,10 @@ static int rename_column(struct group_map *into, struct group_map *from, unsigne
 {
     const struct group_table *t = &from->pack->column[column];
     size_t bytes = t->count * sizeof(uint32_t);
-    int rc = budget_charge(from->table.budget, bytes);
+    int rc = charge_add(&from->pack->charge, bytes);
 
     if (rc < 0)
         return rc;
-    from->pack->charged += bytes;
     uint32_t *renamed = from->pack->renamed[column] = malloc(bytes + 1);
     if (!renamed)
         return -ENOMEM;

@@ -38,11 +38,9 @@ static int seen_grow(struct group_map *m, uint32_t more)
         cap *= 2;
     if (cap == before)
         return 0;
-    size_t bytes = (cap - before) * sizeof(*old);
-    int rc = budget_charge(m->table.budget, bytes);
+    int rc = charge_add(&m->charge, (cap - before) * sizeof(*old));
     if (rc < 0)
         return rc;
-    m->seen_charged += bytes;
     struct group_seen *seen = calloc(cap, sizeof(*seen));
     if (!seen)
         return -ENOMEM;
