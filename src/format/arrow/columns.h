@@ -41,9 +41,9 @@ struct arrow_staged {
 
 struct arrow_rows {
     struct aggregate *aggregate;
-    struct budget *budget;
     const struct aggregate_column *told;
-    size_t count, charged, texts_charged;
+    size_t count;
+    struct charge charge, text_charge;
     struct arrow_staged *columns;
     bool *left_out; /* by column: not asked for as values */
     struct arrow_column *types;
@@ -68,8 +68,6 @@ struct text arrow_text(struct arrow_rows *r, const struct value *v);
 int64_t arrow_code(struct arrow_staged *c, struct text t);
 /* What a batch has of a value. 1: null, and *ret is 0. */
 int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint64_t *ret);
-/* Charges the query, until arrow_rows_free. */
-int arrow_charge(struct arrow_rows *r, size_t bytes);
 /* Nothing was met of the part yet, unless it is the one at hand. */
 int arrow_ranks_begin(struct arrow_rows *r, size_t column, uint64_t part);
 void arrow_ranks_forget(struct arrow_rows *r);

@@ -42,7 +42,7 @@ static int meet_part(struct arrow_rows *r, size_t column, const uint64_t *keys)
     for (uint32_t rank = 0; rank < k->count && rc == 0; rank++) {
         rc = meet(r, column, keys[rank], rank);
         if (rc == 0 && rank % 0x1000 == 0)
-            rc = budget_check(r->budget);
+            rc = budget_check(r->charge.budget);
     }
     k->all = rc == 0;
     return rc;

@@ -13,7 +13,7 @@ enum { VALUE_BYTES = ARROW_BATCH * sizeof(uint64_t) + 4096 };
 
 static int make_room(struct arrow_rows *r)
 {
-    int rc = arrow_charge(r, r->count * (VALUE_BYTES + ARROW_BATCH / 8));
+    int rc = charge_add(&r->charge, r->count * (VALUE_BYTES + ARROW_BATCH / 8));
 
     if (rc < 0)
         return rc;
@@ -51,7 +51,7 @@ int arrow_rows_new(struct aggregate *a, const struct query *q, struct budget *bu
     if (!r)
         return -ENOMEM;
     r->aggregate = a;
-    r->budget = budget;
+    r->charge.budget = r->text_charge.budget = budget;
     r->count = aggregate_columns(a, &r->told);
     int rc = prepare(r, q, file, err);
     if (rc < 0)
@@ -72,7 +72,8 @@ void arrow_rows_free(struct arrow_rows *r)
         free(r->columns[i].values);
         free(r->columns[i].valid);
     }
-    budget_release(r->budget, r->charged + r->texts_charged);
+    charge_done(&r->charge);
+    charge_done(&r->text_charge);
     arrow_free(r->arrow);
     buf_done(&r->scratch);
     free(r->columns);

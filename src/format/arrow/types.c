@@ -42,9 +42,7 @@ static int charge_texts(struct arrow_rows *r)
 
     for (size_t i = 0; i < r->count; i++)
         bytes += r->columns[i].texts ? intern_bytes(r->columns[i].texts) : 0;
-    int rc = bytes > r->texts_charged ? budget_charge(r->budget, bytes - r->texts_charged) : 0;
-    r->texts_charged = rc == 0 && bytes > r->texts_charged ? bytes : r->texts_charged;
-    return rc;
+    return charge_up_to(&r->text_charge, bytes);
 }
 
 static int look_at_key(struct arrow_rows *r, size_t column, uint64_t key)
@@ -127,7 +125,7 @@ static int look_at_part(struct arrow_rows *r, size_t column, unsigned part)
     for (uint32_t k = 0; k < n && rc == 0; k++) {
         rc = look_at_key(r, column, keys[k]);
         if (rc == 0 && k % 0x1000 == 0)
-            rc = budget_check(r->budget);
+            rc = budget_check(r->charge.budget);
     }
     return rc;
 }

@@ -130,14 +130,6 @@ int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint6
     return !some;
 }
 
-int arrow_charge(struct arrow_rows *r, size_t bytes)
-{
-    int rc = budget_charge(r->budget, bytes);
-
-    r->charged += rc < 0 ? 0 : bytes;
-    return rc;
-}
-
 /* Nothing was met of the part yet. */
 int arrow_ranks_begin(struct arrow_rows *r, size_t column, uint64_t part)
 {
@@ -149,7 +141,7 @@ int arrow_ranks_begin(struct arrow_rows *r, size_t column, uint64_t part)
     k->count = aggregate_part_keys(r->aggregate, part, column, &keys);
     if (k->count > k->cap) {
         size_t more = (k->count - k->cap) * (sizeof(*k->bits) + sizeof(*k->met));
-        int rc = arrow_charge(r, more);
+        int rc = charge_add(&r->charge, more);
         uint64_t *bits = rc < 0 ? NULL : realloc(k->bits, k->count * sizeof(*bits));
         k->bits = bits ? bits : k->bits;
         uint8_t *met = bits ? realloc(k->met, k->count) : NULL;

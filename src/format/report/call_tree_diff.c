@@ -13,10 +13,9 @@ struct stack {
     wide us[2];
 };
 struct diff {
-    struct budget *budget;
+    struct charge charge; /* for the paths */
     struct intern *paths;
     VEC(struct stack) stacks; /* by path */
-    size_t charged;           /* for the paths */
 };
 
 static int stack_of(struct diff *d, struct text path, struct stack **ret)
@@ -26,14 +25,9 @@ static int stack_of(struct diff *d, struct text path, struct stack **ret)
 
     if (id < 0)
         return (int)id;
-    if ((size_t)id == known) {
-        size_t bytes = path.len + 2 * sizeof(struct text);
-        int rc = budget_charge(d->budget, bytes);
-        if (rc < 0)
-            return rc;
-        d->charged += bytes;
-    }
-    int rc = vec_extend(&d->stacks, (size_t)id + 1);
+    bool added = (size_t)id == known;
+    int rc = added ? charge_add(&d->charge, path.len + 2 * sizeof(struct text)) : 0;
+    rc = rc < 0 ? rc : vec_extend(&d->stacks, (size_t)id + 1);
     if (rc < 0)
         return rc;
     *ret = &d->stacks.at[id];
@@ -59,7 +53,7 @@ static int take_line(struct diff *d, struct text line, unsigned side)
 
 static int take_tree(struct diff *d, struct call_tree *t, struct query *q, unsigned side)
 {
-    struct format_call_tree_options o = {.format = FORMAT_COLLAPSED, .budget = d->budget};
+    struct format_call_tree_options o = {.format = FORMAT_COLLAPSED, .budget = d->charge.budget};
     struct format_call_tree *f = NULL;
     struct buf lines = {0};
     struct text rest, line;
@@ -90,7 +84,7 @@ static void put_number(struct buf *out, wide us)
 int format_call_tree_diff(struct call_tree *const trees[2], struct query *const queries[2],
                           struct budget *budget, struct buf *out)
 {
-    struct diff d = {.budget = budget, .paths = intern_new(), .stacks.budget = budget};
+    struct diff d = {.charge.budget = budget, .paths = intern_new(), .stacks.budget = budget};
     int rc = d.paths ? 0 : -ENOMEM;
 
     for (unsigned side = 0; side < 2 && rc == 0; side++)
@@ -103,6 +97,6 @@ int format_call_tree_diff(struct call_tree *const trees[2], struct query *const 
     }
     intern_free(d.paths);
     vec_done(&d.stacks);
-    budget_release(budget, d.charged);
+    charge_done(&d.charge);
     return rc < 0 ? rc : out->error;
 }

@@ -2,6 +2,8 @@
 #include "format/writer/row_cells.h"
 #include "format/writer/value_text.h"
 
+#include "dftracerd/vec.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,17 +22,18 @@ struct cell_column {
     bool known;         /* of the block at hand */
     const char *before; /* `,"name":` */
     size_t before_len;
-    struct key_cell *cells; /* by the low bits of their ranks; NULL: not a key, or none met yet */
-    uint32_t mask, cap;
+    VEC(struct key_cell)
+    cells; /* by the low bits of their ranks; none: not a key, or none met yet */
+    uint32_t mask;
     uint64_t part;
     const uint64_t *keys; /* by rank */
 };
 
 struct row_cells {
     struct aggregate *aggregate;
-    struct budget *budget;
+    struct charge charge;
     const struct aggregate_column *told;
-    size_t count, charged;
+    size_t count;
     bool csv, begun;
     struct cell_column *columns;
     struct aggregate_vector *vectors;
@@ -38,14 +41,6 @@ struct row_cells {
     bool *left_out;
     struct buf names, cell;
 };
-
-static int charge(struct row_cells *r, size_t bytes)
-{
-    int rc = budget_charge(r->budget, bytes);
-
-    r->charged += rc < 0 ? 0 : bytes;
-    return rc;
-}
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -73,7 +68,8 @@ static int make_names(struct row_cells *r)
 
 static int prepare(struct row_cells *r)
 {
-    int rc = charge(r, r->count * (sizeof(*r->vectors) + AGGREGATE_BLOCK * sizeof(*r->numbers)));
+    int rc = charge_add(&r->charge,
+                        r->count * (sizeof(*r->vectors) + AGGREGATE_BLOCK * sizeof(*r->numbers)));
 
     if (rc < 0)
         return rc;
@@ -87,6 +83,7 @@ static int prepare(struct row_cells *r)
         r->columns[i].vector = &r->vectors[i];
         r->vectors[i].i = r->numbers + i * AGGREGATE_BLOCK;
         r->columns[i].part = UINT64_MAX;
+        r->columns[i].cells.budget = r->charge.budget;
     }
     aggregate_leave_out(r->aggregate, r->left_out);
     return make_names(r);
@@ -100,7 +97,7 @@ int row_cells_new(struct aggregate *a, enum format format, struct budget *budget
     if (!r)
         return -ENOMEM;
     r->aggregate = a;
-    r->budget = budget;
+    r->charge.budget = budget;
     r->csv = format == FORMAT_CSV;
     r->count = aggregate_columns(a, &r->told);
     int rc = prepare(r);
@@ -118,8 +115,8 @@ void row_cells_free(struct row_cells *r)
     if (r->left_out)
         aggregate_leave_out(r->aggregate, NULL);
     for (size_t i = 0; r->columns && i < r->count; i++)
-        free(r->columns[i].cells);
-    budget_release(r->budget, r->charged);
+        vec_done(&r->columns[i].cells);
+    charge_done(&r->charge);
     buf_done(&r->names);
     buf_done(&r->cell);
     free(r->columns);
@@ -141,18 +138,13 @@ static int begin_part(struct row_cells *r, size_t column, uint64_t part)
         return 0;
     while (cap < count && cap < KEPT_MAX)
         cap *= 2;
-    if (cap > c->cap) {
-        int rc = charge(r, (cap - c->cap) * sizeof(*c->cells));
-        struct key_cell *grown = rc < 0 ? NULL : realloc(c->cells, cap * sizeof(*grown));
-        if (!grown)
-            return rc < 0 ? rc : -ENOMEM;
-        c->cells = grown;
-        c->cap = cap;
-    }
+    int rc = vec_reserve(&c->cells, cap);
+    if (rc < 0)
+        return rc;
     c->mask = cap - 1;
     for (uint32_t i = 0; i < cap; i++) {
-        c->cells[i].rank = UINT32_MAX;
-        c->cells[i].len = NO_CELL;
+        c->cells.at[i].rank = UINT32_MAX;
+        c->cells.at[i].len = NO_CELL;
     }
     c->part = part;
     return 0;
@@ -175,7 +167,7 @@ static void put_value(struct row_cells *r, size_t column, const struct value *v,
 static int make_cell(struct row_cells *r, size_t column, uint32_t rank, struct buf *out)
 {
     struct cell_column *c = &r->columns[column];
-    struct key_cell *cell = &c->cells[rank & c->mask];
+    struct key_cell *cell = &c->cells.at[rank & c->mask];
     struct value v;
     int rc = aggregate_key_value(r->aggregate, column, c->keys[rank], &v);
 
@@ -195,7 +187,7 @@ static int make_cell(struct row_cells *r, size_t column, uint32_t rank, struct b
 static inline int put_key(struct row_cells *r, size_t column, uint32_t rank, struct buf *out)
 {
     const struct cell_column *c = &r->columns[column];
-    const struct key_cell *cell = &c->cells[rank & c->mask];
+    const struct key_cell *cell = &c->cells.at[rank & c->mask];
 
     if (cell->rank != rank || cell->len == NO_CELL)
         return make_cell(r, column, rank, out);

@@ -39,10 +39,9 @@ struct column_cells {
 /* Of one chunk. */
 struct writing {
     const struct format_rows *f;
-    struct budget *budget;
     struct column_cells *columns;
     struct buf texts;
-    size_t charged, texts_charged;
+    struct charge charge, text_charge;
     size_t row_room; /* of a row but for what is longer than COPY_ROOM or has no fixed length */
 };
 
@@ -63,7 +62,8 @@ static void writing_done(void *state)
 
     for (size_t i = 0; i < w->f->count; i++)
         free(w->columns[i].cells);
-    budget_release(w->budget, w->charged + w->texts_charged);
+    charge_done(&w->charge);
+    charge_done(&w->text_charge);
     buf_done(&w->texts);
     free(w->columns);
     free(w);
@@ -81,7 +81,7 @@ static int writing_begin(void *arg, struct budget *budget, void **ret)
         return -ENOMEM;
     }
     w->f = f;
-    w->budget = budget;
+    w->charge.budget = w->text_charge.budget = budget;
     w->row_room = COPY_ROOM;
     for (size_t i = 0, start = 0; i < f->count; start = f->before_end[i++]) {
         w->columns[i].before = f->before.data + start;
@@ -103,10 +103,9 @@ static int room_for_cells(struct writing *w, const struct rows_batch *b, size_t 
         count *= 2;
     if (count <= c->count)
         return 0;
-    int rc = budget_charge(w->budget, (count - c->count) * sizeof(*c->cells));
+    int rc = charge_add(&w->charge, (count - c->count) * sizeof(*c->cells));
     if (rc < 0)
         return rc;
-    w->charged += (count - c->count) * sizeof(*c->cells);
     free(c->cells);
     c->cells = malloc(count * sizeof(*c->cells));
     c->count = c->cells ? count : 0;
@@ -260,11 +259,7 @@ static int write_rows(void *state, const struct rows_batch *b, struct buf *out, 
         rc = rc == 0 && out->len > b->most ? ERR_MEMORY_LIMIT : rc;
         ret_end[k] = out->len;
     }
-    if (rc == 0 && w->texts.cap > w->texts_charged) {
-        rc = budget_charge(w->budget, w->texts.cap - w->texts_charged);
-        w->texts_charged = rc < 0 ? w->texts_charged : w->texts.cap;
-    }
-    return rc;
+    return rc < 0 ? rc : charge_up_to(&w->text_charge, w->texts.cap);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
