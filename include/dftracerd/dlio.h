@@ -151,8 +151,7 @@ struct dlio_simulated {
     double *rank_seconds;                                /* of each rank */
     double *blocks;                                      /* sorted */
     size_t block_count;
-    struct budget *budget;
-    size_t charged;
+    struct charge charge;
 };
 int dlio_simulate(const struct dlio_simulation *s, struct budget *b, struct dlio_simulated *ret);
 void dlio_simulated_done(struct dlio_simulated *s);     /* zero-initialised or simulated */

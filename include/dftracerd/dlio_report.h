@@ -56,7 +56,7 @@ struct dlio_report {
     struct query_counters counters;
     bool complete;
     struct budget *budget;
-    size_t charged;
+    struct charge charge; /* for the samples */
 };
 /* *new*; charged to the budget, borrowed until dlio_report_free. ERR_NOT_FOUND: no event of the
  * loop body, and what there is instead; errors of query_open and rows_next. */

@@ -132,12 +132,10 @@ int dlio_simulate(const struct dlio_simulation *s, struct budget *b, struct dlio
     size_t of_ranks =
         (s->rank_count + 1) * (sizeof(struct running) + 4 * sizeof(double) + 8 * waiting);
     b = b ? b : &none;
-    *ret = (struct dlio_simulated){.budget = b, .charged = of_ranks + 2 * blocks * sizeof(double)};
-    int rc = budget_charge(b, ret->charged);
-    if (rc < 0) {
-        ret->charged = 0;
+    *ret = (struct dlio_simulated){.charge.budget = b};
+    int rc = charge_add(&ret->charge, of_ranks + 2 * blocks * sizeof(double));
+    if (rc < 0)
         return rc;
-    }
     struct running *ranks = calloc(s->rank_count + 1, sizeof *ranks);
     ret->blocks = calloc(blocks + 1, sizeof *ret->blocks);
     ret->rank_seconds = calloc(s->rank_count + 1, sizeof *ret->rank_seconds);
@@ -156,8 +154,7 @@ void dlio_simulated_done(struct dlio_simulated *s)
 {
     free(s->blocks);
     free(s->rank_seconds);
-    if (s->charged > 0)
-        budget_release(s->budget, s->charged);
+    charge_done(&s->charge);
     memset(s, 0, sizeof *s);
 }
 

@@ -243,7 +243,7 @@ int call_tree_open(struct query *q, const struct call_tree_options *o, struct er
     if (!t)
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
     t->query = q;
-    t->budget = t->arena.budget = t->events.opened.budget = query_budget(q);
+    t->budget = t->charge.budget = t->arena.budget = t->events.opened.budget = query_budget(q);
     group_table_init(&t->lanes_found, 3, 0, t->budget);
     group_table_init(&t->tuples_found, 2 + (unsigned)o->group_by_count, 0, t->budget);
     int rc = make(t, o, err);
@@ -281,7 +281,7 @@ void call_tree_close(struct call_tree *t)
     group_table_done(&t->tuples_found);
     call_unmap(NULL, t->items, t->item_bytes);
     sketch_free(t->durations);
-    budget_release(t->budget, t->charged);
+    charge_done(&t->charge);
     vec_done(&t->events.opened);
     arena_done(&t->arena);
     free(t);

@@ -69,8 +69,7 @@ struct call_shape {
     uint32_t *first, *next; /* CALL_NOBODY: none */
     __int128 *rest;
     uint32_t count;
-    size_t charged;
-    struct budget *budget;
+    struct charge charge;
 };
 
 struct call_cursor {
@@ -93,7 +92,7 @@ struct call_events { /* the cursor over events */
 struct call_tree {
     struct query *query;
     struct budget *budget;
-    size_t charged;
+    struct charge charge; /* for `items` */
     struct call_tree_options o;
     unsigned group_count; /* columns of group_by */
     const struct source *ph, *ts, *dur, *id, *lane_keys[3], *tuple_keys[GROUP_KEYS_MAX];

@@ -310,11 +310,9 @@ static int put_side_by_side(struct job *job)
         t->lanes[i].count = 0;
     while (job->first && (rc = budget_check(t->budget)) == 0) {
         struct part *p = job->first;
-        size_t bytes = p->count * sizeof(*p->items);
-        rc = budget_charge(t->budget, bytes);
+        rc = charge_add(&t->charge, p->count * sizeof(*p->items));
         if (rc < 0)
             return rc;
-        t->charged += bytes;
         for (uint32_t i = 0; i < p->count; i++) {
             struct call_lane *l = &t->lanes[p->items[i].lane];
             t->items[l->first + l->count++] = p->items[i];

@@ -96,12 +96,12 @@ static int compare_nodes(const void *a, const void *b, void *arg)
 
 static int shape_room(struct call_shape *s, uint32_t count, struct budget *budget)
 {
-    size_t bytes = count * (2 * sizeof(*s->first) + sizeof(*s->rest));
-    int rc = budget_charge(budget, bytes);
+    *s = (struct call_shape){.charge.budget = budget};
+    int rc = charge_add(&s->charge, count * (2 * sizeof(*s->first) + sizeof(*s->rest)));
 
     if (rc < 0)
         return rc;
-    *s = (struct call_shape){.count = count, .charged = bytes, .budget = budget};
+    s->count = count;
     s->first = malloc(count * sizeof(*s->first));
     s->next = malloc(count * sizeof(*s->next));
     s->rest = malloc(count * sizeof(*s->rest));
@@ -113,8 +113,7 @@ void call_shape_done(struct call_shape *s)
     free(s->first);
     free(s->next);
     free(s->rest);
-    if (s->budget)
-        budget_release(s->budget, s->charged);
+    charge_done(&s->charge);
     memset(s, 0, sizeof(*s));
 }
 

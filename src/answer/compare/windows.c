@@ -86,7 +86,11 @@ int side_windows_new(struct node_work *work, struct side *s)
 
     if (!job)
         return -ENOMEM;
-    *job = (struct side_windows){.work = work, .side = s, .first = INT64_MIN, .last = INT64_MAX};
+    *job = (struct side_windows){.work = work,
+                                 .side = s,
+                                 .charge.budget = s->plan.budget,
+                                 .first = INT64_MIN,
+                                 .last = INT64_MAX};
     for (unsigned k = 0; k < PLACES; k++)
         group_table_init(&job->at[k], k + 1, 0, s->plan.budget);
     s->finer =
@@ -104,7 +108,7 @@ void side_windows_free(struct side *s)
     windows_free(job->sum);
     for (unsigned k = 0; k < PLACES; k++)
         group_table_done(&job->at[k]);
-    budget_release(s->plan.budget, job->charged);
+    charge_done(&job->charge);
     free(job->hosts);
     free(job->peaks);
     free(job);

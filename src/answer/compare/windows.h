@@ -36,7 +36,7 @@ struct windows {
     struct window *before;   /* the other window that it was in last */
     uint32_t *group;         /* by thread: its number in the scan of the side */
     uint32_t count, cap, present_cap, before_cap, group_cap, grouped;
-    size_t charged;
+    struct charge charge;
     bool far, skip; /* of the chunk: times beyond 64 bits of ns; no event is wanted */
     uint32_t thread[SCAN_BATCH];
 };
@@ -54,13 +54,12 @@ struct side_windows {
         struct moments_f64 of[PEAKS];
     } * peaks; /* by number of the group */
     uint32_t host_cap, peak_cap;
-    size_t charged;
+    struct charge charge;
 };
 
-/* Room for `count` on lines of the cache, charged to *charged; what is new is 0. The size times 256
+/* Room for `count` on lines of the cache, charged to *c; what is new is 0. The size times 256
  * fills lines. 0, ERR_MEMORY_LIMIT, -ENOMEM. */
-int windows_grow(struct budget *b, size_t *charged, void **array, uint32_t *cap, uint32_t count,
-                 size_t size);
+int windows_grow(struct charge *c, void **array, uint32_t *cap, uint32_t count, size_t size);
 /* windows_scan.c: of a worker, as struct stats_finer and struct scan_sink want them. */
 int windows_new(void *job, void **ret);
 void windows_free(struct windows *w);

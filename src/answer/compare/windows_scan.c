@@ -12,8 +12,7 @@
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-int windows_grow(struct budget *b, size_t *charged, void **array, uint32_t *cap, uint32_t count,
-                 size_t size)
+int windows_grow(struct charge *c, void **array, uint32_t *cap, uint32_t count, size_t size)
 {
     uint32_t more = *cap ? *cap : 256;
 
@@ -23,10 +22,9 @@ int windows_grow(struct budget *b, size_t *charged, void **array, uint32_t *cap,
         return ERR_MEMORY_LIMIT;
     while (more < count)
         more *= 2;
-    int rc = budget_charge(b, (more - *cap) * size);
+    int rc = charge_add(c, (more - *cap) * size);
     if (rc < 0)
         return rc;
-    *charged += (more - *cap) * size;
     char *grown = aligned_alloc(64, more * size);
     if (!grown)
         return -ENOMEM;
@@ -41,7 +39,7 @@ int windows_grow(struct budget *b, size_t *charged, void **array, uint32_t *cap,
 
 static int grow(struct windows *w, void **array, uint32_t *cap, uint32_t count, size_t size)
 {
-    return windows_grow(w->job->side->plan.budget, &w->charged, array, cap, count, size);
+    return windows_grow(&w->charge, array, cap, count, size);
 }
 
 int windows_new(void *arg, void **ret)
@@ -53,6 +51,7 @@ int windows_new(void *arg, void **ret)
     if (!w)
         return -ENOMEM;
     w->job = job;
+    w->charge.budget = p->budget;
     group_map_init(&w->threads, job->keys, job->width, p->max_groups, p->budget);
     return 0;
 }
@@ -61,7 +60,7 @@ void windows_free(struct windows *w)
 {
     if (!w)
         return;
-    budget_release(w->job->side->plan.budget, w->charged);
+    charge_done(&w->charge);
     group_map_done(&w->threads);
     free(w->all);
     free(w->present);

@@ -75,8 +75,7 @@ int windows_order(struct windows *w)
     struct window *sorted = NULL;
     uint32_t threads = w->threads.table.count, cap = 0,
              *first = calloc(threads + 2, sizeof(*first));
-    int rc = first ? windows_grow(w->job->side->plan.budget, &w->charged, (void **)&sorted, &cap,
-                                  w->count, sizeof(*sorted))
+    int rc = first ? windows_grow(&w->charge, (void **)&sorted, &cap, w->count, sizeof(*sorted))
                    : -ENOMEM;
 
     if (rc == 0 && w->count) {
@@ -154,16 +153,15 @@ static void see_window(struct peak *p, const struct window *at)
 static int collect_peaks(struct windows *w, const uint32_t *groups, struct group_table *table,
                          struct peak **peaks)
 {
-    struct budget *budget = w->job->side->plan.budget;
     uint32_t cap = 0;
 
     for (uint32_t i = 0; i < w->count; i++) {
         const struct window *from = &w->all[i];
         uint32_t before = table->count, group = groups[from->thread];
         int64_t at = group_table_add(table, (uint64_t[]){group, (uint64_t)from->number});
-        int rc = at < 0 ? (int)at
-                        : windows_grow(budget, &w->charged, (void **)peaks, &cap, table->count,
-                                       sizeof(**peaks));
+        int rc =
+            at < 0 ? (int)at
+                   : windows_grow(&w->charge, (void **)peaks, &cap, table->count, sizeof(**peaks));
         if (rc < 0)
             return rc;
         if (table->count > before)
@@ -203,8 +201,8 @@ static int number_hosts(const struct windows *w, uint32_t *host)
             host[i] = k == 0 ? (uint32_t)at : host[i];
         }
     }
-    return windows_grow(job->side->plan.budget, &job->charged, (void **)&job->hosts, &job->host_cap,
-                        job->at[0].count, sizeof(*job->hosts));
+    return windows_grow(&job->charge, (void **)&job->hosts, &job->host_cap, job->at[0].count,
+                        sizeof(*job->hosts));
 }
 
 static void widen_host(struct clock_host *h, const struct window *w, int64_t interval_ns)
@@ -229,7 +227,7 @@ int windows_tell(struct windows *w)
     group_table_init(&table, 2, 0, s->plan.budget);
     rc = rc < 0 ? rc : number_hosts(w, host);
     rc = rc < 0 ? rc
-                : windows_grow(s->plan.budget, &job->charged, (void **)&job->peaks, &job->peak_cap,
+                : windows_grow(&job->charge, (void **)&job->peaks, &job->peak_cap,
                                s->found.groups.map.table.count, sizeof(*job->peaks));
     rc = rc < 0 ? rc : collect_peaks(w, groups, &table, &peaks);
     if (rc == 0)

@@ -238,13 +238,9 @@ static int simulate(struct work *w, struct dlio_report *r)
 
 static int compute(struct work *w, struct dlio_report *r)
 {
-    r->charged = w->events.all.count * (5 * sizeof(double) + sizeof(struct dlio_interval));
-    int rc = budget_charge(r->budget, r->charged);
-    if (rc < 0) {
-        r->charged = 0;
-        return rc;
-    }
-    rc = take_samples(&w->events, r);
+    size_t each = 5 * sizeof(double) + sizeof(struct dlio_interval);
+    int rc = charge_add(&r->charge, w->events.all.count * each);
+    rc = rc < 0 ? rc : take_samples(&w->events, r);
     rc = rc < 0 ? rc : fit(r, DLIO_BLOCK);
     rc = rc < 0 ? rc : fit(r, DLIO_PREPROCESS);
     rc = rc < 0 ? rc : make_ranks(w, r);
@@ -288,7 +284,7 @@ int dlio_report_run(const struct query_env *env, struct snapshot *snapshot,
     if (!r)
         return -ENOMEM;
     r->options = *o;
-    r->budget = budget;
+    r->budget = r->charge.budget = budget;
     int rc = open_events(env, snapshot, selection, budget, &arena, err, &q);
     rc = rc < 0 ? rc : dlio_events_read(q, r, err, &w.events);
     if (rc == 0) {
@@ -319,7 +315,6 @@ void dlio_report_free(struct dlio_report *r)
     for (int kind = 0; kind < DLIO_KINDS; kind++)
         free(r->times[kind].samples);
     dlio_simulated_done(&r->refined.simulated);
-    if (r->charged)
-        budget_release(r->budget, r->charged);
+    charge_done(&r->charge);
     free(r);
 }

@@ -40,15 +40,6 @@ static size_t row_bytes(const struct lines_plan *p)
     return 8 + 4 + 4 + 1 + (p->order_ts ? 12 : 0) + (p->references ? 4 : 0);
 }
 
-static int charge(struct lines *l, const struct lines_plan *p, size_t bytes)
-{
-    int rc = budget_charge(query_budget(p->query), bytes);
-
-    if (rc == 0)
-        l->item.charged += bytes;
-    return rc;
-}
-
 static int grow_arrays(struct lines *l, const struct lines_plan *p, uint32_t need)
 {
     uint32_t cap = l->item.cap ? l->item.cap : SCAN_BATCH;
@@ -57,7 +48,7 @@ static int grow_arrays(struct lines *l, const struct lines_plan *p, uint32_t nee
         return 0;
     while (cap < need)
         cap *= 2;
-    int rc = charge(l, p, (cap - l->item.cap) * row_bytes(p));
+    int rc = charge_add(&l->item.charge, (cap - l->item.cap) * row_bytes(p));
     if (rc < 0)
         return rc;
 #define GROW(array) \
@@ -185,7 +176,7 @@ static int read_pieces(struct finder *f, struct trace_text *text, uint64_t chunk
         next = piece_end(f, i, &end);
         total += end - l->start[i] + 1;
     }
-    int rc = total > UINT32_MAX / 2 ? ERR_MEMORY_LIMIT : charge(l, f->plan, total);
+    int rc = total > UINT32_MAX / 2 ? ERR_MEMORY_LIMIT : charge_add(&l->item.charge, total);
     if (rc < 0)
         return rc;
     if (!buf_reserve(&l->text, total))
@@ -226,7 +217,7 @@ static int repair_lines(struct finder *f)
             continue;
         buf_clear(&one);
         rc = trace_repair(l->text.data + l->offset[i], l->len[i], &one);
-        rc = rc < 0 ? rc : charge(l, f->plan, one.len + 1);
+        rc = rc < 0 ? rc : charge_add(&l->item.charge, one.len + 1);
         if (rc < 0)
             break;
         l->offset[i] = (uint32_t)l->text.len;
@@ -302,11 +293,14 @@ static struct lines *lines_new(struct lines_plan *p)
     if (p->spare_count)
         l = p->spare[--p->spare_count];
     pthread_mutex_unlock(&p->lock);
-    if (l && charge(l, p, l->item.cap * row_bytes(p)) == 0)
+    if (l && charge_add(&l->item.charge, l->item.cap * row_bytes(p)) == 0)
         return l;
     if (l)
         lines_free(l);
-    return calloc(1, sizeof(*l));
+    l = calloc(1, sizeof(*l));
+    if (l)
+        l->item.charge.budget = query_budget(p->query);
+    return l;
 }
 
 /* Empty, but for the memory of its arrays. */
@@ -314,7 +308,7 @@ static void lines_empty(struct lines *l)
 {
     free(l->item.order);
     arena_done(&l->arena);
-    l->item = (struct item){.ts = l->item.ts, .cap = l->item.cap};
+    l->item = (struct item){.ts = l->item.ts, .cap = l->item.cap, .charge = l->item.charge};
     l->groups = NULL;
     buf_clear(&l->text);
 }
@@ -361,8 +355,7 @@ void lines_drop(void *plan, void *item)
     struct lines_plan *p = plan;
     struct lines *l = item;
 
-    budget_release(query_budget(p->query), l->item.charged);
-    l->item.charged = 0;
+    charge_done(&l->item.charge);
     if (!keep_spare(p, l))
         lines_free(l);
 }

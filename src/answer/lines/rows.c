@@ -42,10 +42,11 @@ static int order_values(const struct rows_plan *p, struct block *b)
 
 static void block_drop(void *arg, void *item)
 {
-    struct rows_plan *p = arg;
     struct block *b = item;
 
-    budget_release(query_budget(p->query), b->item.charged);
+    (void)arg;
+    charge_done(&b->item.charge);
+    charge_done(&b->text_charge);
     free(b->item.ts);
     free(b->item.order);
     free(b->values);
@@ -75,6 +76,7 @@ static int block_make(void *arg, struct ahead_tools *tools, size_t position, voi
     if (!b)
         return -ENOMEM;
     b->item.position = position;
+    b->item.charge.budget = b->text_charge.budget = b->texts.budget = query_budget(p->query);
     int rc = fill_block(p, tools->scan, b);
     if (rc == 0 && b->item.count)
         *ret = b;

@@ -4,7 +4,7 @@
  * Path:      rows.c opens a stream (view_stream.h) whose items are blocks -> rows_values.c or
  *            rows_text.c fills a block -> rows.c returns its rows.
  * Threads:   a block belongs to one thread; several are filled at once, by one plan.
- * Memory:    what a block holds is charged to the query's budget as item.charged.
+ * Memory:    what a block holds is charged to the query's budget.
  */
 #ifndef DFTRACERD_ANSWER_LINES_ROWS_H
 #define DFTRACERD_ANSWER_LINES_ROWS_H
@@ -27,9 +27,9 @@ struct block {
     struct item item;
     struct value *values; /* width a row; NULL: text */
     struct arena texts;
-    size_t texts_charged;
     struct buf text; /* the writer's */
-    size_t *end;     /* by row: where its text ends */
+    struct charge text_charge;
+    size_t *end; /* by row: where its text ends */
 };
 
 /* Both fill the block with the selected rows of a place; -ENOMEM, ERR_MEMORY_LIMIT, and what
@@ -38,8 +38,8 @@ int rows_fill_values(const struct rows_plan *p, struct scan_worker *w, size_t po
                      struct block *b);
 int rows_fill_text(const struct rows_plan *p, struct scan_worker *w, size_t position,
                    struct block *b);
-/* Room for `need` rows of `each` bytes besides their times: charges it, and grows item->ts. */
-int rows_grow(const struct rows_plan *p, struct item *item, uint32_t need, size_t each,
-              uint32_t *ret_cap);
+/* Room for `need` rows: of `each` bytes in *array, and for their times. */
+int rows_grow(const struct rows_plan *p, struct item *item, uint32_t need, void **array,
+              size_t each);
 
 #endif

@@ -4,25 +4,25 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int rows_grow(const struct rows_plan *p, struct item *item, uint32_t need, size_t each,
-              uint32_t *ret_cap)
+int rows_grow(const struct rows_plan *p, struct item *item, uint32_t need, void **array,
+              size_t each)
 {
     uint32_t cap = item->cap ? item->cap : 64;
 
-    *ret_cap = item->cap;
     if (need <= item->cap)
         return 0;
     while (cap < need)
         cap *= 2;
     size_t bytes = (cap - item->cap) * (each + (p->order_ts ? sizeof(*item->ts) : 0));
-    int rc = budget_charge(query_budget(p->query), bytes);
+    int rc = charge_add(&item->charge, bytes);
     if (rc < 0)
         return rc;
-    item->charged += bytes;
+    void *grown = realloc(*array, cap * each);
+    *array = grown ? grown : *array;
     int64_t *ts = p->order_ts ? realloc(item->ts, cap * sizeof(*ts)) : NULL;
     item->ts = ts ? ts : item->ts;
-    if (p->order_ts && !ts)
+    if (!grown || (p->order_ts && !ts))
         return -ENOMEM;
-    *ret_cap = cap;
+    item->cap = cap;
     return 0;
 }

@@ -15,32 +15,8 @@ struct filler {
     void *state;                 /* of the writer */
     struct rows_column *columns; /* of the batch at hand */
     struct value **values;       /* by column, SCAN_BATCH each; NULL: was never needed */
-    size_t text_charged, values_charged;
+    struct charge charge;        /* for them */
 };
-
-static int grow_block(struct filler *f, uint32_t need)
-{
-    struct item *item = &f->block->item;
-    uint32_t cap;
-    int rc = rows_grow(f->plan, item, need, sizeof(*f->block->end), &cap);
-
-    if (rc < 0 || cap == item->cap)
-        return rc;
-    size_t *end = realloc(f->block->end, cap * sizeof(*end));
-    if (!end)
-        return -ENOMEM;
-    f->block->end = end;
-    item->cap = cap;
-    return 0;
-}
-
-static int charge(struct filler *f, size_t bytes, size_t *charged)
-{
-    int rc = budget_charge(query_budget(f->plan->query), bytes);
-
-    *charged += rc < 0 ? 0 : bytes;
-    return rc;
-}
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -48,7 +24,7 @@ static int read_values(struct filler *f, struct scan_batch *b, size_t column,
                        struct rows_column *ret)
 {
     struct value *to = f->values[column];
-    int rc = to ? 0 : charge(f, SCAN_BATCH * sizeof(*to), &f->values_charged);
+    int rc = to ? 0 : charge_add(&f->charge, SCAN_BATCH * sizeof(*to));
 
     if (rc == 0 && !to)
         to = f->values[column] = malloc(SCAN_BATCH * sizeof(*to));
@@ -124,15 +100,15 @@ static int fill_batch(void *arg, struct scan_batch *b)
     size_t room = !limit ? SIZE_MAX : limit > used ? limit - used : 0;
     struct rows_batch rows = {f->plan->query, f->columns, b->select, count,
                               room > SIZE_MAX - text->cap ? SIZE_MAX : text->cap + room};
-    int rc = grow_block(f, item->count + b->count);
+    int rc = rows_grow(f->plan, item, item->count + b->count, (void **)&f->block->end,
+                       sizeof(*f->block->end));
 
     for (size_t i = 0; i < f->plan->width && rc == 0; i++)
         rc = read_column(f, b, i, &f->columns[i]);
     if (rc == 0)
         rc = f->plan->writer->write(f->state, &rows, text, f->block->end + item->count);
     if (rc == 0)
-        rc = text->error ? text->error : charge(f, text->cap - f->text_charged, &item->charged);
-    f->text_charged = text->cap;
+        rc = text->error ? text->error : charge_up_to(&f->block->text_charge, text->cap);
     if (rc == 0 && f->plan->order_ts)
         rc = item_add_ts(item, b, f->plan->ts);
     item->count += count;
@@ -144,6 +120,7 @@ int rows_fill_text(const struct rows_plan *p, struct scan_worker *w, size_t posi
 {
     struct filler f = {.plan = p,
                        .block = b,
+                       .charge.budget = query_budget(p->query),
                        .columns = malloc((p->width + 1) * sizeof(*f.columns)),
                        .values = calloc(p->width + 1, sizeof(struct value *))};
     int rc = f.columns && f.values ? 0 : -ENOMEM;
@@ -155,7 +132,7 @@ int rows_fill_text(const struct rows_plan *p, struct scan_worker *w, size_t posi
     }
     for (size_t i = 0; f.values && i < p->width; i++)
         free(f.values[i]);
-    budget_release(query_budget(p->query), f.values_charged);
+    charge_done(&f.charge);
     free(f.columns);
     free(f.values);
     return rc;

@@ -12,22 +12,6 @@ struct filler {
     struct value *code_values; /* of the column at hand */
 };
 
-static int grow_block(struct filler *f, uint32_t need)
-{
-    size_t each = f->plan->width * sizeof(struct value);
-    uint32_t cap;
-    int rc = rows_grow(f->plan, &f->block->item, need, each, &cap);
-
-    if (rc < 0 || cap == f->block->item.cap)
-        return rc;
-    struct value *values = realloc(f->block->values, cap * each);
-    if (!values)
-        return -ENOMEM;
-    f->block->values = values;
-    f->block->item.cap = cap;
-    return 0;
-}
-
 static int fill_integers(struct filler *f, struct scan_batch *b, const struct source *s,
                          enum scan_shape shape, struct value *to)
 {
@@ -91,21 +75,8 @@ static int fill_codes(struct filler *f, struct scan_batch *b, const struct sourc
 
 static int copy_text(struct filler *f, struct value *v)
 {
-    struct block *block = f->block;
-    const char *copy = arena_strdup(&block->texts, v->text);
-
-    if (!copy)
-        return -ENOMEM;
-    v->text.ptr = copy;
-    if (block->texts.used <= block->texts_charged)
-        return 0;
-    size_t more = block->texts.used - block->texts_charged + (64 << 10);
-    int rc = budget_charge(query_budget(f->plan->query), more);
-    if (rc == 0) {
-        block->texts_charged += more;
-        block->item.charged += more;
-    }
-    return rc;
+    v->text.ptr = arena_strdup(&f->block->texts, v->text);
+    return f->block->texts.error;
 }
 
 static int fill_values(struct filler *f, struct scan_batch *b, const struct source *s,
@@ -147,7 +118,8 @@ static int fill_batch(void *arg, struct scan_batch *b)
 {
     struct filler *f = arg;
     struct item *item = &f->block->item;
-    int rc = grow_block(f, item->count + b->count);
+    int rc = rows_grow(f->plan, item, item->count + b->count, (void **)&f->block->values,
+                       f->plan->width * sizeof(struct value));
 
     for (size_t i = 0; i < f->plan->width && rc == 0; i++)
         rc = fill_column(f, b, f->plan->columns[i],

@@ -38,7 +38,7 @@ struct share_piece {
     struct lines_group *groups;   /* of references */
     uint32_t group_count;
     struct arena arena; /* of groups */
-    size_t charged;
+    struct charge charge;
     /* while it is made */
     uint32_t rows;
     uint32_t *start, *object_len, *need;

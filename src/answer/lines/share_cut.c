@@ -77,15 +77,6 @@ static void give_tools(struct share_plan *p, struct share_tools *t)
 
 /* ---- pieces and their memory ----------------------------------------------------------------- */
 
-static int charge(const struct share_plan *p, struct share_piece *s, size_t bytes)
-{
-    int rc = budget_charge(query_budget(p->all), bytes);
-
-    if (rc == 0)
-        s->charged += bytes;
-    return rc;
-}
-
 static struct share_piece *piece_new(struct share_plan *p)
 {
     struct share_piece *s = NULL;
@@ -94,7 +85,10 @@ static struct share_piece *piece_new(struct share_plan *p)
     if (p->spare_count)
         s = p->spare[--p->spare_count];
     pthread_mutex_unlock(&p->lock);
-    return s ? s : calloc(1, sizeof(*s));
+    s = s ? s : calloc(1, sizeof(*s));
+    if (s)
+        s->charge.budget = query_budget(p->all);
+    return s;
 }
 
 void share_piece_drop(void *plan, void *piece)
@@ -102,8 +96,7 @@ void share_piece_drop(void *plan, void *piece)
     struct share_plan *p = plan;
     struct share_piece *s = piece;
 
-    budget_release(query_budget(p->all), s->charged);
-    s->charged = 0;
+    charge_done(&s->charge);
     arena_done(&s->arena);
     s->groups = NULL;
     s->group_count = s->len = s->rows = 0;
@@ -137,7 +130,7 @@ struct cutter {
 static int grow_rows(const struct cutter *c, uint32_t rows)
 {
     struct share_piece *s = c->piece;
-    int rc = charge(c->plan, s, rows * (sizeof(uint32_t) * 3 + sizeof(uint16_t) + 1));
+    int rc = charge_add(&s->charge, rows * (sizeof(uint32_t) * 3 + sizeof(uint16_t) + 1));
 
     if (rc < 0)
         return rc;
@@ -303,7 +296,7 @@ static int fetch_text(struct cutter *c, struct ahead_tools *tools)
 {
     struct share_piece *s = c->piece;
     struct trace_text *text;
-    int rc = charge(c->plan, s, s->place.len);
+    int rc = charge_add(&s->charge, s->place.len);
 
     if (rc == 0 && s->cap < (size_t)s->place.len + 1) {
         free(s->text);
@@ -412,7 +405,7 @@ static int cut_units(struct cutter *c)
         return rc;
     rc = vec_push(&s->units, {.from = s->len});
     s->units.count -= rc == 0;
-    return rc < 0 ? rc : charge(c->plan, s, s->units.cap * sizeof(*s->units.at));
+    return rc < 0 ? rc : charge_add(&s->charge, s->units.cap * sizeof(*s->units.at));
 }
 
 /* ---- a piece --------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "answer/lines/view_compare.h"
+#include "dftracerd/vec.h"
 
 #define GONE_NS 120000000000LL /* a file that comes back after so long is a new one */
 
@@ -29,14 +30,15 @@ struct known {
     struct row_at old_at, new_at;
 };
 
+struct known_list {
+    VEC(struct known);
+};
+
 struct follow {
     bool want;
     pthread_mutex_t lock; /* known.told, while a query runs */
     struct snapshot *latest;
-    struct known *known; /* by name */
-    size_t count;
-    struct budget *budget;
-    size_t charged;
+    struct known_list known; /* by name */
 };
 
 /* One call of follow_query. */
@@ -44,8 +46,7 @@ struct step {
     struct follow *follow;
     struct query *query;
     struct snapshot *snapshot;
-    struct known *out;
-    size_t count;
+    struct known_list out;
     struct row_at *start; /* of each of query_files: its first new object */
     size_t file;          /* while places are gone through */
     int64_t now_ns;
@@ -68,15 +69,15 @@ static const char *name_of(const struct known *k)
     return k->twin_name ? k->twin_name : k->file->name;
 }
 
-static struct known *find(struct known *list, size_t count, const char *name)
+static struct known *find(const struct known_list *list, const char *name)
 {
-    size_t low = 0, high = count;
+    size_t low = 0, high = list->count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int cmp = strcmp(name_of(&list[middle]), name);
+        int cmp = strcmp(name_of(&list->at[middle]), name);
         if (cmp == 0)
-            return &list[middle];
+            return &list->at[middle];
         if (cmp < 0)
             low = middle + 1;
         else
@@ -85,14 +86,14 @@ static struct known *find(struct known *list, size_t count, const char *name)
     return NULL;
 }
 
-static void known_free(struct known *list, size_t count)
+static void known_done(struct known_list *list)
 {
-    for (size_t i = 0; i < count; i++) {
-        free(list[i].twin_name);
-        if (list[i].held)
-            snapshot_release(list[i].snapshot);
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->at[i].twin_name);
+        if (list->at[i].held)
+            snapshot_release(list->at[i].snapshot);
     }
-    free(list);
+    vec_done(list);
 }
 
 int follow_new(bool want, struct follow **ret)
@@ -111,10 +112,8 @@ void follow_free(struct follow *f)
 {
     if (!f)
         return;
-    known_free(f->known, f->count);
+    known_done(&f->known);
     snapshot_release(f->latest);
-    if (f->budget)
-        budget_release(f->budget, f->charged);
     pthread_mutex_destroy(&f->lock);
     free(f);
 }
@@ -122,13 +121,14 @@ void follow_free(struct follow *f)
 /* All of the file counts as told. */
 static void add_told(struct step *s, const struct index_file *n)
 {
-    s->out[s->count++] = (struct known){.snapshot = s->snapshot, .file = n, .told = end_of(n)};
+    s->out.at[s->out.count++] =
+        (struct known){.snapshot = s->snapshot, .file = n, .told = end_of(n)};
 }
 
 /* Keeps what is known of a name. */
 static int add_kept(struct step *s, const struct known *k, const char *twin_name)
 {
-    struct known *to = &s->out[s->count];
+    struct known *to = &s->out.at[s->out.count];
 
     *to = *k;
     to->twin_name = twin_name ? strdup(twin_name) : NULL;
@@ -137,7 +137,7 @@ static int add_kept(struct step *s, const struct known *k, const char *twin_name
     to->held = k->snapshot != s->snapshot;
     if (to->held)
         snapshot_ref(to->snapshot);
-    s->count++;
+    s->out.count++;
     return 0;
 }
 
@@ -150,7 +150,7 @@ static int wait_for(struct step *s, const struct known *k, bool gone)
         return 0;
     int rc = add_kept(s, k, k->twin_name);
     if (rc == 0)
-        s->out[s->count - 1].gone_ns = since;
+        s->out.at[s->out.count - 1].gone_ns = since;
     return rc;
 }
 
@@ -161,8 +161,8 @@ static const struct known *find_renamed(const struct follow *f, const struct ind
 {
     const struct known *last = NULL;
 
-    for (size_t i = 0; i < f->count && !(last && !last->gone_ns); i++) {
-        const struct known *k = &f->known[i];
+    for (size_t i = 0; i < f->known.count && !(last && !last->gone_ns); i++) {
+        const struct known *k = &f->known.at[i];
         bool same = k->file->inode == n->inode && k->file->device == n->device;
         if (same && !k->twin_name && k->file->chunk_count &&
             (!last || !k->gone_ns || k->gone_ns > last->gone_ns))
@@ -184,9 +184,9 @@ static const struct known *find_twin(struct step *s, const char *name)
     buf_putc(&other, '\0');
     struct known *k = NULL;
     if (!other.error)
-        k = find(s->out, s->count, other.data);
+        k = find(&s->out, other.data);
     if (!other.error && !k)
-        k = find(s->follow->known, s->follow->count, other.data);
+        k = find(&s->follow->known, other.data);
     buf_done(&other);
     return k && !k->twin_name && k->file->chunk_count ? k : NULL;
 }
@@ -299,7 +299,7 @@ static int judge(struct step *s, const struct index_file *n, const struct known 
 /* Both lists are in the order of names. */
 static int judge_all(struct step *s)
 {
-    const struct follow *f = s->follow;
+    const struct known_list *old = &s->follow->known;
     const uint32_t *files;
     size_t count = query_files(s->query, &files), at = 0;
     int rc = 0;
@@ -307,14 +307,14 @@ static int judge_all(struct step *s)
     for (size_t i = 0; i < count && rc == 0; i++) {
         const struct index_file *n = snapshot_file(s->snapshot, files[i]);
         int cmp = 1;
-        while (rc == 0 && at < f->count && (cmp = strcmp(name_of(&f->known[at]), n->name)) < 0)
-            rc = wait_for(s, &f->known[at++], true);
-        bool same = at < f->count && cmp == 0;
-        rc = rc < 0 ? rc : judge(s, n, same ? &f->known[at] : NULL, &s->start[i]);
+        while (rc == 0 && at < old->count && (cmp = strcmp(name_of(&old->at[at]), n->name)) < 0)
+            rc = wait_for(s, &old->at[at++], true);
+        bool same = at < old->count && cmp == 0;
+        rc = rc < 0 ? rc : judge(s, n, same ? &old->at[at] : NULL, &s->start[i]);
         at += same;
     }
-    while (rc == 0 && at < f->count)
-        rc = wait_for(s, &f->known[at++], true);
+    while (rc == 0 && at < old->count)
+        rc = wait_for(s, &old->at[at++], true);
     return rc;
 }
 
@@ -333,41 +333,35 @@ static bool keep_place(void *arg, struct scan_place *place)
     return place->first_row < snapshot_file(s->snapshot, place->file)->chunks[place->chunk].rows;
 }
 
-static void take_over(struct step *s, struct budget *budget, size_t charged)
+static void take_over(struct step *s)
 {
     struct follow *f = s->follow;
 
-    known_free(f->known, f->count);
+    known_done(&f->known);
     f->known = s->out;
-    f->count = s->count;
     snapshot_release(f->latest);
     f->latest = snapshot_ref(s->snapshot);
-    if (f->budget)
-        budget_release(f->budget, f->charged);
-    f->budget = budget;
-    f->charged = charged;
 }
 
 static int follow_step(struct follow *f, struct query *q, struct snapshot *snapshot,
                        struct budget *budget)
 {
     const uint32_t *files;
-    size_t count = query_files(q, &files) + f->count, bytes = (count + 1) * sizeof(struct known);
-    struct step s = {.follow = f, .query = q, .snapshot = snapshot, .now_ns = clock_mono_ns()};
-    int rc = budget ? budget_charge(budget, bytes) : 0;
+    size_t count = query_files(q, &files) + f->known.count;
+    struct step s = {.follow = f,
+                     .query = q,
+                     .snapshot = snapshot,
+                     .out.budget = budget,
+                     .start = malloc((count + 1) * sizeof(*s.start)),
+                     .now_ns = clock_mono_ns()};
+    int rc = s.start ? vec_reserve(&s.out, count + 1) : -ENOMEM;
 
-    if (rc < 0)
-        return rc;
-    s.out = malloc(bytes);
-    s.start = malloc((count + 1) * sizeof(*s.start));
-    rc = s.out && s.start ? judge_all(&s) : -ENOMEM;
+    rc = rc < 0 ? rc : judge_all(&s);
     if (rc == 0) {
         scan_keep_places(q, keep_place, &s);
-        take_over(&s, budget, bytes);
+        take_over(&s);
     } else {
-        known_free(s.out, s.count);
-        if (budget)
-            budget_release(budget, bytes);
+        known_done(&s.out);
     }
     free(s.start);
     return rc;
@@ -403,7 +397,7 @@ static struct known *known_of(struct follow *f, const struct query *q, size_t po
 
     scan_places(q, &places);
     *ret = places[position];
-    return find(f->known, f->count, snapshot_file(f->latest, ret->file)->name);
+    return find(&f->known, snapshot_file(f->latest, ret->file)->name);
 }
 
 void follow_lose(struct follow *f, const struct query *q, size_t position)

@@ -18,7 +18,7 @@ struct item {
     bool nano;               /* unit of ts */
     int64_t *ts;             /* by row; ITEM_NO_TS = none. NULL unless ordered by time */
     uint32_t *order;         /* k-th by time; NULL: as they stand */
-    size_t charged;          /* to the budget, by the maker */
+    struct charge charge;    /* the maker's */
 };
 #define ITEM_NO_TS INT64_MIN
 static inline uint32_t item_index(const struct item *i, uint32_t k)

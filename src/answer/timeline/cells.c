@@ -12,25 +12,18 @@ static size_t parts_bytes(const struct timeline_plan *plan)
     return (plan->columns + 1ul) * sizeof(struct timeline_part);
 }
 
-int timeline_reserve(struct timeline_found *f, const struct timeline_plan *plan, uint32_t groups)
-{
-    f->cells.budget = plan->budget;
-    return vec_extend(&f->cells, groups);
-}
-
 int timeline_make_parts(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group)
 {
     struct timeline_cells *cells = &f->cells.at[group];
-    int rc = cells->parts ? 0 : budget_charge(plan->budget, parts_bytes(plan));
+    int rc = cells->parts ? 0 : charge_add(&f->charge, parts_bytes(plan));
 
     if (rc < 0 || cells->parts)
         return rc;
-    f->charged += parts_bytes(plan);
     cells->parts = calloc(plan->columns + 1ul, sizeof(*cells->parts));
     return cells->parts ? 0 : -ENOMEM;
 }
 
-void timeline_found_done(struct timeline_found *f, const struct timeline_plan *plan)
+void timeline_found_done(struct timeline_found *f)
 {
     for (size_t i = 0; i < f->cells.count; i++)
         free(f->cells.at[i].parts);
@@ -38,7 +31,7 @@ void timeline_found_done(struct timeline_found *f, const struct timeline_plan *p
     free(f->picks.picks);
     vec_done(&f->slices.items);
     vec_done(&f->slices.chunks);
-    budget_release(plan->budget, f->charged);
+    charge_done(&f->charge);
     memset(f, 0, sizeof(*f));
 }
 
@@ -129,7 +122,7 @@ void timeline_take_out(struct timeline_found *f, const struct timeline_plan *p, 
 int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group,
                   struct timeline_found *own, uint32_t i)
 {
-    int rc = timeline_reserve(f, plan, group + 1);
+    int rc = vec_extend(&f->cells, group + (size_t)1);
     int64_t cover = 0; /* timeline_add_wide marks no block behind the one at hand */
 
     if (rc < 0)
@@ -139,8 +132,8 @@ int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, ui
         f->cells.at[group].parts = from;
         f->cells.at[group].touched = own->cells.at[i].touched;
         own->cells.at[i].parts = NULL;
-        f->charged += parts_bytes(plan);
-        own->charged -= parts_bytes(plan);
+        f->charge.bytes += parts_bytes(plan);
+        own->charge.bytes -= parts_bytes(plan);
         return 0;
     }
     f->cells.at[group].touched |= own->cells.at[i].touched;

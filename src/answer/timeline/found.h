@@ -48,7 +48,7 @@ struct timeline_slices {
 struct timeline_found {
     struct group_table groups, tuples; /* keys of the lane and the color; name and cat */
     VEC(struct timeline_cells) cells;  /* by group */
-    size_t charged;
+    struct charge charge;              /* for parts and picks */
     struct timeline_picks picks;
     struct timeline_slices slices; /* of all workers */
     uint64_t objects, untimed;
@@ -68,13 +68,11 @@ static inline bool timeline_skips(const struct timeline_plan *p, const struct ti
 /* Fills what is empty. On failure, too: timeline_found_done. ERR_ROW_LIMIT where ret->crowded. */
 int timeline_scan(const struct timeline_plan *plan, uint32_t most, struct timeline_found *ret,
                   struct err *err);
-void timeline_found_done(struct timeline_found *f, const struct timeline_plan *plan);
+void timeline_found_done(struct timeline_found *f);
 
 /* ---- picks.c, cells.c: 0, -ENOMEM, ERR_MEMORY_LIMIT ------------------------ */
 
 int picks_init(struct timeline_found *f, const struct timeline_plan *plan, uint32_t most);
-/* Room for cells of so many groups; those that there are may move. */
-int timeline_reserve(struct timeline_found *f, const struct timeline_plan *plan, uint32_t groups);
 /* An object from ts to te (ns), wherever it lies, to a group that has room. */
 int timeline_add(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group,
                  int64_t ts, int64_t te);

@@ -192,6 +192,6 @@ int timeline_add_tuples(struct worker *w, struct scan_batch *b)
             w->density.group.at[tuple] = group + 1;
         n += timeline_density_longest(&w->density, row, &w->few.dur[n]);
     }
-    rc = rc < 0 ? rc : timeline_reserve(&w->own, w->job->plan, w->groups.table.count);
+    rc = rc < 0 ? rc : vec_extend(&w->own.cells, w->groups.table.count);
     return rc < 0 || n == 0 ? rc : offer_longest(w, b->chunk, longest, n);
 }

@@ -53,11 +53,11 @@ void picks_cut(struct timeline_picks *p)
 int picks_init(struct timeline_found *f, const struct timeline_plan *plan, uint32_t most)
 {
     size_t bytes = ((size_t)most * 2 + 1) * sizeof(*f->picks.picks);
-    int rc = budget_charge(plan->budget, bytes);
 
+    f->charge.budget = f->cells.budget = plan->budget;
+    int rc = charge_add(&f->charge, bytes);
     if (rc < 0)
         return rc;
-    f->charged += bytes;
     f->picks.most = most;
     f->picks.full = most == 0;
     f->picks.picks = malloc(bytes);

@@ -79,7 +79,7 @@ static always_inline int add_plain(struct worker *w, uint32_t n, const uint16_t 
 static int add_rows(struct worker *w, const struct scan_batch *b, const struct times *ts,
                     const struct times *dur)
 {
-    int rc = timeline_reserve(&w->own, w->job->plan, w->groups.table.count);
+    int rc = vec_extend(&w->own.cells, w->groups.table.count);
 
     if (rc < 0)
         return rc;
@@ -147,7 +147,7 @@ static int worker_begin(void *arg, unsigned number, void **ret_state)
         return -ENOMEM;
     int rc = picks_init(&w->own, p, job->most);
     if (rc < 0) {
-        timeline_found_done(&w->own, p);
+        timeline_found_done(&w->own);
         free(w);
         return rc;
     }
@@ -255,7 +255,7 @@ static int worker_end(void *arg, unsigned number, void *state, bool failed)
     group_table_done(&w->colors);
     group_map_done(&w->groups);
     group_map_done(&w->tuples);
-    timeline_found_done(&w->own, job->plan);
+    timeline_found_done(&w->own);
     timeline_density_done(&w->density);
     free(w);
     return rc;

@@ -137,7 +137,7 @@ static void end_found(struct timeline *t)
 {
     group_table_done(&t->found.groups);
     group_table_done(&t->found.tuples);
-    timeline_found_done(&t->found, &t->plan);
+    timeline_found_done(&t->found);
 }
 
 /* Whether there are too many colors is seen soon, if there are. */
