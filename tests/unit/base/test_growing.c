@@ -233,6 +233,24 @@ static void arena_error_is_sticky(void)
     arena_done(&a);
 }
 
+static void charge_is_released(void)
+{
+    struct budget b = {.memory_limit = 100};
+    struct charge c = {.budget = &b}, none = {0};
+
+    CHECK(charge_add(&c, 40) == 0 && charge_up_to(&c, 30) == 0);
+    CHECK(charge_up_to(&c, 90) == 0 && c.bytes == 90 && b.memory_used == 90);
+    CHECK_INT(charge_add(&c, 11), ERR_MEMORY_LIMIT);
+    CHECK_INT(charge_up_to(&c, 101), ERR_MEMORY_LIMIT);
+    CHECK(c.bytes == 90 && b.memory_used == 90);
+    charge_done(&c);
+    charge_done(&c);
+    CHECK(c.bytes == 0 && b.memory_used == 0);
+    CHECK(charge_add(&none, 1000) == 0 && none.bytes == 1000);
+    charge_done(&none);
+    CHECK_INT(none.bytes, 0);
+}
+
 static const struct check_test tests[] = {
     {"vec_keeps_its_elements", vec_keeps_its_elements},
     {"vec_doubles", vec_doubles},
@@ -245,6 +263,7 @@ static const struct check_test tests[] = {
     {"index_is_charged", index_is_charged},
     {"index_survives_lack_of_memory", index_survives_lack_of_memory},
     {"arena_error_is_sticky", arena_error_is_sticky},
+    {"charge_is_released", charge_is_released},
     {NULL, NULL},
 };
 CHECK_MAIN(tests)
