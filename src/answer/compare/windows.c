@@ -86,11 +86,8 @@ int side_windows_new(struct node_work *work, struct side *s)
 
     if (!job)
         return -ENOMEM;
-    *job = (struct side_windows){.work = work,
-                                 .side = s,
-                                 .charge.budget = s->plan.budget,
-                                 .first = INT64_MIN,
-                                 .last = INT64_MAX};
+    *job = (struct side_windows){.work = work, .side = s, .first = INT64_MIN, .last = INT64_MAX};
+    job->charge.budget = s->plan.budget;
     for (unsigned k = 0; k < PLACES; k++)
         group_table_init(&job->at[k], k + 1, 0, s->plan.budget);
     s->finer =
