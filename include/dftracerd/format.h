@@ -14,6 +14,7 @@
 #include "dftracerd/dlio_report.h"
 #include "dftracerd/call_tree.h"
 #include "dftracerd/compare.h"
+#include "dftracerd/member.h"
 #include "dftracerd/processes.h"
 #include "dftracerd/rows.h"
 #include "dftracerd/schema.h"
@@ -48,6 +49,7 @@ struct jw {
     unsigned depth;
     uint64_t nonempty;
     bool after_key;
+    struct budget *budget; /* checked in long lists of objects; NULL: not */
 };
 void jw_init(struct jw *j, struct buf *out, bool pretty);
 void jw_begin(struct jw *j, char bracket); /* '{' or '[' */
@@ -82,6 +84,29 @@ void jw_put_value(struct jw *j, const char *key, const struct value *v);
 void jw_finish(struct jw *j);                   /* the newline at the end */
 void jw_escape(struct buf *out, struct text t); /* with the quotes */
 
+/* ---- objects that tables of members describe (member.h) -------------------------------------- */
+
+void jw_object(struct jw *j, const struct object_type *type, const void *object);
+void jw_members(struct jw *j, const struct object_type *type, const void *object);
+/* The JSON Schema of an object; a type with a name is written where it is defined, and referred to
+ * elsewhere. */
+void jw_schema(struct jw *j, const struct object_type *type);
+
+/* An object as a document: in pieces of about 64 KiB, cut between the items of its lists. Type and
+ * object are borrowed until the end. */
+struct document {
+    const struct object_type *type;
+    const void *object;
+    struct jw jw; /* jw.budget may be set after document_begin */
+    size_t member, item;
+    bool begun, in_list;
+};
+void document_begin(struct document *d, const struct object_type *type, const void *object,
+                    bool pretty);
+int document_next(struct document *d, struct buf *out); /* 0 more, ERR_END, or out->error */
+/* All of it. ERR_END, or out->error. */
+int format_object(const struct object_type *type, const void *object, bool pretty, struct buf *out);
+
 /* ---- flat rows ------------------------------------------------------------------------------- */
 
 /* JSON: {"rows":[ ... ]<members of `tail`>}\n ; NDJSON: an object a row; CSV: RFC 4180 with header;
@@ -93,6 +118,13 @@ int format_table_new(enum format f, const char *const *columns, size_t count,
 void format_table_row(struct format_table *t, const struct value *values, struct buf *out);
 void format_table_end(struct format_table *t, struct buf *out);
 void format_table_free(struct format_table *t);
+/* The same with the members of a type as columns, none of which is an object or a list: a row from
+ * each object; a table of `count` objects. */
+int format_table_of(enum format f, const struct object_type *type, struct format_table **ret);
+void format_table_object(struct format_table *t, const struct object_type *type, const void *object,
+                         struct buf *out);
+int format_list(enum format f, const struct object_type *type, const void *items, size_t count,
+                struct buf *out);
 
 /* Rows of /view in the same forms but TEXT: their text is made where they are found, from columns,
  * and a value that many rows have is written once a chunk. The writer is borrowed for rows_open.
@@ -153,8 +185,6 @@ void arrow_free(struct arrow *a);
 
 /* ---- whole answers --------------------------------------------------------------------------- */
 
-/* The member "histogram": [{lo, hi, count}, ...]. */
-void format_bins(struct jw *j, const struct stats_bin *bins, size_t count);
 /* /stats: JSON, NDJSON (groups or counts, a row each), CSV (likewise), TEXT (the tables that
  * dftracer_stats printed). */
 int format_stats(const struct stats *s, const char *query, enum format f, bool pretty,
@@ -175,7 +205,6 @@ int format_info_new(const struct query_env *env, struct snapshot *s, const uint3
 int format_info_next(struct format_info *i, struct budget *budget, struct err *err,
                      struct buf *out);
 void format_info_free(struct format_info *i);
-int format_schema(const struct schema *s, enum format f, bool pretty, struct buf *out);
 
 /* /processes, piece by piece: JSON (the tree), NDJSON and CSV (a row a process, in the order of the
  * tree), TEXT (indented). */

@@ -2,14 +2,14 @@
  *
  * Used by:   format, http.
  * Path:      schema_run reads the columns of each chunk (answer/small/schema.h) -> struct schema
- *            -> format_schema.
+ *            -> schema_type.
  * Memory:    the answer is in its arena.
  * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.
  */
 #ifndef DFTRACERD_SCHEMA_H
 #define DFTRACERD_SCHEMA_H
 
-#include "dftracerd/query.h"
+#include "dftracerd/member.h"
 
 struct schema_column {
     struct text path; /* as in queries */
@@ -25,6 +25,7 @@ struct schema {
     size_t count;
     struct arena arena;
 };
+extern const struct object_type schema_column_type, schema_type;
 int schema_run(struct query *q, struct err *err, struct schema **ret); /* *new* */
 void schema_free(struct schema *s);
 

@@ -9,7 +9,7 @@
 #ifndef DFTRACERD_STATS_H
 #define DFTRACERD_STATS_H
 
-#include "dftracerd/query.h"
+#include "dftracerd/member.h"
 
 enum stats_report {
     STATS_SUMMARY,
@@ -54,6 +54,7 @@ struct stats_bin {
     double lo, hi;
     uint64_t count;
 };
+extern const struct object_type stats_bin_type;
 struct stats {
     enum stats_report report;
     struct query_counters counters;

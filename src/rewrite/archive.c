@@ -13,7 +13,7 @@
 enum { MEMBERS_MOST = 100000, PIECE = 64 << 10, HEADERS = 4 << 10 };
 enum { NAMES_MOST = 32 << 20 }; /* of all members */
 
-struct member {
+struct tar_member {
     uint64_t at, size;
     bool found; /* once is enough: copies of all members take no more than the tar */
 };
@@ -23,7 +23,7 @@ struct archive {
     struct disk_budget *budget; /* `size` counts in it */
     uint64_t size;              /* of the tar */
     struct intern *names;       /* ids are places in `members` */
-    VEC(struct member) members;
+    VEC(struct tar_member) members;
     size_t names_len;
     struct buf prefix; /* where the sidecar is: "" or "x/" */
     bool rooted;
@@ -58,7 +58,7 @@ static int add_member(struct archive *a, const struct trace_tar_member *m, struc
         return (int)id;
     if (id != count)
         return refuse_member(m, err, "twice");
-    a->members.at[id] = (struct member){.at = m->offset, .size = m->size};
+    a->members.at[id] = (struct tar_member){.at = m->offset, .size = m->size};
     return 0;
 }
 
@@ -186,7 +186,8 @@ int archive_open(const struct spool *tar, const char *spool_dir, struct disk_bud
     return rc;
 }
 
-static int copy_out(const struct archive *a, const struct member *m, struct budget *budget, int fd)
+static int copy_out(const struct archive *a, const struct tar_member *m, struct budget *budget,
+                    int fd)
 {
     char piece[PIECE];
 

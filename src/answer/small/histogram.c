@@ -223,6 +223,7 @@ int histogram_run(struct query *q, const char *column, uint32_t bins, struct err
     }
     query_counters(q, &h->counters);
     h->complete = query_complete(q);
+    h->column = column;
     *ret = h;
     return 0;
 }
@@ -233,3 +234,20 @@ void histogram_free(struct value_histogram *h)
         arena_done(&h->arena);
     free(h);
 }
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+#define OBJECT struct value_histogram
+static const struct member members[] = {
+    MEMBER("generation", counters.generation),
+    MEMBER("complete", complete),
+    MEMBER("column", column),
+    MEMBER("files", counters.files),
+    MEMBER("damaged_files", counters.damaged_files),
+    MEMBER("count", objects, .help = "selected objects"),
+    MEMBER("values", values, .help = "objects with a number in the column"),
+    MEMBER("outside", outside, .help = "numbers that are in no bin: below 0, or 2^64 and more"),
+    MEMBER_OBJECTS("histogram", bins, count, &stats_bin_type),
+};
+const struct object_type histogram_type = {"Histogram", MEMBERS(members)};
+#undef OBJECT

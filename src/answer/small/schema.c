@@ -189,3 +189,29 @@ void schema_free(struct schema *s)
         arena_done(&s->arena);
     free(s);
 }
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static const char *const types[] = {"int", "float", "string", "bool", "mixed", NULL};
+
+#define OBJECT struct schema_column
+static const struct member column_members[] = {
+    MEMBER("path", path, .help = "name of the column in queries"),
+    MEMBER("type", type, .choices = types),
+    MEMBER("rows", rows, .help = "selected objects that have a value"),
+    MEMBER("distinct", distinct, .help = "number of different values"),
+    MEMBER("distinct_exact", distinct_exact,
+           .help = "false: `distinct` is an estimate, within about 3 %"),
+    MEMBER("min", min, .help = "null for mixed types"),
+    MEMBER("max", max, .help = "null for mixed types"),
+    MEMBER("bloom", bloom, .help = "the column has bloom filters"),
+};
+const struct object_type schema_column_type = {"SchemaColumn", MEMBERS(column_members)};
+#undef OBJECT
+
+#define OBJECT struct schema
+static const struct member members[] = {
+    MEMBER_OBJECTS("columns", columns, count, &schema_column_type),
+};
+const struct object_type schema_type = {"Schema", MEMBERS(members)};
+#undef OBJECT

@@ -30,8 +30,6 @@ const char *info_state(const struct index_file *f);
 /* Members `chunk_list` and `columns` of a file. 0, or what /schema of this file says. */
 /* in the snapshot */
 int info_columns(struct format_info *i, uint32_t position, struct budget *budget, struct err *err);
-/* What /schema tells of a column. */
-void schema_put_column(struct jw *j, const struct schema_column *c);
 void info_text(struct snapshot *s, const uint32_t *files, size_t count, unsigned detail,
                const struct info_totals *t, struct buf *out);
 

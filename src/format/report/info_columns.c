@@ -53,7 +53,7 @@ int info_columns(struct format_info *i, uint32_t position, struct budget *budget
     jw_key(&i->jw, "columns");
     jw_begin(&i->jw, '[');
     for (size_t k = 0; k < s->count; k++)
-        schema_put_column(&i->jw, &s->columns[k]);
+        jw_object(&i->jw, &schema_column_type, &s->columns[k]);
     jw_end(&i->jw, ']');
     schema_free(s);
     return 0;

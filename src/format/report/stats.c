@@ -83,17 +83,12 @@ static void put_groups(struct jw *j, const struct stats *s)
     jw_put_uint(j, "groups_total", s->groups_total);
 }
 
-void format_bins(struct jw *j, const struct stats_bin *bins, size_t count)
+static void put_histogram(struct jw *j, const struct stats *s)
 {
     jw_key(j, "histogram");
     jw_begin(j, '[');
-    for (size_t i = 0; i < count; i++) {
-        jw_begin(j, '{');
-        jw_put_double(j, "lo", bins[i].lo);
-        jw_put_double(j, "hi", bins[i].hi);
-        jw_put_uint(j, "count", bins[i].count);
-        jw_end(j, '}');
-    }
+    for (size_t i = 0; i < s->histogram_count; i++)
+        jw_object(j, &stats_bin_type, &s->histogram[i]);
     jw_end(j, ']');
 }
 
@@ -144,7 +139,7 @@ static void put_stats(const struct stats *s, const char *query, bool pretty, str
     if (s->has_groups)
         put_groups(&j, s);
     if (s->has_histogram)
-        format_bins(&j, s->histogram, s->histogram_count);
+        put_histogram(&j, s);
     jw_end(&j, '}');
     jw_finish(&j);
 }

@@ -8,76 +8,84 @@ static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON};
 static const struct param_spec *const params[] = {selection_params, clip_params, answer_params,
                                                   NULL};
 
+struct counted_file {
+    const char *path;
+    uint64_t events;
+};
 struct state {
     struct query *query;
-    uint64_t *counts; /* of query_files, in their order */
-    struct text unknown[QUERY_LOOKED_AT];
-    int unknown_count;
+    uint64_t events;
+    struct counted_file *files;
+    size_t file_count;
+    struct text unknown[QUERY_LOOKED_AT], *unknown_names;
+    size_t unknown_count;
 };
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+#define OBJECT struct counted_file
+static const struct member file_members[] = {
+    MEMBER("path", path),
+    MEMBER("events", events),
+};
+static const struct object_type file_type = {NULL, MEMBERS(file_members)};
+#undef OBJECT
+
+#define OBJECT struct state
+static const struct member members[] = {
+    MEMBER("events", events),
+    MEMBER_VALUES("unknown", unknown_names, unknown_count, .optional = true,
+                  .help = "columns of the query that no selected file has"),
+    MEMBER_OBJECTS("files", files, file_count, &file_type),
+};
+static const struct object_type event_count_type = {"EventCount", MEMBERS(members)};
+#undef OBJECT
+
+/* ---- the request ----------------------------------------------------------------------------- */
+
+static int count_events(struct request *rq, struct state *s)
+{
+    const uint32_t *files;
+    size_t n = query_files(s->query, &files);
+    uint64_t *counts = arena_alloc(&rq->arena, (n + 1) * sizeof *counts);
+
+    s->files = arena_alloc(&rq->arena, (n + 1) * sizeof *s->files);
+    if (rq->arena.error)
+        return rq->arena.error;
+    int rc = query_count_files(s->query, &rq->err, counts);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        s->files[i] = (struct counted_file){snapshot_file(rq->snapshot, files[i])->name, counts[i]};
+        s->events += counts[i];
+    }
+    s->file_count = n;
+    return rc;
+}
 
 static int open_event_count(struct request *rq)
 {
     struct state *s = rq->state;
     struct selection chosen;
-    const uint32_t *files;
     int rc = selection_read(rq, &chosen);
     if (rc == 0)
         rc = selection_open(rq, &chosen, &s->query);
-    if (rc < 0)
+    if (rc == 0)
+        rc = count_events(rq, s);
+    if (rc < 0 || rq->format != FORMAT_JSON)
         return rc;
-    s->counts = arena_alloc(&rq->arena, (query_files(s->query, &files) + 1) * sizeof *s->counts);
-    rc = s->counts ? query_count_files(s->query, &rq->err, s->counts) : -ENOMEM;
-    if (rc == 0 && rq->format == FORMAT_JSON)
-        rc = s->unknown_count = query_unknown(s->query, s->unknown);
+    /* A name that no file has is no error: another trace may have the column. */
+    rc = query_unknown(s->query, s->unknown);
+    s->unknown_names = s->unknown;
+    s->unknown_count = rc < 0 ? 0 : (size_t)rc;
     return rc < 0 ? rc : 0;
-}
-
-static void write_files(const struct request *rq, const struct state *s, struct jw *j)
-{
-    const uint32_t *files;
-    size_t n = query_files(s->query, &files);
-    jw_key(j, "files");
-    jw_begin(j, '[');
-    for (size_t i = 0; i < n; i++) {
-        jw_begin(j, '{');
-        jw_put_str(j, "path", snapshot_file(rq->snapshot, files[i])->name);
-        jw_put_uint(j, "events", s->counts[i]);
-        jw_end(j, '}');
-    }
-    jw_end(j, ']');
-}
-
-/* Such a test is no mistake: another trace may have the column. */
-static void write_unknown(const struct state *s, struct jw *j)
-{
-    if (s->unknown_count == 0)
-        return;
-    jw_key(j, "unknown");
-    jw_begin(j, '[');
-    for (int i = 0; i < s->unknown_count; i++)
-        jw_text(j, s->unknown[i]);
-    jw_end(j, ']');
 }
 
 static int next_event_count(struct request *rq, struct buf *out)
 {
     const struct state *s = rq->state;
-    const uint32_t *files;
-    uint64_t events = 0;
-    struct jw j;
-    for (size_t n = query_files(s->query, &files); n > 0; n--)
-        events += s->counts[n - 1];
-    if (rq->format == FORMAT_TEXT) {
-        buf_printf(out, "%llu\n", (unsigned long long)events);
-        return ERR_END;
-    }
-    jw_init(&j, out, rq->pretty);
-    jw_begin(&j, '{');
-    jw_put_uint(&j, "events", events);
-    write_unknown(s, &j);
-    write_files(rq, s, &j);
-    jw_end(&j, '}');
-    jw_finish(&j);
+
+    if (rq->format == FORMAT_JSON)
+        return format_object(&event_count_type, s, rq->pretty, out);
+    buf_printf(out, "%llu\n", (unsigned long long)s->events);
     return ERR_END;
 }
 
@@ -91,6 +99,7 @@ const struct endpoint endpoint_event_count = {
     .path = "/event-count",
     .summary = "exact number of events",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &event_count_type,
     .params = params,
     .formats = formats,
     .format_count = 2,

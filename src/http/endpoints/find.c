@@ -33,6 +33,8 @@ struct state {
     struct rows *rows;
     const struct value *values;
     struct find_found found;
+    bool is_found;
+    const char *file; /* of the object that was found */
 };
 
 /* The row of one object of one file. */
@@ -120,52 +122,43 @@ static int open_find(struct request *rq)
     rc = rc < 0 ? rc : query_find(s->query, &o, &s->found, &rq->err);
     if (rc < 0 || !s->found.position)
         return rc;
-    return open_object(rq, s, snapshot_file(rq->snapshot, s->found.file)->name, s->found.object,
-                       &file);
+    s->is_found = true;
+    s->file = snapshot_file(rq->snapshot, s->found.file)->name;
+    return open_object(rq, s, s->file, s->found.object, &file);
 }
 
-static void write_event(const struct request *rq, const struct state *s, struct jw *j)
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static void write_event(struct jw *j, const void *object)
 {
+    const struct state *s = object;
+
     jw_begin(j, '{');
     for (unsigned i = 0; i < READ; i++)
         jw_put_value(j, columns[i], &s->values[i]);
-    jw_put_str(j, columns[READ], snapshot_file(rq->snapshot, s->found.file)->name);
+    jw_put_str(j, columns[READ], s->file);
     jw_put_uint(j, columns[READ + 1], s->found.object);
     jw_end(j, '}');
 }
 
-static void write_found(const struct request *rq, const struct state *s, struct jw *j)
-{
-    jw_key(j, "position");
-    if (!s->found.position) {
-        jw_null(j);
-        jw_key(j, "event");
-        jw_null(j);
-        return;
-    }
-    jw_uint(j, s->found.position);
-    jw_key(j, "event");
-    write_event(rq, s, j);
-}
+#define OBJECT struct state
+static const struct member members[] = {
+    MEMBER("generation", found.counters.generation),
+    MEMBER("complete", found.complete),
+    MEMBER("files", found.counters.files),
+    MEMBER("damaged_files", found.counters.damaged_files),
+    MEMBER("count", found.objects, .help = "selected objects with a time"),
+    MEMBER("untimed", found.untimed, .help = "selected objects without a time"),
+    MEMBER("position", found.position, .when = WHEN(is_found),
+           .help = "number of the object among them in the order of time, from 1"),
+    MEMBER_WRITTEN("event", write_event, "{'type':['object','null']}", .when = WHEN(is_found)),
+};
+static const struct object_type find_type = {"Find", MEMBERS(members)};
+#undef OBJECT
 
 static int next_find(struct request *rq, struct buf *out)
 {
-    const struct state *s = rq->state;
-    const struct find_found *f = &s->found;
-    struct jw j;
-
-    jw_init(&j, out, rq->pretty);
-    jw_begin(&j, '{');
-    jw_put_uint(&j, "generation", f->counters.generation);
-    jw_put_bool(&j, "complete", f->complete);
-    jw_put_uint(&j, "files", f->counters.files);
-    jw_put_uint(&j, "damaged_files", f->counters.damaged_files);
-    jw_put_uint(&j, "count", f->objects);
-    jw_put_uint(&j, "untimed", f->untimed);
-    write_found(rq, s, &j);
-    jw_end(&j, '}');
-    jw_finish(&j);
-    return ERR_END;
+    return format_object(&find_type, rq->state, rq->pretty, out);
 }
 
 static void close_find(struct request *rq)
@@ -180,6 +173,7 @@ const struct endpoint endpoint_find = {
     .path = "/find",
     .summary = "next match of a search in time order, and the number of matches",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &find_type,
     .params = params,
     .formats = formats,
     .format_count = 1,

@@ -45,28 +45,8 @@ static int open_histogram(struct request *rq)
 static int next_histogram(struct request *rq, struct buf *out)
 {
     const struct state *s = rq->state;
-    const struct value_histogram *h = s->found;
-    const struct {
-        const char *name;
-        uint64_t value;
-    } counts[] = {{"files", h->counters.files},
-                  {"damaged_files", h->counters.damaged_files},
-                  {"count", h->objects},
-                  {"values", h->values},
-                  {"outside", h->outside}};
-    struct jw j;
 
-    jw_init(&j, out, rq->pretty);
-    jw_begin(&j, '{');
-    jw_put_uint(&j, "generation", h->counters.generation);
-    jw_put_bool(&j, "complete", h->complete);
-    jw_put_str(&j, "column", request_text(rq, "column"));
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        jw_put_uint(&j, counts[i].name, counts[i].value);
-    format_bins(&j, h->bins, h->count);
-    jw_end(&j, '}');
-    jw_finish(&j);
-    return ERR_END;
+    return format_object(&histogram_type, s->found, rq->pretty, out);
 }
 
 static void close_histogram(struct request *rq)
@@ -81,6 +61,7 @@ const struct endpoint endpoint_histogram = {
     .path = "/histogram",
     .summary = "distribution of the values of a numeric column",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &histogram_type,
     .params = params,
     .formats = formats,
     .format_count = 1,

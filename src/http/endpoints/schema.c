@@ -26,7 +26,10 @@ static int open_schema(struct request *rq)
 static int next_schema(struct request *rq, struct buf *out)
 {
     const struct state *s = rq->state;
-    int rc = format_schema(s->schema, rq->format, rq->pretty, out);
+    if (rq->format == FORMAT_JSON)
+        return format_object(&schema_type, s->schema, rq->pretty, out);
+    int rc =
+        format_list(rq->format, &schema_column_type, s->schema->columns, s->schema->count, out);
     return rc < 0 ? rc : ERR_END;
 }
 
@@ -41,6 +44,8 @@ const struct endpoint endpoint_schema = {
     .path = "/schema",
     .summary = "columns of the events: types, distinct values, minimum and maximum",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &schema_type,
+    .line = &schema_column_type,
     .params = params,
     .formats = formats,
     .format_count = 4,

@@ -17,16 +17,12 @@ static const struct answer {
     {"/info", "Info", NULL, NULL},
     {"/stats", "Stats", "StatsRow", NULL},
     {"/view", "View", "ViewLine", NULL},
-    {"/event-count", "EventCount", NULL, NULL},
-    {"/schema", "Schema", "SchemaColumn", NULL},
     {"/aggregate", "Aggregate", NULL, NULL},
     {"/compare", "Compare", NULL, NULL},
     {"/call-tree", "CallTree", "CallTreeLine", NULL},
     {"/processes", "Processes", "ProcessLine", NULL},
     {"/timeline", "Timeline", NULL, NULL},
-    {"/histogram", "Histogram", NULL, NULL},
     {"/event", "Event", NULL, NULL},
-    {"/find", "Find", NULL, NULL},
     {"/suggest", "Suggest", NULL, NULL},
     {"/cancel", "Cancelled", NULL, NULL},
     {"/requests", "Requests", "RunningRequest", NULL},
@@ -58,13 +54,15 @@ static const struct {
     {"ETag", "value for If-None-Match"},
 };
 
-static const struct answer *answer_of(const struct endpoint *e)
+static struct answer answer_of(const struct endpoint *e)
 {
-    static const struct answer none = {.content_type = "application/octet-stream"};
+    struct answer a = {.content_type = "application/octet-stream"};
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
         if (strcmp(answers[i].path, e->path) == 0)
-            return &answers[i];
-    return &none;
+            a = answers[i];
+    a.schema = e->answer ? e->answer->name : a.schema;
+    a.line = e->line ? e->line->name : a.line;
+    return a;
 }
 
 /* ---- content --------------------------------------------------------------------------------- */
@@ -161,7 +159,7 @@ static bool is_first_of_type(const struct endpoint *e, size_t n)
 
 static void write_content(struct jw *j, struct arena *arena, const struct endpoint *e)
 {
-    const struct answer *a = answer_of(e);
+    const struct answer answer = answer_of(e), *a = &answer;
     openapi_begin(j, "content", '{');
     if (!e->format_count) {
         openapi_begin(j, a->content_type ? a->content_type : "application/octet-stream", '{');

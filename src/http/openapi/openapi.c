@@ -373,7 +373,8 @@ static void write_columns(struct jw *j)
     jw_end(j, '}');
 }
 
-static void write_components(struct jw *j, struct arena *arena)
+static void write_components(struct jw *j, const struct endpoint *const *endpoints,
+                             struct arena *arena)
 {
     struct text schemas = openapi_json(arena, openapi_schemas);
     openapi_begin(j, "components", '{');
@@ -388,6 +389,7 @@ static void write_components(struct jw *j, struct arena *arena)
     write_columns(j);
     buf_putc(j->out, ',');
     buf_text(j->out, schemas);
+    openapi_write_types(j, endpoints);
     jw_end(j, '}');
     jw_end(j, '}');
 }
@@ -415,7 +417,7 @@ static int next_openapi(struct request *rq, struct buf *out)
         jw_end(&j, '}');
     }
     jw_end(&j, '}');
-    write_components(&j, &rq->arena);
+    write_components(&j, rq->http->endpoints, &rq->arena);
     jw_end(&j, '}');
     jw_finish(&j);
     return rq->arena.error ? rq->arena.error : ERR_END; /* examples, schemas */

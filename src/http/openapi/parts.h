@@ -25,6 +25,10 @@ void openapi_write_responses(struct jw *j, struct arena *arena, const struct end
 /* components.headers and components.responses */
 void openapi_write_parts(struct jw *j, struct arena *arena);
 
+/* ---- types.c --------------------------------------------------------------- */
+/* Members of components.schemas: the types with names that the answers of endpoints refer to. */
+void openapi_write_types(struct jw *j, const struct endpoint *const *endpoints);
+
 /* ---- json.c ------------------------------------------------------------- */
 void openapi_member(struct jw *j, const char *key, const char *value);
 void openapi_begin(struct jw *j, const char *key, char bracket);

@@ -41,6 +41,8 @@ struct endpoint {
     const struct param_spec *const *params;
     const enum format *formats; /* first is the default; NULL = no choice */
     size_t format_count;
+    /* the JSON answer, and a line of the answer as ndjson; NULL: see http/openapi/answers.c */
+    const struct object_type *answer, *line;
     const char *own_format; /* a representation of this endpoint alone, told as JSON; or NULL */
     /* cheap and never blocks: answered on libmicrohttpd's thread, without admission
      * (but by a worker where `follow` is a parameter and set) */

@@ -277,7 +277,10 @@ static int ask_schema(void *arg, struct buf *answer)
     int rc = open_query(a, &budget, &err, &q);
 
     rc = rc ? rc : schema_run(q, &err, &schema);
-    rc = rc ? rc : format_schema(schema, a->format, true, answer);
+    rc = rc ? rc
+            : (a->format == FORMAT_JSON ? format_object(&schema_type, schema, true, answer)
+                                        : format_list(a->format, &schema_column_type,
+                                                      schema->columns, schema->count, answer));
     schema_free(schema);
     return settle(rc, q, &budget, &err, answer);
 }

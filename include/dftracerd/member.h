@@ -1,0 +1,171 @@
+/* member.h - what the objects of answers contain: for each member its JSON name, where it is in a
+ * C struct, and half a sentence of help.
+ *
+ * One table of members writes an object as JSON, a row of it as NDJSON, CSV or text (format.h), and
+ * its JSON Schema in /openapi.json. The C type of a field decides how it is written, so that a
+ * table cannot disagree with its struct:
+ *
+ *     #define OBJECT struct schema_column
+ *     static const struct member members[] = {
+ *         MEMBER("path", path),
+ *         MEMBER("rows", rows, .help = "objects that have the column"),
+ *         MEMBER("min", min, .help = "null for mixed types"),
+ *     };
+ *     const struct object_type schema_column_type = {"SchemaColumn", MEMBERS(members)};
+ *     #undef OBJECT
+ *
+ * Used by:   answers and endpoints, which describe their structs; format/writer, http/openapi.
+ * Memory:    tables are constant. Objects are read while they are written, and never kept.
+ */
+#ifndef DFTRACERD_MEMBER_H
+#define DFTRACERD_MEMBER_H
+
+#include <stddef.h>
+
+#include "dftracerd/query.h"
+
+struct jw;
+struct object_type;
+
+/* How a field is stored; by its C type. */
+enum member_kind {
+    MEMBER_BOOL,
+    MEMBER_INT32,
+    MEMBER_UINT32,
+    MEMBER_INT64,
+    MEMBER_UINT64,
+    MEMBER_DOUBLE, /* NaN and infinity are null */
+    MEMBER_STRING, /* char *; NULL is null */
+    MEMBER_TEXT,   /* struct text */
+    MEMBER_VALUE,  /* struct value */
+    MEMBER_TIME,   /* __int128: ns, written as decimal microseconds */
+    MEMBER_TIME64, /* int64_t: the same; MEMBER_NS */
+    MEMBER_OBJECT  /* a struct with members of its own */
+};
+
+struct member {
+    const char *name;
+    enum member_kind kind;
+    size_t offset;
+    enum { MEMBER_HERE, MEMBER_POINTER, MEMBER_LIST } place;
+    size_t count_offset; /* MEMBER_LIST: of the number of items, `count_bytes` long */
+    unsigned count_bytes;
+    const struct object_type *of; /* MEMBER_OBJECT */
+    /* 1 + the offset of a bool that is false where there is no value; 0: there always is one */
+    size_t when;
+    bool optional; /* without a value, or with an empty list, the member is left out; else null */
+    bool nullable; /* for the schema: a double, time or string that may be null */
+    /* The texts that are possible, up to NULL. A field of an integer type is the number of one of
+     * them; a negative one is null. */
+    const char *const *choices;
+    enum value_type type; /* for the schema, of a struct value; VALUE_NULL: any */
+    enum column_unit unit;
+    /* The value is computed from the object instead (with type; kind is MEMBER_VALUE). */
+    struct value (*compute)(const void *object);
+    /* The value is written by a function, for what no table can describe (with schema). */
+    void (*write)(struct jw *j, const void *object);
+    /* A MEMBER_LIST whose items are made one by one, or are not side by side: the item, valid until
+     * the next call. */
+    const void *(*item)(const void *object, size_t i);
+    const char *schema; /* the JSON Schema, with ' for "; NULL: from the kind */
+    const char *help;   /* half a sentence */
+};
+
+struct object_type {
+    const char *name; /* of its schema in /openapi.json; NULL: it is described where it is used */
+    const struct member *members;
+    size_t count;
+    size_t size;      /* bytes of the struct: the distance of items of a list */
+    const char *help; /* half a sentence */
+    /* Instead of a schema from the members, with ' for "; and the types that it refers to, up to
+     * NULL. */
+    const char *schema;
+    const struct object_type *const *refers;
+};
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+#define MEMBER_KIND(x) \
+    _Generic((x), \
+        bool: MEMBER_BOOL, \
+        int32_t: MEMBER_INT32, \
+        uint32_t: MEMBER_UINT32, \
+        int64_t: MEMBER_INT64, \
+        uint64_t: MEMBER_UINT64, \
+        double: MEMBER_DOUBLE, \
+        char *: MEMBER_STRING, \
+        const char *: MEMBER_STRING, \
+        struct text: MEMBER_TEXT, \
+        struct value: MEMBER_VALUE, \
+        __int128: MEMBER_TIME)
+#define MEMBER_FIELD(field) (((const OBJECT *)0)->field)
+
+/* A value; OBJECT is the struct. */
+#define MEMBER(name_, field, ...) \
+    { \
+        .name = name_, .kind = MEMBER_KIND(MEMBER_FIELD(field)), \
+        .offset = offsetof(OBJECT, field), ##__VA_ARGS__ \
+    }
+/* An int64_t in nanoseconds. */
+#define MEMBER_NS(name_, field, ...) \
+    { \
+        .name = name_, \
+        .kind = _Generic(MEMBER_FIELD(field), int64_t \
+                         : MEMBER_TIME64), \
+        .offset = offsetof(OBJECT, field), ##__VA_ARGS__ \
+    }
+/* A struct in the struct; a pointer to one, NULL is null. */
+#define MEMBER_IN(name_, field, of_, ...) \
+    { \
+        .name = name_, .kind = MEMBER_OBJECT, .offset = offsetof(OBJECT, field), .of = of_, \
+        ##__VA_ARGS__ \
+    }
+#define MEMBER_AT(name_, field, of_, ...) \
+    { \
+        .name = name_, .kind = MEMBER_OBJECT, .place = MEMBER_POINTER, \
+        .offset = offsetof(OBJECT, field), .of = of_, ##__VA_ARGS__ \
+    }
+/* A pointer to `counter` structs, or values. */
+#define MEMBER_OBJECTS(name_, field, counter, of_, ...) \
+    { \
+        .name = name_, .kind = MEMBER_OBJECT, .place = MEMBER_LIST, \
+        .offset = offsetof(OBJECT, field), .count_offset = offsetof(OBJECT, counter), \
+        .count_bytes = sizeof(MEMBER_FIELD(counter)), .of = of_, ##__VA_ARGS__ \
+    }
+#define MEMBER_VALUES(name_, field, counter, ...) \
+    { \
+        .name = name_, .kind = MEMBER_KIND(*MEMBER_FIELD(field)), .place = MEMBER_LIST, \
+        .offset = offsetof(OBJECT, field), .count_offset = offsetof(OBJECT, counter), \
+        .count_bytes = sizeof(MEMBER_FIELD(counter)), ##__VA_ARGS__ \
+    }
+/* A value that a function computes from the object. */
+#define MEMBER_COMPUTED(name_, type_, function, ...) \
+    { \
+        .name = name_, .kind = MEMBER_VALUE, .type = type_, .compute = function, ##__VA_ARGS__ \
+    }
+/* What a function writes, with its schema. */
+#define MEMBER_WRITTEN(name_, function, schema_, ...) \
+    { \
+        .name = name_, .write = function, .schema = schema_, ##__VA_ARGS__ \
+    }
+
+/* .when = WHEN(field): a bool of the struct */
+#define WHEN(field) (offsetof(OBJECT, field) + 1)
+/* The members, their number and the size of the struct, in an initialiser of an object_type. */
+#define MEMBERS(table) \
+    .members = table, .count = sizeof(table) / sizeof(*(table)), .size = sizeof(OBJECT)
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* The value of a member that is no object and no list; texts are borrowed from the object. */
+struct value member_value(const struct member *m, const void *object);
+/* Whether there is something to write: a member without this and not optional is null. */
+bool member_is_there(const struct member *m, const void *object);
+/* The object of a MEMBER_OBJECT in the struct or at a pointer; NULL: null. */
+const void *member_object(const struct member *m, const void *object);
+size_t member_count(const struct member *m, const void *object); /* items of a MEMBER_LIST */
+const void *member_item(const struct member *m, const void *object, size_t i);
+/* The value of an item that is no object. */
+struct value member_item_value(const struct member *m, const void *item);
+
+#endif

@@ -1,0 +1,171 @@
+/* schema.c - the JSON Schema (2020-12) of an object from its table of members.
+ *
+ * Objects are closed: what has no row in the table is not in the answer.
+ */
+#include "dftracerd/format.h"
+
+#include <stdio.h>
+
+/* The schema of a table as it is in the source, with ' for ". */
+static void put_quoted(struct jw *j, const char *schema)
+{
+    size_t start;
+
+    jw_value(j, &(struct value){.type = VALUE_JSON}); /* the comma before it */
+    start = j->out->len;
+    buf_puts(j->out, schema);
+    for (size_t i = start; i < j->out->len; i++)
+        j->out->data[i] = j->out->data[i] == '\'' ? '"' : j->out->data[i];
+}
+
+static void put_type(struct jw *j, const char *type, bool nullable)
+{
+    jw_key(j, "type");
+    if (!nullable) {
+        jw_str(j, type);
+        return;
+    }
+    jw_begin(j, '[');
+    jw_str(j, type);
+    jw_str(j, "null");
+    jw_end(j, ']');
+}
+
+static const char *value_type_name(enum value_type type)
+{
+    static const char *const names[] = {
+        [VALUE_INT] = "integer", [VALUE_UINT] = "integer",  [VALUE_WIDE] = "integer",
+        [VALUE_TIME] = "number", [VALUE_DOUBLE] = "number", [VALUE_BOOL] = "boolean",
+        [VALUE_TEXT] = "string"};
+
+    return names[type];
+}
+
+static enum value_type type_of(const struct member *m)
+{
+    static const enum value_type types[] = {
+        [MEMBER_BOOL] = VALUE_BOOL,   [MEMBER_INT32] = VALUE_INT,   [MEMBER_UINT32] = VALUE_UINT,
+        [MEMBER_INT64] = VALUE_INT,   [MEMBER_UINT64] = VALUE_UINT, [MEMBER_DOUBLE] = VALUE_DOUBLE,
+        [MEMBER_STRING] = VALUE_TEXT, [MEMBER_TEXT] = VALUE_TEXT,   [MEMBER_TIME] = VALUE_TIME,
+        [MEMBER_TIME64] = VALUE_TIME, [MEMBER_VALUE] = VALUE_NULL,  [MEMBER_OBJECT] = VALUE_NULL};
+
+    return m->kind == MEMBER_VALUE ? m->type : types[m->kind];
+}
+
+/* A value, or an item of a list of values. */
+static void put_value_schema(struct jw *j, const struct member *m, bool nullable)
+{
+    enum value_type type = type_of(m);
+
+    if (m->choices) {
+        jw_key(j, "enum");
+        jw_begin(j, '[');
+        for (const char *const *c = m->choices; *c; c++)
+            jw_str(j, *c);
+        if (nullable)
+            jw_null(j);
+        jw_end(j, ']');
+    } else if (type != VALUE_NULL) {
+        put_type(j, value_type_name(type), nullable);
+        if (type == VALUE_UINT)
+            jw_put_uint(j, "minimum", 0);
+    }
+}
+
+static void put_reference(struct jw *j, const char *name)
+{
+    char path[96];
+
+    snprintf(path, sizeof(path), "#/components/schemas/%s", name);
+    jw_begin(j, '{');
+    jw_put_str(j, "$ref", path);
+    jw_end(j, '}');
+}
+
+static void put_object_schema(struct jw *j, const struct object_type *of)
+{
+    if (of->name)
+        put_reference(j, of->name);
+    else
+        jw_schema(j, of);
+}
+
+static void put_list_schema(struct jw *j, const struct member *m)
+{
+    put_type(j, "array", m->nullable);
+    jw_key(j, "items");
+    if (m->kind == MEMBER_OBJECT) {
+        put_object_schema(j, m->of);
+        return;
+    }
+    jw_begin(j, '{');
+    put_value_schema(j, m, m->kind == MEMBER_DOUBLE && m->nullable);
+    jw_end(j, '}');
+}
+
+static void put_nullable_object(struct jw *j, const struct object_type *of)
+{
+    jw_begin(j, '{');
+    jw_key(j, "anyOf");
+    jw_begin(j, '[');
+    put_object_schema(j, of);
+    jw_begin(j, '{');
+    jw_put_str(j, "type", "null");
+    jw_end(j, '}');
+    jw_end(j, ']');
+    jw_end(j, '}');
+}
+
+static void put_member_schema(struct jw *j, const struct member *m)
+{
+    static const char *const units[] = {[UNIT_US] = "us", [UNIT_BYTES] = "bytes"};
+    bool nullable = m->nullable || (m->when && !m->optional) || m->kind == MEMBER_VALUE;
+
+    jw_key(j, m->name);
+    if (m->schema) {
+        put_quoted(j, m->schema);
+        return;
+    }
+    if (m->kind == MEMBER_OBJECT && m->place != MEMBER_LIST) {
+        if (nullable)
+            put_nullable_object(j, m->of);
+        else
+            put_object_schema(j, m->of);
+        return;
+    }
+    jw_begin(j, '{');
+    if (m->place == MEMBER_LIST)
+        put_list_schema(j, m);
+    else
+        put_value_schema(j, m, nullable);
+    if (m->help)
+        jw_put_str(j, "description", m->help);
+    if (m->unit != UNIT_NONE)
+        jw_put_str(j, "x-unit", units[m->unit]);
+    jw_end(j, '}');
+}
+
+void jw_schema(struct jw *j, const struct object_type *type)
+{
+    if (type->schema) {
+        put_quoted(j, type->schema);
+        return;
+    }
+    jw_begin(j, '{');
+    jw_put_str(j, "type", "object");
+    if (type->help)
+        jw_put_str(j, "description", type->help);
+    jw_put_bool(j, "additionalProperties", false);
+    jw_key(j, "required");
+    jw_begin(j, '[');
+    for (size_t i = 0; i < type->count; i++)
+        if (!type->members[i].optional)
+            jw_str(j, type->members[i].name);
+    jw_end(j, ']');
+    jw_key(j, "properties");
+    jw_begin(j, '{');
+    for (size_t i = 0; i < type->count; i++)
+        put_member_schema(j, &type->members[i]);
+    jw_end(j, '}');
+    jw_end(j, '}');
+}

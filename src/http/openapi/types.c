@@ -1,0 +1,48 @@
+/* types.c - the schemas of answers that tables of members describe. */
+#include "http/openapi/parts.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { TYPES_MAX = 128 };
+
+struct types {
+    const struct object_type *at[TYPES_MAX];
+    size_t count;
+};
+
+static bool has(const struct types *t, const struct object_type *type)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->at[i] == type)
+            return true;
+    return false;
+}
+
+/* The type and those that it refers to, each once. */
+static void add(struct types *t, const struct object_type *type)
+{
+    if (!type || has(t, type))
+        return;
+    assert(t->count < TYPES_MAX);
+    t->at[t->count++] = type;
+    for (size_t i = 0; i < type->count; i++)
+        add(t, type->members[i].of);
+    for (const struct object_type *const *r = type->refers; r && *r; r++)
+        add(t, *r);
+}
+
+void openapi_write_types(struct jw *j, const struct endpoint *const *endpoints)
+{
+    struct types t = {.count = 0};
+    for (; *endpoints; endpoints++) {
+        add(&t, (*endpoints)->answer);
+        add(&t, (*endpoints)->line);
+    }
+    for (size_t i = 0; i < t.count; i++) {
+        if (!t.at[i]->name)
+            continue;
+        jw_key(j, t.at[i]->name);
+        jw_schema(j, t.at[i]);
+    }
+}
