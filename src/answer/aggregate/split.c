@@ -8,7 +8,6 @@
 #include "engine/derived/keys.h"
 #include "engine/derived/times.h"
 
-#include <errno.h>
 #include <math.h>
 
 /* An event, and the part of it in [from, to) of its time; ns. */

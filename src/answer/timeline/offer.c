@@ -2,8 +2,6 @@
 #include "dftracerd/kernel.h"
 #include "answer/timeline/work.h"
 
-#include <string.h>
-
 /* ---- the longest objects --------------------------------------------------------------------- */
 
 /* It was told when its chunk was. */

@@ -71,7 +71,7 @@ struct bound {
     int64_t min, max;     /* INT, TIME, BOOL: every value is between them (not always tight) */
     /* dictionary of TEXT and MIXED; code `entries` means null */
     uint32_t entries;
-    const uint32_t *ids;        /* STORED TEXT */
+    const uint32_t *ids;        /* STORED TEXT; gone once bound_entry has failed */
     struct column_entry *entry; /* MAPPED, CODED, SINGLE */
     const uint32_t *remap;      /* MAPPED: stored code to own code; NULL: the same */
     struct grow entry_memory, remap_memory, rows_memory, rows_valid;

@@ -5,7 +5,6 @@
 #include "engine/derived/keys.h"
 
 #include <errno.h>
-#include <string.h>
 
 static int key_of_integer(struct query *q, const struct bound *b, int64_t value, uint64_t *ret)
 {
@@ -21,7 +20,7 @@ static const uint64_t *make_key_table(struct scan_worker *w, struct bound *b)
         return b->key_table.data;
     uint64_t *keys = grow_to(&b->key_table, ((size_t)b->entries + 1) * sizeof(*keys));
     int rc = keys ? 0 : -ENOMEM;
-    for (uint32_t i = 0; rc == 0 && i < b->entries; i++) {
+    for (uint32_t i = 0; rc == 0 && !w->error && i < b->entries; i++) {
         if (i % ENTRIES_LOOKED == ENTRIES_LOOKED - 1)
             rc = budget_check(w->query->budget);
         if (b->ids && b->form == FORM_STORED && b->ids[i] != INDEX_NO_TEXT) {

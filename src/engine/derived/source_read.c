@@ -186,7 +186,7 @@ struct column_entry bound_entry(struct scan_worker *w, struct bound *b, uint32_t
 
     if (b->form != FORM_STORED)
         return b->entry[code];
-    if (worker_fails(w, column_entry(w->chunk.view, &b->column, code, &e)))
+    if (w->error || worker_fails(w, column_entry(w->chunk.view, &b->column, code, &e)))
         e = (struct column_entry){0};
     return e;
 }

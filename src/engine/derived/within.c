@@ -1,7 +1,6 @@
 /* within.c - which rows and which part of their times the united intervals of a `within` leave. */
 #include "engine/derived/within.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

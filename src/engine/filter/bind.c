@@ -253,7 +253,7 @@ static int bind_codes(struct scan_worker *w, struct test_state *s, const struct 
     if (!table)
         return -ENOMEM;
     memset(table, 0, (b->entries / 32 + 1) * sizeof(*table));
-    for (uint32_t code = 0; occurs && code < b->entries; code++) {
+    for (uint32_t code = 0; occurs && !w->error && code < b->entries; code++) {
         if ((code & 4095) == 4095 && budget_check(w->query->budget) < 0)
             return budget_check(w->query->budget);
         int result = judge_code(w, s, t, b, code);

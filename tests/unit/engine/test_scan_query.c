@@ -672,6 +672,41 @@ static void few_rows(void)
     columns(query);
 }
 
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/* Nothing is read any more, and what the callback says of it does not count. */
+static int look_after_error(void *arg, struct scan_batch *b)
+{
+    const struct source *number = arg;
+    const uint64_t *valid;
+
+    (void)worker_fails(b->chunk->worker, ERR_MEMORY_LIMIT);
+    CHECK_INT(batch_i64(b, number, &valid, NULL)[b->rows - 1], 0);
+    CHECK(valid && valid[0] == 0);
+    CHECK(batch_keys(b, number)[0] == QUERY_KEY_NULL);
+    CHECK_INT(batch_value(b, number, 0).type, VALUE_NULL);
+    return ERR_CORRUPT;
+}
+
+static void first_error(void)
+{
+    struct selection s;
+    struct err err = {0};
+    struct looked l = {.field = PID};
+    struct query *q;
+    struct scan_worker *w;
+
+    selection_init(&s);
+    CHECK_INT(query_open(&store.env, store.snapshot, &s, NULL, &err, &q), 0);
+    CHECK_INT(query_source(q, TEXT("n"), &l.number), 0);
+    CHECK_INT(query_source(q, text_of(field_names[l.field]), &l.source), 0);
+    CHECK_INT(scan_worker_new(q, &w), 0);
+    CHECK_INT(scan_chunk(w, 0, look_after_error, (void *)l.number), ERR_MEMORY_LIMIT);
+    CHECK_INT(scan_chunk(w, 0, look, &l), 0);
+    scan_worker_free(w);
+    query_close(q);
+}
+
 /* ---- buckets --------------------------------------------------------------------------------- */
 
 struct bucketed {
@@ -765,6 +800,7 @@ static void whole(void)
     if (store_ingest(&store, CHUNK, 4)) {
         columns("");
         few_rows();
+        first_error();
         buckets();
         stops();
         random_queries();
