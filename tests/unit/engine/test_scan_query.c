@@ -633,6 +633,20 @@ static int look(void *arg, struct scan_batch *b)
     return 0;
 }
 
+/* After an error nothing is read any more, and what the callback says of it does not count. */
+static int look_after_error(void *arg, struct scan_batch *b)
+{
+    const struct looked *l = arg;
+    const uint64_t *valid;
+
+    (void)worker_fails(b->chunk->worker, ERR_MEMORY_LIMIT);
+    CHECK_INT(batch_i64(b, l->number, &valid, NULL)[b->rows - 1], 0);
+    CHECK(valid && valid[0] == 0);
+    CHECK(batch_keys(b, l->source)[0] == QUERY_KEY_NULL);
+    CHECK_INT(batch_value(b, l->number, 0).type, VALUE_NULL);
+    return ERR_CORRUPT;
+}
+
 /* `query` chooses few rows or (empty) all. */
 static void columns(const char *query)
 {
@@ -652,6 +666,7 @@ static void columns(const char *query)
         CHECK_INT(query_source(q, text_of(field_names[f]), &l.source), 0);
         CHECK_INT(query_source(q, TEXT("n"), &l.number), 0);
         CHECK(source_is_time(l.source) == (f == TS || f == TE || f == DUR));
+        CHECK_INT(scan_chunk(w, 0, look_after_error, &l), ERR_MEMORY_LIMIT);
         for (size_t i = 0; i < scan_places(q, &places); i++)
             CHECK_INT(scan_chunk(w, i, look, &l), 0);
         CHECK((l.gathered > 0) == (*query != '\0'));
@@ -670,41 +685,6 @@ static void few_rows(void)
         len += (size_t)snprintf(query + len, sizeof(query) - len, "%s%u", n ? "," : "n in [", n);
     snprintf(query + len, sizeof(query) - len, "]");
     columns(query);
-}
-
-/* ---- errors ---------------------------------------------------------------------------------- */
-
-/* Nothing is read any more, and what the callback says of it does not count. */
-static int look_after_error(void *arg, struct scan_batch *b)
-{
-    const struct source *number = arg;
-    const uint64_t *valid;
-
-    (void)worker_fails(b->chunk->worker, ERR_MEMORY_LIMIT);
-    CHECK_INT(batch_i64(b, number, &valid, NULL)[b->rows - 1], 0);
-    CHECK(valid && valid[0] == 0);
-    CHECK(batch_keys(b, number)[0] == QUERY_KEY_NULL);
-    CHECK_INT(batch_value(b, number, 0).type, VALUE_NULL);
-    return ERR_CORRUPT;
-}
-
-static void first_error(void)
-{
-    struct selection s;
-    struct err err = {0};
-    struct looked l = {.field = PID};
-    struct query *q;
-    struct scan_worker *w;
-
-    selection_init(&s);
-    CHECK_INT(query_open(&store.env, store.snapshot, &s, NULL, &err, &q), 0);
-    CHECK_INT(query_source(q, TEXT("n"), &l.number), 0);
-    CHECK_INT(query_source(q, text_of(field_names[l.field]), &l.source), 0);
-    CHECK_INT(scan_worker_new(q, &w), 0);
-    CHECK_INT(scan_chunk(w, 0, look_after_error, (void *)l.number), ERR_MEMORY_LIMIT);
-    CHECK_INT(scan_chunk(w, 0, look, &l), 0);
-    scan_worker_free(w);
-    query_close(q);
 }
 
 /* ---- buckets --------------------------------------------------------------------------------- */
@@ -800,7 +780,6 @@ static void whole(void)
     if (store_ingest(&store, CHUNK, 4)) {
         columns("");
         few_rows();
-        first_error();
         buckets();
         stops();
         random_queries();
