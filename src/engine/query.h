@@ -131,9 +131,12 @@ struct scan_worker {
     struct scan_chunk chunk;
     const struct test *root; /* of the chunk: the query's, or the one without time_range */
     struct scan_batch batch;
-    uint64_t serial;           /* of the chunk, from 1 */
-    int error;                 /* the first one of the chunk, which fails */
-    VEC(struct bound *) bound; /* by source.id; NULL: not used yet */
+    uint64_t serial; /* of the chunk, from 1 */
+    /* The first one of the chunk, which fails. From then on no value is read any more: see
+     * no_values; and the scan ends with the batch. */
+    int error;
+    _Alignas(64) uint64_t spare[SCAN_BATCH]; /* for values that have no memory: nobody sees them */
+    VEC(struct bound *) bound;               /* by source.id; NULL: not used yet */
     struct test_state *tests;
     const uint64_t *rows; /* of the chunk that pass the filter; NULL: see each batch */
     uint64_t mask[SCAN_WORDS];

@@ -3,35 +3,9 @@
  * dur_sum, else dur, else time (seconds). Size: size_sum, else ret_sum, else as for events. Other
  * times in arguments are in the unit of their file. */
 #include "answer/aggregate/worker.h"
-#include "engine/derived/derived.h"
 
 #include <errno.h>
 #include <math.h>
-
-/* One column of a batch as numbers. */
-struct numbers {
-    const int64_t *i;
-    const double *d;
-    const uint64_t *valid;
-    bool nano;
-};
-
-static int numbers_of(struct scan_batch *b, const struct source *s, struct numbers *ret)
-{
-    memset(ret, 0, sizeof(*ret));
-    if (!s)
-        return 0;
-    switch (scan_shape(b->chunk, s)) {
-    case SHAPE_INT:
-    case SHAPE_TIME:
-        return batch_i64(b, s, &ret->i, &ret->valid, &ret->nano);
-    case SHAPE_DOUBLE:
-    case SHAPE_MIXED:
-        return batch_f64(b, s, &ret->d, &ret->valid);
-    default:
-        return 0;
-    }
-}
 
 /* A number of one row, or none. */
 struct amount {
@@ -40,9 +14,9 @@ struct amount {
     double d;
 };
 
-static struct amount amount_at(const struct numbers *n, uint32_t row)
+static struct amount amount_at(const struct batch_numbers *n, uint32_t row)
 {
-    struct amount a = {.has = (n->i || n->d) && batch_is_valid(n->valid, row)};
+    struct amount a = {.has = batch_is_valid(n->valid, row)};
 
     if (!a.has)
         return a;
@@ -54,19 +28,8 @@ static struct amount amount_at(const struct numbers *n, uint32_t row)
 
 /* ---- which class ----------------------------------------------------------------------------- */
 
-/* Rows that have any value of a source. */
-static int valid_of(struct scan_batch *b, const struct source *s, bool *ret_any,
-                    const uint64_t **ret)
-{
-    struct bound *bound;
-    int rc = source_bind(b->chunk->worker, s, &bound);
-
-    *ret_any = rc == 0 && bound->shape != SHAPE_NULL;
-    return *ret_any ? bound_valid(b, bound, ret) : rc;
-}
-
-int counters_sort(struct aggregate_worker *w, struct scan_batch *b, const uint16_t *rows,
-                  uint32_t count, uint32_t ret[SETS])
+void counters_sort(struct aggregate_worker *w, struct scan_batch *b, const uint16_t *rows,
+                   uint32_t count, uint32_t ret[SETS])
 {
     const struct aggregate_plan *p = w->plan;
     const struct source *marks[] = {p->freq, p->time, p->dft_cnt, p->args_dur, p->dur, p->dur_sum};
@@ -74,26 +37,23 @@ int counters_sort(struct aggregate_worker *w, struct scan_batch *b, const uint16
         SURE = 2,
         MARKS = sizeof(marks) / sizeof(*marks)
     }; /* freq and time: even where cat is sys */
-    const uint64_t *valid[MARKS], *cats;
-    bool any[MARKS];
+    const uint64_t *valid[MARKS];
     struct scan_batch all = *b;
     uint64_t sys = query_key_text_id(index_text_find(query_index(p->query), TEXT("sys")));
-    int rc;
 
     all.mask = NULL;
-    rc = batch_keys(&all, p->cat, &cats);
-    for (unsigned i = 0; i < MARKS && rc == 0; i++)
-        rc = valid_of(&all, marks[i], &any[i], &valid[i]);
+    const uint64_t *cats = batch_keys(&all, p->cat);
+    for (unsigned i = 0; i < MARKS; i++)
+        valid[i] = batch_valid(&all, marks[i]);
     memset(ret, 0, SETS * sizeof(*ret));
-    for (uint32_t j = 0; j < count && rc == 0; j++) {
+    for (uint32_t j = 0; j < count; j++) {
         uint32_t row = rows[j];
         bool profile = false, is_sys = sys != QUERY_KEY_NULL && cats[row] == sys;
         for (unsigned i = 0; i < (is_sys ? (unsigned)SURE : (unsigned)MARKS); i++)
-            profile |= any[i] && batch_is_valid(valid[i], row);
+            profile |= batch_is_valid(valid[i], row);
         unsigned set = profile ? SET_PROFILE : SET_SYSTEM;
         w->rows_of[set][ret[set]++] = (uint16_t)row;
     }
-    return rc;
 }
 
 /* ---- how much -------------------------------------------------------------------------------- */
@@ -204,7 +164,7 @@ enum {
     N_ALL
 };
 
-static int load(const struct aggregate_plan *p, struct scan_batch *b, struct numbers *n)
+static void load(const struct aggregate_plan *p, struct scan_batch *b, struct batch_numbers *n)
 {
     const struct source *const sources[N_ALL] = {[N_TS] = p->ts,
                                                  [N_DFT_CNT] = p->dft_cnt,
@@ -223,15 +183,13 @@ static int load(const struct aggregate_plan *p, struct scan_batch *b, struct num
                                                  [N_RET_SUM] = p->ret_sum,
                                                  [N_RET_MIN] = p->ret_min,
                                                  [N_RET_MAX] = p->ret_max};
-    int rc = 0;
 
-    for (unsigned i = 0; i < N_ALL && rc == 0; i++)
-        rc = numbers_of(b, sources[i], &n[i]);
-    return rc;
+    for (unsigned i = 0; i < N_ALL; i++)
+        n[i] = batch_numbers(b, sources[i]);
 }
 
 /* dft_cnt, else freq, else count, else 1; what is no whole number from 0 on does not count. */
-static uint64_t stands_for(const struct numbers *n, uint32_t row)
+static uint64_t stands_for(const struct batch_numbers *n, uint32_t row)
 {
     for (unsigned i = N_DFT_CNT; i <= N_COUNT; i++) {
         struct amount a = amount_at(&n[i], row);
@@ -243,7 +201,7 @@ static uint64_t stands_for(const struct numbers *n, uint32_t row)
     return 1;
 }
 
-static int duration_add(struct aggregate_worker *w, const struct numbers *n, unsigned set,
+static int duration_add(struct aggregate_worker *w, const struct batch_numbers *n, unsigned set,
                         uint32_t group, uint32_t row, uint64_t count, int64_t unit)
 {
     struct sums s = {.n = count, .sum = in_ns(amount_at(&n[N_DUR_SUM], row), unit)};
@@ -263,7 +221,7 @@ static int duration_add(struct aggregate_worker *w, const struct numbers *n, uns
     return sums_add(w, set, M_DUR, group, &s, true);
 }
 
-static int size_add(struct aggregate_worker *w, const struct numbers *n, unsigned set,
+static int size_add(struct aggregate_worker *w, const struct batch_numbers *n, unsigned set,
                     uint32_t group, uint32_t row, uint64_t count)
 {
     struct sums s = {.n = count, .sum = amount_at(&n[N_SIZE], row)};
@@ -277,7 +235,8 @@ static int size_add(struct aggregate_worker *w, const struct numbers *n, unsigne
     return sums_add(w, set, M_SIZE, group, &s, false);
 }
 
-static void span_add(struct record *r, const struct numbers *ts, uint32_t row, __int128 interval_ns)
+static void span_add(struct record *r, const struct batch_numbers *ts, uint32_t row,
+                     __int128 interval_ns)
 {
     struct amount a = amount_at(ts, row);
 
@@ -288,15 +247,13 @@ static void span_add(struct record *r, const struct numbers *ts, uint32_t row, _
 }
 
 static int field_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set,
-                     unsigned measure, const struct numbers *counts)
+                     unsigned measure, const struct batch_numbers *counts)
 {
     const struct measure *m = &w->plan->measures[measure];
-    struct numbers sum, plain, min, max;
-    int rc = numbers_of(b, m->sum, &sum);
+    const struct batch_numbers sum = batch_numbers(b, m->sum), plain = batch_numbers(b, m->plain),
+                               min = batch_numbers(b, m->min), max = batch_numbers(b, m->max);
+    int rc = 0;
 
-    rc = rc < 0 ? rc : numbers_of(b, m->plain, &plain);
-    rc = rc < 0 ? rc : numbers_of(b, m->min, &min);
-    rc = rc < 0 ? rc : numbers_of(b, m->max, &max);
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t row = batch_row(b, j);
         struct sums s = {.n = stands_for(counts, row),
@@ -315,10 +272,11 @@ static int field_add(struct aggregate_worker *w, struct scan_batch *b, unsigned 
 int counters_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set)
 {
     const struct aggregate_plan *p = w->plan;
-    struct numbers n[N_ALL];
+    struct batch_numbers n[N_ALL];
     int64_t unit = unit_ns(b);
-    int rc = load(p, b, n);
+    int rc = 0;
 
+    load(p, b, n);
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t row = batch_row(b, j), group = w->group[j];
         struct record *r = set_record(&w->found->set[set], group);

@@ -209,25 +209,23 @@ static const char *text_of_value(struct arena *arena, const struct value *v, int
 static int read_row(struct span_reader *r, struct scan_batch *b, uint32_t row)
 {
     const struct aggregate_plan *p = r->table->plan;
-    struct value name, pid, host, ts, dur, field;
-    int rc = batch_value(b, r->name, row, &name);
+    const struct value name = batch_value(b, r->name, row), pid = batch_value(b, r->pid, row),
+                       host = batch_value(b, r->hhash, row), ts = batch_value(b, r->ts, row),
+                       dur = batch_value(b, r->dur, row);
+    int rc = 0;
 
-    rc = rc < 0 ? rc : batch_value(b, r->pid, row, &pid);
-    rc = rc < 0 ? rc : batch_value(b, r->hhash, row, &host);
-    rc = rc < 0 ? rc : batch_value(b, r->ts, row, &ts);
-    rc = rc < 0 ? rc : batch_value(b, r->dur, row, &dur);
-    if (rc < 0 || pid.type != VALUE_INT || ts.type != VALUE_TIME || dur.type != VALUE_TIME)
-        return rc;
+    if (pid.type != VALUE_INT || ts.type != VALUE_TIME || dur.type != VALUE_TIME)
+        return 0;
     uint32_t hash =
         host.type == VALUE_TEXT ? index_text_find(query_index(p->query), host.text) : INDEX_NO_TEXT;
     uint32_t process = find_process(r->table, pid.i, hash);
     for (unsigned i = 0; i < p->boundary_count && rc == 0 && process != NOBODY; i++) {
         if (!text_eq(name.text, text_of(p->boundaries[i].event)))
             continue;
-        rc = batch_value(b, r->fields[i], row, &field);
+        const struct value field = batch_value(b, r->fields[i], row);
         struct span span = {
             .process = process, .boundary = i, .from = ts.wide, .to = ts.wide + dur.wide};
-        span.text = rc < 0 ? NULL : text_of_value(&r->table->arena, &field, &rc);
+        span.text = text_of_value(&r->table->arena, &field, &rc);
         span.numbered = !span.text;
         rc = rc < 0 ? rc : add_span(r->table, span);
     }

@@ -2,6 +2,7 @@
 #include "answer/aggregate/scan.h"
 #include "answer/aggregate/passes.h"
 #include "answer/aggregate/worker.h"
+#include "engine/derived/batch_times.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -78,28 +79,6 @@ static int merge_part(void *arg, size_t position, void *part, bool failed)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Which rows have `also`; *ret false: none. */
-static int also_valid(struct scan_batch *b, const struct source *also, const uint64_t **ret_valid,
-                      bool *ret)
-{
-    const int64_t *v;
-    const double *d;
-    int rc = 0;
-
-    *ret = true;
-    *ret_valid = NULL;
-    if (!also)
-        return 0;
-    enum scan_shape shape = scan_shape(b->chunk, also);
-    if (shape == SHAPE_INT || shape == SHAPE_TIME)
-        rc = batch_i64(b, also, &v, ret_valid, NULL);
-    else if (shape == SHAPE_DOUBLE || shape == SHAPE_MIXED)
-        rc = batch_f64(b, also, &d, ret_valid);
-    else
-        *ret = false;
-    return rc;
-}
-
 /* Adds the values of the rows from `j` on, up to the first that needs another way; what is read for
  * each row is kept in locals, for the compiler must take every store into a record as one that may
  * change the set. */
@@ -122,13 +101,15 @@ static uint32_t add_plainly(const struct aggregate_worker *w, const struct scan_
     return j;
 }
 
+/* also: the rows that count, NULL: all. */
 static int add_i64(struct aggregate_worker *w, struct scan_batch *b, unsigned set, unsigned measure,
-                   const uint64_t *also)
+                   const struct batch_numbers *of, const uint64_t *also)
 {
-    bool plain = !w->found->set[set].samples[measure] && !w->plan->shape && !also, nano;
-    const int64_t *v;
-    const uint64_t *valid;
-    int rc = batch_i64(b, w->plan->measures[measure].source, &v, &valid, &nano);
+    bool plain = !w->found->set[set].samples[measure] && !w->plan->shape && !also;
+    const bool nano = of->nano;
+    const int64_t *v = of->i;
+    const uint64_t *valid = of->valid;
+    int rc = 0;
 
     for (uint32_t j = 0, n = b->count; j < n && rc == 0; j++) {
         if (plain && (j = add_plainly(w, b, set, measure, v, valid, nano, j)) == n)
@@ -141,11 +122,11 @@ static int add_i64(struct aggregate_worker *w, struct scan_batch *b, unsigned se
 }
 
 static int add_f64(struct aggregate_worker *w, struct scan_batch *b, unsigned set, unsigned measure,
-                   const uint64_t *also)
+                   const struct batch_numbers *of, const uint64_t *also)
 {
-    const double *v;
-    const uint64_t *valid;
-    int rc = batch_f64(b, w->plan->measures[measure].source, &v, &valid);
+    const double *v = of->d;
+    const uint64_t *valid = of->valid;
+    int rc = 0;
 
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t row = batch_row(b, j);
@@ -159,18 +140,12 @@ static int measure_add(struct aggregate_worker *w, struct scan_batch *b, unsigne
                        unsigned measure)
 {
     const struct measure *m = &w->plan->measures[measure];
-    enum scan_shape shape = scan_shape(b->chunk, m->source);
-    const uint64_t *also;
-    bool any;
-    int rc = also_valid(b, m->also, &also, &any);
+    const struct batch_numbers n = batch_numbers(b, m->source);
+    const uint64_t *also = m->also ? batch_numbers(b, m->also).valid : NULL;
 
-    if (rc < 0 || !any)
-        return rc;
-    if (shape == SHAPE_INT || shape == SHAPE_TIME)
-        return add_i64(w, b, set, measure, also);
-    if (shape == SHAPE_DOUBLE || shape == SHAPE_MIXED)
-        return add_f64(w, b, set, measure, also);
-    return 0;
+    if (n.i)
+        return add_i64(w, b, set, measure, &n, also);
+    return n.d ? add_f64(w, b, set, measure, &n, also) : 0;
 }
 
 /* ---- counts and times ------------------------------------------------------------------------ */
@@ -190,68 +165,52 @@ static void count_rows(const struct aggregate_set *s, const uint32_t *group, uin
     }
 }
 
-static int span_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set)
+static void span_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set)
 {
     struct aggregate_set *s = &w->found->set[set];
-    const int64_t *ts, *dur;
-    const uint64_t *valid, *ignored;
-    bool ts_nano, dur_nano = false;
 
     count_rows(s, w->group, b->count);
-    int rc = w->plan->general ? -EDOM : batch_i64(b, w->plan->ts, &ts, &valid, &ts_nano);
-    if (rc < 0)
-        return rc == -EDOM ? 0 : rc; /* the general form does not tell spans */
-    rc = batch_i64(b, w->plan->dur, &dur, &ignored, &dur_nano);
-    if (rc < 0 && rc != -EDOM)
-        return rc;
-    int64_t ts_unit = ts_nano ? 1 : 1000, dur_unit = rc == -EDOM ? 0 : dur_nano ? 1 : 1000;
-    dur = dur_unit ? dur : ts;
+    if (w->plan->general)
+        return; /* it does not tell spans */
+    const struct batch_times t = batch_times(b, w->plan->ts, w->plan->dur);
+    int64_t ts_unit = t.ts_nano ? 1 : 1000, dur_unit = t.dur_nano ? 1 : 1000;
     for (uint32_t j = 0, n = b->count; j < n; j++) {
         uint32_t row = batch_row(b, j);
         struct record *r = set_record(s, w->group[j]);
-        if (!batch_is_valid(valid, row))
+        if (!batch_is_valid(t.ts_valid, row))
             continue;
-        __int128 from = (__int128)ts[row] * ts_unit, to = from + (__int128)dur[row] * dur_unit;
+        __int128 from = (__int128)t.ts[row] * ts_unit, to = from + (__int128)t.dur[row] * dur_unit;
         extent_widen(record_extent(r), from, to);
     }
-    return 0;
 }
 
 /* ---- values that are kept -------------------------------------------------------------------- */
 
 static int intervals_add(struct aggregate_worker *w, struct scan_batch *b)
 {
-    const int64_t *ts, *dur;
-    const uint64_t *ts_valid, *dur_valid;
-    bool ts_nano, dur_nano;
-    int rc = batch_i64(b, w->plan->ts, &ts, &ts_valid, &ts_nano);
+    const struct batch_times t = batch_times(b, w->plan->ts, w->plan->dur);
+    int rc = 0;
 
-    if (rc == 0)
-        rc = batch_i64(b, w->plan->dur, &dur, &dur_valid, &dur_nano);
-    if (rc < 0)
-        return rc == -EDOM ? 0 : rc;
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t row = batch_row(b, j);
-        if (!batch_is_valid(ts_valid, row) || !batch_is_valid(dur_valid, row) || dur[row] <= 0)
+        if (!batch_is_valid(t.ts_valid, row) || !batch_is_valid(t.dur_valid, row) ||
+            t.dur[row] <= 0)
             continue;
-        __int128 from = (__int128)ts[row] * (ts_nano ? 1 : 1000);
-        __int128 to = from + (__int128)dur[row] * (dur_nano ? 1 : 1000);
+        __int128 from = (__int128)t.ts[row] * (t.ts_nano ? 1 : 1000);
+        __int128 to = from + (__int128)t.dur[row] * (t.dur_nano ? 1 : 1000);
         rc = interval_add(w->found, w->group[j], clamp_ns(from), clamp_ns(to));
     }
     return rc;
 }
 
-static int picks_add(struct aggregate_worker *w, struct scan_batch *b, unsigned keep,
-                     const uint64_t *keys)
+static void picks_add(struct aggregate_worker *w, struct scan_batch *b, unsigned keep,
+                      const uint64_t *keys)
 {
     struct pick *picks = w->found->set[0].picks[keep];
     bool last = w->plan->keeps[keep].what == KEEP_LAST, nano;
-    const int64_t *ts;
     const uint64_t *valid;
-    int rc = batch_i64(b, w->plan->ts, &ts, &valid, &nano);
+    const int64_t *ts = batch_i64(b, w->plan->ts, &valid, &nano);
 
-    if (rc < 0)
-        return rc == -EDOM ? 0 : rc;
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
         if (keys[row] == QUERY_KEY_NULL || !batch_is_valid(valid, row))
@@ -263,7 +222,6 @@ static int picks_add(struct aggregate_worker *w, struct scan_batch *b, unsigned 
                          .has = true};
         pick_merge(&picks[w->group[j]], &p, last);
     }
-    return 0;
 }
 
 static int distinct_add(struct aggregate_worker *w, struct scan_batch *b, unsigned keep,
@@ -288,11 +246,11 @@ static int keeps_add(struct aggregate_worker *w, struct scan_batch *b)
         w->plan->intervals && !w->plan->split ? intervals_add(w, b) : 0; /* else piece by piece */
 
     for (unsigned i = 0; i < w->plan->keep_count && rc == 0; i++) {
-        const uint64_t *keys;
-        rc = batch_keys(b, w->plan->keeps[i].source, &keys);
-        if (rc == 0)
-            rc = w->plan->keeps[i].what == KEEP_DISTINCT ? distinct_add(w, b, i, keys)
-                                                         : picks_add(w, b, i, keys);
+        const uint64_t *keys = batch_keys(b, w->plan->keeps[i].source);
+        if (w->plan->keeps[i].what == KEEP_DISTINCT)
+            rc = distinct_add(w, b, i, keys);
+        else
+            picks_add(w, b, i, keys);
     }
     return rc;
 }
@@ -338,8 +296,10 @@ static int rows_add(struct aggregate_worker *w, struct scan_batch *b, unsigned s
     bool split = p->split && set == SET_EVENT;
     if (split)
         rc = split_add(w, b, set);
+    else if (set == SET_EVENT)
+        span_add(w, b, set);
     else
-        rc = set == SET_EVENT ? span_add(w, b, set) : counters_add(w, b, set);
+        rc = counters_add(w, b, set);
     for (unsigned i = set == SET_EVENT ? 0 : p->plain_measures;
          i < s->measures && rc == 0 && !split; i++)
         rc = measure_add(w, b, set, i);
@@ -364,15 +324,11 @@ static int batch(void *state, struct scan_batch *b)
 {
     struct aggregate_worker *w = state;
     uint32_t events = 0, others = 0, count[SETS];
-    const int64_t *class;
-    const uint64_t *valid;
 
     w->rows += b->count;
     if (!w->plan->classes || w->only_events)
         return rows_add(w, b, SET_EVENT);
-    int rc = batch_i64(b, w->plan->class, &class, &valid, NULL);
-    if (rc < 0)
-        return rc;
+    const int64_t *class = batch_i64(b, w->plan->class, NULL, NULL);
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
         w->rows_of[SET_EVENT][events] = (uint16_t)row;
@@ -384,15 +340,12 @@ static int batch(void *state, struct scan_batch *b)
         return rows_add(w, b, SET_EVENT);
     struct scan_batch all = *b;
     all.mask = NULL;
-    for (unsigned i = 0; i < w->plan->width && rc == 0; i++) { /* of all rows, not of some first */
-        const uint64_t *ignored;
-        rc = batch_keys(&all, w->plan->key_sources[i], &ignored);
-    }
-    if (rc == 0)
-        rc = some_rows_add(w, b, SET_EVENT, events);
+    for (unsigned i = 0; i < w->plan->width; i++) /* of all rows, not of some first */
+        (void)batch_keys(&all, w->plan->key_sources[i]);
+    int rc = some_rows_add(w, b, SET_EVENT, events);
     if (rc < 0 || others == 0)
         return rc;
-    rc = counters_sort(w, &all, w->rows_of[SETS], others, count);
+    counters_sort(w, &all, w->rows_of[SETS], others, count);
     for (unsigned set = SET_PROFILE; set < SETS && rc == 0; set++)
         rc = some_rows_add(w, b, set, count[set]);
     return rc;

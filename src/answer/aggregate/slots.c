@@ -200,12 +200,11 @@ static int add_measure(struct aggregate_worker *w, struct scan_batch *b, unsigne
     struct slots *s = &w->slots->measures[measure];
     const uint64_t *valid;
     const uint32_t *slot;
-    const int64_t *v;
     int64_t min, max;
     bool nano;
-    int rc = batch_i64(b, source, &v, &valid, &nano);
+    const int64_t *v = batch_i64(b, source, &valid, &nano);
+    int rc = slots_ready(w, measure, nano, counts);
 
-    rc = rc < 0 ? rc : slots_ready(w, measure, nano, counts);
     if (rc < 0)
         return rc;
     bool narrow = scan_range(b->chunk, source, &min, &max) && min >= 0 && max < VALUES_BELOW;

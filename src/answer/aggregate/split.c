@@ -8,28 +8,7 @@
 #include "engine/derived/keys.h"
 #include "engine/derived/times.h"
 
-#include <errno.h>
 #include <math.h>
-
-/* One measure of a batch. */
-struct lane_of {
-    const int64_t *i;
-    const double *d;
-    const uint64_t *valid;
-    bool nano;
-};
-
-static int lane_load(struct scan_batch *b, const struct source *s, struct lane_of *ret)
-{
-    enum scan_shape shape = scan_shape(b->chunk, s);
-
-    memset(ret, 0, sizeof(*ret));
-    if (shape == SHAPE_INT || shape == SHAPE_TIME)
-        return batch_i64(b, s, &ret->i, &ret->valid, &ret->nano);
-    if (shape == SHAPE_DOUBLE || shape == SHAPE_MIXED)
-        return batch_f64(b, s, &ret->d, &ret->valid);
-    return 0;
-}
 
 /* An event, and the part of it in [from, to) of its time; ns. */
 struct piece {
@@ -52,13 +31,13 @@ static bool is_whole(double v)
 }
 
 static int piece_value(struct aggregate_worker *w, const struct piece *p, unsigned set,
-                       unsigned measure, const struct lane_of *lane)
+                       unsigned measure, const struct batch_numbers *lane)
 {
     const struct measure *m = &w->plan->measures[measure];
     bool whole = p->from == 0 && p->to == p->dur;
     bool shared = m->source == w->plan->size || m->source == w->plan->bytes;
 
-    if (!(lane->i || lane->d) || !batch_is_valid(lane->valid, p->row))
+    if (!batch_is_valid(lane->valid, p->row))
         return 0;
     if (m->source == w->plan->dur)
         return value_add(w, set, measure, p->group, (int64_t)(p->to - p->from), true);
@@ -77,7 +56,7 @@ static int piece_value(struct aggregate_worker *w, const struct piece *p, unsign
 }
 
 static int piece_add(struct aggregate_worker *w, const struct piece *p, unsigned set,
-                     const struct lane_of *lanes)
+                     const struct batch_numbers *lanes)
 {
     struct aggregate_set *s = &w->found->set[set];
     struct record *r = set_record(s, p->group);
@@ -111,7 +90,7 @@ static int64_t group_in(struct aggregate_worker *w, unsigned set, uint32_t group
 }
 
 static int row_add(struct aggregate_worker *w, struct piece *p, unsigned set,
-                   const struct lane_of *lanes)
+                   const struct batch_numbers *lanes)
 {
     const __int128 step = w->plan->interval_ns, origin = w->plan->origin_ns;
     __int128 at = p->ts - origin, bucket = floor_to(at, step);
@@ -141,23 +120,23 @@ int split_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set)
 {
     const struct aggregate_plan *p = w->plan;
     struct aggregate_set *s = &w->found->set[set];
-    struct lane_of ts, dur, lanes[s->measures + 1];
-    int rc = lane_load(b, p->ts, &ts);
+    const struct batch_numbers ts = batch_numbers(b, p->ts), dur = batch_numbers(b, p->dur);
+    struct batch_numbers lanes[s->measures + 1];
+    int rc = 0;
 
-    rc = rc < 0 ? rc : lane_load(b, p->dur, &dur);
-    for (unsigned i = 0; i < s->measures && rc == 0; i++)
-        rc = lane_load(b, p->measures[i].source, &lanes[i]);
+    for (unsigned i = 0; i < s->measures; i++)
+        lanes[i] = batch_numbers(b, p->measures[i].source);
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t row = batch_row(b, j);
         struct piece piece = {.row = row, .group = w->group[j], .first = true};
-        if (!ts.i || !batch_is_valid(ts.valid, row)) { /* in no bucket: counted only */
+        if (!batch_is_valid(ts.valid, row)) { /* in no bucket: counted only */
             set_record(s, piece.group)->count++;
             for (unsigned i = 0; i < s->measures && rc == 0; i++)
                 rc = piece_value(w, &piece, set, i, &lanes[i]);
             continue;
         }
         piece.ts = (__int128)ts.i[row] * (ts.nano ? 1 : 1000);
-        if (dur.i && batch_is_valid(dur.valid, row) && dur.i[row] > 0)
+        if (batch_is_valid(dur.valid, row) && dur.i[row] > 0)
             piece.dur = (__int128)dur.i[row] * (dur.nano ? 1 : 1000);
         rc = row_add(w, &piece, set, lanes);
     }

@@ -35,8 +35,8 @@ int value_add_f64(struct aggregate_worker *w, unsigned set, unsigned measure, ui
 
 /* Sorts the rows of a batch that are no events by their class: numbers into rows_of, how many into
  * ret. */
-int counters_sort(struct aggregate_worker *w, struct scan_batch *b, const uint16_t *rows,
-                  uint32_t count, uint32_t ret[SETS]);
+void counters_sort(struct aggregate_worker *w, struct scan_batch *b, const uint16_t *rows,
+                   uint32_t count, uint32_t ret[SETS]);
 /* dur, size and fields of counters whose groups are w->group. */
 int counters_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set);
 /* Rows that meet several buckets are shared out; all others go the common way. */

@@ -106,19 +106,18 @@ static int chunk_begin(void *state, struct scan_chunk *c)
 struct columns {
     struct batch_times times;
     const uint64_t *ph, *id_valid;
-    const int64_t *id; /* NULL: none, or mixed_id */
-    bool mixed_id;
+    const int64_t *id;
+    bool mixed_id; /* id has none */
 };
 
-static int read_columns(struct call_tree *t, struct scan_batch *b, struct columns *c)
+static struct columns read_columns(struct call_tree *t, struct scan_batch *b)
 {
-    int rc = batch_times(b, t->ts, t->dur, &c->times);
+    struct columns c = {.times = batch_times(b, t->ts, t->dur),
+                        .ph = batch_keys(b, t->ph),
+                        .mixed_id = scan_shape(b->chunk, t->id) == SHAPE_MIXED};
 
-    rc = rc < 0 ? rc : batch_i64(b, t->id, &c->id, &c->id_valid, NULL);
-    c->id = rc < 0 ? NULL : c->id;
-    rc = rc == -EDOM ? 0 : rc;
-    c->mixed_id = !c->id && scan_shape(b->chunk, t->id) != SHAPE_NULL;
-    return rc < 0 ? rc : batch_keys(b, t->ph, &c->ph);
+    c.id = batch_i64(b, t->id, &c.id_valid, NULL);
+    return c;
 }
 
 static bool is_x(struct worker *w, uint64_t key)
@@ -141,8 +140,7 @@ static bool times_of(const struct batch_times *t, uint32_t row, struct call_item
 {
     int64_t dur;
 
-    if (!t->ts || !t->dur || !batch_is_valid(t->ts_valid, row) ||
-        !batch_is_valid(t->dur_valid, row))
+    if (!batch_is_valid(t->ts_valid, row) || !batch_is_valid(t->dur_valid, row))
         return false;
     return !__builtin_mul_overflow(t->ts[row], t->ts_nano ? 1 : 1000, &i->ts) &&
            i->ts != INT64_MIN &&
@@ -150,32 +148,28 @@ static bool times_of(const struct batch_times *t, uint32_t row, struct call_item
            !__builtin_add_overflow(i->ts, dur, &i->te);
 }
 
-static int id_of(struct worker *w, struct scan_batch *b, const struct columns *c, uint32_t row,
-                 int64_t *ret)
+static int64_t id_of(struct worker *w, struct scan_batch *b, const struct columns *c, uint32_t row)
 {
-    struct value v = {.type = VALUE_NULL};
-    int rc = c->mixed_id ? batch_value(b, w->job->tree->id, row, &v) : 0;
-
-    *ret = v.type == VALUE_INT ? v.i : CALL_NO_ID;
-    if (c->id && batch_is_valid(c->id_valid, row))
-        *ret = c->id[row];
-    return rc;
+    if (c->mixed_id) {
+        struct value v = batch_value(b, w->job->tree->id, row);
+        return v.type == VALUE_INT ? v.i : CALL_NO_ID;
+    }
+    return batch_is_valid(c->id_valid, row) ? c->id[row] : CALL_NO_ID;
 }
 
 static int batch(void *state, struct scan_batch *b)
 {
     struct worker *w = state;
     struct call_tree *t = w->job->tree;
-    struct columns c;
-    int rc = read_columns(t, b, &c);
+    const struct columns c = read_columns(t, b);
+    int rc = group_map_batch(&w->lanes, b, w->lane);
 
-    rc = rc < 0 ? rc : group_map_batch(&w->lanes, b, w->lane);
     rc = rc < 0 ? rc : group_map_batch(&w->tuples, b, w->tuple);
     rc = rc < 0 ? rc : vec_reserve(&w->items, b->count);
     if (rc < 0)
         return rc;
     w->counts.events += b->count;
-    for (uint32_t j = 0; j < b->count && rc == 0; j++) {
+    for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
         struct call_item *i = &w->items.at[w->items.count];
         if (!is_x(w, c.ph[row])) {
@@ -185,11 +179,11 @@ static int batch(void *state, struct scan_batch *b)
         } else {
             i->lane = w->lane[j];
             i->tuple = w->tuple[j];
-            rc = id_of(w, b, &c, row, &i->id);
+            i->id = id_of(w, b, &c, row);
             w->items.count++;
         }
     }
-    return rc;
+    return 0;
 }
 
 static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)

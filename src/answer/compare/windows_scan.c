@@ -73,10 +73,10 @@ void windows_free(struct windows *w)
 
 /* What is read of a batch. */
 struct values {
-    const int64_t *time, *dur; /* dur NULL: there are none */
+    const int64_t *time, *dur;
     const uint64_t *in_time, *has_dur;
     int64_t unit; /* of times, in ns */
-    bool timed, nano;
+    bool nano;
 };
 
 int64_t windows_number(const struct side_windows *job, __int128 ns)
@@ -135,17 +135,15 @@ int windows_chunk(void *state, struct scan_chunk *c)
     return rc < 0 ? rc : group_map_chunk(&w->threads, c);
 }
 
-static int read_values(const struct windows *w, struct scan_batch *b, struct values *v)
+static struct values read_values(const struct windows *w, struct scan_batch *b)
 {
-    const struct source *time = w->job->time, *dur = w->job->side->plan.dur;
-    bool nano = false;
+    struct values v;
+    bool nano;
 
-    *v = (struct values){.timed = scan_shape(b->chunk, time) == SHAPE_TIME};
-    int rc = v->timed ? batch_i64(b, time, &v->time, &v->in_time, &nano) : 0;
-    v->unit = nano ? 1 : 1000;
-    if (rc == 0 && v->timed && scan_shape(b->chunk, dur) == SHAPE_TIME)
-        rc = batch_i64(b, dur, &v->dur, &v->has_dur, &v->nano);
-    return rc;
+    v.time = batch_i64(b, w->job->time, &v.in_time, &nano);
+    v.dur = batch_i64(b, w->job->side->plan.dur, &v.has_dur, &v.nano);
+    v.unit = nano ? 1 : 1000;
+    return v;
 }
 
 /* Another window than that of the thread's event before. *ret: whether it is wanted. */
@@ -190,10 +188,10 @@ static inline void add_duration(struct window *at, int64_t value, bool nano)
     at->measured++;
 }
 
-static int add_events(struct windows *w, const struct scan_batch *b, const struct values *values)
+static int add_events(struct windows *w, struct scan_batch *b)
 {
     struct present *const present = w->present;
-    const struct values v = *values; /* a copy that nothing else points to */
+    const struct values read = read_values(w, b), v = read; /* a copy that nothing points to */
     const uint16_t *const select = b->select;
     const uint32_t *const threads = w->thread, n = b->count;
     const uint64_t length = w->job->window_ns, unit = (uint64_t)v.unit;
@@ -213,7 +211,7 @@ static int add_events(struct windows *w, const struct scan_batch *b, const struc
                 return rc;
         }
         p->now.events += wanted;
-        if (wanted && v.dur && batch_is_valid(v.has_dur, row))
+        if (wanted && batch_is_valid(v.has_dur, row))
             add_duration(&p->now, v.dur[row], v.nano);
     }
     return 0;
@@ -222,17 +220,13 @@ static int add_events(struct windows *w, const struct scan_batch *b, const struc
 /* w->thread of the batch's rows is set. */
 static int add_batch(struct windows *w, struct scan_batch *b)
 {
-    struct values v;
     int rc =
         grow(w, (void **)&w->present, &w->present_cap, w->threads.table.count, sizeof(*w->present));
 
     rc = rc < 0 ? rc
                 : grow(w, (void **)&w->before, &w->before_cap, w->threads.table.count,
                        sizeof(*w->before));
-    rc = rc < 0 ? rc : read_values(w, b, &v);
-    for (uint32_t j = 0; rc == 0 && !v.timed && j < b->count; j++)
-        w->present[w->thread[j]].rows++;
-    return rc == 0 && v.timed ? add_events(w, b, &v) : rc;
+    return rc < 0 ? rc : add_events(w, b);
 }
 
 int windows_batch(void *state, struct scan_batch *b)

@@ -144,7 +144,7 @@ static int find_batch(void *arg, struct scan_batch *b)
     if (f->refs)
         rc = refs_batch(f->refs, b, l->group + l->item.count);
     if (f->plan->order_ts && rc == 0)
-        rc = item_add_ts(&l->item, b, f->plan->ts);
+        item_add_ts(&l->item, b, f->plan->ts);
     l->item.count += b->count;
     return rc;
 }

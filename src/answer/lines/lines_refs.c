@@ -151,11 +151,10 @@ static int read_hashes(struct lines_refs *r, struct scan_batch *b, struct hash_c
 
 static int add_group(struct lines_refs *r, struct scan_batch *b, uint32_t row, const uint64_t *keys)
 {
-    struct value pid = {.type = VALUE_NULL};
+    const struct value pid = batch_value(b, r->plan->pid, row);
     int64_t group = group_table_add(&r->table, keys);
     int rc = group < 0 ? (int)group : vec_extend(&r->pids, r->table.count);
 
-    rc = rc < 0 ? rc : batch_value(b, r->plan->pid, row, &pid);
     if (rc < 0)
         return rc;
     r->pids.at[group] = (struct pid){pid.type == VALUE_INT, pid.type == VALUE_INT ? pid.i : 0};
@@ -166,7 +165,7 @@ static int add_group(struct lines_refs *r, struct scan_batch *b, uint32_t row, c
 
 int refs_batch(struct lines_refs *r, struct scan_batch *b, uint32_t *out)
 {
-    const uint64_t *host, *pid;
+    const uint64_t *host = batch_keys(b, r->plan->host), *pid = batch_keys(b, r->plan->pid);
     uint64_t keys[LINES_HASHES_MAX + 2];
     unsigned hashes;
     int rc = r->chunk ? 0 : look_at_columns(r, b->chunk);
@@ -174,8 +173,6 @@ int refs_batch(struct lines_refs *r, struct scan_batch *b, uint32_t *out)
     hashes = r->count;
     for (unsigned i = 0; i < hashes && rc == 0; i++)
         rc = read_hashes(r, b, &r->columns[i], r->codes + i * SCAN_BATCH);
-    rc = rc < 0 ? rc : batch_keys(b, r->plan->host, &host);
-    rc = rc < 0 ? rc : batch_keys(b, r->plan->pid, &pid);
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t row = batch_row(b, j);
         for (unsigned i = 0; i < hashes; i++)

@@ -31,17 +31,18 @@ static int read_values(struct filler *f, struct scan_batch *b, size_t column,
     if (rc == 0 && !to)
         rc = -ENOMEM;
     for (uint32_t k = 0; rc == 0 && k < b->count; k++)
-        rc = batch_value(b, f->plan->columns[column], batch_row(b, k), &to[k]);
+        to[k] = batch_value(b, f->plan->columns[column], batch_row(b, k));
     *ret = (struct rows_column){.kind = ROWS_VALUE, .values = to};
     return rc;
 }
 
-static int read_codes(struct scan_batch *b, const struct source *s, struct rows_column *ret)
+static bool read_codes(struct scan_batch *b, const struct source *s, struct rows_column *ret)
 {
     *ret = (struct rows_column){.kind = ROWS_CODE};
-    int rc = scan_codes(b->chunk, s, CODES_MOST, &ret->codes, &ret->keys);
-
-    return rc < 0 ? rc : batch_codes(b, s, &ret->code);
+    if (!scan_codes(b->chunk, s, CODES_MOST, &ret->codes, &ret->keys))
+        return false;
+    ret->code = batch_codes(b, s);
+    return true;
 }
 
 static bool spans_few(struct scan_batch *b, const struct source *s)
@@ -51,39 +52,31 @@ static bool spans_few(struct scan_batch *b, const struct source *s)
     return scan_range(b->chunk, s, &min, &max) && (uint64_t)max - (uint64_t)min < SPAN_MOST;
 }
 
-static int read_numbers(struct scan_batch *b, const struct source *s, enum scan_shape shape,
-                        struct rows_column *ret)
+static struct rows_column read_numbers(struct scan_batch *b, const struct source *s)
 {
-    bool nano = false;
+    const struct batch_numbers n = batch_numbers(b, s);
 
-    *ret = (struct rows_column){.kind = ROWS_DOUBLE};
-    if (shape == SHAPE_DOUBLE)
-        return batch_f64(b, s, &ret->d, &ret->valid);
-    int rc = batch_i64(b, s, &ret->i, &ret->valid, &nano);
-    ret->kind = shape == SHAPE_TIME && nano ? ROWS_NS : ROWS_INT;
-    return rc;
+    return (struct rows_column){.kind = n.d      ? ROWS_DOUBLE
+                                        : n.nano ? ROWS_NS
+                                                 : ROWS_INT,
+                                .i = n.i,
+                                .d = n.d,
+                                .valid = n.valid};
 }
-
-static const uint64_t no_rows[SCAN_WORDS];
 
 static int read_column(struct filler *f, struct scan_batch *b, size_t column,
                        struct rows_column *ret)
 {
     const struct source *s = f->plan->columns[column];
     enum scan_shape shape = scan_shape(b->chunk, s);
-    bool number = shape == SHAPE_INT || shape == SHAPE_TIME || shape == SHAPE_DOUBLE;
     bool few = shape == SHAPE_INT && spans_few(b, s);
-    int rc = -EDOM;
 
-    if (shape == SHAPE_NULL) {
-        *ret = (struct rows_column){.kind = ROWS_INT, .valid = no_rows};
+    if ((shape == SHAPE_TEXT || few) && read_codes(b, s, ret))
         return 0;
-    }
-    if (shape == SHAPE_TEXT || few)
-        rc = read_codes(b, s, ret);
-    if (rc == -EDOM && number)
-        return read_numbers(b, s, shape, ret);
-    return rc == -EDOM ? read_values(f, b, column, ret) : rc;
+    if (shape == SHAPE_TEXT || shape == SHAPE_MIXED || shape == SHAPE_BOOL)
+        return read_values(f, b, column, ret);
+    *ret = read_numbers(b, s);
+    return 0;
 }
 
 /* ---- a place --------------------------------------------------------------------------------- */
@@ -110,7 +103,7 @@ static int fill_batch(void *arg, struct scan_batch *b)
     if (rc == 0)
         rc = text->error ? text->error : charge_up_to(&f->block->text_charge, text->cap);
     if (rc == 0 && f->plan->order_ts)
-        rc = item_add_ts(item, b, f->plan->ts);
+        item_add_ts(item, b, f->plan->ts);
     item->count += count;
     return rc == 0 && item->count == f->plan->most ? ERR_END : rc;
 }

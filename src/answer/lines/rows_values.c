@@ -12,40 +12,36 @@ struct filler {
     struct value *code_values; /* of the column at hand */
 };
 
-static int fill_integers(struct filler *f, struct scan_batch *b, const struct source *s,
-                         enum scan_shape shape, struct value *to)
+static void fill_integers(struct filler *f, struct scan_batch *b, const struct source *s,
+                          enum scan_shape shape, struct value *to)
 {
     enum value_type type = shape == SHAPE_TIME   ? VALUE_TIME
                            : shape == SHAPE_BOOL ? VALUE_BOOL
                                                  : VALUE_INT;
-    const int64_t *v;
     const uint64_t *valid;
     bool nano;
-    int rc = batch_i64(b, s, &v, &valid, &nano);
+    const int64_t *v = batch_i64(b, s, &valid, &nano);
 
-    for (uint32_t j = 0; rc == 0 && j < b->count; j++, to += f->plan->width) {
+    for (uint32_t j = 0; j < b->count; j++, to += f->plan->width) {
         uint32_t row = batch_row(b, j);
         to->type = batch_is_valid(valid, row) ? type : VALUE_NULL;
         to->i = v[row];
         if (type == VALUE_TIME)
             to->wide = nano ? v[row] : (__int128)v[row] * 1000;
     }
-    return rc;
 }
 
-static int fill_doubles(struct filler *f, struct scan_batch *b, const struct source *s,
-                        struct value *to)
+static void fill_doubles(struct filler *f, struct scan_batch *b, const struct source *s,
+                         struct value *to)
 {
-    const double *v;
     const uint64_t *valid;
-    int rc = batch_f64(b, s, &v, &valid);
+    const double *v = batch_f64(b, s, &valid);
 
-    for (uint32_t j = 0; rc == 0 && j < b->count; j++, to += f->plan->width) {
+    for (uint32_t j = 0; j < b->count; j++, to += f->plan->width) {
         uint32_t row = batch_row(b, j);
         to->type = batch_is_valid(valid, row) ? VALUE_DOUBLE : VALUE_NULL;
         to->d = v[row];
     }
-    return rc;
 }
 
 /* Few distinct values: each is looked up once a batch that has it, and its text lives as long as
@@ -55,11 +51,8 @@ static int fill_codes(struct filler *f, struct scan_batch *b, const struct sourc
 {
     struct query *q = f->plan->query;
     uint64_t known[CODES_MOST / 64 + 1] = {0};
-    const uint32_t *code;
-    int rc = batch_codes(b, s, &code);
+    const uint32_t *code = batch_codes(b, s);
 
-    if (rc < 0)
-        return rc;
     for (uint32_t j = 0; j < b->count; j++, to += f->plan->width) {
         uint32_t at = code[batch_row(b, j)];
         if (at >= codes)
@@ -85,8 +78,8 @@ static int fill_values(struct filler *f, struct scan_batch *b, const struct sour
     int rc = 0;
 
     for (uint32_t j = 0; j < b->count && rc == 0; j++, to += f->plan->width) {
-        rc = batch_value(b, s, batch_row(b, j), to);
-        if (rc == 0 && (to->type == VALUE_TEXT || to->type == VALUE_JSON))
+        *to = batch_value(b, s, batch_row(b, j));
+        if (to->type == VALUE_TEXT || to->type == VALUE_JSON)
             rc = copy_text(f, to);
     }
     return rc;
@@ -104,14 +97,15 @@ static int fill_column(struct filler *f, struct scan_batch *b, const struct sour
             to[j * f->plan->width].type = VALUE_NULL;
         return 0;
     }
-    if (shape == SHAPE_INT || shape == SHAPE_TIME || shape == SHAPE_BOOL)
-        return fill_integers(f, b, s, shape, to);
-    if (shape == SHAPE_DOUBLE)
-        return fill_doubles(f, b, s, to);
-    int rc = shape == SHAPE_TEXT ? scan_codes(b->chunk, s, CODES_MOST, &codes, &keys) : -EDOM;
-    if (rc == 0)
+    if (shape == SHAPE_TEXT && scan_codes(b->chunk, s, CODES_MOST, &codes, &keys))
         return fill_codes(f, b, s, codes, keys, to);
-    return rc == -EDOM ? fill_values(f, b, s, to) : rc;
+    if (shape == SHAPE_TEXT || shape == SHAPE_MIXED)
+        return fill_values(f, b, s, to);
+    if (shape == SHAPE_DOUBLE)
+        fill_doubles(f, b, s, to);
+    else
+        fill_integers(f, b, s, shape, to);
+    return 0;
 }
 
 static int fill_batch(void *arg, struct scan_batch *b)
@@ -125,7 +119,7 @@ static int fill_batch(void *arg, struct scan_batch *b)
         rc = fill_column(f, b, f->plan->columns[i],
                          f->block->values + item->count * f->plan->width + i);
     if (rc == 0 && f->plan->order_ts)
-        rc = item_add_ts(item, b, f->plan->ts);
+        item_add_ts(item, b, f->plan->ts);
     item->count += b->count;
     return rc;
 }

@@ -22,21 +22,16 @@ struct stream {
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-int item_add_ts(struct item *item, struct scan_batch *b, const struct source *source)
+void item_add_ts(struct item *item, struct scan_batch *b, const struct source *source)
 {
-    const int64_t *ts;
     const uint64_t *valid;
+    const int64_t *ts = batch_i64(b, source, &valid, &item->nano);
     int64_t *to = item->ts + item->count;
-    int rc = batch_i64(b, source, &ts, &valid, &item->nano);
 
-    if (rc < 0 && rc != -EDOM)
-        return rc;
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
-        bool there = rc == 0 && batch_is_valid(valid, row);
-        to[j] = there ? ts[row] : ITEM_NO_TS;
+        to[j] = batch_is_valid(valid, row) ? ts[row] : ITEM_NO_TS;
     }
-    return 0;
 }
 
 static int compare_ts(const void *a, const void *b, void *arg)
@@ -120,13 +115,13 @@ static int look_batch(void *state, struct scan_batch *b)
     l->counts[l->position] += b->count;
     if (!l->ts)
         return 0;
-    int rc = item_add_ts(&item, b, l->ts);
-    for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
+    item_add_ts(&item, b, l->ts);
+    for (uint32_t j = 0; j < b->count; j++) {
         __int128 key = key_of(ts[j], item.nano);
         if (key < l->first[l->position])
             l->first[l->position] = key;
     }
-    return rc;
+    return 0;
 }
 
 /* *new* arrays by position. */

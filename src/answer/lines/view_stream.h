@@ -28,7 +28,7 @@ static inline uint32_t item_index(const struct item *i, uint32_t k)
 
 /* Adds the times of the batch's selected objects to item->ts (room for item->count + b->count is
  * there). */
-int item_add_ts(struct item *item, struct scan_batch *b, const struct source *ts);
+void item_add_ts(struct item *item, struct scan_batch *b, const struct source *ts);
 /* Fills item->order where the objects are not in order of time. */
 int item_sort(struct item *item);
 

@@ -69,14 +69,11 @@ static int batch(void *state, struct scan_batch *b)
 {
     struct worker *w = state;
     const struct find_options *o = w->job->options;
-    const int64_t *values;
     const uint64_t *valid;
-    bool nano = false;
-    int rc = batch_i64(b, w->job->ts, &values, &valid, &nano);
+    bool nano;
+    const int64_t *values = batch_i64(b, w->job->ts, &valid, &nano);
 
-    if (rc == -EDOM)
-        w->untimed += b->count;
-    for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
+    for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
         if (!batch_is_valid(valid, row)) {
             w->untimed++;
@@ -90,7 +87,7 @@ static int batch(void *state, struct scan_batch *b)
         w->beyond++;
         take(o, &w->best, &w->any, &s);
     }
-    return rc == -EDOM ? 0 : rc;
+    return 0;
 }
 
 static int worker_begin(void *arg, unsigned number, void **ret_state)

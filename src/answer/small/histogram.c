@@ -84,60 +84,42 @@ static void add(struct worker *w, double x)
         add_log2(w, x);
 }
 
-static int add_integers(struct worker *w, struct scan_batch *b)
+static void add_integers(struct worker *w, const struct scan_batch *b,
+                         const struct batch_numbers *n)
 {
     struct histogram h = {0};
-    const int64_t *v;
-    const uint64_t *valid;
-    bool nano;
-    int rc = batch_i64(b, w->job->source, &v, &valid, &nano);
 
-    for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
+    for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
-        if (!batch_is_valid(valid, row))
+        if (!batch_is_valid(n->valid, row))
             continue;
+        int64_t v = n->i[row];
         if (w->job->bins) {
-            add(w, nano ? (double)v[row] / 1000 : (double)v[row]);
+            add(w, n->nano ? (double)v / 1000 : (double)v);
             continue;
         }
         w->values++;
-        w->outside += v[row] < 0;
-        histogram_add(&h, v[row], nano);
+        w->outside += v < 0;
+        histogram_add(&h, v, n->nano);
     }
-    for (unsigned i = 0; rc == 0 && !w->job->bins && i < HISTOGRAM_BINS; i++)
+    for (unsigned i = 0; !w->job->bins && i < HISTOGRAM_BINS; i++)
         w->counts[i] += h.count[i];
-    return rc;
-}
-
-static int add_doubles(struct worker *w, struct scan_batch *b)
-{
-    const double *v;
-    const uint64_t *valid;
-    int rc = batch_f64(b, w->job->source, &v, &valid);
-
-    for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
-        uint32_t row = batch_row(b, j);
-        if (batch_is_valid(valid, row))
-            add(w, v[row]);
-    }
-    return rc;
 }
 
 static int batch(void *state, struct scan_batch *b)
 {
     struct worker *w = state;
+    const struct batch_numbers n = batch_numbers(b, w->job->source);
 
     w->objects += b->count;
-    switch (scan_shape(b->chunk, w->job->source)) {
-    case SHAPE_INT:
-    case SHAPE_TIME:
-        return add_integers(w, b);
-    case SHAPE_DOUBLE:
-    case SHAPE_MIXED:
-        return add_doubles(w, b);
-    default:
-        return 0;
+    if (n.i)
+        add_integers(w, b, &n);
+    for (uint32_t j = 0; n.d && j < b->count; j++) {
+        uint32_t row = batch_row(b, j);
+        if (batch_is_valid(n.valid, row))
+            add(w, n.d[row]);
     }
+    return 0;
 }
 
 /* Of all values; NAN where there are none. */

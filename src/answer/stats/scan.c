@@ -214,13 +214,10 @@ static void spread_groups(struct worker *w, const struct scan_batch *b)
 static int add_i64(struct worker *w, struct scan_batch *b, const struct source *s,
                    struct tally *all, bool groups)
 {
-    const int64_t *v;
     const uint64_t *valid;
     bool nano;
-    int rc = batch_i64(b, s, &v, &valid, &nano);
+    const int64_t *v = batch_i64(b, s, &valid, &nano);
 
-    if (rc < 0)
-        return rc == -EDOM ? 0 : rc;
     if (!b->select && !valid)
         return tally_add_i64(&w->found.memory, all, groups ? w->group : NULL, v, b->count, nano);
     uint32_t n = pick_rows(w, b, s, valid);
@@ -271,41 +268,31 @@ static int add_picked_f64(struct worker *w, unsigned quantity, uint32_t n)
 static int add_f64(struct worker *w, struct scan_batch *b, const struct source *s,
                    unsigned quantity)
 {
-    const double *v;
     const uint64_t *valid;
-    int rc = batch_f64(b, s, &v, &valid);
-
-    if (rc < 0)
-        return rc == -EDOM ? 0 : rc;
+    const double *v = batch_f64(b, s, &valid);
     uint32_t n = pick_rows(w, b, s, valid);
     for (uint32_t i = 0; i < n; i++)
         w->picked_f64[i] = v[w->picked_row[i]];
     return add_picked_f64(w, quantity, n);
 }
 
-/* Rows that have a size or bytes (`whole` is NULL where some are no whole numbers), and their
- * durations; that of a null row is 0. */
+/* Rows that have a size or bytes, and their durations; that of a null row is 0. */
 struct sized {
-    const int64_t *dur, *whole;
-    const double *size;
+    const int64_t *dur;
+    struct batch_numbers size;
     bool nano;
-    uint32_t count; /* picked */
+    uint32_t count; /* picked; none where no row has a duration */
 };
 
-/* -EDOM: there are none. */
-static int pick_sized(struct worker *w, struct scan_batch *b, const struct stats_plan *plan,
-                      const struct source *of, struct sized *s)
+static struct sized pick_sized(struct worker *w, struct scan_batch *b,
+                               const struct stats_plan *plan, const struct source *of)
 {
-    const uint64_t *ignored, *valid;
-    int rc = batch_i64(b, plan->dur, &s->dur, &ignored, &s->nano);
+    struct sized s = {.size = batch_numbers(b, of)};
 
-    s->whole = NULL;
-    if (rc == 0)
-        rc = scan_shape(b->chunk, of) == SHAPE_INT ? batch_i64(b, of, &s->whole, &valid, NULL)
-                                                   : batch_f64(b, of, &s->size, &valid);
-    if (rc == 0)
-        s->count = pick_rows(w, b, of, valid);
-    return rc;
+    s.dur = batch_i64(b, plan->dur, NULL, &s.nano);
+    if (scan_shape(b->chunk, plan->dur) != SHAPE_NULL)
+        s.count = pick_rows(w, b, of, s.size.valid);
+    return s;
 }
 
 /* What is beyond 2^62 is no number of bytes. */
@@ -317,20 +304,17 @@ static __int128 fixed_point(double bytes)
 
 static int add_moved(struct worker *w, struct scan_batch *b, const struct stats_plan *plan)
 {
-    struct sized s;
-    int rc = scan_shape(b->chunk, plan->bytes) == SHAPE_NULL
-                 ? -EDOM
-                 : pick_sized(w, b, plan, plan->bytes, &s);
+    const struct sized s = pick_sized(w, b, plan, plan->bytes);
+    int rc = s.count ? vec_extend(&w->found.groups.moved, w->found.groups.map.table.count) : 0;
 
-    rc = rc < 0 ? rc : vec_extend(&w->found.groups.moved, w->found.groups.map.table.count);
     if (rc < 0)
-        return rc == -EDOM ? 0 : rc;
+        return rc;
     struct moved *to = w->found.groups.moved.at;
     for (uint32_t i = 0; i < s.count; i++) {
         uint32_t row = w->picked_row[i];
         moved_add(&to[w->picked_group[i]],
-                  &(struct moved){.bytes = s.whole ? (__int128)s.whole[row] << MOVED_BITS
-                                                   : fixed_point(s.size[row]),
+                  &(struct moved){.bytes = s.size.i ? (__int128)s.size.i[row] << MOVED_BITS
+                                                    : fixed_point(s.size.d[row]),
                                   .ns = (__int128)s.dur[row] * (s.nano ? 1 : 1000),
                                   .any = true});
     }
@@ -340,17 +324,13 @@ static int add_moved(struct worker *w, struct scan_batch *b, const struct stats_
 /* size * 1e6 / dur of the rows that have both, dur > 0. */
 static int add_bandwidth(struct worker *w, struct scan_batch *b, const struct stats_plan *plan)
 {
-    struct sized s;
-    uint32_t kept = 0;
-    int rc = pick_sized(w, b, plan, plan->size, &s);
-
-    if (rc < 0)
-        return rc == -EDOM ? 0 : rc;
+    const struct sized s = pick_sized(w, b, plan, plan->size);
     const int64_t *dur = s.dur;
+    uint32_t kept = 0;
     double unit = s.nano ? 1e9 : 1e6;
     for (uint32_t i = 0; i < s.count; i++) {
         uint32_t row = w->picked_row[i];
-        double bytes = s.whole ? (double)s.whole[row] : s.size[row];
+        double bytes = s.size.i ? (double)s.size.i[row] : s.size.d[row];
         w->picked_f64[kept] = bytes * unit / (double)dur[row];
         w->picked_group[kept] = w->picked_group[i];
         kept += dur[row] > 0; /* that of a null row is 0 */
@@ -433,8 +413,9 @@ static int batch(void *state, struct scan_batch *b)
 {
     struct worker *w = state;
     const struct stats_plan *plan = w->found.plan;
-    int rc = times_batch(&w->times, b);
+    int rc = 0;
 
+    times_batch(&w->times, b);
     w->picked_source = NULL;
     w->found.events += b->count;
     w->rows += b->count;

@@ -6,8 +6,6 @@
 
 #include "dftracerd/kernel.h"
 
-#include <errno.h>
-
 void times_begin(struct stats_times *t, struct stats_known *job, struct stats_found *found)
 {
     *t = (struct stats_times){.plan = found->plan, .job = job, .span = &found->span};
@@ -60,7 +58,7 @@ static bool span_of_plain(const struct scan_batch *b, const struct batch_times *
     uint64_t bits = 0;
 
     const int64_t *ts = t->ts, *dur = t->dur;
-    if (!dur || t->ts_valid || t->ts_nano != t->dur_nano)
+    if (t->ts_valid || t->ts_nano != t->dur_nano)
         return false;
     for (uint32_t j = 0, n = b->count; j < n; j++) {
         uint32_t row = batch_row(b, j);
@@ -85,23 +83,17 @@ static bool all_within(const struct stats_times *t, int64_t longest, bool nano)
 }
 
 /* The same of a batch. */
-static int ends_within(struct stats_times *t, struct scan_batch *b, bool *ret)
+static bool ends_within(const struct stats_times *t, struct scan_batch *b)
 {
-    const int64_t *dur = NULL;
-    const uint64_t *ignored;
     int64_t longest = 0;
-    bool nano = false;
-    int rc = batch_i64(b, t->plan->dur, &dur, &ignored, &nano);
+    bool nano;
+    const int64_t *dur = batch_i64(b, t->plan->dur, NULL, &nano);
 
-    *ret = false;
-    if (rc < 0 && rc != -EDOM)
-        return rc;
-    for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
+    for (uint32_t j = 0; j < b->count; j++) {
         int64_t d = dur[batch_row(b, j)];
         longest = d > longest ? d : longest;
     }
-    *ret = all_within(t, longest, nano);
-    return 0;
+    return all_within(t, longest, nano);
 }
 
 /* The values of ts in `unit` ns with which an event of the chunk is within the span, however long
@@ -119,63 +111,47 @@ static bool starts_within(const struct stats_times *t, int64_t unit, int64_t *re
 
 /* Whether all selected events begin so early and late that they are within, by comparing many at
  * once. */
-static int begins_within(const struct stats_times *t, struct scan_batch *b, bool *ret)
+static bool begins_within(const struct stats_times *t, struct scan_batch *b)
 {
     const struct source *source = t->plan->ts;
-    const int64_t *ts;
-    const uint64_t *ignored;
     uint64_t inside[SCAN_WORDS], outside = 0;
     int64_t lo, hi;
 
-    *ret = false;
     if (!starts_within(t, scan_is_nano(b->chunk, source) ? 1 : 1000, &lo, &hi))
-        return 0;
-    int rc = batch_i64(b, source, &ts, &ignored, NULL);
-    if (rc < 0)
-        return rc == -EDOM ? 0 : rc;
-    kernels()->range_i64(ts, b->rows, lo, hi, inside);
+        return false;
+    kernels()->range_i64(batch_i64(b, source, NULL, NULL), b->rows, lo, hi, inside);
     for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
         outside |= b->mask[i] & ~inside[i];
-    *ret = outside == 0;
-    return 0;
+    return outside == 0;
 }
 
-static int widen_span(struct stats_times *t, struct scan_batch *b)
+static void widen_span(struct stats_times *t, struct scan_batch *b)
 {
     struct time_span *span = t->span;
-    struct batch_times times;
-    int rc = batch_times(b, t->plan->ts, t->plan->dur, &times);
+    struct batch_times times = batch_times(b, t->plan->ts, t->plan->dur);
 
-    if (rc < 0 || !times.ts)
-        return rc;
     if (times.ts_valid && batch_all_valid(b, times.ts_valid)) /* metadata have no ts */
         times.ts_valid = NULL;
     if (span_of_plain(b, &times, span))
-        return 0;
+        return;
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
         if (!batch_is_valid(times.ts_valid, row))
             continue;
         __int128 ts = (__int128)times.ts[row] * (times.ts_nano ? 1 : 1000);
-        __int128 dur = times.dur ? (__int128)times.dur[row] * (times.dur_nano ? 1 : 1000) : 0;
+        __int128 dur = (__int128)times.dur[row] * (times.dur_nano ? 1 : 1000);
         span_add(span, ts, ts + dur);
     }
-    return 0;
 }
 
-int times_batch(struct stats_times *t, struct scan_batch *b)
+void times_batch(struct stats_times *t, struct scan_batch *b)
 {
-    bool within = t->state == TIMES_KNOWN;
-    int rc = t->state == TIMES_LENGTHS ? ends_within(t, b, &within) : 0;
-
-    if (rc == 0 && !within)
-        rc = begins_within(t, b, &within);
-    if (rc < 0 || within)
-        return rc;
-    rc = widen_span(t, b);
+    if (t->state == TIMES_KNOWN || (t->state == TIMES_LENGTHS && ends_within(t, b)) ||
+        begins_within(t, b))
+        return;
+    widen_span(t, b);
     if (t->span->any)
         span_add(&t->known, t->span->min_ts, t->span->max_te);
-    return rc;
 }
 
 bool times_within(const struct stats_times *t, const struct scan_values *v)

@@ -32,7 +32,7 @@ struct stats_times {
 /* both borrowed */
 void times_begin(struct stats_times *t, struct stats_known *job, struct stats_found *found);
 void times_chunk(struct stats_times *t, struct scan_chunk *c);
-int times_batch(struct stats_times *t, struct scan_batch *b);
+void times_batch(struct stats_times *t, struct scan_batch *b);
 /* True: none of these durations widens the span, whatever the ts; else batches are needed. */
 bool times_within(const struct stats_times *t, const struct scan_values *v);
 

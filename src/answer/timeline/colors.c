@@ -58,13 +58,9 @@ static int chunk_begin(void *state, struct scan_chunk *chunk)
 static int batch(void *state, struct scan_batch *b)
 {
     struct counter *c = state;
-    const int64_t *ts;
-    const uint64_t *valid;
-    int rc = batch_i64(b, c->census->plan->ts, &ts, &valid, NULL);
+    const uint64_t *valid = batch_valid(b, c->census->plan->ts);
+    int rc = group_map_batch(&c->map, b, c->group);
 
-    if (rc < 0)
-        return rc == -EDOM ? 0 : rc;
-    rc = group_map_batch(&c->map, b, c->group);
     rc = rc < 0 ? rc : vec_extend(&c->counts, c->map.table.count);
     for (uint32_t j = 0; j < b->count && rc == 0; j++)
         c->counts.at[c->group[j]] += batch_is_valid(valid, batch_row(b, j));

@@ -2,8 +2,6 @@
 #include "dftracerd/kernel.h"
 #include "answer/timeline/work.h"
 
-#include <string.h>
-
 /* ---- the longest objects --------------------------------------------------------------------- */
 
 /* It was told when its chunk was. */
@@ -18,23 +16,25 @@ static bool is_told(const struct worker *w, uint32_t row)
 }
 
 /* In the unit of `dur`: no object that is shorter is wanted. Null rows are 0. */
-static int64_t least_wanted(const struct timeline_picks *p, const struct times *dur)
+static int64_t least_wanted(const struct timeline_picks *p, const struct batch_times *t)
 {
-    if (!p->full || !dur->values || p->least.dur < 0)
+    const int unit = t->dur_nano ? 1 : 1000;
+
+    if (!p->full || p->least.dur < 0)
         return INT64_MIN;
-    __int128 least = p->least.dur / dur->unit + (p->least.dur % dur->unit > 0);
+    __int128 least = p->least.dur / unit + (p->least.dur % unit > 0);
     return least > INT64_MAX ? INT64_MAX : (int64_t)least;
 }
 
 static bool make_pick(const struct worker *w, const struct scan_batch *b, uint32_t row,
-                      const struct times *ts, const struct times *dur, struct timeline_pick *ret)
+                      const struct batch_times *t, struct timeline_pick *ret)
 {
     *ret = (struct timeline_pick){.dur = -1};
-    if (!has_time(ts, row) || is_told(w, batch_place(b, row)))
+    if (!batch_is_valid(t->ts_valid, row) || is_told(w, batch_place(b, row)))
         return false;
-    ret->ts = (__int128)ts->values[row] * ts->unit;
-    if (has_time(dur, row) && dur->values[row] >= 0)
-        ret->dur = (__int128)dur->values[row] * dur->unit;
+    ret->ts = (__int128)t->ts[row] * (t->ts_nano ? 1 : 1000);
+    if (batch_is_valid(t->dur_valid, row) && t->dur[row] >= 0)
+        ret->dur = (__int128)t->dur[row] * (t->dur_nano ? 1 : 1000);
     ret->file = b->chunk->place.file;
     ret->chunk = b->chunk->place.chunk;
     ret->row = batch_place(b, row);
@@ -57,14 +57,13 @@ static int name_few(struct worker *w, struct scan_batch *b, uint32_t n)
 }
 
 /* Of few.row, numbers among the selected ones. */
-static int add_few(struct worker *w, struct scan_batch *b, const struct times *ts,
-                   const struct times *dur, uint32_t n)
+static int add_few(struct worker *w, struct scan_batch *b, const struct batch_times *t, uint32_t n)
 {
     struct timeline_pick pick;
     int rc = n > 0 ? name_few(w, b, n) : 0;
 
     for (uint32_t k = 0; k < n && rc == 0; k++) {
-        if (!make_pick(w, b, batch_row(b, w->few.row[k]), ts, dur, &pick)) /* no longer */
+        if (!make_pick(w, b, batch_row(b, w->few.row[k]), t, &pick)) /* no longer */
             continue;
         pick.group = w->few.group[k];
         pick.tuple = w->few.tuple[k];
@@ -74,21 +73,16 @@ static int add_few(struct worker *w, struct scan_batch *b, const struct times *t
 }
 
 /* Selected rows that may be long enough. */
-static void long_rows(const struct worker *w, const struct scan_batch *b, const struct times *dur,
-                      uint64_t *mask)
+static void long_rows(const struct worker *w, const struct scan_batch *b,
+                      const struct batch_times *t, uint64_t *mask)
 {
-    int64_t least = least_wanted(&w->own.picks, dur);
-
-    memset(mask, 0xFF, SCAN_WORDS * sizeof(*mask));
-    if (dur->values)
-        kernels()->range_i64(dur->values, b->rows, least, INT64_MAX, mask);
-    for (uint32_t i = 0; i < SCAN_WORDS; i++)
+    kernels()->range_i64(t->dur, b->rows, least_wanted(&w->own.picks, t), INT64_MAX, mask);
+    for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
         mask[i] &= b->mask[i];
 }
 
 /* `before`: selected rows in words before the one at hand. */
-int timeline_offer_rows(struct worker *w, struct scan_batch *b, const struct times *ts,
-                        const struct times *dur)
+int timeline_offer_rows(struct worker *w, struct scan_batch *b, const struct batch_times *t)
 {
     uint64_t mask[SCAN_WORDS];
     struct timeline_pick pick;
@@ -96,50 +90,29 @@ int timeline_offer_rows(struct worker *w, struct scan_batch *b, const struct tim
 
     if (w->own.picks.most == 0)
         return 0;
-    long_rows(w, b, dur, mask);
+    long_rows(w, b, t, mask);
     for (uint32_t i = 0, before = 0; i < (b->rows + 63) / 64; i++) {
         for (uint64_t left = mask[i]; left; left &= left - 1) {
             uint64_t below = ((left & -left) - 1) & b->mask[i];
             uint32_t j = before + (uint32_t)__builtin_popcountll(below);
             w->few.row[n] = j;
-            n += make_pick(w, b, batch_row(b, j), ts, dur, &pick);
+            n += make_pick(w, b, batch_row(b, j), t, &pick);
         }
         before += (uint32_t)__builtin_popcountll(b->mask[i]);
     }
-    return add_few(w, b, ts, dur, n);
+    return add_few(w, b, t, n);
 }
 
 /* ---- some rows, whatever the time range says ------------------------------------------------- */
 
-static int read_time(struct scan_batch *b, const struct source *s, struct times *t)
-{
-    bool nano = false;
-    int rc = batch_i64(b, s, &t->values, &t->valid, &nano);
-
-    t->unit = nano ? 1 : 1000;
-    if (rc == -EDOM)
-        t->values = NULL;
-    return rc == -EDOM ? 0 : rc;
-}
-
-int timeline_read_times(const struct timeline_plan *p, struct scan_batch *b, struct times *ts,
-                        struct times *dur)
-{
-    int rc = read_time(b, p->ts, ts);
-
-    return rc < 0 ? rc : read_time(b, p->dur, dur);
-}
-
-static bool is_in_window(const struct timeline_plan *p, const struct times *ts,
-                         const struct times *dur, uint32_t row)
+static bool is_in_window(const struct timeline_plan *p, const struct batch_times *t, uint32_t row)
 {
     int64_t start;
 
-    return time_of(ts, row, &start) && start <= p->to && end_of(ts, dur, row) >= p->from;
+    return time_of(t, row, &start) && start <= p->to && end_of(t, row) >= p->from;
 }
 
-static int offer_few(struct worker *w, struct scan_batch *b, const struct times *ts,
-                     const struct times *dur)
+static int offer_few(struct worker *w, struct scan_batch *b, const struct batch_times *t)
 {
     struct timeline_pick pick;
     uint32_t n = 0;
@@ -147,17 +120,16 @@ static int offer_few(struct worker *w, struct scan_batch *b, const struct times 
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
         w->few.row[n] = j;
-        n += is_in_window(w->job->plan, ts, dur, row) && make_pick(w, b, row, ts, dur, &pick);
+        n += is_in_window(w->job->plan, t, row) && make_pick(w, b, row, t, &pick);
     }
-    return add_few(w, b, ts, dur, n);
+    return add_few(w, b, t, n);
 }
 
 int timeline_offer_few(struct worker *w, struct scan_batch *b)
 {
-    struct times ts, dur;
-    int rc = timeline_read_times(w->job->plan, b, &ts, &dur);
+    const struct batch_times t = batch_times(b, w->job->plan->ts, w->job->plan->dur);
 
-    return rc < 0 ? rc : offer_few(w, b, &ts, &dur);
+    return offer_few(w, b, &t);
 }
 
 /* ---- a chunk's density ----------------------------------------------------------------------- */
@@ -167,15 +139,15 @@ int timeline_offer_few(struct worker *w, struct scan_batch *b)
 static int offer_longest(struct worker *w, struct scan_chunk *c, const uint32_t *rows, uint32_t n)
 {
     struct scan_batch few = batch_of_places(c, rows, n);
-    struct times ts, dur = {w->few.dur, NULL, 1};
+    struct batch_times t = {.dur = w->few.dur, .dur_nano = true};
     bool has_zero = false;
-    int rc = read_time(&few, w->job->plan->ts, &ts);
 
+    t.ts = batch_i64(&few, w->job->plan->ts, &t.ts_valid, &t.ts_nano);
     for (uint32_t k = 0; k < n; k++)
         has_zero |= w->few.dur[k] <= 0;
-    if (rc == 0 && has_zero)
-        rc = read_time(&few, w->job->plan->dur, &dur);
-    return rc < 0 ? rc : offer_few(w, &few, &ts, &dur);
+    if (has_zero)
+        t.dur = batch_i64(&few, w->job->plan->dur, &t.dur_valid, &t.dur_nano);
+    return offer_few(w, &few, &t);
 }
 
 /* Keys are read once, of the rows that stand for tuples and of those that may be picks. */

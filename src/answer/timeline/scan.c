@@ -17,19 +17,18 @@ static int find_groups(struct worker *w, struct scan_batch *b)
     return w->by_row ? rc : group_map_batch(&w->groups, b, w->group);
 }
 
-static int add_any(struct worker *w, const struct scan_batch *b, const struct times *ts,
-                   const struct times *dur)
+static int add_any(struct worker *w, const struct scan_batch *b, const struct batch_times *t)
 {
     int rc = 0;
 
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         int64_t start;
-        if (!time_of(ts, batch_row(b, j), &start)) {
+        if (!time_of(t, batch_row(b, j), &start)) {
             w->own.untimed++;
             continue;
         }
         rc = timeline_add(&w->own, w->job->plan, group_of(w, b, j), start,
-                          end_of(ts, dur, batch_row(b, j)));
+                          end_of(t, batch_row(b, j)));
         w->own.objects++;
     }
     return rc;
@@ -49,11 +48,11 @@ static bool is_plain(struct scan_chunk *c, const struct source *s)
 
 /* Each row a ts, all of them and of dur plain. */
 static always_inline int add_plain(struct worker *w, uint32_t n, const uint16_t *select,
-                                   bool by_row, const struct times *ts, const struct times *dur)
+                                   bool by_row, const struct batch_times *t)
 {
     struct timeline_cells *all = w->own.cells.at;
-    const uint64_t *starts = (const uint64_t *)ts->values, *lengths = (const uint64_t *)dur->values;
-    const uint64_t start_unit = (uint64_t)ts->unit, length_unit = (uint64_t)dur->unit;
+    const uint64_t *starts = (const uint64_t *)t->ts, *lengths = (const uint64_t *)t->dur;
+    const uint64_t start_unit = t->ts_nano ? 1 : 1000, length_unit = t->dur_nano ? 1 : 1000;
     const uint32_t *groups = w->group;
     int rc = 0;
 
@@ -61,7 +60,7 @@ static always_inline int add_plain(struct worker *w, uint32_t n, const uint16_t 
         uint32_t row = select ? select[j] : j;
         if (by_row && __builtin_expect(groups[j] == 0, 0))
             continue;
-        uint64_t start = starts[row] * start_unit, ns = lengths ? lengths[row] * length_unit : 0;
+        uint64_t start = starts[row] * start_unit, ns = lengths[row] * length_unit;
         struct timeline_cells *cells = &all[groups[j] - by_row];
         uint64_t at = start - cells->begin, sum;
         if (at < cells->room && at + ns < cells->room &&
@@ -76,21 +75,20 @@ static always_inline int add_plain(struct worker *w, uint32_t n, const uint16_t 
     return rc;
 }
 
-static int add_rows(struct worker *w, const struct scan_batch *b, const struct times *ts,
-                    const struct times *dur)
+static int add_rows(struct worker *w, const struct scan_batch *b, const struct batch_times *t)
 {
     int rc = vec_extend(&w->own.cells, w->groups.table.count);
 
     if (rc < 0)
         return rc;
-    if (!w->plain || !ts->values || (ts->valid && !batch_all_valid(b, ts->valid)))
-        return add_any(w, b, ts, dur);
+    if (!w->plain || (t->ts_valid && !batch_all_valid(b, t->ts_valid)))
+        return add_any(w, b, t);
     w->own.objects += b->count;
     if (w->by_row)
-        return add_plain(w, b->rows, NULL, true, ts, dur);
+        return add_plain(w, b->rows, NULL, true, t);
     if (b->select)
-        return add_plain(w, b->count, b->select, false, ts, dur);
-    return add_plain(w, b->count, NULL, false, ts, dur);
+        return add_plain(w, b->count, b->select, false, t);
+    return add_plain(w, b->count, NULL, false, t);
 }
 
 /* ---- colors ---------------------------------------------------------------------------------- */
@@ -123,17 +121,17 @@ static int add_colors(struct worker *w)
 static int batch(void *state, struct scan_batch *b)
 {
     struct worker *w = state;
-    struct times ts, dur;
+    int rc = 0;
 
     if (b->chunk->wanted)
         return w->job->again ? timeline_offer_few(w, b) : timeline_add_tuples(w, b);
-    int rc = timeline_read_times(w->job->plan, b, &ts, &dur);
+    const struct batch_times t = batch_times(b, w->job->plan->ts, w->job->plan->dur);
     if (!w->job->again) {
-        rc = rc < 0 ? rc : find_groups(w, b);
-        rc = rc < 0 ? rc : add_rows(w, b, &ts, &dur);
+        rc = find_groups(w, b);
+        rc = rc < 0 ? rc : add_rows(w, b, &t);
         rc = rc < 0 ? rc : add_colors(w);
     }
-    return rc < 0 ? rc : timeline_offer_rows(w, b, &ts, &dur);
+    return rc < 0 ? rc : timeline_offer_rows(w, b, &t);
 }
 
 static int worker_begin(void *arg, unsigned number, void **ret_state)

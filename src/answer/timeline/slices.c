@@ -79,8 +79,8 @@ static bool is_in_window(const struct timeline_plan *p, int64_t ts, int64_t te)
 }
 
 /* The selected rows to be collected: their numbers among the selected ones, places and times. */
-static uint32_t choose_rows(struct slice_worker *w, struct scan_batch *b, const struct times *ts,
-                            const struct times *dur)
+static uint32_t choose_rows(struct slice_worker *w, struct scan_batch *b,
+                            const struct batch_times *t)
 {
     const struct slice_job *job = w->job;
     uint64_t least = job->all ? 0 : least_of(job, atomic_load(&job->least));
@@ -88,9 +88,9 @@ static uint32_t choose_rows(struct slice_worker *w, struct scan_batch *b, const 
 
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
-        if (!time_of(ts, row, &w->ts[n]))
+        if (!time_of(t, row, &w->ts[n]))
             continue;
-        w->te[n] = end_of(ts, dur, row);
+        w->te[n] = end_of(t, row);
         w->row[n] = j;
         w->place[n] = batch_place(b, row);
         n += length_of(w->ts[n], w->te[n]) >= least && is_in_window(job->plan, w->ts[n], w->te[n]);
@@ -143,16 +143,11 @@ static int add_rows(struct slice_worker *w, const struct scan_batch *b, uint32_t
 static int batch(void *state, struct scan_batch *b)
 {
     struct slice_worker *w = state;
-    struct times ts, dur;
-    int rc = timeline_read_times(w->job->plan, b, &ts, &dur);
+    const struct batch_times t = batch_times(b, w->job->plan->ts, w->job->plan->dur);
+    uint32_t n = choose_rows(w, b, &t);
+    int rc = n ? name_rows(w, b, n) : 0;
 
-    if (rc < 0)
-        return rc;
-    uint32_t n = choose_rows(w, b, &ts, &dur);
-    if (n == 0)
-        return 0;
-    rc = name_rows(w, b, n);
-    return rc < 0 ? rc : add_rows(w, b, n);
+    return rc < 0 || n == 0 ? rc : add_rows(w, b, n);
 }
 
 /* ---- chunks ---------------------------------------------------------------------------------- */

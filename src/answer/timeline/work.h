@@ -7,6 +7,7 @@
 #define DFTRACERD_ANSWER_TIMELINE_WORK_H
 
 #include "answer/timeline/density.h"
+#include "engine/derived/batch_times.h"
 
 #include <stdatomic.h>
 
@@ -35,34 +36,23 @@ struct worker {
     } few;
 };
 
-struct times {
-    const int64_t *values; /* NULL: no row has one */
-    const uint64_t *valid;
-    int64_t unit;
-};
-
-static inline bool has_time(const struct times *t, uint32_t row)
-{
-    return t->values && batch_is_valid(t->valid, row);
-}
-
 /* In ns, beyond 64 bits the nearest that fits. */
-static inline bool time_of(const struct times *t, uint32_t row, int64_t *ret)
+static inline bool time_of(const struct batch_times *t, uint32_t row, int64_t *ret)
 {
-    if (!has_time(t, row))
+    if (!batch_is_valid(t->ts_valid, row))
         return false;
-    if (__builtin_mul_overflow(t->values[row], t->unit, ret))
-        *ret = t->values[row] < 0 ? INT64_MIN : INT64_MAX;
+    if (__builtin_mul_overflow(t->ts[row], t->ts_nano ? 1 : 1000, ret))
+        *ret = t->ts[row] < 0 ? INT64_MIN : INT64_MAX;
     return true;
 }
 
 /* Of a row with ts; not the sum of two times that were made to fit. */
-static inline int64_t end_of(const struct times *ts, const struct times *dur, uint32_t row)
+static inline int64_t end_of(const struct batch_times *t, uint32_t row)
 {
-    __int128 end = (__int128)ts->values[row] * ts->unit;
+    __int128 end = (__int128)t->ts[row] * (t->ts_nano ? 1 : 1000);
 
-    if (dur->values && batch_is_valid(dur->valid, row) && dur->values[row] > 0)
-        end += (__int128)dur->values[row] * dur->unit;
+    if (batch_is_valid(t->dur_valid, row) && t->dur[row] > 0)
+        end += (__int128)t->dur[row] * (t->dur_nano ? 1 : 1000);
     return end < INT64_MIN ? INT64_MIN : end > INT64_MAX ? INT64_MAX : (int64_t)end;
 }
 
@@ -74,11 +64,8 @@ static inline uint32_t group_of(const struct worker *w, const struct scan_batch 
 
 /* ---- offer.c ------------------------------------------------------------------------ */
 
-int timeline_read_times(const struct timeline_plan *p, struct scan_batch *b, struct times *ts,
-                        struct times *dur);
 /* Of all selected rows, those that may be picks. */
-int timeline_offer_rows(struct worker *w, struct scan_batch *b, const struct times *ts,
-                        const struct times *dur);
+int timeline_offer_rows(struct worker *w, struct scan_batch *b, const struct batch_times *t);
 /* The same where they were selected whatever the time range says. */
 int timeline_offer_few(struct worker *w, struct scan_batch *b);
 /* Of a chunk that is told from its density: one row of each tuple, and the longest ones. */

@@ -8,6 +8,15 @@
 
 #include "engine/query.h"
 
+/* What a batch has of a column without values, and once its worker has an error: nothing, which
+ * is 0, null, and the first code of any column. */
+extern const union no_values {
+    _Alignas(64) uint64_t keys[SCAN_BATCH]; /* and bitmaps of rows */
+    int64_t integers[SCAN_BATCH];
+    double doubles[SCAN_BATCH];
+    uint32_t codes[SCAN_BATCH];
+} no_values;
+
 /* Row of the chunk. */
 static inline uint32_t batch_place(const struct scan_batch *b, uint32_t row)
 {

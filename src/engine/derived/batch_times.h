@@ -6,25 +6,33 @@
 #define DFTRACERD_ENGINE_DERIVED_BATCH_TIMES_H
 
 #include "engine/derived/batch.h"
+#include "engine/derived/columns.h"
 #include "engine/derived/times.h"
 
+/* By row, as batch_i64 gives them. */
 struct batch_times {
-    const int64_t *ts, *dur; /* by row; NULL: none has one */
+    const int64_t *ts, *dur;
     const uint64_t *ts_valid, *dur_valid;
     bool ts_nano, dur_nano;
 };
-/* Of the rows of a batch. 0, or what batch_i64 returns, but for -EDOM. */
-int batch_times(struct scan_batch *b, const struct source *ts, const struct source *dur,
-                struct batch_times *ret);
+static inline struct batch_times batch_times(struct scan_batch *b, const struct source *ts,
+                                             const struct source *dur)
+{
+    struct batch_times t;
+
+    t.ts = batch_i64(b, ts, &t.ts_valid, &t.ts_nano);
+    t.dur = batch_i64(b, dur, &t.dur_valid, &t.dur_nano);
+    return t;
+}
 /* In ns, beyond 64 bits the nearest that fits. False: the row has no ts. *ret_te is ts + dur, ts
  * where there is no dur. */
 static inline bool batch_times_of(const struct batch_times *t, uint32_t row, int64_t *ret_ts,
                                   int64_t *ret_te)
 {
-    if (!t->ts || !batch_is_valid(t->ts_valid, row))
+    if (!batch_is_valid(t->ts_valid, row))
         return false;
     *ret_ts = *ret_te = time_in(t->ts[row], t->ts_nano, true);
-    if (t->dur && batch_is_valid(t->dur_valid, row) &&
+    if (batch_is_valid(t->dur_valid, row) &&
         __builtin_add_overflow(*ret_ts, time_in(t->dur[row], t->dur_nano, true), ret_te))
         *ret_te = t->dur[row] < 0 ? INT64_MIN : INT64_MAX;
     return true;

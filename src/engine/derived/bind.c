@@ -6,16 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A top-level field before an argument. */
-static int bind_both(struct scan_worker *w, struct bound *b)
-{
-    struct bound *first, *second;
-    int rc = source_bind(w, b->source->part[0], &first);
-
-    rc = rc < 0 ? rc : source_bind(w, b->source->part[1], &second);
-    return rc < 0 ? rc : bind_without(w, b, first, second, NULL);
-}
-
 static int bind_stored(struct scan_worker *w, struct bound *b)
 {
     const struct path_info *info = &b->source->info;
@@ -23,8 +13,9 @@ static int bind_stored(struct scan_worker *w, struct bound *b)
     bool has_first = chunk_find(w->chunk.view, info->column, &first) == 0;
     bool has_second = info->other.len > 0 && chunk_find(w->chunk.view, info->other, &second) == 0;
 
-    if (has_first && has_second)
-        return bind_both(w, b);
+    if (has_first && has_second) /* a top-level field before an argument */
+        return bind_without(w, b, source_bind(w, b->source->part[0]),
+                            source_bind(w, b->source->part[1]), NULL);
     if (has_first)
         return bind_column(w, b, &first);
     if (has_second)
@@ -40,15 +31,12 @@ static int judge_ph(struct scan_worker *w, struct bound *b, struct bound *ph)
 {
     uint32_t hits = 0, words = ph->entries / 32 + 1,
              *table = grow_to(&b->x_table, words * sizeof(*table));
-    struct column_entry e;
 
     if (!table)
         return -ENOMEM;
     memset(table, 0, words * sizeof(*table));
     for (uint32_t i = 0; i < ph->entries; i++) {
-        int rc = bound_entry(w, ph, i, &e);
-        if (rc < 0)
-            return rc;
+        struct column_entry e = bound_entry(w, ph, i);
         bool is_x = (e.type == TRACE_TEXT && text_eq(e.text, TEXT("X"))) ||
                     (e.type == TRACE_INT && e.i == 1);
         table[i / 32] |= (uint32_t)is_x << i % 32;
@@ -61,22 +49,13 @@ static int judge_ph(struct scan_worker *w, struct bound *b, struct bound *ph)
 
 static int bind_dur(struct scan_worker *w, struct bound *b)
 {
-    struct bound *dur, *ph, *bad;
-    int rc = source_bind(w, b->source->part[0], &dur);
+    struct bound *dur = b->part[0] = source_bind(w, b->source->part[0]);
+    int rc = 0;
 
-    if (rc == 0 && dur->shape != SHAPE_NULL && !dur->nulls) {
-        rc = bind_column(w, b, &dur->column);
-        return rc;
-    }
-    if (rc == 0)
-        rc = source_bind(w, b->source->part[1], &ph);
-    if (rc == 0)
-        rc = source_bind(w, b->source->part[2], &bad);
-    if (rc < 0)
-        return rc;
-    b->part[0] = dur;
-    b->part[1] = ph;
-    b->part[2] = bad;
+    if (dur->shape != SHAPE_NULL && !dur->nulls)
+        return bind_column(w, b, &dur->column);
+    struct bound *ph = b->part[1] = source_bind(w, b->source->part[1]);
+    struct bound *bad = b->part[2] = source_bind(w, b->source->part[2]);
     b->x_none = ph->shape == SHAPE_NULL || ph->shape == SHAPE_DOUBLE || ph->shape == SHAPE_BOOL;
     b->x_all = false;
     if (ph->shape == SHAPE_TEXT || ph->shape == SHAPE_MIXED) {
@@ -111,18 +90,12 @@ static int64_t add_clamped(int64_t a, int64_t b)
 
 static int bind_te(struct scan_worker *w, struct bound *b)
 {
-    struct bound *ts, *dur;
-    int rc = source_bind(w, b->source->part[0], &ts);
+    struct bound *ts = b->part[0] = source_bind(w, b->source->part[0]);
+    struct bound *dur = b->part[1] = source_bind(w, b->source->part[1]);
+    bool has_dur = dur->shape == SHAPE_TIME;
 
-    if (rc == 0)
-        rc = source_bind(w, b->source->part[1], &dur);
-    if (rc < 0)
-        return rc;
     if (ts->shape != SHAPE_TIME)
         return bind_null(b);
-    bool has_dur = dur->shape == SHAPE_TIME;
-    b->part[0] = ts;
-    b->part[1] = dur;
     b->form = FORM_TE;
     b->shape = SHAPE_TIME;
     b->nulls = ts->nulls;
@@ -139,21 +112,17 @@ static int bind_te(struct scan_worker *w, struct bound *b)
 static int bind_bucket(struct scan_worker *w, struct bound *b)
 {
     const struct source *s = b->source;
-    struct bound *ts;
 
     if (s->interval_ns <= 0) {
         b->form = FORM_ZERO;
         b->shape = SHAPE_TIME;
-        b->nano = b->nulls = false;
+        b->nulls = false;
         b->min = b->max = 0;
         return 0;
     }
-    int rc = source_bind(w, s->part[0], &ts);
-    if (rc < 0)
-        return rc;
+    struct bound *ts = b->part[0] = source_bind(w, s->part[0]);
     if (ts->shape != SHAPE_TIME)
         return bind_null(b);
-    b->part[0] = ts;
     b->form = FORM_BUCKET;
     b->shape = SHAPE_TIME;
     b->nulls = ts->nulls;
@@ -186,14 +155,11 @@ static int bind_trace(struct scan_worker *w, struct bound *b)
 /* Times as `within` clips them; see within.h. */
 static int bind_clip(struct scan_worker *w, struct bound *b)
 {
-    struct bound *ts, *dur;
-    int64_t from = 0, to = 0;
-    int rc = source_bind(w, b->source->part[0], &ts);
-
-    rc = rc < 0 ? rc : source_bind(w, b->source->part[1], &dur);
-    if (rc < 0)
-        return rc;
+    const struct bound *ts = source_bind(w, b->source->part[0]);
+    const struct bound *dur = source_bind(w, b->source->part[1]);
     const struct bound *stored = b->source->clip == CLIP_TS ? ts : dur;
+    int64_t from = 0, to = 0;
+
     if (!bound_times(ts, dur, &from, &to) || stored->shape != SHAPE_TIME)
         return bind_null(b);
     b->form = FORM_CLIP;
@@ -205,23 +171,6 @@ static int bind_clip(struct scan_worker *w, struct bound *b)
     if (b->max < b->min)
         b->max = b->min;
     return 0;
-}
-
-static int bind_bytes_of(struct scan_worker *w, struct bound *b)
-{
-    struct bound *stored;
-    int rc = source_bind(w, b->source->part[0], &stored);
-
-    return rc < 0 ? rc : bind_bytes(w, b, stored);
-}
-
-static int bind_rank_of(struct scan_worker *w, struct bound *b)
-{
-    struct bound *pid, *host;
-    int rc = source_bind(w, b->source->part[0], &pid);
-
-    rc = rc < 0 ? rc : source_bind(w, b->source->part[1], &host);
-    return rc < 0 ? rc : bind_rank(w, b, pid, host);
 }
 
 static int bind_kind(struct scan_worker *w, struct bound *b)
@@ -236,14 +185,15 @@ static int bind_kind(struct scan_worker *w, struct bound *b)
     case PATH_TE:
         return bind_te(w, b);
     case PATH_BYTES:
-        return bind_bytes_of(w, b);
+        return bind_bytes(w, b, source_bind(w, b->source->part[0]));
     case PATH_HOST:
     case PATH_FILE:
     case PATH_CMD:
     case PATH_EXEC:
         return bind_text(w, b);
     case PATH_RANK:
-        return bind_rank_of(w, b);
+        return bind_rank(w, b, source_bind(w, b->source->part[0]),
+                         source_bind(w, b->source->part[1]));
     case PATH_TRACE:
         return bind_trace(w, b);
     case PATH_BUCKET:
@@ -252,44 +202,41 @@ static int bind_kind(struct scan_worker *w, struct bound *b)
     return -EINVAL;
 }
 
-static int bound_at(struct scan_worker *w, const struct source *s, struct bound **ret)
+/* NULL: no memory. */
+static struct bound *bound_at(struct scan_worker *w, const struct source *s)
 {
-    int rc = s->id < w->bound.count ? 0 : vec_extend(&w->bound, w->query->source_count);
-
-    if (rc < 0)
-        return rc;
+    if (s->id >= w->bound.count && vec_extend(&w->bound, w->query->source_count) < 0)
+        return NULL;
     struct bound **b = &w->bound.at[s->id];
     if (!*b && (*b = calloc(1, sizeof(**b))))
         (*b)->source = s;
-    *ret = *b;
-    return *b ? 0 : -ENOMEM;
+    return *b;
 }
 
-static void forget_lanes(struct bound *b)
+static void forget_chunk(struct bound *b)
 {
     b->i64.batch = b->f64.batch = b->keys.batch = b->codes.batch = b->valid.batch = UINT32_MAX;
     b->has_key_table = false;
     b->code_count = 0;
     b->codes_of = NULL;
     b->dense_count = 0;
+    b->remap = NULL;
+    b->entries = 0;
 }
 
-int source_bind(struct scan_worker *w, const struct source *s, struct bound **ret)
+struct bound *source_bind(struct scan_worker *w, const struct source *s)
 {
-    struct bound *b;
-    int rc = bound_at(w, s, &b);
+    static struct bound nothing = {.form = FORM_NULL, .shape = SHAPE_NULL, .nulls = true};
+    struct bound *b = bound_at(w, s);
 
-    if (rc < 0)
-        return rc;
+    if (worker_fails(w, b ? 0 : -ENOMEM))
+        return &nothing; /* what is null is never written to */
     if (b->serial != w->serial) {
-        forget_lanes(b);
-        b->remap = NULL;
-        b->entries = 0;
-        rc = bind_kind(w, b);
-        if (rc < 0)
-            return rc;
+        forget_chunk(b);
+        (void)bind_null(b);
+        if (worker_fails(w, bind_kind(w, b)))
+            (void)bind_null(b);
         b->serial = w->serial;
     }
-    *ret = b;
-    return 0;
+    return b;
 }

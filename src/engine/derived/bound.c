@@ -16,6 +16,8 @@ static enum scan_shape shape_of(enum column_type type)
 
 int bind_column(struct scan_worker *w, struct bound *b, const struct column *c)
 {
+    if (c->nulls == c->rows)
+        return bind_null(b);
     b->form = FORM_STORED;
     b->column = *c;
     b->shape = shape_of(c->type);
@@ -25,11 +27,6 @@ int bind_column(struct scan_worker *w, struct bound *b, const struct column *c)
     b->max = c->max;
     b->entries = c->entries;
     b->ids = NULL;
-    if (c->nulls == c->rows) {
-        b->form = FORM_NULL;
-        b->shape = SHAPE_NULL;
-        return 0;
-    }
     return c->type == COLUMN_TEXT ? column_entry_ids(w->chunk.view, &b->column, &b->ids) : 0;
 }
 
@@ -38,6 +35,7 @@ int bind_null(struct bound *b)
     b->form = FORM_NULL;
     b->shape = SHAPE_NULL;
     b->nulls = true;
+    b->nano = false;
     return 0;
 }
 

@@ -19,11 +19,12 @@ static inline bool bound_is_integer(const struct bound *b)
 /* ---- source_keys.c --------------------------------------------------------------------------- */
 
 bool bound_constant(struct scan_worker *w, struct bound *b, uint64_t *ret_key);
-/* As scan_codes: decides, once a chunk; code_count is UINT32_MAX where there are none. */
-int bound_make_codes(struct scan_worker *w, struct bound *b, uint32_t limit);
+/* As scan_codes: decides, once a chunk; code_count is UINT32_MAX where there are none. Not of
+ * FORM_NULL. */
+void bound_make_codes(struct scan_worker *w, struct bound *b, uint32_t limit);
 /* As batch_codes; as batch_keys. */
-int bound_group_codes(struct scan_batch *batch, struct bound *b, const uint32_t **ret);
-int bound_keys(struct scan_batch *batch, struct bound *b, const uint64_t **ret);
+const uint32_t *bound_group_codes(struct scan_batch *batch, struct bound *b);
+const uint64_t *bound_keys(struct scan_batch *batch, struct bound *b);
 
 /* ---- source_dense.c -------------------------------------------------------------------------- */
 
@@ -32,7 +33,7 @@ int bound_dense(struct scan_worker *w, struct bound *b);
 /* Of scan_codes and batch_codes: by the numbers of bound_dense. -EDOM as there, or more than
  * `limit`. */
 int bound_dense_codes(struct scan_worker *w, struct bound *b, uint32_t limit);
-int batch_dense_codes(struct scan_batch *batch, struct bound *b, const uint32_t **ret);
+const uint32_t *batch_dense_codes(struct scan_batch *batch, struct bound *b);
 
 /* ---- source_fold.c --------------------------------------------------------------------------- */
 
@@ -41,5 +42,5 @@ int batch_dense_codes(struct scan_batch *batch, struct bound *b, const uint32_t 
 uint64_t fold_key(struct query *q, const struct source *s, uint64_t key);
 bool fold_has_codes(const struct bound *b);
 int fold_make_codes(struct bound *b);
-int fold_batch_codes(struct scan_batch *batch, struct bound *b, uint32_t *out);
+void fold_batch_codes(struct scan_batch *batch, struct bound *b, uint32_t *out);
 #endif

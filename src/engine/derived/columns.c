@@ -1,39 +1,26 @@
 /* columns.c - the columns of a query in the chunk and batch at hand, as answers read them. */
 #include "engine/derived/columns.h"
 
+#include "engine/derived/batch.h"
 #include "engine/derived/codes.h"
-
-#include <errno.h>
 
 /* ---- a chunk --------------------------------------------------------------------------------- */
 
-/* NULL: the worker remembers why. */
-static struct bound *bound_of(struct scan_chunk *c, const struct source *s)
-{
-    struct bound *b;
-
-    return worker_fails(c->worker, source_bind(c->worker, s, &b)) ? NULL : b;
-}
-
 enum scan_shape scan_shape(struct scan_chunk *c, const struct source *s)
 {
-    const struct bound *b = bound_of(c, s);
-
-    return b ? b->shape : SHAPE_NULL;
+    return source_bind(c->worker, s)->shape;
 }
 
 bool scan_is_nano(struct scan_chunk *c, const struct source *s)
 {
-    const struct bound *b = bound_of(c, s);
-
-    return b && b->nano;
+    return source_bind(c->worker, s)->nano;
 }
 
 bool scan_range(struct scan_chunk *c, const struct source *s, int64_t *ret_min, int64_t *ret_max)
 {
-    const struct bound *b = bound_of(c, s);
+    const struct bound *b = source_bind(c->worker, s);
 
-    if (!b || !bound_is_integer(b))
+    if (!bound_is_integer(b))
         return false;
     *ret_min = b->min;
     *ret_max = b->max;
@@ -42,151 +29,119 @@ bool scan_range(struct scan_chunk *c, const struct source *s, int64_t *ret_min, 
 
 bool scan_constant(struct scan_chunk *c, const struct source *s, uint64_t *ret_key)
 {
-    struct bound *b;
-
-    return source_bind(c->worker, s, &b) == 0 && bound_constant(c->worker, b, ret_key);
+    return bound_constant(c->worker, source_bind(c->worker, s), ret_key);
 }
 
 /* ---- dense codes ----------------------------------------------------------------------------- */
-int scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uint32_t *ret_count,
-               const uint64_t **ret_keys)
-{
-    struct bound *b;
-    int rc = source_bind(c->worker, s, &b);
 
-    if (rc < 0)
-        return rc;
-    if (b->code_count == 0 || b->code_limit != limit) {
-        rc = bound_make_codes(c->worker, b, limit);
-        if (rc < 0)
-            return rc;
+bool scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uint32_t *ret_count,
+                const uint64_t **ret_keys)
+{
+    struct bound *b = source_bind(c->worker, s);
+
+    if (b->form == FORM_NULL) {
+        *ret_count = 1;
+        *ret_keys = no_values.keys;
+        return true;
     }
-    if (b->code_count == UINT32_MAX)
-        return -EDOM;
+    if (b->code_count == 0 || b->code_limit != limit)
+        bound_make_codes(c->worker, b, limit);
     *ret_count = b->code_count;
     *ret_keys = b->key_table.data;
-    return 0;
-}
-
-bool scan_codes_are_stored(struct scan_chunk *c, const struct source *s)
-{
-    struct bound *b;
-
-    return source_bind(c->worker, s, &b) == 0 && b->form == FORM_STORED && bound_has_dictionary(b);
+    return b->code_count != UINT32_MAX;
 }
 
 bool scan_same_codes(struct scan_chunk *c, const struct source *a, const struct source *b)
 {
-    struct bound *x, *y;
+    const struct bound *x = source_bind(c->worker, a), *y = source_bind(c->worker, b);
 
-    return source_bind(c->worker, a, &x) == 0 && source_bind(c->worker, b, &y) == 0 &&
-           x->codes_of && x->codes_of == y->codes_of;
+    return x->codes_of && x->codes_of == y->codes_of;
 }
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-int batch_codes(struct scan_batch *b, const struct source *s, const uint32_t **ret)
+const uint32_t *batch_codes(struct scan_batch *b, const struct source *s)
 {
-    struct bound *bound;
-    int rc = source_bind(b->chunk->worker, s, &bound);
-
-    return rc < 0 ? rc : bound_group_codes(b, bound, ret);
+    return bound_group_codes(b, source_bind(b->chunk->worker, s));
 }
 
-int batch_keys(struct scan_batch *b, const struct source *s, const uint64_t **ret)
+const uint64_t *batch_keys(struct scan_batch *b, const struct source *s)
 {
-    struct bound *bound;
-    int rc = source_bind(b->chunk->worker, s, &bound);
-
-    return rc < 0 ? rc : bound_keys(b, bound, ret);
+    return bound_keys(b, source_bind(b->chunk->worker, s));
 }
 
-int batch_i64(struct scan_batch *b, const struct source *s, const int64_t **ret,
-              const uint64_t **ret_valid, bool *ret_nano)
+const int64_t *batch_i64(struct scan_batch *b, const struct source *s, const uint64_t **ret_valid,
+                         bool *ret_nano)
 {
-    struct bound *bound;
-    int rc = source_bind(b->chunk->worker, s, &bound);
+    struct bound *bound = source_bind(b->chunk->worker, s);
 
-    if (rc == 0)
-        rc = bound_i64(b, bound, ret, ret_valid);
-    if (rc == 0 && ret_nano)
+    if (ret_nano)
         *ret_nano = bound->nano;
-    return rc;
+    return bound_i64(b, bound, ret_valid);
 }
 
-int batch_f64(struct scan_batch *b, const struct source *s, const double **ret,
-              const uint64_t **ret_valid)
+const double *batch_f64(struct scan_batch *b, const struct source *s, const uint64_t **ret_valid)
 {
-    struct bound *bound;
-    int rc = source_bind(b->chunk->worker, s, &bound);
-
-    return rc < 0 ? rc : bound_f64(b, bound, ret, ret_valid);
+    return bound_f64(b, source_bind(b->chunk->worker, s), ret_valid);
 }
 
-static void value_of_entry(const struct column_entry *e, struct value *ret)
+const uint64_t *batch_valid(struct scan_batch *b, const struct source *s)
+{
+    return bound_valid(b, source_bind(b->chunk->worker, s));
+}
+
+struct batch_numbers batch_numbers(struct scan_batch *b, const struct source *s)
+{
+    enum scan_shape shape = s ? scan_shape(b->chunk, s) : SHAPE_NULL;
+    struct batch_numbers n = {.valid = no_values.keys};
+
+    if (shape == SHAPE_INT || shape == SHAPE_TIME)
+        n.i = batch_i64(b, s, &n.valid, &n.nano);
+    else if (shape == SHAPE_DOUBLE || shape == SHAPE_MIXED)
+        n.d = batch_f64(b, s, &n.valid);
+    return n;
+}
+
+static struct value value_of_entry(const struct column_entry *e)
 {
     switch (e->type) {
     case TRACE_INT:
-        *ret = (struct value){.type = VALUE_INT, .i = e->i};
-        break;
+        return (struct value){.type = VALUE_INT, .i = e->i};
     case TRACE_DOUBLE:
-        *ret = (struct value){.type = VALUE_DOUBLE, .d = e->d};
-        break;
+        return (struct value){.type = VALUE_DOUBLE, .d = e->d};
     case TRACE_BOOL:
-        *ret = (struct value){.type = VALUE_BOOL, .i = e->i};
-        break;
+        return (struct value){.type = VALUE_BOOL, .i = e->i};
     case TRACE_TEXT:
-        *ret = (struct value){.type = VALUE_TEXT, .text = e->text};
-        break;
+        return (struct value){.type = VALUE_TEXT, .text = e->text};
     case TRACE_JSON:
     case TRACE_BIG:
-        *ret = (struct value){.type = VALUE_JSON, .text = e->text};
-        break;
+        return (struct value){.type = VALUE_JSON, .text = e->text};
     default:
-        *ret = (struct value){.type = VALUE_NULL};
-        break;
+        return (struct value){.type = VALUE_NULL};
     }
 }
 
-static int dictionary_value(struct scan_batch *batch, struct bound *b, uint32_t row,
-                            struct value *ret)
+struct value batch_value(struct scan_batch *batch, const struct source *s, uint32_t row)
 {
-    struct column_entry e;
-    const uint32_t *codes;
-    int rc = bound_codes(batch, b, &codes);
-
-    if (rc < 0 || codes[row] == b->entries)
-        return rc;
-    rc = bound_entry(batch->chunk->worker, b, codes[row], &e);
-    if (rc == 0)
-        value_of_entry(&e, ret);
-    return rc;
-}
-
-int batch_value(struct scan_batch *batch, const struct source *s, uint32_t row, struct value *ret)
-{
-    struct bound *b;
-    const int64_t *values;
-    const double *doubles;
+    struct bound *b = source_bind(batch->chunk->worker, s);
     const uint64_t *valid;
-    int rc = source_bind(batch->chunk->worker, s, &b);
 
-    *ret = (struct value){.type = VALUE_NULL};
-    if (rc < 0 || b->form == FORM_NULL)
-        return rc;
-    if (bound_has_dictionary(b))
-        return dictionary_value(batch, b, row, ret);
-    rc = bound_is_integer(b) ? bound_i64(batch, b, &values, &valid)
-                             : bound_f64(batch, b, &doubles, &valid);
-    if (rc < 0 || (valid && !(valid[row / 64] >> row % 64 & 1)))
-        return rc;
+    if (bound_has_dictionary(b)) {
+        uint32_t code = bound_codes(batch, b)[row];
+        struct column_entry e = {0};
+        if (code != b->entries)
+            e = bound_entry(batch->chunk->worker, b, code);
+        return value_of_entry(&e);
+    }
+    if (b->shape == SHAPE_DOUBLE) {
+        double value = bound_f64(batch, b, &valid)[row];
+        return batch_is_valid(valid, row) ? (struct value){.type = VALUE_DOUBLE, .d = value}
+                                          : (struct value){.type = VALUE_NULL};
+    }
+    int64_t value = bound_i64(batch, b, &valid)[row];
+    if (!batch_is_valid(valid, row))
+        return (struct value){.type = VALUE_NULL};
     if (b->shape == SHAPE_TIME)
-        *ret = (struct value){.type = VALUE_TIME,
-                              .wide = b->nano ? values[row] : (__int128)values[row] * 1000};
-    else if (bound_is_integer(b))
-        *ret = (struct value){.type = b->shape == SHAPE_BOOL ? VALUE_BOOL : VALUE_INT,
-                              .i = values[row]};
-    else
-        *ret = (struct value){.type = VALUE_DOUBLE, .d = doubles[row]};
-    return 0;
+        return (struct value){.type = VALUE_TIME, .wide = b->nano ? value : (__int128)value * 1000};
+    return (struct value){.type = b->shape == SHAPE_BOOL ? VALUE_BOOL : VALUE_INT, .i = value};
 }

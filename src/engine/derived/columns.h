@@ -4,6 +4,9 @@
  * Way:       query_source finds a column of the query (before scanning); in a scan scan_shape and
  *            its like describe it in the chunk at hand, and batch_* read it for the batch at hand.
  * Threads:   query_source*: the query's thread. The rest: the thread of the worker.
+ * Errors:    what is read of a chunk or batch returns none: the worker keeps the first one, all
+ *            rows of all columns are null from then on, and the scan ends with the batch.
+ *            -ENOMEM, ERR_CORRUPT, ERR_MEMORY_LIMIT, ERR_PATTERN_LIMIT.
  * Lifetime:  what a batch gives is borrowed until the next batch (arrays) or until the chunk ends
  *            (texts of values).
  */
@@ -59,36 +62,42 @@ bool scan_constant(struct scan_chunk *c, const struct source *s, uint64_t *ret_k
 /* ---- one batch ------------------------------------------------------------------------------- */
 
 /* Arrays over all rows of the batch, decoded when first asked for; values of rows that are not
- * selected mean nothing; value of a null row is 0. *ret_valid: bitmap, NULL when no row of the
- * batch is null. Return 0; -EDOM when the source has another shape in this chunk (SHAPE_NULL
- * included); -ENOMEM, ERR_CORRUPT, ERR_MEMORY_LIMIT, ERR_PATTERN_LIMIT. */
+ * selected mean nothing; value of a null row is 0. *ret_valid (may be NULL): bitmap, NULL when no
+ * row of the batch is null. A source that has another shape in this chunk is null in all rows. */
 /* SHAPE_INT, SHAPE_TIME, SHAPE_BOOL; *ret_nano: see scan_is_nano (may be NULL). */
-int batch_i64(struct scan_batch *b, const struct source *s, const int64_t **ret,
-              const uint64_t **ret_valid, bool *ret_nano);
+const int64_t *batch_i64(struct scan_batch *b, const struct source *s, const uint64_t **ret_valid,
+                         bool *ret_nano);
 /* Numbers as doubles, times in us; of SHAPE_MIXED the rows that are numbers. Not SHAPE_BOOL,
  * SHAPE_TEXT. */
-int batch_f64(struct scan_batch *b, const struct source *s, const double **ret,
-              const uint64_t **ret_valid);
-/* A key by row (those of rows that are not selected mean nothing), for any shape (never -EDOM):
- * equal values have equal keys across chunks, files, types of numbers and units (the time 5 us
- * equals 5000 ns; 5 equals 5.0; but a time never equals a plain number). QUERY_KEY_NULL = null. */
-int batch_keys(struct scan_batch *b, const struct source *s, const uint64_t **ret);
+const double *batch_f64(struct scan_batch *b, const struct source *s, const uint64_t **ret_valid);
+/* Numbers and times as the chunk has them: SHAPE_INT, SHAPE_TIME in i, SHAPE_DOUBLE, SHAPE_MIXED in
+ * d. Where valid has no row (s NULL, too), i and d may be NULL. */
+struct batch_numbers {
+    const int64_t *i;
+    const double *d;
+    const uint64_t *valid;
+    bool nano;
+};
+struct batch_numbers batch_numbers(struct scan_batch *b, const struct source *s);
+/* Rows with a value of any shape; NULL: all. */
+const uint64_t *batch_valid(struct scan_batch *b, const struct source *s);
+/* A key by row (those of rows that are not selected mean nothing), for any shape: equal values have
+ * equal keys across chunks, files, types of numbers and units (the time 5 us equals 5000 ns; 5
+ * equals 5.0; but a time never equals a plain number). QUERY_KEY_NULL = null. */
+const uint64_t *batch_keys(struct scan_batch *b, const struct source *s);
 /* The fast way of grouping: small dense codes within the chunk, 0 <= code < *ret_count, and
  * scan_code_keys() their keys (some codes may not occur; a null row has the code whose key is
  * QUERY_KEY_NULL; two codes may have the same key). Given for texts, mixed values, bools, and
- * integers and times that span at most `limit` values in this chunk; -EDOM otherwise or when there
+ * integers and times that span at most `limit` values in this chunk; false otherwise or when there
  * would be more than `limit` codes. scan_codes decides, once a chunk and source; batch_codes then
  * gives them. *ret_keys is borrowed until the worker begins another chunk. */
-int scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uint32_t *ret_count,
-               const uint64_t **ret_keys);
-int batch_codes(struct scan_batch *b, const struct source *s, const uint32_t **ret);
+bool scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uint32_t *ret_count,
+                const uint64_t **ret_keys);
+const uint32_t *batch_codes(struct scan_batch *b, const struct source *s);
 /* After scan_codes of both: whether each row has the same code of the one as of the other (a rank,
  * which comes from the pid). */
 bool scan_same_codes(struct scan_chunk *c, const struct source *a, const struct source *b);
-/* After scan_codes: whether codes are those of the chunk's own column, and so the same for every
- * query. */
-bool scan_codes_are_stored(struct scan_chunk *c, const struct source *s);
 /* Value of one row (number in the batch); texts are borrowed until the chunk ends. */
-int batch_value(struct scan_batch *b, const struct source *s, uint32_t row, struct value *ret);
+struct value batch_value(struct scan_batch *b, const struct source *s, uint32_t row);
 
 #endif

@@ -5,6 +5,7 @@
  * Way:       source_of adds a source to the query; source_bind decides once a chunk how its values
  *            come about there (bind.c, source_*.c); bound_* read them a batch at a time into lanes,
  *            which keep them until the next batch (source_read.c).
+ * Errors:    the worker keeps the first one: see columns.h.
  * Memory:    the query's arena; what a bound holds is kept from chunk to chunk until bound_free.
  * Threads:   sources: the query's thread, before the scan. A bound belongs to its worker.
  */
@@ -27,7 +28,7 @@ struct source {
     enum { CLIP_NONE, CLIP_TS, CLIP_DUR, CLIP_TE } clip; /* see within.h */
     /* Clipped: reads its values. within.c finds the scope of a row by keys of other columns, so it
      * is above source_read.c, which calls it. */
-    int (*read)(struct scan_batch *batch, struct bound *b, int64_t *out);
+    void (*read)(struct scan_batch *batch, struct bound *b, int64_t *out);
     bool exact;  /* `path` is a stored column, not a name with a meaning */
     bool folded; /* see source_fold.c */
     const struct group_table *kept;
@@ -70,7 +71,7 @@ struct bound {
     int64_t min, max;     /* INT, TIME, BOOL: every value is between them (not always tight) */
     /* dictionary of TEXT and MIXED; code `entries` means null */
     uint32_t entries;
-    const uint32_t *ids;        /* STORED TEXT */
+    const uint32_t *ids;        /* STORED TEXT; gone once bound_entry has failed */
     struct column_entry *entry; /* MAPPED, CODED, SINGLE */
     const uint32_t *remap;      /* MAPPED: stored code to own code; NULL: the same */
     struct grow entry_memory, remap_memory, rows_memory, rows_valid;
@@ -106,23 +107,20 @@ struct source *source_clipped(struct query *q, struct source *ts, struct source 
 
 /* ---- in a chunk ------------------------------------------------------------------------------ */
 
-int source_bind(struct scan_worker *w, const struct source *s, struct bound **ret);
+/* Never NULL: where it fails, no row of the chunk has the source. */
+struct bound *source_bind(struct scan_worker *w, const struct source *s);
 /* Bounds of the chunk's times in ns; false: no object has any. */
 bool bound_times(const struct bound *ts, const struct bound *dur, int64_t *ret_from,
                  int64_t *ret_to);
 /* An entry of the dictionary of a bound TEXT or MIXED source; code < entries. */
-int bound_entry(struct scan_worker *w, struct bound *b, uint32_t code, struct column_entry *ret);
-int bound_codes(struct scan_batch *batch, struct bound *b,
-                const uint32_t **ret); /* null rows: `entries` */
-int bound_i64(struct scan_batch *batch, struct bound *b, const int64_t **ret,
-              const uint64_t **ret_valid);
-int bound_f64(struct scan_batch *batch, struct bound *b, const double **ret,
-              const uint64_t **ret_valid);
-int bound_valid(struct scan_batch *batch, struct bound *b,
-                const uint64_t **ret); /* NULL: all are valid */
+struct column_entry bound_entry(struct scan_worker *w, struct bound *b, uint32_t code);
+const uint32_t *bound_codes(struct scan_batch *batch, struct bound *b); /* null rows: `entries` */
+const int64_t *bound_i64(struct scan_batch *batch, struct bound *b, const uint64_t **ret_valid);
+const double *bound_f64(struct scan_batch *batch, struct bound *b, const uint64_t **ret_valid);
+const uint64_t *bound_valid(struct scan_batch *batch, struct bound *b); /* NULL: all are valid */
 /* FORM_DUR with a stored column: adds the rows of the batch whose dur is missing and therefore 0.
  */
-int dur_zeros(struct scan_batch *batch, struct bound *b, uint64_t *mask);
+void dur_zeros(struct scan_batch *batch, struct bound *b, uint64_t *mask);
 void bound_free(struct bound *b);
 
 #endif

@@ -42,7 +42,7 @@ struct ranks {
 struct processes {
     const int64_t *pids;
     const uint64_t *valid;
-    const uint32_t *codes; /* of the hosts; NULL: none has one */
+    const uint32_t *codes; /* of the hosts */
 };
 
 static inline int64_t rank_of_process(struct ranks *r, int64_t pid, uint32_t host)
@@ -60,7 +60,7 @@ static inline int64_t rank_of_row(struct ranks *r, const struct processes *of, u
 {
     if (!batch_is_valid(of->valid, i))
         return INT64_MIN;
-    return rank_of_process(r, of->pids[i], of->codes ? r->host_ids[of->codes[i]] : INDEX_NO_TEXT);
+    return rank_of_process(r, of->pids[i], r->host_ids[of->codes[i]]);
 }
 /* FORM_PROCESS: of each row, and a bit in `valid`, which is empty, where it has one. */
 void ranks_of_rows(struct ranks *r, const struct processes *of, uint32_t rows, int64_t *out,
@@ -68,7 +68,6 @@ void ranks_of_rows(struct ranks *r, const struct processes *of, uint32_t rows, i
 /* FORM_RANK, of a pid that rows have; false: none */
 bool rank_of_pid(const struct bound *b, int64_t pid, int64_t *ret);
 /* In source_read.c. */
-int bound_processes(struct scan_batch *batch, struct bound *pid, struct bound *host,
-                    struct processes *ret);
+struct processes bound_processes(struct scan_batch *batch, struct bound *pid, struct bound *host);
 
 #endif

@@ -29,8 +29,6 @@ static int bind_rows(struct scan_worker *w, struct bound *b, const struct column
     }
     b->form = FORM_ROWS;
     b->shape = SHAPE_INT;
-    b->nano = false;
-    b->nulls = true;
     b->min = c->min < 0 ? c->min : 0;
     b->max = c->max;
     return rc;

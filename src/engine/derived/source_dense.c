@@ -4,6 +4,7 @@
  * Processes and threads of a chunk are few and their ids far apart: distances from the least one
  * would make products of columns that no table holds. The column is read once as a whole, for scans
  * that want many rows anyway; a rank is a function of the pid then, and has its codes. */
+#include "engine/derived/batch.h"
 #include "engine/derived/codes.h"
 #include "engine/derived/keys.h"
 #include "engine/derived/ranks.h"
@@ -81,23 +82,21 @@ int bound_dense_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
         keys[i] = fold_key(w->query, b->source, keys[i]);
     }
     keys[of->dense_count] = QUERY_KEY_NULL;
-    b->code_count = of->dense_count + 1;
+    b->code_count = rc < 0 ? UINT32_MAX : of->dense_count + 1;
     b->codes_of = of;
     return rc;
 }
 
-int batch_dense_codes(struct scan_batch *batch, struct bound *b, const uint32_t **ret)
+const uint32_t *batch_dense_codes(struct scan_batch *batch, struct bound *b)
 {
     const uint32_t *codes = b->codes_of->dense_codes.data;
 
-    *ret = codes + batch->first;
     if (!batch->places)
-        return 0;
+        return codes + batch->first;
     uint32_t *picked = grow_to(&b->codes.memory, SCAN_BATCH * sizeof(*picked));
-    if (!picked)
-        return -ENOMEM;
+    if (worker_fails(batch->chunk->worker, picked ? 0 : -ENOMEM))
+        return no_values.codes;
     for (uint32_t i = 0; i < batch->rows; i++)
         picked[i] = codes[batch->places[i]];
-    *ret = picked;
-    return 0;
+    return picked;
 }

@@ -128,17 +128,15 @@ int fold_make_codes(struct bound *b)
 }
 
 /* Rows that nobody looks at may have any value, but no code beyond the last. */
-int fold_batch_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
+void fold_batch_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
 {
     int first = bin_of_row(b, b->min);
-    const int64_t *values;
     const uint64_t *valid;
-    int rc = bound_i64(batch, b, &values, &valid);
+    const int64_t *values = bound_i64(batch, b, &valid);
 
-    for (uint32_t i = 0; rc == 0 && i < batch->rows; i++) {
+    for (uint32_t i = 0; i < batch->rows; i++) {
         uint32_t code = (uint32_t)(bin_of_row(b, values[i]) - first);
         bool any = batch_is_valid(valid, i) && code < b->code_count;
         out[i] = any ? code : b->code_count - 1;
     }
-    return rc;
 }

@@ -5,7 +5,6 @@
 #include "engine/derived/keys.h"
 
 #include <errno.h>
-#include <string.h>
 
 static int key_of_integer(struct query *q, const struct bound *b, int64_t value, uint64_t *ret)
 {
@@ -14,33 +13,30 @@ static int key_of_integer(struct query *q, const struct bound *b, int64_t value,
     return b->shape == SHAPE_BOOL ? key_of_bool(value, ret) : key_of_i64(q, value, ret);
 }
 
-static int make_key_table(struct scan_worker *w, struct bound *b)
+/* NULL: the worker remembers why. */
+static const uint64_t *make_key_table(struct scan_worker *w, struct bound *b)
 {
-    struct column_entry e;
-    int rc;
-
     if (b->has_key_table)
-        return 0;
+        return b->key_table.data;
     uint64_t *keys = grow_to(&b->key_table, ((size_t)b->entries + 1) * sizeof(*keys));
-    if (!keys)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < b->entries; i++) {
-        if (i % ENTRIES_LOOKED == ENTRIES_LOOKED - 1 && (rc = budget_check(w->query->budget)) < 0)
-            return rc;
+    int rc = keys ? 0 : -ENOMEM;
+    for (uint32_t i = 0; rc == 0 && !w->error && i < b->entries; i++) {
+        if (i % ENTRIES_LOOKED == ENTRIES_LOOKED - 1)
+            rc = budget_check(w->query->budget);
         if (b->ids && b->form == FORM_STORED && b->ids[i] != INDEX_NO_TEXT) {
             keys[i] = key_make(KEY_TEXT, b->ids[i]);
             continue;
         }
-        rc = bound_entry(w, b, i, &e);
+        struct column_entry e = bound_entry(w, b, i);
         rc = rc < 0 ? rc : key_of_entry(w->query, &e, &keys[i]);
-        if (rc < 0)
-            return rc;
     }
+    if (worker_fails(w, rc) || w->error)
+        return NULL;
     for (uint32_t i = 0; i < b->entries; i++)
         keys[i] = fold_key(w->query, b->source, keys[i]);
     keys[b->entries] = QUERY_KEY_NULL;
     b->has_key_table = true;
-    return 0;
+    return keys;
 }
 
 bool bound_constant(struct scan_worker *w, struct bound *b, uint64_t *ret_key)
@@ -54,10 +50,9 @@ bool bound_constant(struct scan_worker *w, struct bound *b, uint64_t *ret_key)
     if (b->nulls)
         return false;
     if (bound_has_dictionary(b)) {
-        if (b->entries != 1 || make_key_table(w, b) < 0)
-            return false;
-        *ret_key = *(uint64_t *)b->key_table.data;
-        return true;
+        const uint64_t *keys = b->entries == 1 ? make_key_table(w, b) : NULL;
+        *ret_key = keys ? *keys : QUERY_KEY_NULL;
+        return keys != NULL;
     }
     if (bound_is_integer(b) && b->min == b->max)
         rc = key_of_integer(w->query, b, b->min, ret_key);
@@ -98,33 +93,23 @@ static int make_range_codes(struct scan_worker *w, struct bound *b, uint32_t lim
     return 0;
 }
 
-int bound_make_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
+void bound_make_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
 {
-    int rc = -EDOM;
+    int rc = 0;
 
     b->code_limit = limit;
     b->code_count = UINT32_MAX;
     b->codes_of = NULL;
-    if (b->form == FORM_NULL) {
-        uint64_t *keys = grow_to(&b->key_table, sizeof(*keys));
-        if (!keys)
-            return -ENOMEM;
-        *keys = QUERY_KEY_NULL;
-        b->code_count = 1;
-        return 0;
-    }
-    if (fold_has_codes(b))
-        return fold_make_codes(b);
-    if (bound_is_integer(b)) {
+    if (fold_has_codes(b)) {
+        rc = fold_make_codes(b);
+    } else if (bound_is_integer(b)) {
         rc = bound_dense_codes(w, b, limit);
-        return rc == -EDOM ? make_range_codes(w, b, limit) : rc;
+        rc = rc == -EDOM ? make_range_codes(w, b, limit) : rc;
+    } else if (bound_has_dictionary(b) && (uint64_t)b->entries + 1 <= limit &&
+               make_key_table(w, b)) {
+        b->code_count = b->entries + 1;
     }
-    if (bound_has_dictionary(b) && (uint64_t)b->entries + 1 <= limit) {
-        rc = make_key_table(w, b);
-        if (rc == 0)
-            b->code_count = b->entries + 1;
-    }
-    return rc;
+    (void)worker_fails(w, rc == -EDOM ? 0 : rc);
 }
 
 static void null_codes(const struct scan_batch *batch, const struct bound *b, const uint64_t *valid,
@@ -139,70 +124,54 @@ static void null_codes(const struct scan_batch *batch, const struct bound *b, co
     }
 }
 
-/* -EDOM: not so; the buckets themselves must be asked. */
-static int bucket_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
+/* False: not so; the buckets themselves must be asked. */
+static bool bucket_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
 {
     struct bound *ts = b->part[0];
-    const int64_t *times;
     const uint64_t *valid;
     int64_t first;
 
     if (ts->nano != b->nano || __builtin_add_overflow(b->min, b->base, &first))
-        return -EDOM;
-    int rc = bound_i64(batch, ts, &times, &valid);
-    if (rc < 0)
-        return rc;
+        return false;
+    const int64_t *times = bound_i64(batch, ts, &valid);
     kernels()->divide(times, batch->rows, first, (uint64_t)b->step, b->code_count - 1, out);
     null_codes(batch, b, valid, out);
-    return 0;
+    return true;
 }
 
-static int range_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
+static void range_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
 {
-    const int64_t *values;
-    const uint64_t *valid;
-    int rc = b->form == FORM_BUCKET ? bucket_codes(batch, b, out) : -EDOM;
-    uint64_t step = (uint64_t)code_step(b);
+    const uint64_t *valid, step = (uint64_t)code_step(b);
 
-    if (rc != -EDOM)
-        return rc;
-    rc = bound_i64(batch, b, &values, &valid);
-    if (rc < 0)
-        return rc;
+    if (b->form == FORM_BUCKET && bucket_codes(batch, b, out))
+        return;
+    const int64_t *values = bound_i64(batch, b, &valid);
     for (uint32_t i = 0; step == 1 && i < batch->rows; i++)
         out[i] = (uint32_t)((uint64_t)values[i] - (uint64_t)b->min);
     for (uint32_t i = 0; step != 1 && i < batch->rows; i++)
         out[i] = (uint32_t)(((uint64_t)values[i] - (uint64_t)b->min) / step);
     null_codes(batch, b, valid, out);
-    return 0;
 }
 
-int bound_group_codes(struct scan_batch *b, struct bound *bound, const uint32_t **ret)
+const uint32_t *bound_group_codes(struct scan_batch *b, struct bound *bound)
 {
-    int rc = 0;
-
-    if (bound->code_count == 0 || bound->code_count == UINT32_MAX)
-        return -EDOM;
+    if (bound->form == FORM_NULL || bound->code_count == UINT32_MAX)
+        return no_values.codes;
     if (bound->codes_of)
-        return batch_dense_codes(b, bound, ret);
+        return batch_dense_codes(b, bound);
     if (bound_has_dictionary(bound))
-        return bound_codes(b, bound, ret);
+        return bound_codes(b, bound);
     if (bound->codes.batch != b->number) {
         uint32_t *codes = grow_to(&bound->codes.memory, SCAN_BATCH * sizeof(*codes));
-        if (!codes)
-            return -ENOMEM;
-        if (bound->form == FORM_NULL)
-            memset(codes, 0, b->rows * sizeof(*codes));
-        else if (fold_has_codes(bound))
-            rc = fold_batch_codes(b, bound, codes);
+        if (worker_fails(b->chunk->worker, codes ? 0 : -ENOMEM))
+            return no_values.codes;
+        if (fold_has_codes(bound))
+            fold_batch_codes(b, bound, codes);
         else
-            rc = range_codes(b, bound, codes);
-        if (rc < 0)
-            return rc;
+            range_codes(b, bound, codes);
         bound->codes.batch = b->number;
     }
-    *ret = bound->codes.memory.data;
-    return 0;
+    return bound->codes.memory.data;
 }
 
 /* ---- keys of rows ---------------------------------------------------------------------------- */
@@ -217,82 +186,72 @@ static void zero_nulls(const uint64_t *valid, uint32_t rows, uint64_t *keys)
 
 static int integer_keys(struct scan_batch *batch, struct bound *b, uint64_t *keys)
 {
-    const int64_t *values;
     const uint64_t *valid;
-    int rc = bound_i64(batch, b, &values, &valid);
-
-    if (rc < 0)
-        return rc;
+    const int64_t *values = bound_i64(batch, b, &valid);
+    int rc = 0;
     bool plain = key_fits(b->min) && key_fits(b->max) && !b->nano;
     enum key_tag tag = b->shape == SHAPE_TIME   ? KEY_US
                        : b->shape == SHAPE_BOOL ? KEY_BOOL
                                                 : KEY_INT;
     for (uint32_t i = 0; i < batch->rows && plain; i++)
         keys[i] = key_make(tag, values[i]);
-    for (uint32_t j = 0; j < batch->count && !plain; j++) {
+    for (uint32_t j = 0; rc == 0 && j < batch->count && !plain; j++) {
         uint32_t i = batch->select ? batch->select[j] : j;
         rc = key_of_integer(batch->chunk->query, b, values[i], &keys[i]);
-        if (rc < 0)
-            return rc;
     }
     zero_nulls(valid, batch->rows, keys);
-    return 0;
+    return rc;
 }
 
 static int double_keys(struct scan_batch *batch, struct bound *b, uint64_t *keys)
 {
-    const double *values;
     const uint64_t *valid;
-    int rc = bound_f64(batch, b, &values, &valid);
+    const double *values = bound_f64(batch, b, &valid);
+    int rc = 0;
 
     for (uint32_t j = 0; rc == 0 && j < batch->count; j++) {
         uint32_t i = batch->select ? batch->select[j] : j;
         rc = key_of_f64(batch->chunk->query, values[i], &keys[i]);
     }
-    if (rc == 0)
-        zero_nulls(valid, batch->rows, keys);
+    zero_nulls(valid, batch->rows, keys);
     return rc;
 }
 
-static int dictionary_keys(struct scan_batch *batch, struct bound *b, uint64_t *keys)
+static void dictionary_keys(struct scan_batch *batch, struct bound *b, uint64_t *keys)
 {
-    const uint32_t *codes;
-    int rc = make_key_table(batch->chunk->worker, b);
+    const uint64_t *table = make_key_table(batch->chunk->worker, b);
+    const uint32_t *codes = bound_codes(batch, b);
 
-    if (rc == 0)
-        rc = bound_codes(batch, b, &codes);
-    const uint64_t *table = b->key_table.data;
-    for (uint32_t i = 0; rc == 0 && i < batch->rows; i++)
+    for (uint32_t i = 0; table && i < batch->rows; i++)
         keys[i] = table[codes[i]];
-    return rc;
 }
 
-int bound_keys(struct scan_batch *batch, struct bound *b, const uint64_t **ret)
+const uint64_t *bound_keys(struct scan_batch *batch, struct bound *b)
 {
+    struct scan_worker *w = batch->chunk->worker;
     const struct source *s = b->source;
     int rc = 0;
 
+    if (b->form == FORM_NULL)
+        return no_values.keys;
     if (b->keys.batch != batch->number) {
         uint64_t *keys = grow_to(&b->keys.memory, SCAN_BATCH * sizeof(*keys));
-        if (!keys)
-            return -ENOMEM;
         b->keys.batch = UINT32_MAX;
-        if (b->form == FORM_NULL)
-            memset(keys, 0, batch->rows * sizeof(*keys));
+        if (!keys)
+            rc = -ENOMEM;
         else if (bound_is_integer(b))
             rc = integer_keys(batch, b, keys);
+        else if (bound_has_dictionary(b))
+            dictionary_keys(batch, b, keys);
         else
-            rc = bound_has_dictionary(b) ? dictionary_keys(batch, b, keys)
-                                         : double_keys(batch, b, keys);
-        for (uint32_t j = 0; rc == 0 && s->folded && !bound_has_dictionary(b) && j < batch->count;
-             j++) {
+            rc = double_keys(batch, b, keys);
+        if (worker_fails(w, rc) || w->error)
+            return no_values.keys;
+        for (uint32_t j = 0; s->folded && !bound_has_dictionary(b) && j < batch->count; j++) {
             uint64_t *key = &keys[batch_row(batch, j)];
-            *key = fold_key(batch->chunk->query, s, *key);
+            *key = fold_key(w->query, s, *key);
         }
-        if (rc < 0)
-            return rc;
         b->keys.batch = batch->number;
     }
-    *ret = b->keys.memory.data;
-    return 0;
+    return b->keys.memory.data;
 }

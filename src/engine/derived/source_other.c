@@ -55,7 +55,6 @@ int bind_other(struct scan_worker *w, struct bound *b, const struct column *othe
     b->entry = entries;
     b->entries = found;
     b->remap = remap;
-    b->nulls = true;
     return 0;
 }
 
@@ -69,7 +68,7 @@ struct distinct {
     size_t cap, count;
 };
 
-static int distinct_code(struct distinct *d, uint64_t key, uint32_t *ret)
+static uint32_t distinct_code(struct distinct *d, uint64_t key)
 {
     size_t at = (key * 0x9E3779B97F4A7C15u >> 20) & (d->cap - 1);
 
@@ -80,8 +79,7 @@ static int distinct_code(struct distinct *d, uint64_t key, uint32_t *ret)
         d->codes[at] = (uint32_t)d->count;
         d->keys[d->count++] = key;
     }
-    *ret = d->codes[at];
-    return 0;
+    return d->codes[at];
 }
 
 static int distinct_init(struct distinct *d, uint32_t rows)
@@ -125,27 +123,20 @@ static void entry_of_key(struct scan_worker *w, uint64_t key, struct column_entr
 static int code_rows(struct scan_worker *w, struct bound *const part[2], const uint64_t *without,
                      struct distinct *d, uint32_t *codes)
 {
-    const uint64_t *first, *second;
     struct scan_batch batch;
 
     for (uint32_t at = 0; at < w->chunk.rows; at += SCAN_BATCH) {
         batch_at(w, at, &batch);
-        int rc = bound_keys(&batch, part[0], &first);
-        second = first;
-        if (rc == 0 && part[1])
-            rc = bound_keys(&batch, part[1], &second);
-        for (uint32_t i = 0; rc == 0 && i < batch.rows; i++) {
+        const uint64_t *first = bound_keys(&batch, part[0]);
+        const uint64_t *second = part[1] ? bound_keys(&batch, part[1]) : first;
+        for (uint32_t i = 0; i < batch.rows; i++) {
             uint64_t key = first[i] != QUERY_KEY_NULL ? first[i] : second[i];
             if (without && without[(at + i) / 64] >> (at + i) % 64 & 1)
                 key = QUERY_KEY_NULL;
-            codes[at + i] = UINT32_MAX;
-            if (key != QUERY_KEY_NULL)
-                rc = distinct_code(d, key, &codes[at + i]);
+            codes[at + i] = key != QUERY_KEY_NULL ? distinct_code(d, key) : UINT32_MAX;
         }
-        if (rc < 0)
-            return rc;
     }
-    return 0;
+    return w->error;
 }
 
 int bind_without(struct scan_worker *w, struct bound *b, struct bound *first, struct bound *second,
@@ -168,7 +159,6 @@ int bind_without(struct scan_worker *w, struct bound *b, struct bound *first, st
     b->form = d.count ? FORM_CODED : FORM_NULL;
     b->shape = d.count ? SHAPE_MIXED : SHAPE_NULL;
     b->entries = (uint32_t)d.count;
-    b->nulls = true;
     distinct_done(&d);
     return rc;
 }

@@ -14,16 +14,11 @@
 enum { PIDS_MOST = 1 << 16 };
 static int read_host_ids(struct ranks *r, struct bound *b)
 {
-    struct column_entry e;
-    bool coded = r->host->shape == SHAPE_TEXT || r->host->shape == SHAPE_MIXED;
-
     r->host_ids = grow_to(&b->remap_memory, (r->host->entries + 1ul) * sizeof(*r->host_ids));
     if (!r->host_ids)
         return -ENOMEM;
-    for (uint32_t i = 0; coded && i < r->host->entries; i++) {
-        int rc = bound_entry(r->worker, r->host, i, &e);
-        if (rc < 0)
-            return rc;
+    for (uint32_t i = 0; i < r->host->entries; i++) {
+        struct column_entry e = bound_entry(r->worker, r->host, i);
         r->host_ids[i] = INDEX_NO_TEXT;
         if (e.type == TRACE_TEXT)
             r->host_ids[i] = e.text_id != INDEX_NO_TEXT
@@ -55,52 +50,43 @@ static void put_rank(struct ranks *r, struct bound *b, uint32_t from, uint32_t t
 static uint32_t run_end(const struct processes *of, uint32_t i, uint32_t rows)
 {
     const int64_t pid = of->pids[i];
-    const uint32_t code = of->codes ? of->codes[i] : 0;
+    const uint32_t code = of->codes[i];
 
-    for (i++; i < rows && of->pids[i] == pid && (!of->codes || of->codes[i] == code); i++)
+    for (i++; i < rows && of->pids[i] == pid && of->codes[i] == code; i++)
         if (!batch_is_valid(of->valid, i))
             break;
     return i;
 }
 
-static int fill_batch(struct ranks *r, struct bound *b, struct scan_batch *batch)
+static void fill_batch(struct ranks *r, struct bound *b, struct scan_batch *batch)
 {
-    struct processes of;
-    int rc = bound_processes(batch, r->pid, r->host, &of);
+    const struct processes of = bound_processes(batch, r->pid, r->host);
 
-    for (uint32_t i = 0, end; rc == 0 && i < batch->rows; i = end) {
+    for (uint32_t i = 0, end; i < batch->rows; i = end) {
         int64_t rank = rank_of_row(r, &of, i);
         end = batch_is_valid(of.valid, i) ? run_end(&of, i, batch->rows) : i + 1;
         if (rank != INT64_MIN)
             put_rank(r, b, batch->first + i, batch->first + end, rank);
     }
-    return rc;
-}
-
-static int fill_all(struct ranks *r, struct bound *b)
-{
-    struct scan_batch batch;
-    int rc = 0;
-
-    memset(b->rows_memory.data, 0, (r->worker->chunk.rows + 64) * sizeof(int64_t));
-    for (uint32_t first = 0; rc == 0 && first < r->worker->chunk.rows; first += SCAN_BATCH) {
-        batch_at(r->worker, first, &batch);
-        rc = fill_batch(r, b, &batch);
-    }
-    return rc;
 }
 
 static int fill_chunk(struct ranks *r, struct bound *b)
 {
     uint32_t n = r->worker->chunk.rows;
     size_t words = n / 64 + 2 + SCAN_WORDS;
+    struct scan_batch batch;
 
     if (!grow_to(&b->rows_memory, (n + 64) * sizeof(int64_t)) ||
         !grow_to(&b->rows_valid, words * 8))
         return -ENOMEM;
     memset(b->rows_valid.data, 0, words * 8);
+    memset(b->rows_memory.data, 0, (n + 64) * sizeof(int64_t));
     int rc = read_host_ids(r, b);
-    return rc < 0 ? rc : fill_all(r, b);
+    for (uint32_t first = 0; rc == 0 && first < n; first += SCAN_BATCH) {
+        batch_at(r->worker, first, &batch);
+        fill_batch(r, b, &batch);
+    }
+    return rc;
 }
 
 /* ---- a batch at a time: where few rows are wanted, and their pids and hosts mostly are, too */
@@ -117,8 +103,6 @@ static int bind_batches(struct ranks *r, struct bound *b)
     b->shape = SHAPE_INT;
     b->min = r->table->min;
     b->max = r->table->max;
-    b->nano = false;
-    b->nulls = true;
     return 0;
 }
 
@@ -127,8 +111,7 @@ static int bind_batches(struct ranks *r, struct bound *b)
 /* Marks the pids that rows have. */
 static int mark_pids(struct ranks *r, struct bound *b, uint8_t *seen)
 {
-    const int64_t *pids;
-    const uint64_t *valid, least = (uint64_t)b->base, span = (uint64_t)b->step;
+    const uint64_t least = (uint64_t)b->base, span = (uint64_t)b->step;
     struct scan_batch batch;
     int rc = bound_dense(r->worker, r->pid);
 
@@ -137,18 +120,16 @@ static int mark_pids(struct ranks *r, struct bound *b, uint8_t *seen)
         seen[(uint64_t)((const int64_t *)r->pid->dense_values.data)[i] - least] = 1;
     if (rc != -EDOM)
         return rc;
-    rc = 0;
-    for (uint32_t first = 0; rc == 0 && span > 1 && first < r->worker->chunk.rows;
-         first += SCAN_BATCH) {
+    for (uint32_t first = 0; span > 1 && first < r->worker->chunk.rows; first += SCAN_BATCH) {
         batch_at(r->worker, first, &batch);
-        rc = bound_i64(&batch, r->pid, &pids, &valid);
-        for (uint32_t i = 0; rc == 0 && i < batch.rows; i++) {
+        const int64_t *pids = bound_i64(&batch, r->pid, NULL);
+        for (uint32_t i = 0; i < batch.rows; i++) {
             uint64_t at = (uint64_t)pids[i] - least;
             if (at < span)
                 seen[at] = 1;
         }
     }
-    return rc;
+    return 0;
 }
 
 /* A table of ranks, which source_read.c reads with the pids of a batch. */
@@ -203,7 +184,6 @@ static int bind_pids(struct ranks *r, struct bound *b)
         rc = fill_pids(r, b, r->host_ids[0]);
     b->form = r->found ? FORM_RANK : FORM_NULL;
     b->shape = r->found ? SHAPE_INT : SHAPE_NULL;
-    b->nano = false;
     b->nulls |= r->found == 0;
     return rc;
 }
@@ -221,7 +201,6 @@ int bind_rank(struct scan_worker *w, struct bound *b, struct bound *pid, struct 
         rc = fill_chunk(&r, b);
     b->form = r.found ? FORM_ROWS : FORM_NULL;
     b->shape = r.found ? SHAPE_INT : SHAPE_NULL;
-    b->nano = false;
     b->nulls = r.found < w->chunk.rows;
     return rc;
 }

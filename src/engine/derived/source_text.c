@@ -415,12 +415,8 @@ int bind_text(struct scan_worker *w, struct bound *b)
     bool depends = false;
 
     find_inputs(w, b->source->info.kind, &r.in);
-    if (r.in.count == 0 && !r.in.fallback) {
-        b->form = FORM_NULL;
-        b->shape = SHAPE_NULL;
-        b->nulls = true;
+    if (r.in.count == 0 && !r.in.fallback)
         return 0;
-    }
     if (r.in.count == 1 && !r.in.fallback) {
         int rc = map_column(w, b, &r.in, &depends);
         if (rc < 0 || !depends)

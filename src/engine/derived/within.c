@@ -1,7 +1,6 @@
 /* within.c - which rows and which part of their times the united intervals of a `within` leave. */
 #include "engine/derived/within.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,13 +8,13 @@ enum { SCOPES_LOOKED_AT = 256 };
 
 /* ---- times and scopes of a batch ------------------------------------------------------------- */
 
-int within_columns(const struct within *in, struct scan_batch *b, struct within_columns *c)
+struct within_columns within_columns(const struct within *in, struct scan_batch *b)
 {
-    int rc = batch_times(b, in->ts, in->dur, &c->times);
+    struct within_columns c = {.times = batch_times(b, in->ts, in->dur)};
 
-    for (unsigned i = 0; rc == 0 && c->times.ts && i < in->width; i++)
-        rc = batch_keys(b, in->keys[i], &c->keys[i]);
-    return rc;
+    for (unsigned i = 0; i < in->width; i++)
+        c.keys[i] = batch_keys(b, in->keys[i]);
+    return c;
 }
 
 bool within_same_scope(const struct within *in, const struct within_columns *c, uint32_t row,
@@ -105,55 +104,40 @@ int64_t within_length(const struct within_part *p, size_t *near, int64_t ts, int
     return spans_clip(p->spans, p->count, at, ts, te);
 }
 
-/* Bounds of the chunk's times in ns; *ret_any false: no object has any. */
-static int time_bounds(struct scan_worker *w, bool *ret_any, int64_t *ret_from, int64_t *ret_to)
-{
-    struct bound *ts, *dur;
-    int rc = source_bind(w, w->query->within->ts, &ts);
-
-    if (rc == 0)
-        rc = source_bind(w, w->query->within->dur, &dur);
-    if (rc == 0)
-        *ret_any = bound_times(ts, dur, ret_from, ret_to);
-    return rc;
-}
-
 bool within_filters(const struct query *q)
 {
     return q->within && q->within->ready;
 }
 
-int within_skips(struct scan_worker *w, bool *ret)
+bool within_skips(struct scan_worker *w)
 {
     const struct within *in = w->query->within;
-    bool any = true;
-    int64_t from = 0, to = 0;
+    int64_t from, to;
 
-    *ret = false;
     if (w->query->no_pruning)
-        return 0;
-    int rc = time_bounds(w, &any, &from, &to);
-    *ret = rc == 0 && (!any || in->scopes.count <= SCOPES_LOOKED_AT);
-    for (uint32_t k = 0; rc == 0 && any && *ret && k < in->scopes.count; k++) {
+        return false;
+    if (!bound_times(source_bind(w, in->ts), source_bind(w, in->dur), &from, &to))
+        return true;
+    bool skips = in->scopes.count <= SCOPES_LOOKED_AT;
+    for (uint32_t k = 0; skips && k < in->scopes.count; k++) {
         const struct span *s = in->spans.at + in->first.at[k];
         size_t n = in->first.at[k + 1] - in->first.at[k];
         /* `to` itself may be an instant. */
-        *ret = spans_find(s, n, 0, from, to == INT64_MAX ? to : to + 1) == n;
+        skips = spans_find(s, n, 0, from, to == INT64_MAX ? to : to + 1) == n;
     }
-    return rc;
+    return skips;
 }
 
-int within_thin(struct scan_worker *w, struct scan_batch *b, uint64_t *mask)
+void within_thin(struct scan_worker *w, struct scan_batch *b, uint64_t *mask)
 {
     const struct within *in = w->query->within;
-    struct within_columns c = {0};
+    const struct within_columns c = within_columns(in, b);
     struct found f = {0};
     uint64_t keys[3] = {0}, left[SCAN_WORDS] = {0};
     int64_t ts, te;
     bool any = false;
-    int rc = within_columns(in, b, &c);
 
-    for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
+    for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
         if (!batch_times_of(&c.times, row, &ts, &te))
             continue;
@@ -164,9 +148,7 @@ int within_thin(struct scan_worker *w, struct scan_batch *b, uint64_t *mask)
         left[row / 64] |= (uint64_t)(at < f.count) << row % 64;
         f.near = at;
     }
-    if (rc == 0)
-        memcpy(mask, left, sizeof(left));
-    return rc;
+    memcpy(mask, left, sizeof(left));
 }
 
 /* ---- clipping -------------------------------------------------------------------------------- */
@@ -195,22 +177,17 @@ static void clip_rows(const struct within *in, const struct scan_batch *b,
     }
 }
 
-int within_read(struct scan_batch *batch, struct bound *b, int64_t *out)
+void within_read(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
     const struct within *in = batch->chunk->query->within;
-    const uint64_t *valid;
-    struct within_columns c = {0};
+    const struct within_columns c = within_columns(in, batch);
     bool start = b->source->clip == CLIP_TS;
-    int rc = within_columns(in, batch, &c);
+    const uint64_t *valid = start ? c.times.ts_valid : c.times.dur_valid;
 
-    if (rc < 0)
-        return rc;
     memset(out, 0, batch->rows * sizeof(*out));
     clip_rows(in, batch, &c, start, out);
-    valid = start ? c.times.ts_valid : c.times.dur_valid;
     for (uint32_t i = 0; !start && valid && i < batch->rows; i++)
         out[i] = batch_is_valid(valid, i) ? out[i] : 0;
     b->i64.valid = valid;
     b->i64.few = true; /* what is not selected was not looked at */
-    return 0;
 }

@@ -72,16 +72,16 @@ struct within_columns {
     struct batch_times times;
 };
 
-int within_columns(const struct within *in, struct scan_batch *b, struct within_columns *c);
+struct within_columns within_columns(const struct within *in, struct scan_batch *b);
 /* The keys of a row; true where they are those that stood there before. */
 bool within_same_scope(const struct within *in, const struct within_columns *c, uint32_t row,
                        uint64_t *keys);
 void within_free(struct within *w);
 bool within_filters(const struct query *q); /* what follows is to be asked */
-/* *ret: no object of the chunk that the worker is at has time in common with any span. */
-int within_skips(struct scan_worker *w, bool *ret);
+/* No object of the chunk that the worker is at has time in common with any span. */
+bool within_skips(struct scan_worker *w);
 /* Takes rows out of the batch's mask, a part of which is selected. */
-int within_thin(struct scan_worker *w, struct scan_batch *b, uint64_t *mask);
+void within_thin(struct scan_worker *w, struct scan_batch *b, uint64_t *mask);
 /* The united intervals of one scope. */
 struct within_part {
     const struct span *spans;
@@ -100,6 +100,6 @@ int64_t within_length(const struct within_part *p, size_t *near, int64_t ts, int
 const struct source *within_source(const struct query *q, struct text path);
 
 /* struct source.read of clipped times. */
-int within_read(struct scan_batch *batch, struct bound *b, int64_t *out);
+void within_read(struct scan_batch *batch, struct bound *b, int64_t *out);
 
 #endif

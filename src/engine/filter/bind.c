@@ -210,14 +210,11 @@ static int judge_code(struct scan_worker *w, struct test_state *s, const struct 
     bool stored_text = b->form == FORM_STORED && b->shape == SHAPE_TEXT;
     bool negated =
         t->node->negated || (t->node->op == DSL_COMPARE && t->node->compare == COMPARE_NE);
-    struct column_entry e;
 
     if (t->texts && stored_text && b->ids[code] != INDEX_NO_TEXT) /* without fetching the text */
         return (t->text_count > 0 || t->node->op == DSL_IN) &&
                set_has(t, b->ids[code], (struct text){NULL, 0}) != negated;
-    int rc = bound_entry(w, b, code, &e);
-    if (rc < 0)
-        return rc;
+    struct column_entry e = bound_entry(w, b, code);
     if (t->texts && e.type == TRACE_TEXT)
         return (t->text_count > 0 || t->node->op == DSL_IN) &&
                set_has(t, e.text_id, e.text) != negated;
@@ -256,7 +253,7 @@ static int bind_codes(struct scan_worker *w, struct test_state *s, const struct 
     if (!table)
         return -ENOMEM;
     memset(table, 0, (b->entries / 32 + 1) * sizeof(*table));
-    for (uint32_t code = 0; occurs && code < b->entries; code++) {
+    for (uint32_t code = 0; occurs && !w->error && code < b->entries; code++) {
         if ((code & 4095) == 4095 && budget_check(w->query->budget) < 0)
             return budget_check(w->query->budget);
         int result = judge_code(w, s, t, b, code);
@@ -294,11 +291,8 @@ static int bind_is_null(struct test_state *s, const struct test *t, const struct
 
 static int bind_leaf(struct scan_worker *w, const struct test *t, struct test_state *s)
 {
-    struct bound *b;
-    int rc = source_bind(w, t->source, &b);
+    struct bound *b = source_bind(w, t->source);
 
-    if (rc < 0)
-        return rc;
     if (t->node->op == DSL_NULL)
         return bind_is_null(s, t, b);
     switch (b->shape) {
@@ -318,25 +312,21 @@ static int bind_leaf(struct scan_worker *w, const struct test *t, struct test_st
     return -EINVAL;
 }
 
-static int bind_classes(struct scan_worker *w, const struct test *t, struct test_state *s)
+static void bind_classes(struct scan_worker *w, const struct test *t, struct test_state *s)
 {
-    struct bound *b;
-    int rc = source_bind(w, t->source, &b);
+    const struct bound *b = source_bind(w, t->source);
+    bool any = false, all = true;
 
-    if (rc < 0)
-        return rc;
     if (b->shape != SHAPE_INT) {
         settle(s, true, false);
-        return 0;
+        return;
     }
-    bool any = false, all = true;
     for (int64_t class = b->min; class <= b->max; class ++) {
         bool wanted = class >= 0 && class < 4 && (t->classes >> class & 1);
         any = any || wanted;
         all = all && wanted;
     }
     settle(s, !any, all);
-    return 0;
 }
 
 /* ---- the tree -------------------------------------------------------------------------------- */
@@ -366,18 +356,16 @@ static void join_ranges(struct scan_worker *w, const struct test *t)
 }
 
 /* Stops at the first child that decides; the others are not bound, nor evaluated then. */
-static int bind_children(struct scan_worker *w, const struct test *t, struct test_state *s)
+static void bind_children(struct scan_worker *w, const struct test *t, struct test_state *s)
 {
     enum tri decides = t->type == TEST_AND ? TRI_NONE : TRI_ALL,
-             result = t->type == TEST_AND ? TRI_ALL : TRI_NONE, tri;
+             result = t->type == TEST_AND ? TRI_ALL : TRI_NONE;
 
-    for (size_t i = 0; i < t->child_count; i++) {
-        int rc = test_bind(w, t->children[i], &tri);
-        if (rc < 0)
-            return rc;
+    for (size_t i = 0; i < t->child_count && !w->error; i++) {
+        enum tri tri = test_bind(w, t->children[i]);
         if (tri == decides) {
             s->tri = decides;
-            return 0;
+            return;
         }
         if (tri == TRI_SOME)
             result = TRI_SOME;
@@ -385,7 +373,6 @@ static int bind_children(struct scan_worker *w, const struct test *t, struct tes
     s->tri = result;
     if (t->type == TEST_AND && result == TRI_SOME && !w->query->no_pruning)
         join_ranges(w, t);
-    return 0;
 }
 
 /* For tests: as if nothing could be known of a chunk. */
@@ -397,59 +384,36 @@ static void forget_pruning(const struct test *t, struct test_state *s)
     s->tri = TRI_SOME;
 }
 
-static int bind_only(struct scan_worker *w, const struct test *t)
+void test_bind_only(struct scan_worker *w, const struct test *root)
 {
-    const struct test_state *s = &w->tests[t->id];
-    struct bound *b;
+    const struct test *const *tests = (const struct test *const *)root->children;
 
-    if (t->type != TEST_LEAF || s->tri != TRI_SOME || s->mode != MODE_CODES ||
-        s->only_code == UINT32_MAX)
-        return 0;
-    int rc = source_bind(w, t->source, &b);
-    if (rc == 0) {
+    for (size_t i = 0; i < (root->type == TEST_AND ? root->child_count : 1); i++) {
+        const struct test *t = root->type == TEST_AND ? tests[i] : root;
+        const struct test_state *s = &w->tests[t->id];
+        if (t->type != TEST_LEAF || s->tri != TRI_SOME || s->mode != MODE_CODES ||
+            s->only_code == UINT32_MAX)
+            continue;
+        struct bound *b = source_bind(w, t->source);
         b->only_serial = w->serial;
         b->only_code = s->only_code;
     }
-    return rc;
 }
 
-int test_bind_only(struct scan_worker *w, const struct test *root)
-{
-    int rc = root->type == TEST_LEAF ? bind_only(w, root) : 0;
-
-    for (size_t i = 0; root->type == TEST_AND && rc == 0 && i < root->child_count; i++)
-        rc = bind_only(w, root->children[i]);
-    return rc;
-}
-
-int test_bind(struct scan_worker *w, const struct test *t, enum tri *ret)
+enum tri test_bind(struct scan_worker *w, const struct test *t)
 {
     struct test_state *s = &w->tests[t->id];
-    enum tri inner;
-    int rc;
 
     s->known = TRI_SOME;
-    switch (t->type) {
-    case TEST_LEAF:
-        rc = bind_leaf(w, t, s);
-        break;
-    case TEST_CLASS:
-        rc = bind_classes(w, t, s);
-        break;
-    case TEST_NOT:
-        rc = test_bind(w, t->children[0], &inner);
-        s->tri = rc < 0              ? TRI_SOME
-                 : inner == TRI_SOME ? TRI_SOME
-                 : inner == TRI_ALL  ? TRI_NONE
-                                     : TRI_ALL;
-        break;
-    default:
-        rc = bind_children(w, t, s);
-        break;
-    }
-    if (rc == 0 && w->query->no_pruning && (t->type == TEST_LEAF || t->type == TEST_CLASS))
+    if (t->type == TEST_LEAF)
+        (void)worker_fails(w, bind_leaf(w, t, s));
+    else if (t->type == TEST_CLASS)
+        bind_classes(w, t, s);
+    else if (t->type == TEST_NOT) /* none and all change places */
+        s->tri = (enum tri)(TRI_ALL - test_bind(w, t->children[0]));
+    else
+        bind_children(w, t, s);
+    if (w->query->no_pruning && (t->type == TEST_LEAF || t->type == TEST_CLASS))
         forget_pruning(t, s);
-    if (rc == 0)
-        *ret = s->tri;
-    return rc;
+    return s->tri;
 }

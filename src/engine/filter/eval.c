@@ -3,7 +3,6 @@
 #include "dftracerd/kernel.h"
 #include "engine/filter/filter.h"
 
-#include <errno.h>
 #include <string.h>
 
 static uint32_t words_of(const struct scan_batch *b)
@@ -75,11 +74,9 @@ static void match_set_i64(const struct scan_batch *b, const struct test_state *s
 static void eval_i64(struct scan_batch *b, struct test_state *s, struct bound *bound,
                      uint64_t *mask)
 {
-    const int64_t *values;
     const uint64_t *valid;
+    const int64_t *values = bound_i64(b, bound, &valid);
 
-    if (worker_fails(b->chunk->worker, bound_i64(b, bound, &values, &valid)))
-        return;
     if (s->mode == MODE_I64)
         kernels()->range_i64(values, b->rows, s->lo, s->hi, mask);
     else
@@ -92,12 +89,10 @@ static void eval_i64(struct scan_batch *b, struct test_state *s, struct bound *b
 static void eval_f64(struct scan_batch *b, struct test_state *s, struct bound *bound,
                      uint64_t *mask)
 {
-    const double *values, *set = s->set.data;
     const uint64_t *valid;
+    const double *values = bound_f64(b, bound, &valid), *set = s->set.data;
     uint64_t one[SCAN_WORDS];
 
-    if (worker_fails(b->chunk->worker, bound_f64(b, bound, &values, &valid)))
-        return;
     if (s->mode == MODE_F64)
         kernels()->range_f64(values, b->rows, s->lo_f64, s->hi_f64, mask);
     else
@@ -115,10 +110,8 @@ static void eval_f64(struct scan_batch *b, struct test_state *s, struct bound *b
 static void eval_codes(struct scan_batch *b, struct test_state *s, struct bound *bound,
                        uint64_t *mask)
 {
-    const uint32_t *codes;
+    const uint32_t *codes = bound_codes(b, bound);
 
-    if (worker_fails(b->chunk->worker, bound_codes(b, bound, &codes)))
-        return;
     if (s->only_code != UINT32_MAX)
         kernels()->equal_u32(codes, b->rows, s->only_code, mask);
     else
@@ -128,12 +121,8 @@ static void eval_codes(struct scan_batch *b, struct test_state *s, struct bound 
 static void eval_valid(struct scan_batch *b, struct test_state *s, struct bound *bound,
                        uint64_t *mask)
 {
-    const uint64_t *valid;
-
-    if (worker_fails(b->chunk->worker, bound_valid(b, bound, &valid)))
-        return;
     mask_fill(b, mask);
-    and_valid(b, mask, valid);
+    and_valid(b, mask, bound_valid(b, bound));
     if (s->inverted)
         invert(b, mask);
 }
@@ -143,19 +132,15 @@ static void eval_valid(struct scan_batch *b, struct test_state *s, struct bound 
 /* Of a leaf that the packed column answers, for the whole chunk at once. False: values must be
  * looked at. */
 static bool eval_packed(struct scan_worker *w, struct scan_batch *b, const struct test *t,
-                        uint64_t *mask)
+                        struct bound *bound, uint64_t *mask)
 {
-    struct test_state *s = &w->tests[t->id];
-    struct bound *bound;
-    int rc = test_select(w, t, &bound);
+    const uint64_t *rows = test_select(w, t, bound);
 
-    if (rc == 0)
-        memcpy(mask, (uint64_t *)s->rows.data + b->first / 64, words_of(b) * 8);
-    if (rc == 0 && test_misses_zeros(s, bound))
-        rc = dur_zeros(b, bound, mask);
-    if (rc == -EDOM)
+    if (!rows)
         return false;
-    (void)worker_fails(w, rc);
+    memcpy(mask, rows + b->first / 64, words_of(b) * 8);
+    if (test_misses_zeros(&w->tests[t->id], bound))
+        dur_zeros(b, bound, mask);
     return true;
 }
 
@@ -163,9 +148,9 @@ static void eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct 
                       uint64_t *mask)
 {
     struct test_state *s = &w->tests[t->id];
-    struct bound *bound;
+    struct bound *bound = source_bind(w, t->source);
 
-    if (eval_packed(w, b, t, mask) || worker_fails(w, source_bind(w, t->source, &bound)))
+    if (eval_packed(w, b, t, bound, mask))
         return;
     if (s->mode == MODE_VALID)
         eval_valid(b, s, bound, mask);
@@ -234,7 +219,7 @@ void test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t
     } else if (t->type == TEST_LEAF) {
         eval_leaf(w, b, t, mask);
     } else if (t->type == TEST_CLASS) {
-        (void)eval_packed(w, b, t, mask);
+        (void)eval_packed(w, b, t, source_bind(w, t->source), mask);
     } else if (t->type == TEST_NOT) {
         test_eval(w, b, t->children[0], mask);
         invert(b, mask);

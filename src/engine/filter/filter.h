@@ -54,24 +54,24 @@ struct test *test_both(struct query *q, struct test *a, struct test *b); /* eith
 /* False: no object of the file can pass. */
 bool test_may_match_file(const struct query *q, const struct test *t,
                          const struct index_file *file);
+/* What follows may leave an error in the worker. */
 /* Judges the test for the chunk the worker is at. */
-int test_bind(struct scan_worker *w, const struct test *t, enum tri *ret);
+enum tri test_bind(struct scan_worker *w, const struct test *t);
 /* After that: tells sources of which selected rows can have one value only. */
-int test_bind_only(struct scan_worker *w, const struct test *root);
+void test_bind_only(struct scan_worker *w, const struct test *root);
 /* After test_bind gave TRI_SOME: rows of the whole chunk that pass, borrowed until the next one.
  * NULL: packed columns do not tell, so each batch is looked at. */
-int test_select_root(struct scan_worker *w, const struct test *t, const uint64_t **ret);
-/* The same of a LEAF or CLASS, into its `rows`, and the source it is bound to. -EDOM: values must
- * be looked at. */
-int test_select(struct scan_worker *w, const struct test *t, struct bound **ret);
+const uint64_t *test_select_root(struct scan_worker *w, const struct test *t);
+/* The same of a LEAF or CLASS that is bound to b, but for rows that test_misses_zeros tells of. */
+const uint64_t *test_select(struct scan_worker *w, const struct test *t, const struct bound *b);
 /* Whether rows whose missing dur is 0 pass, too: dur_zeros. */
 bool test_misses_zeros(const struct test_state *s, const struct bound *b);
 /* After test_bind gave TRI_SOME: the values of a source (durations) of all rows that pass, in one
- * pass over its blocks; borrowed until the next chunk. -EDOM: not with these tests, or rows without
+ * pass over its blocks; borrowed until the next chunk. False: not with these tests, or rows without
  * a value count, too. */
-int test_take(struct scan_worker *w, const struct test *root, const struct source *s,
-              struct scan_values *ret);
-/* After test_bind gave TRI_SOME: rows of the batch that pass, or the worker has an error. */
+bool test_take(struct scan_worker *w, const struct test *root, const struct source *s,
+               struct scan_values *ret);
+/* After test_bind gave TRI_SOME: rows of the batch that pass. */
 void test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask);
 /* The same for the root: children of an AND are told which rows are left. */
 void test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct test *t,

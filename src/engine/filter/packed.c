@@ -134,39 +134,31 @@ static int select_classes(struct scan_worker *w, const struct test *t, struct te
     return rc;
 }
 
-int test_select(struct scan_worker *w, const struct test *t, struct bound **ret)
+const uint64_t *test_select(struct scan_worker *w, const struct test *t, const struct bound *b)
 {
     struct test_state *s = &w->tests[t->id];
-    int rc = source_bind(w, t->source, ret);
 
-    if (rc < 0 || s->rows_serial == w->serial)
-        return rc;
-    rc = budget_check(w->query->budget); /* a filter may have thousands of tests */
-    if (rc < 0)
-        return rc;
-    const struct column *c = t->type == TEST_CLASS   ? &(*ret)->column
-                             : s->mode == MODE_VALID ? valid_column(*ret)
-                                                     : packed_column(s, *ret);
-    if (!c)
-        return -EDOM;
-    rc = t->type == TEST_CLASS ? select_classes(w, t, s, c) : select_packed(w, s, c);
-    if (rc == 0)
-        s->rows_serial = w->serial;
-    return rc;
+    if (s->rows_serial == w->serial)
+        return s->rows.data;
+    const struct column *c = t->type == TEST_CLASS   ? &b->column
+                             : s->mode == MODE_VALID ? valid_column(b)
+                                                     : packed_column(s, b);
+    int rc = budget_check(w->query->budget); /* a filter may have thousands of tests */
+    if (rc == 0 && c)
+        rc = t->type == TEST_CLASS ? select_classes(w, t, s, c) : select_packed(w, s, c);
+    if (worker_fails(w, rc) || !c)
+        return NULL;
+    s->rows_serial = w->serial;
+    return s->rows.data;
 }
 
 /* ---- the whole tree -------------------------------------------------------------------------- */
 
-static int rows_of(struct scan_worker *w, const struct test *t, const uint64_t **ret);
-
-static int rows_of_leaf(struct scan_worker *w, const struct test *t, const uint64_t **ret)
+static const uint64_t *rows_of_leaf(struct scan_worker *w, const struct test *t)
 {
-    struct test_state *s = &w->tests[t->id];
-    struct bound *bound;
-    int rc = test_select(w, t, &bound);
+    const struct bound *b = source_bind(w, t->source);
 
-    *ret = s->rows.data;
-    return rc == 0 && test_misses_zeros(s, bound) ? -EDOM : rc;
+    return test_misses_zeros(&w->tests[t->id], b) ? NULL : test_select(w, t, b);
 }
 
 /* Whether any row is left. */
@@ -182,52 +174,35 @@ static bool and_rows(uint64_t *restrict rows, const uint64_t *restrict one, uint
 }
 
 /* Children that hold for the whole chunk say nothing. */
-static int rows_of_and(struct scan_worker *w, const struct test *t, const uint64_t **ret)
+static const uint64_t *rows_of_and(struct scan_worker *w, const struct test *t)
 {
     uint32_t words = words_of(w);
     uint64_t *rows = grow_to(&w->tests[t->id].rows, words * 8);
-    const uint64_t *one;
     bool any = true, first = true;
 
-    if (!rows)
-        return -ENOMEM;
+    if (worker_fails(w, rows ? 0 : -ENOMEM))
+        return NULL;
     for (size_t i = 0; any && i < t->child_count; i++) {
         if (w->tests[t->children[i]->id].tri != TRI_SOME)
             continue;
-        int rc = rows_of(w, t->children[i], &one);
-        if (rc < 0)
-            return rc;
+        const uint64_t *one = test_select_root(w, t->children[i]);
+        if (!one)
+            return NULL;
         if (first)
             memcpy(rows, one, words * 8);
         any = first || and_rows(rows, one, words);
         first = false;
     }
-    *ret = rows;
-    return first ? -EDOM : 0;
+    return first ? NULL : rows;
 }
 
-static int rows_of(struct scan_worker *w, const struct test *t, const uint64_t **ret)
+const uint64_t *test_select_root(struct scan_worker *w, const struct test *t)
 {
     if (w->tests[t->id].known != TRI_SOME)
-        return -EDOM;
-    switch (t->type) {
-    case TEST_LEAF:
-    case TEST_CLASS:
-        return rows_of_leaf(w, t, ret);
-    case TEST_AND:
-        return rows_of_and(w, t, ret);
-    default:
-        return -EDOM;
-    }
-}
-
-int test_select_root(struct scan_worker *w, const struct test *t, const uint64_t **ret)
-{
-    int rc = rows_of(w, t, ret);
-
-    if (rc < 0)
-        *ret = NULL;
-    return rc == -EDOM ? 0 : rc;
+        return NULL;
+    if (t->type == TEST_AND)
+        return rows_of_and(w, t);
+    return t->type == TEST_LEAF || t->type == TEST_CLASS ? rows_of_leaf(w, t) : NULL;
 }
 
 /* ---- values of the rows that pass ------------------------------------------------------------ */
@@ -243,30 +218,28 @@ static bool is_range(const struct test_state *s, const struct bound *b)
     return packed_column(s, b) && s->mode == MODE_I64 && !s->inverted && !test_misses_zeros(s, b);
 }
 
-static int and_besides(struct scan_worker *w, const struct test *t, struct besides *to)
+/* False: it is not so. */
+static bool and_besides(struct scan_worker *w, const struct test *t, struct besides *to)
 {
     struct test_state *s = &w->tests[t->id];
-    struct bound *b;
-    int rc = 0;
+    bool ok = true;
 
-    for (size_t i = 0; t->type == TEST_AND && rc == 0 && i < t->child_count; i++)
+    for (size_t i = 0; t->type == TEST_AND && ok && i < t->child_count; i++)
         if (w->tests[t->children[i]->id].tri == TRI_SOME)
-            rc = and_besides(w, t->children[i], to);
+            ok = and_besides(w, t->children[i], to);
     if (t->type == TEST_AND)
-        return rc;
+        return ok;
     if (s->known != TRI_SOME || (t->type != TEST_LEAF && t->type != TEST_CLASS))
-        return -EDOM;
-    rc = source_bind(w, t->source, &b);
-    if (rc == 0 && b == to->own && !to->range && is_range(s, b)) {
+        return false;
+    struct bound *b = source_bind(w, t->source);
+    if (b == to->own && !to->range && is_range(s, b)) {
         to->range = s;
-        return 0;
+        return true;
     }
-    rc = rc < 0 ? rc : test_select(w, t, &b);
-    if (rc == 0 && test_misses_zeros(s, b))
-        rc = -EDOM;
-    if (rc == 0)
-        and_rows(to->rows, s->rows.data, words_of(w));
-    return rc;
+    const uint64_t *rows = rows_of_leaf(w, t);
+    if (rows)
+        and_rows(to->rows, rows, words_of(w));
+    return rows != NULL;
 }
 
 /* The column that holds the durations, NULL: none, or they are not times as they stand there. */
@@ -285,32 +258,24 @@ static int take(struct scan_worker *w, const struct besides *from, struct scan_v
 
     if (!values)
         return -ENOMEM;
-    ret->values = values;
-    ret->nano = b->nano;
+    *ret = (struct scan_values){.chunk = &w->chunk, .values = values, .nano = b->nano};
     return column_take_i64(w->chunk.view, &b->column, from->rows,
                            from->range ? from->range->lo : INT64_MIN,
                            from->range ? from->range->hi : INT64_MAX, values, &ret->count);
 }
 
-int test_take(struct scan_worker *w, const struct test *root, const struct source *s,
-              struct scan_values *ret)
+bool test_take(struct scan_worker *w, const struct test *root, const struct source *s,
+               struct scan_values *ret)
 {
     uint32_t bytes = words_of(w) * 8;
-    struct besides to = {.rows = grow_to(&w->besides, bytes)};
-    struct bound *own;
-    int rc = to.rows ? source_bind(w, s, &own) : -ENOMEM;
+    struct besides to = {source_bind(w, s), NULL, grow_to(&w->besides, bytes)};
 
-    if (rc < 0)
-        return rc;
-    if (!stored_dur(own))
-        return -EDOM;
-    to.own = own;
+    if (worker_fails(w, to.rows ? 0 : -ENOMEM) || !stored_dur(to.own))
+        return false;
     memset(to.rows, 0xFF, bytes);
-    rc = and_besides(w, root, &to);
-    if (rc == 0 && !to.range && stored_dur(own)->nulls)
-        rc = -EDOM; /* null rows may count as 0, and are counted */
-    if (rc == 0 && w->chunk.rows % 64)
+    if (!and_besides(w, root, &to) || (!to.range && stored_dur(to.own)->nulls))
+        return false; /* null rows may count as 0, and are counted */
+    if (w->chunk.rows % 64)
         to.rows[w->chunk.rows / 64] &= ((uint64_t)1 << w->chunk.rows % 64) - 1;
-    ret->chunk = &w->chunk;
-    return rc < 0 ? rc : take(w, &to, ret);
+    return !worker_fails(w, take(w, &to, ret));
 }

@@ -92,11 +92,11 @@ static inline unsigned group_bits(uint32_t count)
     return count > 1 ? 32 - (unsigned)__builtin_clz(count - 1) : 0;
 }
 /* codes.c, for map.c and words.c: the next key, from number *i on, whose codes distinguish rows,
- * with these (NULL: there is none, or *rc < 0 says why); of all rows of the batch the sum of codes,
- * each times its stride or, packed, at its place in a word. */
+ * with these (NULL: there is none); of all rows of the batch the sum of codes, each times its
+ * stride or, packed, at its place in a word. */
 const struct group_key *group_next_key(const struct group_map *m, struct scan_batch *b, unsigned *i,
-                                       const uint32_t **ret_codes, int *rc);
-int group_sum_codes(struct group_map *m, struct scan_batch *b, bool packed, uint32_t *out);
+                                       const uint32_t **ret_codes);
+void group_sum_codes(struct group_map *m, struct scan_batch *b, bool packed, uint32_t *out);
 void group_words_chunk(struct group_map *m);
 int group_words_batch(struct group_map *m, struct scan_batch *b, uint32_t *out);
 int group_map_chunk(struct group_map *m, struct scan_chunk *c);

@@ -62,8 +62,8 @@ static bool shares_codes(struct group_map *m, struct scan_chunk *c, unsigned i)
 /* Constants and codes of the key columns; *ret_product: of the numbers of codes, 0 when not all
  * have codes or they are too many; *ret_bits: of all codes one beside another, 0 when not all have
  * codes. */
-static int look_at_keys(struct group_map *m, struct scan_chunk *c, uint64_t *ret_product,
-                        unsigned *ret_bits)
+static void look_at_keys(struct group_map *m, struct scan_chunk *c, uint64_t *ret_product,
+                         unsigned *ret_bits)
 {
     uint32_t limit = dense_limit(c);
     uint64_t product = 1;
@@ -76,10 +76,7 @@ static int look_at_keys(struct group_map *m, struct scan_chunk *c, uint64_t *ret
         k->constant = scan_constant(c, k->source, &k->key);
         if (k->constant || !coded)
             continue;
-        int rc = scan_codes(c, k->source, limit, &k->codes, &k->code_keys);
-        if (rc < 0 && rc != -EDOM)
-            return rc;
-        coded = k->coded = rc == 0;
+        coded = k->coded = scan_codes(c, k->source, limit, &k->codes, &k->code_keys);
         if (coded && shares_codes(m, c, i))
             continue;
         k->stride = (uint32_t)product;
@@ -92,7 +89,6 @@ static int look_at_keys(struct group_map *m, struct scan_chunk *c, uint64_t *ret
     }
     *ret_product = product;
     *ret_bits = coded ? bits : 0;
-    return 0;
 }
 
 static int choose_one(struct group_map *m)
@@ -127,10 +123,9 @@ int group_map_chunk(struct group_map *m, struct scan_chunk *c)
     uint64_t product;
     unsigned bits;
     bool constant = true;
-    int rc = look_at_keys(m, c, &product, &bits);
+    int rc = 0;
 
-    if (rc < 0)
-        return rc;
+    look_at_keys(m, c, &product, &bits);
     for (unsigned i = 0; i < m->width; i++)
         constant &= m->keys[i].constant;
     /* A batch is never empty of selected rows, but a chunk may be: its one group is made by the
@@ -213,30 +208,29 @@ static void add_selected(const struct scan_batch *b, const uint32_t *restrict co
         out[j] += codes[select[j]] * stride;
 }
 
-static int sum_selected(struct group_map *m, struct scan_batch *b, uint32_t *out)
+static void sum_selected(struct group_map *m, struct scan_batch *b, uint32_t *out)
 {
     const struct group_key *k;
     const uint32_t *codes;
     unsigned i = 0;
-    int rc = 0;
 
     memset(out, 0, b->count * sizeof(*out));
-    while ((k = group_next_key(m, b, &i, &codes, &rc)))
+    while ((k = group_next_key(m, b, &i, &codes)))
         add_selected(b, codes, k->stride, out);
-    return rc;
 }
 
 static int batch_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *out)
 {
     uint32_t products[SCAN_BATCH];
     bool few = b->count < b->rows / 2;
-    int rc = few ? sum_selected(m, b, products) : group_sum_codes(m, b, false, products);
 
-    if (rc < 0)
-        return rc;
+    if (few)
+        sum_selected(m, b, products);
+    else
+        group_sum_codes(m, b, false, products);
     for (uint32_t j = 0; b->select && !few && j < b->count; j++)
         products[j] = products[b->select[j]];
-    rc = look_up_products(m, products, b->count, out);
+    int rc = look_up_products(m, products, b->count, out);
     for (uint32_t j = 0; j < b->count; j++)
         out[j]--;
     return rc;
@@ -246,13 +240,11 @@ static int batch_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *o
 static int rows_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *out)
 {
     uint32_t products[SCAN_BATCH];
-    int rc = group_sum_codes(m, b, false, products);
 
-    if (rc < 0)
-        return rc;
+    group_sum_codes(m, b, false, products);
     if (b->select)
         put_at_gaps(b, products[b->select[0]], products);
-    rc = look_up_products(m, products, b->rows, out);
+    int rc = look_up_products(m, products, b->rows, out);
     put_at_gaps(b, 0, out);
     return rc;
 }
@@ -321,7 +313,6 @@ int group_map_tally(struct group_map *m, struct scan_batch *b,
                     struct group_rows ret[GROUP_TALLY_MOST])
 {
     const struct group_key *key = few_codes(m, b);
-    const uint32_t *codes;
     int rc = m->way == GROUP_ONE && m->one == UINT32_MAX ? choose_one(m) : 0;
 
     if (rc < 0)
@@ -330,8 +321,7 @@ int group_map_tally(struct group_map *m, struct scan_batch *b,
         ret[0] = (struct group_rows){m->one, b->count};
         return 1;
     }
-    rc = key ? batch_codes(b, key->source, &codes) : -EDOM;
-    return rc < 0 ? rc : tally_codes(m, b, codes, ret);
+    return key ? tally_codes(m, b, batch_codes(b, key->source), ret) : -EDOM;
 }
 
 /* Rows to tuples of keys, without those that repeat the one before: rows often do. of[j]: which
@@ -364,8 +354,8 @@ int group_map_few(struct group_map *m, struct scan_batch *b, uint32_t *out)
     int rc = 0;
 
     assert(!m->pack);
-    for (unsigned i = 0; i < m->width && rc == 0; i++)
-        rc = batch_keys(b, m->keys[i].source, &columns[i]);
+    for (unsigned i = 0; i < m->width; i++)
+        columns[i] = batch_keys(b, m->keys[i].source);
     for (uint32_t first = 0; first < b->count && rc == 0; first += BLOCK) {
         uint32_t n = b->count - first < BLOCK ? b->count - first : BLOCK;
         for (uint32_t j = 0; j < n; j++)

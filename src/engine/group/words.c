@@ -108,38 +108,37 @@ static int groups_of_words(struct group_map *m, const uint64_t *words, uint32_t 
 
 /* Words of 32 bits of all rows, by a kernel: quicker than row by row where most rows are selected.
  */
-static int narrow_words(struct group_map *m, struct scan_batch *b, uint64_t *words)
+static void narrow_words(struct group_map *m, struct scan_batch *b, uint64_t *words)
 {
     uint32_t narrow[SCAN_BATCH];
-    int rc = group_sum_codes(m, b, true, narrow);
 
-    for (uint32_t j = 0, n = rc < 0 ? 0 : b->count; j < n; j++)
+    group_sum_codes(m, b, true, narrow);
+    for (uint32_t j = 0, n = b->count; j < n; j++)
         words[j] = narrow[batch_row(b, j)];
-    return rc;
 }
 
-static int wide_words(struct group_map *m, struct scan_batch *b, uint64_t *words)
+static void wide_words(struct group_map *m, struct scan_batch *b, uint64_t *words)
 {
     const struct group_key *k;
     const uint32_t *codes;
     unsigned i = 0;
-    int rc = 0;
 
     memset(words, 0, b->count * sizeof(*words));
-    while ((k = group_next_key(m, b, &i, &codes, &rc))) {
+    while ((k = group_next_key(m, b, &i, &codes))) {
         for (uint32_t j = 0, n = b->select ? b->count : 0; j < n; j++)
             words[j] |= (uint64_t)codes[b->select[j]] << k->shift;
         for (uint32_t j = 0, n = b->select ? 0 : b->count; j < n; j++)
             words[j] |= (uint64_t)codes[j] << k->shift;
     }
-    return rc;
 }
 
 int group_words_batch(struct group_map *m, struct scan_batch *b, uint32_t *out)
 {
     uint64_t words[SCAN_BATCH];
-    bool narrow = m->bits <= 32 && b->count >= b->rows / 2;
-    int rc = narrow ? narrow_words(m, b, words) : wide_words(m, b, words);
 
-    return rc < 0 ? rc : groups_of_words(m, words, b->count, out);
+    if (m->bits <= 32 && b->count >= b->rows / 2)
+        narrow_words(m, b, words);
+    else
+        wide_words(m, b, words);
+    return groups_of_words(m, words, b->count, out);
 }

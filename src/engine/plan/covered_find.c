@@ -42,13 +42,13 @@ struct columns {
     struct batch_times times;
 };
 
-static int read_columns(const struct search *s, struct scan_batch *b, struct columns *c)
+static struct columns read_columns(const struct search *s, struct scan_batch *b)
 {
-    int rc = batch_times(b, s->ts, s->dur, &c->times);
+    struct columns c = {.times = batch_times(b, s->ts, s->dur)};
 
-    for (unsigned i = 0; rc == 0 && i < KEYS; i++)
-        rc = batch_keys(b, s->keys[i], &c->keys[i]);
-    return rc;
+    for (unsigned i = 0; i < KEYS; i++)
+        c.keys[i] = batch_keys(b, s->keys[i]);
+    return c;
 }
 
 static void keys_of(const struct columns *c, uint32_t row, uint64_t *ret)
@@ -76,12 +76,11 @@ static int bits_of_chunk(struct search *s, const struct scan_chunk *c, uint64_t 
 static int collect_batch(void *arg, struct scan_batch *b)
 {
     struct search *s = arg;
-    struct columns c = {0};
+    const struct columns c = read_columns(s, b);
     uint64_t keys[KEYS], first;
     int64_t thread;
-    int rc = read_columns(s, b, &c);
+    int rc = bits_of_chunk(s, b->chunk, &first);
 
-    rc = rc < 0 ? rc : bits_of_chunk(s, b->chunk, &first);
     rc = rc < 0 ? rc : vec_reserve(&s->spans, b->count);
     for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
         uint32_t row = batch_row(b, j);
@@ -203,12 +202,11 @@ static void cover(struct search *s, uint32_t thread, int64_t ts, int64_t te)
 static int cover_batch(void *arg, struct scan_batch *b)
 {
     struct search *s = arg;
-    struct columns c = {0};
+    const struct columns c = read_columns(s, b);
     uint64_t keys[KEYS];
     int64_t ts, te;
-    int rc = read_columns(s, b, &c);
 
-    for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
+    for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
         if (!batch_times_of(&c.times, row, &ts, &te))
             continue;
@@ -217,7 +215,7 @@ static int cover_batch(void *arg, struct scan_batch *b)
         if (thread >= 0)
             cover(s, (uint32_t)thread, ts, te);
     }
-    return rc;
+    return 0;
 }
 
 /* ---- passes ---------------------------------------------------------------------------------- */

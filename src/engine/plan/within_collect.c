@@ -51,12 +51,11 @@ static int room_for(struct collector *c, uint32_t more)
 static int collect_batch(void *state, struct scan_batch *b)
 {
     struct collector *c = state;
-    struct within_columns columns = {0};
+    const struct within_columns columns = within_columns(c->in, b);
     uint64_t keys[3] = {0};
     int64_t scope = -1, ts, te;
-    int rc = within_columns(c->in, b, &columns);
+    int rc = room_for(c, b->count);
 
-    rc = rc < 0 ? rc : room_for(c, b->count);
     for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
         uint32_t row = batch_row(b, j);
         if (!batch_times_of(&columns.times, row, &ts, &te))

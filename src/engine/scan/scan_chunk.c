@@ -67,6 +67,12 @@ void scan_worker_gathers(struct scan_worker *w)
     w->gathers = true;
 }
 
+/* What a callback returned, or why the values that it read were none. */
+static int told(const struct scan_worker *w, int rc)
+{
+    return w->error ? w->error : rc;
+}
+
 /* Tells the rows that wait. Nothing of the batch at hand is lost by it but what its lanes hold. */
 static int tell_gathered(struct scan_worker *w, const struct chunk_hooks *hooks)
 {
@@ -85,7 +91,7 @@ static int tell_gathered(struct scan_worker *w, const struct chunk_hooks *hooks)
     mask_fill(&g->batch, g->mask);
     g->count = 0;
     w->interest = NULL;
-    int rc = hooks->batch(hooks->arg, &g->batch);
+    int rc = told(w, hooks->batch(hooks->arg, &g->batch));
     w->interest = interest;
     return rc;
 }
@@ -131,9 +137,9 @@ static int select_rows(struct scan_worker *w, struct scan_batch *b)
     take_mask(w, b);
     if (!w->chunk.within || b->count == 0)
         return 0;
-    int rc = within_thin(w, b, w->mask);
+    within_thin(w, b, w->mask);
     take_mask(w, b);
-    return rc;
+    return w->error;
 }
 
 static bool has_rows(const uint64_t *mask, uint32_t rows)
@@ -167,7 +173,7 @@ static int run_batch(struct scan_worker *w, uint32_t first, const struct chunk_h
     if (w->gathers && b->select && b->count * BATCH_FEW <= b->rows)
         return gather(w, b, hooks);
     rc = tell_gathered(w, hooks);
-    return rc ? rc : hooks->batch(hooks->arg, b);
+    return rc ? rc : told(w, hooks->batch(hooks->arg, b));
 }
 
 /* ---- a chunk --------------------------------------------------------------------------------- */
@@ -202,11 +208,9 @@ static int run_values(struct scan_worker *w, const struct chunk_hooks *hooks)
     if (!hooks->only || w->chunk.every || w->chunk.within || w->chunk.place.first_row > 0 ||
         w->chunk.place.end_row)
         return 0;
-    int rc = test_take(w, w->root, hooks->only, &v);
-    if (rc == 0)
-        rc = hooks->values(hooks->arg, &v);
+    int rc = test_take(w, w->root, hooks->only, &v) ? hooks->values(hooks->arg, &v) : -EDOM;
     if (rc < 0)
-        return rc == -EDOM ? 0 : rc;
+        return told(w, rc == -EDOM ? 0 : rc);
     w->counters.rows_scanned += w->chunk.rows;
     w->counters.rows_selected += v.count;
     return ERR_END;
@@ -216,12 +220,11 @@ static int run_values(struct scan_worker *w, const struct chunk_hooks *hooks)
 static int select_packed(struct scan_worker *w)
 {
     uint32_t words = (w->chunk.rows + 63) / 64;
-    int rc = w->chunk.every ? 0 : test_select_root(w, w->root, &w->rows);
 
-    if (rc == 0)
-        w->chunk.most =
-            w->chunk.every || (w->rows && kernels()->count(w->rows, words) >= w->chunk.rows / 4);
-    return rc;
+    w->rows = w->chunk.every ? NULL : test_select_root(w, w->root);
+    w->chunk.most =
+        w->chunk.every || (w->rows && kernels()->count(w->rows, words) >= w->chunk.rows / 4);
+    return w->error;
 }
 
 static int run_rows(struct scan_worker *w, const struct chunk_hooks *hooks)
@@ -232,7 +235,7 @@ static int run_rows(struct scan_worker *w, const struct chunk_hooks *hooks)
     w->gathered.count = w->gathered.made = 0;
     w->rows = NULL;
     int rc = hooks->only || w->chunk.wanted ? 0 : select_packed(w);
-    rc = rc == 0 && hooks->begin ? hooks->begin(hooks->arg, &w->chunk) : rc;
+    rc = rc == 0 && hooks->begin ? told(w, hooks->begin(hooks->arg, &w->chunk)) : rc;
     rc = rc ? rc : run_values(w, hooks);
     rc = rc == 0 && hooks->only ? select_packed(w) : rc;
     for (; rc == 0 && first < end; first += SCAN_BATCH)
@@ -240,14 +243,12 @@ static int run_rows(struct scan_worker *w, const struct chunk_hooks *hooks)
     rc = rc ? rc : tell_gathered(w, hooks);
     if (rc == ERR_END)
         rc = 0;
-    rc = rc ? rc : w->error;
     return rc == 0 && hooks->end ? hooks->end(hooks->arg, &w->chunk) : rc;
 }
 
 int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *hooks)
 {
     enum tri tri = TRI_ALL;
-    bool skips = false;
     int rc = budget_check(w->query->budget);
 
     if (rc == 0)
@@ -259,19 +260,18 @@ int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *
     if (w->chunk.rows == 0)
         tri = TRI_NONE;
     else if (rc == 0 && w->root)
-        rc = test_bind(w, w->root, &tri);
+        tri = test_bind(w, w->root);
     w->chunk.within = within_filters(w->query);
-    if (rc == 0 && tri != TRI_NONE && w->chunk.within) {
-        rc = within_skips(w, &skips);
-        tri = skips ? TRI_NONE : tri;
-    }
+    if (rc == 0 && tri != TRI_NONE && w->chunk.within && within_skips(w))
+        tri = TRI_NONE;
     w->chunk.every = tri == TRI_ALL;
     w->chunk.all = w->chunk.every && w->chunk.place.first_row == 0 && !w->chunk.place.end_row &&
                    !w->chunk.within && !w->chunk.wanted;
     w->counters.chunks_scanned += tri != TRI_NONE && !w->chunk.place.rest;
     w->counters.chunks_skipped += tri == TRI_NONE && !w->chunk.place.rest;
+    rc = told(w, rc);
     if (rc == 0 && tri == TRI_SOME && w->gathers)
-        rc = test_bind_only(w, w->root);
+        test_bind_only(w, w->root);
     if (rc == 0 && tri != TRI_NONE)
         rc = run_rows(w, hooks);
     chunk_close(w->chunk.view);

@@ -205,12 +205,9 @@ struct collected {
 static int collect(void *arg, struct scan_batch *b)
 {
     struct collected *c = arg;
-    struct value v;
 
     for (uint32_t i = 0; i < b->count; i++) {
-        int rc = batch_value(b, c->row, b->select ? b->select[i] : i, &v);
-        if (rc < 0)
-            return rc;
+        struct value v = batch_value(b, c->row, b->select ? b->select[i] : i);
         c->rows[c->count++] = v.type == VALUE_TEXT ? v.text.ptr[0] : '?';
     }
     c->rows[c->count] = '\0';

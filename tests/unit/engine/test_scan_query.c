@@ -439,12 +439,8 @@ struct answer {
 static int mark(void *state, struct scan_batch *b)
 {
     struct answer *a = state;
-    const int64_t *numbers;
-    const uint64_t *valid;
-    int rc = batch_i64(b, a->number, &numbers, &valid, NULL);
+    const int64_t *numbers = batch_i64(b, a->number, NULL, NULL);
 
-    if (rc < 0)
-        return rc;
     pthread_mutex_lock(&a->lock);
     for (uint32_t i = 0; i < b->count; i++) {
         uint32_t row = b->select ? b->select[i] : i;
@@ -598,14 +594,11 @@ struct looked {
 static void check_codes(struct scan_batch *b, const struct source *s, const uint64_t *keys)
 {
     const uint64_t *table;
-    const uint32_t *codes;
     uint32_t count;
-    int rc = scan_codes(b->chunk, s, 1000000, &count, &table);
 
-    if (rc == -EDOM)
+    if (!scan_codes(b->chunk, s, 1000000, &count, &table))
         return;
-    CHECK_INT(rc, 0);
-    CHECK_INT(batch_codes(b, s, &codes), 0);
+    const uint32_t *codes = batch_codes(b, s);
     for (uint32_t i = 0; i < b->rows; i++) {
         if (codes[i] >= count || table[codes[i]] != keys[i]) {
             check_fail(__FILE__, __LINE__, "code %u of row %u", codes[i], i);
@@ -617,22 +610,18 @@ static void check_codes(struct scan_batch *b, const struct source *s, const uint
 static int look(void *arg, struct scan_batch *b)
 {
     struct looked *l = arg;
-    const uint64_t *keys, *valid;
-    const int64_t *numbers;
+    const uint64_t *keys = batch_keys(b, l->source);
+    const int64_t *numbers = batch_i64(b, l->number, NULL, NULL);
     uint64_t constant;
     bool time = l->field == TS || l->field == TE || l->field == DUR;
-    int rc = batch_keys(b, l->source, &keys);
-
-    if (rc == 0)
-        rc = batch_i64(b, l->number, &numbers, &valid, NULL);
     bool is_constant = scan_constant(b->chunk, l->source, &constant);
+
     l->gathered += b->places != NULL;
-    for (uint32_t i = 0; rc == 0 && i < b->count; i++) {
+    for (uint32_t i = 0; i < b->count; i++) {
         uint32_t row = b->select ? b->select[i] : i;
         const struct cell *c = &rows[b->chunk->place.file][numbers[row]].cell[l->field];
-        struct value by_key, by_row;
+        struct value by_key, by_row = batch_value(b, l->source, row);
         query_key_value(b->chunk->query, keys[row], &by_key);
-        rc = batch_value(b, l->source, row, &by_row);
         if (!same_value(&by_key, c, time) || !same_value(&by_row, c, time) ||
             (is_constant && keys[row] != constant)) {
             check_fail(__FILE__, __LINE__, "%s of row %d in file %u", field_names[l->field],
@@ -641,7 +630,21 @@ static int look(void *arg, struct scan_batch *b)
         }
     }
     check_codes(b, l->source, keys);
-    return rc;
+    return 0;
+}
+
+/* After an error nothing is read any more, and what the callback says of it does not count. */
+static int look_after_error(void *arg, struct scan_batch *b)
+{
+    const struct looked *l = arg;
+    const uint64_t *valid;
+
+    (void)worker_fails(b->chunk->worker, ERR_MEMORY_LIMIT);
+    CHECK_INT(batch_i64(b, l->number, &valid, NULL)[b->rows - 1], 0);
+    CHECK(valid && valid[0] == 0);
+    CHECK(batch_keys(b, l->source)[0] == QUERY_KEY_NULL);
+    CHECK_INT(batch_value(b, l->number, 0).type, VALUE_NULL);
+    return ERR_CORRUPT;
 }
 
 /* `query` chooses few rows or (empty) all. */
@@ -663,6 +666,7 @@ static void columns(const char *query)
         CHECK_INT(query_source(q, text_of(field_names[f]), &l.source), 0);
         CHECK_INT(query_source(q, TEXT("n"), &l.number), 0);
         CHECK(source_is_time(l.source) == (f == TS || f == TE || f == DUR));
+        CHECK_INT(scan_chunk(w, 0, look_after_error, &l), ERR_MEMORY_LIMIT);
         for (size_t i = 0; i < scan_places(q, &places); i++)
             CHECK_INT(scan_chunk(w, i, look, &l), 0);
         CHECK((l.gathered > 0) == (*query != '\0'));
@@ -693,14 +697,11 @@ struct bucketed {
 static int look_at_bucket(void *arg, struct scan_batch *b)
 {
     struct bucketed *l = arg;
-    const uint64_t *keys, *valid;
-    const int64_t *numbers;
-    int rc = batch_keys(b, l->source, &keys);
+    const uint64_t *keys = batch_keys(b, l->source);
+    const int64_t *numbers = batch_i64(b, l->number, NULL, NULL);
 
-    if (rc == 0)
-        rc = batch_i64(b, l->number, &numbers, &valid, NULL);
     check_codes(b, l->source, keys);
-    for (uint32_t i = 0; rc == 0 && i < b->count; i++) {
+    for (uint32_t i = 0; i < b->count; i++) {
         uint32_t row = b->select ? b->select[i] : i;
         struct cell want = rows[b->chunk->place.file][numbers[row]].cell[TS];
         struct value v;
@@ -714,7 +715,7 @@ static int look_at_bucket(void *arg, struct scan_batch *b)
             return ERR_END;
         }
     }
-    return rc;
+    return 0;
 }
 
 static void buckets(void)
