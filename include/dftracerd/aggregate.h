@@ -80,16 +80,16 @@ void aggregate_leave_out(struct aggregate *a, const bool *columns);
  * are known as such, then, if there are others, values. Keys are ranks: numbers of different keys
  * within a part of the answer (and a block is in one). */
 enum { AGGREGATE_BLOCK = 512 };
-enum vector_kind {
-    VECTOR_RANK,
-    VECTOR_CLASS,
-    /* 0 event, 1 profile, 2 system */ VECTOR_UINT,
-    VECTOR_INT,
-    VECTOR_US,
-    VECTOR_NS
+enum aggregate_kind {
+    AGGREGATE_RANK,
+    AGGREGATE_CLASS, /* 0 event, 1 profile, 2 system */
+    AGGREGATE_UINT,
+    AGGREGATE_INT,
+    AGGREGATE_WHOLE_US,
+    AGGREGATE_NS
 };
 struct aggregate_vector {
-    enum vector_kind kind;
+    enum aggregate_kind kind;
     size_t nulls; /* of RANK not counted: keys may be null */
     int64_t *i;   /* all but RANK: AGGREGATE_BLOCK numbers, in room that the caller has set */
     uint32_t ranks[AGGREGATE_BLOCK];

@@ -9,27 +9,9 @@
 #ifndef DFTRACERD_ROWS_H
 #define DFTRACERD_ROWS_H
 
-#include "dftracerd/query.h"
+#include "dftracerd/table.h"
 
 /* Rows as text: made column by column, on the threads that find them. */
-enum rows_kind { ROWS_INT, ROWS_NS, ROWS_DOUBLE, ROWS_CODE, ROWS_VALUE };
-struct rows_column {
-    enum rows_kind kind;
-    const int64_t *i; /* INT, NS (nanoseconds, told as decimal microseconds); by row of the batch */
-    const double *d;  /* DOUBLE; likewise */
-    const uint64_t *valid; /* of these: a bit a row, 0 = null; NULL: none is null */
-    const uint32_t *code;  /* CODE: by row; < `codes`. query_key_value(keys[code]) is the value */
-    const uint64_t *keys;
-    uint32_t codes;
-    const struct value *values; /* VALUE: by position among the selected rows */
-};
-struct rows_batch {
-    struct query *query;
-    const struct rows_column *columns; /* as many as were asked for; all borrowed for the call */
-    const uint16_t *select;            /* rows of the batch, ascending; NULL: row k is number k */
-    uint32_t count;                    /* selected rows */
-    size_t most;                       /* out->len beyond it is ERR_MEMORY_LIMIT */
-};
 struct rows_writer {
     void *arg;
     /* A state for one thread and one chunk, whose codes mean the same in all its batches. `done`
@@ -37,7 +19,7 @@ struct rows_writer {
     int (*begin)(void *arg, struct budget *budget, void **ret_state);
     /* Appends a text a row; ret_end[k]: where that of row k ends in `out`. An error ends the
      * answer. */
-    int (*write)(void *state, const struct rows_batch *b, struct buf *out, size_t *ret_end);
+    int (*write)(void *state, const struct row_block *b, struct buf *out, size_t *ret_end);
     void (*done)(void *state);
 };
 struct rows_options {

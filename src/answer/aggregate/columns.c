@@ -113,9 +113,9 @@ static bool fill_measure(const struct teller_state *t, struct column_block *b,
                  v->i);
     if (v->nulls)
         mark_nulls(b, what->of, v);
-    v->kind = !t->plan->measures[what->of].time ? VECTOR_INT
-              : b->alike.nano                   ? VECTOR_NS
-                                                : VECTOR_US;
+    v->kind = !t->plan->measures[what->of].time ? AGGREGATE_INT
+              : b->alike.nano                   ? AGGREGATE_NS
+                                                : AGGREGATE_WHOLE_US;
     return true;
 }
 
@@ -124,7 +124,7 @@ static bool fill_times(const struct aggregate_plan *p, const struct column_block
 {
     bool fits = true;
 
-    v->kind = VECTOR_NS;
+    v->kind = AGGREGATE_NS;
     for (size_t i = 0; i < b->count; i++) {
         const struct extent *e = extent_at(b, i);
         __int128 ns = 0;
@@ -144,15 +144,15 @@ bool column_fill(const struct teller_state *t, const struct aggregate_order *o,
     v->nulls = 0;
     switch (what->what) {
     case TELL_CLASS:
-        v->kind = VECTOR_CLASS;
+        v->kind = AGGREGATE_CLASS;
         for (size_t i = 0; i < b->count; i++)
             v->i[i] = b->rows->set;
         return true;
     case TELL_KEY:
-        v->kind = VECTOR_RANK;
+        v->kind = AGGREGATE_RANK;
         return fill_ranks(&o->set[b->rows->set], b, what->of, v->ranks);
     case TELL_COUNT:
-        v->kind = VECTOR_UINT;
+        v->kind = AGGREGATE_UINT;
         copy_numbers(b, b->head + offsetof(struct record, count), v->i);
         return true;
     case TELL_SUM:
@@ -245,13 +245,13 @@ static struct value vector_value(const struct aggregate_vector *v, size_t i)
     if (v->nulls && v->null[i])
         return (struct value){.type = VALUE_NULL};
     switch (v->kind) {
-    case VECTOR_CLASS:
+    case AGGREGATE_CLASS:
         return (struct value){.type = VALUE_TEXT, .text = text_of(classes[v->i[i]])};
-    case VECTOR_UINT:
+    case AGGREGATE_UINT:
         return (struct value){.type = VALUE_UINT, .u = (uint64_t)v->i[i]};
-    case VECTOR_US:
+    case AGGREGATE_WHOLE_US:
         return (struct value){.type = VALUE_TIME, .wide = (__int128)v->i[i] * 1000};
-    case VECTOR_NS:
+    case AGGREGATE_NS:
         return (struct value){.type = VALUE_TIME, .wide = v->i[i]};
     default:
         return (struct value){.type = VALUE_INT, .i = v->i[i]};
@@ -262,7 +262,7 @@ int column_values(const struct teller_state *t, const struct aggregate_order *o,
                   const struct column_block *b, const struct teller *what,
                   const struct aggregate_vector *v, struct value *ret, size_t stride)
 {
-    if (v->kind == VECTOR_RANK)
+    if (v->kind == AGGREGATE_RANK)
         return rank_values(t, &o->set[b->rows->set], what->of, v->ranks, b->count, ret, stride);
     for (size_t i = 0; i < b->count; i++)
         ret[i * stride] = vector_value(v, i);

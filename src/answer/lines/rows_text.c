@@ -12,16 +12,15 @@ enum {
 struct filler {
     const struct rows_plan *plan;
     struct block *block;
-    void *state;                 /* of the writer */
-    struct rows_column *columns; /* of the batch at hand */
-    struct value **values;       /* by column, SCAN_BATCH each; NULL: was never needed */
-    struct charge charge;        /* for them */
+    void *state;            /* of the writer */
+    struct vector *columns; /* of the batch at hand */
+    struct value **values;  /* by column, SCAN_BATCH each; NULL: was never needed */
+    struct charge charge;   /* for them */
 };
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static int read_values(struct filler *f, struct scan_batch *b, size_t column,
-                       struct rows_column *ret)
+static int read_values(struct filler *f, struct scan_batch *b, size_t column, struct vector *ret)
 {
     struct value *to = f->values[column];
     int rc = to ? 0 : charge_add(&f->charge, SCAN_BATCH * sizeof(*to));
@@ -32,16 +31,22 @@ static int read_values(struct filler *f, struct scan_batch *b, size_t column,
         rc = -ENOMEM;
     for (uint32_t k = 0; rc == 0 && k < b->count; k++)
         to[k] = batch_value(b, f->plan->columns[column], batch_row(b, k));
-    *ret = (struct rows_column){.kind = ROWS_VALUE, .values = to};
+    *ret = (struct vector){.kind = VECTOR_VALUE, .values = to, .stride = 1};
     return rc;
 }
 
-static bool read_codes(struct scan_batch *b, const struct source *s, struct rows_column *ret)
+static int key_value(void *query, uint64_t key, struct value *ret)
 {
-    *ret = (struct rows_column){.kind = ROWS_CODE};
-    if (!scan_codes(b->chunk, s, CODES_MOST, &ret->codes, &ret->keys))
+    query_key_value(query, key, ret);
+    return 0;
+}
+
+static bool read_codes(struct scan_batch *b, const struct source *s, struct vector *ret)
+{
+    *ret = (struct vector){.kind = VECTOR_CODE, .value = key_value, .arg = b->chunk->query};
+    if (!scan_codes(b->chunk, s, CODES_MOST, &ret->code_count, &ret->keys))
         return false;
-    ret->code = batch_codes(b, s);
+    ret->codes = batch_codes(b, s);
     return true;
 }
 
@@ -52,20 +57,19 @@ static bool spans_few(struct scan_batch *b, const struct source *s)
     return scan_range(b->chunk, s, &min, &max) && (uint64_t)max - (uint64_t)min < SPAN_MOST;
 }
 
-static struct rows_column read_numbers(struct scan_batch *b, const struct source *s)
+static struct vector read_numbers(struct scan_batch *b, const struct source *s)
 {
     const struct batch_numbers n = batch_numbers(b, s);
 
-    return (struct rows_column){.kind = n.d      ? ROWS_DOUBLE
-                                        : n.nano ? ROWS_NS
-                                                 : ROWS_INT,
-                                .i = n.i,
-                                .d = n.d,
-                                .valid = n.valid};
+    return (struct vector){.kind = n.d      ? VECTOR_DOUBLE
+                                   : n.nano ? VECTOR_NS
+                                            : VECTOR_INT,
+                           .i = n.i,
+                           .d = n.d,
+                           .valid = n.valid};
 }
 
-static int read_column(struct filler *f, struct scan_batch *b, size_t column,
-                       struct rows_column *ret)
+static int read_column(struct filler *f, struct scan_batch *b, size_t column, struct vector *ret)
 {
     const struct source *s = f->plan->columns[column];
     enum scan_shape shape = scan_shape(b->chunk, s);
@@ -91,8 +95,10 @@ static int fill_batch(void *arg, struct scan_batch *b)
     uint32_t count = b->count < left ? b->count : (uint32_t)left;
     size_t used = atomic_load(&budget->memory_used), limit = budget->memory_limit;
     size_t room = !limit ? SIZE_MAX : limit > used ? limit - used : 0;
-    struct rows_batch rows = {f->plan->query, f->columns, b->select, count,
-                              room > SIZE_MAX - text->cap ? SIZE_MAX : text->cap + room};
+    struct row_block rows = {.vectors = f->columns,
+                             .select = b->select,
+                             .count = count,
+                             .most = room > SIZE_MAX - text->cap ? SIZE_MAX : text->cap + room};
     int rc = rows_grow(f->plan, item, item->count + b->count, (void **)&f->block->end,
                        sizeof(*f->block->end));
 

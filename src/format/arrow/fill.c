@@ -136,10 +136,10 @@ static int put_ranks(struct arrow_rows *r, size_t column, const struct aggregate
 static void turn_doubles(const struct aggregate_vector *v, bool nano, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        double d = v->kind == VECTOR_UINT ? (double)(uint64_t)v->i[i] : (double)v->i[i];
-        if (v->kind == VECTOR_NS && !nano)
+        double d = v->kind == AGGREGATE_UINT ? (double)(uint64_t)v->i[i] : (double)v->i[i];
+        if (v->kind == AGGREGATE_NS && !nano)
             d /= 1000;
-        else if (v->kind == VECTOR_US && nano)
+        else if (v->kind == AGGREGATE_WHOLE_US && nano)
             d *= 1000;
         memcpy(&v->i[i], &d, sizeof(d));
     }
@@ -149,12 +149,12 @@ static void turn_doubles(const struct aggregate_vector *v, bool nano, size_t n)
 static void turn_uints(struct arrow_rows *r, struct arrow_staged *c, size_t n)
 {
     int64_t *values = r->vector.i;
-    const bool larger = r->vector.kind == VECTOR_US && r->nano,
-               smaller = r->vector.kind == VECTOR_NS && !r->nano;
+    const bool larger = r->vector.kind == AGGREGATE_WHOLE_US && r->nano,
+               smaller = r->vector.kind == AGGREGATE_NS && !r->nano;
     const int64_t most = larger ? (int64_t)(UINT64_MAX / 1000) : INT64_MAX;
     size_t outside = 0;
 
-    if (r->vector.kind == VECTOR_UINT)
+    if (r->vector.kind == AGGREGATE_UINT)
         return;
     for (size_t i = 0; i < n; i++)
         outside += (values[i] < 0) | (values[i] > most);
@@ -194,7 +194,7 @@ static int put_vector(struct arrow_rows *r, size_t column, const struct aggregat
 
     r->vector.i = number ? (int64_t *)r->columns[column].values + r->rows : r->numbers;
     *ret = aggregate_block_column(r->aggregate, column, &r->vector);
-    if (*ret && r->vector.kind == VECTOR_RANK)
+    if (*ret && r->vector.kind == AGGREGATE_RANK)
         return put_ranks(r, column, b);
     *ret = *ret && number;
     if (*ret)

@@ -1,8 +1,8 @@
-/* aggregate.c - rows of /aggregate: JSON here, text by the table, NDJSON and CSV, Perfetto
- * and Arrow by writers of their own. */
+/* aggregate.c - the answer of /aggregate in its formats: rows, text by the table, Perfetto and
+ * Arrow by writers of their own. */
 #include "format/arrow/rows.h"
 #include "format/perfetto/perfetto.h"
-#include "format/writer/row_cells.h"
+#include "format/report/aggregate_rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct format_aggregate {
     struct format_table *table;
     struct perfetto *perfetto;
     struct arrow_rows *arrow;
-    struct row_cells *cells;
+    struct aggregate_rows *written; /* JSON, NDJSON, CSV */
     struct jw jw;
     bool begun;
     uint64_t rows;
@@ -55,10 +55,11 @@ int format_aggregate_new(struct aggregate *a, struct query *q,
         rc = perfetto_new(a, q, o->budget, o->events, o->times, err, &f->perfetto);
     else if (o->format == FORMAT_ARROW || o->format == FORMAT_ARROW_STREAM)
         rc = arrow_rows_new(a, q, o->budget, o->format == FORMAT_ARROW, err, &f->arrow);
-    else if (o->format == FORMAT_CSV || o->format == FORMAT_NDJSON)
-        rc = row_cells_new(a, o->format, o->budget, &f->cells);
+    else if (o->format == FORMAT_JSON || o->format == FORMAT_CSV || o->format == FORMAT_NDJSON)
+        rc = aggregate_rows_new(a, o->format, o->pretty && o->format == FORMAT_JSON, o->budget,
+                                &f->written);
     else
-        rc = o->format == FORMAT_JSON ? 0 : ERR_FORMAT;
+        rc = ERR_FORMAT;
     if (rc < 0) {
         format_aggregate_free(f);
         return err_set(err, rc, "%s", err_text(rc));
@@ -74,7 +75,7 @@ void format_aggregate_free(struct format_aggregate *f)
     format_table_free(f->table);
     perfetto_free(f->perfetto);
     arrow_rows_free(f->arrow);
-    row_cells_free(f->cells);
+    aggregate_rows_free(f->written);
     free(f);
 }
 
@@ -89,19 +90,6 @@ uint64_t format_aggregate_least(const struct format_aggregate *f)
     if (f->arrow)
         bytes = arrow_rows_width(f->arrow);
     return aggregate_rows_least(f->aggregate) * bytes;
-}
-
-/* ---- rows ------------------------------------------------------------------------------------ */
-
-static void json_row(struct format_aggregate *f, const struct value *values)
-{
-    jw_begin(&f->jw, '{');
-    for (size_t i = 0; i < f->count; i++) {
-        if (f->columns[i].optional && values[i].type == VALUE_NULL)
-            continue;
-        jw_put_value(&f->jw, f->columns[i].name, &values[i]);
-    }
-    jw_end(&f->jw, '}');
 }
 
 /* ---- before and after ------------------------------------------------------------------------ */
@@ -160,6 +148,7 @@ static void end(struct format_aggregate *f, struct buf *out)
         perfetto_end(f->perfetto, out);
     if (f->o.format == FORMAT_JSON) {
         f->jw.out = out;
+        f->jw.nonempty |= (uint64_t)(f->rows > 0) << f->jw.depth;
         jw_end(&f->jw, ']');
         tell_counters(f, &f->jw);
         jw_end(&f->jw, '}');
@@ -169,28 +158,32 @@ static void end(struct format_aggregate *f, struct buf *out)
         write_summary(f, out);
 }
 
-int format_aggregate_next(struct format_aggregate *f, struct err *err, struct buf *out)
+static int next_values(struct format_aggregate *f, struct err *err, struct buf *out, size_t *ret)
 {
     const struct value *values;
+    int rc = aggregate_next(f->aggregate, ROWS_AT_ONCE, err, &values, ret);
+
+    for (size_t i = 0; rc == 0 && i < *ret; i++, values += f->count) {
+        if (f->table)
+            format_table_row(f->table, values, out);
+        else
+            perfetto_row(f->perfetto, values, out);
+    }
+    return rc;
+}
+
+int format_aggregate_next(struct format_aggregate *f, struct err *err, struct buf *out)
+{
     size_t n = 0;
 
     if (f->arrow)
         return arrow_rows_next(f->arrow, err, out);
     if (!f->begun)
         begin(f, out);
-    int rc = f->cells ? row_cells_next(f->cells, err, out, &n)
-                      : aggregate_next(f->aggregate, ROWS_AT_ONCE, err, &values, &n);
+    int rc =
+        f->written ? aggregate_rows_next(f->written, err, out, &n) : next_values(f, err, out, &n);
     if (rc == ERR_END)
         end(f, out);
-    f->jw.out = out;
-    for (size_t i = 0; rc == 0 && i < n && !f->cells; i++, values += f->count) {
-        if (f->table)
-            format_table_row(f->table, values, out);
-        else if (f->perfetto)
-            perfetto_row(f->perfetto, values, out);
-        else
-            json_row(f, values);
-    }
     f->rows += rc == 0 ? n : 0;
     return out->error ? out->error : rc;
 }
