@@ -12,7 +12,7 @@
 #ifndef DFTRACERD_AGGREGATE_H
 #define DFTRACERD_AGGREGATE_H
 
-#include "dftracerd/query.h"
+#include "dftracerd/table.h"
 
 /* Rows per time bucket and key. Two forms: the pipeline (`aggregates` empty), whose rows are one
  * per (class, cat, name, pid, tid, hhash, fhash, bucket, group_keys) and whose counters are
@@ -48,79 +48,19 @@ struct aggregate_options {
     const char *top_by;
     uint64_t limit, offset; /* in rows; limit UINT64_MAX = all */
 };
-enum aggregate_unit { AGGREGATE_PLAIN, AGGREGATE_US, AGGREGATE_BYTES, AGGREGATE_BYTES_PER_S };
-struct aggregate_column {
-    const char *name;
-    /* for formats with types, whatever its values: TEXT, TIME, DOUBLE, UINT (not negative) */
-    enum value_type type;
-    enum aggregate_unit unit;
-    bool key;
-    bool row_class; /* of the pipeline: event, profile, system */
-    bool optional;  /* of some rows only: JSON leaves it out where it is null */
-};
 struct aggregate;
 /* Does the whole work but the telling; where memory does not suffice for all groups, aggregate_next
  * does it part after part, and may fail of it, too. Not so with sort or top. ERR_PARAM (err.param),
  * ERR_ROW_LIMIT, ERR_MEMORY_LIMIT ... */
 int aggregate_open(struct query *q, const struct aggregate_options *options, struct err *err,
                    struct aggregate **ret);
-/* borrowed until close */
-size_t aggregate_columns(const struct aggregate *a, const struct aggregate_column **ret);
+/* Its rows; borrowed until close. A block has rows of one class and one pass. */
+struct table *aggregate_table(struct aggregate *a);
 __int128 aggregate_interval(const struct aggregate *a); /* of its buckets, in ns; 0: it has none */
-/* so many rows are still to come, or more */
-uint64_t aggregate_rows_least(const struct aggregate *a);
-/* Next rows, at most `want` (and AGGREGATE_BLOCK): *ret_count * columns values, row by row,
+/* Next rows, at most `want` (and TABLE_BLOCK): *ret_count * columns values, row by row,
  * borrowed until the next call. ERR_END. */
 int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret,
                    size_t *ret_count);
-/* From now on these columns (by number, borrowed) are not worked out and told as null; NULL: all
- * are told. */
-void aggregate_leave_out(struct aggregate *a, const bool *columns);
-/* Rows as columns, for formats that have columns: a block of rows, then those of its columns that
- * are known as such, then, if there are others, values. Keys are ranks: numbers of different keys
- * within a part of the answer (and a block is in one). */
-enum { AGGREGATE_BLOCK = 512 };
-enum aggregate_kind {
-    AGGREGATE_RANK,
-    AGGREGATE_CLASS, /* 0 event, 1 profile, 2 system */
-    AGGREGATE_UINT,
-    AGGREGATE_INT,
-    AGGREGATE_WHOLE_US,
-    AGGREGATE_NS
-};
-struct aggregate_vector {
-    enum aggregate_kind kind;
-    size_t nulls; /* of RANK not counted: keys may be null */
-    int64_t *i;   /* all but RANK: AGGREGATE_BLOCK numbers, in room that the caller has set */
-    uint32_t ranks[AGGREGATE_BLOCK];
-    bool null[AGGREGATE_BLOCK]; /* not written without nulls; i is 0 there */
-};
-struct aggregate_block {
-    size_t count;
-    uint64_t part;
-};
-/* ERR_END; as aggregate_next */
-int aggregate_next_block(struct aggregate *a, struct err *err, struct aggregate_block *ret);
-/* Of the block at hand. False: *ret is anything, as are its numbers, and the column has to be told
- * as values. */
-bool aggregate_block_column(struct aggregate *a, size_t column, struct aggregate_vector *ret);
-/* Values as aggregate_next has them. */
-int aggregate_block_values(struct aggregate *a, struct err *err, const struct value **ret);
-/* Keys of a column by rank, in the part of the block at hand or in one below aggregate_whole_parts;
- * borrowed until the next block. How many. */
-uint32_t aggregate_part_keys(const struct aggregate *a, uint64_t part, size_t column,
-                             const uint64_t **ret);
-/* Before the first row: all keys of these parts are told, and there are no other parts. 0: blocks
- * have to be looked at. */
-unsigned aggregate_whole_parts(const struct aggregate *a);
-/* What a column of whole numbers and times has, by column, without telling it. known: false where
- * it is not known. */
-/* of a microsecond; any value but null */
-enum { COLUMN_NUMBER = 1, COLUMN_FRACTION = 2, COLUMN_NEGATIVE = 4 };
-int aggregate_survey(const struct aggregate *a, bool *known, unsigned *ret);
-/* The value; its text is borrowed until close. */
-int aggregate_key_value(const struct aggregate *a, size_t column, uint64_t key, struct value *ret);
-void aggregate_rewind(struct aggregate *a); /* the cursor starts again */
 /* Which values each output of `boundaries` may have, and from when to when over all processes: by
  * output, then by value. *new* array, its texts borrowed until close; -ENOMEM. */
 struct aggregate_boundary {

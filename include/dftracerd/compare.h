@@ -74,7 +74,7 @@ struct compare_change {                                /* of a variant against t
 };
 struct compare_metric {
     const char *name; /* "count", "dur_mean", "dur_p95" ... */
-    enum aggregate_unit unit;
+    enum column_unit unit;
     struct value value, std;        /* of the baseline */
     struct compare_change *changes; /* by variant */
 };

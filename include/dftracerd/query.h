@@ -56,7 +56,7 @@ int value_keep(struct arena *arena, struct value *v);
 /* ---- columns --------------------------------------------------------------------------------- */
 
 /* The columns that a query knows by name in every trace. Any other name is that of an argument. */
-enum column_unit { UNIT_NONE, UNIT_US, UNIT_BYTES };
+enum column_unit { UNIT_NONE, UNIT_US, UNIT_BYTES, UNIT_BYTES_PER_S };
 struct query_column {
     const char *name;
     const char *type; /* of its values, as /schema writes it; "mixed": texts and numbers */

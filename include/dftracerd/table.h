@@ -44,4 +44,57 @@ struct row_block {
     size_t most;                  /* text beyond this length is ERR_MEMORY_LIMIT */
 };
 
+/* The value of row i; CODE: with v->value, whose error it returns. Not for VALUE. */
+int vector_value(const struct vector *v, size_t i, struct value *ret);
+
+/* ---- a table: rows that are read once, block by block ---------------------------------------- */
+
+struct table_column {
+    const char *name;
+    /* for formats with types, whatever its values: TEXT, TIME, DOUBLE, UINT (not negative) */
+    enum value_type type;
+    enum column_unit unit;
+    bool key;
+    bool optional;              /* of some rows only: JSON leaves it out where it is null */
+    const char *const *choices; /* TEXT: it is one of these, up to NULL; or NULL */
+};
+enum { TABLE_BLOCK = 512 };
+struct table_block {
+    size_t count;  /* rows, at most TABLE_BLOCK */
+    uint64_t part; /* codes mean the same in all blocks of a part */
+};
+/* Where a vector is filled; the reader's. */
+struct vector_memory {
+    int64_t *i; /* TABLE_BLOCK numbers */
+    uint32_t codes[TABLE_BLOCK];
+    uint64_t valid[TABLE_BLOCK / 64];
+};
+/* What a column of whole numbers and times has: any value but null, a part of a microsecond ... */
+enum { COLUMN_NUMBER = 1, COLUMN_FRACTION = 2, COLUMN_NEGATIVE = 4 };
+
+struct table {
+    const struct table_ops *ops;
+    const struct table_column *columns;
+    size_t count;
+    /* By column: values() need not have it, and has null there. The reader sets it; NULL: none. */
+    const bool *left_out;
+};
+struct table_ops {
+    /* The next block. ERR_END; an error of the scan. */
+    int (*next)(struct table *t, struct err *err, struct table_block *ret);
+    /* A column of the block. False: it is no vector, `m` is anything, and values() has it. */
+    bool (*vector)(struct table *t, size_t column, struct vector_memory *m, struct vector *ret);
+    /* All columns of the block as values, row by row. */
+    int (*values)(struct table *t, struct err *err, const struct value **ret);
+    uint64_t (*rows_least)(const struct table *t); /* rows to come, or fewer than that */
+    /* For formats that need types and dictionaries before the first row: the parts of which all
+     * keys are in the table, 0: not known; the codes of such a part, or of the block at hand;
+     * COLUMN_ flags by column, known: false where only reading it would say; and from the first
+     * row on again. */
+    unsigned (*whole_parts)(const struct table *t);
+    void (*codes)(const struct table *t, uint64_t part, size_t column, struct vector *ret);
+    int (*survey)(const struct table *t, bool *known, unsigned *ret);
+    void (*rewind)(struct table *t);
+};
+
 #endif

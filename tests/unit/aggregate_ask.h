@@ -55,7 +55,7 @@ static const char *cell(const char *rows, unsigned row, const char *column)
 static int ask(struct store *s, const char *query, const struct aggregate_options *o,
                struct budget *budget, struct err *err, struct buf *out)
 {
-    const struct aggregate_column *columns;
+    const struct table_column *columns;
     const struct value *values;
     struct selection selection;
     struct aggregate *a = NULL;
@@ -67,7 +67,8 @@ static int ask(struct store *s, const char *query, const struct aggregate_option
     CHECK_INT(query_open(&s->env, s->snapshot, &selection, budget, err, &q), 0);
     int rc = aggregate_open(q, o, err, &a);
     if (rc == 0)
-        width = aggregate_columns(a, &columns);
+        columns = aggregate_table(a)->columns;
+    width = aggregate_table(a)->count;
     while (rc == 0 && (rc = aggregate_next(a, 100, err, &values, &n)) == 0) {
         for (size_t i = 0; i < n * width; i++) {
             buf_putc(out, ' ');

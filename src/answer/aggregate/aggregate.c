@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 struct aggregate {
+    struct table table;
     struct aggregate_plan plan;
     struct arena arena;
     struct aggregate_options options; /* of rows; texts in the arena */
@@ -30,12 +31,11 @@ struct aggregate {
     struct column_block block; /* at hand: those before the cursor */
     uint64_t skip, left;       /* rows to leave out, and to tell, after those at hand */
     struct value *values;      /* of a block */
-    struct aggregate_vector vector;
-    int64_t numbers[AGGREGATE_BLOCK]; /* of the vector */
-    bool *done;                       /* by column: values are there */
-    const bool *left_out;             /* by column: need not be told; NULL */
-    bool named;                       /* columns of system rows are there */
-    struct prefixes *prefixes;        /* NULL: all in one scan */
+    struct vector_memory memory;
+    int64_t numbers[TABLE_BLOCK]; /* of a vector */
+    bool *done;                   /* by column: values are there */
+    bool named;                   /* columns of system rows are there */
+    struct prefixes *prefixes;    /* NULL: all in one scan */
     struct pass pass;
     uint64_t capacity, pass_rows; /* groups that memory has room for; rows of the next pass */
     unsigned passes;
@@ -224,6 +224,19 @@ static int begin_passes(struct aggregate *a, const struct aggregate_options *o, 
     return rc;
 }
 
+/* The cursor is at the first row again. */
+static void rewind_rows(struct aggregate *a)
+{
+    a->skip = a->options.offset;
+    a->left = a->options.limit;
+    if (!a->prefixes || a->kept) {
+        set_cursor(a, a->kept ? a->kept_count : a->order.count);
+        return;
+    }
+    drop_groups(a);
+    a->pass.from = a->pass.to = 0;
+}
+
 /* ---- the best rows --------------------------------------------------------------------------- */
 
 /* Calls `each` with the groups of one part after the other, or with those at hand where these are
@@ -293,7 +306,7 @@ static int keep_best(struct aggregate *a, const struct aggregate_options *o, str
     if (rc < 0)
         return rc;
     drop_groups(a);
-    aggregate_rewind(a);
+    rewind_rows(a);
     return 0;
 }
 
@@ -313,38 +326,14 @@ static int find_groups(struct aggregate *a, const struct aggregate_options *o, s
         rc = next_pass(a, err);
     if (rc < 0 && rc != ERR_END)
         return rc;
-    a->values = malloc((AGGREGATE_BLOCK * a->plan.column_count + 1) * sizeof(*a->values));
+    a->values = malloc((TABLE_BLOCK * a->plan.column_count + 1) * sizeof(*a->values));
     a->done = calloc(a->plan.column_count + 1, sizeof(*a->done));
     return a->values && a->done ? 0 : -ENOMEM;
 }
 
-int aggregate_open(struct query *q, const struct aggregate_options *o, struct err *err,
-                   struct aggregate **ret)
+struct table *aggregate_table(struct aggregate *a)
 {
-    struct aggregate *a = calloc(1, sizeof(*a));
-
-    if (!a)
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
-    a->plan = (struct aggregate_plan){.query = q, .budget = query_budget(q), .arena = &a->arena};
-    a->want = AGGREGATE_BLOCK;
-    a->vector.i = a->numbers;
-    int rc = aggregate_plan_make(&a->plan, o, err);
-    if (rc == 0) {
-        rc = find_groups(a, o, err);
-        rc = rc < 0 ? explain(a, rc, err) : 0;
-    }
-    if (rc < 0) {
-        aggregate_close(a);
-        return rc;
-    }
-    *ret = a;
-    return 0;
-}
-
-size_t aggregate_columns(const struct aggregate *a, const struct aggregate_column **ret)
-{
-    *ret = a->plan.columns;
-    return a->plan.column_count;
+    return &a->table;
 }
 
 __int128 aggregate_interval(const struct aggregate *a)
@@ -352,22 +341,30 @@ __int128 aggregate_interval(const struct aggregate *a)
     return a->plan.bucket_key < 0 ? 0 : a->plan.interval_ns;
 }
 
-uint64_t aggregate_rows_least(const struct aggregate *a)
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static struct aggregate *of(const struct table *t)
 {
-    return a->end - a->at;
+    return (struct aggregate *)t; /* its first member */
+}
+
+static uint64_t rows_least(const struct table *t)
+{
+    return of(t)->end - of(t)->at;
 }
 
 /* Of rows that are values already. */
-static int next_kept(struct aggregate *a, size_t n, struct aggregate_block *ret)
+static int next_kept(struct aggregate *a, size_t n, struct table_block *ret)
 {
     a->kept_at = a->at;
     a->at += n;
-    *ret = (struct aggregate_block){n, 0};
+    *ret = (struct table_block){n, 0};
     return 0;
 }
 
-int aggregate_next_block(struct aggregate *a, struct err *err, struct aggregate_block *ret)
+static int next_block(struct table *t, struct err *err, struct table_block *ret)
 {
+    struct aggregate *a = of(t);
     int rc = 0;
 
     if (a->at == a->end)
@@ -388,40 +385,88 @@ int aggregate_next_block(struct aggregate *a, struct err *err, struct aggregate_
         return err_set(err, rc, "%s", err_text(rc));
     a->at += n;
     a->block.next = a->order.rows + a->at;
-    a->block.ahead = a->end - a->at < AGGREGATE_BLOCK ? a->end - a->at : AGGREGATE_BLOCK;
-    *ret = (struct aggregate_block){n, (uint64_t)a->passes * SETS + rows->set};
+    a->block.ahead = a->end - a->at < TABLE_BLOCK ? a->end - a->at : TABLE_BLOCK;
+    *ret = (struct table_block){n, (uint64_t)a->passes * SETS + rows->set};
     return 0;
 }
 
-bool aggregate_block_column(struct aggregate *a, size_t column, struct aggregate_vector *ret)
+/* ---- its columns ----------------------------------------------------------------------------- */
+
+static int bucket_value(void *plan, uint64_t key, struct value *ret)
 {
+    const struct aggregate_plan *p = plan;
+
+    return aggregate_tell_key(p, (unsigned)p->bucket_key, key, ret);
+}
+
+static int key_value(void *plan, uint64_t key, struct value *ret)
+{
+    const struct aggregate_plan *p = plan;
+
+    return aggregate_tell_key(p, (unsigned)p->bucket_key + 1, key, ret);
+}
+
+static void codes(const struct table *t, uint64_t part, size_t column, struct vector *ret)
+{
+    struct aggregate *a = of(t);
+    const struct key_ranks *r = &a->order.set[part % SETS];
+    unsigned key = a->plan.tellers[column].of;
+
+    ret->keys = r->width ? r->keys[key] : NULL;
+    ret->code_count = r->width ? r->count[key] : 0;
+    ret->dictionary = part + 1;
+    ret->value = (int)key == a->plan.bucket_key ? bucket_value : key_value;
+    ret->arg = &a->plan;
+}
+
+static bool read_vector(struct table *t, size_t column, struct vector_memory *m, struct vector *ret)
+{
+    struct aggregate *a = of(t);
+    const struct teller *what = &a->plan.tellers[column];
+
     if (a->kept)
         return false;
-    bool done = column_fill(&a->teller, &a->order, &a->block, &a->plan.tellers[column], ret);
-    block_look_ahead(a->found, &a->block, AGGREGATE_BLOCK / a->plan.column_count + 1);
+    bool done = column_fill(&a->teller, &a->order, &a->block, what, m, ret);
+    if (done && what->what == TELL_KEY)
+        codes(t, (uint64_t)a->passes * SETS + a->block.rows->set, column, ret);
+    block_look_ahead(a->found, &a->block, TABLE_BLOCK / a->plan.column_count + 1);
     return done;
 }
 
-/* A column that is left out, or is known as such; what is left is for aggregate_tell. */
+/* The rows of a code are mostly next to each other. */
+static int vector_values(const struct vector *v, size_t n, struct value *ret, size_t stride)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        if (v->kind == VECTOR_CODE && i > 0 && v->codes[i] == v->codes[i - 1])
+            ret[i * stride] = ret[(i - 1) * stride];
+        else
+            rc = vector_value(v, i, &ret[i * stride]);
+    }
+    return rc;
+}
+
+/* A column that is left out, or is a vector; what is left is for aggregate_tell. */
 static int tell_column(struct aggregate *a, size_t column, bool *done)
 {
     struct value *to = a->values + column;
     const size_t stride = a->plan.column_count;
+    struct vector v;
 
     *done = true;
-    if (a->left_out && a->left_out[column]) {
+    if (a->table.left_out && a->table.left_out[column]) {
         for (size_t i = 0; i < a->block.count; i++)
             to[i * stride] = (struct value){.type = VALUE_NULL};
         return 0;
     }
-    *done = aggregate_block_column(a, column, &a->vector);
-    return *done ? column_values(&a->teller, &a->order, &a->block, &a->plan.tellers[column],
-                                 &a->vector, to, stride)
-                 : 0;
+    *done = read_vector(&a->table, column, &a->memory, &v);
+    return *done ? vector_values(&v, a->block.count, to, stride) : 0;
 }
 
-int aggregate_block_values(struct aggregate *a, struct err *err, const struct value **ret)
+static int block_values(struct table *t, struct err *err, const struct value **ret)
 {
+    struct aggregate *a = of(t);
     bool all = true;
     int rc = 0;
 
@@ -439,20 +484,17 @@ int aggregate_block_values(struct aggregate *a, struct err *err, const struct va
 int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret,
                    size_t *ret_count)
 {
-    struct aggregate_block block;
+    struct table_block block;
 
-    a->want = want < AGGREGATE_BLOCK ? want : AGGREGATE_BLOCK;
-    int rc = aggregate_next_block(a, err, &block);
-    a->want = AGGREGATE_BLOCK;
-    rc = rc < 0 ? rc : aggregate_block_values(a, err, ret);
+    a->want = want < TABLE_BLOCK ? want : TABLE_BLOCK;
+    int rc = next_block(&a->table, err, &block);
+    a->want = TABLE_BLOCK;
+    rc = rc < 0 ? rc : block_values(&a->table, err, ret);
     *ret_count = rc < 0 ? 0 : block.count;
     return rc;
 }
 
-void aggregate_leave_out(struct aggregate *a, const bool *columns)
-{
-    a->left_out = columns;
-}
+/* ---- before the first row -------------------------------------------------------------------- */
 
 /* Whether the rows at hand are all rows, and all groups. */
 static bool is_whole(const struct aggregate *a)
@@ -464,23 +506,15 @@ static bool is_whole(const struct aggregate *a)
     return !a->prefixes && !a->kept && a->at == 0 && a->end == groups;
 }
 
-unsigned aggregate_whole_parts(const struct aggregate *a)
+static unsigned whole_parts(const struct table *t)
 {
-    return is_whole(a) ? SETS : 0;
+    return is_whole(of(t)) ? SETS : 0;
 }
 
-uint32_t aggregate_part_keys(const struct aggregate *a, uint64_t part, size_t column,
-                             const uint64_t **ret)
+static int survey(const struct table *t, bool *known, unsigned *ret)
 {
-    const struct key_ranks *r = &a->order.set[part % SETS];
-    unsigned key = a->plan.tellers[column].of;
+    const struct aggregate *a = of(t);
 
-    *ret = r->width ? r->keys[key] : NULL;
-    return r->width ? r->count[key] : 0;
-}
-
-int aggregate_survey(const struct aggregate *a, bool *known, unsigned *ret)
-{
     memset(known, 0, a->plan.column_count * sizeof(*known));
     if (a->prefixes || a->kept)
         return 0;
@@ -488,21 +522,45 @@ int aggregate_survey(const struct aggregate *a, bool *known, unsigned *ret)
                           ret);
 }
 
-int aggregate_key_value(const struct aggregate *a, size_t column, uint64_t key, struct value *ret)
+static void rewind_table(struct table *t)
 {
-    return aggregate_tell_key(&a->plan, a->plan.tellers[column].of, key, ret);
+    rewind_rows(of(t));
 }
 
-void aggregate_rewind(struct aggregate *a)
+static const struct table_ops table_ops = {.next = next_block,
+                                           .vector = read_vector,
+                                           .values = block_values,
+                                           .rows_least = rows_least,
+                                           .whole_parts = whole_parts,
+                                           .codes = codes,
+                                           .survey = survey,
+                                           .rewind = rewind_table};
+
+/* ---- open and close -------------------------------------------------------------------------- */
+
+int aggregate_open(struct query *q, const struct aggregate_options *o, struct err *err,
+                   struct aggregate **ret)
 {
-    a->skip = a->options.offset;
-    a->left = a->options.limit;
-    if (!a->prefixes || a->kept) {
-        set_cursor(a, a->kept ? a->kept_count : a->order.count);
-        return;
+    struct aggregate *a = calloc(1, sizeof(*a));
+
+    if (!a)
+        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+    a->plan = (struct aggregate_plan){.query = q, .budget = query_budget(q), .arena = &a->arena};
+    a->want = TABLE_BLOCK;
+    a->memory.i = a->numbers;
+    int rc = aggregate_plan_make(&a->plan, o, err);
+    if (rc == 0) {
+        rc = find_groups(a, o, err);
+        rc = rc < 0 ? explain(a, rc, err) : 0;
     }
-    drop_groups(a);
-    a->pass.from = a->pass.to = 0;
+    if (rc < 0) {
+        aggregate_close(a);
+        return rc;
+    }
+    a->table = (struct table){
+        .ops = &table_ops, .columns = a->plan.columns, .count = a->plan.column_count};
+    *ret = a;
+    return 0;
 }
 
 int aggregate_boundaries(const struct aggregate *a, struct aggregate_boundary **ret,

@@ -25,7 +25,7 @@ static bool fill_ranks(const struct key_ranks *r, const struct column_block *b, 
 
     if (b->last >= r->groups) /* "(other)" */
         return false;
-    for (size_t i = 0; i < AGGREGATE_BLOCK && alike; i++)
+    for (size_t i = 0; i < TABLE_BLOCK && alike; i++)
         ret[i] = first; /* of a whole block: several at a time, without a rest */
     for (size_t i = 0; i < n && !ranks && !alike; i++)
         ret[i] = (uint32_t)(rows[i].word >> shift & mask);
@@ -83,12 +83,19 @@ static void look_at_cells(struct column_block *b, unsigned measure)
     b->nulls = nulls;
 }
 
-static void mark_nulls(const struct column_block *b, unsigned measure, struct aggregate_vector *v)
+/* Bits of the rows that have a value; numbers of others are 0. */
+static const uint64_t *mark_nulls(const struct column_block *b, unsigned measure,
+                                  struct vector_memory *m)
 {
+    if (!b->nulls)
+        return NULL;
+    memset(m->valid, 0, sizeof(m->valid));
     for (size_t i = 0; i < b->count; i++) {
-        v->null[i] = record_at(b, i)->cells[measure].count == 0;
-        v->i[i] = v->null[i] ? 0 : v->i[i];
+        bool some = record_at(b, i)->cells[measure].count > 0;
+        m->valid[i / 64] |= (uint64_t)some << i % 64;
+        m->i[i] = some ? m->i[i] : 0;
     }
+    return m->valid;
 }
 
 static size_t place_in_cell(enum tell what)
@@ -99,69 +106,89 @@ static size_t place_in_cell(enum tell what)
 }
 
 static bool fill_measure(const struct teller_state *t, struct column_block *b,
-                         const struct teller *what, struct aggregate_vector *v)
+                         const struct teller *what, struct vector_memory *m, struct vector *v)
 {
     if (what->of >= t->found->set[b->rows->set].measures || t->fine->fine[b->rows->set].count)
         return false;
     look_at_cells(b, what->of);
     if (b->alike.large || (b->alike.nano && b->alike.micro))
         return false;
-    v->nulls = b->nulls;
     copy_numbers(b,
                  b->head + offsetof(struct record, cells) + what->of * sizeof(struct cell) +
                      place_in_cell(what->what),
-                 v->i);
-    if (v->nulls)
-        mark_nulls(b, what->of, v);
-    v->kind = !t->plan->measures[what->of].time ? AGGREGATE_INT
-              : b->alike.nano                   ? AGGREGATE_NS
-                                                : AGGREGATE_WHOLE_US;
+                 m->i);
+    v->valid = mark_nulls(b, what->of, m);
+    v->kind = !t->plan->measures[what->of].time ? VECTOR_INT
+              : b->alike.nano                   ? VECTOR_NS
+                                                : VECTOR_US;
     return true;
 }
 
 static bool fill_times(const struct aggregate_plan *p, const struct column_block *b, enum tell what,
-                       struct aggregate_vector *v)
+                       struct vector_memory *m, struct vector *v)
 {
-    bool fits = true;
+    bool fits = true, nulls = false;
 
-    v->kind = AGGREGATE_NS;
+    memset(m->valid, 0, sizeof(m->valid));
     for (size_t i = 0; i < b->count; i++) {
         const struct extent *e = extent_at(b, i);
+        bool some = e->min_ts <= e->max_te;
         __int128 ns = 0;
-        v->null[i] = e->min_ts > e->max_te;
-        if (!v->null[i]) /* else both are as far off as can be */
+        if (some) /* else both are as far off as can be */
             ns = (what == TELL_TS ? e->min_ts : e->max_te) - p->origin_ns;
-        v->nulls += v->null[i];
-        v->i[i] = (int64_t)ns;
+        m->valid[i / 64] |= (uint64_t)some << i % 64;
+        nulls |= !some;
+        m->i[i] = (int64_t)ns;
         fits &= ns == (int64_t)ns;
     }
+    v->kind = VECTOR_NS;
+    v->valid = nulls ? m->valid : NULL;
     return fits;
 }
 
-bool column_fill(const struct teller_state *t, const struct aggregate_order *o,
-                 struct column_block *b, const struct teller *what, struct aggregate_vector *v)
+static int class_value(void *arg, uint64_t key, struct value *ret)
 {
-    v->nulls = 0;
+    (void)arg;
+    *ret = (struct value){.type = VALUE_TEXT, .text = text_of(aggregate_classes[key])};
+    return 0;
+}
+
+static bool fill_class(const struct column_block *b, struct vector_memory *m, struct vector *v)
+{
+    static const uint64_t keys[SETS] = {0, 1, 2};
+
+    for (size_t i = 0; i < b->count; i++)
+        m->codes[i] = b->rows->set;
+    *v = (struct vector){.kind = VECTOR_CODE,
+                         .codes = m->codes,
+                         .keys = keys,
+                         .code_count = SETS,
+                         .value = class_value};
+    return true;
+}
+
+bool column_fill(const struct teller_state *t, const struct aggregate_order *o,
+                 struct column_block *b, const struct teller *what, struct vector_memory *m,
+                 struct vector *v)
+{
+    *v = (struct vector){.i = m->i, .codes = m->codes};
     switch (what->what) {
     case TELL_CLASS:
-        v->kind = AGGREGATE_CLASS;
-        for (size_t i = 0; i < b->count; i++)
-            v->i[i] = b->rows->set;
-        return true;
+        return fill_class(b, m, v);
     case TELL_KEY:
-        v->kind = AGGREGATE_RANK;
-        return fill_ranks(&o->set[b->rows->set], b, what->of, v->ranks);
+        v->kind = VECTOR_CODE;
+        return fill_ranks(&o->set[b->rows->set], b, what->of, m->codes);
     case TELL_COUNT:
-        v->kind = AGGREGATE_UINT;
-        copy_numbers(b, b->head + offsetof(struct record, count), v->i);
+        v->kind = VECTOR_UINT;
+        copy_numbers(b, b->head + offsetof(struct record, count), m->i);
         return true;
     case TELL_SUM:
     case TELL_MIN:
     case TELL_MAX:
-        return fill_measure(t, b, what, v);
+        return fill_measure(t, b, what, m, v);
     case TELL_TS:
     case TELL_TE:
-        return fill_times(t->plan, b, what->what, v);
+        return fill_times(t->plan, b, what->what, m, v);
     default:
         return false;
     }
@@ -187,7 +214,7 @@ int block_gather(const struct aggregate_found *f, struct column_block *b, const 
     const size_t stride = s->stride;
 
     if (stride > b->stride_cap) {
-        char *grown = realloc(b->records, AGGREGATE_BLOCK * stride);
+        char *grown = realloc(b->records, TABLE_BLOCK * stride);
         if (!grown)
             return -ENOMEM;
         b->records = grown;
@@ -220,53 +247,6 @@ void block_look_ahead(const struct aggregate_found *f, struct column_block *b, s
             __builtin_prefetch(r + at, 0, 2);
         __builtin_prefetch(r + s->stride - 1, 0, 2); /* it may begin in the middle of a line */
     }
-}
-
-/* ---- its values ------------------------------------------------------------------------------ */
-
-static int rank_values(const struct teller_state *t, const struct key_ranks *r, unsigned key,
-                       const uint32_t *ranks, size_t n, struct value *ret, size_t stride)
-{
-    int rc = 0;
-
-    for (size_t i = 0; i < n && rc == 0; i++) {
-        if (i > 0 && ranks[i] == ranks[i - 1])
-            ret[i * stride] = ret[(i - 1) * stride];
-        else
-            rc = aggregate_tell_key(t->plan, key, r->keys[key][ranks[i]], &ret[i * stride]);
-    }
-    return rc;
-}
-
-static struct value vector_value(const struct aggregate_vector *v, size_t i)
-{
-    static const char *const classes[] = {"event", "profile", "system"};
-
-    if (v->nulls && v->null[i])
-        return (struct value){.type = VALUE_NULL};
-    switch (v->kind) {
-    case AGGREGATE_CLASS:
-        return (struct value){.type = VALUE_TEXT, .text = text_of(classes[v->i[i]])};
-    case AGGREGATE_UINT:
-        return (struct value){.type = VALUE_UINT, .u = (uint64_t)v->i[i]};
-    case AGGREGATE_WHOLE_US:
-        return (struct value){.type = VALUE_TIME, .wide = (__int128)v->i[i] * 1000};
-    case AGGREGATE_NS:
-        return (struct value){.type = VALUE_TIME, .wide = v->i[i]};
-    default:
-        return (struct value){.type = VALUE_INT, .i = v->i[i]};
-    }
-}
-
-int column_values(const struct teller_state *t, const struct aggregate_order *o,
-                  const struct column_block *b, const struct teller *what,
-                  const struct aggregate_vector *v, struct value *ret, size_t stride)
-{
-    if (v->kind == AGGREGATE_RANK)
-        return rank_values(t, &o->set[b->rows->set], what->of, v->ranks, b->count, ret, stride);
-    for (size_t i = 0; i < b->count; i++)
-        ret[i * stride] = vector_value(v, i);
-    return 0;
 }
 
 /* ---- what values there are ------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
  *
  * Used by:   aggregate.c.
  * Path:      order.h -> block_gather copies the records of a block -> column_fill -> the vectors of
- *            dftracerd/aggregate.h, or column_values. Other columns: tell.h.
+ *            dftracerd/table.h. Other columns: tell.h.
  * Threads:   one. Memory: one block of records, freed by its owner.
  */
 #ifndef DFTRACERD_ANSWER_AGGREGATE_COLUMNS_H
@@ -33,18 +33,15 @@ struct column_block {
     } alike; /* beyond 64 bits; values by their units */
     size_t nulls;
 };
-/* n: at most AGGREGATE_BLOCK. -ENOMEM. */
+/* n: at most TABLE_BLOCK. -ENOMEM. */
 int block_gather(const struct aggregate_found *f, struct column_block *b, const struct row_id *rows,
                  size_t n);
 /* Asks for some records of the block behind, which come while this one is told. */
 void block_look_ahead(const struct aggregate_found *f, struct column_block *b, size_t most);
-/* False: the column is for aggregate_tell, and *v is anything. */
+/* False: the column is for aggregate_tell, and *m and *v are anything. A key has no v->keys yet. */
 bool column_fill(const struct teller_state *t, const struct aggregate_order *o,
-                 struct column_block *b, const struct teller *what, struct aggregate_vector *v);
-/* The same as values, each `stride` behind the one before. */
-int column_values(const struct teller_state *t, const struct aggregate_order *o,
-                  const struct column_block *b, const struct teller *what,
-                  const struct aggregate_vector *v, struct value *ret, size_t stride);
+                 struct column_block *b, const struct teller *what, struct vector_memory *m,
+                 struct vector *v);
 /* COLUMN_* of the rows, by column. all: the rows are all groups, in some order. known: false where
  * only telling them would say. */
 int columns_survey(const struct teller_state *t, const struct row_id *rows, size_t n, bool all,

@@ -196,8 +196,8 @@ int plan_system_columns(struct aggregate_plan *p, const bool *used)
         size_t before = p->column_count;
         int rc = used[m] ? 0 : -EEXIST;
         for (size_t i = 0; i < 3 && rc == 0; i++)
-            rc = plan_stat_column(p, p->measures[m].name, stats[i].suffix, VALUE_DOUBLE,
-                                  AGGREGATE_PLAIN, (struct teller){stats[i].what, m, 0});
+            rc = plan_stat_column(p, p->measures[m].name, stats[i].suffix, VALUE_DOUBLE, UNIT_NONE,
+                                  (struct teller){stats[i].what, m, 0});
         if (rc == -EEXIST)
             p->column_count = before;
         else if (rc < 0)

@@ -154,15 +154,15 @@ static unsigned quantile_number(struct aggregate_plan *p, const struct quantile 
     return i;
 }
 
-static enum aggregate_unit unit_of(const struct item *it, const struct measure *m)
+static enum column_unit unit_of(const struct item *it, const struct measure *m)
 {
     if (it->function->what == TELL_BUSY ||
         (m && m->time && it->function->what != TELL_SKEW && it->function->what != TELL_KURTOSIS))
-        return AGGREGATE_US;
+        return UNIT_US;
     if (it->function->what == TELL_BANDWIDTH)
-        return AGGREGATE_BYTES_PER_S;
+        return UNIT_BYTES_PER_S;
     const struct query_column *c = m ? query_column_find(text_of(m->name)) : NULL;
-    return c && c->unit == UNIT_BYTES ? AGGREGATE_BYTES : AGGREGATE_PLAIN;
+    return c && c->unit == UNIT_BYTES ? UNIT_BYTES : UNIT_NONE;
 }
 
 /* Two measures: what is divided, and the duration of the events that have it. */
@@ -273,7 +273,7 @@ static int plan_group_key(struct aggregate_plan *p, const char *name, struct err
     if (rc < 0)
         return rc;
     p->key_sources[p->width] = k->source;
-    rc = plan_column(p, copy, type, AGGREGATE_PLAIN, (struct teller){TELL_KEY, p->width++, 0});
+    rc = plan_column(p, copy, type, UNIT_NONE, (struct teller){TELL_KEY, p->width++, 0});
     if (rc == -EEXIST)
         return err_set_param(err, ERR_PARAM, "group_by", "`group_by`: \"%.100s\" is listed twice",
                              name);

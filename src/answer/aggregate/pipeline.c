@@ -40,7 +40,7 @@ static int plan_percentiles(struct aggregate_plan *p, const struct aggregate_opt
 }
 
 /* total, min, max, mean, std and, where asked for, skew and kurtosis. */
-static int measure_columns(struct aggregate_plan *p, unsigned measure, enum aggregate_unit unit)
+static int measure_columns(struct aggregate_plan *p, unsigned measure, enum column_unit unit)
 {
     const struct {
         const char *suffix;
@@ -65,15 +65,15 @@ static int measure_columns(struct aggregate_plan *p, unsigned measure, enum aggr
 static int shape_columns(struct aggregate_plan *p, unsigned measure)
 {
     const char *name = p->measures[measure].name;
-    int rc = plan_stat_column(p, name, "skew", VALUE_DOUBLE, AGGREGATE_PLAIN,
+    int rc = plan_stat_column(p, name, "skew", VALUE_DOUBLE, UNIT_NONE,
                               (struct teller){TELL_SKEW, measure, 0});
 
     return rc < 0 ? rc
-                  : plan_stat_column(p, name, "kurtosis", VALUE_DOUBLE, AGGREGATE_PLAIN,
+                  : plan_stat_column(p, name, "kurtosis", VALUE_DOUBLE, UNIT_NONE,
                                      (struct teller){TELL_KURTOSIS, measure, 0});
 }
 
-static int quantile_columns(struct aggregate_plan *p, unsigned measure, enum aggregate_unit unit)
+static int quantile_columns(struct aggregate_plan *p, unsigned measure, enum column_unit unit)
 {
     const char *name = p->measures[measure].name;
     int rc = 0;
@@ -169,24 +169,20 @@ static int clash(struct err *err, int rc, const char *param, const char *name)
 
 static int base_columns(struct aggregate_plan *p)
 {
-    int rc = plan_column(p, "batch_type", VALUE_TEXT, AGGREGATE_PLAIN,
-                         (struct teller){TELL_CLASS, 0, 0});
+    int rc = plan_column(p, "batch_type", VALUE_TEXT, UNIT_NONE, (struct teller){TELL_CLASS, 0, 0});
 
     for (unsigned i = 0; i < 7 && rc == 0; i++)
         rc = plan_column(p, p->keys[i].name,
                          i == 6             ? bucket_type(p)
                          : i == 2 || i == 3 ? VALUE_UINT
                                             : VALUE_TEXT,
-                         i == 6 ? AGGREGATE_US : AGGREGATE_PLAIN, (struct teller){TELL_KEY, i, 0});
+                         i == 6 ? UNIT_US : UNIT_NONE, (struct teller){TELL_KEY, i, 0});
     rc = rc < 0 ? rc
-                : plan_column(p, "count", VALUE_UINT, AGGREGATE_PLAIN,
-                              (struct teller){TELL_COUNT, 0, 0});
-    rc = rc < 0 ? rc : measure_columns(p, M_DUR, AGGREGATE_US);
-    rc = rc < 0 ? rc : measure_columns(p, M_SIZE, AGGREGATE_BYTES);
-    rc = rc < 0 ? rc
-                : plan_column(p, "ts", VALUE_TIME, AGGREGATE_US, (struct teller){TELL_TS, 0, 0});
-    return rc < 0 ? rc
-                  : plan_column(p, "te", VALUE_TIME, AGGREGATE_US, (struct teller){TELL_TE, 0, 0});
+                : plan_column(p, "count", VALUE_UINT, UNIT_NONE, (struct teller){TELL_COUNT, 0, 0});
+    rc = rc < 0 ? rc : measure_columns(p, M_DUR, UNIT_US);
+    rc = rc < 0 ? rc : measure_columns(p, M_SIZE, UNIT_BYTES);
+    rc = rc < 0 ? rc : plan_column(p, "ts", VALUE_TIME, UNIT_US, (struct teller){TELL_TS, 0, 0});
+    return rc < 0 ? rc : plan_column(p, "te", VALUE_TIME, UNIT_US, (struct teller){TELL_TE, 0, 0});
 }
 
 static int more_columns(struct aggregate_plan *p, const struct aggregate_options *o,
@@ -196,32 +192,30 @@ static int more_columns(struct aggregate_plan *p, const struct aggregate_options
 
     for (unsigned i = 7; i < p->width && rc == 0; i++)
         rc = clash(err,
-                   plan_column(p, p->keys[i].name, p->keys[i].type, AGGREGATE_PLAIN,
+                   plan_column(p, p->keys[i].name, p->keys[i].type, UNIT_NONE,
                                (struct teller){TELL_KEY, i, 0}),
                    "group_keys", p->keys[i].name);
-    rc = rc < 0 ? rc : clash(err, quantile_columns(p, M_DUR, AGGREGATE_US), "percentiles", "dur");
-    rc = rc < 0 ? rc
-                : clash(err, quantile_columns(p, M_SIZE, AGGREGATE_BYTES), "percentiles", "size");
+    rc = rc < 0 ? rc : clash(err, quantile_columns(p, M_DUR, UNIT_US), "percentiles", "dur");
+    rc = rc < 0 ? rc : clash(err, quantile_columns(p, M_SIZE, UNIT_BYTES), "percentiles", "size");
     for (unsigned m = M_FIELDS; m < p->plain_measures && rc == 0; m++)
-        rc = clash(err, measure_columns(p, m, AGGREGATE_PLAIN), "metric_fields",
-                   p->measures[m].name);
+        rc = clash(err, measure_columns(p, m, UNIT_NONE), "metric_fields", p->measures[m].name);
     for (unsigned m = 0; o->shape && m < p->plain_measures && rc == 0; m++)
         rc = clash(err, shape_columns(p, m), "metric_fields", p->measures[m].name);
     for (unsigned i = 0; i < p->boundary_count && rc == 0; i++)
         rc = clash(err,
-                   plan_column(p, p->boundaries[i].output, VALUE_TEXT, AGGREGATE_PLAIN,
+                   plan_column(p, p->boundaries[i].output, VALUE_TEXT, UNIT_NONE,
                                (struct teller){TELL_BOUNDARY, i, 0}),
                    "boundary_events", p->boundaries[i].output);
     if (o->parents && rc == 0)
-        rc = clash(err,
-                   plan_column(p, "parent_pid", VALUE_UINT, AGGREGATE_PLAIN,
-                               (struct teller){TELL_PARENT, 0, 0}),
-                   "boundary_events", "parent_pid");
+        rc = clash(
+            err,
+            plan_column(p, "parent_pid", VALUE_UINT, UNIT_NONE, (struct teller){TELL_PARENT, 0, 0}),
+            "boundary_events", "parent_pid");
     if (o->parents && rc == 0)
-        rc = clash(err,
-                   plan_column(p, "root_pid", VALUE_UINT, AGGREGATE_PLAIN,
-                               (struct teller){TELL_ROOT, 0, 0}),
-                   "boundary_events", "root_pid");
+        rc = clash(
+            err,
+            plan_column(p, "root_pid", VALUE_UINT, UNIT_NONE, (struct teller){TELL_ROOT, 0, 0}),
+            "boundary_events", "root_pid");
     return rc;
 }
 

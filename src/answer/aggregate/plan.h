@@ -29,7 +29,7 @@ struct measure {
     const struct source *also;                    /* counted only where this is there, too; NULL */
     const struct source *sum, *plain, *min, *max; /* what counters have instead (fields) */
     bool time, sample, system;                    /* system: an argument of system rows only */
-    enum value_type type; /* of columns that have such values: see aggregate_column */
+    enum value_type type; /* of columns that have such values: see table_column */
 };
 
 /* What has to be kept by value: the first, the last, or all different values of a column in each
@@ -44,7 +44,7 @@ struct aggregate_key {
     const char *name;
     const struct source *source;
     enum key_part part;   /* of a text */
-    enum value_type type; /* see aggregate_column */
+    enum value_type type; /* see table_column */
 };
 
 enum tell {
@@ -74,6 +74,9 @@ struct teller {
     enum tell what;
     unsigned of, quantile;
 };
+
+/* "event", "profile", "system": by set, up to NULL */
+extern const char *const aggregate_classes[];
 
 struct boundary {
     const char *event, *field, *output;
@@ -105,7 +108,7 @@ struct aggregate_plan {
     unsigned quantile_count;
     struct boundary *boundaries;
     unsigned boundary_count;
-    struct aggregate_column *columns;
+    struct table_column *columns;
     struct teller *tellers;
     size_t column_count, column_cap;
     const struct pass *pass; /* the groups of this scan, NULL: all (passes.h) */

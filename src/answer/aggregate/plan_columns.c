@@ -16,8 +16,10 @@ enum value_type plan_type(const char *path, enum value_type other)
                                          : other;
 }
 
+const char *const aggregate_classes[] = {"event", "profile", "system", NULL};
+
 int plan_column(struct aggregate_plan *p, const char *name, enum value_type type,
-                enum aggregate_unit unit, struct teller t)
+                enum column_unit unit, struct teller t)
 {
     for (size_t i = 0; i < p->column_count; i++) {
         if (strcmp(p->columns[i].name, name) == 0)
@@ -25,7 +27,7 @@ int plan_column(struct aggregate_plan *p, const char *name, enum value_type type
     }
     if (p->column_count == p->column_cap) {
         size_t cap = p->column_cap ? p->column_cap * 2 : 64;
-        struct aggregate_column *columns = realloc(p->columns, cap * sizeof(*columns));
+        struct table_column *columns = realloc(p->columns, cap * sizeof(*columns));
         p->columns = columns ? columns : p->columns;
         struct teller *tellers = realloc(p->tellers, cap * sizeof(*tellers));
         p->tellers = tellers ? tellers : p->tellers;
@@ -38,16 +40,16 @@ int plan_column(struct aggregate_plan *p, const char *name, enum value_type type
         return -ENOMEM;
     p->tellers[p->column_count] = t;
     p->columns[p->column_count++] =
-        (struct aggregate_column){.name = copy,
-                                  .type = type,
-                                  .unit = type == VALUE_TIME ? AGGREGATE_US : unit,
-                                  .key = t.what == TELL_KEY || t.what == TELL_CLASS,
-                                  .row_class = t.what == TELL_CLASS};
+        (struct table_column){.name = copy,
+                              .type = type,
+                              .unit = type == VALUE_TIME ? UNIT_US : unit,
+                              .key = t.what == TELL_KEY || t.what == TELL_CLASS,
+                              .choices = t.what == TELL_CLASS ? aggregate_classes : NULL};
     return 0;
 }
 
 int plan_stat_column(struct aggregate_plan *p, const char *name, const char *suffix,
-                     enum value_type type, enum aggregate_unit unit, struct teller t)
+                     enum value_type type, enum column_unit unit, struct teller t)
 {
     char room[1200];
 

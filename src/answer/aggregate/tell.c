@@ -375,7 +375,6 @@ int aggregate_tell_key(const struct aggregate_plan *p, unsigned number, uint64_t
 int aggregate_tell(struct teller_state *t, struct row_id row, const bool *done,
                    struct value *values)
 {
-    static const char *const classes[] = {"event", "profile", "system"};
     const struct aggregate_plan *p = t->plan;
     const struct aggregate_set *s = &t->found->set[row.set];
     struct record *r = set_record(s, row.group);
@@ -393,7 +392,7 @@ int aggregate_tell(struct teller_state *t, struct row_id row, const bool *done,
         *v = null_value();
         switch (what->what) {
         case TELL_CLASS:
-            *v = (struct value){.type = VALUE_TEXT, .text = text_of(classes[row.set])};
+            *v = (struct value){.type = VALUE_TEXT, .text = text_of(aggregate_classes[row.set])};
             break;
         case TELL_KEY:
             rc = aggregate_tell_key(p, what->of, keys[what->of], v);

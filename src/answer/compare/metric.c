@@ -17,7 +17,7 @@ enum worse { WORSE_MORE, WORSE_LESS, WORSE_NEVER };
 /* A metric on one side. The lists of all sides have the same metrics in the same places. */
 struct entry {
     const char *name;
-    enum aggregate_unit unit;
+    enum column_unit unit;
     enum worse worse;
     bool optional, tested; /* optional: told only where a side has something */
     unsigned measure;      /* of a tested one */
@@ -42,8 +42,8 @@ static struct value or_zero(const struct value *v, bool time)
     return time ? stats_time(0) : (struct value){.type = VALUE_INT};
 }
 
-static struct entry *put(struct sheet *s, const char *name, enum aggregate_unit unit,
-                         enum worse worse, struct value value)
+static struct entry *put(struct sheet *s, const char *name, enum column_unit unit, enum worse worse,
+                         struct value value)
 {
     struct entry *e = &s->entries[s->count++];
 
@@ -82,16 +82,16 @@ static void put_head(struct sheet *s, const struct moved *moved, struct compare_
 {
     m->io_time = s->all[OF_DUR].sum;
     m->bytes = moved_value(moved);
-    put(s, "files", AGGREGATE_PLAIN, WORSE_NEVER, counted(m->files));
-    put(s, "processes", AGGREGATE_PLAIN, WORSE_NEVER, counted(m->processes));
-    put(s, "threads", AGGREGATE_PLAIN, WORSE_NEVER, counted(m->threads));
-    put(s, "time_pipeline", AGGREGATE_US, WORSE_NEVER, m->makespan);
-    put(s, "time_io", AGGREGATE_US, WORSE_NEVER, m->io_time);
-    put(s, "total_bytes", AGGREGATE_BYTES, WORSE_NEVER, or_zero(&m->bytes, false))->optional = true;
+    put(s, "files", UNIT_NONE, WORSE_NEVER, counted(m->files));
+    put(s, "processes", UNIT_NONE, WORSE_NEVER, counted(m->processes));
+    put(s, "threads", UNIT_NONE, WORSE_NEVER, counted(m->threads));
+    put(s, "time_pipeline", UNIT_US, WORSE_NEVER, m->makespan);
+    put(s, "time_io", UNIT_US, WORSE_NEVER, m->io_time);
+    put(s, "total_bytes", UNIT_BYTES, WORSE_NEVER, or_zero(&m->bytes, false))->optional = true;
 }
 
-static void put_peak(struct sheet *s, const char *name, enum aggregate_unit unit,
-                     const struct part *p, unsigned peak)
+static void put_peak(struct sheet *s, const char *name, enum column_unit unit, const struct part *p,
+                     unsigned peak)
 {
     const struct moments_f64 *m = &p->peaks[peak];
     struct entry *e = put(s, name, unit, WORSE_MORE, value_of_f64(peak_mean(m)));
@@ -121,7 +121,7 @@ static int put_quantiles(struct node_work *w, struct sheet *s, const struct part
         const char *copy = arena_strdup(&w->run->result->arena, text_of(name));
         if (rc < 0 || !copy)
             return rc < 0 ? rc : -ENOMEM;
-        put(s, copy, time ? AGGREGATE_US : AGGREGATE_BYTES, WORSE_MORE, or_zero(&v, time));
+        put(s, copy, time ? UNIT_US : UNIT_BYTES, WORSE_MORE, or_zero(&v, time));
     }
     return 0;
 }
@@ -130,7 +130,7 @@ static int put_measure(struct node_work *w, struct sheet *s, const struct part *
 {
     const struct measured *m = &s->all[measure];
     bool time = measure == OF_DUR;
-    struct entry *e = put(s, time ? "dur_mean" : "size_mean", time ? AGGREGATE_US : AGGREGATE_BYTES,
+    struct entry *e = put(s, time ? "dur_mean" : "size_mean", time ? UNIT_US : UNIT_BYTES,
                           WORSE_MORE, or_zero(&m->mean, false));
 
     e->std = m->std;
@@ -148,20 +148,20 @@ static int fill(struct node_work *w, struct sheet *s, const struct part *p)
     if (p->head)
         put_head(s, &p->moved, p->head);
     if (wanted & COMPARE_COUNT) {
-        put(s, "count", AGGREGATE_PLAIN, WORSE_MORE, counted(p->count));
-        put_peak(s, "count_peak_mean", AGGREGATE_PLAIN, p, PEAK_COUNT);
+        put(s, "count", UNIT_NONE, WORSE_MORE, counted(p->count));
+        put_peak(s, "count_peak_mean", UNIT_NONE, p, PEAK_COUNT);
     }
     if (wanted & COMPARE_DURATION) {
         rc = put_measure(w, s, p, OF_DUR);
-        put_peak(s, "dur_peak_mean", AGGREGATE_US, p, PEAK_MEAN);
+        put_peak(s, "dur_peak_mean", UNIT_US, p, PEAK_MEAN);
     }
     if (wanted & COMPARE_SIZE && rc == 0)
         rc = put_measure(w, s, p, OF_SIZE);
     if (wanted & COMPARE_TRANSFER_SIZE)
-        put(s, "transfer_size", AGGREGATE_BYTES, WORSE_MORE, or_zero(&size->mean, false))
-            ->optional = true;
+        put(s, "transfer_size", UNIT_BYTES, WORSE_MORE, or_zero(&size->mean, false))->optional =
+            true;
     if (wanted & COMPARE_BANDWIDTH)
-        put(s, "bandwidth", AGGREGATE_BYTES_PER_S, WORSE_LESS, value_of_f64(moved_rate(&p->moved)))
+        put(s, "bandwidth", UNIT_BYTES_PER_S, WORSE_LESS, value_of_f64(moved_rate(&p->moved)))
             ->optional = true;
     return rc;
 }

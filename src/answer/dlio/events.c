@@ -318,11 +318,10 @@ static int list_found(struct query *q, struct err *err, struct buf *out)
                                   .sort_count = 1,
                                   .limit = 4};
     struct aggregate *a = NULL;
-    const struct aggregate_column *columns;
     const struct value *rows;
     size_t count = 0;
     int rc = aggregate_open(q, &o, err, &a);
-    size_t width = rc == 0 ? aggregate_columns(a, &columns) : 0;
+    size_t width = rc == 0 ? aggregate_table(a)->count : 0;
     rc = rc < 0 ? rc : aggregate_next(a, 4, err, &rows, &count);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         const struct value *row = rows + i * width;

@@ -118,11 +118,10 @@ static int read_rows(struct query *q, struct process_list *l, struct err *err)
                                   .limit = UINT64_MAX};
     struct walk w = {.list = l};
     struct aggregate *a = NULL;
-    const struct aggregate_column *columns;
     const struct value *rows;
     size_t count;
     int rc = aggregate_open(q, &o, err, &a);
-    size_t width = rc == 0 ? aggregate_columns(a, &columns) : 0;
+    size_t width = rc == 0 ? aggregate_table(a)->count : 0;
 
     while (rc == 0 && (rc = aggregate_next(a, 2048, err, &rows, &count)) == 0) {
         for (size_t i = 0; i < count && rc == 0; i++)

@@ -1,4 +1,4 @@
-/* columns.h - columns of /aggregate on their way into batches of Arrow. Private to arrow_*.c
+/* columns.h - columns of a table on their way into batches of Arrow. Private to arrow_*.c
  * of rows.
  *
  * Way: types.c finds the unit of times and the texts of columns (from keys and sums, or in a
@@ -9,8 +9,8 @@
 #ifndef DFTRACERD_FORMAT_ARROW_COLUMNS_H
 #define DFTRACERD_FORMAT_ARROW_COLUMNS_H
 
-#include "dftracerd/aggregate.h"
 #include "dftracerd/format.h"
+#include "dftracerd/table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +23,9 @@ struct arrow_ranks {
     uint64_t *bits;
     uint8_t *met;
     uint32_t count, cap;
-    bool nulls; /* some are null */
-    bool all;   /* all are met */
-    uint64_t part;
+    bool nulls;          /* some are null */
+    bool all;            /* all are met */
+    uint64_t dictionary; /* see struct vector; UINT64_MAX: none yet */
 };
 
 struct arrow_staged {
@@ -40,8 +40,8 @@ struct arrow_staged {
 };
 
 struct arrow_rows {
-    struct aggregate *aggregate;
-    const struct aggregate_column *told;
+    struct table *table;
+    const struct table_column *told;
     size_t count;
     struct charge charge, text_charge;
     struct arrow_staged *columns;
@@ -49,10 +49,11 @@ struct arrow_rows {
     struct arrow_column *types;
     struct arrow *arrow;
     struct buf scratch;
-    struct aggregate_vector vector;
-    int64_t numbers[AGGREGATE_BLOCK]; /* of a vector whose column is no number */
-    bool nano;                        /* times are told in ns, else in us */
-    unsigned parts;                   /* of which all keys are told; 0: only some of them */
+    struct vector vector; /* of the column at hand */
+    struct vector_memory memory;
+    int64_t numbers[TABLE_BLOCK]; /* of a vector whose column is no number */
+    bool nano;                    /* times are told in ns, else in us */
+    unsigned parts;               /* of which all keys are told; 0: only some of them */
     bool begun;
     /* next dictionary, next column of the batch, rows of the batch */
     size_t dictionary, part, rows;
@@ -68,8 +69,8 @@ struct text arrow_text(struct arrow_rows *r, const struct value *v);
 int64_t arrow_code(struct arrow_staged *c, struct text t);
 /* What a batch has of a value. 1: null, and *ret is 0. */
 int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint64_t *ret);
-/* Nothing was met of the part yet, unless it is the one at hand. */
-int arrow_ranks_begin(struct arrow_rows *r, size_t column, uint64_t part);
+/* Nothing was met of its dictionary yet, unless it is the one at hand. */
+int arrow_ranks_begin(struct arrow_rows *r, size_t column, const struct vector *codes);
 void arrow_ranks_forget(struct arrow_rows *r);
 
 /* ---- types.c --------------------------------------------------------------------------- */
@@ -80,6 +81,6 @@ int arrow_types_find(struct arrow_rows *r, const struct query *q, struct err *er
 /* ---- fill.c ---------------------------------------------------------------------------- */
 
 /* The block at hand behind the r->rows rows that columns have. */
-int arrow_fill_block(struct arrow_rows *r, const struct aggregate_block *b, struct err *err);
+int arrow_fill_block(struct arrow_rows *r, const struct table_block *b, struct err *err);
 
 #endif

@@ -20,49 +20,47 @@ static void mark_nulls(struct arrow_staged *c, size_t row, uint64_t bits)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* What a batch has of a key. */
-static int meet(struct arrow_rows *r, size_t column, uint64_t key, uint32_t rank)
+/* What a batch has of a code. */
+static int meet(struct arrow_rows *r, size_t column, uint32_t code)
 {
     struct arrow_ranks *k = &r->columns[column].ranks;
     struct value v;
-    int rc = aggregate_key_value(r->aggregate, column, key, &v);
+    int rc = r->vector.value(r->vector.arg, r->vector.keys[code], &v);
 
-    rc = rc < 0 ? rc : arrow_bits(r, column, &v, &k->bits[rank]);
-    k->met[rank] = rc == 1 ? MET_NULL : MET;
+    rc = rc < 0 ? rc : arrow_bits(r, column, &v, &k->bits[code]);
+    k->met[code] = rc == 1 ? MET_NULL : MET;
     k->nulls |= rc == 1;
     return rc < 0 ? rc : 0;
 }
 
-/* Where all keys are told, all at once, and never again. */
-static int meet_part(struct arrow_rows *r, size_t column, const uint64_t *keys)
+/* Where all keys are in the table, all at once, and never again. */
+static int meet_all(struct arrow_rows *r, size_t column)
 {
     struct arrow_ranks *k = &r->columns[column].ranks;
     int rc = 0;
 
-    for (uint32_t rank = 0; rank < k->count && rc == 0; rank++) {
-        rc = meet(r, column, keys[rank], rank);
-        if (rc == 0 && rank % 0x1000 == 0)
+    for (uint32_t code = 0; code < k->count && rc == 0; code++) {
+        rc = meet(r, column, code);
+        if (rc == 0 && code % 0x1000 == 0)
             rc = budget_check(r->charge.budget);
     }
     k->all = rc == 0;
     return rc;
 }
 
-static int meet_block(struct arrow_rows *r, size_t column, const struct aggregate_block *b)
+static int meet_block(struct arrow_rows *r, size_t column, size_t rows)
 {
     struct arrow_ranks *k = &r->columns[column].ranks;
-    const uint32_t *ranks = r->vector.ranks;
-    const uint64_t *keys;
-    int rc = arrow_ranks_begin(r, column, b->part);
+    const uint32_t *codes = r->vector.codes;
+    int rc = arrow_ranks_begin(r, column, &r->vector);
 
     if (rc < 0 || k->all)
         return rc;
-    (void)aggregate_part_keys(r->aggregate, b->part, column, &keys);
     if (r->parts)
-        return meet_part(r, column, keys);
-    for (size_t i = 0; i < b->count && rc == 0; i++) {
-        if (k->met[ranks[i]] == NOT_MET)
-            rc = meet(r, column, keys[ranks[i]], ranks[i]);
+        return meet_all(r, column);
+    for (size_t i = 0; i < rows && rc == 0; i++) {
+        if (k->met[codes[i]] == NOT_MET)
+            rc = meet(r, column, codes[i]);
     }
     return rc;
 }
@@ -74,9 +72,9 @@ static void put_alike(struct arrow_staged *c, enum arrow_type type, uint32_t ran
     int32_t *codes = (int32_t *)c->values + row;
     uint64_t *numbers = (uint64_t *)c->values + row;
 
-    for (size_t i = 0; i < AGGREGATE_BLOCK && type == ARROW_TEXT; i++)
+    for (size_t i = 0; i < TABLE_BLOCK && type == ARROW_TEXT; i++)
         codes[i] = (int32_t)bits;
-    for (size_t i = 0; i < AGGREGATE_BLOCK && type != ARROW_TEXT; i++)
+    for (size_t i = 0; i < TABLE_BLOCK && type != ARROW_TEXT; i++)
         numbers[i] = bits;
 }
 
@@ -118,43 +116,43 @@ static void mark_null_ranks(struct arrow_staged *c, const uint32_t *ranks, size_
     }
 }
 
-static int put_ranks(struct arrow_rows *r, size_t column, const struct aggregate_block *b)
+static int put_ranks(struct arrow_rows *r, size_t column, const struct table_block *b)
 {
     struct arrow_staged *c = &r->columns[column];
-    int rc = meet_block(r, column, b);
+    int rc = meet_block(r, column, b->count);
 
     if (rc < 0)
         return rc;
-    put_keys(c, r->types[column].type, r->vector.ranks, r->rows, b->count);
+    put_keys(c, r->types[column].type, r->vector.codes, r->rows, b->count);
     if (c->ranks.nulls)
-        mark_null_ranks(c, r->vector.ranks, r->rows, b->count);
+        mark_null_ranks(c, r->vector.codes, r->rows, b->count);
     return 0;
 }
 
 /* ---- numbers: they stand where they belong, but some in another unit or type ----------------- */
 
-static void turn_doubles(const struct aggregate_vector *v, bool nano, size_t n)
+static void turn_doubles(const struct vector *v, int64_t *values, bool nano, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        double d = v->kind == AGGREGATE_UINT ? (double)(uint64_t)v->i[i] : (double)v->i[i];
-        if (v->kind == AGGREGATE_NS && !nano)
+        double d = v->kind == VECTOR_UINT ? (double)(uint64_t)values[i] : (double)values[i];
+        if (v->kind == VECTOR_NS && !nano)
             d /= 1000;
-        else if (v->kind == AGGREGATE_WHOLE_US && nano)
+        else if (v->kind == VECTOR_US && nano)
             d *= 1000;
-        memcpy(&v->i[i], &d, sizeof(d));
+        memcpy(&values[i], &d, sizeof(d));
     }
 }
 
 /* Null is what is negative, or too large in nanoseconds. */
 static void turn_uints(struct arrow_rows *r, struct arrow_staged *c, size_t n)
 {
-    int64_t *values = r->vector.i;
-    const bool larger = r->vector.kind == AGGREGATE_WHOLE_US && r->nano,
-               smaller = r->vector.kind == AGGREGATE_NS && !r->nano;
+    int64_t *values = r->memory.i;
+    const bool larger = r->vector.kind == VECTOR_US && r->nano,
+               smaller = r->vector.kind == VECTOR_NS && !r->nano;
     const int64_t most = larger ? (int64_t)(UINT64_MAX / 1000) : INT64_MAX;
     size_t outside = 0;
 
-    if (r->vector.kind == AGGREGATE_UINT)
+    if (r->vector.kind == VECTOR_UINT)
         return;
     for (size_t i = 0; i < n; i++)
         outside += (values[i] < 0) | (values[i] > most);
@@ -173,12 +171,12 @@ static void turn_uints(struct arrow_rows *r, struct arrow_staged *c, size_t n)
 static void put_numbers(struct arrow_rows *r, size_t column, size_t n)
 {
     struct arrow_staged *c = &r->columns[column];
-    const struct aggregate_vector *v = &r->vector;
+    const uint64_t *valid = r->vector.valid;
 
-    for (size_t i = 0; i < n && v->nulls; i++)
-        mark_nulls(c, r->rows + i, (uint64_t)v->null[i] << (r->rows + i) % 64);
+    for (size_t i = 0; i < n && valid; i++)
+        mark_nulls(c, r->rows + i, (~valid[i / 64] >> i % 64 & 1) << (r->rows + i) % 64);
     if (r->types[column].type == ARROW_DOUBLE)
-        turn_doubles(v, r->nano, n);
+        turn_doubles(&r->vector, r->memory.i, r->nano, n);
     else
         turn_uints(r, c, n);
 }
@@ -186,15 +184,14 @@ static void put_numbers(struct arrow_rows *r, size_t column, size_t n)
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* False in *ret: it has to be told as values. */
-static int put_vector(struct arrow_rows *r, size_t column, const struct aggregate_block *b,
-                      bool *ret)
+static int put_vector(struct arrow_rows *r, size_t column, const struct table_block *b, bool *ret)
 {
     enum arrow_type type = r->types[column].type;
     bool number = type != ARROW_TEXT;
 
-    r->vector.i = number ? (int64_t *)r->columns[column].values + r->rows : r->numbers;
-    *ret = aggregate_block_column(r->aggregate, column, &r->vector);
-    if (*ret && r->vector.kind == AGGREGATE_RANK)
+    r->memory.i = number ? (int64_t *)r->columns[column].values + r->rows : r->numbers;
+    *ret = r->table->ops->vector(r->table, column, &r->memory, &r->vector);
+    if (*ret && r->vector.kind == VECTOR_CODE)
         return put_ranks(r, column, b);
     *ret = *ret && number;
     if (*ret)
@@ -217,7 +214,7 @@ static int put_value(struct arrow_rows *r, size_t column, size_t row, const stru
     return 0;
 }
 
-int arrow_fill_block(struct arrow_rows *r, const struct aggregate_block *b, struct err *err)
+int arrow_fill_block(struct arrow_rows *r, const struct table_block *b, struct err *err)
 {
     const struct value *values;
     bool all = true;
@@ -229,7 +226,7 @@ int arrow_fill_block(struct arrow_rows *r, const struct aggregate_block *b, stru
     }
     if (rc < 0 || all)
         return rc;
-    rc = aggregate_block_values(r->aggregate, err, &values);
+    rc = r->table->ops->values(r->table, err, &values);
     for (size_t i = 0; i < r->count; i++) {
         for (size_t row = 0; !r->left_out[i] && row < b->count && rc == 0; row++)
             rc = put_value(r, i, r->rows + row, &values[row * r->count + i]);

@@ -1,4 +1,4 @@
-/* rows.c - rows of /aggregate as typed columns, 65,536 at a time: made, told batch by batch,
+/* rows.c - rows of a table as typed columns, 65,536 at a time: made, told batch by batch,
  * freed. */
 #include "format/arrow/rows.h"
 #include "format/arrow/columns.h"
@@ -36,23 +36,24 @@ static int prepare(struct arrow_rows *r, const struct query *q, bool file, struc
     r->left_out = calloc(r->count + 1, sizeof(*r->left_out));
     if (!r->columns || !r->types || !r->left_out)
         return -ENOMEM;
-    r->vector.i = r->numbers;
-    aggregate_leave_out(r->aggregate, r->left_out);
+    r->memory.i = r->numbers;
+    r->table->left_out = r->left_out;
     int rc = arrow_types_find(r, q, err);
     rc = rc < 0 ? rc : make_room(r);
     return rc < 0 ? rc : arrow_new(r->types, r->count, file, &r->arrow);
 }
 
-int arrow_rows_new(struct aggregate *a, const struct query *q, struct budget *budget, bool file,
+int arrow_rows_new(struct table *t, const struct query *q, struct budget *budget, bool file,
                    struct err *err, struct arrow_rows **ret)
 {
     struct arrow_rows *r = calloc(1, sizeof(*r));
 
     if (!r)
         return -ENOMEM;
-    r->aggregate = a;
+    r->table = t;
     r->charge.budget = r->text_charge.budget = budget;
-    r->count = aggregate_columns(a, &r->told);
+    r->told = t->columns;
+    r->count = t->count;
     int rc = prepare(r, q, file, err);
     if (rc < 0)
         arrow_rows_free(r);
@@ -130,12 +131,12 @@ static void cut_valid(struct arrow_rows *r)
 
 static int read_batch(struct arrow_rows *r, struct err *err)
 {
-    struct aggregate_block block;
+    struct table_block block;
     int rc = 0;
 
     clear_batch(r);
-    while (r->rows + AGGREGATE_BLOCK <= ARROW_BATCH &&
-           (rc = aggregate_next_block(r->aggregate, err, &block)) == 0) {
+    while (r->rows + TABLE_BLOCK <= ARROW_BATCH &&
+           (rc = r->table->ops->next(r->table, err, &block)) == 0) {
         rc = arrow_fill_block(r, &block, err);
         if (rc < 0)
             return rc;

@@ -1,15 +1,15 @@
-/* rows.h - rows of /aggregate as typed columns of Arrow. Private to the format module. */
+/* rows.h - rows of a table as typed columns of Arrow. Private to the format module. */
 #ifndef DFTRACERD_FORMAT_ARROW_ROWS_H
 #define DFTRACERD_FORMAT_ARROW_ROWS_H
 
-#include "dftracerd/aggregate.h"
 #include "dftracerd/format.h"
+#include "dftracerd/table.h"
 
 struct arrow_rows;
 /* Reads all rows once: the unit of times, and the dictionaries, which a file has before its rows.
- * The cursor is at its start again then. a, budget borrowed. -ENOMEM, ERR_MEMORY_LIMIT, and what
+ * The cursor is at its start again then. t, budget borrowed. -ENOMEM, ERR_MEMORY_LIMIT, and what
  * the cursor says. */
-int arrow_rows_new(struct aggregate *a, const struct query *q, struct budget *budget, bool file,
+int arrow_rows_new(struct table *t, const struct query *q, struct budget *budget, bool file,
                    struct err *err, struct arrow_rows **ret);
 size_t arrow_rows_width(const struct arrow_rows *r); /* bytes of a row in batches, without bits */
 /* The next piece: at most one column of a batch. 0, ERR_END. */

@@ -8,9 +8,9 @@
 
 #include <errno.h>
 
-static enum arrow_type type_of(const struct aggregate_column *told)
+static enum arrow_type type_of(const struct table_column *told)
 {
-    if (told->row_class)
+    if (told->choices)
         return ARROW_INT64;
     if (told->type == VALUE_UINT || told->type == VALUE_TIME)
         return ARROW_UINT64;
@@ -45,35 +45,36 @@ static int charge_texts(struct arrow_rows *r)
     return charge_up_to(&r->text_charge, bytes);
 }
 
-static int look_at_key(struct arrow_rows *r, size_t column, uint64_t key)
+static int look_at_key(struct arrow_rows *r, size_t column, const struct vector *codes,
+                       uint32_t code)
 {
     struct value v;
-    int rc = aggregate_key_value(r->aggregate, column, key, &v);
+    int rc = codes->value(codes->arg, codes->keys[code], &v);
 
     return rc < 0 ? rc : look_at_value(r, column, &v);
 }
 
-/* Keys of the block, those that were not met yet. False in *ret: they are told as values. */
-static int look_at_ranks(struct arrow_rows *r, size_t column, const struct aggregate_block *b,
-                         bool *ret)
+/* Keys of the block, those that were not met yet. False in *ret: they are read as values. */
+static int look_at_codes(struct arrow_rows *r, size_t column, size_t rows, bool *ret)
 {
     struct arrow_ranks *k = &r->columns[column].ranks;
-    const uint64_t *keys;
-    int rc = arrow_ranks_begin(r, column, b->part);
+    const struct vector *v = &r->vector;
+    int rc = 0;
 
-    *ret = rc == 0 && aggregate_block_column(r->aggregate, column, &r->vector);
-    (void)aggregate_part_keys(r->aggregate, b->part, column, &keys);
-    for (size_t row = 0; *ret && row < b->count && rc == 0; row++) {
-        uint32_t rank = r->vector.ranks[row];
-        if (k->met[rank] == NOT_MET)
-            rc = look_at_key(r, column, keys[rank]);
-        k->met[rank] = MET;
+    *ret = r->table->ops->vector(r->table, column, &r->memory, &r->vector);
+    if (*ret)
+        rc = arrow_ranks_begin(r, column, v);
+    for (size_t row = 0; *ret && row < rows && rc == 0; row++) {
+        uint32_t code = v->codes[row];
+        if (k->met[code] == NOT_MET)
+            rc = look_at_key(r, column, v, code);
+        k->met[code] = MET;
     }
     return rc;
 }
 
 /* Columns of the block of which all is not known yet. */
-static int look_at_block(struct arrow_rows *r, const struct aggregate_block *b, struct err *err)
+static int look_at_block(struct arrow_rows *r, const struct table_block *b, struct err *err)
 {
     const struct value *values;
     bool all = true;
@@ -82,12 +83,12 @@ static int look_at_block(struct arrow_rows *r, const struct aggregate_block *b, 
     for (size_t i = 0; i < r->count && rc == 0; i++) {
         r->left_out[i] = r->columns[i].sure;
         if (!r->columns[i].sure && r->columns[i].key)
-            rc = look_at_ranks(r, i, b, &r->left_out[i]);
+            rc = look_at_codes(r, i, b->count, &r->left_out[i]);
         all &= r->left_out[i];
     }
     if (rc < 0 || all)
         return rc;
-    rc = aggregate_block_values(r->aggregate, err, &values);
+    rc = r->table->ops->values(r->table, err, &values);
     for (size_t i = 0; i < r->count; i++) {
         for (size_t row = 0; !r->left_out[i] && row < b->count && rc == 0; row++)
             rc = look_at_value(r, i, &values[row * r->count + i]);
@@ -97,7 +98,7 @@ static int look_at_block(struct arrow_rows *r, const struct aggregate_block *b, 
 
 static int look_at_rows(struct arrow_rows *r, struct err *err)
 {
-    struct aggregate_block block;
+    struct table_block block;
     bool all = true;
     int rc;
 
@@ -105,25 +106,25 @@ static int look_at_rows(struct arrow_rows *r, struct err *err)
         all &= r->columns[i].sure;
     if (all)
         return 0;
-    while ((rc = aggregate_next_block(r->aggregate, err, &block)) == 0) {
+    while ((rc = r->table->ops->next(r->table, err, &block)) == 0) {
         rc = look_at_block(r, &block, err);
         rc = rc < 0 ? rc : charge_texts(r);
         if (rc < 0)
             return rc;
     }
     arrow_ranks_forget(r);
-    aggregate_rewind(r->aggregate);
+    r->table->ops->rewind(r->table);
     return rc == ERR_END ? 0 : rc;
 }
 
 static int look_at_part(struct arrow_rows *r, size_t column, unsigned part)
 {
-    const uint64_t *keys;
-    uint32_t n = aggregate_part_keys(r->aggregate, part, column, &keys);
+    struct vector codes = {.kind = VECTOR_CODE};
     int rc = 0;
 
-    for (uint32_t k = 0; k < n && rc == 0; k++) {
-        rc = look_at_key(r, column, keys[k]);
+    r->table->ops->codes(r->table, part, column, &codes);
+    for (uint32_t k = 0; k < codes.code_count && rc == 0; k++) {
+        rc = look_at_key(r, column, &codes, k);
         if (rc == 0 && k % 0x1000 == 0)
             rc = budget_check(r->charge.budget);
     }
@@ -164,14 +165,14 @@ static int survey(struct arrow_rows *r)
 {
     unsigned *seen = calloc(r->count + 1, sizeof(*seen));
     bool *known = calloc(r->count + 1, sizeof(*known));
-    int rc = seen && known ? aggregate_survey(r->aggregate, known, seen) : -ENOMEM;
+    int rc = seen && known ? r->table->ops->survey(r->table, known, seen) : -ENOMEM;
 
     for (size_t i = 0; i < r->count && rc == 0; i++)
         r->nano |= r->told[i].type == VALUE_TIME && known[i] && (seen[i] & COLUMN_FRACTION);
     for (size_t i = 0; i < r->count && rc == 0; i++) {
         struct arrow_staged *c = &r->columns[i];
         bool time = r->told[i].type == VALUE_TIME;
-        c->key = r->told[i].key && !r->told[i].row_class;
+        c->key = r->told[i].key && !r->told[i].choices;
         c->sure = r->types[i].type != ARROW_TEXT && (!time || r->nano || known[i]);
     }
     free(seen);
@@ -179,12 +180,12 @@ static int survey(struct arrow_rows *r)
     return rc;
 }
 
-static const char *unit_name(const struct arrow_rows *r, enum aggregate_unit unit)
+static const char *unit_name(const struct arrow_rows *r, enum column_unit unit)
 {
     static const char *const names[] = {
-        [AGGREGATE_US] = "us", [AGGREGATE_BYTES] = "bytes", [AGGREGATE_BYTES_PER_S] = "bytes/s"};
+        [UNIT_US] = "us", [UNIT_BYTES] = "bytes", [UNIT_BYTES_PER_S] = "bytes/s"};
 
-    return unit == AGGREGATE_US && r->nano ? "ns" : names[unit];
+    return unit == UNIT_US && r->nano ? "ns" : names[unit];
 }
 
 int arrow_types_find(struct arrow_rows *r, const struct query *q, struct err *err)
@@ -193,7 +194,7 @@ int arrow_types_find(struct arrow_rows *r, const struct query *q, struct err *er
         r->types[i] = (struct arrow_column){.name = r->told[i].name, .type = type_of(&r->told[i])};
     r->nano = has_nano_file(q);
     int rc = survey(r);
-    r->parts = aggregate_whole_parts(r->aggregate);
+    r->parts = r->table->ops->whole_parts(r->table);
     arrow_ranks_forget(r);
     rc = rc < 0 ? rc : look_at_parts(r);
     rc = rc < 0 ? rc : look_at_rows(r, err);

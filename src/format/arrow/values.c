@@ -98,15 +98,20 @@ int64_t arrow_code(struct arrow_staged *c, struct text t)
     return code;
 }
 
-static int64_t class_of(struct text t)
+/* Which of the choices it is. */
+static uint64_t choice_of(const char *const *choices, struct text t)
 {
-    return text_eq(t, TEXT("event")) ? 0 : text_eq(t, TEXT("profile")) ? 1 : 2;
+    uint64_t i = 0;
+
+    while (choices[i + 1] && !text_eq(t, text_of(choices[i])))
+        i++;
+    return i;
 }
 
 int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint64_t *ret)
 {
-    const struct aggregate_column *told = &r->told[column];
-    bool time = told->unit == AGGREGATE_US, some;
+    const struct table_column *told = &r->told[column];
+    bool time = told->unit == UNIT_US, some;
     int64_t code;
 
     *ret = 0;
@@ -121,7 +126,7 @@ int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint6
         some = double_of(v, time && r->nano, ret);
         break;
     case ARROW_INT64:
-        *ret = (uint64_t)class_of(v->text);
+        *ret = choice_of(told->choices, v->text);
         return 0;
     default:
         some = uint_of(v, time, r->nano, ret);
@@ -130,15 +135,14 @@ int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint6
     return !some;
 }
 
-/* Nothing was met of the part yet. */
-int arrow_ranks_begin(struct arrow_rows *r, size_t column, uint64_t part)
+/* Nothing was met of the dictionary yet. */
+int arrow_ranks_begin(struct arrow_rows *r, size_t column, const struct vector *codes)
 {
-    const uint64_t *keys;
     struct arrow_ranks *k = &r->columns[column].ranks;
 
-    if (k->part == part)
+    if (k->dictionary == codes->dictionary)
         return 0;
-    k->count = aggregate_part_keys(r->aggregate, part, column, &keys);
+    k->count = codes->code_count;
     if (k->count > k->cap) {
         size_t more = (k->count - k->cap) * (sizeof(*k->bits) + sizeof(*k->met));
         int rc = charge_add(&r->charge, more);
@@ -153,12 +157,12 @@ int arrow_ranks_begin(struct arrow_rows *r, size_t column, uint64_t part)
     if (k->count)
         memset(k->met, NOT_MET, k->count);
     k->nulls = k->all = false;
-    k->part = part;
+    k->dictionary = codes->dictionary;
     return 0;
 }
 
 void arrow_ranks_forget(struct arrow_rows *r)
 {
     for (size_t i = 0; i < r->count; i++)
-        r->columns[i].ranks.part = UINT64_MAX;
+        r->columns[i].ranks.dictionary = UINT64_MAX;
 }

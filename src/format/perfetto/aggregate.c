@@ -71,15 +71,15 @@ static int read_rows(struct perfetto *p, struct aggregate *a, struct err *err)
         if (p->known[k] >= 0)
             left_out[p->known[k]] = k != C_PID && k != C_HHASH && k != C_TID && k != C_TS &&
                                     k != C_TE && k != C_ROOT && k != C_BUCKET;
-    aggregate_leave_out(a, left_out);
+    aggregate_table(a)->left_out = left_out;
     while ((rc = aggregate_next(a, 1024, err, &values, &n)) == 0) {
         for (size_t i = 0; i < n && rc == 0; i++, values += p->count)
             rc = read_row(p, values, row++);
         if (rc < 0)
             return rc;
     }
-    aggregate_leave_out(a, NULL);
-    aggregate_rewind(a);
+    aggregate_table(a)->left_out = NULL;
+    aggregate_table(a)->ops->rewind(aggregate_table(a));
     return rc == ERR_END ? 0 : rc;
 }
 
@@ -93,7 +93,8 @@ int perfetto_new(struct aggregate *a, struct query *q, struct budget *budget,
         return -ENOMEM;
     p->events = events;
     perfetto_init(p, budget);
-    p->count = aggregate_columns(a, &p->columns);
+    p->columns = aggregate_table(a)->columns;
+    p->count = aggregate_table(a)->count;
     int rc = perfetto_look_at_columns(p);
     rc = rc < 0 ? rc : read_rows(p, a, err);
     rc = rc < 0 ? rc : perfetto_name_processes(p);

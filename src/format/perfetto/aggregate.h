@@ -56,7 +56,7 @@ enum {
 
 struct perfetto {
     enum aggregate_events events;
-    const struct aggregate_column *columns;
+    const struct table_column *columns;
     size_t count;
     int known[C_KNOWN];
     struct perfetto_part *parts;

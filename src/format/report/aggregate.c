@@ -2,7 +2,7 @@
  * Arrow by writers of their own. */
 #include "format/arrow/rows.h"
 #include "format/perfetto/perfetto.h"
-#include "format/report/aggregate_rows.h"
+#include "format/writer/table_rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,12 +14,11 @@ struct format_aggregate {
     struct aggregate *aggregate;
     struct query *query;
     struct format_aggregate_options o;
-    const struct aggregate_column *columns;
-    size_t count;
-    struct format_table *table;
+    struct table *table;
+    struct format_table *text;
     struct perfetto *perfetto;
     struct arrow_rows *arrow;
-    struct aggregate_rows *written; /* JSON, NDJSON, CSV */
+    struct table_rows *written; /* JSON, NDJSON, CSV */
     struct jw jw;
     bool begun;
     uint64_t rows;
@@ -27,11 +26,11 @@ struct format_aggregate {
 
 static int make_table(struct format_aggregate *f)
 {
-    const char **names = malloc((f->count + 1) * sizeof(*names));
+    const char **names = malloc((f->table->count + 1) * sizeof(*names));
 
-    for (size_t i = 0; names && i < f->count; i++)
-        names[i] = f->columns[i].name;
-    int rc = names ? format_table_new(f->o.format, names, f->count, &f->table) : -ENOMEM;
+    for (size_t i = 0; names && i < f->table->count; i++)
+        names[i] = f->table->columns[i].name;
+    int rc = names ? format_table_new(f->o.format, names, f->table->count, &f->text) : -ENOMEM;
     free(names);
     return rc;
 }
@@ -48,16 +47,16 @@ int format_aggregate_new(struct aggregate *a, struct query *q,
     f->aggregate = a;
     f->query = q;
     f->o = *o;
-    f->count = aggregate_columns(a, &f->columns);
+    f->table = aggregate_table(a);
     if (o->format == FORMAT_TEXT)
         rc = make_table(f);
     else if (o->format == FORMAT_PERFETTO)
         rc = perfetto_new(a, q, o->budget, o->events, o->times, err, &f->perfetto);
     else if (o->format == FORMAT_ARROW || o->format == FORMAT_ARROW_STREAM)
-        rc = arrow_rows_new(a, q, o->budget, o->format == FORMAT_ARROW, err, &f->arrow);
+        rc = arrow_rows_new(f->table, q, o->budget, o->format == FORMAT_ARROW, err, &f->arrow);
     else if (o->format == FORMAT_JSON || o->format == FORMAT_CSV || o->format == FORMAT_NDJSON)
-        rc = aggregate_rows_new(a, o->format, o->pretty && o->format == FORMAT_JSON, o->budget,
-                                &f->written);
+        rc = table_rows_new(f->table, o->format, o->pretty && o->format == FORMAT_JSON, o->budget,
+                            &f->written);
     else
         rc = ERR_FORMAT;
     if (rc < 0) {
@@ -72,10 +71,10 @@ void format_aggregate_free(struct format_aggregate *f)
 {
     if (!f)
         return;
-    format_table_free(f->table);
+    format_table_free(f->text);
     perfetto_free(f->perfetto);
     arrow_rows_free(f->arrow);
-    aggregate_rows_free(f->written);
+    table_rows_free(f->written);
     free(f);
 }
 
@@ -85,11 +84,11 @@ uint64_t format_aggregate_least(const struct format_aggregate *f)
 {
     uint64_t bytes = 0;
 
-    for (size_t i = 0; i < f->count && !f->perfetto && !f->arrow; i++)
-        bytes += f->columns[i].optional ? 0 : f->o.format == FORMAT_CSV ? 1 : 2;
+    for (size_t i = 0; i < f->table->count && !f->perfetto && !f->arrow; i++)
+        bytes += f->table->columns[i].optional ? 0 : f->o.format == FORMAT_CSV ? 1 : 2;
     if (f->arrow)
         bytes = arrow_rows_width(f->arrow);
-    return aggregate_rows_least(f->aggregate) * bytes;
+    return f->table->ops->rows_least(f->table) * bytes;
 }
 
 /* ---- before and after ------------------------------------------------------------------------ */
@@ -142,8 +141,8 @@ static void write_summary(struct format_aggregate *f, struct buf *out)
 
 static void end(struct format_aggregate *f, struct buf *out)
 {
-    if (f->table)
-        format_table_end(f->table, out);
+    if (f->text)
+        format_table_end(f->text, out);
     if (f->perfetto)
         perfetto_end(f->perfetto, out);
     if (f->o.format == FORMAT_JSON) {
@@ -163,9 +162,9 @@ static int next_values(struct format_aggregate *f, struct err *err, struct buf *
     const struct value *values;
     int rc = aggregate_next(f->aggregate, ROWS_AT_ONCE, err, &values, ret);
 
-    for (size_t i = 0; rc == 0 && i < *ret; i++, values += f->count) {
-        if (f->table)
-            format_table_row(f->table, values, out);
+    for (size_t i = 0; rc == 0 && i < *ret; i++, values += f->table->count) {
+        if (f->text)
+            format_table_row(f->text, values, out);
         else
             perfetto_row(f->perfetto, values, out);
     }
@@ -180,8 +179,7 @@ int format_aggregate_next(struct format_aggregate *f, struct err *err, struct bu
         return arrow_rows_next(f->arrow, err, out);
     if (!f->begun)
         begin(f, out);
-    int rc =
-        f->written ? aggregate_rows_next(f->written, err, out, &n) : next_values(f, err, out, &n);
+    int rc = f->written ? table_rows_next(f->written, err, out, &n) : next_values(f, err, out, &n);
     if (rc == ERR_END)
         end(f, out);
     f->rows += rc == 0 ? n : 0;

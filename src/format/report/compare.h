@@ -17,8 +17,7 @@ void compare_label(const struct compare_node *n, const struct compare_group *g, 
 bool compare_is_over(const struct format_compare_options *o, size_t i, struct buf *out);
 bool compare_failed(const struct comparison *c, const struct format_compare_options *o);
 /* For people: "1.50 ms", "12 B", "1,234"; signed: with + or -. 0 is "0". */
-void compare_number(struct buf *out, const struct value *v, enum aggregate_unit unit,
-                    bool with_sign);
+void compare_number(struct buf *out, const struct value *v, enum column_unit unit, bool with_sign);
 void compare_percent(struct buf *out, const struct compare_change *c);
 /* Nothing to see: 0 on all sides. */
 bool compare_is_zero(const struct comparison *c, const struct compare_metric *m);

@@ -30,7 +30,7 @@ static void note_side(const struct compare_meta *m, const char *label,
         buf_printf(&b, "%s: the events of host ", label);
         value_plain(&b, &s->host);
         buf_puts(&b, " are ");
-        compare_number(&b, &s->distance, AGGREGATE_US, true);
+        compare_number(&b, &s->distance, UNIT_US, true);
         buf_puts(
             &b,
             " apart from those of the other hosts: its clock is wrong, or it ran at another time");

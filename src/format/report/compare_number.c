@@ -37,8 +37,7 @@ static void put_plain(struct buf *out, double d)
         buf_printf(out, "%.2f", d);
 }
 
-void compare_number(struct buf *out, const struct value *v, enum aggregate_unit unit,
-                    bool with_sign)
+void compare_number(struct buf *out, const struct value *v, enum column_unit unit, bool with_sign)
 {
     double d = value_double(v, 0);
 
@@ -48,13 +47,13 @@ void compare_number(struct buf *out, const struct value *v, enum aggregate_unit 
     }
     buf_puts(out, d < 0 ? "-" : with_sign ? "+" : "");
     d = fabs(d);
-    if (unit == AGGREGATE_US)
+    if (unit == UNIT_US)
         put_time(out, d);
-    else if (unit == AGGREGATE_PLAIN)
+    else if (unit == UNIT_NONE)
         put_plain(out, d);
     else
         put_bytes(out, d);
-    buf_puts(out, unit == AGGREGATE_BYTES_PER_S ? "/s" : "");
+    buf_puts(out, unit == UNIT_BYTES_PER_S ? "/s" : "");
 }
 
 void compare_percent(struct buf *out, const struct compare_change *c)

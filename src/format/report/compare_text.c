@@ -27,7 +27,7 @@ struct line {
     size_t begin, first; /* of the line, of its first cell, in `text` */
     const struct compare_metric *metric;
 };
-struct table {
+struct metric_table {
     const struct comparison *c;
     const struct format_compare_options *o;
     size_t columns;
@@ -44,7 +44,7 @@ static unsigned cells_of_variant(const struct comparison *c)
     return c->side_count == 2 ? 4 : 3;
 }
 
-static struct line *new_line(struct table *t)
+static struct line *new_line(struct metric_table *t)
 {
     int rc = vec_reserve(&t->lines, 1);
     if (rc < 0) {
@@ -56,7 +56,7 @@ static struct line *new_line(struct table *t)
     return l;
 }
 
-static void end_cell(struct table *t, struct line *l, size_t cell)
+static void end_cell(struct metric_table *t, struct line *l, size_t cell)
 {
     size_t begin = cell ? l->ends[cell - 1] : l->begin;
 
@@ -69,7 +69,7 @@ static void end_cell(struct table *t, struct line *l, size_t cell)
 
 static const char *const marks[COMPARE_CLASSES] = {"~", "*", "**", "***"};
 
-static void put_cells(struct table *t, struct line *l, const struct compare_metric *m)
+static void put_cells(struct metric_table *t, struct line *l, const struct compare_metric *m)
 {
     size_t cell = 1;
 
@@ -92,7 +92,7 @@ static void put_cells(struct table *t, struct line *l, const struct compare_metr
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-static void put_line(struct table *t, struct text label, bool root, bool last,
+static void put_line(struct metric_table *t, struct text label, bool root, bool last,
                      const struct compare_metric *m)
 {
     const char *branch = t->o->terminal ? last ? "\u2514\u2500\u2500 " : "\u251c\u2500\u2500 "
@@ -117,7 +117,7 @@ static void put_line(struct table *t, struct text label, bool root, bool last,
 }
 
 /* Longer prefix for what hangs on a line; its length before. */
-static size_t deeper(struct table *t, bool root, bool last)
+static size_t deeper(struct metric_table *t, bool root, bool last)
 {
     size_t len = t->prefix.len;
 
@@ -139,14 +139,15 @@ static struct text family(const char *name)
 }
 
 /* The metrics that are shown, next to one another. */
-static size_t next_shown(const struct table *t, const struct compare_group *g, size_t i)
+static size_t next_shown(const struct metric_table *t, const struct compare_group *g, size_t i)
 {
     while (i < g->metric_count && compare_is_zero(t->c, &g->metrics[i]))
         i++;
     return i;
 }
 
-static void put_family(struct table *t, const struct compare_group *g, size_t from, size_t to)
+static void put_family(struct metric_table *t, const struct compare_group *g, size_t from,
+                       size_t to)
 {
     struct text name = family(g->metrics[from].name);
 
@@ -156,7 +157,7 @@ static void put_family(struct table *t, const struct compare_group *g, size_t fr
     }
 }
 
-static void put_metrics(struct table *t, const struct compare_group *g)
+static void put_metrics(struct metric_table *t, const struct compare_group *g)
 {
     for (size_t i = next_shown(t, g, 0), next; i < g->metric_count; i = next) {
         struct text name = family(g->metrics[i].name);
@@ -175,7 +176,8 @@ static void put_metrics(struct table *t, const struct compare_group *g)
     }
 }
 
-static void put_branch(struct table *t, struct text label, bool last, const struct compare_group *g)
+static void put_branch(struct metric_table *t, struct text label, bool last,
+                       const struct compare_group *g)
 {
     put_line(t, label, false, last, NULL);
     size_t len = deeper(t, false, last);
@@ -183,7 +185,7 @@ static void put_branch(struct table *t, struct text label, bool last, const stru
     t->prefix.len = len;
 }
 
-static void put_node(struct table *t, const struct compare_node *n, bool root, bool last)
+static void put_node(struct metric_table *t, const struct compare_node *n, bool root, bool last)
 {
     struct buf label = {0};
 
@@ -205,7 +207,7 @@ static void put_node(struct table *t, const struct compare_node *n, bool root, b
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void put_header(struct table *t)
+static void put_header(struct metric_table *t)
 {
     struct line *l = new_line(t);
     static const char *const of_variant[] = {"delta", "change", "sig"};
@@ -235,7 +237,7 @@ static void put_header(struct table *t)
     }
 }
 
-static const char *color_of(const struct table *t, const struct line *l, size_t cell)
+static const char *color_of(const struct metric_table *t, const struct line *l, size_t cell)
 {
     unsigned given = cells_of_variant(t->c);
 
@@ -247,7 +249,7 @@ static const char *color_of(const struct table *t, const struct line *l, size_t 
                                               : "\033[2m";
 }
 
-static void write_line(const struct table *t, const struct line *l, struct buf *out)
+static void write_line(const struct metric_table *t, const struct line *l, struct buf *out)
 {
     for (size_t i = 0; i < t->columns; i++) {
         size_t begin = i ? l->ends[i - 1] : l->begin, end = l->ends[i] ? l->ends[i] : begin;
@@ -264,7 +266,7 @@ static void write_line(const struct table *t, const struct line *l, struct buf *
     buf_putc(out, '\n');
 }
 
-static void write_rule(const struct table *t, struct buf *out)
+static void write_rule(const struct metric_table *t, struct buf *out)
 {
     for (size_t i = 0; i < t->columns; i++) {
         buf_puts(out, i ? "-+-" : "");
@@ -274,7 +276,7 @@ static void write_rule(const struct table *t, struct buf *out)
     buf_putc(out, '\n');
 }
 
-static void write_table(const struct table *t, struct buf *out)
+static void write_table(const struct metric_table *t, struct buf *out)
 {
     for (size_t i = 0; i < t->lines.count && !compare_is_over(t->o, i, out); i++) {
         write_line(t, &t->lines.at[i], out);
@@ -293,7 +295,7 @@ static void put_note(void *arg, struct text note)
 void format_compare_text(const struct comparison *c, const struct format_compare_options *o,
                          struct buf *out)
 {
-    struct table t = {.c = c, .o = o};
+    struct metric_table t = {.c = c, .o = o};
 
     t.columns = 2 + (c->side_count - 1) * cells_of_variant(c);
     t.widths = arena_alloc(&t.arena, t.columns * sizeof(*t.widths));

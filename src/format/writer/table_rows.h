@@ -1,0 +1,17 @@
+/* table_rows.h - rows of a table as JSON, NDJSON or CSV. Private to the format module. */
+#ifndef DFTRACERD_FORMAT_WRITER_TABLE_ROWS_H
+#define DFTRACERD_FORMAT_WRITER_TABLE_ROWS_H
+
+#include "dftracerd/format.h"
+#include "dftracerd/table.h"
+
+struct table_rows;
+/* Memory: see row_writer.h, and a block of each column; charged to the budget. */
+int table_rows_new(struct table *t, enum format format, bool pretty, struct budget *budget,
+                   struct table_rows **ret);
+/* The rows of the next block; CSV: before the first of them, or the end, the names of the columns.
+ * JSON: with commas between all rows. *ret_rows: how many. ERR_END. */
+int table_rows_next(struct table_rows *r, struct err *err, struct buf *out, size_t *ret_rows);
+void table_rows_free(struct table_rows *r);
+
+#endif
