@@ -217,14 +217,12 @@ static int open_index(struct request *rq)
 static void write_progress(struct request *rq, const struct index_progress *p, struct buf *out)
 {
     const struct state *s = rq->state;
-    struct jw j;
-    jw_init(&j, out, rq->pretty);
-    jw_begin(&j, '{');
-    progress_write(rq, p, &j);
+    struct progress_report r;
+
+    progress_report(rq, p, &r);
     if (rq->post)
-        jw_put_uint(&j, "queued", s->queued);
-    jw_end(&j, '}');
-    jw_finish(&j);
+        r.queued = (struct value){.type = VALUE_UINT, .u = s->queued};
+    format_object(&progress_report_type, &r, rq->pretty, out);
 }
 
 /* A line when something has changed or nothing has been said for long. */
@@ -264,6 +262,8 @@ const struct endpoint endpoint_index = {
     .path = "/index",
     .summary = "indexing progress; POST indexes files again",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &progress_report_type,
+    .line = &progress_report_type,
     .params = params,
     .formats = formats,
     .format_count = 2,
