@@ -3,7 +3,7 @@
 #include "http/exchange/exchanges.h"
 
 static const struct param_spec own_params[] = {
-    {"id", PARAM_TEXT, false, NULL, NULL, "X-Request-Id of the request to cancel", true},
+    {"id", PARAM_TEXT, false, NULL, NULL, "X-Request-Id of the request to cancel", true, "12"},
     {"pretty", PARAM_BOOL, false, "false", NULL, "print JSON with line breaks and indentation"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };

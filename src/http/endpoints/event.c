@@ -18,10 +18,12 @@ enum { CALLERS_MOST = 256 };
 static const enum format formats[] = {FORMAT_JSON};
 
 static const struct param_spec own_params[] = {
-    {"file", PARAM_TEXT, false, NULL, NULL, "path of the trace file", true},
+    {"file", PARAM_TEXT, false, NULL, NULL, "path of the trace file", true, "'rank_0.pfw.gz'",
+     "{'object':12}"},
     {"object", PARAM_UINT, false, NULL, NULL,
-     "number of objects before the event in the file, as returned by /timeline"},
-    {"id", PARAM_INT, false, NULL, NULL, "instead of object: first event in the file with this id"},
+     "number of objects before the event in the file, as returned by /timeline", false, "12"},
+    {"id", PARAM_INT, false, NULL, NULL, "instead of object: first event in the file with this id",
+     false, "12"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, answer_params, NULL};

@@ -13,8 +13,9 @@
 
 static const struct param_spec own_params[] = {
     {"dir", PARAM_TEXT, true, NULL, NULL,
-     "directory whose trace files are selected; repeatable; default all"},
-    {"file", PARAM_TEXT, true, NULL, NULL, "trace file or glob pattern; repeatable"},
+     "directory whose trace files are selected; repeatable; default all", false, "['.']"},
+    {"file", PARAM_TEXT, true, NULL, NULL, "trace file or glob pattern; repeatable", false,
+     "['rank_*.pfw.gz']"},
     {"recursive", PARAM_BOOL, false, "true", NULL, "include subdirectories"},
     {"force", PARAM_BOOL, false, "false", NULL,
      "POST: index all selected files again; otherwise only those that failed or that no request "
@@ -31,7 +32,7 @@ static const struct param_spec own_params[] = {
     {"follow", PARAM_BOOL, false, "false", NULL,
      "stream progress lines until indexing is complete"},
     {"timeout", PARAM_DURATION, false, NULL, NULL,
-     "with follow: end the stream after this time at the latest"},
+     "with follow: end the stream after this time at the latest", false, "'30s'"},
     {"pretty", PARAM_BOOL, false, "false", NULL, "print JSON with line breaks and indentation"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };

@@ -9,7 +9,8 @@
 static const struct param_spec own_params[] = {
     {"follow", PARAM_BOOL, false, "false", NULL,
      "continue after everything is indexed: traces may grow and new ones may appear"},
-    {"timeout", PARAM_DURATION, false, NULL, NULL, "end the stream after this time at the latest"},
+    {"timeout", PARAM_DURATION, false, NULL, NULL, "end the stream after this time at the latest",
+     false, "'30s'"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, NULL};

@@ -9,7 +9,7 @@
 
 static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON};
 static const struct param_spec own_params[] = {
-    {"file", PARAM_TEXT, false, NULL, NULL, "path of the trace file", true},
+    {"file", PARAM_TEXT, false, NULL, NULL, "path of the trace file", true, "'rank_0.pfw.gz'"},
     {"mode", PARAM_CHOICE, false, "bytes", "bytes|line_bytes|lines",
      "bytes: bytes [start, end) of the text; line_bytes: the whole lines in that range; lines: "
      "lines start to end by number"},

@@ -13,7 +13,8 @@
 
 static const struct param_spec own_params[] = {
     {"query", PARAM_TEXT, false, NULL, NULL,
-     "POST: query to store, as path and query string: /aggregate?format=perfetto", true},
+     "POST: query to store, as path and query string: /aggregate?format=perfetto", true,
+     "'/aggregate?format=perfetto&time_interval=1s'"},
     {"name", PARAM_TEXT, false, "trace.json.gz", NULL,
      "POST: last part of its path: letters, digits, - _ and dots; the result is compressed if it "
      "ends with .gz"},

@@ -16,11 +16,14 @@ static const enum format formats[] = {FORMAT_JSON};
 
 static const struct param_spec own_params[] = {
     {"column", PARAM_TEXT, false, NULL, NULL,
-     "suggest values of this column, most frequent first; without it, suggest column names"},
+     "suggest values of this column, most frequent first; without it, suggest column names", false,
+     "'name'"},
     {"prefix", PARAM_TEXT, false, "", NULL,
      "prefix of the suggestions, ignoring case; if it is not empty, only values that are "
-     "strings are suggested"},
-    {"limit", PARAM_UINT, false, "20", NULL, "maximum number of suggestions, at most 1000"},
+     "strings are suggested",
+     false, "'r'"},
+    {"limit", PARAM_UINT, false, "20", NULL, "maximum number of suggestions, at most 1000", false,
+     "100"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, selection_params, answer_params,

@@ -11,8 +11,9 @@ static const enum format formats[] = {FORMAT_JSON, FORMAT_TEXT};
 
 static const struct param_spec own_params[] = {
     {"dir", PARAM_TEXT, true, NULL, NULL,
-     "directory whose archives are selected; repeatable; default all"},
-    {"file", PARAM_TEXT, true, NULL, NULL, "archive or glob pattern; repeatable"},
+     "directory whose archives are selected; repeatable; default all", false, "['.']"},
+    {"file", PARAM_TEXT, true, NULL, NULL, "archive or glob pattern; repeatable", false,
+     "['rank_*.pfw.gz']"},
     {"recursive", PARAM_BOOL, false, "true", NULL, "include subdirectories"},
     {"list", PARAM_BOOL, false, "true", NULL, "list the members of the archives"},
     {"info", PARAM_BOOL, false, NULL, NULL,
