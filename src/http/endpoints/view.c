@@ -90,10 +90,6 @@ static const struct object_type count_type = {NULL, MEMBERS(count_members)};
 static const struct object_type rows_type = {
     .schema = "{'type':'object','additionalProperties':false,'required':['rows'],'properties':{"
               "'rows':{'type':'array','items':{'$ref':'#/components/schemas/Row'}}}}"};
-static const struct object_type recipe_type = {
-    .schema = "{'type':'object','additionalProperties':false,'required':['name'],'properties':{"
-              "'name':{'type':'string'},'description':{'type':'string'},"
-              "'query':{'type':'string'},'include_metadata':{'type':'boolean'}}}"};
 static const struct object_type line_type = {
     .schema = "{'type':'object',"
               "'description':'an object exactly as in the trace, or the selected columns'}"};
