@@ -12,16 +12,19 @@ static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_TEXT, F
 static const struct param_spec own_params[] = {
     {"group_by", PARAM_LIST, false, NULL, NULL,
      "columns to group by: one node for each combination of their values, with its outermost "
-     "calls below it (folded formats)"},
+     "calls below it (folded formats)",
+     false, "['cat','name']"},
     {"focus", PARAM_TEXT, false, NULL, NULL,
-     "show the tree around the calls of this name: what they call and what calls them"},
+     "show the tree around the calls of this name: what they call and what calls them", false,
+     "'fread'"},
     {"direction", PARAM_CHOICE, false, "both", "both|callees|callers",
      "with focus: callees: the calls below; callers: the calls above, bottom-up; both: the two "
      "trees"},
     {"max_depth", PARAM_UINT, false, "0", NULL,
      "maximum depth of the returned tree, 0 = unlimited (collapsed: default 256)"},
     {"min_total", PARAM_DURATION, false, NULL, NULL,
-     "omit folded calls whose total time is less than this, and everything below them"},
+     "omit folded calls whose total time is less than this, and everything below them", false,
+     "'1ms'"},
     {"analyze", PARAM_BOOL, false, "false", NULL,
      "include tables by name, category and depth, and the hottest and critical paths (json, text)"},
     {"top_n", PARAM_UINT, false, "10", NULL,

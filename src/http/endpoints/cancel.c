@@ -3,7 +3,7 @@
 #include "http/exchange/exchanges.h"
 
 static const struct param_spec own_params[] = {
-    {"id", PARAM_TEXT, false, NULL, NULL, "X-Request-Id of the request to cancel", true},
+    {"id", PARAM_TEXT, false, NULL, NULL, "X-Request-Id of the request to cancel", true, "12"},
     {"pretty", PARAM_BOOL, false, "false", NULL, "print JSON with line breaks and indentation"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
@@ -12,8 +12,16 @@ static const enum format formats[] = {FORMAT_JSON};
 
 struct state {
     const char *id;
-    unsigned ended;
+    uint32_t ended;
 };
+
+#define OBJECT struct state
+static const struct member members[] = {
+    MEMBER("id", id),
+    MEMBER("ended", ended, .help = "number of requests with this id"),
+};
+static const struct object_type cancelled_type = {"Cancelled", MEMBERS(members)};
+#undef OBJECT
 
 static int open_cancel(struct request *rq)
 {
@@ -31,21 +39,14 @@ static int open_cancel(struct request *rq)
 
 static int next_cancel(struct request *rq, struct buf *out)
 {
-    const struct state *s = rq->state;
-    struct jw j;
-    jw_init(&j, out, rq->pretty);
-    jw_begin(&j, '{');
-    jw_put_str(&j, "id", s->id);
-    jw_put_uint(&j, "ended", s->ended);
-    jw_end(&j, '}');
-    jw_finish(&j);
-    return ERR_END;
+    return format_object(&cancelled_type, rq->state, rq->pretty, out);
 }
 
 const struct endpoint endpoint_cancel = {
     .path = "/cancel",
     .summary = "cancel an active request",
     .methods = METHOD_POST,
+    .answer = &cancelled_type,
     .params = params,
     .formats = formats,
     .format_count = 1,

@@ -34,10 +34,12 @@ static const struct param_spec own_params[] = {
     {"num_workers", PARAM_UINT, false, NULL, NULL,
      "simulate this number of processes that load batches, at most 1024; 0: the training process "
      "loads them. "
-     "Without num_workers and prefetch_factor, waits are as traced"},
+     "Without num_workers and prefetch_factor, waits are as traced",
+     false, "8"},
     {"prefetch_factor", PARAM_UINT, false, NULL, NULL,
      "simulate this number of batches that each worker loads ahead, 1 to 64 (default 2; then "
-     "num_workers is 8)"},
+     "num_workers is 8)",
+     false, "2"},
     {"seed", PARAM_UINT, false, "42", NULL, "random seed; equal requests return equal bytes"},
     {"max_samples_per_entry", PARAM_UINT, false, "100", NULL,
      "maximum number of samples of a process and interval that are fitted, chosen at random; 0 = "

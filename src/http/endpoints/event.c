@@ -18,10 +18,12 @@ enum { CALLERS_MOST = 256 };
 static const enum format formats[] = {FORMAT_JSON};
 
 static const struct param_spec own_params[] = {
-    {"file", PARAM_TEXT, false, NULL, NULL, "path of the trace file", true},
+    {"file", PARAM_TEXT, false, NULL, NULL, "path of the trace file", true, "'rank_0.pfw.gz'",
+     "{'object':12}"},
     {"object", PARAM_UINT, false, NULL, NULL,
-     "number of objects before the event in the file, as returned by /timeline"},
-    {"id", PARAM_INT, false, NULL, NULL, "instead of object: first event in the file with this id"},
+     "number of objects before the event in the file, as returned by /timeline", false, "12"},
+    {"id", PARAM_INT, false, NULL, NULL, "instead of object: first event in the file with this id",
+     false, "12"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, answer_params, NULL};
@@ -33,6 +35,10 @@ static const char *const first_columns[OF_OTHERS] = {"host", "pid", "tid", "ts",
 
 /* What stands around it; each is a timeline of one column, for its objects. */
 enum { CALLERS, PREVIOUS, NEXT, AROUND };
+struct near_event {
+    struct timeline_event e;
+    const char *file;
+};
 struct state {
     struct query *query, *of[AROUND];
     const char **columns;
@@ -42,7 +48,49 @@ struct state {
     struct view *view;
     struct buf line, text;
     struct timeline *around[AROUND];
+    uint64_t generation, callers_total;
+    struct value event;              /* the line without its end */
+    struct near_event *near[AROUND]; /* NULL: none */
+    uint32_t near_count[AROUND];
 };
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static void write_columns(struct jw *j, const void *object)
+{
+    const struct state *s = object;
+
+    jw_begin(j, '{');
+    for (size_t i = 0; i < s->column_count; i++)
+        jw_put_value(j, s->columns[i], &s->values[i]);
+    jw_end(j, '}');
+}
+
+#define OBJECT struct near_event
+static const struct member near_members[] = {
+    MEMBER("ts", e.ts_ns),
+    MEMBER("dur", e.dur_ns, .when = WHEN(e.has_dur)),
+    MEMBER("name", e.name, .type = VALUE_TEXT),
+    MEMBER("cat", e.cat, .type = VALUE_TEXT),
+    MEMBER("file", file),
+    MEMBER("object", e.object, .help = "number in the file"),
+};
+static const struct object_type near_type = {"NearEvent", MEMBERS(near_members)};
+#undef OBJECT
+
+#define OBJECT struct state
+static const struct member members[] = {
+    MEMBER("generation", generation),
+    MEMBER_WRITTEN("columns", write_columns, "{'$ref':'#/components/schemas/Columns'}"),
+    MEMBER("event", event, .schema = "{'type':'object','description':'the line of the event'}"),
+    MEMBER_OBJECTS("callers", near[CALLERS], near_count[CALLERS], &near_type,
+                   .help = "events of the thread around it, the longest first"),
+    MEMBER_AT("previous", near[PREVIOUS], &near_type, .nullable = true),
+    MEMBER_AT("next", near[NEXT], &near_type, .nullable = true),
+    MEMBER("callers_total", callers_total),
+};
+static const struct object_type event_type = {"Event", MEMBERS(members)};
+#undef OBJECT
 
 /* ---- the object ------------------------------------------------------------------------------ */
 
@@ -198,6 +246,34 @@ static int open_neighbour(struct request *rq, struct state *s, unsigned which)
     return open_around(rq, s, which, 1);
 }
 
+static int read_around(struct request *rq, struct state *s, unsigned which)
+{
+    const struct timeline *t = s->around[which];
+    uint32_t n = t ? timeline_facts(t)->events : 0;
+
+    if (n)
+        s->near[which] = arena_alloc(&rq->arena, n * sizeof *s->near[which]);
+    for (uint32_t i = 0; s->near[which] && i < n; i++) {
+        const struct timeline_event *e = &timeline_events(t)[i];
+        s->near[which][i] = (struct near_event){*e, snapshot_file(rq->snapshot, e->file)->name};
+    }
+    s->near_count[which] = n;
+    return rq->arena.error;
+}
+
+static int open_thread(struct request *rq, struct state *s)
+{
+    int rc = open_callers(rq, s);
+
+    rc = rc < 0 ? rc : open_neighbour(rq, s, PREVIOUS);
+    rc = rc < 0 ? rc : open_neighbour(rq, s, NEXT);
+    for (unsigned i = 0; rc == 0 && i < AROUND; i++)
+        rc = read_around(rq, s, i);
+    if (rc == 0)
+        s->callers_total = timeline_facts(s->around[CALLERS])->objects;
+    return rc;
+}
+
 static int open_event(struct request *rq)
 {
     struct state *s = rq->state;
@@ -205,74 +281,18 @@ static int open_event(struct request *rq)
 
     rc = rc < 0 ? rc : choose_columns(rq, s);
     rc = rc < 0 ? rc : read_object(rq, s);
-    if (rc < 0 || s->values[OF_TS].type != VALUE_TIME)
+    if (rc < 0)
         return rc;
-    rc = open_callers(rq, s);
-    rc = rc < 0 ? rc : open_neighbour(rq, s, PREVIOUS);
-    return rc < 0 ? rc : open_neighbour(rq, s, NEXT);
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void write_event(const struct request *rq, const struct timeline_event *e, struct jw *j)
-{
-    const struct value dur = {.type = e->has_dur ? VALUE_TIME : VALUE_NULL, .wide = e->dur_ns};
-
-    jw_begin(j, '{');
-    jw_key(j, "ts");
-    jw_time_ns(j, e->ts_ns);
-    jw_put_value(j, "dur", &dur);
-    jw_put_value(j, "name", &e->name);
-    jw_put_value(j, "cat", &e->cat);
-    jw_put_str(j, "file", snapshot_file(rq->snapshot, e->file)->name);
-    jw_put_uint(j, "object", e->object);
-    jw_end(j, '}');
-}
-
-static void write_around(const struct request *rq, const struct state *s, struct jw *j)
-{
-    static const char *const names[] = {"callers", "previous", "next"};
-
-    for (unsigned i = CALLERS; i < AROUND; i++) {
-        const struct timeline *t = s->around[i];
-        uint32_t n = t ? timeline_facts(t)->events : 0;
-        jw_key(j, names[i]);
-        if (i == CALLERS)
-            jw_begin(j, '[');
-        for (uint32_t k = 0; k < n; k++)
-            write_event(rq, &timeline_events(t)[k], j);
-        if (i == CALLERS)
-            jw_end(j, ']');
-        else if (!n)
-            jw_null(j);
-    }
-    jw_put_uint(j, "callers_total",
-                s->around[CALLERS] ? timeline_facts(s->around[CALLERS])->objects : 0);
+    while (s->line.len && s->line.data[s->line.len - 1] == '\n')
+        s->line.len--;
+    s->event = (struct value){.type = VALUE_JSON, .text = {s->line.data, s->line.len}};
+    s->generation = snapshot_generation(rq->snapshot);
+    return s->values[OF_TS].type == VALUE_TIME ? open_thread(rq, s) : 0;
 }
 
 static int next_event(struct request *rq, struct buf *out)
 {
-    struct state *s = rq->state;
-    struct value line = {.type = VALUE_JSON, .text = {s->line.data, s->line.len}};
-    struct jw j;
-
-    while (line.text.len && line.text.ptr[line.text.len - 1] == '\n')
-        line.text.len--;
-    jw_init(&j, out, rq->pretty);
-    jw_begin(&j, '{');
-    jw_put_uint(&j, "generation", snapshot_generation(rq->snapshot));
-    jw_key(&j, "columns");
-    jw_begin(&j, '{');
-    for (size_t i = 0; i < s->column_count; i++) {
-        jw_key(&j, s->columns[i]);
-        jw_value(&j, &s->values[i]);
-    }
-    jw_end(&j, '}');
-    jw_put_value(&j, "event", &line);
-    write_around(rq, s, &j);
-    jw_end(&j, '}');
-    jw_finish(&j);
-    return ERR_END;
+    return format_object(&event_type, rq->state, rq->pretty, out);
 }
 
 static void close_event(struct request *rq)
@@ -294,6 +314,7 @@ const struct endpoint endpoint_event = {
     .path = "/event",
     .summary = "one event: its columns, its line, its callers and its neighbors in the thread",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &event_type,
     .params = params,
     .formats = formats,
     .format_count = 1,

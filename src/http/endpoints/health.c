@@ -4,6 +4,42 @@
 
 static const enum format formats[] = {FORMAT_JSON};
 
+struct ready {
+    const char *status, *error;
+    bool counts; /* not for viewers: they are of all files */
+    struct index_progress p;
+};
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static const char *const alive[] = {"ok", NULL};
+static const char *const states[] = {"ready", "indexing", "stopped", "stopping", NULL};
+
+#define OBJECT const char *
+static const struct member health_members[] = {
+    {.name = "status", .kind = MEMBER_STRING, .choices = alive},
+};
+static const struct object_type health_type = {"Health", MEMBERS(health_members)};
+#undef OBJECT
+
+#define OBJECT struct ready
+#define COUNT(name) MEMBER(#name, p.name, .when = WHEN(counts), .optional = true)
+static const struct member ready_members[] = {
+    MEMBER("status", status, .choices = states),
+    MEMBER("error", error, .optional = true),
+    COUNT(files),
+    COUNT(files_ready),
+    COUNT(files_failed),
+    COUNT(files_pending),
+    COUNT(directories_unreadable),
+    COUNT(bytes),
+    COUNT(bytes_done),
+};
+static const struct object_type ready_type = {"Ready", MEMBERS(ready_members)};
+#undef OBJECT
+
+/* ---- the requests ---------------------------------------------------------------------------- */
+
 static int open_nothing(struct request *rq)
 {
     rq->format = FORMAT_JSON;
@@ -12,45 +48,20 @@ static int open_nothing(struct request *rq)
 
 static int next_healthz(struct request *rq, struct buf *out)
 {
-    (void)rq;
-    buf_puts(out, "{\"status\":\"ok\"}\n");
-    return ERR_END;
+    return format_object(&health_type, &alive[0], rq->pretty, out);
 }
 
 static int next_readyz(struct request *rq, struct buf *out)
 {
-    struct index_progress p;
-    struct jw j;
-    index_progress(rq->http->options->index, &p);
-    bool ends = atomic_load(&rq->http->stopping),
-         ready = !ends && metrics_ready(rq->http->metrics, &p);
+    struct ready r = {.counts = !rq->viewer};
+    bool ends = atomic_load(&rq->http->stopping);
+
+    index_progress(rq->http->options->index, &r.p);
+    bool ready = !ends && metrics_ready(rq->http->metrics, &r.p);
     rq->status = ready ? 200 : 503;
-    jw_init(&j, out, rq->pretty);
-    jw_begin(&j, '{');
-    jw_put_str(&j, "status",
-               ready           ? "ready"
-               : ends          ? "stopping"
-               : p.store_error ? "stopped"
-                               : "indexing");
-    if (p.store_error)
-        jw_put_str(&j, "error", err_text(p.store_error));
-    const struct {
-        const char *name;
-        uint64_t value;
-    } counts[] = {
-        {"files", p.files},
-        {"files_ready", p.files_ready},
-        {"files_failed", p.files_failed},
-        {"files_pending", p.files_pending},
-        {"directories_unreadable", p.directories_unreadable},
-        {"bytes", p.bytes},
-        {"bytes_done", p.bytes_done},
-    };
-    for (size_t i = 0; !rq->viewer && i < sizeof counts / sizeof *counts; i++)
-        jw_put_uint(&j, counts[i].name, counts[i].value);
-    jw_end(&j, '}');
-    jw_finish(&j);
-    return ERR_END;
+    r.status = ready ? "ready" : ends ? "stopping" : r.p.store_error ? "stopped" : "indexing";
+    r.error = r.p.store_error ? err_text(r.p.store_error) : NULL;
+    return format_object(&ready_type, &r, rq->pretty, out);
 }
 
 static const struct param_spec pretty_params[] = {
@@ -64,6 +75,7 @@ const struct endpoint endpoint_healthz = {
     .path = "/healthz",
     .summary = "liveness: 200 while the daemon runs",
     .methods = METHOD_GET,
+    .answer = &health_type,
     .params = no_params,
     .formats = formats,
     .format_count = 1,
@@ -77,6 +89,7 @@ const struct endpoint endpoint_readyz = {
     .summary = "readiness: 200 once every file found at startup is indexed, otherwise 503 with the "
                "progress",
     .methods = METHOD_GET,
+    .answer = &ready_type,
     .params = readyz_params,
     .formats = formats,
     .format_count = 1,

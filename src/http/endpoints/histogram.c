@@ -11,7 +11,8 @@ enum { BINS_MOST = 10000 };
 static const enum format formats[] = {FORMAT_JSON};
 
 static const struct param_spec own_params[] = {
-    {"column", PARAM_TEXT, false, "dur", NULL, "numeric column: dur, size, args.offset ..."},
+    {"column", PARAM_TEXT, false, "dur", NULL, "numeric column: dur, size, args.offset ...", false,
+     "'name'"},
     {"scale", PARAM_CHOICE, false, "log2", "log2|linear",
      "log2: bins are powers of two; linear: bins have equal width, from the smallest to the "
      "largest value"},

@@ -13,8 +13,9 @@
 
 static const struct param_spec own_params[] = {
     {"dir", PARAM_TEXT, true, NULL, NULL,
-     "directory whose trace files are selected; repeatable; default all"},
-    {"file", PARAM_TEXT, true, NULL, NULL, "trace file or glob pattern; repeatable"},
+     "directory whose trace files are selected; repeatable; default all", false, "['.']"},
+    {"file", PARAM_TEXT, true, NULL, NULL, "trace file or glob pattern; repeatable", false,
+     "['rank_*.pfw.gz']"},
     {"recursive", PARAM_BOOL, false, "true", NULL, "include subdirectories"},
     {"force", PARAM_BOOL, false, "false", NULL,
      "POST: index all selected files again; otherwise only those that failed or that no request "
@@ -31,7 +32,7 @@ static const struct param_spec own_params[] = {
     {"follow", PARAM_BOOL, false, "false", NULL,
      "stream progress lines until indexing is complete"},
     {"timeout", PARAM_DURATION, false, NULL, NULL,
-     "with follow: end the stream after this time at the latest"},
+     "with follow: end the stream after this time at the latest", false, "'30s'"},
     {"pretty", PARAM_BOOL, false, "false", NULL, "print JSON with line breaks and indentation"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
@@ -217,14 +218,12 @@ static int open_index(struct request *rq)
 static void write_progress(struct request *rq, const struct index_progress *p, struct buf *out)
 {
     const struct state *s = rq->state;
-    struct jw j;
-    jw_init(&j, out, rq->pretty);
-    jw_begin(&j, '{');
-    progress_write(rq, p, &j);
+    struct progress_report r;
+
+    progress_report(rq, p, &r);
     if (rq->post)
-        jw_put_uint(&j, "queued", s->queued);
-    jw_end(&j, '}');
-    jw_finish(&j);
+        r.queued = (struct value){.type = VALUE_UINT, .u = s->queued};
+    format_object(&progress_report_type, &r, rq->pretty, out);
 }
 
 /* A line when something has changed or nothing has been said for long. */
@@ -264,6 +263,8 @@ const struct endpoint endpoint_index = {
     .path = "/index",
     .summary = "indexing progress; POST indexes files again",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &progress_report_type,
+    .line = &progress_report_type,
     .params = params,
     .formats = formats,
     .format_count = 2,

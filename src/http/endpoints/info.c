@@ -13,8 +13,9 @@ static const struct param_spec own_params[] = {
     {"query", PARAM_CHOICE, false, NULL, "summary|detailed",
      "other names for `detail`, as in dftracer_info: summary = totals, detailed = files"},
     {"dir", PARAM_TEXT, true, NULL, NULL,
-     "directory whose trace files are selected; repeatable; default all"},
-    {"file", PARAM_TEXT, true, NULL, NULL, "trace file or glob pattern; repeatable"},
+     "directory whose trace files are selected; repeatable; default all", false, "['.']"},
+    {"file", PARAM_TEXT, true, NULL, NULL, "trace file or glob pattern; repeatable", false,
+     "['rank_*.pfw.gz']"},
     {"recursive", PARAM_BOOL, false, "true", NULL, "include subdirectories"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };

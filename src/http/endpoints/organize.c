@@ -11,7 +11,7 @@ static const struct param_spec own_params[] = {
     {"groups", PARAM_TEXT, true, NULL, NULL,
      "name:query; repeatable; an event goes to the first group whose query matches it, or to _rest "
      "if none does",
-     true},
+     true, "['io:cat == \\'POSIX\\'']"},
     {"chunk_size", PARAM_BYTES, false, "256MiB", NULL,
      "uncompressed bytes per output file, cut at line ends; at least 4KiB"},
     COMPRESS_PARAM("true"),

@@ -9,7 +9,8 @@
 static const struct param_spec own_params[] = {
     {"follow", PARAM_BOOL, false, "false", NULL,
      "continue after everything is indexed: traces may grow and new ones may appear"},
-    {"timeout", PARAM_DURATION, false, NULL, NULL, "end the stream after this time at the latest"},
+    {"timeout", PARAM_DURATION, false, NULL, NULL, "end the stream after this time at the latest",
+     false, "'30s'"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, NULL};
@@ -29,13 +30,15 @@ static int open_progress(struct request *rq)
 /* The JSON is one line, as the events need it. */
 static void write_event(const struct request *rq, const struct index_progress *p, struct buf *out)
 {
+    struct progress_report r;
     struct jw j;
 
+    progress_report(rq, p, &r);
     buf_puts(out, "event: progress\ndata: ");
     jw_init(&j, out, false);
     jw_begin(&j, '{');
     jw_put_uint(&j, "generation", snapshot_generation(rq->snapshot));
-    progress_write(rq, p, &j);
+    jw_members(&j, &progress_report_type, &r);
     jw_end(&j, '}');
     jw_finish(&j);
     buf_putc(out, '\n');

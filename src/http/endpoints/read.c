@@ -9,7 +9,7 @@
 
 static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON};
 static const struct param_spec own_params[] = {
-    {"file", PARAM_TEXT, false, NULL, NULL, "path of the trace file", true},
+    {"file", PARAM_TEXT, false, NULL, NULL, "path of the trace file", true, "'rank_0.pfw.gz'"},
     {"mode", PARAM_CHOICE, false, "bytes", "bytes|line_bytes|lines",
      "bytes: bytes [start, end) of the text; line_bytes: the whole lines in that range; lines: "
      "lines start to end by number"},
@@ -25,8 +25,19 @@ static const struct param_spec *const params[] = {own_params, answer_params, NUL
 struct state {
     const struct index_file *file;
     struct text_range *range;
+    /* with `check` */
+    const char *path, *state;
     bool current;
 };
+
+#define OBJECT struct state
+static const struct member members[] = {
+    MEMBER("path", path),
+    MEMBER("state", state),
+    MEMBER("current", current, .help = "the index matches the file"),
+};
+static const struct object_type read_check_type = {"ReadCheck", MEMBERS(members)};
+#undef OBJECT
 
 static const enum text_mode modes[] = {TEXT_BYTES, TEXT_LINE_BYTES, TEXT_LINES};
 static const char *const mode_names[] = {"bytes", "line_bytes", "lines"};
@@ -101,6 +112,9 @@ static int open_check(struct request *rq, struct state *s)
     struct text_range *range = NULL;
     struct err ignored = {0};
     rq->format = FORMAT_JSON;
+    s->path = s->file->name;
+    s->state = s->file->damaged && s->file->state == INDEX_READY ? "damaged"
+                                                                 : index_state_name(s->file->state);
     s->current = s->file->state == INDEX_READY &&
                  text_range_open(rq->http->options->index, rq->snapshot, s->file, TEXT_BYTES, 0, 0,
                                  &rq->budget, &ignored, &range) == 0;
@@ -128,20 +142,9 @@ static int open_read(struct request *rq)
 static int next_read(struct request *rq, struct buf *out)
 {
     const struct state *s = rq->state;
-    struct jw j;
-    if (s->range)
-        return text_range_next(s->range, out, &rq->err);
-    jw_init(&j, out, rq->pretty);
-    jw_begin(&j, '{');
-    jw_put_str(&j, "path", s->file->name);
-    jw_put_str(&j, "state",
-               s->file->damaged && s->file->state == INDEX_READY
-                   ? "damaged"
-                   : index_state_name(s->file->state));
-    jw_put_bool(&j, "current", s->current);
-    jw_end(&j, '}');
-    jw_finish(&j);
-    return ERR_END;
+
+    return s->range ? text_range_next(s->range, out, &rq->err)
+                    : format_object(&read_check_type, s, rq->pretty, out);
 }
 
 static void close_read(struct request *rq)
@@ -154,6 +157,7 @@ const struct endpoint endpoint_read = {
     .path = "/read",
     .summary = "part of the text of a file, by bytes or lines",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &read_check_type,
     .params = params,
     .formats = formats,
     .format_count = 2,

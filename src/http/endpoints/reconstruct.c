@@ -11,7 +11,7 @@ static const struct param_spec own_params[] = {
     {"dir", PARAM_TEXT, false, NULL, NULL,
      "directory written by /organize, in a served directory or below the output directory; "
      "required unless the body of a POST is a tar archive of it",
-     true},
+     true, "'organized'"},
     {"compress", PARAM_CHOICE, false, "as_was", "as_was|true|false",
      "true: compress all files with gzip; false: compress none and remove .gz from their names; "
      "as_was: compress those whose names end in .gz"},

@@ -44,8 +44,9 @@ static const struct param_spec split_own[] = {
 };
 static const struct param_spec pgzip_own[] = {
     {"dir", PARAM_TEXT, true, NULL, NULL,
-     "directory whose trace files are selected; repeatable; default all"},
-    {"file", PARAM_TEXT, true, NULL, NULL, "trace file or glob pattern; repeatable"},
+     "directory whose trace files are selected; repeatable; default all", false, "['.']"},
+    {"file", PARAM_TEXT, true, NULL, NULL, "trace file or glob pattern; repeatable", false,
+     "['rank_*.pfw.gz']"},
     {"recursive", PARAM_BOOL, false, "true", NULL, "include subdirectories"},
     {"level", PARAM_UINT, false, "5", NULL, "gzip level, 1-9"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},

@@ -8,7 +8,8 @@ enum { STEP = 256 << 10 };
 const struct param_spec rewriting_params[] = {
     {"output", PARAM_TEXT, false, NULL, NULL,
      "POST: write into this directory below the daemon's output directory, and return the "
-     "manifest"},
+     "manifest",
+     false, "'job42'"},
     {"force", PARAM_BOOL, false, "false", NULL,
      "with output: allow an existing directory; files with the same names are replaced"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},

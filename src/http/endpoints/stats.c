@@ -14,7 +14,7 @@ static const struct param_spec own_params[] = {
      "summary|categories|names|pid_tids|time_range|duration|top-names|top-categories|detailed",
      "report to return"},
     {"group_by", PARAM_LIST, false, NULL, NULL,
-     "columns to group by, comma-separated; pid_tid means pid,tid"},
+     "columns to group by, comma-separated; pid_tid means pid,tid", false, "['cat','name']"},
     {"top_n", PARAM_UINT, false, "10", NULL,
      "maximum number of rows in top-* reports and of groups; 0 = all"},
     {"top_n_pid_tid", PARAM_UINT, false, "10", NULL, "maximum number of threads; 0 = all"},

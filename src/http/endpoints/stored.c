@@ -6,13 +6,15 @@
 #include "http/request/negotiate.h"
 #include "http/request/router.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define NAME_MAX_LENGTH 100
 
 static const struct param_spec own_params[] = {
     {"query", PARAM_TEXT, false, NULL, NULL,
-     "POST: query to store, as path and query string: /aggregate?format=perfetto", true},
+     "POST: query to store, as path and query string: /aggregate?format=perfetto", true,
+     "'/aggregate?format=perfetto&time_interval=1s'"},
     {"name", PARAM_TEXT, false, "trace.json.gz", NULL,
      "POST: last part of its path: letters, digits, - _ and dots; the result is compressed if it "
      "ends with .gz"},
@@ -30,6 +32,65 @@ struct state {
     struct stored_query *queries;
     size_t count;
 };
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static struct value id_of(const void *object)
+{
+    const struct stored_query *q = object;
+
+    return (struct value){.type = VALUE_TEXT, .text = text_of(q->id)};
+}
+
+static struct value time_left(const void *object)
+{
+    const struct stored_query *q = object;
+
+    return (struct value){.type = VALUE_INT, .i = (q->until_ns - clock_mono_ns()) / 1000000000};
+}
+
+static void write_url(struct jw *j, const void *object)
+{
+    const struct stored_query *q = object;
+    char path[NAME_MAX_LENGTH + 48];
+
+    snprintf(path, sizeof path, "/q/%s/%s", q->id, q->name);
+    jw_str(j, path);
+}
+
+static void write_open(struct jw *j, const void *object)
+{
+    const struct stored_query *q = object;
+    char path[48];
+
+    snprintf(path, sizeof path, "/open/%s", q->id);
+    jw_str(j, path);
+}
+
+#define OBJECT struct stored_query
+static const struct member query_members[] = {
+    MEMBER_COMPUTED("id", VALUE_TEXT, id_of),
+    MEMBER("name", name),
+    MEMBER("query", query),
+    MEMBER_WRITTEN("url", write_url, "{'type':'string','description':'path of the result'}"),
+    MEMBER_WRITTEN("open", write_open,
+                   "{'type':'string','description':'page that opens the result in Perfetto'}"),
+    MEMBER_COMPUTED("expires_s", VALUE_INT, time_left),
+};
+static const struct object_type query_type = {"StoredQuery", MEMBERS(query_members)};
+#undef OBJECT
+
+#define OBJECT struct state
+static const struct member list_members[] = {
+    MEMBER_OBJECTS("queries", queries, count, &query_type),
+};
+static const struct object_type list_type = {NULL, MEMBERS(list_members)};
+#undef OBJECT
+
+static const struct object_type *const either[] = {&query_type, &list_type, NULL};
+static const struct object_type answer_type = {.name = "StoredQueries", .refers = either};
+
+/* ---- the query of a POST --------------------------------------------------------------------- */
 
 static int bad(struct request *rq, const char *param, const char *why)
 {
@@ -150,51 +211,19 @@ static int open_store(struct request *rq)
     return stored_list(rq->http->stored, rq->viewer, &rq->arena, &s->queries, &s->count);
 }
 
-static void write_query(struct jw *j, const struct stored_query *q)
-{
-    struct buf path = {0};
-    jw_begin(j, '{');
-    jw_put_str(j, "id", q->id);
-    jw_put_str(j, "name", q->name);
-    jw_put_str(j, "query", q->query);
-    jw_key(j, "url");
-    buf_printf(&path, "/q/%s/%s", q->id, q->name);
-    jw_text(j, (struct text){path.data, path.len});
-    jw_key(j, "open");
-    buf_clear(&path);
-    buf_printf(&path, "/open/%s", q->id);
-    jw_text(j, (struct text){path.data, path.len});
-    jw_key(j, "expires_s");
-    jw_int(j, (q->until_ns - clock_mono_ns()) / 1000000000);
-    jw_end(j, '}');
-    j->out->error = j->out->error ? j->out->error : path.error;
-    buf_done(&path);
-}
-
 static int next_store(struct request *rq, struct buf *out)
 {
     const struct state *s = rq->state;
-    struct jw j;
-    jw_init(&j, out, rq->pretty);
-    if (rq->post) {
-        write_query(&j, s->queries);
-    } else {
-        jw_begin(&j, '{');
-        jw_key(&j, "queries");
-        jw_begin(&j, '[');
-        for (size_t i = 0; i < s->count; i++)
-            write_query(&j, &s->queries[i]);
-        jw_end(&j, ']');
-        jw_end(&j, '}');
-    }
-    jw_finish(&j);
-    return ERR_END;
+
+    return rq->post ? format_object(&query_type, s->queries, rq->pretty, out)
+                    : format_object(&list_type, s, rq->pretty, out);
 }
 
 const struct endpoint endpoint_store = {
     .path = "/q",
     .summary = "list of stored queries; POST stores one under its own path",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &answer_type,
     .params = params,
     .formats = formats,
     .format_count = 1,

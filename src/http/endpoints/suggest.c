@@ -7,6 +7,7 @@
 #include "http/request/query_text.h"
 #include "http/request/selection.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { LIMIT_MOST = 1000 };
@@ -15,23 +16,55 @@ static const enum format formats[] = {FORMAT_JSON};
 
 static const struct param_spec own_params[] = {
     {"column", PARAM_TEXT, false, NULL, NULL,
-     "suggest values of this column, most frequent first; without it, suggest column names"},
+     "suggest values of this column, most frequent first; without it, suggest column names", false,
+     "'name'"},
     {"prefix", PARAM_TEXT, false, "", NULL,
      "prefix of the suggestions, ignoring case; if it is not empty, only values that are "
-     "strings are suggested"},
-    {"limit", PARAM_UINT, false, "20", NULL, "maximum number of suggestions, at most 1000"},
+     "strings are suggested",
+     false, "'r'"},
+    {"limit", PARAM_UINT, false, "20", NULL, "maximum number of suggestions, at most 1000", false,
+     "100"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 static const struct param_spec *const params[] = {own_params, selection_params, answer_params,
                                                   NULL};
 
+struct suggestion {
+    struct value value, count;
+    const char *type; /* of a column */
+};
 struct state {
     struct query *query;
     struct schema *schema;       /* of names */
     struct aggregate *aggregate; /* of values */
     struct buf filter;
+    const char *column;
+    struct suggestion *values;
+    size_t count;
     uint64_t limit;
 };
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+#define OBJECT struct suggestion
+static const struct member value_members[] = {
+    MEMBER("value", value),
+    MEMBER("type", type, .optional = true, .help = "of a column"),
+    MEMBER("count", count, .type = VALUE_UINT,
+           .help = "selected objects that have it; null for derived columns"),
+};
+static const struct object_type value_type = {NULL, MEMBERS(value_members)};
+#undef OBJECT
+
+#define OBJECT struct state
+static const struct member members[] = {
+    MEMBER("column", column, .nullable = true),
+    MEMBER_OBJECTS("values", values, count, &value_type),
+};
+static const struct object_type suggest_type = {"Suggest", MEMBERS(members)};
+#undef OBJECT
+
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* Without the meaning of what it has: \Q begins a literal, \E ends it. */
 static void write_pattern(struct buf *out, struct text prefix)
@@ -97,6 +130,23 @@ static int open_narrowed(struct request *rq, struct state *s, const struct selec
                          request_text(rq, "column"));
 }
 
+static int read_values(struct request *rq, struct state *s)
+{
+    const struct value *rows;
+    size_t count;
+    int rc;
+
+    while ((rc = aggregate_next(s->aggregate, 256, &rq->err, &rows, &count)) == 0) {
+        for (size_t i = 0; i < count; i++) {
+            struct suggestion *v = &s->values[s->count++];
+            *v = (struct suggestion){.value = rows[2 * i], .count = rows[2 * i + 1]};
+            if (value_keep(&rq->arena, &v->value) < 0)
+                return rq->arena.error;
+        }
+    }
+    return rc == ERR_END ? 0 : rc;
+}
+
 static int open_values(struct request *rq, struct state *s, struct selection *chosen)
 {
     static const char *const told[] = {"@count=count"}, *const order[] = {"-@count"};
@@ -122,28 +172,10 @@ static int open_values(struct request *rq, struct state *s, struct selection *ch
         err_done(&rq->err);
         err_set_param(&rq->err, rc, "column", "`column`: no event has \"%.100s\"", column[0]);
     }
-    return rc;
+    return rc < 0 ? rc : read_values(rq, s);
 }
 
-static int open_suggest(struct request *rq)
-{
-    struct state *s = rq->state;
-    struct selection chosen;
-
-    s->limit = request_uint(rq, "limit");
-    if (s->limit < 1 || s->limit > LIMIT_MOST)
-        return err_set_param(&rq->err, ERR_PARAM, "limit", "`limit` must be from 1 to %d",
-                             LIMIT_MOST);
-    int rc = selection_read(rq, &chosen);
-    if (rc < 0)
-        return rc;
-    if (request_text(rq, "column"))
-        return open_values(rq, s, &chosen);
-    rc = selection_open(rq, &chosen, &s->query);
-    return rc < 0 ? rc : schema_run(s->query, &rq->err, &s->schema);
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static bool begins(struct text t, struct text prefix)
 {
@@ -161,89 +193,63 @@ static bool is_meant(struct text path, struct text prefix)
            begins((struct text){path.ptr + args.len, path.len - args.len}, prefix);
 }
 
-static void write_name(struct jw *j, struct text path, const char *type, const uint64_t *rows)
+static void add_name(struct state *s, struct text path, const char *type, struct value count)
 {
-    jw_begin(j, '{');
-    jw_put_text(j, "value", path);
-    jw_put_str(j, "type", type);
-    jw_key(j, "count");
-    if (rows)
-        jw_uint(j, *rows);
-    else
-        jw_null(j);
-    jw_end(j, '}');
+    s->values[s->count++] = (struct suggestion){{.type = VALUE_TEXT, .text = path}, count, type};
 }
 
-/* Derived columns by name: the first one after `last` (NULL: of all), NULL at the end. */
-static const struct query_column *next_derived(const struct query_column *last)
+static int compare_values(const void *a, const void *b)
 {
-    const struct query_column *next = NULL;
+    const struct suggestion *one = a, *other = b;
 
+    return value_cmp(&one->value, &other->value);
+}
+
+/* Derived columns, then those of the traces, both by name. */
+static void add_names(struct state *s, struct text prefix)
+{
     for (size_t i = 0; i < query_column_count(); i++) {
         const struct query_column *c = query_column(i);
-        if (c->derived && (!last || strcmp(c->name, last->name) > 0) &&
-            (!next || strcmp(c->name, next->name) < 0))
-            next = c;
+        if (c->derived && begins(text_of(c->name), prefix))
+            add_name(s, text_of(c->name), c->type, (struct value){0});
     }
-    return next;
-}
-
-static void write_names(const struct request *rq, const struct state *s, struct jw *j)
-{
-    struct text prefix = text_of(request_text(rq, "prefix"));
-    uint64_t left = s->limit;
-
-    for (const struct query_column *c = NULL; left && (c = next_derived(c));) {
-        if (!begins(text_of(c->name), prefix))
-            continue;
-        write_name(j, text_of(c->name), c->type, NULL);
-        left--;
-    }
-    for (size_t i = 0; i < s->schema->count && left; i++) {
+    qsort(s->values, s->count, sizeof *s->values, compare_values);
+    for (size_t i = 0; i < s->schema->count && s->count < s->limit; i++) {
         const struct schema_column *c = &s->schema->columns[i];
-        if (!is_meant(c->path, prefix))
-            continue;
-        write_name(j, c->path, c->type, &c->rows);
-        left--;
+        if (is_meant(c->path, prefix))
+            add_name(s, c->path, c->type, (struct value){.type = VALUE_UINT, .u = c->rows});
     }
+    s->count = s->count < s->limit ? s->count : s->limit;
 }
 
-static int write_values(struct request *rq, struct state *s, struct jw *j)
-{
-    const struct value *rows;
-    size_t count;
-    int rc;
+/* ---- the request ----------------------------------------------------------------------------- */
 
-    while ((rc = aggregate_next(s->aggregate, 256, &rq->err, &rows, &count)) == 0) {
-        for (size_t i = 0; i < count; i++) {
-            jw_begin(j, '{');
-            jw_put_value(j, "value", &rows[2 * i]);
-            jw_put_value(j, "count", &rows[2 * i + 1]);
-            jw_end(j, '}');
-        }
-    }
+static int open_suggest(struct request *rq)
+{
+    struct state *s = rq->state;
+    struct selection chosen;
+
+    s->limit = request_uint(rq, "limit");
+    if (s->limit < 1 || s->limit > LIMIT_MOST)
+        return err_set_param(&rq->err, ERR_PARAM, "limit", "`limit` must be from 1 to %d",
+                             LIMIT_MOST);
+    s->column = request_text(rq, "column");
+    s->values = arena_alloc(&rq->arena, (s->limit + query_column_count()) * sizeof *s->values);
+    int rc = s->values ? selection_read(rq, &chosen) : -ENOMEM;
+    if (rc < 0)
+        return rc;
+    if (s->column)
+        return open_values(rq, s, &chosen);
+    rc = selection_open(rq, &chosen, &s->query);
+    rc = rc < 0 ? rc : schema_run(s->query, &rq->err, &s->schema);
+    if (rc == 0)
+        add_names(s, text_of(request_text(rq, "prefix")));
     return rc;
 }
 
 static int next_suggest(struct request *rq, struct buf *out)
 {
-    struct state *s = rq->state;
-    struct jw j;
-    int rc = ERR_END;
-
-    jw_init(&j, out, rq->pretty);
-    jw_begin(&j, '{');
-    jw_put_str(&j, "column", request_text(rq, "column"));
-    jw_key(&j, "values");
-    jw_begin(&j, '[');
-    if (s->aggregate)
-        rc = write_values(rq, s, &j);
-    else
-        write_names(rq, s, &j);
-    jw_end(&j, ']');
-    jw_end(&j, '}');
-    jw_finish(&j);
-    return rc;
+    return format_object(&suggest_type, rq->state, rq->pretty, out);
 }
 
 static void close_suggest(struct request *rq)
@@ -260,6 +266,7 @@ const struct endpoint endpoint_suggest = {
     .path = "/suggest",
     .summary = "completion of column names and values",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &suggest_type,
     .params = params,
     .formats = formats,
     .format_count = 1,

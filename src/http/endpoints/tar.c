@@ -11,8 +11,9 @@ static const enum format formats[] = {FORMAT_JSON, FORMAT_TEXT};
 
 static const struct param_spec own_params[] = {
     {"dir", PARAM_TEXT, true, NULL, NULL,
-     "directory whose archives are selected; repeatable; default all"},
-    {"file", PARAM_TEXT, true, NULL, NULL, "archive or glob pattern; repeatable"},
+     "directory whose archives are selected; repeatable; default all", false, "['.']"},
+    {"file", PARAM_TEXT, true, NULL, NULL, "archive or glob pattern; repeatable", false,
+     "['rank_*.pfw.gz']"},
     {"recursive", PARAM_BOOL, false, "true", NULL, "include subdirectories"},
     {"list", PARAM_BOOL, false, "true", NULL, "list the members of the archives"},
     {"info", PARAM_BOOL, false, NULL, NULL,
@@ -21,44 +22,32 @@ static const struct param_spec own_params[] = {
 };
 static const struct param_spec *const params[] = {own_params, answer_params, NULL};
 
+/* An archive, and what its traces have together. */
+struct archive {
+    struct index_file file;
+    const char *state, *format;
+    uint64_t checkpoints, traces, trace_bytes, trace_lines, trace_events;
+    bool list;
+};
 struct state {
+    struct request *rq;
     uint32_t *archives; /* positions in the snapshot */
     size_t count;
-    struct jw j;
+    uint64_t generation;
+    bool complete;
+    struct document document;
+    struct archive *archive; /* the one that is being written */
+    /* text */
     size_t at;       /* archive */
     uint32_t member; /* of it: the next */
-    bool begun, in_archive;
 };
 
-static const struct index_file *archive_at(const struct request *rq, const struct state *s,
-                                           size_t i)
+static const struct index_file *archive_at(const struct state *s, size_t i)
 {
-    return snapshot_archive(rq->snapshot, s->archives[i]);
-}
-
-static int open_tar(struct request *rq)
-{
-    struct state *s = rq->state;
-    struct selection chosen;
-    selection_init(&chosen);
-    selection_read_files(rq, &chosen);
-    int rc = query_select_archives(&rq->http->env, rq->snapshot, &chosen, &rq->err, &s->archives,
-                                   &s->count);
-    rq->incomplete = !snapshot_is_listed(rq->snapshot) ||
-                     !query_select_whole(&rq->http->env, rq->snapshot, &chosen);
-    for (size_t i = 0; rc == 0 && i < s->count; i++) {
-        enum index_state state = archive_at(rq, s, i)->state;
-        if (state != INDEX_READY && state != INDEX_FAILED)
-            rq->incomplete = 1;
-    }
-    return rc;
+    return snapshot_archive(s->rq->snapshot, s->archives[i]);
 }
 
 /* ---- what its traces have together ----------------------------------------------------------- */
-
-struct contents {
-    uint64_t traces, text_bytes, lines, events;
-};
 
 /* Files are in the order of their names: the first that may be a member. */
 static uint32_t first_member(const struct snapshot *snapshot, const char *archive)
@@ -74,124 +63,145 @@ static uint32_t first_member(const struct snapshot *snapshot, const char *archiv
     return from;
 }
 
-static struct contents contents_of(const struct snapshot *snapshot, const struct index_file *a)
+static void add_traces(struct archive *ret, const struct snapshot *snapshot)
 {
-    struct contents c = {0};
-    size_t len = strlen(a->name);
-    for (uint32_t i = first_member(snapshot, a->name); i < snapshot_file_count(snapshot); i++) {
+    size_t len = strlen(ret->file.name);
+    for (uint32_t i = first_member(snapshot, ret->file.name); i < snapshot_file_count(snapshot);
+         i++) {
         const struct index_file *f = snapshot_file(snapshot, i);
-        if (strncmp(f->name, a->name, len) != 0 || (unsigned char)f->name[len] > '/')
+        if (strncmp(f->name, ret->file.name, len) != 0 || (unsigned char)f->name[len] > '/')
             break;
-        if (!f->archive || strcmp(f->archive, a->name) != 0)
+        if (!f->archive || strcmp(f->archive, ret->file.name) != 0)
             continue;
-        c.traces++;
-        c.text_bytes += f->text_bytes;
-        c.lines += f->counts.lines;
-        c.events += f->counts.events;
-    }
-    return c;
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void put_member(const struct index_member *m, struct jw *j)
-{
-    jw_begin(j, '{');
-    jw_put_text(j, "name", m->name);
-    jw_put_str(j, "kind", trace_tar_kind_name((enum trace_tar_kind)m->kind));
-    jw_put_uint(j, "size", m->size);
-    jw_key(j, "mtime");
-    jw_int(j, m->mtime_s);
-    jw_put_str(j, "skipped", index_skip_name((enum index_skip)m->skip));
-    jw_put_bool(j, "cut", m->cut);
-    jw_end(j, '}');
-}
-
-static const char *state_name(const struct index_file *a)
-{
-    return a->state == INDEX_READY && a->damaged ? "damaged" : index_state_name(a->state);
-}
-
-static void begin_archive(const struct request *rq, const struct index_file *a, struct jw *j)
-{
-    struct contents c = contents_of(rq->snapshot, a);
-    jw_begin(j, '{');
-    jw_put_str(j, "path", a->name);
-    jw_put_str(j, "state", state_name(a));
-    jw_put_str(j, "error", a->error);
-    jw_put_str(j, "format", a->format == TRACE_GZIP ? "tar.gz" : "tar");
-    jw_put_uint(j, "compressed_bytes", a->file_bytes);
-    jw_put_uint(j, "uncompressed_bytes", a->text_bytes);
-    jw_put_uint(j, "checkpoints", index_checkpoints(rq->http->options->index, a));
-    jw_put_uint(j, "member_count", a->archive_member_count);
-    jw_put_uint(j, "traces", c.traces);
-    jw_put_uint(j, "trace_bytes", c.text_bytes);
-    jw_put_uint(j, "trace_lines", c.lines);
-    jw_put_uint(j, "trace_events", c.events);
-    if (request_flag(rq, "list")) {
-        jw_key(j, "members");
-        jw_begin(j, '[');
+        ret->traces++;
+        ret->trace_bytes += f->text_bytes;
+        ret->trace_lines += f->counts.lines;
+        ret->trace_events += f->counts.events;
     }
 }
 
-/* A step of the list; ERR_END behind the last archive. */
-static int put_archives(const struct request *rq, struct state *s, struct buf *out)
+static const void *read_archive(const void *object, size_t i)
 {
-    bool list = request_flag(rq, "list");
-    const size_t most = out->len + PIECE;
-    while (s->at < s->count && out->len < most) {
-        const struct index_file *a = archive_at(rq, s, s->at);
-        if (!s->in_archive)
-            begin_archive(rq, a, &s->j);
-        s->in_archive = true;
-        while (list && s->member < a->archive_member_count && out->len < most)
-            put_member(&a->archive_members[s->member++], &s->j);
-        if (list && s->member < a->archive_member_count)
-            return 0;
-        if (list)
-            jw_end(&s->j, ']');
-        jw_end(&s->j, '}');
-        s->in_archive = false;
-        s->member = 0;
-        s->at++;
-    }
-    return s->at < s->count ? 0 : ERR_END;
+    const struct state *s = object;
+    const struct index_file *a = archive_at(s, i);
+
+    *s->archive = (struct archive){
+        .file = *a,
+        .state = a->damaged && a->state == INDEX_READY ? "damaged" : index_state_name(a->state),
+        .format = a->format == TRACE_GZIP ? "tar.gz" : "tar",
+        .checkpoints = index_checkpoints(s->rq->http->options->index, a),
+        .list = request_flag(s->rq, "list"),
+    };
+    add_traces(s->archive, s->rq->snapshot);
+    return s->archive;
 }
 
-static int next_json(const struct request *rq, struct state *s, struct buf *out)
+/* ---- members --------------------------------------------------------------------------------- */
+
+static const char *const states[] = {"ready",   "indexing", "pending", "growing",
+                                     "damaged", "failed",   NULL};
+static const char *const archive_formats[] = {"tar.gz", "tar", NULL};
+
+static struct value text_value(const char *s)
 {
-    if (!s->begun) {
-        jw_init(&s->j, out, rq->pretty);
-        jw_begin(&s->j, '{');
-        jw_put_uint(&s->j, "generation", snapshot_generation(rq->snapshot));
-        jw_put_bool(&s->j, "complete", !rq->incomplete);
-        jw_key(&s->j, "archives");
-        jw_begin(&s->j, '[');
+    return (struct value){.type = s ? VALUE_TEXT : VALUE_NULL, .text = text_of(s)};
+}
+
+static struct value kind_of(const void *object)
+{
+    const struct index_member *m = object;
+
+    return text_value(trace_tar_kind_name((enum trace_tar_kind)m->kind));
+}
+
+static struct value skip_of(const void *object)
+{
+    const struct index_member *m = object;
+
+    return text_value(index_skip_name((enum index_skip)m->skip));
+}
+
+#define OBJECT struct index_member
+static const struct member file_members[] = {
+    MEMBER("name", name),
+    MEMBER_COMPUTED("kind", VALUE_TEXT, kind_of, .help = "file, directory, link, sparse or other"),
+    MEMBER("size", size),
+    MEMBER("mtime", mtime_s, .help = "seconds since 1970"),
+    MEMBER_COMPUTED("skipped", VALUE_TEXT, skip_of, .help = "why it is no trace file"),
+    MEMBER("cut", cut, .help = "the archive ends before it does"),
+};
+static const struct object_type file_type = {NULL, MEMBERS(file_members)};
+#undef OBJECT
+
+#define OBJECT struct archive
+static const struct member archive_members[] = {
+    MEMBER("path", file.name),
+    MEMBER("state", state, .choices = states),
+    MEMBER("error", file.error, .nullable = true),
+    MEMBER("format", format, .choices = archive_formats),
+    MEMBER("compressed_bytes", file.file_bytes),
+    MEMBER("uncompressed_bytes", file.text_bytes),
+    MEMBER("checkpoints", checkpoints),
+    MEMBER("member_count", file.archive_member_count),
+    MEMBER("traces", traces),
+    MEMBER("trace_bytes", trace_bytes, .help = "uncompressed size of the traces"),
+    MEMBER("trace_lines", trace_lines),
+    MEMBER("trace_events", trace_events),
+    MEMBER_OBJECTS("members", file.archive_members, file.archive_member_count, &file_type,
+                   .when = WHEN(list), .optional = true),
+};
+static const struct object_type archive_type = {NULL, MEMBERS(archive_members)};
+#undef OBJECT
+
+#define OBJECT struct state
+static const struct member members[] = {
+    MEMBER("generation", generation),
+    MEMBER("complete", complete),
+    MEMBER_OBJECTS("archives", archives, count, &archive_type, .item = read_archive),
+};
+static const struct object_type archives_type = {"Archives", MEMBERS(members)};
+#undef OBJECT
+
+/* ---- the request ----------------------------------------------------------------------------- */
+
+static int open_tar(struct request *rq)
+{
+    struct state *s = rq->state;
+    struct selection chosen;
+    s->rq = rq;
+    s->archive = arena_alloc(&rq->arena, sizeof *s->archive);
+    if (!s->archive)
+        return -ENOMEM;
+    selection_init(&chosen);
+    selection_read_files(rq, &chosen);
+    int rc = query_select_archives(&rq->http->env, rq->snapshot, &chosen, &rq->err, &s->archives,
+                                   &s->count);
+    rq->incomplete = !snapshot_is_listed(rq->snapshot) ||
+                     !query_select_whole(&rq->http->env, rq->snapshot, &chosen);
+    for (size_t i = 0; rc == 0 && i < s->count; i++) {
+        enum index_state state = archive_at(s, i)->state;
+        if (state != INDEX_READY && state != INDEX_FAILED)
+            rq->incomplete = 1;
     }
-    s->begun = true;
-    s->j.out = out;
-    int rc = put_archives(rq, s, out);
-    if (rc != ERR_END)
-        return rc;
-    jw_end(&s->j, ']');
-    jw_end(&s->j, '}');
-    jw_finish(&s->j);
-    return ERR_END;
+    s->generation = snapshot_generation(rq->snapshot);
+    s->complete = !rq->incomplete;
+    document_begin(&s->document, &archives_type, s, rq->pretty);
+    return rc;
 }
 
 /* ---- text, as the old command printed it ----------------------------------------------------- */
 
-static void put_info(const struct request *rq, const struct index_file *a, struct buf *out)
+static void put_info(const struct state *s, size_t i, struct buf *out)
 {
-    struct contents c = contents_of(rq->snapshot, a);
+    const struct archive *a = read_archive(s, i);
     buf_printf(out, "Archive Information:\n  Format: %s\n  Path: %s\n  Index: %s\n",
-               a->format == TRACE_GZIP ? "TAR.GZ" : "TAR", a->path,
-               index_path(rq->http->options->index));
+               a->file.format == TRACE_GZIP ? "TAR.GZ" : "TAR", a->file.path,
+               index_path(s->rq->http->options->index));
     buf_printf(out, "  Total size: %llu bytes\n  Total lines: %llu\n  Checkpoints: %llu\n",
-               (unsigned long long)c.text_bytes, (unsigned long long)c.lines,
-               (unsigned long long)index_checkpoints(rq->http->options->index, a));
-    if (a->error)
-        buf_printf(out, "  Damage: %s\n", a->error);
+               (unsigned long long)a->trace_bytes, (unsigned long long)a->trace_lines,
+               (unsigned long long)a->checkpoints);
+    if (a->file.error)
+        buf_printf(out, "  Damage: %s\n", a->file.error);
 }
 
 static void put_line(const struct index_member *m, struct buf *out)
@@ -220,9 +230,9 @@ static int next_text(const struct request *rq, struct state *s, struct buf *out)
          info = request_param(rq, "info")->set ? request_flag(rq, "info") : !list;
     const size_t most = out->len + PIECE;
     for (; s->at < s->count && out->len < most; s->at++, s->member = 0) {
-        const struct index_file *a = archive_at(rq, s, s->at);
+        const struct index_file *a = archive_at(s, s->at);
         if (!s->member && info)
-            put_info(rq, a, out);
+            put_info(s, s->at, out);
         if (!s->member && list)
             buf_printf(out, "Files in archive (%u total):\n", a->archive_member_count);
         while (list && s->member < a->archive_member_count && out->len < most)
@@ -236,7 +246,7 @@ static int next_text(const struct request *rq, struct state *s, struct buf *out)
 static int next_tar(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
-    return rq->format == FORMAT_TEXT ? next_text(rq, s, out) : next_json(rq, s, out);
+    return rq->format == FORMAT_TEXT ? next_text(rq, s, out) : document_next(&s->document, out);
 }
 
 static void close_tar(struct request *rq)
@@ -249,6 +259,7 @@ const struct endpoint endpoint_tar = {
     .path = "/tar",
     .summary = "archives of traces: their properties and members",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &archives_type,
     .params = params,
     .formats = formats,
     .format_count = 2,

@@ -14,7 +14,8 @@ static const struct param_spec own_params[] = {
     {"width", PARAM_UINT, false, "1000", NULL,
      "number of columns that the window is divided into, at most 8192"},
     {"group_by", PARAM_LIST, false, NULL, NULL,
-     "columns that define the lanes, comma-separated; default host,pid,tid"},
+     "columns that define the lanes, comma-separated; default host,pid,tid", false,
+     "['host','pid','tid']"},
     {"color", PARAM_TEXT, false, "cat", NULL, "column that determines the color of an object"},
     {"colors", PARAM_UINT, false, "256", NULL,
      "maximum number of values of the column `color` that get their own color, at most 4096; if "
@@ -22,7 +23,8 @@ static const struct param_spec own_params[] = {
      "frequent get one"},
     {"color_values", PARAM_JSON, false, NULL, NULL,
      "JSON array of the values of the column `color` that get their own color; all others share "
-     "one; at most 4096 strings, numbers or booleans"},
+     "one; at most 4096 strings, numbers or booleans",
+     false, "'[\\'read\\',\\'write\\']'"},
     {"events", PARAM_UINT, false, "1000", NULL,
      "number of longest objects listed individually (max 50000)"},
     {"slices", PARAM_BOOL, false, "false", NULL,

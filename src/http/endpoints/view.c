@@ -22,14 +22,17 @@ static const struct param_spec own_params[] = {
      "include the metadata records (names of files, hosts, processes ...) that the events refer "
      "to"},
     {"select", PARAM_LIST, false, NULL, NULL,
-     "columns: return flat rows from the index instead of lines"},
+     "columns: return flat rows from the index instead of lines", false,
+     "['ts','name','dur','args.ret']"},
     {"count_only", PARAM_BOOL, false, "false", NULL, "return only the number of matching objects"},
     {"follow", PARAM_BOOL, false, "false", NULL,
      "keep streaming matching events as they are indexed, until `limit` or `timeout`"},
     {"recipe", PARAM_TEXT, false, NULL, NULL,
-     "view as JSON, as returned by format=recipe; ANDed with the other parameters"},
+     "view as JSON, as returned by format=recipe; ANDed with the other parameters", false,
+     "'{\\'query\\':\\'dur > 1ms\\',\\'include_metadata\\':false}'"},
     {"ignore_members", PARAM_LIST, false, NULL, NULL,
-     "names of unknown members of `recipe` that are ignored instead of an error"},
+     "names of unknown members of `recipe` that are ignored instead of an error", false,
+     "['duql']"},
     {"summary", PARAM_BOOL, false, "false", NULL, "append a line {\"summary\":{...}} (ndjson)"},
     {"relative", PARAM_BOOL, false, NULL, NULL,
      "perfetto: write times relative to the first event (true), or as they are (false); default: "
@@ -40,6 +43,9 @@ static const struct param_spec *const params[] = {own_params,  selection_params,
                                                   page_params, answer_params,    NULL};
 
 enum mode { MODE_LINES, MODE_ROWS, MODE_COUNT, MODE_RECIPE };
+struct view_summary {
+    uint64_t rows, scanned, skipped, generation, elapsed_ms;
+};
 struct state {
     enum mode mode;
     struct recipe recipe;
@@ -56,6 +62,43 @@ struct state {
     uint64_t count;
     bool begun;
 };
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+#define OBJECT struct view_summary
+static const struct member summary_members[] = {
+    MEMBER("rows", rows),
+    MEMBER("scanned", scanned, .help = "chunks that were read"),
+    MEMBER("skipped", skipped),
+    MEMBER("generation", generation),
+    MEMBER("elapsed_ms", elapsed_ms),
+};
+static const struct object_type summary_type = {NULL, MEMBERS(summary_members)};
+static const struct member last_members[] = {
+    {.name = "summary", .kind = MEMBER_OBJECT, .of = &summary_type},
+};
+static const struct object_type last_line_type = {NULL, MEMBERS(last_members)};
+#undef OBJECT
+
+#define OBJECT struct state
+static const struct member count_members[] = {
+    MEMBER("count", count),
+};
+static const struct object_type count_type = {NULL, MEMBERS(count_members)};
+#undef OBJECT
+
+static const struct object_type rows_type = {
+    .schema = "{'type':'object','additionalProperties':false,'required':['rows'],'properties':{"
+              "'rows':{'type':'array','items':{'$ref':'#/components/schemas/Row'}}}}"};
+static const struct object_type line_type = {
+    .schema = "{'type':'object',"
+              "'description':'an object exactly as in the trace, or the selected columns'}"};
+static const struct object_type *const answers[] = {&rows_type, &count_type, &recipe_type, NULL};
+static const struct object_type view_type = {.name = "View", .refers = answers};
+static const struct object_type *const lines[] = {&line_type, &last_line_type, NULL};
+static const struct object_type view_line_type = {.name = "ViewLine", .refers = lines};
+
+/* ---- the request ----------------------------------------------------------------------------- */
 
 static uint64_t limit_of(const struct request *rq)
 {
@@ -261,39 +304,27 @@ static int next_lines(struct request *rq, struct state *s, struct buf *out)
 
 static int next_count(struct request *rq, struct state *s, struct buf *out)
 {
-    bool text = rq->format == FORMAT_TEXT;
-    buf_printf(out, text ? "%llu\n" : "{\"count\":%llu}\n", (unsigned long long)s->count);
+    if (rq->format != FORMAT_TEXT)
+        return format_object(&count_type, s, false, out);
+    buf_printf(out, "%llu\n", (unsigned long long)s->count);
     return ERR_END;
 }
 
 static void write_summary(struct request *rq, struct state *s, struct buf *out)
 {
     struct query_counters c;
-    struct jw j;
+
     query_counters(s->query, &c);
-    c.chunks_scanned += s->before.chunks_scanned;
-    c.chunks_skipped += s->before.chunks_skipped;
-    jw_init(&j, out, false);
-    jw_begin(&j, '{');
-    jw_key(&j, "summary");
-    jw_begin(&j, '{');
-    const struct {
-        const char *name;
-        uint64_t value;
-    } members[] = {
-        {"rows", s->mode == MODE_COUNT  ? 1
-                 : s->mode == MODE_ROWS ? s->count
-                                        : view_written(s->view)},
-        {"scanned", c.chunks_scanned},
-        {"skipped", c.chunks_skipped},
-        {"generation", snapshot_generation(rq->snapshot)},
-        {"elapsed_ms", (uint64_t)((clock_mono_ns() - rq->started_ns) / 1000000)},
+    struct view_summary summary = {
+        .rows = s->mode == MODE_COUNT  ? 1
+                : s->mode == MODE_ROWS ? s->count
+                                       : view_written(s->view),
+        .scanned = c.chunks_scanned + s->before.chunks_scanned,
+        .skipped = c.chunks_skipped + s->before.chunks_skipped,
+        .generation = snapshot_generation(rq->snapshot),
+        .elapsed_ms = (uint64_t)((clock_mono_ns() - rq->started_ns) / 1000000),
     };
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        jw_put_uint(&j, members[i].name, members[i].value);
-    jw_end(&j, '}');
-    jw_end(&j, '}');
-    jw_finish(&j);
+    format_object(&last_line_type, &summary, false, out);
 }
 
 /* All of one generation has been told: what is new in the next one? */
@@ -382,6 +413,8 @@ const struct endpoint endpoint_view = {
     .path = "/view",
     .summary = "matching events as lines, rows or a count",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &view_type,
+    .line = &view_line_type,
     .params = params,
     .formats = formats,
     .format_count = 6,

@@ -2,6 +2,8 @@
 #include "http/metrics/progress.h"
 #include "http/metrics/metrics.h"
 
+#include <math.h>
+
 bool progress_is_done(const struct index_progress *p)
 {
     return p->listed && p->files_pending == 0;
@@ -47,34 +49,40 @@ static const char *state_name(const struct index_progress *p)
     return p->files_failed ? "failed" : "ready";
 }
 
-/* Of all files, so not for viewers. */
-static void write_speed(const struct request *rq, const struct index_progress *p, struct jw *j)
+/* The speed is that of all files, so not for viewers. */
+void progress_report(const struct request *rq, const struct index_progress *p,
+                     struct progress_report *ret)
 {
-    double rate =
-        rq->http->metrics && !rq->viewer ? rate_bytes_per_s(&rq->http->metrics->rate) : -1;
-    struct value speed = {.type = VALUE_NULL}, eta = {.type = VALUE_NULL};
-    if (rate >= 0 && p->files_pending)
-        speed = (struct value){.type = VALUE_DOUBLE, .d = rate};
-    if (rate > 0 && p->files_pending)
-        eta = (struct value){.type = VALUE_DOUBLE, .d = (double)(p->bytes - p->bytes_done) / rate};
-    jw_put_value(j, "bytes_per_s", &speed);
-    jw_put_value(j, "eta_s", &eta);
+    const struct metrics *m = rq->viewer || !p->files_pending ? NULL : rq->http->metrics;
+    double rate = m ? rate_bytes_per_s(&m->rate) : -1;
+
+    *ret = (struct progress_report){.state = state_name(p),
+                                    .p = *p,
+                                    .bytes_per_s = rate >= 0 ? rate : NAN,
+                                    .eta_s = NAN,
+                                    .has_unasked = p->files_unasked > 0};
+    if (rate > 0)
+        ret->eta_s = (double)(p->bytes - p->bytes_done) / rate;
 }
 
-void progress_write(const struct request *rq, const struct index_progress *p, struct jw *j)
-{
-    const struct {
-        const char *name;
-        uint64_t value;
-    } counts[] = {{"files", p->files},
-                  {"files_ready", p->files_ready},
-                  {"files_failed", p->files_failed},
-                  {"bytes", p->bytes},
-                  {"bytes_done", p->bytes_done}};
-    jw_put_str(j, "state", state_name(p));
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        jw_put_uint(j, counts[i].name, counts[i].value);
-    write_speed(rq, p, j);
-    if (p->files_unasked)
-        jw_put_uint(j, "files_unasked", p->files_unasked);
-}
+/* ---- members --------------------------------------------------------------------------------- */
+
+static const char *const states[] = {"ready", "indexing", "failed", "stopped", NULL};
+
+#define OBJECT struct progress_report
+static const struct member members[] = {
+    MEMBER("state", state, .choices = states),
+    MEMBER("files", p.files),
+    MEMBER("files_ready", p.files_ready),
+    MEMBER("files_failed", p.files_failed),
+    MEMBER("bytes", p.bytes, .help = "compressed size of the files"),
+    MEMBER("bytes_done", p.bytes_done),
+    MEMBER("bytes_per_s", bytes_per_s, .nullable = true, .help = "speed of the last seconds"),
+    MEMBER("eta_s", eta_s, .nullable = true, .help = "remaining time at this speed"),
+    MEMBER("files_unasked", p.files_unasked, .when = WHEN(has_unasked), .optional = true,
+           .help = "on demand: files that no request has selected yet"),
+    MEMBER("queued", queued, .type = VALUE_UINT, .optional = true,
+           .help = "files that the request queued for indexing"),
+};
+const struct object_type progress_report_type = {"Index", MEMBERS(members)};
+#undef OBJECT

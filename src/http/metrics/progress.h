@@ -10,7 +10,16 @@ bool progress_is_same(const struct index_progress *a, const struct index_progres
 /* Counts anew, of `count` files of a snapshot only; files NULL: the first `count`. */
 void progress_count(struct index *ix, const struct snapshot *snapshot, const uint32_t *files,
                     size_t count, struct index_progress *p);
-/* The members of the open object: state, files, bytes, speed. */
-void progress_write(const struct request *rq, const struct index_progress *p, struct jw *j);
+/* What is reported of it: state, files, bytes, speed. */
+struct progress_report {
+    const char *state;
+    struct index_progress p;
+    double bytes_per_s, eta_s; /* NAN: unknown */
+    bool has_unasked;
+    struct value queued; /* of a POST */
+};
+extern const struct object_type progress_report_type;
+void progress_report(const struct request *rq, const struct index_progress *p,
+                     struct progress_report *ret);
 
 #endif

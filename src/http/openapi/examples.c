@@ -5,72 +5,18 @@
 
 #include <string.h>
 
-/* path NULL: wherever the parameter is and nothing else is said. `with`: other parameters that the
- * example needs, besides the required ones; see also openapi_example_with. */
-static const struct {
+/* Of parameters that many endpoints share, where one of them differs; NULL: as in the row of the
+ * parameter (params.h). */
+static const struct special {
     const char *path, *name, *json, *with;
-} params[] = {
-    {"/read", "file", "'rank_0.pfw.gz'"},
-    {"/event", "file", "'rank_0.pfw.gz'", "{'object':12}"},
-    {NULL, "object", "12"},
-    {NULL, "at", "'1781800000000000'"},
-    {NULL, "at_file", "'rank_0.pfw.gz'", "{'at_object':12}"},
-    {NULL, "at_object", "12", "{'at_file':'rank_0.pfw.gz'}"},
-    {NULL, "id", "12"},
-    {NULL, "column", "'name'"},
-    {NULL, "prefix", "'r'"},
-    {"/timeline", "color_values", "'[\\'read\\',\\'write\\']'"},
-    {"/timeline", "group_by", "['host','pid','tid']"},
-    {"/reconstruct", "dir", "'organized'"},
-    {NULL, "groups", "['io:cat == \\'POSIX\\'']"},
-    {NULL, "output", "'job42'"},
-    {NULL, "baseline", "'rank_0.pfw.gz'"},
-    {NULL, "variant", "['rank_1.pfw.gz']"},
-    {"/compare", "percentiles", "['0.5','0.95']"},
-    {NULL, "metrics", "['count','duration']"},
-    {"/compare", "time_interval", "'1s'"},
-    {NULL, "threshold", "5"},
-    {NULL, "nodes", "'[{\\'name\\':\\'reads\\',\\'query\\':\\'size > 0\\'}]'"},
-    {NULL, "defaults", "'{\\'percentiles\\':[0.5]}'"},
-    {NULL, "config", "'{\\'baseline\\':\\'rank_0.pfw.gz\\',\\'variant\\':\\'rank_1.pfw.gz\\'}'"},
+} specials[] = {
+    {"/event", "timeout", NULL, "{'object':12}"},
+    {"/call-tree", "limit", NULL, "{'format':'ndjson'}"},
+    {"/processes", "limit", NULL, "{'format':'ndjson'}"},
     {"/dlio-config", "file", "['trace-*.pfw.gz']"},
     {"/dlio-config", "query", "'epoch == 1 or epoch is null'"},
     {"/dlio-config", "within", "'name == \\'fetch.block\\''"},
     {"/dlio-config", "min_duration", "'10us'"},
-    {NULL, "dir", "['.']"},
-    {NULL, "file", "['rank_*.pfw.gz']"},
-    {NULL, "query", "'cat == \\'POSIX\\' and (dur > 10ms or size >= 1MiB)'"},
-    {NULL, "time_range", "'0,5s'"},
-    {NULL, "within", "'name == \\'write\\' and dur > 0'"},
-    {NULL, "min_duration", "'10ms'"},
-    {NULL, "max_duration", "'1s'"},
-    {"/event", "timeout", "'30s'", "{'object':12}"},
-    {NULL, "timeout", "'30s'"},
-    {"/call-tree", "limit", "100", "{'format':'ndjson'}"},
-    {"/processes", "limit", "100", "{'format':'ndjson'}"},
-    {NULL, "limit", "100"},
-    {"/aggregate", "group_by", "['name','time_bucket']"},
-    {NULL, "max_points", "500"},
-    {NULL, "group_keys", "['host','rank']"},
-    {NULL, "metric_fields", "['ret']"},
-    {NULL, "optional", "['rank','ret']"},
-    {NULL, "percentiles", "['0.5','0.99']"},
-    {NULL, "boundary_events", "['epoch.block:epoch:epoch_number']"},
-    {NULL, "agg", "['count','total=sum:dur','p99:size']"},
-    {NULL, "sort", "['-count','name']", "{'group_by':['name']}"},
-    {NULL, "having", "'count > 1'", "{'group_by':['name']}"},
-    {NULL, "top", "5", "{'group_by':['name'],'by':'count'}"},
-    {NULL, "by", "'count'", "{'group_by':['name'],'top':5}"},
-    {NULL, "num_hosts", "4"},
-    {NULL, "num_workers", "8"},
-    {NULL, "prefetch_factor", "2"},
-    {NULL, "group_by", "['cat','name']"},
-    {NULL, "focus", "'fread'"},
-    {NULL, "min_total", "'1ms'"},
-    {NULL, "select", "['ts','name','dur','args.ret']"},
-    {"/q", "query", "'/aggregate?format=perfetto&time_interval=1s'"},
-    {NULL, "ignore_members", "['duql']"},
-    {NULL, "recipe", "'{\\'query\\':\\'dur > 1ms\\',\\'include_metadata\\':false}'"},
 };
 
 static const struct {
@@ -272,35 +218,34 @@ static const struct {
               "'bytes_per_s':98000000,'eta_s':0.00003}"},
 };
 
-/* Its number, or that of all. */
-static size_t find_param(const char *path, const char *name)
+static struct special special_of(const struct endpoint *e, const struct param_spec *p)
 {
-    const char *dot = strchr(name, '.'); /* baseline.dir is a dir */
-    size_t i = 0;
-    name = dot ? dot + 1 : name;
-    while (i < sizeof params / sizeof *params &&
-           !(strcmp(params[i].name, name) == 0 &&
-             (!params[i].path || strcmp(params[i].path, path) == 0)))
-        i++;
-    return i;
+    struct special found = {.json = p->example, .with = p->example_with};
+
+    for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
+        const struct special *s = &specials[i];
+        if (strcmp(s->path, e->path) != 0 || strcmp(s->name, p->name) != 0)
+            continue;
+        found.json = s->json ? s->json : found.json;
+        found.with = s->with;
+    }
+    return found;
 }
 
-const char *openapi_param_example(const char *path, const char *name)
+const char *openapi_param_example(const struct endpoint *e, const struct param_spec *p)
 {
-    size_t i = find_param(path, name);
-    return i < sizeof params / sizeof *params ? params[i].json : NULL;
+    return special_of(e, p).json;
 }
 
 /* A comparison needs both sides, in one way or another. */
-const char *openapi_example_with(const char *path, const char *name)
+const char *openapi_example_with(const struct endpoint *e, const struct param_spec *p)
 {
-    size_t i = find_param(path, name);
-    if (strcmp(path, "/compare") == 0 && strcmp(name, "config") != 0)
-        return strncmp(name, "baseline", 8) == 0  ? "{'variant':['rank_1.pfw.gz']}"
-               : strncmp(name, "variant", 7) == 0 ? "{'baseline':'rank_0.pfw.gz'}"
-                                                  : "{'baseline':'rank_0.pfw.gz',"
-                                                    "'variant':['rank_1.pfw.gz']}";
-    return i < sizeof params / sizeof *params ? params[i].with : NULL;
+    if (strcmp(e->path, "/compare") == 0 && strcmp(p->name, "config") != 0)
+        return strncmp(p->name, "baseline", 8) == 0  ? "{'variant':['rank_1.pfw.gz']}"
+               : strncmp(p->name, "variant", 7) == 0 ? "{'baseline':'rank_0.pfw.gz'}"
+                                                     : "{'baseline':'rank_0.pfw.gz',"
+                                                       "'variant':['rank_1.pfw.gz']}";
+    return special_of(e, p).with;
 }
 
 const char *openapi_body_example(const char *path)

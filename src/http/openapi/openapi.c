@@ -107,8 +107,8 @@ static void write_example(struct jw *j, struct arena *arena, const char *key, co
 static void write_parameter(struct jw *j, struct arena *arena, const struct endpoint *e,
                             const struct param_spec *p)
 {
-    const char *example = p->choices ? NULL : openapi_param_example(e->path, p->name),
-               *with = openapi_example_with(e->path, p->name);
+    const char *example = p->choices ? NULL : openapi_param_example(e, p),
+               *with = openapi_example_with(e, p);
     jw_begin(j, '{');
     openapi_member(j, "name", p->name);
     openapi_member(j, "in", "query");

@@ -10,12 +10,10 @@
 extern const char openapi_schemas[];
 
 /* ---- examples.c ---------------------------------------------------------------------- */
-/* JSON of an example, with ' in the place of "; NULL = none. Of a parameter, of a body, of the
- * answer with this schema. */
-const char *openapi_param_example(const char *path, const char *name);
-/* An object: other parameters without which that example is refused, besides the required ones;
- * NULL = none. */
-const char *openapi_example_with(const char *path, const char *name);
+/* JSON of an example, with ' in the place of "; NULL = none. Of a parameter, and an object of the
+ * other parameters that it needs; of a body; of the answer with this schema. */
+const char *openapi_param_example(const struct endpoint *e, const struct param_spec *p);
+const char *openapi_example_with(const struct endpoint *e, const struct param_spec *p);
 const char *openapi_body_example(const char *path);
 const char *openapi_answer_example(const char *schema);
 

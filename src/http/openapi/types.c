@@ -1,5 +1,6 @@
 /* types.c - the schemas of answers that tables of members describe. */
 #include "http/openapi/parts.h"
+#include "http/request/problem.h"
 
 #include <assert.h>
 #include <string.h>
@@ -35,6 +36,9 @@ static void add(struct types *t, const struct object_type *type)
 void openapi_write_types(struct jw *j, const struct endpoint *const *endpoints)
 {
     struct types t = {.count = 0};
+
+    add(&t, &problem_type);
+    add(&t, &error_line_type);
     for (; *endpoints; endpoints++) {
         add(&t, (*endpoints)->answer);
         add(&t, (*endpoints)->line);

@@ -32,6 +32,9 @@ struct param_spec {
     const char *choices;  /* PARAM_CHOICE */
     const char *help;
     bool required; /* refused where it is missing, by open(); told to clients by /openapi.json */
+    /* For /openapi.json, as JSON with ' for ": a value, and an object of other parameters that it
+     * needs besides the required ones. Tests send it. */
+    const char *example, *example_with;
 };
 #define PARAM_ITEMS_MAX 10000 /* values of a repeatable parameter or a list; more is ERR_PARAM */
 struct param {

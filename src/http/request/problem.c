@@ -61,70 +61,97 @@ const char *problem_reason(int status)
     return "Error";
 }
 
+struct problem {
+    const char *type, *title;
+    int32_t status;
+    const char *detail, *code, *param;
+    int64_t position;
+    bool has_position;
+    const char *request_id;
+};
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static const char *const types[] = {"about:blank", NULL};
+
+#define OBJECT struct problem
+static const struct member members[] = {
+    MEMBER("type", type, .choices = types),
+    MEMBER("title", title),
+    MEMBER("status", status),
+    MEMBER("detail", detail),
+    MEMBER("code", code, .optional = true,
+           .help = "machine-readable: bad_parameter, bad_query ..."),
+    MEMBER("param", param, .optional = true, .help = "name of the invalid parameter"),
+    MEMBER("position", position, .when = WHEN(has_position), .optional = true,
+           .help = "byte offset in the query"),
+    MEMBER("request_id", request_id, .optional = true),
+};
+const struct object_type problem_type = {"Problem", MEMBERS(members), .help = "RFC 9457"};
+
+enum { OF_RESPONSE = 3 }; /* a stream has its status already */
+static const struct object_type error_type = {
+    .members = members + OF_RESPONSE, .count = sizeof members / sizeof *members - OF_RESPONSE};
+static const struct member line_members[] = {
+    {.name = "error", .kind = MEMBER_OBJECT, .of = &error_type},
+};
+const struct object_type error_line_type = {
+    "ErrorLine", MEMBERS(line_members),
+    .help = "last line of a response that was cut off by an error"};
+#undef OBJECT
+
 /* A syntax error shows the query and a caret under the place. */
-static void write_detail(struct jw *j, const struct err *err, const char *detail)
+static void put_caret(struct buf *out, const struct err *err)
 {
-    const char *text = detail                ? detail
-                       : err && err->text[0] ? err->text
-                       : err                 ? err_text(err->code)
-                                             : "";
-    struct buf b = {0};
-    buf_puts(&b, text);
-    if (err && err->source && err->position >= 0) {
-        buf_printf(&b, "\n%s\n", err->source);
-        /* A blank for each character before it, which may have several bytes. */
-        for (int64_t i = 0; i < err->position && err->source[i]; i++)
-            if (((unsigned char)err->source[i] & 0xC0) != 0x80)
-                buf_putc(&b, err->source[i] == '\t' ? '\t' : ' ');
-        buf_putc(&b, '^');
-    }
-    jw_text(j, b.error ? text_of(text) : (struct text){b.data, b.len});
-    buf_done(&b);
+    buf_printf(out, "\n%s\n", err->source);
+    /* A blank for each character before it, which may have several bytes. */
+    for (int64_t i = 0; i < err->position && err->source[i]; i++)
+        if (((unsigned char)err->source[i] & 0xC0) != 0x80)
+            buf_putc(out, err->source[i] == '\t' ? '\t' : ' ');
+    buf_putc(out, '^');
 }
 
-static void write_members(struct jw *j, const struct err *err, const char *detail,
-                          const char *request_id)
+static void write_problem(struct buf *out, const struct object_type *type, struct problem *p,
+                          const struct err *err)
 {
-    jw_key(j, "detail");
-    write_detail(j, err, detail);
+    struct buf detail = {0};
+
+    if (!p->detail)
+        p->detail = !err ? "" : err->text[0] ? err->text : err_text(err->code);
+    buf_puts(&detail, p->detail);
+    if (err && err->source && err->position >= 0)
+        put_caret(&detail, err);
+    buf_putc(&detail, '\0');
+    if (!detail.error)
+        p->detail = detail.data;
     if (err && err->code) {
-        jw_put_str(j, "code", err_name(err->code));
-        if (err->param[0])
-            jw_put_str(j, "param", err->param);
-        if (err->source && err->position >= 0) {
-            jw_key(j, "position");
-            jw_int(j, err->position);
-        }
+        p->code = err_name(err->code);
+        p->param = err->param[0] ? err->param : NULL;
+        p->position = err->position;
+        p->has_position = err->source && err->position >= 0;
     }
-    if (request_id && *request_id)
-        jw_put_str(j, "request_id", request_id);
+    if (p->request_id && !*p->request_id)
+        p->request_id = NULL;
+    format_object(type, p, false, out);
+    buf_done(&detail);
 }
 
 void problem_write(struct buf *out, int status, const struct err *err, const char *detail,
                    const char *request_id)
 {
-    struct jw j;
-    jw_init(&j, out, false);
-    jw_begin(&j, '{');
-    jw_put_str(&j, "type", "about:blank");
-    jw_put_str(&j, "title", problem_reason(status));
-    jw_key(&j, "status");
-    jw_int(&j, status);
-    write_members(&j, err, detail, request_id);
-    jw_end(&j, '}');
-    jw_finish(&j);
+    struct problem p = {.type = types[0],
+                        .title = problem_reason(status),
+                        .status = status,
+                        .detail = detail,
+                        .request_id = request_id};
+
+    write_problem(out, &problem_type, &p, err);
 }
 
 void problem_in_band(struct buf *out, const struct err *err, int code, const char *request_id)
 {
     struct err fallback = {.code = code};
-    struct jw j;
-    jw_init(&j, out, false);
-    jw_begin(&j, '{');
-    jw_key(&j, "error");
-    jw_begin(&j, '{');
-    write_members(&j, err->code ? err : &fallback, NULL, request_id);
-    jw_end(&j, '}');
-    jw_end(&j, '}');
-    jw_finish(&j);
+    struct problem p = {.request_id = request_id};
+
+    write_problem(out, &error_line_type, &p, err->code ? err : &fallback);
 }

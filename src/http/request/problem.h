@@ -6,6 +6,9 @@
 
 #include "dftracerd/format.h"
 
+/* Problem, and the last line of a broken stream. */
+extern const struct object_type problem_type, error_line_type;
+
 /* HTTP status that tells an error code. */
 int problem_status(int code);
 const char *problem_reason(int status); /* "Not Found" */

@@ -160,33 +160,36 @@ static void whole_query(const struct request *rq, const struct recipe *r, const 
         add_time(b, "dur <= %s", most->ns);
 }
 
-static void write_member(struct buf *out, const char *key, struct text value)
-{
-    buf_printf(out, "  \"%s\": ", key);
-    buf_json_text(out, value);
-    buf_puts(out, ",\n");
-}
-
 void recipe_write(const struct request *rq, const struct recipe *r, struct buf *out)
 {
-    const char *name = request_text(rq, "preset"), *title = r->name, *text = r->description;
-    const char *preset = NULL;
+    const char *name = request_text(rq, "preset"), *preset = NULL;
+    struct recipe whole = *r;
     struct buf query = {0};
     for (size_t i = 0; name && i < sizeof presets / sizeof *presets; i++) {
         if (strcmp(name, presets[i].name) == 0) {
             preset = presets[i].query;
-            title = name;
-            text = presets[i].description;
+            whole.name = name;
+            whole.description = presets[i].description;
         }
     }
     whole_query(rq, r, preset, &query);
-    buf_puts(out, "{\n");
-    write_member(out, "name", text_of(title));
-    write_member(out, "description", text_of(text));
-    if (query.len)
-        write_member(out, "query", (struct text){query.data, query.len});
-    buf_printf(out, "  \"include_metadata\": %s\n}\n", r->include_metadata ? "true" : "false");
+    whole.query = NULL;
+    if (query.len) {
+        buf_putc(&query, '\0');
+        whole.query = query.data;
+    }
     if (query.error)
         out->error = query.error;
+    format_object(&recipe_type, &whole, true, out);
     buf_done(&query);
 }
+
+#define OBJECT struct recipe
+static const struct member members[] = {
+    MEMBER("name", name),
+    MEMBER("description", description),
+    MEMBER("query", query, .optional = true),
+    MEMBER("include_metadata", include_metadata),
+};
+const struct object_type recipe_type = {NULL, MEMBERS(members)};
+#undef OBJECT

@@ -12,6 +12,7 @@ struct recipe {
     const char *query; /* without preset, times and durations; NULL = everything */
     bool include_metadata;
 };
+extern const struct object_type recipe_type;
 /* ERR_PARAM (the recipe is no such document), ERR_QUERY_SYNTAX (position and source are those of
  * the query that is to blame: the recipe's own or the request's). */
 int recipe_read(struct request *rq, struct recipe *ret);

@@ -25,11 +25,11 @@ const struct param_spec answer_params[] = {
      "ready: wait until the selected files are indexed; fresh: also include everything written to "
      "them before the request; no: do not wait, and do not trigger indexing (--on-demand)"},
     {"timeout", PARAM_DURATION, false, NULL, NULL,
-     "maximum time for this request, including waiting"},
+     "maximum time for this request, including waiting", false, "'30s'"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
 const struct param_spec page_params[] = {
-    {"limit", PARAM_UINT, false, NULL, NULL, "maximum number of rows"},
+    {"limit", PARAM_UINT, false, NULL, NULL, "maximum number of rows", false, "100"},
     {"offset", PARAM_UINT, false, "0", NULL, "number of rows to skip"},
     {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
 };
