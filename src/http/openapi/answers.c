@@ -14,7 +14,6 @@ static const struct answer {
     {"/", NULL, NULL, "text/html"},
     {"/healthz", "Health", NULL, NULL},
     {"/readyz", "Ready", NULL, NULL},
-    {"/info", "Info", NULL, NULL},
     {"/stats", "Stats", "StatsRow", NULL},
     {"/view", "View", "ViewLine", NULL},
     {"/aggregate", "Aggregate", NULL, NULL},
