@@ -31,7 +31,6 @@ static const struct answer {
     {"/openapi.json", "OpenApi", NULL, NULL},
     {"/index", "Index", "Index", NULL},
     {"/tar", "Archives", NULL, NULL},
-    {"/dlio-config", "DlioConfig", NULL, NULL},
     {"/q", "StoredQueries", NULL, NULL},
     {"/open/{id}", NULL, NULL, "text/html"},
     {"/q/{id}/{name}", NULL, NULL, "*/*"},
