@@ -14,6 +14,7 @@
 #include "dftracerd/dlio_report.h"
 #include "dftracerd/call_tree.h"
 #include "dftracerd/compare.h"
+#include "dftracerd/info.h"
 #include "dftracerd/member.h"
 #include "dftracerd/processes.h"
 #include "dftracerd/rows.h"
@@ -195,22 +196,8 @@ void arrow_free(struct arrow *a);
  * dftracer_stats printed). */
 int format_stats(const struct stats *s, const char *query, enum format f, bool pretty,
                  struct buf *out);
-/* /info, piece by piece: JSON, TEXT. `detail`: 0 totals, 1 with files, 2 with their chunks and
- * columns. All borrowed until format_info_free; `files` are positions in the snapshot. ERR_FORMAT,
- * -ENOMEM. */
-struct format_info;
-struct format_info_options {
-    bool only_chosen; /* nothing of files that are not in the snapshot */
-    unsigned detail;
-    bool pretty, all, incomplete;
-}; /* all: no file was named, so what has vanished is told, too */
-int format_info_new(const struct query_env *env, struct snapshot *s, const uint32_t *files,
-                    size_t count, const struct format_info_options *options, enum format f,
-                    struct format_info **ret);
-/* 0 more to come, ERR_END, or what opening and scanning a query says. */
-int format_info_next(struct format_info *i, struct budget *budget, struct err *err,
-                     struct buf *out);
-void format_info_free(struct format_info *i);
+/* /info for people. */
+void format_info_text(const struct info *i, struct buf *out);
 
 /* /processes, piece by piece: JSON (the tree), NDJSON and CSV (a row a process, in the order of the
  * tree), TEXT (indented). */

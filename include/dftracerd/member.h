@@ -48,6 +48,7 @@ struct member {
     enum member_kind kind;
     size_t offset;
     enum { MEMBER_HERE, MEMBER_POINTER, MEMBER_LIST } place;
+    bool inside;         /* MEMBER_LIST: an array in the struct; else a pointer to one */
     size_t count_offset; /* MEMBER_LIST: of the number of items, `count_bytes` long */
     unsigned count_bytes;
     const struct object_type *of; /* MEMBER_OBJECT */
@@ -61,9 +62,10 @@ struct member {
     const char *const *choices;
     enum value_type type; /* for the schema, of a struct value; VALUE_NULL: any */
     enum column_unit unit;
-    /* The value is computed from the object instead (with type; kind is MEMBER_VALUE). */
+    unsigned digits; /* a double is rounded to this number of significant digits; 0: it is exact */
+    /* The value is computed instead (with type; kind is MEMBER_VALUE), or written, for what no
+     * table can describe (with schema): from the object, or from its field at `offset`. */
     struct value (*compute)(const void *object);
-    /* The value is written by a function, for what no table can describe (with schema). */
     void (*write)(struct jw *j, const void *object);
     /* A MEMBER_LIST whose items are made one by one, or are not side by side: the item, valid until
      * the next call. */
@@ -126,18 +128,27 @@ struct object_type {
         .name = name_, .kind = MEMBER_OBJECT, .place = MEMBER_POINTER, \
         .offset = offsetof(OBJECT, field), .of = of_, ##__VA_ARGS__ \
     }
-/* A pointer to `counter` structs, or values. */
+/* An object whose members are fields of the struct itself. */
+#define MEMBER_SELF(name_, of_, ...) \
+    { \
+        .name = name_, .kind = MEMBER_OBJECT, .of = of_, ##__VA_ARGS__ \
+    }
+/* `counter` structs, or values: at a pointer, or an array in the struct. An array is known by the
+ * type that it has behind a comma. */
+#define MEMBER_INSIDE(x) (!__builtin_types_compatible_p(__typeof__(x), __typeof__((void)0, (x))))
 #define MEMBER_OBJECTS(name_, field, counter, of_, ...) \
     { \
         .name = name_, .kind = MEMBER_OBJECT, .place = MEMBER_LIST, \
-        .offset = offsetof(OBJECT, field), .count_offset = offsetof(OBJECT, counter), \
-        .count_bytes = sizeof(MEMBER_FIELD(counter)), .of = of_, ##__VA_ARGS__ \
+        .inside = MEMBER_INSIDE(MEMBER_FIELD(field)), .offset = offsetof(OBJECT, field), \
+        .count_offset = offsetof(OBJECT, counter), .count_bytes = sizeof(MEMBER_FIELD(counter)), \
+        .of = of_, ##__VA_ARGS__ \
     }
 #define MEMBER_VALUES(name_, field, counter, ...) \
     { \
         .name = name_, .kind = MEMBER_KIND(*MEMBER_FIELD(field)), .place = MEMBER_LIST, \
-        .offset = offsetof(OBJECT, field), .count_offset = offsetof(OBJECT, counter), \
-        .count_bytes = sizeof(MEMBER_FIELD(counter)), ##__VA_ARGS__ \
+        .inside = MEMBER_INSIDE(MEMBER_FIELD(field)), .offset = offsetof(OBJECT, field), \
+        .count_offset = offsetof(OBJECT, counter), .count_bytes = sizeof(MEMBER_FIELD(counter)), \
+        ##__VA_ARGS__ \
     }
 /* A value that a function computes from the object. */
 #define MEMBER_COMPUTED(name_, type_, function, ...) \
@@ -168,5 +179,8 @@ size_t member_count(const struct member *m, const void *object); /* items of a M
 const void *member_item(const struct member *m, const void *object, size_t i);
 /* The value of an item that is no object. */
 struct value member_item_value(const struct member *m, const void *item);
+/* For functions that compute: a text, NULL is null; a number of significant digits. */
+struct value member_string(const char *s);
+double member_rounded(double value, unsigned digits);
 
 #endif

@@ -179,6 +179,7 @@ int repack_open(struct query *q, struct pool *pool, struct budget *budget, struc
                 const struct repack_options *options, struct err *err, struct repack **ret);
 /* a step of the work; ERR_END: all is finished */
 int repack_next(struct repack *r, struct err *err);
+extern const struct object_type repacked_type; /* manifest.json; of struct repack */
 /* After ERR_END: the text of manifest.json, borrowed. Events whose comparison failed:
  * "verified":false. */
 struct text repack_manifest(const struct repack *r);
@@ -218,6 +219,7 @@ bool organize_complete(const struct organize *o); /* query_complete of the files
 /* A step of the work; ERR_END: all is finished (but for outlet_end). Errors of share_next and of
  * the outlet. */
 int organize_next(struct organize *o, struct err *err);
+extern const struct object_type organized_type;          /* manifest.json; of struct organize */
 struct text organize_manifest(const struct organize *o); /* after ERR_END; borrowed until free */
 void organize_free(struct organize *o);
 
@@ -248,6 +250,7 @@ int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_option
 bool reconstruct_complete(const struct reconstruct *r);
 /* as organize_next; what is missing or differs is no error */
 int reconstruct_next(struct reconstruct *r, struct err *err);
+extern const struct object_type reconstructed_type; /* reconstruct.json; of struct reconstruct */
 /* after ERR_END; borrowed until free */
 struct text reconstruct_report(const struct reconstruct *r);
 void reconstruct_free(struct reconstruct *r);

@@ -102,22 +102,6 @@ static int take_share(struct organize *o, const struct share *s, struct err *err
     return t->dropped ? 0 : write_share(o, s, err);
 }
 
-static int write_manifest(struct organize *o, struct err *err)
-{
-    struct outlet_file *file = NULL;
-    int rc = organize_write_manifest(o);
-
-    rc = rc < 0 ? rc : outlet_file_new(o->outlet, err, &file);
-    if (rc < 0)
-        return rc;
-    rc = outlet_file_write(file, (struct text){o->manifest.data, o->manifest.len}, err);
-    if (rc < 0) {
-        outlet_file_drop(file);
-        return rc;
-    }
-    return outlet_file_finish(file, MANIFEST_NAME, err);
-}
-
 static int finish(struct organize *o, struct err *err)
 {
     int rc = trace_source(o, UINT32_MAX);
@@ -126,7 +110,7 @@ static int finish(struct organize *o, struct err *err)
         rc = end_file(&o->targets[i], err);
     rc = rc < 0 ? rc : press_flush(o->press, err);
     rc = rc < 0 ? rc : trace_end(o, err);
-    return rc < 0 ? rc : write_manifest(o, err);
+    return rc < 0 ? rc : organize_write_manifest(o, err);
 }
 
 /* ---- the door -------------------------------------------------------------------------------- */
@@ -238,6 +222,7 @@ void organize_free(struct organize *o)
     free(o->queries);
     free(o->targets);
     free(o->sources);
+    free(o->unread);
     free(o->name);
     intern_free(o->literals);
     buf_done(&o->runs);

@@ -28,8 +28,11 @@ struct organize_target {
 };
 struct organize_source {
     uint32_t file; /* position in the snapshot */
+    const char *path;
     uint64_t bytes;
     struct hash128 hash;
+    const struct trace_damage *damage;
+    uint32_t damage_count;
 };
 
 struct organize {
@@ -54,7 +57,14 @@ struct organize {
     struct buf runs, record;
     uint64_t run_what, run_literal, run_lines; /* not in `runs` yet; lines 0: none */
     struct intern *literals;
+    const struct index_file **unread; /* selected files without a text */
+    size_t unread_count;
     struct buf manifest;
+    struct {
+        unsigned version;
+        const char *tool, *provenance;
+        bool complete;
+    } head; /* of the manifest */
     uint64_t provenance_bytes;
     struct hash128 provenance_hash;
 };
@@ -73,7 +83,7 @@ int trace_share(struct organize *o, const struct share *s); /* text of it goes t
 void trace_added(struct organize_file *f, uint64_t lines);
 void trace_lines(struct organize_file *f, uint64_t lines); /* lines of a source */
 int trace_end(struct organize *o, struct err *err);        /* all files, and the sidecar's end */
-/* organize_manifest.c: into o->manifest. */
-int organize_write_manifest(struct organize *o);
+/* organize_manifest.c: into o->manifest, and as the last file. */
+int organize_write_manifest(struct organize *o, struct err *err);
 
 #endif

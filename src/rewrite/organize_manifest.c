@@ -1,126 +1,114 @@
-/* organize_manifest.c - manifest.json: what there is, for people and programs. */
+/* organize_manifest.c - manifest.json: the files, where their lines came from, and what could not
+ * be read. */
+#include "rewrite/manifest.h"
 #include "rewrite/organize.h"
 
-static void write_hash(struct jw *j, struct hash128 hash)
-{
-    char text[33];
+/* ---- groups ---------------------------------------------------------------------------------- */
 
-    hash128_hex(hash, text);
-    jw_put_str(j, "xxh128", text);
+#define OBJECT struct organize_file
+static const struct member file_members[] = {
+    MEMBER("path", path),   MEMBER("events", events),
+    MEMBER("lines", lines), MEMBER("text_bytes", text_bytes),
+    MEMBER("bytes", bytes), MEMBER_HASH("xxh128", hash),
+};
+static const struct object_type file_type = {NULL, MEMBERS(file_members)};
+#undef OBJECT
+
+static const void *file_of(const void *target, size_t i)
+{
+    return ((const struct organize_target *)target)->files.at[i];
 }
 
-static void write_file(struct jw *j, const struct organize_file *f)
+#define OBJECT struct organize_target
+static const struct member target_members[] = {
+    MEMBER("name", name),
+    MEMBER("query", query, .nullable = true, .help = "null for the rest"),
+    MEMBER("events", events),
+    MEMBER("lines", lines),
+    MEMBER("dropped", dropped, .when = WHEN(dropped), .optional = true),
+    MEMBER_OBJECTS("files", files.at, files.count, &file_type, .item = file_of),
+};
+static const struct object_type target_type = {NULL, MEMBERS(target_members)};
+#undef OBJECT
+
+/* ---- sources --------------------------------------------------------------------------------- */
+
+static struct value damage_kind(const void *damage)
 {
-    jw_begin(j, '{');
-    jw_put_str(j, "path", f->path);
-    jw_put_uint(j, "events", f->events);
-    jw_put_uint(j, "lines", f->lines);
-    jw_put_uint(j, "text_bytes", f->text_bytes);
-    jw_put_uint(j, "bytes", f->bytes);
-    write_hash(j, f->hash);
-    jw_end(j, '}');
+    const struct trace_damage *d = damage;
+
+    return member_string(trace_damage_name((enum trace_damage_kind)d->kind));
 }
 
-static void write_target(struct jw *j, const struct organize_target *t)
+#define OBJECT struct trace_damage
+static const struct member damage_members[] = {
+    MEMBER_COMPUTED("kind", VALUE_TEXT, damage_kind, .schema = "{'type':'string'}"),
+    MEMBER("file_from", file_from),
+    MEMBER("file_to", file_to),
+    MEMBER("text_offset", text_offset),
+};
+static const struct object_type damage_type = {NULL, MEMBERS(damage_members)};
+#undef OBJECT
+
+#define OBJECT struct organize_source
+static const struct member source_members[] = {
+    MEMBER("path", path),
+    MEMBER("text_bytes", bytes),
+    MEMBER_HASH("xxh128", hash),
+    MEMBER_OBJECTS("damage", damage, damage_count, &damage_type, .optional = true),
+};
+static const struct object_type source_type = {NULL, MEMBERS(source_members)};
+#undef OBJECT
+
+static struct value state_name(const void *file)
 {
-    jw_begin(j, '{');
-    jw_put_str(j, "name", t->name);
-    jw_put_str(j, "query", t->query);
-    jw_put_uint(j, "events", t->events);
-    jw_put_uint(j, "lines", t->lines);
-    if (t->dropped)
-        jw_put_bool(j, "dropped", true);
-    jw_key(j, "files");
-    jw_begin(j, '[');
-    for (size_t i = 0; i < t->files.count; i++)
-        write_file(j, t->files.at[i]);
-    jw_end(j, ']');
-    jw_end(j, '}');
+    return member_string(index_state_name(((const struct index_file *)file)->state));
 }
 
-static void write_damage(struct jw *j, const struct index_file *f)
+static const void *unread_of(const void *organize, size_t i)
 {
-    jw_key(j, "damage");
-    jw_begin(j, '[');
-    for (uint32_t i = 0; i < f->damage_count; i++) {
-        const struct trace_damage *d = &f->damage[i];
-        jw_begin(j, '{');
-        jw_put_str(j, "kind", trace_damage_name((enum trace_damage_kind)d->kind));
-        jw_put_uint(j, "file_from", d->file_from);
-        jw_put_uint(j, "file_to", d->file_to);
-        jw_put_uint(j, "text_offset", d->text_offset);
-        jw_end(j, '}');
-    }
-    jw_end(j, ']');
+    return ((const struct organize *)organize)->unread[i];
 }
 
-static void write_sources(struct jw *j, const struct organize *o)
+#define OBJECT struct index_file
+static const struct member unread_members[] = {
+    MEMBER("path", name),
+    MEMBER_COMPUTED("state", VALUE_TEXT, state_name, .schema = "{'type':'string'}"),
+    MEMBER("error", error, .nullable = true),
+};
+static const struct object_type unread_type = {NULL, MEMBERS(unread_members)};
+#undef OBJECT
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+#define OBJECT struct organize
+static const struct member provenance_members[] = {
+    MEMBER("path", head.provenance),
+    MEMBER("bytes", provenance_bytes),
+    MEMBER_HASH("xxh128", provenance_hash),
+};
+static const struct object_type provenance_type = {NULL, MEMBERS(provenance_members)};
+
+static const struct member members[] = {
+    MEMBER("version", head.version),
+    MEMBER("tool", head.tool),
+    MEMBER("complete", head.complete),
+    MEMBER("chunk_size", chunk_bytes),
+    MEMBER_OBJECTS("groups", targets, target_count, &target_type),
+    MEMBER_OBJECTS("sources", sources, source_count, &source_type),
+    MEMBER_OBJECTS("unread", unread, unread_count, &unread_type, .item = unread_of,
+                   .help = "selected files that could not be read"),
+    MEMBER_SELF("provenance", &provenance_type),
+};
+const struct object_type organized_type = {"Organized", MEMBERS(members), .help = "manifest.json"};
+#undef OBJECT
+
+int organize_write_manifest(struct organize *o, struct err *err)
 {
-    jw_key(j, "sources");
-    jw_begin(j, '[');
-    for (size_t i = 0; i < o->source_count; i++) {
-        const struct index_file *f = snapshot_file(o->snapshot, o->sources[i].file);
-        jw_begin(j, '{');
-        jw_put_str(j, "path", f->name);
-        jw_put_uint(j, "text_bytes", o->sources[i].bytes);
-        write_hash(j, o->sources[i].hash);
-        if (f->damaged)
-            write_damage(j, f);
-        jw_end(j, '}');
-    }
-    jw_end(j, ']');
-}
-
-/* Selected files of which there is no text. */
-static void write_unread(struct jw *j, const struct organize *o)
-{
-    const uint32_t *files;
-    size_t count = query_files(o->all, &files);
-
-    jw_key(j, "unread");
-    jw_begin(j, '[');
-    for (size_t i = 0; i < count; i++) {
-        const struct index_file *f = snapshot_file(o->snapshot, files[i]);
-        if (!index_file_is_unread(f))
-            continue;
-        jw_begin(j, '{');
-        jw_put_str(j, "path", f->name);
-        jw_put_str(j, "state", index_state_name(f->state));
-        jw_put_str(j, "error", f->error);
-        jw_end(j, '}');
-    }
-    jw_end(j, ']');
-}
-
-static void write_provenance(struct jw *j, const struct organize *o)
-{
-    jw_key(j, "provenance");
-    jw_begin(j, '{');
-    jw_put_str(j, "path", PROVENANCE_NAME);
-    jw_put_uint(j, "bytes", o->provenance_bytes);
-    write_hash(j, o->provenance_hash);
-    jw_end(j, '}');
-}
-
-int organize_write_manifest(struct organize *o)
-{
-    struct jw j;
-
-    jw_init(&j, &o->manifest, true);
-    jw_begin(&j, '{');
-    jw_put_uint(&j, "version", 2);
-    jw_put_str(&j, "tool", "dftracerd organize");
-    jw_put_bool(&j, "complete", query_complete(o->all));
-    jw_put_uint(&j, "chunk_size", o->chunk_bytes);
-    jw_key(&j, "groups");
-    jw_begin(&j, '[');
-    for (uint32_t i = 0; i < o->target_count; i++)
-        write_target(&j, &o->targets[i]);
-    jw_end(&j, ']');
-    write_sources(&j, o);
-    write_unread(&j, o);
-    write_provenance(&j, o);
-    jw_end(&j, '}');
-    jw_finish(&j);
-    return o->manifest.error;
+    o->head.version = 2;
+    o->head.tool = "dftracerd organize";
+    o->head.provenance = PROVENANCE_NAME;
+    o->head.complete = query_complete(o->all);
+    int rc = format_object(&organized_type, o, true, &o->manifest);
+    return rc == ERR_END ? manifest_put(o->outlet, MANIFEST_NAME, &o->manifest, err) : rc;
 }

@@ -143,11 +143,19 @@ static int note_sources(struct organize *o)
     size_t count = query_files(o->all, &files);
 
     o->sources = calloc(count + 1, sizeof(*o->sources));
-    if (!o->sources)
+    o->unread = calloc(count + 1, sizeof(*o->unread));
+    if (!o->sources || !o->unread)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
-        if (!index_file_is_unread(snapshot_file(o->snapshot, files[i])))
-            o->sources[o->source_count++].file = files[i];
+        const struct index_file *f = snapshot_file(o->snapshot, files[i]);
+        if (index_file_is_unread(f))
+            o->unread[o->unread_count++] = f;
+        else
+            o->sources[o->source_count++] =
+                (struct organize_source){.file = files[i],
+                                         .path = f->name,
+                                         .damage = f->damage,
+                                         .damage_count = f->damage_count};
     }
     return 0;
 }

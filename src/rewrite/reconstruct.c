@@ -42,8 +42,13 @@ static int end_source(struct reconstruct *r, struct err *err)
     if (rc < 0)
         return rc;
     struct hash128 hash = hasher_end(&r->hasher);
-    s->proved = !s->too_long && s->written == s->bytes && hash.high == s->hash.high &&
-                hash.low == s->hash.low;
+    s->unproved = s->too_long || s->written != s->bytes || hash.high != s->hash.high ||
+                  hash.low != s->hash.low;
+    if (!s->unproved)
+        s->state = RESTORE_PROVED;
+    else if (s->missing_lines)
+        s->state = RESTORE_INCOMPLETE;
+    r->proved += !s->unproved;
     struct press_file *file = r->file;
     r->file = NULL;
     return press_finish(file, s->output, NULL, NULL, err);
@@ -104,20 +109,10 @@ static int next_record(struct reconstruct *r, struct err *err)
 
 static int write_report(struct reconstruct *r, struct err *err)
 {
-    struct outlet_file *file = NULL;
     int rc = press_flush(r->text, err);
 
     rc = rc < 0 ? rc : press_flush(r->gzip, err);
-    rc = rc < 0 ? rc : restore_write_report(r);
-    rc = rc < 0 ? rc : outlet_file_new(r->outlet, err, &file);
-    if (rc < 0)
-        return rc;
-    rc = outlet_file_write(file, (struct text){r->report.data, r->report.len}, err);
-    if (rc < 0) {
-        outlet_file_drop(file);
-        return rc;
-    }
-    return outlet_file_finish(file, REPORT_NAME, err);
+    return rc < 0 ? rc : restore_write_report(r, err);
 }
 
 /* ---- the door -------------------------------------------------------------------------------- */
@@ -137,6 +132,7 @@ int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_option
     r->outlet = outlet;
     r->budget = r->charge.budget = budget;
     r->provenance_fd = -1;
+    r->complete = true;
     int rc = restore_read(r, err);
     rc = rc < 0 ? rc : press_new(pool, outlet, &(struct press_options){.budget = budget}, &r->text);
     rc = rc < 0 ? rc
@@ -153,7 +149,7 @@ int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_option
 
 bool reconstruct_complete(const struct reconstruct *r)
 {
-    return !r->growing;
+    return r->complete;
 }
 
 int reconstruct_next(struct reconstruct *r, struct err *err)

@@ -37,7 +37,8 @@ struct restore_source {
     char *name, *output;
     uint64_t bytes, written, missing_lines; /* written: bytes */
     struct hash128 hash;
-    bool proved, too_long;
+    enum { RESTORE_DIFFERS, RESTORE_INCOMPLETE, RESTORE_PROVED } state;
+    bool unproved, too_long;
 };
 
 struct reconstruct {
@@ -60,7 +61,8 @@ struct reconstruct {
     struct press_file *file;                   /* of the source at hand */
     struct hasher hasher;                      /* of its text */
     bool newline;                              /* of its last line: not written yet */
-    bool growing;                              /* manifest.json says "complete": false */
+    bool complete;                             /* not, where manifest.json says "complete": false */
+    uint64_t proved;                           /* sources */
     struct buf report;
 };
 
@@ -81,7 +83,7 @@ int restore_take(struct reconstruct *r, struct restore_target *t, uint64_t *line
 struct restore_source *restore_source_of(struct reconstruct *r);
 int restore_end_line(struct reconstruct *r, struct err *err);
 int restore_write(struct reconstruct *r, struct text text, struct err *err);
-/* reconstruct_report.c */
-int restore_write_report(struct reconstruct *r);
+/* reconstruct_report.c: into r->report, and as the last file. */
+int restore_write_report(struct reconstruct *r, struct err *err);
 
 #endif

@@ -60,7 +60,7 @@ static int read_source(struct reconstruct *r, struct text name, struct err *err)
     if (intern_count(r->names) == known)
         return bad(err, "a source is listed twice");
     struct restore_source *s = &r->sources.at[r->sources.count++];
-    *s = (struct restore_source){.name = NULL};
+    *s = (struct restore_source){.unproved = true};
     return copy_name(name, &s->name, "invalid name of a source", err);
 }
 
@@ -249,7 +249,7 @@ static int check_manifest(struct reconstruct *r, struct err *err)
 
     if (rc == 0 && manifest)
         rc = compare_hash(r, manifest, err);
-    r->growing = json_is_false(json_object_get(manifest, "complete"));
+    r->complete = !json_is_false(json_object_get(manifest, "complete"));
     json_decref(manifest);
     charge_done(&charge);
     return rc;

@@ -1,35 +1,30 @@
 /* reconstruct_report.c - reconstruct.json: which originals are proved to be what they were, and
  * what is missing of the others. */
+#include "rewrite/manifest.h"
 #include "rewrite/reconstruct.h"
 
-static const char *state_of(const struct restore_source *s)
-{
-    return s->proved ? "proved" : s->missing_lines ? "incomplete" : "differs";
-}
+/* ---- sources --------------------------------------------------------------------------------- */
 
-static void write_source(struct jw *j, const struct restore_source *s)
-{
-    char hash[33];
+static const char *const states[] = {"differs", "incomplete", "proved", NULL};
 
-    hash128_hex(s->hash, hash);
-    jw_begin(j, '{');
-    jw_put_str(j, "path", s->name);
-    jw_put_str(j, "output", s->output);
-    jw_put_str(j, "state", state_of(s));
-    jw_put_uint(j, "text_bytes", s->bytes);
-    jw_put_str(j, "xxh128", hash);
-    if (!s->proved) {
-        jw_put_uint(j, "written_bytes", s->written);
-        jw_put_uint(j, "missing_lines", s->missing_lines);
-    }
-    jw_end(j, '}');
-}
+#define OBJECT struct restore_source
+static const struct member source_members[] = {
+    MEMBER("path", name),
+    MEMBER("output", output),
+    MEMBER("state", state, .choices = states),
+    MEMBER("text_bytes", bytes),
+    MEMBER_HASH("xxh128", hash),
+    MEMBER("written_bytes", written, .when = WHEN(unproved), .optional = true),
+    MEMBER("missing_lines", missing_lines, .when = WHEN(unproved), .optional = true),
+};
+static const struct object_type source_type = {NULL, MEMBERS(source_members)};
+#undef OBJECT
+
+/* ---- files and groups ------------------------------------------------------------------------ */
 
 /* Files of the groups that are not, or not quite, there. */
-static void write_files(struct jw *j, const struct reconstruct *r, const char *key,
-                        enum restore_state state)
+static void write_files(struct jw *j, const struct reconstruct *r, enum restore_state state)
 {
-    jw_key(j, key);
     jw_begin(j, '[');
     for (uint32_t i = 0; i < r->target_count; i++) {
         const struct restore_target *t = &r->targets[i];
@@ -40,9 +35,20 @@ static void write_files(struct jw *j, const struct reconstruct *r, const char *k
     jw_end(j, ']');
 }
 
-static void write_dropped(struct jw *j, const struct reconstruct *r)
+static void write_missing(struct jw *j, const void *reconstruct)
 {
-    jw_key(j, "dropped");
+    write_files(j, reconstruct, RESTORE_MISSING);
+}
+
+static void write_changed(struct jw *j, const void *reconstruct)
+{
+    write_files(j, reconstruct, RESTORE_CHANGED);
+}
+
+static void write_dropped(struct jw *j, const void *reconstruct)
+{
+    const struct reconstruct *r = reconstruct;
+
     jw_begin(j, '[');
     for (uint32_t i = 0; i < r->target_count; i++)
         if (r->targets[i].dropped)
@@ -50,27 +56,25 @@ static void write_dropped(struct jw *j, const struct reconstruct *r)
     jw_end(j, ']');
 }
 
-int restore_write_report(struct reconstruct *r)
-{
-    uint64_t proved = 0;
-    struct jw j;
+/* ---- all of it ------------------------------------------------------------------------------- */
 
-    for (size_t i = 0; i < r->sources.count; i++)
-        proved += r->sources.at[i].proved;
-    jw_init(&j, &r->report, true);
-    jw_begin(&j, '{');
-    jw_put_uint(&j, "files", r->sources.count);
-    jw_put_uint(&j, "proved", proved);
-    jw_put_bool(&j, "complete", !r->growing);
-    write_files(&j, r, "missing", RESTORE_MISSING);
-    write_files(&j, r, "changed", RESTORE_CHANGED);
-    write_dropped(&j, r);
-    jw_key(&j, "sources");
-    jw_begin(&j, '[');
-    for (size_t i = 0; i < r->sources.count; i++)
-        write_source(&j, &r->sources.at[i]);
-    jw_end(&j, ']');
-    jw_end(&j, '}');
-    jw_finish(&j);
-    return r->report.error;
+#define PATHS "{'type':'array','items':{'type':'string'}}"
+#define OBJECT struct reconstruct
+static const struct member members[] = {
+    MEMBER("files", sources.count),
+    MEMBER("proved", proved),
+    MEMBER("complete", complete),
+    MEMBER_WRITTEN("missing", write_missing, PATHS),
+    MEMBER_WRITTEN("changed", write_changed, PATHS),
+    MEMBER_WRITTEN("dropped", write_dropped, PATHS),
+    MEMBER_OBJECTS("sources", sources.at, sources.count, &source_type),
+};
+const struct object_type reconstructed_type = {"Reconstructed", MEMBERS(members),
+                                               .help = "reconstruct.json"};
+#undef OBJECT
+
+int restore_write_report(struct reconstruct *r, struct err *err)
+{
+    int rc = format_object(&reconstructed_type, r, true, &r->report);
+    return rc == ERR_END ? manifest_put(r->outlet, REPORT_NAME, &r->report, err) : rc;
 }

@@ -5,7 +5,7 @@
  * 2^128, which their order does not change. One sum is of what inflating the written members gives,
  * the other of the same query, asked once more.
  */
-#include "dftracerd/rewrite.h"
+#include "rewrite/manifest.h"
 #include "dftracerd/text_range.h"
 #include "dftracerd/vec.h"
 #include "dftracerd/view.h"
@@ -22,11 +22,13 @@ struct sum {
     unsigned __int128 hashes;
 };
 struct written {
-    char name[300];
+    char *name;         /* `text` */
     const char *source; /* of REPACK_PGZIP; borrowed from the snapshot */
+    bool is_copy;       /* it has a source */
     uint64_t lines, text_bytes, bytes;
     struct hash128 hash;      /* of the file */
     struct hash128 text_hash; /* of REPACK_PGZIP */
+    char text[300];
 };
 /* What stays of a file until the end, here and in the outlet. */
 enum { WRITTEN_BYTES = sizeof(struct written) + 512 };
@@ -45,6 +47,13 @@ struct repack {
     struct buf text, manifest;
     pthread_mutex_t lock; /* of `out` */
     struct sum out, in;
+    struct {
+        uint64_t generation;
+        const uint32_t *sources; /* positions in the snapshot */
+        size_t source_count;
+        bool complete, is_checked, verified;
+        struct hash128 hash_read, hash_written;
+    } head; /* of the manifest */
     enum { WRITING, CHECKING, FINISHED } state;
 };
 
@@ -140,6 +149,7 @@ static int add_written(struct repack *r)
     struct written *w = calloc(1, sizeof *w);
     if (!w)
         return -ENOMEM;
+    w->name = w->text;
     r->written.at[r->written.count++] = w;
     return 0;
 }
@@ -177,9 +187,9 @@ static int end_trace(struct repack *r, struct err *err)
     struct written *w = current(r);
     const char *gz = r->o.level ? ".gz" : "";
     if (r->o.kind == REPACK_MERGE)
-        snprintf(w->name, sizeof w->name, "%s%s", r->o.name, gz);
+        snprintf(w->name, sizeof w->text, "%s%s", r->o.name, gz);
     else
-        snprintf(w->name, sizeof w->name, "%s-%zu.pfw%s", r->o.name, r->written.count, gz);
+        snprintf(w->name, sizeof w->text, "%s-%zu.pfw%s", r->o.name, r->written.count, gz);
     int rc = press_text(r->file, TEXT("]\n"), err);
     return rc < 0 ? rc : end_file(r, w->name, err);
 }
@@ -246,9 +256,10 @@ static int begin_copy(struct repack *r, struct err *err)
     if (rc < 0)
         return rc;
     current(r)->source = file->name;
-    if (strlen(file->name) + 4 > sizeof current(r)->name)
+    current(r)->is_copy = true;
+    if (strlen(file->name) + 4 > sizeof current(r)->text)
         return err_set(err, -ENAMETOOLONG, "%.200s...: the name is too long", file->name);
-    snprintf(current(r)->name, sizeof current(r)->name, "%s.gz", file->name);
+    snprintf(current(r)->name, sizeof current(r)->text, "%s.gz", file->name);
     hasher_begin(r->hasher, 0);
     return text_range_open(query_index(r->query), s, file, TEXT_BYTES, 0, UINT64_MAX,
                            r->charge.budget, err, &r->range);
@@ -276,89 +287,78 @@ static int copy_some(struct repack *r, struct err *err)
 
 /* ---- the manifest ---------------------------------------------------------------------------- */
 
-static void put_hash(struct jw *j, const char *key, struct hash128 hash)
+static const void *source_of(const void *repack, size_t i)
 {
-    char hex[33];
-    hash128_hex(hash, hex);
-    jw_put_str(j, key, hex);
+    const struct repack *r = repack;
+
+    return snapshot_file(query_snapshot(r->query), r->head.sources[i]);
 }
 
-static void put_written(struct jw *j, const struct written *w)
+static struct value is_read(const void *file)
 {
-    jw_begin(j, '{');
-    jw_put_str(j, "name", w->name);
-    if (w->source)
-        jw_put_str(j, "source", w->source);
-    jw_put_uint(j, "lines", w->lines);
-    jw_put_uint(j, "text_bytes", w->text_bytes);
-    jw_put_uint(j, "bytes", w->bytes);
-    put_hash(j, "xxh128", w->hash);
-    if (w->source)
-        put_hash(j, "text_xxh128", w->text_hash);
-    jw_end(j, '}');
+    return (struct value){.type = VALUE_BOOL, .i = !index_file_is_unread(file)};
 }
 
-static void put_sources(struct jw *j, struct query *q)
+static const void *written_of(const void *repack, size_t i)
 {
-    const uint32_t *files;
-    size_t n = query_files(q, &files);
-    jw_key(j, "sources");
-    jw_begin(j, '[');
-    for (size_t i = 0; i < n; i++) {
-        const struct index_file *f = snapshot_file(query_snapshot(q), files[i]);
-        jw_begin(j, '{');
-        jw_put_str(j, "path", f->name);
-        jw_put_bool(j, "damaged", f->damaged);
-        jw_put_bool(j, "read", !index_file_is_unread(f));
-        jw_end(j, '}');
-    }
-    jw_end(j, ']');
+    return ((const struct repack *)repack)->written.at[i];
 }
 
-static void put_verdict(struct jw *j, const struct repack *r)
-{
-    bool same = r->in.lines == r->out.lines && r->in.hashes == r->out.hashes;
-    jw_put_bool(j, "verified", same);
-    jw_put_uint(j, "lines_read", r->in.lines);
-    jw_put_uint(j, "lines_written", r->out.lines);
-    put_hash(j, "hash_read", sum_hash(&r->in));
-    put_hash(j, "hash_written", sum_hash(&r->out));
-}
+#define OBJECT struct index_file
+static const struct member source_members[] = {
+    MEMBER("path", name),
+    MEMBER("damaged", damaged),
+    MEMBER_COMPUTED("read", VALUE_BOOL, is_read, .schema = "{'type':'boolean'}"),
+};
+static const struct object_type source_type = {NULL, MEMBERS(source_members)};
+#undef OBJECT
 
-static void make_manifest(struct repack *r)
-{
-    static const char *const commands[] = {"merge", "split", "pgzip"};
-    struct jw j;
-    jw_init(&j, &r->manifest, true);
-    jw_begin(&j, '{');
-    jw_put_str(&j, "command", commands[r->o.kind]);
-    jw_put_uint(&j, "generation", snapshot_generation(query_snapshot(r->query)));
-    jw_put_bool(&j, "complete", query_complete(r->query));
-    put_sources(&j, r->query);
-    jw_key(&j, "files");
-    jw_begin(&j, '[');
-    for (size_t i = 0; i < r->written.count; i++)
-        put_written(&j, r->written.at[i]);
-    jw_end(&j, ']');
-    if (r->o.verify && r->o.kind != REPACK_PGZIP)
-        put_verdict(&j, r);
-    jw_end(&j, '}');
-    jw_finish(&j);
-}
+#define OBJECT struct written
+static const struct member written_members[] = {
+    MEMBER("name", name),
+    MEMBER("source", source, .optional = true),
+    MEMBER("lines", lines),
+    MEMBER("text_bytes", text_bytes),
+    MEMBER("bytes", bytes),
+    MEMBER_HASH("xxh128", hash),
+    MEMBER_HASH("text_xxh128", text_hash, .when = WHEN(is_copy), .optional = true),
+};
+static const struct object_type written_type = {NULL, MEMBERS(written_members)};
+#undef OBJECT
+
+static const char *const commands[] = {"merge", "split", "pgzip", NULL};
+
+#define OBJECT struct repack
+#define VERIFIED .when = WHEN(head.is_checked), .optional = true
+static const struct member members[] = {
+    MEMBER("command", o.kind, .choices = commands),
+    MEMBER("generation", head.generation),
+    MEMBER("complete", head.complete),
+    MEMBER_OBJECTS("sources", head.sources, head.source_count, &source_type, .item = source_of),
+    MEMBER_OBJECTS("files", written.at, written.count, &written_type, .item = written_of),
+    MEMBER("verified", head.verified, VERIFIED),
+    MEMBER("lines_read", in.lines, VERIFIED),
+    MEMBER("lines_written", out.lines, VERIFIED),
+    MEMBER_HASH("hash_read", head.hash_read, VERIFIED),
+    MEMBER_HASH("hash_written", head.hash_written, VERIFIED),
+};
+const struct object_type repacked_type = {"Repacked", MEMBERS(members), .help = "manifest.json"};
+#undef OBJECT
 
 static int write_manifest(struct repack *r, struct err *err)
 {
-    struct outlet_file *f;
-    make_manifest(r);
+    r->head.generation = snapshot_generation(query_snapshot(r->query));
+    r->head.complete = query_complete(r->query);
+    r->head.source_count = query_files(r->query, &r->head.sources);
+    r->head.is_checked = r->o.verify && r->o.kind != REPACK_PGZIP;
+    r->head.verified = r->in.lines == r->out.lines && r->in.hashes == r->out.hashes;
+    r->head.hash_read = sum_hash(&r->in);
+    r->head.hash_written = sum_hash(&r->out);
+    int rc = format_object(&repacked_type, r, true, &r->manifest);
     r->state = FINISHED;
-    if (r->manifest.error || outlet_is_body(r->outlet))
-        return r->manifest.error;
-    int rc = outlet_file_new(r->outlet, err, &f);
-    if (rc < 0)
-        return rc;
-    if ((rc = outlet_file_write(f, repack_manifest(r), err)) < 0)
-        return outlet_file_drop(f), rc;
-    return outlet_file_finish(f, "manifest.json", err);
+    if (rc != ERR_END || outlet_is_body(r->outlet))
+        return rc == ERR_END ? 0 : rc;
+    return manifest_put(r->outlet, "manifest.json", &r->manifest, err);
 }
 
 struct text repack_manifest(const struct repack *r)

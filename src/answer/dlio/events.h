@@ -32,5 +32,7 @@ int dlio_events_query(struct arena *arena, struct text query, struct text *ret);
 /* What to report where there is no event of the loop body; `q` is of the selection itself. Returns
  * ERR_NOT_FOUND, or why that cannot be found out. */
 int dlio_events_missing(struct query *q, const struct dlio_report *r, struct err *err);
+/* curves.c: histograms and percentiles of the samples, fits and simulation. */
+void dlio_curves(struct dlio_report *r);
 
 #endif

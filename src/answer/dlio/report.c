@@ -76,6 +76,7 @@ static int take_samples(const struct dlio_events *e, struct dlio_report *r)
     int rc = 0;
     for (int kind = 0; kind < DLIO_KINDS && rc == 0; kind++) {
         struct dlio_times *t = &r->times[kind];
+        t->kind = (enum dlio_kind)kind;
         t->processes = processes_of(e, kind);
         t->samples = seconds_of(e, kind);
         if (!t->samples)
@@ -91,8 +92,11 @@ static int take_samples(const struct dlio_events *e, struct dlio_report *r)
 static int fit(struct dlio_report *r, int kind)
 {
     struct dlio_times *t = &r->times[kind];
-    return t->count > 0 ? dlio_fit(t->samples, t->count, r->options.families, r->budget, &t->fit)
-                        : 0;
+    int rc =
+        t->count > 0 ? dlio_fit(t->samples, t->count, r->options.families, r->budget, &t->fit) : 0;
+    for (int i = 0; i < DLIO_FAMILIES; i++)
+        t->candidate_count += t->fit.candidates[i].valid;
+    return rc;
 }
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
@@ -245,7 +249,14 @@ static int compute(struct work *w, struct dlio_report *r)
     rc = rc < 0 ? rc : fit(r, DLIO_PREPROCESS);
     rc = rc < 0 ? rc : make_ranks(w, r);
     rc = rc < 0 ? rc : measure_trace(w, r);
-    return rc < 0 ? rc : simulate(w, r);
+    rc = rc < 0 ? rc : simulate(w, r);
+    if (rc < 0)
+        return rc;
+    r->time_count = DLIO_KINDS;
+    r->block = &r->times[DLIO_BLOCK];
+    r->preprocess = r->times[DLIO_PREPROCESS].count ? &r->times[DLIO_PREPROCESS] : NULL;
+    dlio_curves(r);
+    return 0;
 }
 
 /* ---- the public header ----------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* member.c - values of the members of an object. */
 #include "dftracerd/member.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const void *field(const struct member *m, const void *object)
@@ -13,14 +14,28 @@ static bool is_there(const struct member *m, const void *object)
     return !m->when || *((const bool *)object + m->when - 1);
 }
 
-static struct value string_value(const char *s)
+struct value member_string(const char *s)
 {
     return (struct value){.type = s ? VALUE_TEXT : VALUE_NULL, .text = text_of(s)};
 }
 
 static struct value choice(const struct member *m, int64_t i)
 {
-    return i < 0 ? (struct value){0} : string_value(m->choices[i]);
+    return i < 0 ? (struct value){0} : member_string(m->choices[i]);
+}
+
+double member_rounded(double value, unsigned digits)
+{
+    char text[64];
+    double rounded = value;
+    int len = snprintf(text, sizeof(text), "%.*g", (int)digits, value);
+
+    return num_parse_double((struct text){text, (size_t)len}, &rounded) == 0 ? rounded : value;
+}
+
+static struct value double_value(const struct member *m, double d)
+{
+    return (struct value){.type = VALUE_DOUBLE, .d = m->digits ? member_rounded(d, m->digits) : d};
 }
 
 /* Of what is at `p`. */
@@ -43,9 +58,9 @@ static struct value read_value(const struct member *m, const void *p)
     case MEMBER_UINT64:
         return (struct value){.type = VALUE_UINT, .u = *(const uint64_t *)p};
     case MEMBER_DOUBLE:
-        return (struct value){.type = VALUE_DOUBLE, .d = *(const double *)p};
+        return double_value(m, *(const double *)p);
     case MEMBER_STRING:
-        return string_value(*(const char *const *)p);
+        return member_string(*(const char *const *)p);
     case MEMBER_TEXT:
         return (struct value){.type = VALUE_TEXT, .text = *(const struct text *)p};
     case MEMBER_VALUE:
@@ -64,7 +79,7 @@ struct value member_value(const struct member *m, const void *object)
 {
     if (!is_there(m, object))
         return (struct value){0};
-    return m->compute ? m->compute(object) : read_value(m, field(m, object));
+    return m->compute ? m->compute(field(m, object)) : read_value(m, field(m, object));
 }
 
 struct value member_item_value(const struct member *m, const void *item)
@@ -114,5 +129,6 @@ const void *member_item(const struct member *m, const void *object, size_t i)
 {
     if (m->item)
         return m->item(object, i);
-    return *(const char *const *)field(m, object) + i * item_bytes(m);
+    const void *list = m->inside ? field(m, object) : *(const void *const *)field(m, object);
+    return (const char *)list + i * item_bytes(m);
 }

@@ -5,6 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+static double rounded(double value)
+{
+    return member_rounded(value, DLIO_DIGITS);
+}
+
 /* ---- YAML ------------------------------------------------------------------------------------ */
 
 /* A float of YAML 1.1 has a point, and a sign in its exponent. */
@@ -33,10 +38,10 @@ static void put_mixture(struct buf *out, const struct dlio_model *m)
 {
     buf_printf(out, "    n_components: %u\n    components:\n", m->part_count);
     for (unsigned i = 0; i < m->part_count; i++) {
-        put_key(out, 4, "- weight", dlio_rounded(m->parts[i].weight));
+        put_key(out, 4, "- weight", rounded(m->parts[i].weight));
         buf_puts(out, "      params:\n        type: normal\n");
-        put_key(out, 8, "mean", dlio_rounded(m->parts[i].mean));
-        put_key(out, 8, "stdev", dlio_rounded(m->parts[i].stdev));
+        put_key(out, 8, "mean", rounded(m->parts[i].mean));
+        put_key(out, 8, "stdev", rounded(m->parts[i].stdev));
     }
 }
 
@@ -80,7 +85,7 @@ static void put_time(struct buf *out, const char *section, const char *name,
         for (unsigned i = 0; i < count; i++)
             put_key(out, 4, p[i].key, p[i].value);
     }
-    put_key(out, 4, "max_bound", dlio_rounded(t->max_bound));
+    put_key(out, 4, "max_bound", rounded(t->max_bound));
 }
 
 int format_dlio(const struct dlio_report *r, enum format f, bool pretty, struct buf *out)
@@ -89,7 +94,7 @@ int format_dlio(const struct dlio_report *r, enum format f, bool pretty, struct 
         put_time(out, "train", "computation_time", &r->times[DLIO_BLOCK]);
         put_time(out, "reader", "preprocess_time", &r->times[DLIO_PREPROCESS]);
     } else if (f == FORMAT_JSON) {
-        dlio_json(r, pretty, out);
+        format_object(&dlio_report_type, r, pretty, out);
     } else if (f == FORMAT_TEXT) {
         dlio_text(r, out);
     } else {

@@ -1,5 +1,7 @@
 /* info_text.c - /info for people, as the old command printed it. */
-#include "format/report/info.h"
+#include "dftracerd/format.h"
+#include "dftracerd/info.h"
+#include "format/writer/text_number.h"
 
 #include <string.h>
 
@@ -42,15 +44,17 @@ static uint64_t valid_objects(const struct trace_counts *c)
     return c->events + c->counters + c->aggregated;
 }
 
-static void put_elapsed(struct buf *out, const struct info_totals *t)
+static void put_elapsed(struct buf *out, const struct info *i)
 {
     put_label(out, "Processing Time:");
-    buf_printf(out, "%.2f ms\n", (double)(clock_mono_ns() - t->started_ns) / 1e6);
+    buf_printf(out, "%.2f ms\n", (double)(clock_mono_ns() - i->started_ns) / 1e6);
 }
 
 /* What both forms end with; the old command left the average out of the detailed one. */
-static void put_summary(struct buf *out, const struct info_totals *t, bool average)
+static void put_summary(struct buf *out, const struct info *i, bool average)
 {
+    const struct info_totals *t = &i->totals;
+
     put_number(out, "Total Files:", t->files);
     put_number(out, "Successful:", t->files - t->failed);
     put_number(out, "Failed:", t->failed);
@@ -62,7 +66,7 @@ static void put_summary(struct buf *out, const struct info_totals *t, bool avera
         put_label(out, "Avg Bytes/Event:");
         buf_printf(out, "%.2f\n", (double)t->text_bytes / (double)valid_objects(&t->counts));
     }
-    put_elapsed(out, t);
+    put_elapsed(out, i);
 }
 
 static void put_sizes(struct buf *out, const struct index_file *f)
@@ -125,23 +129,17 @@ static void put_file(struct buf *out, const struct index_file *f)
     buf_putc(out, '\n');
 }
 
-void info_text(struct snapshot *s, const uint32_t *files, size_t count, unsigned detail,
-               const struct info_totals *t, struct buf *out)
+void format_info_text(const struct info *i, struct buf *out)
 {
-    for (size_t i = 0; detail && i < count; i++)
-        put_file(out, snapshot_file(s, files[i]));
-    if (detail && count == 1)
+    unsigned detail = i->options.detail;
+
+    for (size_t k = 0; detail && k < i->file_count; k++)
+        put_file(out, snapshot_file(i->snapshot, i->files[k]));
+    if (detail && i->file_count == 1)
         return;
     put_ruler(out);
     buf_puts(out, "Summary\n");
     put_ruler(out);
-    put_summary(out, t, !detail);
+    put_summary(out, i, !detail);
     put_ruler(out);
-}
-
-const char *info_state(const struct index_file *f)
-{
-    if (f->state == INDEX_READY && f->damaged)
-        return "damaged";
-    return index_state_name(f->state);
 }

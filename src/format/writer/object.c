@@ -50,7 +50,7 @@ static void put_member(struct jw *j, const struct member *m, const void *object)
     if (!there)
         jw_null(j);
     else if (m->write)
-        m->write(j, object);
+        m->write(j, (const char *)object + m->offset);
     else if (m->place == MEMBER_LIST)
         put_list(j, m, object);
     else if (m->kind == MEMBER_OBJECT)

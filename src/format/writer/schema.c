@@ -5,6 +5,7 @@
 #include "dftracerd/format.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The schema of a table as it is in the source, with ' for ". */
 static void put_quoted(struct jw *j, const char *schema)
@@ -61,7 +62,8 @@ static void put_value_schema(struct jw *j, const struct member *m, bool nullable
         jw_key(j, "enum");
         jw_begin(j, '[');
         for (const char *const *c = m->choices; *c; c++)
-            jw_str(j, *c);
+            if (c == m->choices || strcmp(c[-1], *c) != 0)
+                jw_str(j, *c);
         if (nullable)
             jw_null(j);
         jw_end(j, ']');
@@ -125,7 +127,7 @@ static void put_nullable_object(struct jw *j, const struct object_type *of)
 static void put_member_schema(struct jw *j, const struct member *m)
 {
     static const char *const units[] = {[UNIT_US] = "us", [UNIT_BYTES] = "bytes"};
-    bool nullable = m->nullable || (m->when && !m->optional) || m->kind == MEMBER_VALUE;
+    bool nullable = m->nullable || (!m->optional && (m->when || m->kind == MEMBER_VALUE));
 
     jw_key(j, m->name);
     if (m->schema) {

@@ -156,6 +156,7 @@ const struct endpoint endpoint_dlio_config = {
     .path = "/dlio-config",
     .summary = "step times of a training run, fitted and simulated, as a configuration of DLIO",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &dlio_report_type,
     .params = params,
     .formats = formats,
     .format_count = 3,

@@ -1,4 +1,6 @@
 /* info.c - /info: totals and, by `detail`, files, chunks and columns. */
+#include "dftracerd/info.h"
+
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 
@@ -32,7 +34,8 @@ static unsigned detail_of(const struct request *rq)
 struct state {
     uint32_t *files;
     size_t count;
-    struct format_info *info;
+    struct info *info;
+    struct document document;
 };
 
 static bool is_complete(const struct request *rq, const struct selection *chosen,
@@ -60,25 +63,34 @@ static int open_info(struct request *rq)
     if (rc < 0)
         return rc;
     rq->incomplete = !is_complete(rq, &chosen, s);
-    struct format_info_options options = {.detail = detail_of(rq),
-                                          .pretty = rq->pretty,
-                                          .all = !chosen.dir_count && !chosen.file_count,
-                                          .incomplete = rq->incomplete,
-                                          .only_chosen = rq->viewer != NULL};
-    return format_info_new(&rq->http->env, rq->snapshot, s->files, s->count, &options, rq->format,
-                           &s->info);
+    struct info_options options = {.detail = detail_of(rq),
+                                   .all = !chosen.dir_count && !chosen.file_count,
+                                   .complete = !rq->incomplete,
+                                   .only_chosen = rq->viewer != NULL,
+                                   .only_files = rq->format == FORMAT_TEXT};
+    rc = info_open(&rq->http->env, rq->snapshot, s->files, s->count, &options, &s->info);
+    if (rc < 0)
+        return err_set(&rq->err, rc, "%s", err_text(rc));
+    s->info->budget = &rq->budget;
+    s->info->err = &rq->err;
+    document_begin(&s->document, &info_type, s->info, rq->pretty);
+    return 0;
 }
 
 static int next_info(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
-    return format_info_next(s->info, &rq->budget, &rq->err, out);
+    s->info->out = out;
+    if (rq->format == FORMAT_JSON)
+        return document_next(&s->document, out);
+    format_info_text(s->info, out);
+    return ERR_END;
 }
 
 static void close_info(struct request *rq)
 {
     struct state *s = rq->state;
-    format_info_free(s->info);
+    info_close(s->info);
     free(s->files);
 }
 
@@ -86,6 +98,7 @@ const struct endpoint endpoint_info = {
     .path = "/info",
     .summary = "overview of the indexed traces: totals, files, chunks, columns",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &info_type,
     .params = params,
     .formats = formats,
     .format_count = 2,

@@ -109,6 +109,7 @@ const struct endpoint endpoint_organize = {
     .path = "/organize",
     .summary = "traces divided into groups by queries, as a tar archive",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &organized_type,
     .params = params,
     .formats = formats,
     .format_count = 2,

@@ -127,6 +127,7 @@ const struct endpoint endpoint_reconstruct = {
     .path = "/reconstruct",
     .summary = "original traces, restored from the output of /organize, as a tar archive",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &reconstructed_type,
     .params = params,
     .formats = formats,
     .format_count = 2,

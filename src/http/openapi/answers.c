@@ -12,7 +12,6 @@ static const struct answer {
     const char *path, *schema, *line, *content_type;
 } answers[] = {
     {"/", NULL, NULL, "text/html"},
-    {"/info", "Info", NULL, NULL},
     {"/stats", "Stats", "StatsRow", NULL},
     {"/aggregate", "Aggregate", NULL, NULL},
     {"/compare", "Compare", NULL, NULL},
@@ -22,11 +21,6 @@ static const struct answer {
     {"/progress", NULL, NULL, "text/event-stream"},
     {"/metrics", NULL, NULL, "text/plain"},
     {"/openapi.json", "OpenApi", NULL, NULL},
-    {"/organize", "Organized", NULL, NULL},
-    {"/reconstruct", "Reconstructed", NULL, NULL},
-    {"/merge", "Repacked", NULL, NULL},
-    {"/split", "Repacked", NULL, NULL},
-    {"/dlio-config", "DlioConfig", NULL, NULL},
     {"/open/{id}", NULL, NULL, "text/html"},
     {"/q/{id}/{name}", NULL, NULL, "*/*"},
 };

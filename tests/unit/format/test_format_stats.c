@@ -217,16 +217,21 @@ static const char trace[] =
 
 static char *info_of(struct store *s, unsigned detail, enum format f)
 {
-    struct format_info_options options = {.detail = detail};
-    struct format_info *info;
+    struct info_options options = {.detail = detail, .only_files = f == FORMAT_TEXT};
+    struct info *info;
     struct buf out = {0};
     uint32_t files[] = {0, 1};
     struct err err = {0};
 
     CHECK_INT(snapshot_file_count(s->snapshot), 2);
-    if (CHECK_INT(format_info_new(&s->env, s->snapshot, files, 2, &options, f, &info), 0)) {
-        CHECK_INT(format_info_next(info, NULL, &err, &out), ERR_END);
-        format_info_free(info);
+    if (CHECK_INT(info_open(&s->env, s->snapshot, files, 2, &options, &info), 0)) {
+        info->err = &err;
+        info->out = &out;
+        if (f == FORMAT_JSON)
+            CHECK_INT(format_object(&info_type, info, false, &out), ERR_END);
+        else
+            format_info_text(info, &out);
+        info_close(info);
     }
     err_done(&err);
     return buf_steal(&out, NULL);
