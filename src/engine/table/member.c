@@ -79,10 +79,10 @@ bool member_is_there(const struct member *m, const void *object)
     if (m->write)
         return true;
     if (m->place == MEMBER_LIST)
-        return !m->optional || member_count(m, object) > 0;
+        return !m->optional || m->when || member_count(m, object) > 0;
     if (m->kind == MEMBER_OBJECT)
         return member_object(m, object) != NULL;
-    return member_value(m, object).type != VALUE_NULL;
+    return m->when || member_value(m, object).type != VALUE_NULL;
 }
 
 const void *member_object(const struct member *m, const void *object)
@@ -114,5 +114,6 @@ const void *member_item(const struct member *m, const void *object, size_t i)
 {
     if (m->item)
         return m->item(object, i);
-    return *(const char *const *)field(m, object) + i * item_bytes(m);
+    const char *items = *(const char *const *)field(m, object);
+    return m->stride ? items + i * m->stride + m->part : items + i * item_bytes(m);
 }

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-enum { PIECE = 64 << 10, ITEMS_A_CHECK = 1024, MEMBERS_MAX = 64 };
+enum { PIECE = 64 << 10, ITEMS_A_CHECK = 1024, MEMBERS_MAX = 64, INDENT_MOST = 64 };
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
@@ -12,10 +12,10 @@ static void put_value(struct jw *j, struct value v)
     jw_value(j, &v);
 }
 
-static void put_item(struct jw *j, const struct member *m, const void *object, size_t i)
+static void put_item(struct jw *j, const struct member *m, const void *item)
 {
-    const void *item = member_item(m, object, i);
-
+    if (!item)
+        return;
     if (m->kind == MEMBER_OBJECT)
         jw_object(j, m->of, item);
     else
@@ -36,7 +36,7 @@ static void put_list(struct jw *j, const struct member *m, const void *object)
 
     jw_begin(j, '[');
     for (size_t i = 0; i < count && may_go_on(j, i); i++)
-        put_item(j, m, object, i);
+        put_item(j, m, member_item(m, object, i));
     jw_end(j, ']');
 }
 
@@ -51,6 +51,8 @@ static void put_member(struct jw *j, const struct member *m, const void *object)
         jw_null(j);
     else if (m->write)
         m->write(j, object);
+    else if (m->stride)
+        jw_numbers(j, m->kind, member_item(m, object, 0), m->stride, member_count(m, object));
     else if (m->place == MEMBER_LIST)
         put_list(j, m, object);
     else if (m->kind == MEMBER_OBJECT)
@@ -67,39 +69,133 @@ void jw_members(struct jw *j, const struct object_type *type, const void *object
 
 void jw_object(struct jw *j, const struct object_type *type, const void *object)
 {
-    jw_begin(j, '{');
-    jw_members(j, type, object);
-    jw_end(j, '}');
+    jw_begin(j, type->values ? '[' : '{');
+    for (size_t i = 0; type->values && i < type->count; i++)
+        put_value(j, member_value(&type->members[i], object));
+    if (!type->values)
+        jw_members(j, type, object);
+    jw_end(j, type->values ? ']' : '}');
+}
+
+/* ---- lists whose items nest ------------------------------------------------------------------ */
+
+static void end_nodes(struct document *d, int64_t depth)
+{
+    for (; d->node >= depth; d->node--)
+        buf_puts(d->jw.out, "]}");
+}
+
+/* A line each if pretty; its indentation has a limit: lines of a deep tree would be as long as it
+ * is deep. */
+static void put_node(struct document *d, const struct member *m, const void *item)
+{
+    uint32_t depth = *(const uint32_t *)((const char *)item + m->of->nests - 1);
+    unsigned indent = d->jw.depth + (depth < INDENT_MOST ? depth : INDENT_MOST);
+    struct buf *out = d->jw.out;
+    struct jw node;
+
+    if (d->node >= depth) {
+        end_nodes(d, depth);
+        buf_putc(out, ',');
+    }
+    if (d->jw.pretty && (depth || !m->root)) {
+        buf_putc(out, '\n');
+        for (unsigned i = 0; i < indent; i++)
+            buf_puts(out, "  ");
+    }
+    jw_init(&node, out, false);
+    jw_begin(&node, '{');
+    jw_members(&node, m->of, item);
+    jw_key(&node, "children");
+    buf_putc(out, '[');
+    d->node = depth;
 }
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
+static void push_object(struct document *d, const struct object_type *type, const void *object)
+{
+    assert(d->depth < DOCUMENT_DEPTH_MAX);
+    d->open[d->depth++] = (struct document_object){.type = type, .object = object};
+}
+
 void document_begin(struct document *d, const struct object_type *type, const void *object,
                     bool pretty)
 {
-    *d = (struct document){.type = type, .object = object};
+    *d = (struct document){.depth = 0};
     jw_init(&d->jw, NULL, pretty);
+    push_object(d, type, object);
 }
 
-/* Items of the list at hand until the piece is large enough. True: that was all. */
-static bool put_items(struct document *d, const struct member *m, size_t start)
+static void begin_list(struct document *d, struct document_object *o, const struct member *m)
 {
-    size_t count = member_count(m, d->object);
-    struct buf *out = d->jw.out;
-
-    if (!d->in_list) {
-        jw_key(&d->jw, m->name);
+    jw_key(&d->jw, m->name);
+    if (m->root)
+        d->jw.after_key = false; /* the value is written by put_node */
+    else
         jw_begin(&d->jw, '[');
-        d->in_list = true;
-        d->item = 0;
+    d->node = -1;
+    o->item = 0;
+    o->in_list = true;
+}
+
+static void put_list_item(struct document *d, struct document_object *o, const struct member *m)
+{
+    const void *item = member_item(m, o->object, o->item++);
+
+    if (!item || m->kind != MEMBER_OBJECT || m->of->values)
+        put_item(&d->jw, m, item);
+    else if (m->of->nests)
+        put_node(d, m, item);
+    else
+        push_object(d, m->of, item);
+}
+
+static void end_list(struct document *d, struct document_object *o, const struct member *m)
+{
+    end_nodes(d, 0);
+    if (!m->root)
+        jw_end(&d->jw, ']');
+    o->in_list = false;
+    o->member++;
+}
+
+static void put_next_member(struct document *d, struct document_object *o, const struct member *m)
+{
+    bool whole = m->write || m->stride || !member_is_there(m, o->object);
+
+    if (m->place == MEMBER_LIST && !whole) {
+        begin_list(d, o, m);
+        return;
     }
-    while (d->item < count && out->len - start < PIECE && may_go_on(&d->jw, d->item))
-        put_item(&d->jw, m, d->object, d->item++);
-    if (d->item < count)
-        return false;
-    jw_end(&d->jw, ']');
-    d->in_list = false;
-    return true;
+    o->member++;
+    if (m->kind != MEMBER_OBJECT || whole) {
+        put_member(&d->jw, m, o->object);
+    } else {
+        jw_key(&d->jw, m->name);
+        push_object(d, m->of, member_object(m, o->object));
+    }
+}
+
+/* A member or an item, or the beginning or end of an object or a list. */
+static void put_next(struct document *d)
+{
+    struct document_object *o = &d->open[d->depth - 1];
+    const struct member *m = &o->type->members[o->member];
+
+    if (!o->begun) {
+        jw_begin(&d->jw, '{');
+        o->begun = true;
+    } else if (o->member == o->type->count) {
+        jw_end(&d->jw, '}');
+        d->depth--;
+    } else if (!o->in_list) {
+        put_next_member(d, o, m);
+    } else if (o->item == member_count(m, o->object)) {
+        end_list(d, o, m);
+    } else if (may_go_on(&d->jw, o->item)) {
+        put_list_item(d, o, m);
+    }
 }
 
 int document_next(struct document *d, struct buf *out)
@@ -107,20 +203,11 @@ int document_next(struct document *d, struct buf *out)
     size_t start = out->len;
 
     d->jw.out = out;
-    if (!d->begun)
-        jw_begin(&d->jw, '{');
-    d->begun = true;
-    for (; d->member < d->type->count && !out->error; d->member++) {
-        const struct member *m = &d->type->members[d->member];
-        if (m->place != MEMBER_LIST || !member_is_there(m, d->object))
-            put_member(&d->jw, m, d->object);
-        else if (!put_items(d, m, start))
-            return out->error;
-    }
-    if (!out->error) {
-        jw_end(&d->jw, '}');
-        jw_finish(&d->jw);
-    }
+    while (d->depth > 0 && out->len - start < PIECE && !out->error)
+        put_next(d);
+    if (d->depth > 0 || out->error)
+        return out->error;
+    jw_finish(&d->jw);
     return out->error ? out->error : ERR_END;
 }
 

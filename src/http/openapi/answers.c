@@ -20,8 +20,6 @@ static const struct answer {
     {"/aggregate", "Aggregate", NULL, NULL},
     {"/compare", "Compare", NULL, NULL},
     {"/call-tree", "CallTree", "CallTreeLine", NULL},
-    {"/processes", "Processes", "ProcessLine", NULL},
-    {"/timeline", "Timeline", NULL, NULL},
     {"/event", "Event", NULL, NULL},
     {"/suggest", "Suggest", NULL, NULL},
     {"/cancel", "Cancelled", NULL, NULL},
