@@ -296,15 +296,15 @@ struct format_call_tree_options {
     struct budget *budget; /* borrowed */
 };
 struct format_call_tree;
-/* tree and query are borrowed. ERR_FORMAT, -ENOMEM. */
-int format_call_tree_new(struct call_tree *t, struct query *q,
-                         const struct format_call_tree_options *o, struct format_call_tree **ret);
+/* The tree is borrowed. ERR_FORMAT, -ENOMEM. */
+int format_call_tree_new(struct call_tree *t, const struct format_call_tree_options *o,
+                         struct format_call_tree **ret);
 /* 0 more, ERR_END: that was all */
 int format_call_tree_next(struct format_call_tree *f, struct buf *out);
 void format_call_tree_free(struct format_call_tree *f);
 /* Stacks of two folded trees, each once: `stack before after`, the first tree's in its order, then
  * what only the second has. ERR_MEMORY_LIMIT, -ENOMEM. */
-int format_call_tree_diff(struct call_tree *const trees[2], struct query *const queries[2],
-                          struct budget *budget, struct buf *out);
+int format_call_tree_diff(struct call_tree *const trees[2], struct budget *budget, struct buf *out);
+extern const struct object_type format_call_tree_type, format_call_tree_line_type;
 
 #endif

@@ -19,7 +19,6 @@ static const struct answer {
     {"/view", "View", "ViewLine", NULL},
     {"/aggregate", "Aggregate", NULL, NULL},
     {"/compare", "Compare", NULL, NULL},
-    {"/call-tree", "CallTree", "CallTreeLine", NULL},
     {"/event", "Event", NULL, NULL},
     {"/suggest", "Suggest", NULL, NULL},
     {"/cancel", "Cancelled", NULL, NULL},

@@ -18,22 +18,6 @@
     "parameter'},'position':{'type':'integer','minimum':0," \
     "'description':'byte offset in the query'},'request_id':{'type':'string'}"
 /* clang-format off */
-/* What a call tree was made from: in its JSON, and in the summary of its rows. */
-#define CALL_TREE_NEEDED \
-    "'generation','complete','files','damaged_files','events','in_tree','other_phases'," \
-    "'untimed','partial_overlaps'," \
-    "'threads','levels','hosts_apart'"
-#define CALL_TREE_MEMBERS \
-    "'generation':" COUNT ",'complete':{'type':'boolean'},'files':" COUNT "," \
-    "'damaged_files':" COUNT ",'events':" COUNT "," \
-    "'in_tree':" COUNT ",'other_phases':" COUNT ",'untimed':" COUNT "," \
-    "'partial_overlaps':" COUNT ",'threads':" COUNT "," \
-    "'levels':" COUNT ",'hosts_apart':{'type':'array','items':{'type':'object'," \
-    "'additionalProperties':false," \
-    "'required':['host','min_ts','max_te','gap'],'properties':{'host':" TEXT_OR_NULL "," \
-    "'min_ts':{'type':'number'}," \
-    "'max_te':{'type':'number'},'gap':{'type':'number'}}}}"
-
 /* A time of a DLIO configuration, and the parts of a mixture. */
 #define DLIO_SECTION(key) \
     "{'type':'object','additionalProperties':false,'required':['" key "']," \
@@ -334,56 +318,6 @@ const char openapi_schemas[] =
     "'time_interval':{'type':'number'},'files':" COUNT ","
     "'damaged_files':" COUNT ",'scanned':" COUNT ",'skipped':" COUNT ",'generation':" COUNT ","
     "'complete':{'type':'boolean'}}},"
-"'CallTree':{'type':'object','additionalProperties':false,'required':[" CALL_TREE_NEEDED "],"
-"'properties':{" CALL_TREE_MEMBERS
-    ",'focus':{'type':'string'},'tree':{'$ref':'#/components/schemas/CallTreeNode'},"
-    "'callees':{'$ref':'#/components/schemas/CallTreeNode'},"
-    "'callers':{'$ref':'#/components/schemas/CallTreeNode'},"
-    "'analysis':{'type':'object','additionalProperties':false,'required':['duration',"
-    "'most_called','categories','depths','hottest_paths',"
-    "'critical_path','threads'],'properties':{'duration':{'type':'object',"
-    "'additionalProperties':false,'required':['count','total'],"
-    "'properties':{'count':" COUNT ",'total':{'type':'number'},'mean':" NUMBER ","
-    "'median':" NUMBER ",'p95':" NUMBER ",'p99':" NUMBER ","
-    "'min':" NUMBER ",'max':" NUMBER "}},'most_called':{'type':'array',"
-    "'items':{'$ref':'#/components/schemas/CallTreeSum'}},"
-    "'categories':{'type':'array','items':{'$ref':'#/components/schemas/CallTreeSum'}},"
-    "'depths':{'type':'array','items':{'$ref':'#/components/schemas/CallTreeSum'}},"
-    "'hottest_paths':{'type':'array','items':{'$ref':'#/components/schemas/CallTreeSum'}},"
-    "'critical_path':{'anyOf':[{'$ref':'#/components/schemas/CriticalPath'},{'type':'null'}]},"
-    "'threads':{'type':'array','items':{'$ref':'#/components/schemas/CriticalPath'}}}}}},"
-"'CallTreeNode':{'type':'object','additionalProperties':false,'required':['count','total',"
-"'self','min','max','children'],'properties':{"
-    "'name':" TEXT_OR_NULL ",'cat':" TEXT_OR_NULL ",'group':{'type':'object'},'count':" COUNT ","
-    "'total':{'type':'number'},"
-    "'self':{'type':'number'},'min':" NUMBER ",'max':" NUMBER ","
-    "'children':{'type':'array','items':{'$ref':'#/components/schemas/CallTreeNode'}}}},"
-"'CallTreeSum':{'type':'object','additionalProperties':false,'required':['count','total','self',"
-"'mean'],'properties':{"
-    "'name':" TEXT_OR_NULL ",'cat':" TEXT_OR_NULL ",'path':" TEXT_OR_NULL ",'depth':" COUNT ","
-    "'count':" COUNT ","
-    "'total':{'type':'number'},'self':{'type':'number'},'mean':" NUMBER "}},"
-"'CriticalPath':{'type':'object','additionalProperties':false,'required':['host','pid','tid',"
-"'from','to','events'],'properties':{"
-    "'host':" TEXT_OR_NULL ",'pid':{'type':['integer','null']},'tid':{'type':['integer',"
-    "'null']},'from':{'type':'number'},"
-    "'to':{'type':'number'},'events':{'type':'array','items':{'type':'object',"
-    "'additionalProperties':false,'required':['name','cat',"
-    "'ts','dur'],'properties':{'name':" TEXT_OR_NULL ",'cat':" TEXT_OR_NULL ","
-    "'ts':{'type':'number'},'dur':{'type':'number'}}}}}},"
-"'CallTreeLine':{'anyOf':[{'type':'object','additionalProperties':false,'required':['id',"
-"'parent','depth','name','cat','host','pid','tid',"
-    "'ts','dur','event_id','path'],'properties':{'id':" COUNT ",'parent':{'type':['integer',"
-    "'null']},'depth':" COUNT ","
-    "'name':" TEXT_OR_NULL ",'cat':" TEXT_OR_NULL ",'host':" TEXT_OR_NULL ","
-    "'pid':{'type':['integer','null']},"
-    "'tid':{'type':['integer','null']},'ts':{'type':'number'},'dur':{'type':'number'},"
-    "'event_id':{'type':['integer','null']},"
-    "'path':" TEXT_OR_NULL "}},{'type':'object','additionalProperties':false,"
-    "'required':['summary'],'properties':{'summary':{"
-    "'type':'object','additionalProperties':false,'required':['rows'," CALL_TREE_NEEDED ","
-    "'elapsed_ms'],'properties':{'rows':" COUNT ","
-    CALL_TREE_MEMBERS ",'elapsed_ms':" COUNT "}}}}]},"
 "'DlioModel':{'type':'object','additionalProperties':false,'required':['type'],'properties':{"
     "'type':{'enum':['normal','lognormal','gamma','exponential','weibull','mixture']},"
     "'mean':{'type':'number'},'stdev':{'type':'number'},"
