@@ -10,6 +10,7 @@
 #ifndef DFTRACERD_CALL_TREE_H
 #define DFTRACERD_CALL_TREE_H
 
+#include "dftracerd/member.h"
 #include "dftracerd/query.h"
 
 /* Complete events (ph X) nested by containment in time, per thread (host, pid, tid) over all files.
@@ -33,6 +34,8 @@ struct call_tree_host {
     int64_t min_ts, max_te, gap_ns;
 };
 struct call_tree_totals {
+    struct query_counters counters;
+    bool complete;
     uint64_t events;                /* objects selected */
     uint64_t in_tree, other_phases; /* of them: nested; not ph X */
     uint64_t untimed;          /* ph X without ts, or with a dur that is too large or below 0 */
@@ -53,29 +56,31 @@ void call_tree_close(struct call_tree *t);
 /* A folded node; the top is `all`, `callees` or `callers`, and counts everything below it. Texts
  * are borrowed until close. */
 struct call_tree_node {
-    enum { CALL_TREE_TOP, CALL_TREE_GROUP, CALL_TREE_CALL } kind;
-    uint32_t depth; /* the top has 0; groups count */
+    bool is_call, is_group, has_name; /* has_name: the top or a call */
+    uint32_t depth;                   /* the top has 0; groups count */
     struct value name, cat;
-    const struct value *group; /* CALL_TREE_GROUP: a value for each of group_by */
+    const char *const *columns; /* is_group: of group_by, with their values */
+    const struct value *group;
     size_t group_count;
     uint64_t count;
     __int128 total_ns, self_ns, rest_ns; /* rest: self and what is below and not told */
     int64_t min_ns, max_ns;              /* of a call */
+    bool has_range;                      /* min and max are known */
 };
-/* Parents before children, children by total descending, then name. The next part begins when the
- * one before has been told. */
-int call_tree_begin(struct call_tree *t, enum call_tree_part part);
-int call_tree_next(struct call_tree *t, struct call_tree_node *ret); /* 0, ERR_END */
+/* Parents before children, children by total descending, then name. Returns the number of nodes
+ * that follow, the top included; 0: the tree has no such part. */
+size_t call_tree_begin(struct call_tree *t, enum call_tree_part part);
+/* Borrowed until the next call; NULL: that was all. */
+const struct call_tree_node *call_tree_next(struct call_tree *t);
 /* What a path calls it: null is `-`, `;` is `:`, control characters are blanks; of a group
  * `column=value,...`. */
 void call_tree_label(const struct call_tree *t, const struct call_tree_node *n, struct buf *out);
 void call_tree_frame(const struct value *name, struct buf *out); /* the same of a name */
-/* of group_by; borrowed until close */
-const char *call_tree_column(const struct call_tree *t, size_t i);
 
 /* Events of thread after thread, parents before children, by start. */
 struct call_tree_event {
-    uint64_t id, parent, event_id; /* id: counted from 1; parent 0 = none */
+    uint64_t id, parent; /* id: counted from 1; parent 0 = none */
+    int64_t event_id;
     bool has_event_id;
     uint32_t depth, thread;
     struct value name, cat;
@@ -89,31 +94,47 @@ int call_tree_starts(const struct call_tree *t, void (*see)(void *arg, int64_t t
 struct call_tree_thread {
     struct value host, pid, tid;
     uint64_t events;
-    size_t chain; /* events of its critical path */
 };
 void call_tree_thread(const struct call_tree *t, uint32_t thread, struct call_tree_thread *ret);
 
-/* Of call_tree_options.analyze. The critical path of a thread: of its outermost calls the one that
- * ends last, of those in it the one that ends last, and so on; of several the first. */
+/* ---- call_tree_options.analyze --------------------------------------------------------------- */
+
 struct call_tree_sum {
     struct value name, cat;
     uint32_t depth;
-    struct text path; /* of hottest; ptr NULL: longer than PATH_LEVELS */
+    const char *path; /* of hottest; NULL: longer than PATH_LEVELS */
     uint64_t count;
     __int128 total_ns, self_ns;
 };
+/* The critical path of a thread: of its outermost calls the one that ends last, of those in it the
+ * one that ends last, and so on; of several the first. */
+struct call_tree_path {
+    struct value host, pid, tid;
+    __int128 from_ns, to_ns;
+    size_t count; /* events */
+    uint32_t thread;
+    struct call_tree *tree;
+};
+/* `i` from 0, the outermost one; borrowed until the next call */
+const struct call_tree_event *call_tree_path_event(const struct call_tree_path *p, size_t i);
+struct call_tree_durations {
+    uint64_t count;
+    __int128 total_ns;
+    bool known; /* of any event: all below are */
+    int64_t min_ns, max_ns;
+    double mean_us, median_us, p95_us, p99_us;
+};
 struct call_tree_analysis {
+    struct call_tree_durations duration;
     struct call_tree_sum *most_called, *categories, *depths, *hottest;
     size_t most_called_count, category_count, depth_count, hottest_count;
-    uint64_t count; /* durations: all below are null when it is 0 */
-    __int128 total_ns;
-    int64_t min_ns, max_ns;
-    double median_us, p95_us, p99_us;
-    uint32_t critical_thread; /* that ends last */
+    struct call_tree_path *paths; /* by thread */
+    size_t path_count;
+    const struct call_tree_path *critical; /* the one that ends last; NULL: there is none */
 };
-/* borrowed; NULL: not asked for */
+/* borrowed; NULL: not requested */
 const struct call_tree_analysis *call_tree_analysis(const struct call_tree *t);
-void call_tree_critical(const struct call_tree *t, uint32_t thread, size_t i,
-                        struct call_tree_event *ret);
+
+extern const struct object_type call_tree_host_type, call_tree_analysis_type;
 
 #endif

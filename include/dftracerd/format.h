@@ -66,16 +66,8 @@ void jw_bool(struct jw *j, bool b);
 void jw_null(struct jw *j);
 void jw_time_ns(struct jw *j, __int128 ns); /* decimal microseconds */
 void jw_value(struct jw *j, const struct value *v);
-/* A number of each of many structs. JW_NS is an __int128, written as decimal microseconds. */
-enum jw_number { JW_UINT32, JW_UINT64, JW_NS };
-struct jw_column {
-    const char *key;
-    size_t offset;
-    enum jw_number number;
-};
-/* An object with an array for each column: the numbers of `n` structs of `size` bytes. */
-void jw_columns(struct jw *j, const struct jw_column *columns, size_t count, const void *structs,
-                size_t size, size_t n);
+/* A list of `n` numbers (MEMBER_UINT32, UINT64, TIME) that are `stride` bytes apart. */
+void jw_numbers(struct jw *j, enum member_kind kind, const void *from, size_t stride, size_t n);
 void jw_put_text(struct jw *j, const char *key, struct text t); /* jw_put_*: a key with its value */
 void jw_put_str(struct jw *j, const char *key, const char *s);
 void jw_put_uint(struct jw *j, const char *key, uint64_t u);
@@ -93,20 +85,19 @@ void jw_members(struct jw *j, const struct object_type *type, const void *object
  * elsewhere. */
 void jw_schema(struct jw *j, const struct object_type *type);
 
-/* An object as a document: in pieces of about 64 KiB, cut between its members and the items of its
- * lists, and likewise within items that have lists. Type and object are borrowed until the end. */
-enum { DOCUMENT_LEVELS = 4 };
-struct document_level {
-    const struct object_type *type;
-    const void *object;
-    size_t member, item;
-    bool in_list;
-};
+/* An object as a document: in pieces of about 64 KiB, cut between members and between the items of
+ * lists, at any depth. Type and object are borrowed until the end. */
+enum { DOCUMENT_DEPTH_MAX = 16 };
 struct document {
     struct jw jw; /* jw.budget may be set after document_begin */
-    struct document_level levels[DOCUMENT_LEVELS];
+    struct document_object {
+        const struct object_type *type;
+        const void *object;
+        size_t member, item;
+        bool begun, in_list;
+    } open[DOCUMENT_DEPTH_MAX]; /* the objects around the place at hand */
     unsigned depth;
-    bool begun;
+    int64_t node; /* depth of the item before, in a list whose items nest; -1: none */
 };
 void document_begin(struct document *d, const struct object_type *type, const void *object,
                     bool pretty);
@@ -292,15 +283,15 @@ struct format_call_tree_options {
     struct budget *budget; /* borrowed */
 };
 struct format_call_tree;
-/* tree and query are borrowed. ERR_FORMAT, -ENOMEM. */
-int format_call_tree_new(struct call_tree *t, struct query *q,
-                         const struct format_call_tree_options *o, struct format_call_tree **ret);
+/* The tree is borrowed. ERR_FORMAT, -ENOMEM. */
+int format_call_tree_new(struct call_tree *t, const struct format_call_tree_options *o,
+                         struct format_call_tree **ret);
 /* 0 more, ERR_END: that was all */
 int format_call_tree_next(struct format_call_tree *f, struct buf *out);
 void format_call_tree_free(struct format_call_tree *f);
 /* Stacks of two folded trees, each once: `stack before after`, the first tree's in its order, then
  * what only the second has. ERR_MEMORY_LIMIT, -ENOMEM. */
-int format_call_tree_diff(struct call_tree *const trees[2], struct query *const queries[2],
-                          struct budget *budget, struct buf *out);
+int format_call_tree_diff(struct call_tree *const trees[2], struct budget *budget, struct buf *out);
+extern const struct object_type format_call_tree_type, format_call_tree_line_type;
 
 #endif

@@ -52,9 +52,14 @@ struct member {
     size_t count_offset; /* MEMBER_LIST: of the number of items, `count_bytes` long */
     unsigned count_bytes;
     const struct object_type *of; /* MEMBER_OBJECT */
+    /* The field is member `part` of the items, `stride` bytes each: a column of numbers (UINT32,
+     * UINT64, TIME), which is written much faster than values. 0: it is no column. */
+    size_t stride, part;
+    bool root; /* of a MEMBER_LIST whose items nest: the one outermost item, without a list */
     /* 1 + the offset of a bool that is false where there is no value; 0: there always is one */
     size_t when;
-    /* Without a value the member is left out, else null; so is an empty list without `when`. */
+    /* Left out, not null: where `when` is false; if there is no `when`, without a value, or with an
+     * empty list. */
     bool optional;
     bool nullable; /* for the schema: a double, time or string that may be null */
     /* The texts that are possible, up to NULL. A field of an integer type is the number of one of
@@ -68,7 +73,7 @@ struct member {
     struct value (*compute)(const void *object);
     void (*write)(struct jw *j, const void *object);
     /* A MEMBER_LIST whose items are made one by one, or are not side by side: the item, valid until
-     * the next call. */
+     * the next call, or NULL: there is none. Called once an item, in order. */
     const void *(*item)(const void *object, size_t i);
     const char *schema; /* the JSON Schema, with ' for "; NULL: from the kind */
     const char *help;   /* half a sentence */
@@ -80,6 +85,10 @@ struct object_type {
     size_t count;
     size_t size;      /* bytes of the struct: the distance of items of a list */
     const char *help; /* half a sentence */
+    /* 1 + the offset of a uint32_t: in a list of a document items are `children` of the last one
+     * before them that is one less deep; 0: items do not nest. Has a name. */
+    size_t nests;
+    bool values; /* written as a list of the values of its members (with schema) */
     /* Instead of a schema from the members, with ' for "; and the types that it refers to, up to
      * NULL. With neither members nor a schema it is one of these types. */
     const char *schema;
@@ -150,6 +159,21 @@ struct object_type {
         .count_offset = offsetof(OBJECT, counter), .count_bytes = sizeof(MEMBER_FIELD(counter)), \
         ##__VA_ARGS__ \
     }
+/* `counter` structs that a function makes one by one (see .item). */
+#define MEMBER_ITEMS(name_, counter, of_, function, ...) \
+    { \
+        .name = name_, .kind = MEMBER_OBJECT, .place = MEMBER_LIST, \
+        .count_offset = offsetof(OBJECT, counter), .count_bytes = sizeof(MEMBER_FIELD(counter)), \
+        .of = of_, .item = function, ##__VA_ARGS__ \
+    }
+/* The number that member `part_` has of each of `counter` structs. */
+#define MEMBER_COLUMN(name_, field, counter, part_, ...) \
+    { \
+        .name = name_, .kind = MEMBER_KIND(MEMBER_FIELD(field)->part_), .place = MEMBER_LIST, \
+        .offset = offsetof(OBJECT, field), .count_offset = offsetof(OBJECT, counter), \
+        .count_bytes = sizeof(MEMBER_FIELD(counter)), .stride = sizeof(*MEMBER_FIELD(field)), \
+        .part = offsetof(__typeof__(*MEMBER_FIELD(field)), part_), ##__VA_ARGS__ \
+    }
 /* A value that a function computes from the object. */
 #define MEMBER_COMPUTED(name_, type_, function, ...) \
     { \
@@ -161,8 +185,9 @@ struct object_type {
         .name = name_, .write = function, .schema = schema_, ##__VA_ARGS__ \
     }
 
-/* .when = WHEN(field): a bool of the struct */
+/* .when = WHEN(field): a bool of the struct; .nests = NESTS(field): its depth */
 #define WHEN(field) (offsetof(OBJECT, field) + 1)
+#define NESTS(field) (offsetof(OBJECT, field) + 1)
 /* The members, their number and the size of the struct, in an initialiser of an object_type. */
 #define MEMBERS(table) \
     .members = table, .count = sizeof(table) / sizeof(*(table)), .size = sizeof(OBJECT)

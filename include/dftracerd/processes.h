@@ -10,6 +10,7 @@
 #ifndef DFTRACERD_PROCESSES_H
 #define DFTRACERD_PROCESSES_H
 
+#include "dftracerd/member.h"
 #include "dftracerd/query.h"
 #include "dftracerd/vec.h"
 
@@ -21,7 +22,8 @@ struct process_info {
     /* NULL: unknown. "ppid" of its start, "fork" or "spawn" that returned its pid (also vfork,
      * also in other files); "file": a guess, it stands in a file named after another */
     const char *parent_by;
-    uint32_t depth; /* below parents that have selected objects, too */
+    bool has_parent; /* parent_by is known */
+    uint32_t depth;  /* below parents that have selected objects, too */
     /* objects; files: with any object of it, `file` is the first */
     uint64_t events, threads, files;
     const char *file;            /* borrowed from the snapshot */
@@ -36,6 +38,8 @@ struct process_list {
     bool complete;
     struct arena arena;
 };
+/* The answer, with a tree of processes; a process as a row. */
+extern const struct object_type processes_type, process_line_type;
 /* *new*; needs the snapshot of q */
 int processes_run(struct query *q, struct err *err, struct process_list **ret);
 void processes_free(struct process_list *l);

@@ -161,7 +161,7 @@ static void put_path(const struct call_tree *t, uint32_t node, struct buf *out)
         path[n++] = nodes[node].name;
     while (n-- > 0) {
         bool call = path[n] < t->name_count;
-        struct call_tree_node told = {.kind = call ? CALL_TREE_CALL : CALL_TREE_GROUP};
+        struct call_tree_node told = {.is_call = call, .is_group = !call};
         if (call)
             told.name = t->names[path[n]].name;
         else
@@ -189,17 +189,16 @@ static int compare_hot(const void *a, const void *b, void *arg)
 /* Positions in the order in which the whole tree would be told. */
 static int find_positions(struct call_tree *t, uint32_t *position)
 {
-    struct call_tree_node ignored;
     uint32_t n = 0;
     int rc = call_shape_make(t, CALL_TREE_ALL, 0, INT64_MIN);
 
-    rc = rc < 0 ? rc : call_tree_begin(t, CALL_TREE_ALL);
-    while (rc == 0 && (rc = call_tree_next(t, &ignored)) == 0) {
+    call_tree_begin(t, CALL_TREE_ALL);
+    while (rc == 0 && call_tree_next(t)) {
         position[t->cursor.node] = n;
         rc = look(t, n++);
     }
     call_shape_done(&t->shape[CALL_TREE_ALL]);
-    return rc == ERR_END ? 0 : rc;
+    return rc;
 }
 
 static int tell_hot(struct call_tree *t, uint32_t node, uint32_t depth, struct call_tree_sum *s)
@@ -214,12 +213,10 @@ static int tell_hot(struct call_tree *t, uint32_t node, uint32_t depth, struct c
     if (depth >= CALL_TREE_PATH_LEVELS)
         return 0;
     put_path(t, node, &path);
-    if (!path.error) {
-        s->path =
-            (struct text){arena_strdup(&t->arena, (struct text){path.data, path.len}), path.len};
-    }
+    if (!path.error)
+        s->path = arena_strdup(&t->arena, (struct text){path.data, path.len});
     buf_done(&path);
-    return s->path.ptr ? 0 : -ENOMEM;
+    return s->path ? 0 : -ENOMEM;
 }
 
 static int find_hottest(struct call_tree *t, const struct call_forest *f, const uint32_t *depth)
@@ -252,10 +249,11 @@ static int find_hottest(struct call_tree *t, const struct call_forest *f, const 
 
 static int sum_durations(struct call_tree *t, const struct call_forest *f)
 {
-    struct call_tree_analysis *a = &t->analysis;
+    struct call_tree_durations *a = &t->analysis.duration;
     int rc = 0;
 
     a->count = t->totals.in_tree;
+    a->known = a->count > 0;
     a->min_ns = INT64_MAX;
     a->max_ns = INT64_MIN;
     for (uint32_t i = 1; i < f->nodes.count && rc == 0; i++) {
@@ -266,7 +264,8 @@ static int sum_durations(struct call_tree *t, const struct call_forest *f)
         a->min_ns = f->nodes.at[i].min < a->min_ns ? f->nodes.at[i].min : a->min_ns;
         a->max_ns = f->nodes.at[i].max > a->max_ns ? f->nodes.at[i].max : a->max_ns;
     }
-    if (a->count) {
+    if (a->known) {
+        a->mean_us = (double)a->total_ns / 1000 / (double)a->count;
         a->median_us = sketch_quantile(t->durations, 0.5, false);
         a->p95_us = sketch_quantile(t->durations, 0.95, false);
         a->p99_us = sketch_quantile(t->durations, 0.99, false);
@@ -274,11 +273,30 @@ static int sum_durations(struct call_tree *t, const struct call_forest *f)
     return rc;
 }
 
-static int64_t chain_end(const struct call_tree *t, uint32_t lane)
+static int make_paths(struct call_tree *t)
 {
-    const struct call_lane *l = &t->lanes[lane];
+    struct call_tree_analysis *a = &t->analysis;
+    int64_t last = 0;
 
-    return t->items[l->first + l->chain[0]].te;
+    a->paths = arena_alloc(&t->arena, (t->lane_count + 1) * sizeof(*a->paths));
+    if (!a->paths)
+        return -ENOMEM;
+    a->path_count = t->lane_count;
+    for (uint32_t i = 0; i < t->lane_count; i++) {
+        const struct call_lane *l = &t->lanes[i];
+        struct call_tree_path *p = &a->paths[i];
+        int64_t end = t->items[l->first + l->chain[0]].te;
+        *p = (struct call_tree_path){l->host,     l->pid,   l->tid, .count = l->chain_count,
+                                     .thread = i, .tree = t};
+        const struct call_tree_event *outermost = call_tree_path_event(p, 0);
+        p->from_ns = outermost->ts_ns;
+        p->to_ns = p->from_ns + outermost->dur_ns;
+        if (!a->critical || end > last) {
+            a->critical = p;
+            last = end;
+        }
+    }
+    return 0;
 }
 
 static int analyze_names(struct call_tree *t, const struct call_forest *f)
@@ -312,11 +330,5 @@ int call_tree_analyze(struct call_tree *t)
     rc = rc < 0 ? rc : find_hottest(t, f, depth);
     free(depth);
     rc = rc < 0 ? rc : sum_durations(t, f);
-    if (rc < 0)
-        return rc;
-    for (uint32_t i = 1; i < t->lane_count; i++) {
-        if (chain_end(t, i) > chain_end(t, t->analysis.critical_thread))
-            t->analysis.critical_thread = i;
-    }
-    return 0;
+    return rc < 0 ? rc : make_paths(t);
 }

@@ -260,6 +260,8 @@ int call_tree_open(struct query *q, const struct call_tree_options *o, struct er
 void call_tree_totals(const struct call_tree *t, struct call_tree_totals *ret)
 {
     *ret = t->totals;
+    query_counters(t->query, &ret->counters);
+    ret->complete = query_complete(t->query);
 }
 
 const struct call_tree_analysis *call_tree_analysis(const struct call_tree *t)

@@ -68,7 +68,7 @@ int call_forest_merge(struct call_forest *f, const struct call_forest *other);
 struct call_shape {
     uint32_t *first, *next; /* CALL_NOBODY: none */
     __int128 *rest;
-    uint32_t count;
+    uint32_t count; /* of nodes in the lists; 0: there is no such part */
     struct charge charge;
 };
 
@@ -76,6 +76,7 @@ struct call_cursor {
     enum call_tree_part part;
     uint32_t node, depth;
     bool began;
+    struct call_tree_node now;
 };
 struct call_open {
     int64_t ts, te;
@@ -87,6 +88,7 @@ struct call_events { /* the cursor over events */
     uint64_t at;                  /* of the lane */
     VEC(struct call_open) opened; /* the events around: `depth` of them */
     size_t depth, near;
+    struct call_tree_event in_path; /* of call_tree_path_event */
 };
 
 struct call_tree {

@@ -15,7 +15,7 @@ static void tell(const struct call_tree *t, const struct call_lane *l, size_t *n
     if (t->clips)
         dur = within_length(&l->covered, near, i->ts, i->te, &ts);
 
-    *ret = (struct call_tree_event){.event_id = (uint64_t)i->id,
+    *ret = (struct call_tree_event){.event_id = i->id,
                                     .has_event_id = i->id != CALL_NO_ID,
                                     .thread = i->lane,
                                     .name = n->name,
@@ -96,18 +96,19 @@ void call_tree_thread(const struct call_tree *t, uint32_t thread, struct call_tr
 {
     const struct call_lane *l = &t->lanes[thread];
 
-    *ret = (struct call_tree_thread){l->host, l->pid, l->tid, l->count, l->chain_count};
+    *ret = (struct call_tree_thread){l->host, l->pid, l->tid, l->count};
 }
 
-void call_tree_critical(const struct call_tree *t, uint32_t thread, size_t i,
-                        struct call_tree_event *ret)
+const struct call_tree_event *call_tree_path_event(const struct call_tree_path *p, size_t i)
 {
-    const struct call_lane *l = &t->lanes[thread];
+    const struct call_lane *l = &p->tree->lanes[p->thread];
+    struct call_tree_event *e = &p->tree->events.in_path;
     size_t near = 0;
 
-    tell(t, l, &near, &t->items[l->first + l->chain[i]], ret);
-    ret->depth = (uint32_t)i;
-    ret->thread = thread;
+    tell(p->tree, l, &near, &p->tree->items[l->first + l->chain[i]], e);
+    e->depth = (uint32_t)i;
+    e->thread = p->thread;
+    return e;
 }
 
 /* ---- names in paths -------------------------------------------------------------------------- */
@@ -148,7 +149,7 @@ void call_tree_frame(const struct value *v, struct buf *out)
 
 void call_tree_label(const struct call_tree *t, const struct call_tree_node *n, struct buf *out)
 {
-    if (n->kind != CALL_TREE_GROUP) {
+    if (!n->is_group) {
         call_tree_frame(&n->name, out);
         return;
     }
@@ -159,9 +160,4 @@ void call_tree_label(const struct call_tree *t, const struct call_tree_node *n, 
         buf_putc(out, '=');
         call_tree_frame(&n->group[i], out);
     }
-}
-
-const char *call_tree_column(const struct call_tree *t, size_t i)
-{
-    return t->o.group_by[i];
 }

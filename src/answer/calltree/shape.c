@@ -101,7 +101,6 @@ static int shape_room(struct call_shape *s, uint32_t count, struct budget *budge
 
     if (rc < 0)
         return rc;
-    s->count = count;
     s->first = malloc(count * sizeof(*s->first));
     s->next = malloc(count * sizeof(*s->next));
     s->rest = malloc(count * sizeof(*s->rest));
@@ -119,7 +118,7 @@ void call_shape_done(struct call_shape *s)
 
 /* Levels of calls above it in `first`, meanwhile; a node that is not told has CALL_NOBODY there. */
 static int judge_nodes(const struct call_tree *t, const struct call_forest *f, struct call_shape *s,
-                       uint64_t max_depth, int64_t min_total, uint32_t *ret_told)
+                       uint64_t max_depth, int64_t min_total)
 {
     uint32_t told = 0;
     int rc = 0;
@@ -134,7 +133,7 @@ static int judge_nodes(const struct call_tree *t, const struct call_forest *f, s
         s->first[i] = hidden ? CALL_NOBODY : above + (n->name < t->name_count);
         told += !hidden;
     }
-    *ret_told = told;
+    s->count = told + 1;
     return rc;
 }
 
@@ -160,9 +159,9 @@ static int sum_rests(const struct call_forest *f, struct call_shape *s, bool cal
     return rc;
 }
 
-static int link_children(const struct call_forest *f, struct call_shape *s, uint32_t told)
+static int link_children(const struct call_forest *f, struct call_shape *s)
 {
-    uint32_t *order = malloc((told + 1) * sizeof(*order)), n = 0;
+    uint32_t *order = malloc(s->count * sizeof(*order)), n = 0;
 
     if (!order)
         return -ENOMEM;
@@ -190,27 +189,27 @@ int call_shape_make(struct call_tree *t, enum call_tree_part part, uint64_t max_
 {
     const struct call_forest *f = &t->forest[part];
     struct call_shape *s = &t->shape[part];
-    uint32_t told = 0;
     int rc = shape_room(s, f->nodes.count, t->budget);
 
-    rc = rc < 0 ? rc : judge_nodes(t, f, s, max_depth, min_total, &told);
+    rc = rc < 0 ? rc : judge_nodes(t, f, s, max_depth, min_total);
     rc = rc < 0 ? rc : sum_rests(f, s, part == CALL_TREE_CALLERS);
-    return rc < 0 ? rc : link_children(f, s, told);
+    return rc < 0 ? rc : link_children(f, s);
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-int call_tree_begin(struct call_tree *t, enum call_tree_part part)
+size_t call_tree_begin(struct call_tree *t, enum call_tree_part part)
 {
     t->cursor = (struct call_cursor){.part = part};
-    return t->shape[part].count ? 0 : -EINVAL;
+    return t->shape[part].count;
 }
 
-static void tell(const struct call_tree *t, struct call_tree_node *ret)
+static const struct call_tree_node *tell(struct call_tree *t)
 {
     static const char *const tops[] = {"all", "callees", "callers"};
     const struct call_cursor *c = &t->cursor;
     const struct call_node *n = &t->forest[c->part].nodes.at[c->node];
+    struct call_tree_node *ret = &t->cursor.now;
 
     *ret = (struct call_tree_node){.depth = c->depth,
                                    .count = n->count,
@@ -218,22 +217,26 @@ static void tell(const struct call_tree *t, struct call_tree_node *ret)
                                    .self_ns = n->self,
                                    .rest_ns = t->shape[c->part].rest[c->node],
                                    .min_ns = n->min,
-                                   .max_ns = n->max};
+                                   .max_ns = n->max,
+                                   .has_range = n->min <= n->max,
+                                   .has_name = true};
     if (c->node == 0) {
-        ret->kind = CALL_TREE_TOP;
         ret->name = (struct value){.type = VALUE_TEXT, .text = text_of(tops[c->part])};
     } else if (n->name >= t->name_count) {
-        ret->kind = CALL_TREE_GROUP;
+        ret->is_group = true;
+        ret->has_name = false;
+        ret->columns = t->o.group_by;
         ret->group = t->group_values + (size_t)(n->name - t->name_count) * t->group_count;
         ret->group_count = t->group_count;
     } else {
-        ret->kind = CALL_TREE_CALL;
+        ret->is_call = true;
         ret->name = t->names[n->name].name;
         ret->cat = t->names[n->name].cat;
     }
+    return ret;
 }
 
-int call_tree_next(struct call_tree *t, struct call_tree_node *ret)
+const struct call_tree_node *call_tree_next(struct call_tree *t)
 {
     struct call_cursor *c = &t->cursor;
     const struct call_shape *s = &t->shape[c->part];
@@ -248,10 +251,9 @@ int call_tree_next(struct call_tree *t, struct call_tree_node *ret)
             c->node = t->forest[c->part].nodes.at[c->node].parent;
         if (c->node == 0) {
             c->depth = 0;
-            return ERR_END;
+            return NULL;
         }
         c->node = s->next[c->node];
     }
-    tell(t, ret);
-    return 0;
+    return tell(t);
 }

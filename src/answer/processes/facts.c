@@ -123,13 +123,14 @@ static void see_parent(struct process_info *row, const struct index_process *p)
     static const char *const names[] = {[INDEX_PARENT_START] = "ppid",
                                         [INDEX_PARENT_FORK] = "fork",
                                         [INDEX_PARENT_SPAWN] = "spawn"};
-    bool better = !row->parent_by ||
+    bool better = !row->has_parent ||
                   (p->parent_by == INDEX_PARENT_START && strcmp(row->parent_by, "ppid") != 0);
 
     if (p->parent_by == INDEX_PARENT_UNKNOWN || p->ppid == p->pid || !better)
         return;
     row->parent_pid = p->ppid;
     row->parent_by = names[p->parent_by];
+    row->has_parent = true;
 }
 
 static void see_fact(struct facts *t, struct process_info *row, const struct fact *f, bool *started)
@@ -222,10 +223,11 @@ static int guess_in_file(struct facts *t, const struct index_file *f)
         uint32_t at = p == owner || value_cmp(&own, &host) != 0
                           ? PROCESS_NONE
                           : process_find_row(t->list, &own, p->pid);
-        if (at == PROCESS_NONE || t->list->rows.at[at].parent_by)
+        if (at == PROCESS_NONE || t->list->rows.at[at].has_parent)
             continue;
         t->list->rows.at[at].parent_pid = owner->pid;
         t->list->rows.at[at].parent_by = "file";
+        t->list->rows.at[at].has_parent = true;
     }
     return rc;
 }

@@ -142,7 +142,7 @@ static int make_tree(struct process_list *l)
         return -ENOMEM;
     for (size_t i = 0; i < l->rows.count; i++) {
         const struct process_info *p = &l->rows.at[i];
-        parents[i] = p->parent_by ? process_find_row(l, &p->host, p->parent_pid) : PROCESS_NONE;
+        parents[i] = p->has_parent ? process_find_row(l, &p->host, p->parent_pid) : PROCESS_NONE;
     }
     int rc = process_make_tree(l, parents);
     free(parents);

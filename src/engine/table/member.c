@@ -97,7 +97,7 @@ bool member_is_there(const struct member *m, const void *object)
         return !m->optional || m->when || member_count(m, object) > 0;
     if (m->kind == MEMBER_OBJECT)
         return member_object(m, object) != NULL;
-    return member_value(m, object).type != VALUE_NULL;
+    return m->when || member_value(m, object).type != VALUE_NULL;
 }
 
 const void *member_object(const struct member *m, const void *object)
@@ -129,6 +129,7 @@ const void *member_item(const struct member *m, const void *object, size_t i)
 {
     if (m->item)
         return m->item(object, i);
-    const void *list = m->inside ? field(m, object) : *(const void *const *)field(m, object);
-    return (const char *)list + i * item_bytes(m);
+    const char *items = m->inside ? field(m, object) : *(const char *const *)field(m, object);
+
+    return m->stride ? items + i * m->stride + m->part : items + i * item_bytes(m);
 }

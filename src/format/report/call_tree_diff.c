@@ -51,13 +51,13 @@ static int take_line(struct diff *d, struct text line, unsigned side)
     return rc;
 }
 
-static int take_tree(struct diff *d, struct call_tree *t, struct query *q, unsigned side)
+static int take_tree(struct diff *d, struct call_tree *t, unsigned side)
 {
     struct format_call_tree_options o = {.format = FORMAT_COLLAPSED, .budget = d->charge.budget};
     struct format_call_tree *f = NULL;
     struct buf lines = {0};
     struct text rest, line;
-    int rc = format_call_tree_new(t, q, &o, &f), taken = 0;
+    int rc = format_call_tree_new(t, &o, &f), taken = 0;
 
     while (rc == 0 && taken == 0) {
         buf_clear(&lines);
@@ -81,14 +81,13 @@ static void put_number(struct buf *out, wide us)
     buf_append(out, room, num_format_i128((__int128)us, room));
 }
 
-int format_call_tree_diff(struct call_tree *const trees[2], struct query *const queries[2],
-                          struct budget *budget, struct buf *out)
+int format_call_tree_diff(struct call_tree *const trees[2], struct budget *budget, struct buf *out)
 {
     struct diff d = {.charge.budget = budget, .paths = intern_new(), .stacks.budget = budget};
     int rc = d.paths ? 0 : -ENOMEM;
 
     for (unsigned side = 0; side < 2 && rc == 0; side++)
-        rc = take_tree(&d, trees[side], queries[side], side);
+        rc = take_tree(&d, trees[side], side);
     for (uint32_t i = 0; rc == 0 && i < intern_count(d.paths); i++) {
         buf_text(out, intern_text(d.paths, i));
         put_number(out, d.stacks.at[i].us[0]);

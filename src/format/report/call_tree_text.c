@@ -22,26 +22,25 @@ static void put_row(struct buf *out, const char *label, uint64_t u)
 
 void call_tree_text_head(struct format_call_tree *f, struct buf *out)
 {
-    struct call_tree_totals t;
+    const struct call_tree_totals *t = &f->lines.totals;
 
-    call_tree_totals(f->tree, &t);
-    put_row(out, "Events in the tree:", t.in_tree);
-    put_row(out, "Threads:", t.threads);
-    put_row(out, "Levels:", t.levels);
-    put_row(out, "Partial overlaps:", t.partial_overlaps);
-    if (t.other_phases)
-        put_row(out, "Other phases:", t.other_phases);
-    if (t.untimed)
-        put_row(out, "Without times:", t.untimed);
-    for (size_t i = 0; i < t.host_count; i++) {
+    put_row(out, "Events in the tree:", t->in_tree);
+    put_row(out, "Threads:", t->threads);
+    put_row(out, "Levels:", t->levels);
+    put_row(out, "Partial overlaps:", t->partial_overlaps);
+    if (t->other_phases)
+        put_row(out, "Other phases:", t->other_phases);
+    if (t->untimed)
+        put_row(out, "Without times:", t->untimed);
+    for (size_t i = 0; i < t->host_count; i++) {
         buf_puts(out, "Separate host:       ");
-        value_plain(out, &t.hosts_apart[i].name);
+        value_plain(out, &t->hosts_apart[i].name);
         buf_puts(out, ", ");
-        put_ns(out, t.hosts_apart[i].gap_ns);
+        put_ns(out, t->hosts_apart[i].gap_ns);
         buf_puts(out, " apart from the events of the other hosts: its clock is wrong, or it ran at "
                       "another time\n");
     }
-    if (t.in_tree == 0)
+    if (t->in_tree == 0)
         buf_puts(out, "No events of phase X are selected.\n");
 }
 
@@ -49,23 +48,23 @@ void call_tree_text_head(struct format_call_tree *f, struct buf *out)
 void call_tree_text_node(struct format_call_tree *f, const struct call_tree_node *n,
                          struct buf *out)
 {
-    if (n->kind == CALL_TREE_TOP)
+    if (n->depth == 0)
         buf_putc(out, '\n');
     put_spaces(out, 2 * (size_t)(n->depth < INDENT_MOST ? n->depth : INDENT_MOST));
     if (n->depth > INDENT_MOST)
         buf_printf(out, "(%u) ", n->depth);
-    if (n->kind == CALL_TREE_GROUP)
+    if (n->is_group)
         call_tree_label(f->tree, n, out);
     else
         value_plain(out, &n->name);
-    if (n->kind == CALL_TREE_CALL) {
+    if (n->is_call) {
         buf_puts(out, " [");
         value_plain(out, &n->cat);
         buf_putc(out, ']');
     }
     buf_printf(out, " count=%llu total=", (unsigned long long)n->count);
     put_ns(out, n->total_ns);
-    if (n->kind == CALL_TREE_CALL) {
+    if (n->is_call) {
         buf_puts(out, " self=");
         put_ns(out, n->self_ns);
     }
@@ -98,13 +97,12 @@ static void put_sum(const struct call_tree_sum *s, const struct buf *label, stru
     buf_puts(out, "us\n");
 }
 
-static void put_durations(const struct call_tree_analysis *a, struct buf *out)
+static void put_durations(const struct call_tree_durations *a, struct buf *out)
 {
-    const double numbers[] = {a->count ? (double)a->total_ns / 1000 / (double)a->count : 0,
-                              a->median_us, a->p95_us, a->p99_us};
+    const double numbers[] = {a->mean_us, a->median_us, a->p95_us, a->p99_us};
     static const char *const names[] = {"mean", "median", "p95", "p99"};
 
-    if (a->count == 0)
+    if (!a->known)
         return;
     buf_puts(out, "\nDurations: min=");
     put_ns(out, a->min_ns);
@@ -140,9 +138,9 @@ static void put_tables(const struct call_tree_analysis *a, struct buf *label, st
     buf_puts(out, "\nHottest paths:\n");
     for (size_t i = 0; i < a->hottest_count; i++) {
         const struct call_tree_sum *s = &a->hottest[i];
-        if (s->path.ptr) {
+        if (s->path) {
             buf_clear(label);
-            buf_text(label, s->path);
+            buf_puts(label, s->path);
         } else {
             put_label(s, true, label);
         }
@@ -150,49 +148,43 @@ static void put_tables(const struct call_tree_analysis *a, struct buf *label, st
     }
 }
 
-static void put_critical(struct format_call_tree *f, uint32_t thread, struct buf *out)
+static void put_critical(const struct call_tree_path *p, struct buf *out)
 {
-    struct call_tree_thread t;
-    struct call_tree_event e;
-
-    call_tree_thread(f->tree, thread, &t);
-    value_plain(out, &t.host);
+    value_plain(out, &p->host);
     buf_putc(out, ' ');
-    value_plain(out, &t.pid);
+    value_plain(out, &p->pid);
     buf_putc(out, ':');
-    value_plain(out, &t.tid);
+    value_plain(out, &p->tid);
     buf_putc(out, '\n');
-    for (size_t i = 0; i < t.chain; i++) {
-        call_tree_critical(f->tree, thread, i, &e);
+    for (size_t i = 0; i < p->count; i++) {
+        const struct call_tree_event *e = call_tree_path_event(p, i);
         put_spaces(out, 2 * (i + 1 < INDENT_MOST ? i + 1 : INDENT_MOST));
-        value_plain(out, &e.name);
+        value_plain(out, &e->name);
         buf_puts(out, " [");
-        value_plain(out, &e.cat);
+        value_plain(out, &e->cat);
         buf_puts(out, "] dur=");
-        put_ns(out, e.dur_ns);
+        put_ns(out, e->dur_ns);
         buf_puts(out, " ts=");
-        put_ns(out, e.ts_ns);
+        put_ns(out, e->ts_ns);
         buf_putc(out, '\n');
     }
 }
 
 void call_tree_text_tail(struct format_call_tree *f, struct buf *out)
 {
-    const struct call_tree_analysis *a = call_tree_analysis(f->tree);
-    struct call_tree_totals t;
+    const struct call_tree_analysis *a = f->analysis;
     struct buf label = {0};
 
     if (!a)
         return;
-    call_tree_totals(f->tree, &t);
-    put_durations(a, out);
+    put_durations(&a->duration, out);
     put_tables(a, &label, out);
-    if (t.threads) {
+    if (a->critical) {
         buf_puts(out, "\nCritical path: ");
-        put_critical(f, a->critical_thread, out);
+        put_critical(a->critical, out);
         buf_puts(out, "\nCritical paths of the threads:\n");
     }
-    for (uint32_t i = 0; i < t.threads; i++)
-        put_critical(f, i, out);
+    for (size_t i = 0; i < a->path_count; i++)
+        put_critical(&a->paths[i], out);
     put_done(out, &label);
 }

@@ -135,7 +135,7 @@ void jw_value(struct jw *j, const struct value *v)
     value_json(j->out, v);
 }
 
-/* ---- numbers of structs ---------------------------------------------------------------------- */
+/* ---- columns of numbers ---------------------------------------------------------------------- */
 
 enum { NUMBER_BYTES = 64, NUMBERS_AT_ONCE = 512 };
 
@@ -147,28 +147,26 @@ static inline char *put_uint(uint64_t u, char *to)
     return to + 1;
 }
 
-static inline char *put_number(const char *from, enum jw_number number, char *to)
+static inline char *put_number(const char *from, enum member_kind kind, char *to)
 {
     uint32_t u32;
     uint64_t u64;
     __int128 ns;
 
-    switch (number) {
-    case JW_UINT32:
+    if (kind == MEMBER_UINT32) {
         memcpy(&u32, from, sizeof(u32));
         return put_uint(u32, to);
-    case JW_UINT64:
+    }
+    if (kind == MEMBER_UINT64) {
         memcpy(&u64, from, sizeof(u64));
         return put_uint(u64, to);
-    case JW_NS:
-        break;
     }
     memcpy(&ns, from, sizeof(ns));
     return to +
            (ns == (int64_t)ns ? num_format_milli((int64_t)ns, to) : num_format_milli128(ns, to));
 }
 
-static void put_numbers(struct jw *j, const char *from, enum jw_number number, size_t size,
+static void put_numbers(struct jw *j, const char *from, enum member_kind kind, size_t stride,
                         size_t n)
 {
     for (size_t i = 0; i < n;) {
@@ -179,35 +177,23 @@ static void put_numbers(struct jw *j, const char *from, enum jw_number number, s
         for (; i < end; i++) {
             if (i > 0)
                 *to++ = ',';
-            to = put_number(from + i * size, number, to);
+            to = put_number(from + i * stride, kind, to);
         }
         j->out->len += (size_t)(to - begin);
     }
 }
 
-static void put_lines(struct jw *j, const char *from, enum jw_number number, size_t size, size_t n)
+void jw_numbers(struct jw *j, enum member_kind kind, const void *from, size_t stride, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
+    assert(kind == MEMBER_UINT32 || kind == MEMBER_UINT64 || kind == MEMBER_TIME);
+    jw_begin(j, '[');
+    for (size_t i = 0; j->pretty && i < n; i++) {
         put_gap(j);
-        put_numbers(j, from + i * size, number, size, 1);
+        put_numbers(j, (const char *)from + i * stride, kind, stride, 1);
     }
-}
-
-void jw_columns(struct jw *j, const struct jw_column *columns, size_t count, const void *structs,
-                size_t size, size_t n)
-{
-    jw_begin(j, '{');
-    for (size_t i = 0; i < count; i++) {
-        const char *from = (const char *)structs + columns[i].offset;
-        jw_key(j, columns[i].key);
-        jw_begin(j, '[');
-        if (j->pretty)
-            put_lines(j, from, columns[i].number, size, n);
-        else
-            put_numbers(j, from, columns[i].number, size, n);
-        jw_end(j, ']');
-    }
-    jw_end(j, '}');
+    if (!j->pretty)
+        put_numbers(j, from, kind, stride, n);
+    jw_end(j, ']');
 }
 
 /* ---- keys with values ------------------------------------------------------------------------ */

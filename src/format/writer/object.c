@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-enum { PIECE = 64 << 10, ITEMS_A_CHECK = 1024, MEMBERS_MAX = 64 };
+enum { PIECE = 64 << 10, ITEMS_A_CHECK = 1024, MEMBERS_MAX = 64, INDENT_MOST = 64 };
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
@@ -12,10 +12,10 @@ static void put_value(struct jw *j, struct value v)
     jw_value(j, &v);
 }
 
-static void put_item(struct jw *j, const struct member *m, const void *object, size_t i)
+static void put_item(struct jw *j, const struct member *m, const void *item)
 {
-    const void *item = member_item(m, object, i);
-
+    if (!item)
+        return;
     if (m->kind == MEMBER_OBJECT)
         jw_object(j, m->of, item);
     else
@@ -36,7 +36,7 @@ static void put_list(struct jw *j, const struct member *m, const void *object)
 
     jw_begin(j, '[');
     for (size_t i = 0; i < count && may_go_on(j, i); i++)
-        put_item(j, m, object, i);
+        put_item(j, m, member_item(m, object, i));
     jw_end(j, ']');
 }
 
@@ -51,6 +51,8 @@ static void put_member(struct jw *j, const struct member *m, const void *object)
         jw_null(j);
     else if (m->write)
         m->write(j, (const char *)object + m->offset);
+    else if (m->stride)
+        jw_numbers(j, m->kind, member_item(m, object, 0), m->stride, member_count(m, object));
     else if (m->place == MEMBER_LIST)
         put_list(j, m, object);
     else if (m->kind == MEMBER_OBJECT)
@@ -67,66 +69,132 @@ void jw_members(struct jw *j, const struct object_type *type, const void *object
 
 void jw_object(struct jw *j, const struct object_type *type, const void *object)
 {
-    jw_begin(j, '{');
-    jw_members(j, type, object);
-    jw_end(j, '}');
+    jw_begin(j, type->values ? '[' : '{');
+    for (size_t i = 0; type->values && i < type->count; i++)
+        put_value(j, member_value(&type->members[i], object));
+    if (!type->values)
+        jw_members(j, type, object);
+    jw_end(j, type->values ? ']' : '}');
+}
+
+/* ---- lists whose items nest ------------------------------------------------------------------ */
+
+static void end_nodes(struct document *d, int64_t depth)
+{
+    for (; d->node >= depth; d->node--)
+        buf_puts(d->jw.out, "]}");
+}
+
+/* A line each if pretty; its indentation has a limit: lines of a deep tree would be as long as it
+ * is deep. */
+static void put_node(struct document *d, const struct member *m, const void *item)
+{
+    uint32_t depth = *(const uint32_t *)((const char *)item + m->of->nests - 1);
+    unsigned indent = d->jw.depth + (depth < INDENT_MOST ? depth : INDENT_MOST);
+    struct buf *out = d->jw.out;
+    struct jw node;
+
+    if (d->node >= depth) {
+        end_nodes(d, depth);
+        buf_putc(out, ',');
+    }
+    if (d->jw.pretty && (depth || !m->root)) {
+        buf_putc(out, '\n');
+        for (unsigned i = 0; i < indent; i++)
+            buf_puts(out, "  ");
+    }
+    jw_init(&node, out, false);
+    jw_begin(&node, '{');
+    jw_members(&node, m->of, item);
+    jw_key(&node, "children");
+    buf_putc(out, '[');
+    d->node = depth;
 }
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
-static void enter(struct document *d, const struct object_type *type, const void *object)
+static void push_object(struct document *d, const struct object_type *type, const void *object)
 {
-    jw_begin(&d->jw, '{');
-    d->levels[d->depth++] = (struct document_level){.type = type, .object = object};
+    assert(d->depth < DOCUMENT_DEPTH_MAX);
+    d->open[d->depth++] = (struct document_object){.type = type, .object = object};
 }
 
 void document_begin(struct document *d, const struct object_type *type, const void *object,
                     bool pretty)
 {
-    *d = (struct document){.levels = {{.type = type, .object = object}}};
+    *d = (struct document){.depth = 0};
     jw_init(&d->jw, NULL, pretty);
+    push_object(d, type, object);
 }
 
-static bool has_lists(const struct object_type *type)
+static void begin_list(struct document *d, struct document_object *o, const struct member *m)
 {
-    for (size_t i = 0; i < type->count; i++)
-        if (type->members[i].place == MEMBER_LIST)
-            return true;
-    return false;
-}
-
-static void put_list_item(struct document *d, struct document_level *l, const struct member *m)
-{
-    if (m->kind == MEMBER_OBJECT && d->depth < DOCUMENT_LEVELS && has_lists(m->of))
-        enter(d, m->of, member_item(m, l->object, l->item++));
+    jw_key(&d->jw, m->name);
+    if (m->root)
+        d->jw.after_key = false; /* the value is written by put_node */
     else
-        put_item(&d->jw, m, l->object, l->item++);
+        jw_begin(&d->jw, '[');
+    d->node = -1;
+    o->item = 0;
+    o->in_list = true;
 }
 
-/* A member of the object at hand, or an item of its list, or its end. */
-static void put_step(struct document *d)
+static void put_list_item(struct document *d, struct document_object *o, const struct member *m)
 {
-    struct document_level *l = &d->levels[d->depth - 1];
-    const struct member *m = &l->type->members[l->member];
+    const void *item = member_item(m, o->object, o->item++);
 
-    if (l->member == l->type->count) {
+    if (!item || m->kind != MEMBER_OBJECT || m->of->values)
+        put_item(&d->jw, m, item);
+    else if (m->of->nests)
+        put_node(d, m, item);
+    else
+        push_object(d, m->of, item);
+}
+
+static void end_list(struct document *d, struct document_object *o, const struct member *m)
+{
+    end_nodes(d, 0);
+    if (!m->root)
+        jw_end(&d->jw, ']');
+    o->in_list = false;
+    o->member++;
+}
+
+static void put_next_member(struct document *d, struct document_object *o, const struct member *m)
+{
+    bool whole = m->write || m->stride || !member_is_there(m, o->object);
+
+    if (m->place == MEMBER_LIST && !whole) {
+        begin_list(d, o, m);
+        return;
+    }
+    o->member++;
+    if (m->kind != MEMBER_OBJECT || whole) {
+        put_member(&d->jw, m, o->object);
+    } else {
+        jw_key(&d->jw, m->name);
+        push_object(d, m->of, member_object(m, o->object));
+    }
+}
+
+/* A member or an item, or the beginning or end of an object or a list. */
+static void put_next(struct document *d)
+{
+    struct document_object *o = &d->open[d->depth - 1];
+    const struct member *m = &o->type->members[o->member];
+
+    if (!o->begun) {
+        jw_begin(&d->jw, '{');
+        o->begun = true;
+    } else if (o->member == o->type->count) {
         jw_end(&d->jw, '}');
         d->depth--;
-    } else if (m->place != MEMBER_LIST || !member_is_there(m, l->object)) {
-        put_member(&d->jw, m, l->object);
-        l->member++;
-    } else if (!l->in_list) {
-        jw_key(&d->jw, m->name);
-        jw_begin(&d->jw, '[');
-        l->in_list = true;
-        l->item = 0;
-    } else if (l->item < member_count(m, l->object)) {
-        if (may_go_on(&d->jw, l->item))
-            put_list_item(d, l, m);
-    } else {
-        jw_end(&d->jw, ']');
-        l->in_list = false;
-        l->member++;
+    } else if (!o->in_list) {
+        put_next_member(d, o, m);
+    } else if (o->item == member_count(m, o->object)) {
+        end_list(d, o, m);
+    } else if (may_go_on(&d->jw, o->item)) {
+        put_list_item(d, o, m);
     }
 }
 
@@ -135,14 +203,12 @@ int document_next(struct document *d, struct buf *out)
     size_t start = out->len;
 
     d->jw.out = out;
-    if (!d->begun)
-        enter(d, d->levels[0].type, d->levels[0].object);
-    d->begun = true;
-    while (d->depth && out->len - start < PIECE && !out->error)
-        put_step(d);
-    if (!d->depth)
-        jw_finish(&d->jw);
-    return out->error ? out->error : d->depth ? 0 : ERR_END;
+    while (d->depth > 0 && out->len - start < PIECE && !out->error)
+        put_next(d);
+    if (d->depth > 0 || out->error)
+        return out->error;
+    jw_finish(&d->jw);
+    return out->error ? out->error : ERR_END;
 }
 
 int format_object(const struct object_type *type, const void *object, bool pretty, struct buf *out)

@@ -134,7 +134,7 @@ static void put_member_schema(struct jw *j, const struct member *m)
         put_quoted(j, m->schema);
         return;
     }
-    if (m->kind == MEMBER_OBJECT && m->place != MEMBER_LIST) {
+    if (m->kind == MEMBER_OBJECT && (m->place != MEMBER_LIST || m->root)) {
         if (nullable)
             put_nullable_object(j, m->of);
         else
@@ -150,6 +150,17 @@ static void put_member_schema(struct jw *j, const struct member *m)
         jw_put_str(j, "description", m->help);
     if (m->unit != UNIT_NONE)
         jw_put_str(j, "x-unit", units[m->unit]);
+    jw_end(j, '}');
+}
+
+/* The items below an item. */
+static void put_children_schema(struct jw *j, const struct object_type *type)
+{
+    jw_key(j, "children");
+    jw_begin(j, '{');
+    jw_put_str(j, "type", "array");
+    jw_key(j, "items");
+    put_reference(j, type->name);
     jw_end(j, '}');
 }
 
@@ -173,11 +184,15 @@ void jw_schema(struct jw *j, const struct object_type *type)
     for (size_t i = 0; i < type->count; i++)
         if (!type->members[i].optional)
             jw_str(j, type->members[i].name);
+    if (type->nests)
+        jw_str(j, "children");
     jw_end(j, ']');
     jw_key(j, "properties");
     jw_begin(j, '{');
     for (size_t i = 0; i < type->count; i++)
         put_member_schema(j, &type->members[i]);
+    if (type->nests)
+        put_children_schema(j, type);
     jw_end(j, '}');
     jw_end(j, '}');
 }

@@ -103,7 +103,7 @@ static int open_writer(struct request *rq, struct state *s)
                                          .started_ns = rq->started_ns,
                                          .budget = &rq->budget};
 
-    return format_call_tree_new(s->tree, s->query, &o, &s->writer);
+    return format_call_tree_new(s->tree, &o, &s->writer);
 }
 
 static int open_call_tree(struct request *rq)
@@ -142,6 +142,8 @@ const struct endpoint endpoint_call_tree = {
     .path = "/call-tree",
     .summary = "calls nested by time, folded or listed individually",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &format_call_tree_type,
+    .line = &format_call_tree_line_type,
     .params = params,
     .formats = formats,
     .format_count = 5,

@@ -36,7 +36,7 @@ int compare_stacks(struct request *rq, const struct compare_request *asked, stru
         rc = rc < 0 ? rc : call_tree_open(queries[i], &o, &rq->err, &trees[i]);
     }
     rq->incomplete = incomplete;
-    rc = rc < 0 ? rc : format_call_tree_diff(trees, queries, &rq->budget, out);
+    rc = rc < 0 ? rc : format_call_tree_diff(trees, &rq->budget, out);
     for (unsigned i = 0; i < 2; i++) {
         call_tree_close(trees[i]);
         query_close(queries[i]);

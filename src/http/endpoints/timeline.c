@@ -39,23 +39,233 @@ struct run {
     struct timeline_cell cell;
     uint32_t columns;
 };
+struct cells {
+    struct run *runs;
+    size_t count;
+    bool joined; /* a run has several columns */
+};
+struct slices { /* of one depth of a lane: up to slice `end` of it */
+    struct timeline_slice *at;
+    size_t count, end;
+};
+struct lane { /* the one at hand */
+    struct timeline *timeline;
+    struct timeline_lane sums;
+    size_t number, key_count, slice_count;
+    struct cells cells, rest;
+    bool has_slices, has_rest;
+    struct slices *slices;
+};
+struct event {
+    struct timeline_event event;
+    const char *file;
+};
 
 struct state {
     struct query *query;
     struct timeline *timeline;
+    struct timeline_facts facts;
+    bool has_window, slices, events_complete;
+    __int128 column_ns, slices_min_ns;
     const char *const *group_by;
     size_t group_by_count;
-    struct timeline_cell *cells; /* of a lane */
-    struct run *runs;
-    struct timeline_slice *drawn; /* of a lane and depth */
-    struct jw j;
-    size_t lane, first, end; /* lanes to be told: from first to end */
-    enum part { HEAD, LANES, NAMES, FILES, REST } part;
-    bool slices, in_lane;
-    size_t item; /* the next slice of the lane, name or file */
+    const char *color;
+    const struct timeline_color *colors;
+    size_t first, lane_count; /* of the lanes to be written */
+    const struct timeline_name *names;
+    const char **files;
+    const struct snapshot *snapshot;
+    struct timeline_cell *cells; /* of the lane at hand */
+    struct lane *lane;
+    struct event *event;
+    struct document document;
 };
 
-enum { ITEMS_A_STEP = 4096 };
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
+#define OBJECT struct cells
+static const struct member cells_members[] = {
+    MEMBER_COLUMN("slot", runs, count, cell.column),
+    MEMBER_COLUMN("count", runs, count, cell.count),
+    MEMBER_COLUMN("busy", runs, count, cell.busy_ns, .unit = UNIT_US),
+    MEMBER_COLUMN("color", runs, count, cell.color),
+    MEMBER_COLUMN("slots", runs, count, columns, .when = WHEN(joined), .optional = true,
+                  .help = "length of the run; if absent, 1"),
+};
+static const struct object_type cells_type = {
+    "TimelineCells", MEMBERS(cells_members),
+    .help = "columns of numbers, one for each slot that is not empty, or for a run of slots with "
+            "equal values"};
+#undef OBJECT
+
+#define OBJECT struct slices
+static const struct member slices_members[] = {
+    MEMBER_COLUMN("slot", at, count, column),
+    MEMBER_COLUMN("start", at, count, start_ns, .unit = UNIT_US, .help = "after `from`"),
+    MEMBER_COLUMN("dur", at, count, dur_ns, .unit = UNIT_US),
+    MEMBER_COLUMN("color", at, count, color),
+    MEMBER_COLUMN("name", at, count, name, .help = "number in slice_names"),
+    MEMBER_COLUMN("file", at, count, file, .help = "number in slice_files"),
+    MEMBER_COLUMN("object", at, count, object, .help = "number in the file"),
+    MEMBER_COLUMN("others", at, count, others, .help = "number of shorter objects"),
+};
+static const struct object_type slices_type = {"TimelineSlices", MEMBERS(slices_members),
+                                               .help = "columns of numbers, one for each slice"};
+#undef OBJECT
+
+static bool repeats(const struct timeline_cell *a, const struct timeline_cell *b, uint32_t distance)
+{
+    return b->column == a->column + distance && b->count == a->count && b->busy_ns == a->busy_ns &&
+           b->color == a->color;
+}
+
+static void join_cells(const struct timeline_cell *cells, size_t n, struct cells *to)
+{
+    to->count = 0;
+    for (size_t i = 0; i < n; to->count++) {
+        struct run *run = &to->runs[to->count];
+        *run = (struct run){.cell = cells[i], .columns = 1};
+        while (++i < n && repeats(&run->cell, &cells[i], run->columns))
+            run->columns++;
+    }
+    to->joined = to->count < n;
+}
+
+static const void *lane_at(const void *object, size_t i)
+{
+    const struct state *s = object;
+    struct lane *l = s->lane;
+
+    l->number = s->first + i;
+    l->sums = timeline_lanes(s->timeline)[l->number];
+    join_cells(s->cells, timeline_cells(s->timeline, l->number, s->cells), &l->cells);
+    if (l->has_rest)
+        join_cells(s->cells, timeline_rest(s->timeline, l->number, s->cells), &l->rest);
+    l->slice_count = timeline_slice_count(s->timeline, l->number);
+    l->slices->end = 0;
+    return l;
+}
+
+/* The slices of a depth, where its first one is due. */
+static const void *slices_at(const void *object, size_t i)
+{
+    const struct lane *l = object;
+    struct slices *s = l->slices;
+
+    if (i < s->end)
+        return NULL;
+    for (s->count = 0; s->end < l->slice_count; s->end++, s->count++) {
+        timeline_slice(l->timeline, l->number, s->end, &s->at[s->count]);
+        if (s->at[s->count].depth != s->at[0].depth)
+            break;
+    }
+    return s;
+}
+
+#define OBJECT struct lane
+static const struct member lane_members[] = {
+    MEMBER_VALUES("keys", sums.keys, key_count),
+    MEMBER("count", sums.count),
+    MEMBER("before", sums.before, .help = "those of `count` that began before the window"),
+    MEMBER("busy", sums.busy_ns, .unit = UNIT_US),
+    MEMBER_IN("cells", cells, &cells_type),
+    MEMBER_IN("rest", rest, &cells_type, .when = WHEN(has_rest), .optional = true),
+    MEMBER_ITEMS("slices", slice_count, &slices_type, slices_at, .when = WHEN(has_slices),
+                 .optional = true, .help = "by depth"),
+};
+static const struct object_type lane_type = {NULL, MEMBERS(lane_members)};
+#undef OBJECT
+
+/* ---- the other lists ------------------------------------------------------------------------- */
+
+static struct value others(const void *object)
+{
+    const struct timeline_color *c = object;
+
+    return (struct value){.type = c->others ? VALUE_UINT : VALUE_NULL, .u = c->others};
+}
+
+#define OBJECT struct timeline_color
+static const struct member color_members[] = {
+    MEMBER("value", value),
+    MEMBER("below", below, .type = VALUE_DOUBLE, .when = WHEN(is_bin), .optional = true,
+           .help = "the color has the values from `value` to below this"),
+    MEMBER_COMPUTED("others", VALUE_UINT, others, .when = WHEN(is_others), .optional = true,
+                    .help = "number of values that share the color; null: not counted"),
+    MEMBER("count", count),
+    MEMBER("busy", busy_ns, .unit = UNIT_US),
+};
+static const struct object_type color_type = {NULL, MEMBERS(color_members)};
+#undef OBJECT
+
+#define OBJECT struct timeline_name
+static const struct member name_members[] = {MEMBER("name", name), MEMBER("cat", cat)};
+static const struct object_type name_type = {
+    NULL, MEMBERS(name_members), .values = true,
+    .schema = "{'type':'array','minItems':2,'maxItems':2,'items':{'type':['string','null']},"
+              "'description':'name, cat'}"};
+#undef OBJECT
+
+/* If its lane is written. */
+static const void *event_at(const void *object, size_t i)
+{
+    const struct state *s = object;
+    const struct timeline_event *e = &timeline_events(s->timeline)[i];
+
+    if (e->lane < s->first || e->lane - s->first >= s->lane_count)
+        return NULL;
+    *s->event = (struct event){*e, snapshot_file(s->snapshot, e->file)->name};
+    return s->event;
+}
+
+#define OBJECT struct event
+static const struct member event_members[] = {
+    MEMBER("lane", event.lane),
+    MEMBER("color", event.color),
+    MEMBER("ts", event.ts_ns, .unit = UNIT_US),
+    MEMBER("dur", event.dur_ns, .when = WHEN(event.has_dur), .unit = UNIT_US),
+    MEMBER("name", event.name, .type = VALUE_TEXT),
+    MEMBER("cat", event.cat, .type = VALUE_TEXT),
+    MEMBER("file", file),
+    MEMBER("object", event.object, .help = "number in the file"),
+};
+static const struct object_type event_type = {NULL, MEMBERS(event_members)};
+#undef OBJECT
+
+/* ---- the document ---------------------------------------------------------------------------- */
+
+#define OBJECT struct state
+static const struct member members[] = {
+    MEMBER("generation", facts.counters.generation),
+    MEMBER("complete", facts.complete),
+    MEMBER("files", facts.counters.files),
+    MEMBER("damaged_files", facts.counters.damaged_files),
+    MEMBER_NS("from", facts.from_ns, .when = WHEN(has_window), .unit = UNIT_US),
+    MEMBER_NS("to", facts.to_ns, .when = WHEN(has_window), .unit = UNIT_US),
+    MEMBER("column", column_ns, .when = WHEN(has_window), .unit = UNIT_US),
+    MEMBER("columns", facts.columns, .help = "number of slots"),
+    MEMBER("count", facts.objects, .help = "objects in the window"),
+    MEMBER("busy", facts.busy_ns, .unit = UNIT_US),
+    MEMBER("untimed", facts.untimed, .help = "selected objects without a time"),
+    MEMBER_VALUES("group_by", group_by, group_by_count),
+    MEMBER("color", color, .help = "column that determines the color"),
+    MEMBER_OBJECTS("colors", colors, facts.colors, &color_type),
+    MEMBER("slices_complete", facts.slices_complete, .when = WHEN(slices), .optional = true),
+    MEMBER("slices_min_dur", slices_min_ns, .when = WHEN(slices), .optional = true, .unit = UNIT_US,
+           .help = "shorter objects were not considered for slices"),
+    MEMBER("lanes_total", facts.lanes),
+    MEMBER("lanes_offset", first, .help = "number of lanes before the first one of `lanes`"),
+    MEMBER_ITEMS("lanes", lane_count, &lane_type, lane_at),
+    MEMBER_OBJECTS("slice_names", names, facts.names, &name_type, .when = WHEN(slices),
+                   .optional = true),
+    MEMBER_VALUES("slice_files", files, facts.slice_files, .when = WHEN(slices), .optional = true),
+    MEMBER("events_complete", events_complete, .help = "whether `events` has all objects"),
+    MEMBER_ITEMS("events", facts.events, &event_type, event_at, .help = "the longest objects"),
+};
+static const struct object_type timeline_type = {"Timeline", MEMBERS(members)};
+#undef OBJECT
+
+/* ---- the request ----------------------------------------------------------------------------- */
 
 static void read_lanes(const struct request *rq, struct state *s)
 {
@@ -87,19 +297,51 @@ static void read_options(const struct request *rq, const struct selection *chose
                                   .events = events > UINT32_MAX ? UINT32_MAX : (uint32_t)events};
 }
 
-static int choose_lanes(struct request *rq, struct state *s)
+static int make_lane(struct request *rq, struct state *s)
+{
+    const struct timeline_facts *f = &s->facts;
+    struct lane *l = s->lane = arena_alloc(&rq->arena, sizeof(*l));
+    struct slices *slices = arena_alloc(&rq->arena, sizeof(*slices));
+
+    s->cells = arena_alloc(&rq->arena, (f->columns + 1) * sizeof(*s->cells));
+    s->event = arena_alloc(&rq->arena, sizeof(*s->event));
+    s->files = arena_alloc(&rq->arena, (f->slice_files + 1) * sizeof(*s->files));
+    if (rq->arena.error)
+        return rq->arena.error;
+    *l = (struct lane){.timeline = s->timeline,
+                       .key_count = s->group_by_count,
+                       .has_slices = s->slices,
+                       .has_rest = s->slices && !f->slices_complete,
+                       .slices = slices};
+    l->cells.runs = arena_alloc(&rq->arena, (f->columns + 1) * sizeof(*l->cells.runs));
+    l->rest.runs = arena_alloc(&rq->arena, (f->columns + 1) * sizeof(*l->rest.runs));
+    slices->at = arena_alloc(&rq->arena, (f->slices_most + 1) * sizeof(*slices->at));
+    return rq->arena.error;
+}
+
+static int fill_state(struct request *rq, struct state *s)
 {
     const struct timeline_facts *f = timeline_facts(s->timeline);
     const struct param *limit = request_param(rq, "limit");
     uint64_t offset = request_uint(rq, "offset");
 
-    s->first = s->lane = offset < f->lanes ? (size_t)offset : f->lanes;
-    s->end = limit->set && limit->number < f->lanes - s->lane ? s->lane + (size_t)limit->number
-                                                              : f->lanes;
-    s->cells = arena_alloc(&rq->arena, (f->columns + 1) * sizeof(*s->cells));
-    s->runs = arena_alloc(&rq->arena, (f->columns + 1) * sizeof(*s->runs));
-    s->drawn = arena_alloc(&rq->arena, (f->slices_most + 1) * sizeof(*s->drawn));
-    return rq->arena.error;
+    s->facts = *f;
+    s->has_window = f->columns > 0;
+    s->events_complete = f->events == f->objects;
+    s->column_ns = f->column_ns;
+    s->slices_min_ns = f->slices_least_ns;
+    s->color = request_text(rq, "color");
+    s->colors = timeline_colors(s->timeline);
+    s->names = timeline_names(s->timeline);
+    s->snapshot = rq->snapshot;
+    s->first = offset < f->lanes ? (size_t)offset : f->lanes;
+    s->lane_count = f->lanes - s->first;
+    if (limit->set && limit->number < s->lane_count)
+        s->lane_count = (size_t)limit->number;
+    int rc = make_lane(rq, s);
+    for (size_t i = 0; rc == 0 && i < f->slice_files; i++)
+        s->files[i] = snapshot_file(rq->snapshot, timeline_files(s->timeline)[i])->name;
+    return rc;
 }
 
 static int open_timeline(struct request *rq)
@@ -117,293 +359,17 @@ static int open_timeline(struct request *rq)
     rc = color_values_read(rq, &o);
     rc = rc < 0 ? rc : selection_open(rq, &chosen, &s->query);
     rc = rc < 0 ? rc : timeline_open(s->query, &o, &rq->err, &s->timeline);
-    return rc < 0 ? rc : choose_lanes(rq, s);
+    rc = rc < 0 ? rc : fill_state(rq, s);
+    if (rc == 0)
+        document_begin(&s->document, &timeline_type, s, rq->pretty);
+    return rc;
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void put_time(struct jw *j, const char *key, __int128 ns)
-{
-    jw_key(j, key);
-    jw_time_ns(j, ns);
-}
-
-static void write_colors(const struct state *s, struct jw *j)
-{
-    const struct timeline_color *colors = timeline_colors(s->timeline);
-
-    jw_key(j, "colors");
-    jw_begin(j, '[');
-    for (uint32_t i = 0; i < timeline_facts(s->timeline)->colors; i++) {
-        jw_begin(j, '{');
-        jw_put_value(j, "value", &colors[i].value);
-        if (colors[i].is_bin)
-            jw_put_value(j, "below", &colors[i].below);
-        if (colors[i].is_others) {
-            jw_key(j, "others");
-            if (colors[i].others)
-                jw_uint(j, colors[i].others);
-            else
-                jw_null(j);
-        }
-        jw_put_uint(j, "count", colors[i].count);
-        put_time(j, "busy", colors[i].busy_ns);
-        jw_end(j, '}');
-    }
-    jw_end(j, ']');
-}
-
-static void write_window(const struct timeline_facts *f, struct jw *j)
-{
-    static const char *const names[] = {"from", "to", "column"};
-    const __int128 times[] = {f->from_ns, f->to_ns, f->column_ns};
-
-    for (unsigned i = 0; i < 3; i++) {
-        jw_key(j, names[i]);
-        if (f->columns)
-            jw_time_ns(j, times[i]);
-        else
-            jw_null(j);
-    }
-    jw_put_uint(j, "columns", f->columns);
-}
-
-static void write_head(struct request *rq, const struct state *s, struct jw *j)
-{
-    const struct timeline_facts *f = timeline_facts(s->timeline);
-
-    jw_put_uint(j, "generation", f->counters.generation);
-    jw_put_bool(j, "complete", f->complete);
-    jw_put_uint(j, "files", f->counters.files);
-    jw_put_uint(j, "damaged_files", f->counters.damaged_files);
-    write_window(f, j);
-    jw_put_uint(j, "count", f->objects);
-    put_time(j, "busy", f->busy_ns);
-    jw_put_uint(j, "untimed", f->untimed);
-    jw_key(j, "group_by");
-    jw_begin(j, '[');
-    for (size_t i = 0; i < s->group_by_count; i++)
-        jw_str(j, s->group_by[i]);
-    jw_end(j, ']');
-    jw_put_str(j, "color", request_text(rq, "color"));
-    write_colors(s, j);
-    if (s->slices) {
-        jw_put_bool(j, "slices_complete", f->slices_complete);
-        put_time(j, "slices_min_dur", f->slices_least_ns);
-    }
-    jw_put_uint(j, "lanes_total", f->lanes);
-    jw_put_uint(j, "lanes_offset", s->first);
-}
-
-static bool repeats(const struct timeline_cell *a, const struct timeline_cell *b, uint32_t distance)
-{
-    return b->column == a->column + distance && b->count == a->count && b->busy_ns == a->busy_ns &&
-           b->color == a->color;
-}
-
-/* s->runs of the n cells; how many. */
-static size_t join_cells(struct state *s, size_t n)
-{
-    size_t runs = 0;
-
-    for (size_t i = 0; i < n; runs++) {
-        struct run *run = &s->runs[runs];
-        *run = (struct run){.cell = s->cells[i], .columns = 1};
-        while (++i < n && repeats(&run->cell, &s->cells[i], run->columns))
-            run->columns++;
-    }
-    return runs;
-}
-
-static void write_cells(const char *key, struct state *s, size_t n, struct jw *j)
-{
-    static const struct jw_column columns[] = {
-        {"slot", offsetof(struct run, cell.column), JW_UINT32},
-        {"count", offsetof(struct run, cell.count), JW_UINT64},
-        {"busy", offsetof(struct run, cell.busy_ns), JW_NS},
-        {"color", offsetof(struct run, cell.color), JW_UINT32},
-        {"slots", offsetof(struct run, columns), JW_UINT32}, /* the last: without runs left out */
-    };
-    size_t runs = join_cells(s, n), count = sizeof(columns) / sizeof(*columns);
-
-    jw_key(j, key);
-    jw_columns(j, columns, runs < n ? count : count - 1, s->runs, sizeof(*s->runs), runs);
-}
-
-/* Of one depth. False: there are no more. */
-static bool write_slices(struct state *s, struct jw *j)
-{
-    static const struct jw_column columns[] = {
-        {"slot", offsetof(struct timeline_slice, column), JW_UINT32},
-        {"start", offsetof(struct timeline_slice, start_ns), JW_NS},
-        {"dur", offsetof(struct timeline_slice, dur_ns), JW_NS},
-        {"color", offsetof(struct timeline_slice, color), JW_UINT32},
-        {"name", offsetof(struct timeline_slice, name), JW_UINT32},
-        {"file", offsetof(struct timeline_slice, file), JW_UINT32},
-        {"object", offsetof(struct timeline_slice, object), JW_UINT64},
-        {"others", offsetof(struct timeline_slice, others), JW_UINT32},
-    };
-    size_t all = timeline_slice_count(s->timeline, s->lane), n = 0;
-
-    for (; s->item < all; s->item++, n++) {
-        timeline_slice(s->timeline, s->lane, s->item, &s->drawn[n]);
-        if (s->drawn[n].depth != s->drawn[0].depth)
-            break;
-    }
-    if (n > 0)
-        jw_columns(j, columns, sizeof(columns) / sizeof(*columns), s->drawn, sizeof(*s->drawn), n);
-    return s->item < all;
-}
-
-static void begin_lane(struct state *s, struct jw *j)
-{
-    const struct timeline_lane *lane = &timeline_lanes(s->timeline)[s->lane];
-
-    jw_begin(j, '{');
-    jw_key(j, "keys");
-    jw_begin(j, '[');
-    for (size_t i = 0; i < s->group_by_count; i++)
-        jw_value(j, &lane->keys[i]);
-    jw_end(j, ']');
-    jw_put_uint(j, "count", lane->count);
-    jw_put_uint(j, "before", lane->before);
-    put_time(j, "busy", lane->busy_ns);
-    write_cells("cells", s, timeline_cells(s->timeline, s->lane, s->cells), j);
-    if (s->slices && !timeline_facts(s->timeline)->slices_complete)
-        write_cells("rest", s, timeline_rest(s->timeline, s->lane, s->cells), j);
-    if (s->slices) {
-        jw_key(j, "slices");
-        jw_begin(j, '[');
-    }
-    s->in_lane = true;
-    s->item = 0;
-}
-
-/* A part of it, if it has many slices. */
-static void write_lane(struct state *s, struct jw *j)
-{
-    if (!s->in_lane)
-        begin_lane(s, j);
-    if (s->slices && write_slices(s, j))
-        return;
-    if (s->slices)
-        jw_end(j, ']');
-    jw_end(j, '}');
-    s->in_lane = false;
-    s->lane++;
-}
-
-static void write_name(const struct state *s, struct jw *j)
-{
-    const struct timeline_name *name = &timeline_names(s->timeline)[s->item];
-
-    jw_begin(j, '[');
-    jw_value(j, &name->name);
-    jw_value(j, &name->cat);
-    jw_end(j, ']');
-}
-
-/* Of names or files. False: there are more. */
-static bool write_table(const struct request *rq, struct state *s, struct jw *j)
-{
-    const struct timeline_facts *f = timeline_facts(s->timeline);
-    size_t n = s->part == NAMES ? f->names : f->slice_files, end = s->item + ITEMS_A_STEP;
-
-    if (s->item == 0) {
-        jw_key(j, s->part == NAMES ? "slice_names" : "slice_files");
-        jw_begin(j, '[');
-    }
-    for (; s->item < n && s->item < end; s->item++) {
-        if (s->part == NAMES)
-            write_name(s, j);
-        else
-            jw_str(j, snapshot_file(rq->snapshot, timeline_files(s->timeline)[s->item])->name);
-    }
-    if (s->item < n)
-        return false;
-    jw_end(j, ']');
-    return true;
-}
-
-static void write_event(const struct request *rq, const struct timeline_event *e, struct jw *j)
-{
-    jw_begin(j, '{');
-    jw_put_uint(j, "lane", e->lane);
-    jw_put_uint(j, "color", e->color);
-    put_time(j, "ts", e->ts_ns);
-    jw_key(j, "dur");
-    if (e->has_dur)
-        jw_time_ns(j, e->dur_ns);
-    else
-        jw_null(j);
-    jw_put_value(j, "name", &e->name);
-    jw_put_value(j, "cat", &e->cat);
-    jw_put_str(j, "file", snapshot_file(rq->snapshot, e->file)->name);
-    jw_put_uint(j, "object", e->object);
-    jw_end(j, '}');
-}
-
-/* Those in the lanes that are told. */
-static void write_events(const struct request *rq, const struct state *s, struct jw *j)
-{
-    const struct timeline_facts *f = timeline_facts(s->timeline);
-    const struct timeline_event *events = timeline_events(s->timeline);
-
-    jw_put_bool(j, "events_complete", f->events == f->objects);
-    jw_key(j, "events");
-    jw_begin(j, '[');
-    for (uint32_t i = 0; i < f->events; i++)
-        if (events[i].lane >= s->first && events[i].lane < s->end)
-            write_event(rq, &events[i], j);
-    jw_end(j, ']');
-}
-
-static void begin_part(struct state *s, enum part part)
-{
-    s->part = part;
-    s->item = 0;
-}
-
-static void write_lanes(struct state *s, struct jw *j)
-{
-    if (s->lane < s->end) {
-        write_lane(s, j);
-        return;
-    }
-    jw_end(j, ']');
-    begin_part(s, s->slices ? NAMES : REST);
-}
-
-/* The head, then a lane a time or a part of one, then the rest. */
 static int next_timeline(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
 
-    s->j.out = out;
-    switch (s->part) {
-    case HEAD:
-        jw_init(&s->j, out, rq->pretty);
-        jw_begin(&s->j, '{');
-        write_head(rq, s, &s->j);
-        jw_key(&s->j, "lanes");
-        jw_begin(&s->j, '[');
-        begin_part(s, LANES);
-        return 0;
-    case LANES:
-        write_lanes(s, &s->j);
-        return 0;
-    case NAMES:
-    case FILES:
-        if (write_table(rq, s, &s->j))
-            begin_part(s, s->part + 1);
-        return 0;
-    case REST:
-        break;
-    }
-    write_events(rq, s, &s->j);
-    jw_end(&s->j, '}');
-    jw_finish(&s->j);
-    return ERR_END;
+    return document_next(&s->document, out);
 }
 
 static void close_timeline(struct request *rq)
@@ -418,6 +384,7 @@ const struct endpoint endpoint_timeline = {
     .path = "/timeline",
     .summary = "data to draw a time window: lanes divided into columns, and the longest events",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &timeline_type,
     .params = params,
     .formats = formats,
     .format_count = 1,

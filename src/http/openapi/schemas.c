@@ -7,41 +7,10 @@
 #define NUMBER "{'type':['number','null']}"
 #define TEXT_OR_NULL "{'type':['string','null']}"
 #define ANY "{}"
-#define COUNTS "{'type':'array','items':" COUNT "}"
 /* Of a variant, or of several. */
 #define SIDES(of) "{'anyOf':[" of ",{'type':'array','items':" of "}]}"
 #define METRICS "{'type':'array','items':{'$ref':'#/components/schemas/CompareMetric'}}"
 /* clang-format off */
-/* What a call tree was made from: in its JSON, and in the summary of its rows. */
-#define CALL_TREE_NEEDED \
-    "'generation','complete','files','damaged_files','events','in_tree','other_phases'," \
-    "'untimed','partial_overlaps'," \
-    "'threads','levels','hosts_apart'"
-#define CALL_TREE_MEMBERS \
-    "'generation':" COUNT ",'complete':{'type':'boolean'},'files':" COUNT "," \
-    "'damaged_files':" COUNT ",'events':" COUNT "," \
-    "'in_tree':" COUNT ",'other_phases':" COUNT ",'untimed':" COUNT "," \
-    "'partial_overlaps':" COUNT ",'threads':" COUNT "," \
-    "'levels':" COUNT ",'hosts_apart':{'type':'array','items':{'type':'object'," \
-    "'additionalProperties':false," \
-    "'required':['host','min_ts','max_te','gap'],'properties':{'host':" TEXT_OR_NULL "," \
-    "'min_ts':{'type':'number'}," \
-    "'max_te':{'type':'number'},'gap':{'type':'number'}}}}"
-
-/* A process: in the tree, and as a row. */
-#define PROCESS_NEEDED \
-    "'host','pid','parent_pid','parent_by','depth','rank','command','exec','cwd','min_ts'," \
-    "'max_te','events','threads','bytes'," \
-    "'io_time','files','file','finished'"
-#define PROCESS_MEMBERS \
-    "'host':" TEXT_OR_NULL ",'pid':{'type':'integer'},'parent_pid':{'type':['integer','null']}," \
-    "'parent_by':{'enum':['ppid','fork','spawn','file',null]},'depth':" COUNT "," \
-    "'rank':{'type':['integer','null']}," \
-    "'command':" TEXT_OR_NULL ",'exec':" TEXT_OR_NULL ",'cwd':" TEXT_OR_NULL "," \
-    "'min_ts':" NUMBER ",'max_te':" NUMBER "," \
-    "'events':" COUNT ",'threads':" COUNT ",'bytes':" NUMBER ",'io_time':" NUMBER "," \
-    "'files':" COUNT ",'file':" TEXT_OR_NULL "," \
-    "'finished':{'type':['boolean','null']}"
 
 const char openapi_schemas[] =
 "'Measured':{'type':'object','additionalProperties':false,'required':['count','sum','mean',"
@@ -160,114 +129,6 @@ const char openapi_schemas[] =
     "'time_interval':{'type':'number'},'files':" COUNT ","
     "'damaged_files':" COUNT ",'scanned':" COUNT ",'skipped':" COUNT ",'generation':" COUNT ","
     "'complete':{'type':'boolean'}}},"
-"'CallTree':{'type':'object','additionalProperties':false,'required':[" CALL_TREE_NEEDED "],"
-"'properties':{" CALL_TREE_MEMBERS
-    ",'focus':{'type':'string'},'tree':{'$ref':'#/components/schemas/CallTreeNode'},"
-    "'callees':{'$ref':'#/components/schemas/CallTreeNode'},"
-    "'callers':{'$ref':'#/components/schemas/CallTreeNode'},"
-    "'analysis':{'type':'object','additionalProperties':false,'required':['duration',"
-    "'most_called','categories','depths','hottest_paths',"
-    "'critical_path','threads'],'properties':{'duration':{'type':'object',"
-    "'additionalProperties':false,'required':['count','total'],"
-    "'properties':{'count':" COUNT ",'total':{'type':'number'},'mean':" NUMBER ","
-    "'median':" NUMBER ",'p95':" NUMBER ",'p99':" NUMBER ","
-    "'min':" NUMBER ",'max':" NUMBER "}},'most_called':{'type':'array',"
-    "'items':{'$ref':'#/components/schemas/CallTreeSum'}},"
-    "'categories':{'type':'array','items':{'$ref':'#/components/schemas/CallTreeSum'}},"
-    "'depths':{'type':'array','items':{'$ref':'#/components/schemas/CallTreeSum'}},"
-    "'hottest_paths':{'type':'array','items':{'$ref':'#/components/schemas/CallTreeSum'}},"
-    "'critical_path':{'anyOf':[{'$ref':'#/components/schemas/CriticalPath'},{'type':'null'}]},"
-    "'threads':{'type':'array','items':{'$ref':'#/components/schemas/CriticalPath'}}}}}},"
-"'CallTreeNode':{'type':'object','additionalProperties':false,'required':['count','total',"
-"'self','min','max','children'],'properties':{"
-    "'name':" TEXT_OR_NULL ",'cat':" TEXT_OR_NULL ",'group':{'type':'object'},'count':" COUNT ","
-    "'total':{'type':'number'},"
-    "'self':{'type':'number'},'min':" NUMBER ",'max':" NUMBER ","
-    "'children':{'type':'array','items':{'$ref':'#/components/schemas/CallTreeNode'}}}},"
-"'CallTreeSum':{'type':'object','additionalProperties':false,'required':['count','total','self',"
-"'mean'],'properties':{"
-    "'name':" TEXT_OR_NULL ",'cat':" TEXT_OR_NULL ",'path':" TEXT_OR_NULL ",'depth':" COUNT ","
-    "'count':" COUNT ","
-    "'total':{'type':'number'},'self':{'type':'number'},'mean':" NUMBER "}},"
-"'CriticalPath':{'type':'object','additionalProperties':false,'required':['host','pid','tid',"
-"'from','to','events'],'properties':{"
-    "'host':" TEXT_OR_NULL ",'pid':{'type':['integer','null']},'tid':{'type':['integer',"
-    "'null']},'from':{'type':'number'},"
-    "'to':{'type':'number'},'events':{'type':'array','items':{'type':'object',"
-    "'additionalProperties':false,'required':['name','cat',"
-    "'ts','dur'],'properties':{'name':" TEXT_OR_NULL ",'cat':" TEXT_OR_NULL ","
-    "'ts':{'type':'number'},'dur':{'type':'number'}}}}}},"
-"'CallTreeLine':{'anyOf':[{'type':'object','additionalProperties':false,'required':['id',"
-"'parent','depth','name','cat','host','pid','tid',"
-    "'ts','dur','event_id','path'],'properties':{'id':" COUNT ",'parent':{'type':['integer',"
-    "'null']},'depth':" COUNT ","
-    "'name':" TEXT_OR_NULL ",'cat':" TEXT_OR_NULL ",'host':" TEXT_OR_NULL ","
-    "'pid':{'type':['integer','null']},"
-    "'tid':{'type':['integer','null']},'ts':{'type':'number'},'dur':{'type':'number'},"
-    "'event_id':{'type':['integer','null']},"
-    "'path':" TEXT_OR_NULL "}},{'type':'object','additionalProperties':false,"
-    "'required':['summary'],'properties':{'summary':{"
-    "'type':'object','additionalProperties':false,'required':['rows'," CALL_TREE_NEEDED ","
-    "'elapsed_ms'],'properties':{'rows':" COUNT ","
-    CALL_TREE_MEMBERS ",'elapsed_ms':" COUNT "}}}}]},"
-"'Processes':{'type':'object','additionalProperties':false,'required':['generation','complete',"
-"'files','damaged_files','events',"
-    "'without_process','processes','tree'],'properties':{'generation':" COUNT ","
-    "'complete':{'type':'boolean'},'files':" COUNT ","
-    "'damaged_files':" COUNT ",'events':" COUNT ",'without_process':" COUNT ","
-    "'processes':" COUNT ","
-    "'tree':{'type':'array','items':{'$ref':'#/components/schemas/Process'}}}},"
-"'Process':{'type':'object','additionalProperties':false,'required':[" PROCESS_NEEDED ","
-"'children'],'properties':{" PROCESS_MEMBERS
-    ",'children':{'type':'array','items':{'$ref':'#/components/schemas/Process'}}}},"
-"'ProcessLine':{'type':'object','additionalProperties':false,'required':[" PROCESS_NEEDED "],"
-"'properties':{" PROCESS_MEMBERS "}},"
-"'TimelineCells':{'type':'object','additionalProperties':false,'required':['slot','count',"
-"'busy','color'],"
-    "'description':'columns of numbers, one for each slot that is not empty,"
-    " or for a run of slots with equal values','properties':{'slot':" COUNTS ",'count':" COUNTS ","
-    "'busy':{'type':'array','description':'microseconds','items':{'type':'number','minimum':0}},"
-    "'color':" COUNTS ","
-    "'slots':{'type':'array','description':'length of the run; if absent, 1',"
-    "'items':{'type':'integer','minimum':1}}}},"
-"'TimelineSlices':{'type':'object','additionalProperties':false,'required':['slot','start',"
-"'dur','color','name','file','object','others'],"
-    "'description':'columns of numbers, one for each slice','properties':{'slot':" COUNTS ","
-    "'start':{'type':'array','description':'microseconds after `from`',"
-    "'items':{'type':'number'}},'dur':{'type':'array','items':{'type':'number','minimum':0}},"
-    "'color':" COUNTS ",'name':{'type':'array',"
-    "'description':'number in slice_names','items':" COUNT "},'file':{'type':'array',"
-    "'description':'number in slice_files','items':" COUNT "},"
-    "'object':{'type':'array','description':'number in the file','items':" COUNT "},"
-    "'others':{'type':'array','description':'number of shorter objects','items':" COUNT "}}},"
-"'Timeline':{'type':'object','additionalProperties':false,'required':['generation','complete',"
-"'files','damaged_files','from','to','column','columns',"
-    "'count','busy','untimed','group_by','color','colors','lanes_total','lanes_offset','lanes',"
-    "'events_complete','events'],'properties':{"
-    "'generation':" COUNT ",'complete':{'type':'boolean'},'files':" COUNT ","
-    "'damaged_files':" COUNT ",'from':" NUMBER ",'to':" NUMBER ","
-    "'column':" NUMBER ",'columns':" COUNT ",'count':" COUNT ",'busy':{'type':'number'},"
-    "'untimed':" COUNT ",'group_by':{'type':'array','items':{"
-    "'type':'string'}},'slices_complete':{'type':'boolean'},'slices_min_dur':{'type':'number',"
-    "'minimum':0},'color':{'type':'string'},'colors':{'type':'array','items':{'type':'object',"
-    "'additionalProperties':false,'required':['value',"
-    "'count','busy'],'properties':{'value':" ANY ",'below':{'type':['number','null']},"
-    "'others':{'type':['integer','null']},'count':" COUNT ",'busy':{'type':'number'}}}},"
-    "'lanes_total':" COUNT ",'lanes_offset':" COUNT ","
-    "'lanes':{'type':'array','items':{'type':'object','additionalProperties':false,"
-    "'required':['keys','count','before','busy','cells'],'properties':{'keys':{"
-    "'type':'array','items':" ANY "},'count':" COUNT ",'before':" COUNT ","
-    "'busy':{'type':'number'},'cells':{'$ref':'#/components/schemas/TimelineCells'},"
-    "'rest':{'$ref':'#/components/schemas/TimelineCells'},'slices':{'type':'array',"
-    "'description':'by depth','items':{'$ref':'#/components/schemas/TimelineSlices'}}}}},"
-    "'slice_names':{'type':'array','items':{'type':'array','minItems':2,'maxItems':2,"
-    "'items':" TEXT_OR_NULL ",'description':'name, cat'}},"
-    "'slice_files':{'type':'array','items':{'type':'string'}},"
-    "'events_complete':{'type':'boolean'},'events':{'type':'array','items':{'type':'object',"
-    "'additionalProperties':false,'required':['lane','color','ts',"
-    "'dur','name','cat','file','object'],'properties':{'lane':" COUNT ",'color':" COUNT ","
-    "'ts':{'type':'number'},'dur':" NUMBER ",'name':" TEXT_OR_NULL ","
-    "'cat':" TEXT_OR_NULL ",'file':{'type':'string'},'object':" COUNT "}}}}},"
 "'Row':{'type':'object','additionalProperties':true,'description':'columns of the row'},"
 "'OpenApi':{'type':'object','required':['openapi','info','paths'],"
 "'properties':{'openapi':{'const':'3.1.0'},"

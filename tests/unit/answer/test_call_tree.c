@@ -33,17 +33,17 @@ static void close_tree(struct call_tree *t, struct query *q, struct budget *budg
 /* "name count/total/self(" its children ")": total and self in ns. */
 static void print_tree(struct call_tree *t, enum call_tree_part part, struct buf *out)
 {
-    struct call_tree_node n;
+    const struct call_tree_node *n;
     int64_t last = -1;
 
-    CHECK_INT(call_tree_begin(t, part), 0);
-    while (call_tree_next(t, &n) == 0) {
-        for (; last >= (int64_t)n.depth; last--)
+    CHECK(call_tree_begin(t, part) > 0);
+    while ((n = call_tree_next(t))) {
+        for (; last >= (int64_t)n->depth; last--)
             buf_putc(out, ')');
-        last = n.depth;
-        call_tree_label(t, &n, out);
-        buf_printf(out, " %llu/%lld/%lld(", (unsigned long long)n.count, (long long)n.total_ns,
-                   (long long)n.self_ns);
+        last = n->depth;
+        call_tree_label(t, n, out);
+        buf_printf(out, " %llu/%lld/%lld(", (unsigned long long)n->count, (long long)n->total_ns,
+                   (long long)n->self_ns);
     }
     for (; last >= 0; last--)
         buf_putc(out, ')');
@@ -195,7 +195,6 @@ static void analysis_by_hand(void)
     struct store s;
     struct budget budget = {0};
     struct query *q = NULL;
-    struct call_tree_event e;
 
     CHECK_STOP(store_begin(&s));
     store_file(&s, "a.pfw", mixed, sizeof(mixed) - 1);
@@ -203,14 +202,10 @@ static void analysis_by_hand(void)
     struct call_tree *t = open_tree(&s, "", &budget, &o, &q, 0);
     CHECK_STOP(t);
     const struct call_tree_analysis *a = call_tree_analysis(t);
-    struct call_tree_thread thread;
-    call_tree_thread(t, a->critical_thread, &thread);
-    CHECK_INT(thread.pid.i, 1);
-    CHECK_INT(thread.chain, 3);
-    for (size_t i = 0; i < 3; i++) {
-        call_tree_critical(t, a->critical_thread, i, &e);
-        CHECK_TEXT(e.name.text, chain[i]);
-    }
+    CHECK_INT(a->critical->pid.i, 1);
+    CHECK_INT(a->critical->count, 3);
+    for (size_t i = 0; i < 3; i++)
+        CHECK_TEXT(call_tree_path_event(a->critical, i)->name.text, chain[i]);
     CHECK_INT(a->most_called_count, 2);
     CHECK_TEXT(a->most_called[0].name.text, "f");
     CHECK_INT(a->most_called[0].count, 3);
@@ -219,8 +214,8 @@ static void analysis_by_hand(void)
     CHECK_INT(a->depths[1].total_ns, 70000);
     CHECK_INT(a->category_count, 1);
     CHECK_INT(a->hottest_count, 2);
-    CHECK_TEXT(a->hottest[0].path, "main"); /* 37 us; the next one has 35 */
-    CHECK_TEXT(a->hottest[1].path, "main;f");
+    CHECK_STR(a->hottest[0].path, "main"); /* 37 us; the next one has 35 */
+    CHECK_STR(a->hottest[1].path, "main;f");
     close_tree(t, q, &budget);
     store_end(&s);
 }
@@ -241,14 +236,15 @@ static void many_lines(struct buf *b, unsigned n, bool deep)
 static void count_nodes(struct call_tree *t, enum call_tree_part part, uint32_t *nodes,
                         uint32_t *deepest)
 {
-    struct call_tree_node n;
+    const struct call_tree_node *n;
+    size_t expected = call_tree_begin(t, part);
 
     *nodes = *deepest = 0;
-    CHECK_INT(call_tree_begin(t, part), 0);
-    while (call_tree_next(t, &n) == 0) {
+    while ((n = call_tree_next(t))) {
         ++*nodes;
-        *deepest = n.depth > *deepest ? n.depth : *deepest;
+        *deepest = n->depth > *deepest ? n->depth : *deepest;
     }
+    CHECK_INT(*nodes, expected);
 }
 
 static void check_many(struct store *s, unsigned n, bool deep)

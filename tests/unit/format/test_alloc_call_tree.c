@@ -38,10 +38,9 @@ static int ask(void *arg, struct buf *answer)
     int rc = query_open(&store.env, store.snapshot, &selection, &budget, &err, &q);
     rc = rc ? rc : call_tree_open(q, &o, &err, &t);
     if (rc == 0 && a->format == FORMAT_COLLAPSED_DIFF)
-        rc = format_call_tree_diff((struct call_tree *[]){t, t}, (struct query *[]){q, q}, &budget,
-                                   answer);
+        rc = format_call_tree_diff((struct call_tree *[]){t, t}, &budget, answer);
     else
-        rc = rc ? rc : format_call_tree_new(t, q, &told, &f);
+        rc = rc ? rc : format_call_tree_new(t, &told, &f);
     rc = rc == 0 && !f ? ERR_END : rc;
     while (rc == 0)
         rc = format_call_tree_next(f, answer);

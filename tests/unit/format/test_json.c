@@ -82,16 +82,27 @@ struct row {
     __int128 ns;
 };
 
+struct rows {
+    const struct row *rows;
+    size_t count;
+};
+#define OBJECT struct rows
+static const struct member row_members[] = {
+    MEMBER_COLUMN("ns", rows, count, ns),
+    MEMBER_COLUMN("count", rows, count, count),
+    MEMBER_COLUMN("slot", rows, count, slot),
+};
+static const struct object_type rows_type = {NULL, MEMBERS(row_members)};
+#undef OBJECT
+
 static char *columns_of(const struct row *rows, size_t n, bool with_pretty)
 {
-    static const struct jw_column columns[] = {{"ns", offsetof(struct row, ns), JW_NS},
-                                               {"count", offsetof(struct row, count), JW_UINT64},
-                                               {"slot", offsetof(struct row, slot), JW_UINT32}};
+    const struct rows all = {rows, n};
     struct buf out = {0};
     struct jw j;
 
     jw_init(&j, &out, with_pretty);
-    jw_columns(&j, columns, 3, rows, sizeof(*rows), n);
+    jw_object(&j, &rows_type, &all);
     return take(&out);
 }
 

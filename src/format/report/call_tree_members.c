@@ -1,0 +1,125 @@
+/* call_tree_members.c - what /call-tree contains: the document, and lines of events. */
+#include "format/report/call_tree.h"
+
+/* In the document and in the summary of the lines. */
+#define TOTALS(at) \
+    MEMBER("generation", at.counters.generation), MEMBER("complete", at.complete), \
+        MEMBER("files", at.counters.files), MEMBER("damaged_files", at.counters.damaged_files), \
+        MEMBER("events", at.events, .help = "selected objects"), \
+        MEMBER("in_tree", at.in_tree, .help = "nested events"), \
+        MEMBER("other_phases", at.other_phases, .help = "objects that are not of phase X"), \
+        MEMBER("untimed", at.untimed, .help = "events without a valid time"), \
+        MEMBER("partial_overlaps", at.partial_overlaps, \
+               .help = "events that begin within another one and end after it"), \
+        MEMBER("threads", at.threads), \
+        MEMBER("levels", at.levels, .help = "depth of the deepest event"), \
+        MEMBER_OBJECTS("hosts_apart", at.hosts_apart, at.host_count, &call_tree_host_type, \
+                       .help = "hosts whose times do not overlap those of the others")
+
+/* ---- the document ---------------------------------------------------------------------------- */
+
+static void write_group(struct jw *j, const void *object)
+{
+    const struct call_tree_node *n = object;
+
+    jw_begin(j, '{');
+    for (size_t i = 0; i < n->group_count; i++)
+        jw_put_value(j, n->columns[i], &n->group[i]);
+    jw_end(j, '}');
+}
+
+#define OBJECT struct call_tree_node
+static const struct member node_members[] = {
+    MEMBER_WRITTEN("group", write_group, "{'type':'object'}", .when = WHEN(is_group),
+                   .optional = true),
+    MEMBER("name", name, .type = VALUE_TEXT, .when = WHEN(has_name), .optional = true),
+    MEMBER("cat", cat, .type = VALUE_TEXT, .when = WHEN(is_call), .optional = true),
+    MEMBER("count", count),
+    MEMBER("total", total_ns, .unit = UNIT_US),
+    MEMBER("self", self_ns, .unit = UNIT_US),
+    MEMBER_NS("min", min_ns, .when = WHEN(has_range), .unit = UNIT_US),
+    MEMBER_NS("max", max_ns, .when = WHEN(has_range), .unit = UNIT_US),
+};
+static const struct object_type node_type = {"CallTreeNode", MEMBERS(node_members),
+                                             .nests = NESTS(depth)};
+#undef OBJECT
+
+static const void *node(const void *object, size_t i, enum call_tree_part part)
+{
+    const struct format_call_tree *f = object;
+
+    if (i == 0)
+        call_tree_begin(f->tree, part);
+    return call_tree_next(f->tree);
+}
+
+static const void *node_of_all(const void *object, size_t i)
+{
+    return node(object, i, CALL_TREE_ALL);
+}
+
+static const void *node_of_callees(const void *object, size_t i)
+{
+    return node(object, i, CALL_TREE_CALLEES);
+}
+
+static const void *node_of_callers(const void *object, size_t i)
+{
+    return node(object, i, CALL_TREE_CALLERS);
+}
+
+#define TREE(name, part, item) \
+    MEMBER_ITEMS(name, nodes[part], &node_type, item, .root = true, .optional = true)
+#define OBJECT struct format_call_tree
+static const struct member members[] = {
+    TOTALS(lines.totals),
+    MEMBER("focus", o.focus, .optional = true),
+    MEMBER_AT("analysis", analysis, &call_tree_analysis_type, .optional = true),
+    TREE("tree", CALL_TREE_ALL, node_of_all),
+    TREE("callees", CALL_TREE_CALLEES, node_of_callees),
+    TREE("callers", CALL_TREE_CALLERS, node_of_callers),
+};
+const struct object_type format_call_tree_type = {"CallTree", MEMBERS(members)};
+#undef OBJECT
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+#define OBJECT struct call_tree_line
+static const struct member event_members[] = {
+    MEMBER("id", event.id, .help = "from 1"),
+    MEMBER("parent", event.parent, .when = WHEN(has_parent), .help = "id of the event around it"),
+    MEMBER("depth", event.depth),
+    MEMBER("name", event.name, .type = VALUE_TEXT),
+    MEMBER("cat", event.cat, .type = VALUE_TEXT),
+    MEMBER("host", thread.host, .type = VALUE_TEXT),
+    MEMBER("pid", thread.pid, .type = VALUE_INT),
+    MEMBER("tid", thread.tid, .type = VALUE_INT),
+    MEMBER_NS("ts", event.ts_ns, .unit = UNIT_US),
+    MEMBER_NS("dur", event.dur_ns, .unit = UNIT_US),
+    MEMBER("event_id", event.event_id, .when = WHEN(event.has_event_id),
+           .help = "`id` of the event in the trace"),
+    MEMBER("path", path, .when = WHEN(has_path), .help = "null: longer than 256 levels"),
+};
+static const struct object_type event_type = {"CallTreeEvent", MEMBERS(event_members)};
+#undef OBJECT
+
+#define OBJECT struct call_tree_lines
+static const struct member lines_members[] = {
+    MEMBER("rows", rows),
+    TOTALS(totals),
+    MEMBER("elapsed_ms", elapsed_ms),
+};
+static const struct object_type lines_type = {NULL, MEMBERS(lines_members)};
+#undef OBJECT
+
+#define OBJECT struct format_call_tree
+static const struct member summary_members[] = {MEMBER_IN("summary", lines, &lines_type)};
+const struct object_type call_tree_summary_type = {"CallTreeSummary", MEMBERS(summary_members)};
+#undef OBJECT
+
+static const struct object_type *const line_types[] = {&event_type, &call_tree_summary_type, NULL};
+const struct object_type format_call_tree_line_type = {
+    "CallTreeLine",
+    .schema = "{'anyOf':[{'$ref':'#/components/schemas/CallTreeEvent'},"
+              "{'$ref':'#/components/schemas/CallTreeSummary'}]}",
+    .refers = line_types};
