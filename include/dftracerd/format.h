@@ -92,14 +92,20 @@ void jw_members(struct jw *j, const struct object_type *type, const void *object
  * elsewhere. */
 void jw_schema(struct jw *j, const struct object_type *type);
 
-/* An object as a document: in pieces of about 64 KiB, cut between the items of its lists. Type and
- * object are borrowed until the end. */
-struct document {
+/* An object as a document: in pieces of about 64 KiB, cut between its members and the items of its
+ * lists, and likewise within items that have lists. Type and object are borrowed until the end. */
+enum { DOCUMENT_LEVELS = 4 };
+struct document_level {
     const struct object_type *type;
     const void *object;
-    struct jw jw; /* jw.budget may be set after document_begin */
     size_t member, item;
-    bool begun, in_list;
+    bool in_list;
+};
+struct document {
+    struct jw jw; /* jw.budget may be set after document_begin */
+    struct document_level levels[DOCUMENT_LEVELS];
+    unsigned depth;
+    bool begun;
 };
 void document_begin(struct document *d, const struct object_type *type, const void *object,
                     bool pretty);

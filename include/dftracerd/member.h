@@ -53,7 +53,8 @@ struct member {
     const struct object_type *of; /* MEMBER_OBJECT */
     /* 1 + the offset of a bool that is false where there is no value; 0: there always is one */
     size_t when;
-    bool optional; /* without a value, or with an empty list, the member is left out; else null */
+    /* Without a value the member is left out, else null; so is an empty list without `when`. */
+    bool optional;
     bool nullable; /* for the schema: a double, time or string that may be null */
     /* The texts that are possible, up to NULL. A field of an integer type is the number of one of
      * them; a negative one is null. */
@@ -78,7 +79,7 @@ struct object_type {
     size_t size;      /* bytes of the struct: the distance of items of a list */
     const char *help; /* half a sentence */
     /* Instead of a schema from the members, with ' for "; and the types that it refers to, up to
-     * NULL. */
+     * NULL. With neither members nor a schema it is one of these types. */
     const char *schema;
     const struct object_type *const *refers;
 };

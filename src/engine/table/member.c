@@ -79,7 +79,7 @@ bool member_is_there(const struct member *m, const void *object)
     if (m->write)
         return true;
     if (m->place == MEMBER_LIST)
-        return !m->optional || member_count(m, object) > 0;
+        return !m->optional || m->when || member_count(m, object) > 0;
     if (m->kind == MEMBER_OBJECT)
         return member_object(m, object) != NULL;
     return member_value(m, object).type != VALUE_NULL;

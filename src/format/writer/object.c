@@ -74,32 +74,60 @@ void jw_object(struct jw *j, const struct object_type *type, const void *object)
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
+static void enter(struct document *d, const struct object_type *type, const void *object)
+{
+    jw_begin(&d->jw, '{');
+    d->levels[d->depth++] = (struct document_level){.type = type, .object = object};
+}
+
 void document_begin(struct document *d, const struct object_type *type, const void *object,
                     bool pretty)
 {
-    *d = (struct document){.type = type, .object = object};
+    *d = (struct document){.levels = {{.type = type, .object = object}}};
     jw_init(&d->jw, NULL, pretty);
 }
 
-/* Items of the list at hand until the piece is large enough. True: that was all. */
-static bool put_items(struct document *d, const struct member *m, size_t start)
+static bool has_lists(const struct object_type *type)
 {
-    size_t count = member_count(m, d->object);
-    struct buf *out = d->jw.out;
+    for (size_t i = 0; i < type->count; i++)
+        if (type->members[i].place == MEMBER_LIST)
+            return true;
+    return false;
+}
 
-    if (!d->in_list) {
+static void put_list_item(struct document *d, struct document_level *l, const struct member *m)
+{
+    if (m->kind == MEMBER_OBJECT && d->depth < DOCUMENT_LEVELS && has_lists(m->of))
+        enter(d, m->of, member_item(m, l->object, l->item++));
+    else
+        put_item(&d->jw, m, l->object, l->item++);
+}
+
+/* A member of the object at hand, or an item of its list, or its end. */
+static void put_step(struct document *d)
+{
+    struct document_level *l = &d->levels[d->depth - 1];
+    const struct member *m = &l->type->members[l->member];
+
+    if (l->member == l->type->count) {
+        jw_end(&d->jw, '}');
+        d->depth--;
+    } else if (m->place != MEMBER_LIST || !member_is_there(m, l->object)) {
+        put_member(&d->jw, m, l->object);
+        l->member++;
+    } else if (!l->in_list) {
         jw_key(&d->jw, m->name);
         jw_begin(&d->jw, '[');
-        d->in_list = true;
-        d->item = 0;
+        l->in_list = true;
+        l->item = 0;
+    } else if (l->item < member_count(m, l->object)) {
+        if (may_go_on(&d->jw, l->item))
+            put_list_item(d, l, m);
+    } else {
+        jw_end(&d->jw, ']');
+        l->in_list = false;
+        l->member++;
     }
-    while (d->item < count && out->len - start < PIECE && may_go_on(&d->jw, d->item))
-        put_item(&d->jw, m, d->object, d->item++);
-    if (d->item < count)
-        return false;
-    jw_end(&d->jw, ']');
-    d->in_list = false;
-    return true;
 }
 
 int document_next(struct document *d, struct buf *out)
@@ -108,20 +136,13 @@ int document_next(struct document *d, struct buf *out)
 
     d->jw.out = out;
     if (!d->begun)
-        jw_begin(&d->jw, '{');
+        enter(d, d->levels[0].type, d->levels[0].object);
     d->begun = true;
-    for (; d->member < d->type->count && !out->error; d->member++) {
-        const struct member *m = &d->type->members[d->member];
-        if (m->place != MEMBER_LIST || !member_is_there(m, d->object))
-            put_member(&d->jw, m, d->object);
-        else if (!put_items(d, m, start))
-            return out->error;
-    }
-    if (!out->error) {
-        jw_end(&d->jw, '}');
+    while (d->depth && out->len - start < PIECE && !out->error)
+        put_step(d);
+    if (!d->depth)
         jw_finish(&d->jw);
-    }
-    return out->error ? out->error : ERR_END;
+    return out->error ? out->error : d->depth ? 0 : ERR_END;
 }
 
 int format_object(const struct object_type *type, const void *object, bool pretty, struct buf *out)

@@ -90,6 +90,17 @@ static void put_object_schema(struct jw *j, const struct object_type *of)
         jw_schema(j, of);
 }
 
+static void put_any_of(struct jw *j, const struct object_type *const *types)
+{
+    jw_begin(j, '{');
+    jw_key(j, "anyOf");
+    jw_begin(j, '[');
+    for (; *types; types++)
+        put_object_schema(j, *types);
+    jw_end(j, ']');
+    jw_end(j, '}');
+}
+
 static void put_list_schema(struct jw *j, const struct member *m)
 {
     put_type(j, "array", m->nullable);
@@ -105,15 +116,10 @@ static void put_list_schema(struct jw *j, const struct member *m)
 
 static void put_nullable_object(struct jw *j, const struct object_type *of)
 {
-    jw_begin(j, '{');
-    jw_key(j, "anyOf");
-    jw_begin(j, '[');
-    put_object_schema(j, of);
-    jw_begin(j, '{');
-    jw_put_str(j, "type", "null");
-    jw_end(j, '}');
-    jw_end(j, ']');
-    jw_end(j, '}');
+    static const struct object_type null = {.schema = "{'type':'null'}"};
+    const struct object_type *const either[] = {of, &null, NULL};
+
+    put_any_of(j, either);
 }
 
 static void put_member_schema(struct jw *j, const struct member *m)
@@ -149,6 +155,10 @@ void jw_schema(struct jw *j, const struct object_type *type)
 {
     if (type->schema) {
         put_quoted(j, type->schema);
+        return;
+    }
+    if (!type->members) {
+        put_any_of(j, type->refers);
         return;
     }
     jw_begin(j, '{');
