@@ -112,6 +112,9 @@ void document_begin(struct document *d, const struct object_type *type, const vo
 int document_next(struct document *d, struct buf *out); /* 0 more, ERR_END, or out->error */
 /* All of it. ERR_END, or out->error. */
 int format_object(const struct object_type *type, const void *object, bool pretty, struct buf *out);
+/* The same; long lists check the budget, which may be NULL. */
+int format_document(const struct object_type *type, const void *object, bool pretty,
+                    struct budget *budget, struct buf *out);
 
 /* ---- flat rows ------------------------------------------------------------------------------- */
 
@@ -124,9 +127,12 @@ int format_table_new(enum format f, const char *const *columns, size_t count,
 void format_table_row(struct format_table *t, const struct value *values, struct buf *out);
 void format_table_end(struct format_table *t, struct buf *out);
 void format_table_free(struct format_table *t);
-/* The same with the members of a type as columns, none of which is an object or a list: a row from
- * each object; a table of `count` objects. */
+/* The same with the members of a type as columns, none of which is a list: a row from each object;
+ * a table of `count` objects. A member `p95` of an object `duration` is the column `duration_p95`.
+ * `like` has the names of MEMBER_VALUES_NAMED; NULL if the type has none. */
 int format_table_of(enum format f, const struct object_type *type, struct format_table **ret);
+int format_table_like(enum format f, const struct object_type *type, const void *like,
+                      struct format_table **ret);
 void format_table_object(struct format_table *t, const struct object_type *type, const void *object,
                          struct buf *out);
 int format_list(enum format f, const struct object_type *type, const void *items, size_t count,

@@ -47,10 +47,15 @@ struct member {
     const char *name;
     enum member_kind kind;
     size_t offset;
-    enum { MEMBER_HERE, MEMBER_POINTER, MEMBER_LIST } place;
+    /* MEMBER_NAMED: `count` values at a pointer are members under the names at another pointer */
+    enum { MEMBER_HERE, MEMBER_POINTER, MEMBER_LIST, MEMBER_NAMED } place;
     size_t count_offset; /* MEMBER_LIST: of the number of items, `count_bytes` long */
     unsigned count_bytes;
+    size_t names_offset;          /* MEMBER_NAMED: of a pointer to the names */
     const struct object_type *of; /* MEMBER_OBJECT */
+    /* The field is member `part` of the items, `stride` bytes each. 0: it is no column. */
+    size_t stride, part;
+    bool bare; /* a MEMBER_LIST of one item is written as the item */
     /* 1 + the offset of a bool that is false where there is no value; 0: there always is one */
     size_t when;
     /* Without a value the member is left out, else null; so is an empty list without `when`. */
@@ -77,6 +82,7 @@ struct object_type {
     const struct member *members;
     size_t count;
     size_t size;      /* bytes of the struct: the distance of items of a list */
+    bool flat;        /* for the schema: a row, see format_table_of */
     const char *help; /* half a sentence */
     /* Instead of a schema from the members, with ' for "; and the types that it refers to, up to
      * NULL. With neither members nor a schema it is one of these types. */
@@ -126,6 +132,11 @@ struct object_type {
         .name = name_, .kind = MEMBER_OBJECT, .place = MEMBER_POINTER, \
         .offset = offsetof(OBJECT, field), .of = of_, ##__VA_ARGS__ \
     }
+/* An object whose members are fields of the struct itself. */
+#define MEMBER_SELF(name_, of_, ...) \
+    { \
+        .name = name_, .kind = MEMBER_OBJECT, .of = of_, ##__VA_ARGS__ \
+    }
 /* A pointer to `counter` structs, or values. */
 #define MEMBER_OBJECTS(name_, field, counter, of_, ...) \
     { \
@@ -138,6 +149,21 @@ struct object_type {
         .name = name_, .kind = MEMBER_KIND(*MEMBER_FIELD(field)), .place = MEMBER_LIST, \
         .offset = offsetof(OBJECT, field), .count_offset = offsetof(OBJECT, counter), \
         .count_bytes = sizeof(MEMBER_FIELD(counter)), ##__VA_ARGS__ \
+    }
+/* What member `part_` is of each of `counter` structs. */
+#define MEMBER_COLUMN(name_, field, counter, part_, ...) \
+    { \
+        .name = name_, .kind = MEMBER_KIND(MEMBER_FIELD(field)->part_), .place = MEMBER_LIST, \
+        .offset = offsetof(OBJECT, field), .count_offset = offsetof(OBJECT, counter), \
+        .count_bytes = sizeof(MEMBER_FIELD(counter)), .stride = sizeof(*MEMBER_FIELD(field)), \
+        .part = offsetof(__typeof__(*MEMBER_FIELD(field)), part_), ##__VA_ARGS__ \
+    }
+/* Members whose names are data: `counter` struct values, and their names. */
+#define MEMBER_VALUES_NAMED(field, names, counter) \
+    { \
+        .kind = MEMBER_VALUE, .place = MEMBER_NAMED, .offset = offsetof(OBJECT, field), \
+        .names_offset = offsetof(OBJECT, names), .count_offset = offsetof(OBJECT, counter), \
+        .count_bytes = sizeof(MEMBER_FIELD(counter)) \
     }
 /* A value that a function computes from the object. */
 #define MEMBER_COMPUTED(name_, type_, function, ...) \
@@ -164,8 +190,10 @@ struct value member_value(const struct member *m, const void *object);
 bool member_is_there(const struct member *m, const void *object);
 /* The object of a MEMBER_OBJECT in the struct or at a pointer; NULL: null. */
 const void *member_object(const struct member *m, const void *object);
-size_t member_count(const struct member *m, const void *object); /* items of a MEMBER_LIST */
+/* Items of a MEMBER_LIST, members of a MEMBER_NAMED. */
+size_t member_count(const struct member *m, const void *object);
 const void *member_item(const struct member *m, const void *object, size_t i);
+const char *member_item_name(const struct member *m, const void *object, size_t i); /* _NAMED */
 /* The value of an item that is no object. */
 struct value member_item_value(const struct member *m, const void *item);
 

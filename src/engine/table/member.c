@@ -114,5 +114,11 @@ const void *member_item(const struct member *m, const void *object, size_t i)
 {
     if (m->item)
         return m->item(object, i);
-    return *(const char *const *)field(m, object) + i * item_bytes(m);
+    const char *items = *(const char *const *)field(m, object);
+    return m->stride ? items + i * m->stride + m->part : items + i * item_bytes(m);
+}
+
+const char *member_item_name(const struct member *m, const void *object, size_t i)
+{
+    return (*(const char *const *const *)((const char *)object + m->names_offset))[i];
 }
