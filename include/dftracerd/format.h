@@ -199,8 +199,11 @@ void arrow_free(struct arrow *a);
 
 /* /stats: JSON, NDJSON (groups or counts, a row each), CSV (likewise), TEXT (the tables that
  * dftracer_stats printed). */
-int format_stats(const struct stats *s, const char *query, enum format f, bool pretty,
-                 struct buf *out);
+int format_stats(const struct stats *s, enum format f, bool pretty, struct buf *out);
+/* One file with the keys of the old dftracer_stats --json, as a value; without `s` the reason. */
+void format_stats_file(const struct stats *s, const char *path, const char *error, struct jw *j);
+/* What format_stats writes as JSON, or a list of such files. */
+extern const struct object_type stats_answer_type;
 /* /info, piece by piece: JSON, TEXT. `detail`: 0 totals, 1 with files, 2 with their chunks and
  * columns. All borrowed until format_info_free; `files` are positions in the snapshot. ERR_FORMAT,
  * -ENOMEM. */
@@ -235,20 +238,14 @@ void format_processes_free(struct format_processes *f);
 
 /* /compare: JSON, NDJSON and CSV (a row a metric and variant), TEXT (a tree of metrics), MARKDOWN
  * (a table). */
-/* One file with the keys of the old dftracer_stats --json, as a value; or why there are none. */
-void format_stats_file(const struct stats *s, const char *path, struct jw *j);
-void format_stats_failed(const char *path, const char *error, struct jw *j);
-
 struct format_compare_options {
     enum format format;
     bool pretty, terminal, color; /* TEXT: box drawing, colours */
-    const char *const *labels;    /* of the sides */
-    const char *query;
-    int fail_on;           /* class from which a regression is a failure; -1: none */
-    struct budget *budget; /* borrowed; asked in long lists; NULL: not */
+    struct budget *budget;        /* borrowed; checked in long lists; NULL: not */
 };
 int format_compare(const struct comparison *c, const struct format_compare_options *o,
                    struct buf *out);
+extern const struct object_type compare_type, compare_row_type;
 
 /* /dlio-config: YAML (the configuration), JSON, TEXT (the report). ERR_FORMAT, -ENOMEM. */
 int format_dlio(const struct dlio_report *r, enum format f, bool pretty, struct buf *out);
