@@ -28,9 +28,9 @@ enum compare_class {
     COMPARE_LARGE,
     COMPARE_CLASSES
 };
-const char *compare_class_name(enum compare_class c); /* "NEGLIGIBLE" ... */
-#define COMPARE_SIDES_MAX 33                          /* a baseline and 32 variants */
-#define COMPARE_NODES_MAX 256                         /* with children; each is two scans a side */
+extern const char *const compare_class_names[]; /* "NEGLIGIBLE" ..., up to NULL */
+#define COMPARE_SIDES_MAX 33                    /* a baseline and 32 variants */
+#define COMPARE_NODES_MAX 256                   /* with children; each is two scans a side */
 
 /* Events of the sides that match `query` and those of all nodes above. */
 struct compare_node_options {
@@ -49,6 +49,9 @@ struct compare_node_options {
 struct compare_options {
     const struct selection *sides; /* the baseline first */
     size_t side_count;             /* 2 to COMPARE_SIDES_MAX */
+    const char *const *labels;     /* of the sides, for people; borrowed until comparison_free */
+    const char *query;             /* the common one, as in the request; likewise */
+    int fail_on;                   /* class from which a regression is a failure; -1: none */
     int64_t interval_ns;           /* windows of the peaks; 0 = one */
     const struct compare_node_options *nodes;
     size_t node_count;
@@ -62,11 +65,9 @@ struct compare_test {
     /* whose corrected p is below 0.05 */
     enum { COMPARE_SAME, COMPARE_MEAN, COMPARE_RANKS, COMPARE_BOTH } difference;
 };
-const char *
-compare_difference_name(const struct compare_test *t); /* "none", "mean", "ranks", "both" */
-struct compare_change {                                /* of a variant against the baseline */
-    struct value value, std, delta;                    /* std null where there is none */
-    double percent; /* 100 from a zero baseline to something, 0 to nothing */
+struct compare_change {             /* of a variant against the baseline */
+    struct value value, std, delta; /* std null where there is none */
+    double percent;                 /* 100 from a zero baseline to something, 0 to nothing */
     bool baseline_zero, regression;
     double cohens_d;
     enum compare_class significance;
@@ -77,17 +78,21 @@ struct compare_metric {
     enum column_unit unit;
     struct value value, std;        /* of the baseline */
     struct compare_change *changes; /* by variant */
+    size_t change_count;
+    bool tested; /* changes have tests */
 };
 struct compare_group {
     struct value *keys; /* of all columns of group_by; NULL in a summary */
+    const char *const *key_names;
+    size_t key_count, label_from; /* the keys before it are those of the node */
     struct compare_metric *metrics;
     size_t metric_count;
 };
 struct compare_node {
     struct value name;
-    const char *query;                 /* with those of the nodes above */
-    const char *const *group_by;       /* pid_tid expanded */
-    size_t group_by_count, label_from; /* the keys before it are told by the node */
+    const char *query;           /* with those of the nodes above */
+    const char *const *group_by; /* pid_tid expanded */
+    size_t group_by_count, label_from;
     struct compare_group summary, *groups;
     size_t group_count;
     struct compare_node *children;
@@ -110,8 +115,12 @@ struct comparison {
     bool complete;
     int64_t elapsed_ns;
     size_t side_count;
-    struct compare_meta *meta; /* by side */
-    int regression;            /* greatest class of a metric that is worse in a variant; -1 none */
+    const char *baseline, *const *variants; /* labels */
+    const char *query;
+    struct compare_meta *meta, *variant_meta; /* by side; from the first variant */
+    size_t variant_count;
+    bool failed;
+    int regression; /* greatest class of a metric that is worse in a variant; -1 none */
     struct compare_node *nodes;
     size_t node_count;
     struct arena arena; /* owns everything above */

@@ -104,6 +104,9 @@ void document_begin(struct document *d, const struct object_type *type, const vo
 int document_next(struct document *d, struct buf *out); /* 0 more, ERR_END, or out->error */
 /* All of it. ERR_END, or out->error. */
 int format_object(const struct object_type *type, const void *object, bool pretty, struct buf *out);
+/* The same; long lists check the budget, which may be NULL. */
+int format_document(const struct object_type *type, const void *object, bool pretty,
+                    struct budget *budget, struct buf *out);
 
 /* ---- flat rows ------------------------------------------------------------------------------- */
 
@@ -116,9 +119,12 @@ int format_table_new(enum format f, const char *const *columns, size_t count,
 void format_table_row(struct format_table *t, const struct value *values, struct buf *out);
 void format_table_end(struct format_table *t, struct buf *out);
 void format_table_free(struct format_table *t);
-/* The same with the members of a type as columns, none of which is an object or a list: a row from
- * each object; a table of `count` objects. */
+/* The same with the members of a type as columns, none of which is a list: a row from each object;
+ * a table of `count` objects. A member `p95` of an object `duration` is the column `duration_p95`.
+ * `like` has the names of MEMBER_VALUES_NAMED; NULL if the type has none. */
 int format_table_of(enum format f, const struct object_type *type, struct format_table **ret);
+int format_table_like(enum format f, const struct object_type *type, const void *like,
+                      struct format_table **ret);
 void format_table_object(struct format_table *t, const struct object_type *type, const void *object,
                          struct buf *out);
 int format_list(enum format f, const struct object_type *type, const void *items, size_t count,
@@ -185,8 +191,11 @@ void arrow_free(struct arrow *a);
 
 /* /stats: JSON, NDJSON (groups or counts, a row each), CSV (likewise), TEXT (the tables that
  * dftracer_stats printed). */
-int format_stats(const struct stats *s, const char *query, enum format f, bool pretty,
-                 struct buf *out);
+int format_stats(const struct stats *s, enum format f, bool pretty, struct buf *out);
+/* One file with the keys of the old dftracer_stats --json, as a value; without `s` the reason. */
+void format_stats_file(const struct stats *s, const char *path, const char *error, struct jw *j);
+/* What format_stats writes as JSON, or a list of such files. */
+extern const struct object_type stats_answer_type;
 /* /info for people. */
 void format_info_text(const struct info *i, struct buf *out);
 
@@ -207,20 +216,14 @@ void format_processes_free(struct format_processes *f);
 
 /* /compare: JSON, NDJSON and CSV (a row a metric and variant), TEXT (a tree of metrics), MARKDOWN
  * (a table). */
-/* One file with the keys of the old dftracer_stats --json, as a value; or why there are none. */
-void format_stats_file(const struct stats *s, const char *path, struct jw *j);
-void format_stats_failed(const char *path, const char *error, struct jw *j);
-
 struct format_compare_options {
     enum format format;
     bool pretty, terminal, color; /* TEXT: box drawing, colours */
-    const char *const *labels;    /* of the sides */
-    const char *query;
-    int fail_on;           /* class from which a regression is a failure; -1: none */
-    struct budget *budget; /* borrowed; asked in long lists; NULL: not */
+    struct budget *budget;        /* borrowed; checked in long lists; NULL: not */
 };
 int format_compare(const struct comparison *c, const struct format_compare_options *o,
                    struct buf *out);
+extern const struct object_type compare_type, compare_row_type;
 
 /* /dlio-config: YAML (the configuration), JSON, TEXT (the report). ERR_FORMAT, -ENOMEM. */
 int format_dlio(const struct dlio_report *r, enum format f, bool pretty, struct buf *out);

@@ -47,15 +47,18 @@ struct member {
     const char *name;
     enum member_kind kind;
     size_t offset;
-    enum { MEMBER_HERE, MEMBER_POINTER, MEMBER_LIST } place;
+    /* MEMBER_NAMED: `count` values at a pointer are members under the names at another pointer */
+    enum { MEMBER_HERE, MEMBER_POINTER, MEMBER_LIST, MEMBER_NAMED } place;
     bool inside;         /* MEMBER_LIST: an array in the struct; else a pointer to one */
     size_t count_offset; /* MEMBER_LIST: of the number of items, `count_bytes` long */
     unsigned count_bytes;
+    size_t names_offset;          /* MEMBER_NAMED: of a pointer to the names */
     const struct object_type *of; /* MEMBER_OBJECT */
-    /* The field is member `part` of the items, `stride` bytes each: a column of numbers (UINT32,
-     * UINT64, TIME), which is written much faster than values. 0: it is no column. */
+    /* The field is member `part` of the items, `stride` bytes each: a column. If it is not `bare`, of
+     * numbers (UINT32, UINT64, TIME), which are written much faster than values. 0: no column. */
     size_t stride, part;
     bool root; /* of a MEMBER_LIST whose items nest: the one outermost item, without a list */
+    bool bare; /* a MEMBER_LIST of one item is written as the item */
     /* 1 + the offset of a bool that is false where there is no value; 0: there always is one */
     size_t when;
     /* Left out, not null: where `when` is false; if there is no `when`, without a value, or with an
@@ -84,6 +87,7 @@ struct object_type {
     const struct member *members;
     size_t count;
     size_t size;      /* bytes of the struct: the distance of items of a list */
+    bool flat;        /* for the schema: a row, see format_table_of */
     const char *help; /* half a sentence */
     /* 1 + the offset of a uint32_t: in a list of a document items are `children` of the last one
      * before them that is one less deep; 0: items do not nest. Has a name. */
@@ -166,13 +170,20 @@ struct object_type {
         .count_offset = offsetof(OBJECT, counter), .count_bytes = sizeof(MEMBER_FIELD(counter)), \
         .of = of_, .item = function, ##__VA_ARGS__ \
     }
-/* The number that member `part_` has of each of `counter` structs. */
+/* Member `part_` of each of `counter` structs. */
 #define MEMBER_COLUMN(name_, field, counter, part_, ...) \
     { \
         .name = name_, .kind = MEMBER_KIND(MEMBER_FIELD(field)->part_), .place = MEMBER_LIST, \
         .offset = offsetof(OBJECT, field), .count_offset = offsetof(OBJECT, counter), \
         .count_bytes = sizeof(MEMBER_FIELD(counter)), .stride = sizeof(*MEMBER_FIELD(field)), \
         .part = offsetof(__typeof__(*MEMBER_FIELD(field)), part_), ##__VA_ARGS__ \
+    }
+/* Members whose names are data: `counter` struct values, and their names. */
+#define MEMBER_VALUES_NAMED(field, names, counter) \
+    { \
+        .kind = MEMBER_VALUE, .place = MEMBER_NAMED, .offset = offsetof(OBJECT, field), \
+        .names_offset = offsetof(OBJECT, names), .count_offset = offsetof(OBJECT, counter), \
+        .count_bytes = sizeof(MEMBER_FIELD(counter)) \
     }
 /* A value that a function computes from the object. */
 #define MEMBER_COMPUTED(name_, type_, function, ...) \
@@ -200,8 +211,10 @@ struct value member_value(const struct member *m, const void *object);
 bool member_is_there(const struct member *m, const void *object);
 /* The object of a MEMBER_OBJECT in the struct or at a pointer; NULL: null. */
 const void *member_object(const struct member *m, const void *object);
-size_t member_count(const struct member *m, const void *object); /* items of a MEMBER_LIST */
+/* Items of a MEMBER_LIST, members of a MEMBER_NAMED. */
+size_t member_count(const struct member *m, const void *object);
 const void *member_item(const struct member *m, const void *object, size_t i);
+const char *member_item_name(const struct member *m, const void *object, size_t i); /* _NAMED */
 /* The value of an item that is no object. */
 struct value member_item_value(const struct member *m, const void *item);
 /* For functions that compute: a text, NULL is null; a number of significant digits. */

@@ -23,7 +23,7 @@ enum stats_report {
     STATS_DETAILED
 };
 int stats_report_parse(struct text name, enum stats_report *ret);
-const char *stats_report_name(enum stats_report r);
+extern const char *const stats_report_names[]; /* by enum stats_report, up to NULL */
 
 #define STATS_QUANTILES 7 /* 0.10 0.25 0.50 0.75 0.90 0.95 0.99 */
 struct stats_options {
@@ -47,6 +47,8 @@ struct stats_count {
 };
 struct stats_group {
     struct value *keys;
+    const char *const *key_names; /* group_by of the answer */
+    size_t key_count;
     uint64_t count;
     struct measured duration, size, bandwidth, offset;
 };
@@ -54,15 +56,16 @@ struct stats_bin {
     double lo, hi;
     uint64_t count;
 };
-extern const struct object_type stats_bin_type;
 struct stats {
     enum stats_report report;
+    const char *query; /* as in the request; set by the caller of stats_run, borrowed */
     struct query_counters counters;
     bool complete;
     uint64_t failed_files; /* of the selected ones */
     int64_t elapsed_ns;
     uint64_t events; /* objects selected */
     struct value min_ts, max_te, span;
+    /* duration is there without has_duration, too, in the report detailed: only as text */
     bool has_duration, has_categories, has_names, has_pid_tids, has_groups, has_histogram;
     struct measured duration;
     struct stats_count *categories, *names, *pid_tids;
@@ -74,11 +77,17 @@ struct stats {
     struct stats_bin *histogram;
     size_t histogram_count;
     struct arena arena;    /* owns everything above */
-    struct budget *budget; /* of the query, borrowed: who tells long lists asks it; may be NULL */
+    struct budget *budget; /* of the query, borrowed: checked in long lists; may be NULL */
 };
 /* *new* */
 int stats_run(struct query *q, const struct stats_options *options, struct err *err,
               struct stats **ret);
 void stats_free(struct stats *s);
+
+/* What it contains, and the rows of its reports: groups, counts, or one row of totals. */
+extern const struct object_type stats_type, stats_bin_type;
+extern const struct object_type stats_row_type; /* one of these: */
+extern const struct object_type stats_group_row_type, stats_category_type, stats_name_type,
+    stats_thread_type, stats_summary_row_type, stats_duration_row_type, stats_times_row_type;
 
 #endif

@@ -7,19 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-const char *compare_class_name(enum compare_class c)
-{
-    static const char *const names[] = {"NEGLIGIBLE", "SMALL", "MEDIUM", "LARGE"};
-
-    return names[c];
-}
-
-const char *compare_difference_name(const struct compare_test *t)
-{
-    static const char *const names[] = {"none", "mean", "ranks", "both"};
-
-    return names[t->difference];
-}
+const char *const compare_class_names[] = {"NEGLIGIBLE", "SMALL", "MEDIUM", "LARGE", NULL};
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
@@ -208,6 +196,7 @@ static int keep_meta(struct node_work *w)
         return -ENOMEM;
     for (size_t i = 0; i < c->side_count; i++)
         c->meta[i] = w->sides[i].meta;
+    c->variant_meta = c->meta + 1;
     return note_files(w->run, w->sides);
 }
 
@@ -336,6 +325,10 @@ int compare_run(const struct query_env *env, struct snapshot *snapshot,
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
     c->arena.budget = budget;
     c->side_count = options->side_count;
+    c->variant_count = c->side_count - 1;
+    c->baseline = options->labels ? options->labels[0] : NULL;
+    c->variants = options->labels ? options->labels + 1 : NULL;
+    c->query = options->query;
     c->generation = snapshot_generation(snapshot);
     c->regression = -1;
     int rc = run_all(&run);
@@ -346,6 +339,7 @@ int compare_run(const struct query_env *env, struct snapshot *snapshot,
         comparison_free(c);
         return err_set(err, rc, "%s", err_text(rc));
     }
+    c->failed = options->fail_on >= 0 && c->regression >= options->fail_on;
     c->elapsed_ns = clock_mono_ns() - started_ns;
     *ret = c;
     return 0;

@@ -288,8 +288,12 @@ static int tell(struct node_work *w, const struct sheet *sheets, struct compare_
         if (!is_told(w, sheets, i))
             continue;
         struct compare_metric *m = &ret->metrics[ret->metric_count++];
-        *m = (struct compare_metric){
-            .name = e->name, .unit = e->unit, .value = e->value, .std = e->std};
+        *m = (struct compare_metric){.name = e->name,
+                                     .unit = e->unit,
+                                     .value = e->value,
+                                     .std = e->std,
+                                     .change_count = variants,
+                                     .tested = e->tested};
         m->changes = arena_alloc(arena, variants * sizeof(*m->changes));
         if (!m->changes)
             return -ENOMEM;

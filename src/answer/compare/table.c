@@ -220,6 +220,9 @@ static int tell_rows(struct node_work *w, const struct row *rows, size_t count,
     for (size_t i = 0; i < count && rc == 0; i++) {
         rc = budget_check(w->run->budget);
         ranked[n] = (struct ranked){.place = i};
+        ranked[n].group.key_names = ret->group_by;
+        ranked[n].group.key_count = ret->group_by_count;
+        ranked[n].group.label_from = ret->label_from;
         rc = rc < 0 ? rc : tell_row(w, &rows[i], &ranked[n].group);
         n += rc == 0 && judge(w, &ranked[n]);
     }

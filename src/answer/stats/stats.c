@@ -19,36 +19,27 @@ enum {
     CUT_TOP = 32
 };
 
-static const struct report {
-    const char *name;
-    unsigned wants;
-} reports[] = {
-    [STATS_SUMMARY] = {"summary", WANT_DURATION | WANT_CATEGORIES | WANT_THREADS},
-    [STATS_CATEGORIES] = {"categories", WANT_CATEGORIES},
-    [STATS_NAMES] = {"names", WANT_NAMES},
-    [STATS_PID_TIDS] = {"pid_tids", WANT_THREADS},
-    [STATS_TIME_RANGE] = {"time_range", 0},
-    [STATS_DURATION] = {"duration", WANT_DURATION},
-    [STATS_TOP_NAMES] = {"top-names", WANT_NAMES | CUT_TOP},
-    [STATS_TOP_CATEGORIES] = {"top-categories", WANT_CATEGORIES | CUT_TOP},
-    [STATS_DETAILED] = {"detailed", WANT_GROUPS},
+static const unsigned wanted[] = {
+    [STATS_SUMMARY] = WANT_DURATION | WANT_CATEGORIES | WANT_THREADS,
+    [STATS_CATEGORIES] = WANT_CATEGORIES,
+    [STATS_NAMES] = WANT_NAMES,
+    [STATS_PID_TIDS] = WANT_THREADS,
+    [STATS_TIME_RANGE] = 0,
+    [STATS_DURATION] = WANT_DURATION,
+    [STATS_TOP_NAMES] = WANT_NAMES | CUT_TOP,
+    [STATS_TOP_CATEGORIES] = WANT_CATEGORIES | CUT_TOP,
+    [STATS_DETAILED] = WANT_GROUPS,
 };
-enum { REPORTS = sizeof(reports) / sizeof(reports[0]) };
 
 int stats_report_parse(struct text name, enum stats_report *ret)
 {
-    for (unsigned i = 0; i < REPORTS; i++) {
-        if (text_eq(name, text_of(reports[i].name))) {
+    for (unsigned i = 0; stats_report_names[i]; i++) {
+        if (text_eq(name, text_of(stats_report_names[i]))) {
             *ret = (enum stats_report)i;
             return 0;
         }
     }
     return -EINVAL;
-}
-
-const char *stats_report_name(enum stats_report r)
-{
-    return reports[r].name;
 }
 
 /* ---- plan ------------------------------------------------------------------------------------ */
@@ -80,7 +71,7 @@ static int plan_groups(struct stats_plan *plan, struct stats *s, const struct st
     size_t count = o->group_by_count ? o->group_by_count : 1;
     int rc = 0;
 
-    if (!(reports[o->report].wants & WANT_GROUPS) && o->group_by_count == 0)
+    if (!(wanted[o->report] & WANT_GROUPS) && o->group_by_count == 0)
         return 0;
     plan->groups = s->has_groups = true;
     s->group_by = arena_alloc(&s->arena, (count * 2 + 1) * sizeof(*s->group_by));
@@ -121,7 +112,7 @@ static int plan_counts(struct stats_plan *plan, unsigned wants)
 static int plan_make(struct stats_plan *plan, struct stats *s, const struct stats_options *o,
                      struct err *err)
 {
-    unsigned wants = reports[o->report].wants;
+    unsigned wants = wanted[o->report];
     const struct {
         const struct source **at;
         const char *path;
@@ -182,7 +173,7 @@ static int tell_total(struct stats *s, struct stats_found *f)
     struct histogram h = {{0}};
     int rc = tally_measure(&f->total, NULL, true, &s->duration);
 
-    s->has_duration = true;
+    s->has_duration = s->report != STATS_DETAILED;
     if (rc < 0 || !f->plan->total_duration)
         return rc;
     sample_histogram(&f->total.sample, &h);
@@ -199,6 +190,8 @@ static int tell_group(struct stats *s, struct stats_found *f, const struct doubl
     int rc = 0;
 
     ret->count = g->counts.at[group];
+    ret->key_names = s->group_by;
+    ret->key_count = s->group_by_count;
     ret->keys = arena_alloc(&s->arena, f->plan->group_width * sizeof(*ret->keys));
     if (!ret->keys)
         return -ENOMEM;
@@ -248,7 +241,7 @@ static int tell_found(struct stats *s, struct stats_found *f, const struct doubl
                       const struct stats_options *o)
 {
     const struct stats_plan *plan = f->plan;
-    uint64_t top = reports[o->report].wants & CUT_TOP ? o->top_n : 0;
+    uint64_t top = wanted[o->report] & CUT_TOP ? o->top_n : 0;
     int rc = 0;
 
     s->events = f->events;
@@ -317,6 +310,7 @@ int stats_run(struct query *q, const struct stats_options *options, struct err *
     if (!s)
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
     s->report = options->report;
+    s->query = "";
     s->budget = s->arena.budget = plan.budget;
     int rc = plan_make(&plan, s, options, err);
     if (rc == 0)

@@ -133,3 +133,8 @@ const void *member_item(const struct member *m, const void *object, size_t i)
 
     return m->stride ? items + i * m->stride + m->part : items + i * item_bytes(m);
 }
+
+const char *member_item_name(const struct member *m, const void *object, size_t i)
+{
+    return (*(const char *const *const *)((const char *)object + m->names_offset))[i];
+}

@@ -2,160 +2,141 @@
  */
 #include "format/report/compare.h"
 
-#include <stdio.h>
-
 #include "format/writer/text_number.h"
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
+#define NUMBER(name, field, ...) MEMBER(name, field, .type = VALUE_DOUBLE, ##__VA_ARGS__)
 
-static void put_meta(struct jw *j, const struct compare_meta *m)
+/* ---- the sides ------------------------------------------------------------------------------- */
+
+#define OBJECT struct compare_skew
+static const struct member skew_members[] = {
+    MEMBER("host", host, .type = VALUE_TEXT),
+    NUMBER("distance_us", distance),
+};
+static const struct object_type skew_type = {NULL, MEMBERS(skew_members)};
+#undef OBJECT
+
+#define OBJECT struct compare_meta
+static const struct member meta_members[] = {
+    MEMBER("files", files),
+    MEMBER("processes", processes),
+    MEMBER("threads", threads),
+    MEMBER("events", events),
+    NUMBER("total_bytes", bytes, .help = "null: no event has a size"),
+    NUMBER("total_io_time_us", io_time, .help = "the metric `time_io`"),
+    NUMBER("makespan_us", makespan, .help = "the metric `time_pipeline`"),
+    MEMBER_OBJECTS("skewed_hosts", skewed, skewed_count, &skew_type,
+                   .help = "hosts whose time range does not overlap that of the other hosts"),
+};
+static const struct object_type meta_type = {"CompareMeta", MEMBERS(meta_members)};
+#undef OBJECT
+
+/* ---- metrics --------------------------------------------------------------------------------- */
+
+static const char *const differences[] = {"none", "mean", "ranks", "both", NULL};
+
+#define OBJECT struct compare_test
+static const struct member test_members[] = {
+    MEMBER("n_baseline", baseline_count),
+    MEMBER("n_variant", variant_count),
+    MEMBER("welch_t", welch_t, .nullable = true),
+    MEMBER("welch_df", welch_df, .nullable = true),
+    MEMBER("welch_p", welch_p, .nullable = true),
+    MEMBER("welch_p_holm", welch_p_holm, .nullable = true,
+           .help = "corrected by Holm's method for the number of `tests`"),
+    MEMBER("mann_whitney_u", mann_whitney_u, .nullable = true),
+    MEMBER("mann_whitney_p", mann_whitney_p, .nullable = true),
+    MEMBER("mann_whitney_p_holm", mann_whitney_p_holm, .nullable = true),
+    MEMBER("cliffs_delta", cliffs_delta, .nullable = true,
+           .help = "how much more often a value of the variant is the greater one, -1 to 1"),
+    MEMBER("difference", difference, .choices = differences,
+           .help = "found by the t-test of the means, by the U test of the ranks, or by both"),
+};
+static const struct object_type test_type = {"CompareTest", MEMBERS(test_members)};
+#undef OBJECT
+
+static const void *test_of(const void *metric, size_t i)
 {
-    jw_begin(j, '{');
-    jw_put_uint(j, "files", m->files);
-    jw_put_uint(j, "processes", m->processes);
-    jw_put_uint(j, "threads", m->threads);
-    jw_put_uint(j, "events", m->events);
-    jw_put_value(j, "total_bytes", &m->bytes);
-    jw_put_value(j, "total_io_time_us", &m->io_time);
-    jw_put_value(j, "makespan_us", &m->makespan);
-    jw_key(j, "skewed_hosts");
-    jw_begin(j, '[');
-    for (size_t i = 0; i < m->skewed_count; i++) {
-        jw_begin(j, '{');
-        jw_put_value(j, "host", &m->skewed[i].host);
-        jw_put_value(j, "distance_us", &m->skewed[i].distance);
-        jw_end(j, '}');
-    }
-    jw_end(j, ']');
-    jw_end(j, '}');
+    return ((const struct compare_metric *)metric)->changes[i].test;
 }
 
-static void put_test(struct jw *j, const struct compare_test *t)
-{
-    jw_begin(j, '{');
-    jw_put_uint(j, "n_baseline", t->baseline_count);
-    jw_put_uint(j, "n_variant", t->variant_count);
-    jw_put_double(j, "welch_t", t->welch_t);
-    jw_put_double(j, "welch_df", t->welch_df);
-    jw_put_double(j, "welch_p", t->welch_p);
-    jw_put_double(j, "welch_p_holm", t->welch_p_holm);
-    jw_put_double(j, "mann_whitney_u", t->mann_whitney_u);
-    jw_put_double(j, "mann_whitney_p", t->mann_whitney_p);
-    jw_put_double(j, "mann_whitney_p_holm", t->mann_whitney_p_holm);
-    jw_put_double(j, "cliffs_delta", t->cliffs_delta);
-    jw_put_str(j, "difference", compare_difference_name(t));
-    jw_end(j, '}');
-}
+/* What each variant has: one value, or with several variants a list of theirs. */
+#define OBJECT struct compare_metric
+#define CHANGE(name, field, ...) \
+    MEMBER_COLUMN(name, changes, change_count, field, .bare = true, ##__VA_ARGS__)
+static const struct member metric_members[] = {
+    MEMBER("name", name),
+    NUMBER("baseline", value),
+    NUMBER("baseline_std", std),
+    CHANGE("variant", value, .type = VALUE_DOUBLE),
+    CHANGE("variant_std", std, .type = VALUE_DOUBLE),
+    CHANGE("delta", delta, .type = VALUE_DOUBLE),
+    CHANGE("pct_change", percent,
+           .help = "delta in percent of the baseline; 100 from a baseline of 0"),
+    CHANGE("baseline_zero", baseline_zero, .help = "the baseline is 0 and the variant is not"),
+    CHANGE("cohens_d", cohens_d, .help = "effect size: difference of the means in deviations"),
+    CHANGE("significance", significance, .choices = compare_class_names,
+           .help = "class of cohens_d"),
+    CHANGE("is_regression", regression, .help = "the metric is worse, by whatever amount"),
+    MEMBER_OBJECTS("test", changes, change_count, &test_type, .item = test_of, .bare = true,
+                   .when = WHEN(tested), .optional = true),
+};
+static const struct object_type metric_type = {"CompareMetric", MEMBERS(metric_members)};
+#undef OBJECT
 
-/* The members of a metric that each variant has: one value, or with several variants a list of
- * theirs. */
-enum { M_VARIANT, M_STD, M_DELTA, M_PERCENT, M_ZERO, M_D, M_CLASS, M_WORSE, M_TEST, MEMBERS };
-static const char *const member_names[MEMBERS] = {"variant",      "variant_std",   "delta",
-                                                  "pct_change",   "baseline_zero", "cohens_d",
-                                                  "significance", "is_regression", "test"};
+/* ---- groups and nodes ------------------------------------------------------------------------ */
 
-static void put_member(struct jw *j, const struct compare_change *c, unsigned member)
-{
-    switch (member) {
-    case M_VARIANT:
-        jw_value(j, &c->value);
-        break;
-    case M_STD:
-        jw_value(j, &c->std);
-        break;
-    case M_DELTA:
-        jw_value(j, &c->delta);
-        break;
-    case M_PERCENT:
-        jw_double(j, c->percent);
-        break;
-    case M_ZERO:
-        jw_bool(j, c->baseline_zero);
-        break;
-    case M_D:
-        jw_double(j, c->cohens_d);
-        break;
-    case M_CLASS:
-        jw_str(j, compare_class_name(c->significance));
-        break;
-    case M_WORSE:
-        jw_bool(j, c->regression);
-        break;
-    default:
-        put_test(j, c->test);
-    }
-}
-
-static void put_metric(struct jw *j, const struct comparison *c, const struct compare_metric *m)
-{
-    size_t variants = c->side_count - 1;
-
-    jw_begin(j, '{');
-    jw_put_str(j, "name", m->name);
-    jw_put_value(j, "baseline", &m->value);
-    jw_put_value(j, "baseline_std", &m->std);
-    for (unsigned i = 0; i < MEMBERS; i++) {
-        if (i == M_TEST && !m->changes[0].test)
-            continue;
-        jw_key(j, member_names[i]);
-        if (variants > 1)
-            jw_begin(j, '[');
-        for (size_t v = 0; v < variants; v++)
-            put_member(j, &m->changes[v], i);
-        if (variants > 1)
-            jw_end(j, ']');
-    }
-    jw_end(j, '}');
-}
-
-static void put_metrics(struct jw *j, const struct comparison *c, const struct compare_group *g)
-{
-    jw_key(j, "metrics");
-    jw_begin(j, '[');
-    for (size_t i = 0; i < g->metric_count; i++)
-        put_metric(j, c, &g->metrics[i]);
-    jw_end(j, ']');
-}
-
-static void put_group(struct jw *j, const struct comparison *c, const struct compare_node *n,
-                      const struct compare_group *g)
+static void write_label(struct jw *j, const void *group)
 {
     struct buf label = {0};
 
-    compare_label(n, g, &label);
-    jw_begin(j, '{');
-    jw_put_text(j, "label", (struct text){label.data, label.len});
-    jw_key(j, "keys");
-    jw_begin(j, '{');
-    for (size_t i = 0; i < n->group_by_count; i++)
-        jw_put_value(j, n->group_by[i], &g->keys[i]);
-    jw_end(j, '}');
-    put_metrics(j, c, g);
-    jw_end(j, '}');
+    compare_label(group, &label);
+    jw_text(j, (struct text){label.data, label.len});
     put_done(j->out, &label);
 }
 
-static void put_node(struct jw *j, const struct comparison *c,
-                     const struct format_compare_options *o, const struct compare_node *n)
+#define OBJECT struct compare_group
+#define METRICS MEMBER_OBJECTS("metrics", metrics, metric_count, &metric_type)
+static const struct member key_members[] = {MEMBER_VALUES_NAMED(keys, key_names, key_count)};
+static const struct object_type keys_type = {NULL, MEMBERS(key_members)};
+static const struct member group_members[] = {
+    MEMBER_WRITTEN("label", write_label, "{'type':'string'}"),
+    MEMBER_SELF("keys", &keys_type),
+    METRICS,
+};
+static const struct member summary_members[] = {METRICS};
+static const struct object_type group_type = {NULL, MEMBERS(group_members)};
+static const struct object_type summary_type = {NULL, MEMBERS(summary_members)};
+#undef OBJECT
+
+#define OBJECT struct compare_node
+static const struct object_type node_type;
+static const struct member node_members[] = {
+    MEMBER("name", name),
+    MEMBER("query", query),
+    MEMBER_IN("summary", summary, &summary_type),
+    MEMBER_OBJECTS("groups", groups, group_count, &group_type),
+    MEMBER_OBJECTS("children", children, child_count, &node_type),
+};
+static const struct object_type node_type = {"CompareNode", MEMBERS(node_members)};
+#undef OBJECT
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static const char *const regressions[] = {"NONE", "NEGLIGIBLE", "SMALL", "MEDIUM", "LARGE", NULL};
+
+static struct value regression(const void *object)
 {
-    jw_begin(j, '{');
-    jw_put_value(j, "name", &n->name);
-    jw_put_str(j, "query", n->query);
-    jw_key(j, "summary");
-    jw_begin(j, '{');
-    put_metrics(j, c, &n->summary);
-    jw_end(j, '}');
-    jw_key(j, "groups");
-    jw_begin(j, '[');
-    for (size_t i = 0; i < n->group_count && !compare_is_over(o, i, j->out); i++)
-        put_group(j, c, n, &n->groups[i]);
-    jw_end(j, ']');
-    jw_key(j, "children");
-    jw_begin(j, '[');
-    for (size_t i = 0; i < n->child_count; i++)
-        put_node(j, c, o, &n->children[i]);
-    jw_end(j, ']');
-    jw_end(j, '}');
+    const struct comparison *c = object;
+
+    return (struct value){.type = VALUE_TEXT, .text = text_of(regressions[c->regression + 1])};
+}
+
+static struct value elapsed_ms(const void *object)
+{
+    const struct comparison *c = object;
+
+    return (struct value){.type = VALUE_DOUBLE, .d = (double)(c->elapsed_ns / 1000) / 1000};
 }
 
 static void put_note(void *arg, struct text note)
@@ -163,71 +144,71 @@ static void put_note(void *arg, struct text note)
     jw_text(arg, note);
 }
 
-/* One, or a list of several. */
-static void put_variants(struct jw *j, const struct comparison *c,
-                         const struct format_compare_options *o)
+static void write_notes(struct jw *j, const void *object)
 {
-    bool several = c->side_count > 2;
-
-    jw_key(j, "variant");
-    if (several)
-        jw_begin(j, '[');
-    for (size_t i = 1; i < c->side_count; i++)
-        jw_str(j, o->labels[i]);
-    if (several)
-        jw_end(j, ']');
-    jw_key(j, "baseline_meta");
-    put_meta(j, &c->meta[0]);
-    jw_key(j, "variant_meta");
-    if (several)
-        jw_begin(j, '[');
-    for (size_t i = 1; i < c->side_count; i++)
-        put_meta(j, &c->meta[i]);
-    if (several)
-        jw_end(j, ']');
+    jw_begin(j, '[');
+    compare_notes(object, put_note, j);
+    jw_end(j, ']');
 }
 
-static void put_json(const struct comparison *c, const struct format_compare_options *o,
-                     struct buf *out)
-{
-    struct jw writer, *j = &writer;
-
-    jw_init(j, out, o->pretty);
-    jw_begin(j, '{');
-    jw_put_str(j, "baseline", o->labels[0]);
-    put_variants(j, c, o);
-    jw_put_str(j, "query", o->query);
-    jw_put_uint(j, "generation", c->generation);
-    jw_put_bool(j, "complete", c->complete);
-    jw_put_uint(j, "damaged_files", c->damaged_files);
-    jw_put_double(j, "execution_time_ms", (double)(c->elapsed_ns / 1000) / 1000);
-    jw_put_uint(j, "tests", c->tests);
-    jw_put_str(j, "regression",
-               c->regression < 0 ? "NONE" : compare_class_name((enum compare_class)c->regression));
-    jw_put_bool(j, "failed", compare_failed(c, o));
-    jw_key(j, "notes");
-    jw_begin(j, '[');
-    compare_notes(c, o, put_note, j);
-    jw_end(j, ']');
-    jw_key(j, "nodes");
-    jw_begin(j, '[');
-    for (size_t i = 0; i < c->node_count; i++)
-        put_node(j, c, o, &c->nodes[i]);
-    jw_end(j, ']');
-    jw_end(j, '}');
-    jw_finish(j);
-}
+#define OBJECT struct comparison
+static const struct member members[] = {
+    MEMBER("baseline", baseline),
+    MEMBER_VALUES("variant", variants, variant_count, .bare = true),
+    MEMBER_AT("baseline_meta", meta, &meta_type),
+    MEMBER_OBJECTS("variant_meta", variant_meta, variant_count, &meta_type, .bare = true),
+    MEMBER("query", query),
+    MEMBER("generation", generation),
+    MEMBER("complete", complete),
+    MEMBER("damaged_files", damaged_files),
+    MEMBER_COMPUTED("execution_time_ms", VALUE_DOUBLE, elapsed_ms),
+    MEMBER("tests", tests, .help = "number of tests that p-values are corrected for"),
+    MEMBER_COMPUTED("regression", VALUE_TEXT, regression, .choices = regressions,
+                    .help = "largest class of a metric that is worse"),
+    MEMBER("failed", failed, .help = "the regression reaches `fail_on`"),
+    MEMBER_WRITTEN("notes", write_notes, "{'type':'array','items':{'type':'string'}}"),
+    MEMBER_OBJECTS("nodes", nodes, node_count, &node_type),
+};
+const struct object_type compare_type = {"Compare", MEMBERS(members)};
+#undef OBJECT
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static const char *const columns[] = {"node",         "group",          "metric",
-                                      "variant_name", "baseline",       "baseline_std",
-                                      "variant",      "variant_std",    "delta",
-                                      "pct_change",   "baseline_zero",  "cohens_d",
-                                      "significance", "is_regression",  "welch_p",
-                                      "welch_p_holm", "mann_whitney_p", "mann_whitney_p_holm",
-                                      "cliffs_delta", "difference"};
-enum { COLUMNS = sizeof(columns) / sizeof(*columns), FIRST_OF_TEST = 14 };
+struct row {
+    struct text node; /* its path */
+    struct value group;
+    const char *variant;
+    struct compare_metric metric;
+    struct compare_change change;
+    struct compare_test test;
+};
+
+#define OBJECT struct row
+#define TEST(field) MEMBER(#field, test.field, .when = WHEN(metric.tested), .nullable = true)
+static const struct member row_members[] = {
+    MEMBER("node", node),
+    MEMBER("group", group, .type = VALUE_TEXT, .help = "null: the summary of the node"),
+    MEMBER("metric", metric.name),
+    MEMBER("variant_name", variant),
+    NUMBER("baseline", metric.value),
+    NUMBER("baseline_std", metric.std),
+    NUMBER("variant", change.value),
+    NUMBER("variant_std", change.std),
+    NUMBER("delta", change.delta),
+    MEMBER("pct_change", change.percent),
+    MEMBER("baseline_zero", change.baseline_zero),
+    MEMBER("cohens_d", change.cohens_d),
+    MEMBER("significance", change.significance, .choices = compare_class_names),
+    MEMBER("is_regression", change.regression),
+    TEST(welch_p),
+    TEST(welch_p_holm),
+    TEST(mann_whitney_p),
+    TEST(mann_whitney_p_holm),
+    TEST(cliffs_delta),
+    MEMBER("difference", test.difference, .choices = differences, .when = WHEN(metric.tested)),
+};
+const struct object_type compare_row_type = {"CompareRow", MEMBERS(row_members)};
+#undef OBJECT
 
 struct rows {
     const struct comparison *c;
@@ -236,56 +217,19 @@ struct rows {
     struct buf path, *out;
 };
 
-static struct value text_value(const char *s)
-{
-    return (struct value){.type = VALUE_TEXT, .text = text_of(s)};
-}
-
-static struct value double_value(double d)
-{
-    return (struct value){.type = VALUE_DOUBLE, .d = d};
-}
-
-static struct value bool_value(bool b)
-{
-    return (struct value){.type = VALUE_BOOL, .i = b};
-}
-
-static void put_row(struct rows *r, struct value group, const struct compare_metric *m, size_t v)
-{
-    const struct compare_change *c = &m->changes[v];
-    struct value row[COLUMNS] = {{.type = VALUE_TEXT, .text = {r->path.data, r->path.len}},
-                                 group,
-                                 text_value(m->name),
-                                 text_value(r->o->labels[v + 1]),
-                                 m->value,
-                                 m->std,
-                                 c->value,
-                                 c->std,
-                                 c->delta,
-                                 double_value(c->percent),
-                                 bool_value(c->baseline_zero),
-                                 double_value(c->cohens_d),
-                                 text_value(compare_class_name(c->significance)),
-                                 bool_value(c->regression)};
-    const struct compare_test *t = c->test;
-
-    if (t) {
-        const struct value test[] = {
-            double_value(t->welch_p),        double_value(t->welch_p_holm),
-            double_value(t->mann_whitney_p), double_value(t->mann_whitney_p_holm),
-            double_value(t->cliffs_delta),   text_value(compare_difference_name(t))};
-        for (size_t i = 0; i < sizeof(test) / sizeof(*test); i++)
-            row[FIRST_OF_TEST + i] = test[i];
-    }
-    format_table_row(r->table, row, r->out);
-}
-
 static void put_rows(struct rows *r, struct value group, const struct compare_group *g)
 {
+    struct row row = {.node = {r->path.data, r->path.len}, .group = group};
+
     for (size_t i = 0; i < g->metric_count; i++) {
-        for (size_t v = 0; v + 1 < r->c->side_count; v++)
-            put_row(r, group, &g->metrics[i], v);
+        row.metric = g->metrics[i];
+        for (size_t v = 0; v < row.metric.change_count; v++) {
+            row.variant = r->c->variants[v];
+            row.change = row.metric.changes[v];
+            if (row.change.test)
+                row.test = *row.change.test;
+            format_table_object(r->table, &compare_row_type, &row, r->out);
+        }
     }
 }
 
@@ -297,9 +241,9 @@ static void put_node_rows(struct rows *r, const struct compare_node *n)
     buf_puts(&r->path, len ? " / " : "");
     value_plain(&r->path, &n->name);
     put_rows(r, (struct value){.type = VALUE_NULL}, &n->summary);
-    for (size_t i = 0; i < n->group_count && !compare_is_over(r->o, i, r->out); i++) {
+    for (size_t i = 0; i < n->group_count && !report_is_over(r->o->budget, i, r->out); i++) {
         buf_clear(&label);
-        compare_label(n, &n->groups[i], &label);
+        compare_label(&n->groups[i], &label);
         put_rows(r, (struct value){.type = VALUE_TEXT, .text = {label.data, label.len}},
                  &n->groups[i]);
     }
@@ -313,7 +257,7 @@ static int put_all_rows(const struct comparison *c, const struct format_compare_
                         struct buf *out)
 {
     struct rows r = {.c = c, .o = o, .out = out};
-    int rc = format_table_new(o->format, columns, COLUMNS, &r.table);
+    int rc = format_table_of(o->format, &compare_row_type, &r.table);
 
     if (rc < 0)
         return rc;
@@ -331,11 +275,11 @@ int format_compare(const struct comparison *c, const struct format_compare_optio
     int rc = 0;
 
     if (o->format == FORMAT_JSON)
-        put_json(c, o, out);
+        format_document(&compare_type, c, o->pretty, o->budget, out);
     else if (o->format == FORMAT_NDJSON || o->format == FORMAT_CSV)
         rc = put_all_rows(c, o, out);
     else if (o->format == FORMAT_MARKDOWN)
-        format_compare_markdown(c, o, out);
+        format_compare_markdown(c, out);
     else
         format_compare_text(c, o, out);
     return rc < 0 ? rc : out->error;

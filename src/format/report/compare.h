@@ -6,16 +6,13 @@
 #include "dftracerd/aggregate.h"
 #include "dftracerd/compare.h"
 #include "dftracerd/format.h"
+#include "format/report/over.h"
 
 /* Calls each(arg, note): what a reader should know besides the numbers, a sentence each. */
-void compare_notes(const struct comparison *c, const struct format_compare_options *o,
-                   void (*each)(void *arg, struct text note), void *arg);
-/* The keys that the node does not tell itself, joined by ", ". */
-void compare_label(const struct compare_node *n, const struct compare_group *g, struct buf *out);
-/* Whether an error, or the budget (asked once in many items), ends a list before its i-th item: of
- * what is written to `out`, and is an error of it then. */
-bool compare_is_over(const struct format_compare_options *o, size_t i, struct buf *out);
-bool compare_failed(const struct comparison *c, const struct format_compare_options *o);
+void compare_notes(const struct comparison *c, void (*each)(void *arg, struct text note),
+                   void *arg);
+/* The keys that are not those of the node, joined by ", ". */
+void compare_label(const struct compare_group *g, struct buf *out);
 /* For people: "1.50 ms", "12 B", "1,234"; signed: with + or -. 0 is "0". */
 void compare_number(struct buf *out, const struct value *v, enum column_unit unit, bool with_sign);
 void compare_percent(struct buf *out, const struct compare_change *c);
@@ -24,7 +21,6 @@ bool compare_is_zero(const struct comparison *c, const struct compare_metric *m)
 
 void format_compare_text(const struct comparison *c, const struct format_compare_options *o,
                          struct buf *out);
-void format_compare_markdown(const struct comparison *c, const struct format_compare_options *o,
-                             struct buf *out);
+void format_compare_markdown(const struct comparison *c, struct buf *out);
 
 #endif

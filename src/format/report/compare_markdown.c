@@ -41,7 +41,7 @@ static void put_metric(struct page *p, struct text path, const struct compare_me
         compare_number(p->out, &c->value, m->unit, false);
         buf_puts(p->out, " | ");
         compare_percent(p->out, c);
-        buf_printf(p->out, " | %s%s%s%s", bold, c->test ? compare_class_name(c->significance) : "",
+        buf_printf(p->out, " | %s%s%s%s", bold, c->test ? compare_class_names[c->significance] : "",
                    verdict(c), bold);
     }
     buf_puts(p->out, " |\n");
@@ -65,7 +65,7 @@ static void put_node(struct page *p, const struct compare_node *n)
     put_metrics(p, &n->summary);
     for (size_t i = 0; i < n->group_count; i++) {
         buf_puts(&p->path, " / ");
-        compare_label(n, &n->groups[i], &p->path);
+        compare_label(&n->groups[i], &p->path);
         put_metrics(p, &n->groups[i]);
         p->path.len = own;
     }
@@ -96,8 +96,7 @@ static void put_head(const struct comparison *c, struct buf *out)
     buf_putc(out, '\n');
 }
 
-void format_compare_markdown(const struct comparison *c, const struct format_compare_options *o,
-                             struct buf *out)
+void format_compare_markdown(const struct comparison *c, struct buf *out)
 {
     struct page p = {.c = c, .out = out};
 
@@ -109,13 +108,13 @@ void format_compare_markdown(const struct comparison *c, const struct format_com
             buf_puts(out, "- variant: ");
         else
             buf_printf(out, "- variant %zu: ", i);
-        put_escaped(out, text_of(o->labels[i]));
+        put_escaped(out, text_of(i ? c->variants[i - 1] : c->baseline));
         buf_putc(out, '\n');
     }
     buf_printf(out, "- worst regression: %s%s\n\n",
-               c->regression < 0 ? "none" : compare_class_name((enum compare_class)c->regression),
-               compare_failed(c, o) ? " (**failed**)" : "");
-    compare_notes(c, o, put_note, out);
+               c->regression < 0 ? "none" : compare_class_names[c->regression],
+               c->failed ? " (**failed**)" : "");
+    compare_notes(c, put_note, out);
     put_head(c, out);
     for (size_t i = 0; i < c->node_count; i++)
         put_node(&p, &c->nodes[i]);

@@ -2,17 +2,12 @@
 #include "format/report/compare.h"
 #include "format/writer/value_text.h"
 
-void compare_label(const struct compare_node *n, const struct compare_group *g, struct buf *out)
+void compare_label(const struct compare_group *g, struct buf *out)
 {
-    for (size_t i = n->label_from; i < n->group_by_count; i++) {
-        buf_puts(out, i > n->label_from ? ", " : "");
+    for (size_t i = g->label_from; i < g->key_count; i++) {
+        buf_puts(out, i > g->label_from ? ", " : "");
         value_plain(out, &g->keys[i]);
     }
-}
-
-bool compare_failed(const struct comparison *c, const struct format_compare_options *o)
-{
-    return o->fail_on >= 0 && c->regression >= o->fail_on;
 }
 
 static void note_side(const struct compare_meta *m, const char *label,
@@ -40,16 +35,8 @@ static void note_side(const struct compare_meta *m, const char *label,
     buf_done(&b);
 }
 
-void compare_notes(const struct comparison *c, const struct format_compare_options *o,
-                   void (*each)(void *arg, struct text note), void *arg)
+void compare_notes(const struct comparison *c, void (*each)(void *arg, struct text note), void *arg)
 {
     for (size_t i = 0; i < c->side_count && c->meta; i++)
-        note_side(&c->meta[i], i ? o->labels[i] : "baseline", each, arg);
-}
-
-bool compare_is_over(const struct format_compare_options *o, size_t i, struct buf *out)
-{
-    if (i % 128 == 0 && o->budget && out->error == 0)
-        out->error = budget_check_answer(o->budget, out);
-    return out->error != 0;
+        note_side(&c->meta[i], i ? c->variants[i - 1] : "baseline", each, arg);
 }

@@ -193,9 +193,9 @@ static void put_node(struct metric_table *t, const struct compare_node *n, bool 
     put_line(t, (struct text){label.data, label.len}, root, last, NULL);
     size_t len = deeper(t, root, last);
     put_branch(t, TEXT("SUMMARY"), n->group_count + n->child_count == 0, &n->summary);
-    for (size_t i = 0; i < n->group_count && !compare_is_over(t->o, i, &t->text); i++) {
+    for (size_t i = 0; i < n->group_count && !report_is_over(t->o->budget, i, &t->text); i++) {
         buf_clear(&label);
-        compare_label(n, &n->groups[i], &label);
+        compare_label(&n->groups[i], &label);
         put_branch(t, (struct text){label.data, label.len},
                    i + 1 == n->group_count && n->child_count == 0, &n->groups[i]);
     }
@@ -278,7 +278,7 @@ static void write_rule(const struct metric_table *t, struct buf *out)
 
 static void write_table(const struct metric_table *t, struct buf *out)
 {
-    for (size_t i = 0; i < t->lines.count && !compare_is_over(t->o, i, out); i++) {
+    for (size_t i = 0; i < t->lines.count && !report_is_over(t->o->budget, i, out); i++) {
         write_line(t, &t->lines.at[i], out);
         if (i == 0)
             write_rule(t, out);
@@ -300,12 +300,12 @@ void format_compare_text(const struct comparison *c, const struct format_compare
     t.columns = 2 + (c->side_count - 1) * cells_of_variant(c);
     t.widths = arena_alloc(&t.arena, t.columns * sizeof(*t.widths));
     t.error = t.widths ? 0 : -ENOMEM;
-    buf_printf(out, "Comparison:\n  baseline: %s\n", o->labels[0]);
+    buf_printf(out, "Comparison:\n  baseline: %s\n", c->baseline);
     for (size_t i = 1; i < c->side_count; i++) {
         if (c->side_count == 2)
-            buf_printf(out, "  variant:  %s\n\n", o->labels[i]);
+            buf_printf(out, "  variant:  %s\n\n", c->variants[i - 1]);
         else
-            buf_printf(out, "  variant %zu: %s\n%s", i, o->labels[i],
+            buf_printf(out, "  variant %zu: %s\n%s", i, c->variants[i - 1],
                        i + 1 == c->side_count ? "\n" : "");
     }
     if (t.widths)
@@ -317,7 +317,7 @@ void format_compare_text(const struct comparison *c, const struct format_compare
         write_table(&t, out);
     out->error = out->error ? out->error : t.error;
     buf_putc(out, '\n');
-    compare_notes(c, o, put_note, out);
+    compare_notes(c, put_note, out);
     buf_printf(out, "Completed in %.1f ms\n", (double)c->elapsed_ns / 1e6);
     vec_done(&t.lines);
     buf_done(&t.text);

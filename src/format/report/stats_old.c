@@ -1,5 +1,6 @@
 /* stats_old.c - statistics of one file with the keys of the old command's --json. */
 #include "format/report/stats.h"
+#include "format/writer/text_number.h"
 
 #include <string.h>
 
@@ -8,91 +9,95 @@ static const char *const query_types[] = {
     [STATS_SUMMARY] = "summary",       [STATS_CATEGORIES] = "categories",
     [STATS_NAMES] = "names",           [STATS_PID_TIDS] = "pid_tids",
     [STATS_TIME_RANGE] = "time_range", [STATS_DURATION] = "duration_stats",
-    [STATS_TOP_NAMES] = "top_n_names", [STATS_TOP_CATEGORIES] = "top_n_categories"};
+    [STATS_TOP_NAMES] = "top_n_names", [STATS_TOP_CATEGORIES] = "top_n_categories",
+    [STATS_DETAILED] = NULL,
+};
 
-static void put_result(struct jw *j, struct text name, uint64_t count)
+/* A file as it is written: its statistics, or why there are none. */
+struct file {
+    const char *path, *error; /* NULL: without the member */
+    enum stats_report report;
+    uint64_t events;
+    const struct stats *stats;
+    const struct measured *duration; /* NULL: without the member */
+    bool failed, success, is_report, has_results, has_times, is_detailed, threads;
+};
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+/* The list that the report is about, if any. */
+static const struct stats_count *results(const struct stats *s, bool threads, size_t *ret_count)
 {
-    jw_begin(j, '{');
-    jw_put_text(j, "name", name);
-    jw_put_uint(j, "count", count);
-    jw_end(j, '}');
+    *ret_count = s->has_names ? s->name_count : threads ? s->pid_tid_count : s->category_count;
+    return s->has_names ? s->names : threads ? s->pid_tids : s->categories;
 }
 
-static void put_results(struct jw *j, const struct stats *s)
+static void write_results(struct jw *j, const void *object)
 {
+    const struct file *f = object;
+    const struct stats *s = f->stats;
     struct buf name = {0};
-    bool threads = s->has_pid_tids && s->report != STATS_SUMMARY;
-    const struct stats_count *rows = s->has_names ? s->names
-                                     : threads    ? s->pid_tids
-                                                  : s->categories;
-    size_t count = s->has_names ? s->name_count : threads ? s->pid_tid_count : s->category_count;
+    size_t count;
+    const struct stats_count *rows = results(s, f->threads, &count);
 
-    if (count == 0)
-        return;
-    jw_key(j, "results");
     jw_begin(j, '[');
-    for (size_t i = 0; i < count && !stats_is_over(s, j->out, i); i++) {
+    for (size_t i = 0; i < count && !report_is_over(s->budget, i, j->out); i++) {
         buf_clear(&name);
-        value_plain(&name, s->has_names ? &rows[i].name : threads ? &rows[i].pid : &rows[i].cat);
-        if (threads) {
+        value_plain(&name, s->has_names ? &rows[i].name : f->threads ? &rows[i].pid : &rows[i].cat);
+        if (f->threads) {
             buf_putc(&name, ':');
             value_plain(&name, &rows[i].tid);
         }
-        put_result(j, (struct text){name.data, name.len}, rows[i].count);
+        jw_begin(j, '{');
+        jw_put_text(j, "name", (struct text){name.data, name.len});
+        jw_put_uint(j, "count", rows[i].count);
+        jw_end(j, '}');
     }
     jw_end(j, ']');
-    j->out->error = j->out->error ? j->out->error : name.error;
-    buf_done(&name);
+    put_done(j->out, &name);
 }
 
-static void put_time_range(struct jw *j, const struct stats *s)
+static struct value span_seconds(const void *object)
 {
-    if (s->min_ts.type == VALUE_NULL || s->max_te.type == VALUE_NULL)
-        return;
-    jw_key(j, "time_range");
-    jw_begin(j, '{');
-    jw_put_value(j, "min_timestamp_us", &s->min_ts);
-    jw_put_value(j, "max_timestamp_us", &s->max_te);
-    jw_put_double(j, "time_span_seconds", value_double(&s->span, 0) / 1e6);
-    jw_end(j, '}');
+    const struct stats *s = object;
+
+    return (struct value){.type = VALUE_DOUBLE, .d = value_double(&s->span, 0) / 1e6};
 }
 
-static void put_duration(struct jw *j, const struct stats *s)
-{
-    const struct measured *d = &s->duration;
+#define NUMBER(name, field, ...) MEMBER(name, field, .type = VALUE_DOUBLE, ##__VA_ARGS__)
+#define OBJECT struct stats
+static const struct member times_members[] = {
+    NUMBER("min_timestamp_us", min_ts),
+    NUMBER("max_timestamp_us", max_te),
+    MEMBER_COMPUTED("time_span_seconds", VALUE_DOUBLE, span_seconds),
+};
+static const struct object_type times_type = {NULL, MEMBERS(times_members)};
+#undef OBJECT
 
-    if (!s->has_duration || d->count == 0)
-        return;
-    jw_key(j, "duration");
-    jw_begin(j, '{');
-    jw_put_uint(j, "count", d->count);
-    jw_put_value(j, "mean_us", &d->mean);
-    jw_put_value(j, "stddev_us", &d->std);
-    jw_put_value(j, "min_us", &d->min);
-    jw_put_value(j, "max_us", &d->max);
-    jw_end(j, '}');
-}
+#define OBJECT struct measured
+static const struct member duration_members[] = {
+    MEMBER("count", count), NUMBER("mean_us", mean), NUMBER("stddev_us", std),
+    NUMBER("min_us", min),  NUMBER("max_us", max),
+};
+static const struct object_type duration_type = {NULL, MEMBERS(duration_members)};
 
 /* ---- the report detailed --------------------------------------------------------------------- */
 
-static void put_measured(struct jw *j, const char *key, const struct measured *m)
-{
-    static const char *const names[] = {"p50", "p90", "p99"};
+static const struct member percentile_members[] = {
+    NUMBER("p50", quantiles[2], .optional = true),
+    NUMBER("p90", quantiles[4], .optional = true),
+    NUMBER("p99", quantiles[6], .optional = true),
+};
+static const struct object_type percentiles_type = {NULL, MEMBERS(percentile_members)};
 
-    jw_key(j, key);
-    jw_begin(j, '{');
-    jw_put_uint(j, "count", m->count);
-    jw_put_value(j, "mean", &m->mean);
-    jw_put_value(j, "sum", &m->sum);
-    jw_key(j, "percentiles");
-    jw_begin(j, '{');
-    for (unsigned i = 0; i < STATS_QUANTILES && m->count; i++)
-        for (unsigned k = 0; k < 3; k++)
-            if (strcmp(stats_quantile_names[i], names[k]) == 0)
-                jw_put_value(j, names[k], &m->quantiles[i]);
-    jw_end(j, '}');
-    jw_end(j, '}');
-}
+static const struct member measured_members[] = {
+    MEMBER("count", count),
+    NUMBER("mean", mean),
+    NUMBER("sum", sum),
+    MEMBER_SELF("percentiles", &percentiles_type),
+};
+static const struct object_type measured_type = {NULL, MEMBERS(measured_members)};
+#undef OBJECT
 
 /* "a|b" */
 static const char *group_key(const struct stats *s, const struct stats_group *g, struct buf *key)
@@ -108,69 +113,119 @@ static const char *group_key(const struct stats *s, const struct stats_group *g,
     return key->error ? "" : key->data;
 }
 
-static void put_io(struct jw *j, const struct stats *s, struct buf *key)
+static void put_io(struct jw *j, const struct stats_group *g)
 {
-    jw_key(j, "grouped_io");
+    static const char *const names[] = {"duration", "size", "bandwidth", "offset"};
+    const struct measured *const all[] = {&g->duration, &g->size, &g->bandwidth, &g->offset};
+
     jw_begin(j, '{');
-    for (size_t i = 0; i < s->group_count && !stats_is_over(s, j->out, i); i++) {
-        const struct stats_group *g = &s->groups[i];
-        if (g->size.count == 0)
+    for (unsigned i = 0; i < 4; i++) {
+        if (all[i]->count == 0)
             continue;
-        jw_key(j, group_key(s, g, key));
-        jw_begin(j, '{');
-        for (unsigned q = 0; q < STATS_QUANTITIES; q++)
-            if (stats_quantity(g, q)->count)
-                put_measured(j, stats_quantity_names[q], stats_quantity(g, q));
-        jw_end(j, '}');
+        jw_key(j, names[i]);
+        jw_object(j, &measured_type, all[i]);
     }
     jw_end(j, '}');
 }
 
-static void put_detailed(struct jw *j, const struct stats *s, const char *path)
+/* A member for each group; `io`: for those that have sizes. */
+static void put_groups(struct jw *j, const struct stats *s, bool io)
 {
     struct buf key = {0};
 
-    jw_put_str(j, "file_path", path);
-    jw_key(j, "detailed");
     jw_begin(j, '{');
-    jw_put_uint(j, "events_scanned", s->events);
-    jw_put_uint(j, "chunks_scanned", s->counters.chunks_scanned);
-    jw_put_uint(j, "chunks_skipped", s->counters.chunks_skipped);
-    put_measured(j, "duration", &s->duration);
-    jw_key(j, "grouped_duration");
-    jw_begin(j, '{');
-    for (size_t i = 0; i < s->group_count && !stats_is_over(s, j->out, i); i++)
-        put_measured(j, group_key(s, &s->groups[i], &key), &s->groups[i].duration);
-    jw_end(j, '}');
-    put_io(j, s, &key);
-    jw_end(j, '}');
-    j->out->error = j->out->error ? j->out->error : key.error;
-    buf_done(&key);
-}
-
-void format_stats_file(const struct stats *s, const char *path, struct jw *j)
-{
-    jw_begin(j, '{');
-    if (s->report == STATS_DETAILED) {
-        put_detailed(j, s, path);
-    } else {
-        jw_put_str(j, "query_type", query_types[s->report]);
-        jw_put_uint(j, "total_events", s->events);
-        if (s->report != STATS_TIME_RANGE && s->report != STATS_DURATION)
-            put_results(j, s);
-        if (s->report == STATS_SUMMARY || s->report == STATS_TIME_RANGE)
-            put_time_range(j, s);
-        if (s->report == STATS_SUMMARY || s->report == STATS_DURATION)
-            put_duration(j, s);
+    for (size_t i = 0; i < s->group_count && !report_is_over(s->budget, i, j->out); i++) {
+        const struct stats_group *g = &s->groups[i];
+        if (io && g->size.count == 0)
+            continue;
+        jw_key(j, group_key(s, g, &key));
+        if (io)
+            put_io(j, g);
+        else
+            jw_object(j, &measured_type, &g->duration);
     }
     jw_end(j, '}');
+    put_done(j->out, &key);
 }
 
-void format_stats_failed(const char *path, const char *error, struct jw *j)
+static void write_durations(struct jw *j, const void *stats)
 {
-    jw_begin(j, '{');
-    jw_put_str(j, "file_path", path);
-    jw_put_bool(j, "success", false);
-    jw_put_str(j, "error", error);
-    jw_end(j, '}');
+    put_groups(j, stats, false);
+}
+
+static void write_io(struct jw *j, const void *stats)
+{
+    put_groups(j, stats, true);
+}
+
+#define OBJECT struct stats
+static const struct member detailed_members[] = {
+    MEMBER("events_scanned", events),
+    MEMBER("chunks_scanned", counters.chunks_scanned),
+    MEMBER("chunks_skipped", counters.chunks_skipped),
+    MEMBER_IN("duration", duration, &measured_type),
+    MEMBER_WRITTEN("grouped_duration", write_durations, "{'type':'object'}"),
+    MEMBER_WRITTEN("grouped_io", write_io, "{'type':'object'}"),
+};
+static const struct object_type detailed_type = {NULL, MEMBERS(detailed_members)};
+#undef OBJECT
+
+/* ---- a file ---------------------------------------------------------------------------------- */
+
+#define OBJECT struct file
+#define IF(field) .when = WHEN(field), .optional = true
+#define RESULTS \
+    "{'type':'array','items':{'type':'object','additionalProperties':false," \
+    "'required':['name','count'],'properties':{'name':{'type':'string'}," \
+    "'count':{'type':'integer','minimum':0}}}}"
+static const struct member members[] = {
+    MEMBER("file_path", path, .optional = true),
+    MEMBER("success", success, IF(failed)),
+    MEMBER("error", error, .optional = true),
+    MEMBER("query_type", report, .choices = query_types, IF(is_report)),
+    MEMBER("total_events", events, IF(is_report)),
+    MEMBER_WRITTEN("results", write_results, RESULTS, IF(has_results)),
+    MEMBER_AT("time_range", stats, &times_type, IF(has_times)),
+    MEMBER_AT("duration", duration, &duration_type, .optional = true),
+    MEMBER_AT("detailed", stats, &detailed_type, IF(is_detailed)),
+};
+static const struct object_type file_type = {
+    "StatsFile", MEMBERS(members), .help = "a file as the old dftracer_stats describes it"};
+#undef OBJECT
+
+static const struct object_type *const answers[] = {&stats_type, &file_type, NULL};
+const struct object_type stats_answer_type = {
+    .name = "Stats",
+    .schema = "{'anyOf':[{'$ref':'#/components/schemas/StatsTotals'},"
+              "{'type':'array','items':{'$ref':'#/components/schemas/StatsFile'}}]}",
+    .refers = answers,
+};
+
+static void describe_report(struct file *f, const struct stats *s)
+{
+    bool all = s->report == STATS_SUMMARY, times = s->report == STATS_TIME_RANGE,
+         duration = s->report == STATS_DURATION;
+    size_t count;
+
+    f->is_report = true;
+    f->report = s->report;
+    f->events = s->events;
+    f->threads = s->has_pid_tids && !all;
+    results(s, f->threads, &count);
+    f->has_results = !times && !duration && count > 0;
+    f->has_times = (all || times) && s->min_ts.type != VALUE_NULL && s->max_te.type != VALUE_NULL;
+    if ((all || duration) && s->has_duration && s->duration.count > 0)
+        f->duration = &s->duration;
+}
+
+void format_stats_file(const struct stats *s, const char *path, const char *error, struct jw *j)
+{
+    struct file f = {.stats = s, .error = error, .failed = !s};
+
+    f.is_detailed = s && s->report == STATS_DETAILED;
+    if (!s || f.is_detailed)
+        f.path = path;
+    else
+        describe_report(&f, s);
+    jw_object(j, &file_type, &f);
 }

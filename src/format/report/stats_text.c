@@ -59,21 +59,21 @@ static void put_tables(const struct stats *s, struct buf *out)
 
     if (s->has_categories) {
         put_title(out, "Categories", s->category_count, s->categories_total);
-        for (size_t i = 0; i < s->category_count && !stats_is_over(s, out, i); i++) {
+        for (size_t i = 0; i < s->category_count && !report_is_over(s->budget, i, out); i++) {
             value_plain(&name, &s->categories[i].cat);
             put_count_line(out, &name, s->categories[i].count);
         }
     }
     if (s->has_names) {
         put_title(out, "Names", s->name_count, s->names_total);
-        for (size_t i = 0; i < s->name_count && !stats_is_over(s, out, i); i++) {
+        for (size_t i = 0; i < s->name_count && !report_is_over(s->budget, i, out); i++) {
             value_plain(&name, &s->names[i].name);
             put_count_line(out, &name, s->names[i].count);
         }
     }
     if (s->has_pid_tids) {
         put_title(out, "Process/Thread Pairs", s->pid_tid_count, s->pid_tids_total);
-        for (size_t i = 0; i < s->pid_tid_count && !stats_is_over(s, out, i); i++) {
+        for (size_t i = 0; i < s->pid_tid_count && !report_is_over(s->budget, i, out); i++) {
             const struct stats_count *c = &s->pid_tids[i];
             join_values(&name, (struct value[]){c->pid, c->tid}, 2, ':');
             if (c->host.type != VALUE_NULL) {
@@ -89,6 +89,9 @@ static void put_tables(const struct stats *s, struct buf *out)
 }
 
 /* ---- durations ------------------------------------------------------------------------------- */
+
+static const char *const quantile_names[STATS_QUANTILES] = {"p10", "p25", "p50", "p75",
+                                                            "p90", "p95", "p99"};
 
 static void put_line(struct buf *out, const char *label, const struct value *v, unsigned digits,
                      const char *unit)
@@ -111,7 +114,7 @@ static void put_duration(const struct stats *s, bool quantiles, struct buf *out)
     put_line(out, "Min", &m->min, 1, " us");
     put_line(out, "Max", &m->max, 1, " us");
     for (unsigned i = 0; quantiles && i < STATS_QUANTILES; i++)
-        put_line(out, stats_quantile_names[i], &m->quantiles[i], 1, " us");
+        put_line(out, quantile_names[i], &m->quantiles[i], 1, " us");
 }
 
 static void put_bin_label(const struct stats_bin *bin, struct buf *out)
@@ -262,7 +265,7 @@ static void put_duration_tables(const struct stats *s, struct buf *out)
     if (cat < 0) {
         put_title(out, "Duration by group", s->group_count, s->groups_total);
         put_duration_head(out);
-        for (size_t i = 0; i < s->group_count && !stats_is_over(s, out, i); i++)
+        for (size_t i = 0; i < s->group_count && !report_is_over(s->budget, i, out); i++)
             put_duration_row(s, &s->groups[i], -1, &name, out);
     }
     while (cat >= 0 && next_category(s, cat, count, first, &count, &first)) {
@@ -284,7 +287,7 @@ static void put_io_table(const struct stats *s, struct buf *out)
     struct buf name = {0};
     bool any = false;
 
-    for (size_t i = 0; i < s->group_count && !stats_is_over(s, out, i); i++) {
+    for (size_t i = 0; i < s->group_count && !report_is_over(s->budget, i, out); i++) {
         const struct stats_group *g = &s->groups[i];
         struct value count = {.type = VALUE_UINT, .u = g->size.count};
         if (g->size.count == 0)
@@ -324,7 +327,7 @@ static void put_times(const struct stats *s, struct buf *out)
     buf_puts(out, " us\n");
 }
 
-void stats_text_report(const struct stats *s, struct buf *out)
+int stats_text_report(const struct stats *s, struct buf *out)
 {
     const struct query_counters *c = &s->counters;
     bool whole = s->report == STATS_SUMMARY || s->report == STATS_DETAILED;
@@ -343,7 +346,7 @@ void stats_text_report(const struct stats *s, struct buf *out)
     if (s->report == STATS_SUMMARY || s->report == STATS_TIME_RANGE)
         put_times(s, out);
     put_tables(s, out);
-    if (s->has_duration)
+    if (s->has_duration || s->report == STATS_DETAILED)
         put_duration(s, whole, out);
     if (s->has_histogram && s->report == STATS_SUMMARY)
         put_histogram(s, out);
@@ -354,4 +357,5 @@ void stats_text_report(const struct stats *s, struct buf *out)
     }
     buf_printf(out, "\n  Processing Time: %.2f ms\n", (double)s->elapsed_ns / 1e6);
     put_ruler(out);
+    return out->error;
 }

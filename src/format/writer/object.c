@@ -2,8 +2,9 @@
 #include "dftracerd/format.h"
 
 #include <assert.h>
+#include <stdio.h>
 
-enum { PIECE = 64 << 10, ITEMS_A_CHECK = 1024, MEMBERS_MAX = 64, INDENT_MOST = 64 };
+enum { PIECE = 64 << 10, ITEMS_A_CHECK = 1024, COLUMNS_MAX = 128, INDENT_MOST = 64 };
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
@@ -30,6 +31,12 @@ static bool may_go_on(struct jw *j, size_t i)
     return !j->out->error;
 }
 
+/* Without brackets. */
+static bool is_bare(const struct member *m, const void *object)
+{
+    return m->bare && member_count(m, object) == 1;
+}
+
 static void put_list(struct jw *j, const struct member *m, const void *object)
 {
     size_t count = member_count(m, object);
@@ -40,10 +47,24 @@ static void put_list(struct jw *j, const struct member *m, const void *object)
     jw_end(j, ']');
 }
 
+static void put_named(struct jw *j, const struct member *m, const void *object)
+{
+    size_t count = member_count(m, object);
+
+    for (size_t i = 0; i < count; i++) {
+        jw_key(j, member_item_name(m, object, i));
+        put_item(j, m, member_item(m, object, i));
+    }
+}
+
 static void put_member(struct jw *j, const struct member *m, const void *object)
 {
     bool there = member_is_there(m, object);
 
+    if (m->place == MEMBER_NAMED) {
+        put_named(j, m, object);
+        return;
+    }
     if (!there && m->optional)
         return;
     jw_key(j, m->name);
@@ -51,7 +72,9 @@ static void put_member(struct jw *j, const struct member *m, const void *object)
         jw_null(j);
     else if (m->write)
         m->write(j, (const char *)object + m->offset);
-    else if (m->stride)
+    else if (is_bare(m, object))
+        put_item(j, m, member_item(m, object, 0));
+    else if (m->stride && !m->bare)
         jw_numbers(j, m->kind, member_item(m, object, 0), m->stride, member_count(m, object));
     else if (m->place == MEMBER_LIST)
         put_list(j, m, object);
@@ -162,7 +185,7 @@ static void end_list(struct document *d, struct document_object *o, const struct
 
 static void put_next_member(struct document *d, struct document_object *o, const struct member *m)
 {
-    bool whole = m->write || m->stride || !member_is_there(m, o->object);
+    bool whole = m->write || m->stride || !member_is_there(m, o->object) || is_bare(m, o->object);
 
     if (m->place == MEMBER_LIST && !whole) {
         begin_list(d, o, m);
@@ -211,36 +234,98 @@ int document_next(struct document *d, struct buf *out)
     return out->error ? out->error : ERR_END;
 }
 
-int format_object(const struct object_type *type, const void *object, bool pretty, struct buf *out)
+int format_document(const struct object_type *type, const void *object, bool pretty,
+                    struct budget *budget, struct buf *out)
 {
     struct document d;
     int rc = 0;
 
     document_begin(&d, type, object, pretty);
+    d.jw.budget = budget;
     while (rc == 0)
         rc = document_next(&d, out);
     return rc;
 }
 
+int format_object(const struct object_type *type, const void *object, bool pretty, struct buf *out)
+{
+    return format_document(type, object, pretty, NULL, out);
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
+
+struct columns {
+    const char *names[COLUMNS_MAX];
+    size_t count;
+    struct arena arena; /* of names that are put together */
+};
+
+static const char *join_names(struct arena *arena, const char *prefix, const char *name)
+{
+    char joined[128]; /* both are of tables */
+    int len = snprintf(joined, sizeof(joined), "%s_%s", prefix, name);
+
+    return arena_strdup(arena, (struct text){joined, (size_t)len});
+}
+
+static void add_column(struct columns *c, const char *prefix, const char *name)
+{
+    assert(c->count < COLUMNS_MAX);
+    c->names[c->count++] = prefix ? join_names(&c->arena, prefix, name) : name;
+}
+
+static void add_columns(struct columns *c, const char *prefix, const struct object_type *type,
+                        const void *like)
+{
+    for (size_t i = 0; i < type->count; i++) {
+        const struct member *m = &type->members[i];
+        if (m->kind == MEMBER_OBJECT)
+            add_columns(c, m->name, m->of, NULL);
+        else if (m->place != MEMBER_NAMED)
+            add_column(c, prefix, m->name);
+        for (size_t k = 0; m->place == MEMBER_NAMED && k < member_count(m, like); k++)
+            add_column(c, NULL, member_item_name(m, like, k));
+    }
+}
+
+int format_table_like(enum format f, const struct object_type *type, const void *like,
+                      struct format_table **ret)
+{
+    struct columns c = {.count = 0};
+
+    add_columns(&c, NULL, type, like);
+    int rc = c.arena.error ? c.arena.error : format_table_new(f, c.names, c.count, ret);
+    arena_done(&c.arena);
+    return rc;
+}
 
 int format_table_of(enum format f, const struct object_type *type, struct format_table **ret)
 {
-    const char *names[MEMBERS_MAX];
+    return format_table_like(f, type, NULL, ret);
+}
 
-    assert(type->count <= MEMBERS_MAX);
-    for (size_t i = 0; i < type->count; i++)
-        names[i] = type->members[i].name;
-    return format_table_new(f, names, type->count, ret);
+/* Returns the place behind the last value. */
+static struct value *put_values(const struct object_type *type, const void *object,
+                                struct value *to)
+{
+    for (size_t i = 0; i < type->count; i++) {
+        const struct member *m = &type->members[i];
+        if (m->kind == MEMBER_OBJECT)
+            to = put_values(m->of, member_object(m, object), to);
+        else if (m->place != MEMBER_NAMED)
+            *to++ = member_value(m, object);
+        for (size_t k = 0; m->place == MEMBER_NAMED && k < member_count(m, object); k++)
+            *to++ = member_item_value(m, member_item(m, object, k));
+    }
+    return to;
 }
 
 void format_table_object(struct format_table *t, const struct object_type *type, const void *object,
                          struct buf *out)
 {
-    struct value row[MEMBERS_MAX];
+    struct value row[COLUMNS_MAX];
 
-    for (size_t i = 0; i < type->count; i++)
-        row[i] = member_value(&type->members[i], object);
+    put_values(type, object, row);
     format_table_row(t, row, out);
 }
 

@@ -1,6 +1,6 @@
 /* schema.c - the JSON Schema (2020-12) of an object from its table of members.
  *
- * Objects are closed: what has no row in the table is not in the answer.
+ * Objects are closed: what has no row in the table is not in the answer, unless names are data.
  */
 #include "dftracerd/format.h"
 
@@ -103,17 +103,32 @@ static void put_any_of(struct jw *j, const struct object_type *const *types)
     jw_end(j, '}');
 }
 
-static void put_list_schema(struct jw *j, const struct member *m)
+static void put_item_schema(struct jw *j, const struct member *m)
 {
-    put_type(j, "array", m->nullable);
-    jw_key(j, "items");
     if (m->kind == MEMBER_OBJECT) {
         put_object_schema(j, m->of);
         return;
     }
     jw_begin(j, '{');
-    put_value_schema(j, m, m->kind == MEMBER_DOUBLE && m->nullable);
+    put_value_schema(j, m, m->kind == MEMBER_VALUE || (m->kind == MEMBER_DOUBLE && m->nullable));
     jw_end(j, '}');
+}
+
+static void put_list_schema(struct jw *j, const struct member *m)
+{
+    if (m->bare) {
+        jw_key(j, "anyOf");
+        jw_begin(j, '[');
+        put_item_schema(j, m);
+        jw_begin(j, '{');
+    }
+    put_type(j, "array", m->nullable);
+    jw_key(j, "items");
+    put_item_schema(j, m);
+    if (m->bare) {
+        jw_end(j, '}');
+        jw_end(j, ']');
+    }
 }
 
 static void put_nullable_object(struct jw *j, const struct object_type *of)
@@ -124,12 +139,12 @@ static void put_nullable_object(struct jw *j, const struct object_type *of)
     put_any_of(j, either);
 }
 
-static void put_member_schema(struct jw *j, const struct member *m)
+static void put_member_schema(struct jw *j, const char *name, const struct member *m)
 {
     static const char *const units[] = {[UNIT_US] = "us", [UNIT_BYTES] = "bytes"};
     bool nullable = m->nullable || (!m->optional && (m->when || m->kind == MEMBER_VALUE));
 
-    jw_key(j, m->name);
+    jw_key(j, name);
     if (m->schema) {
         put_quoted(j, m->schema);
         return;
@@ -164,6 +179,38 @@ static void put_children_schema(struct jw *j, const struct object_type *type)
     jw_end(j, '}');
 }
 
+static void put_required(struct jw *j, const char *name, const struct member *m)
+{
+    if (!m->optional)
+        jw_str(j, name);
+}
+
+/* Those of objects in a row, too, as its columns. */
+static void put_members(struct jw *j, const struct object_type *type, const char *prefix, bool flat,
+                        void (*put)(struct jw *j, const char *name, const struct member *m))
+{
+    for (size_t i = 0; i < type->count; i++) {
+        const struct member *m = &type->members[i];
+        char name[128];
+        if (!m->name)
+            continue;
+        snprintf(name, sizeof(name), "%s%s%s", prefix, *prefix ? "_" : "", m->name);
+        if (flat && m->kind == MEMBER_OBJECT)
+            put_members(j, m->of, m->name, flat, put);
+        else
+            put(j, name, m);
+    }
+}
+
+/* Names of members may be data. */
+static bool is_closed(const struct object_type *type)
+{
+    for (size_t i = 0; i < type->count; i++)
+        if (type->members[i].place == MEMBER_NAMED)
+            return false;
+    return true;
+}
+
 void jw_schema(struct jw *j, const struct object_type *type)
 {
     if (type->schema) {
@@ -178,19 +225,16 @@ void jw_schema(struct jw *j, const struct object_type *type)
     jw_put_str(j, "type", "object");
     if (type->help)
         jw_put_str(j, "description", type->help);
-    jw_put_bool(j, "additionalProperties", false);
+    jw_put_bool(j, "additionalProperties", !is_closed(type));
     jw_key(j, "required");
     jw_begin(j, '[');
-    for (size_t i = 0; i < type->count; i++)
-        if (!type->members[i].optional)
-            jw_str(j, type->members[i].name);
+    put_members(j, type, "", type->flat, put_required);
     if (type->nests)
         jw_str(j, "children");
     jw_end(j, ']');
     jw_key(j, "properties");
     jw_begin(j, '{');
-    for (size_t i = 0; i < type->count; i++)
-        put_member_schema(j, &type->members[i]);
+    put_members(j, type, "", type->flat, put_member_schema);
     if (type->nests)
         put_children_schema(j, type);
     jw_end(j, '}');

@@ -42,9 +42,6 @@ static int next_compare(struct request *rq, struct buf *out)
                                        .pretty = rq->pretty,
                                        .terminal = request_flag(rq, "terminal"),
                                        .color = request_flag(rq, "color"),
-                                       .labels = s->asked.labels,
-                                       .query = s->asked.query,
-                                       .fail_on = s->asked.fail_on,
                                        .budget = &rq->budget};
     int rc = format_compare(s->found, &o, out);
     return rc < 0 ? rc : ERR_END;
@@ -61,6 +58,8 @@ const struct endpoint endpoint_compare = {
     .path = "/compare",
     .summary = "differences between the metrics of two or more selections, with significance tests",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &compare_type,
+    .line = &compare_row_type,
     .params = params,
     .formats = formats,
     .format_count = 6,

@@ -62,7 +62,10 @@ static int open_stats(struct request *rq)
         rc = selection_open(rq, &s->chosen, &s->query);
     if (rc < 0 || request_flag(rq, "per_file"))
         return rc;
-    return stats_run(s->query, &s->options, &rq->err, &s->stats);
+    rc = stats_run(s->query, &s->options, &rq->err, &s->stats);
+    if (rc == 0 && request_text(rq, "query"))
+        s->stats->query = request_text(rq, "query");
+    return rc;
 }
 
 /* ---- a file at a time ------------------------------------------------------------------------ */
@@ -96,7 +99,7 @@ static int put_file(struct request *rq, struct state *s, uint32_t position)
     int rc = query_open(&rq->http->env, rq->snapshot, &one, &rq->budget, &rq->err, &query);
     rc = rc < 0 ? rc : stats_run(query, &s->options, &rq->err, &stats);
     if (rc == 0)
-        format_stats_file(stats, absolute_path(rq, f->name), &s->j);
+        format_stats_file(stats, absolute_path(rq, f->name), NULL, &s->j);
     stats_free(stats);
     query_close(query);
     return rc;
@@ -117,8 +120,8 @@ static int next_file(struct request *rq, struct state *s, struct buf *out)
         const struct index_file *f = snapshot_file(rq->snapshot, position);
         bool nothing = f->damaged && f->text_bytes == 0;
         if (index_file_is_unread(f) || f->state == INDEX_FAILED || nothing)
-            format_stats_failed(absolute_path(rq, f->name),
-                                f->error ? f->error : index_state_name(f->state), &s->j);
+            format_stats_file(NULL, absolute_path(rq, f->name),
+                              f->error ? f->error : index_state_name(f->state), &s->j);
         else
             rc = put_file(rq, s, position);
     }
@@ -135,8 +138,7 @@ static int next_stats(struct request *rq, struct buf *out)
     struct state *s = rq->state;
     if (!s->stats)
         return next_file(rq, s, out);
-    const char *query = request_text(rq, "query");
-    int rc = format_stats(s->stats, query ? query : "", rq->format, rq->pretty, out);
+    int rc = format_stats(s->stats, rq->format, rq->pretty, out);
     return rc < 0 ? rc : ERR_END;
 }
 
@@ -151,6 +153,8 @@ const struct endpoint endpoint_stats = {
     .path = "/stats",
     .summary = "statistics of the selected events",
     .methods = METHOD_GET | METHOD_POST,
+    .answer = &stats_answer_type,
+    .line = &stats_row_type,
     .params = params,
     .formats = formats,
     .format_count = 4,

@@ -12,9 +12,7 @@ static const struct answer {
     const char *path, *schema, *line, *content_type;
 } answers[] = {
     {"/", NULL, NULL, "text/html"},
-    {"/stats", "Stats", "StatsRow", NULL},
     {"/aggregate", "Aggregate", NULL, NULL},
-    {"/compare", "Compare", NULL, NULL},
     {"/progress", NULL, NULL, "text/event-stream"},
     {"/metrics", NULL, NULL, "text/plain"},
     {"/openapi.json", "OpenApi", NULL, NULL},

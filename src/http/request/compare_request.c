@@ -190,8 +190,9 @@ static int read_sides(struct request *rq, struct compare_request *c)
     if (!request_param(rq, "query")->set && !common.preset && !request_param(rq, "nodes")->set)
         common.query = text_of(usual_query);
     rc = rc < 0 ? rc : check_query(rq, "", common.query);
-    c->query = common.query.len ? common.query.ptr : "";
+    c->options.query = common.query.len ? common.query.ptr : "";
     c->options.sides = c->sides;
+    c->options.labels = c->labels;
     rc = rc < 0 ? rc : read_side(rq, &common, "baseline.", baseline, c);
     for (size_t i = 0; i < (variant->count ? variant->count : 1) && rc == 0; i++)
         rc = read_side(rq, &common, "variant.", variant->count ? variant->items[i] : NULL, c);
@@ -261,14 +262,13 @@ static int read_defaults(struct request *rq, struct compare_node_options *o, int
     return rc;
 }
 
-static int read_fail_on(struct request *rq, struct compare_request *c)
+static void read_fail_on(struct request *rq, struct compare_options *o)
 {
     const char *name = request_text(rq, "fail_on");
-    c->fail_on = -1;
+    o->fail_on = -1;
     for (int i = COMPARE_SMALL; name && i < COMPARE_CLASSES; i++)
-        if (text_eq_nocase(text_of(name), text_of(compare_class_name((enum compare_class)i))))
-            c->fail_on = i;
-    return 0;
+        if (text_eq_nocase(text_of(name), text_of(compare_class_names[i])))
+            o->fail_on = i;
 }
 
 int compare_request_read(struct request *rq, struct compare_request *ret)
@@ -279,11 +279,11 @@ int compare_request_read(struct request *rq, struct compare_request *ret)
     int rc = read_config(rq);
     rc = rc < 0 ? rc : read_sides(rq, ret);
     rc = rc < 0 ? rc : read_defaults(rq, root, &ret->options.interval_ns);
+    read_fail_on(rq, &ret->options);
     const char *nodes = request_text(rq, "nodes");
     if (rc == 0 && nodes)
-        return rc = compare_read_nodes(rq, nodes, root, &ret->options),
-               rc < 0 ? rc : read_fail_on(rq, ret);
+        return compare_read_nodes(rq, nodes, root, &ret->options);
     ret->options.nodes = root;
     ret->options.node_count = 1;
-    return rc < 0 ? rc : read_fail_on(rq, ret);
+    return rc;
 }

@@ -11,8 +11,6 @@ struct compare_request {
     struct compare_options options;
     struct selection sides[COMPARE_SIDES_MAX];
     const char *labels[COMPARE_SIDES_MAX]; /* as people know the sides */
-    const char *query;                     /* the common one */
-    int fail_on;                           /* enum compare_class, or -1 */
 };
 extern const struct param_spec compare_params[]; /* baseline, variant, nodes ... */
 /* dir ..., baseline.dir ..., variant.dir ... */

@@ -134,7 +134,7 @@ static void cohen(void)
     CHECK_INT(cohens_class(0.6), COMPARE_MEDIUM);
     CHECK_INT(cohens_class(1.0), COMPARE_LARGE);
     CHECK_INT(cohens_class(-0.9), COMPARE_LARGE);
-    CHECK_STR(compare_class_name(COMPARE_MEDIUM), "MEDIUM");
+    CHECK_STR(compare_class_names[COMPARE_MEDIUM], "MEDIUM");
 }
 
 /* R: p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm") = 0.03 0.06 0.06 0.02 */

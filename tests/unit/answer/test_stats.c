@@ -469,7 +469,7 @@ static void reports_have_names(void)
 
     CHECK_INT(stats_report_parse(TEXT("top-names"), &r), 0);
     CHECK_INT(r, STATS_TOP_NAMES);
-    CHECK_STR(stats_report_name(STATS_PID_TIDS), "pid_tids");
+    CHECK_STR(stats_report_names[STATS_PID_TIDS], "pid_tids");
     CHECK(stats_report_parse(TEXT("Names"), &r) < 0);
 }
 

@@ -122,7 +122,7 @@ static int ask_stats(void *arg, struct buf *answer)
     rc = rc ? rc : stats_run(q, &options, &err, &stats);
     if (rc == 0) {
         stats->elapsed_ns = 0;
-        rc = format_stats(stats, a->query ? a->query : "", a->format, false, answer);
+        rc = format_stats(stats, a->format, false, answer);
     }
     stats_free(stats);
     return settle(rc, q, &budget, &err, answer);
@@ -250,9 +250,14 @@ static int ask_compare(void *arg, struct buf *answer)
                                         .metrics = COMPARE_ALL,
                                         .percentiles = percentiles,
                                         .percentile_count = 2};
-    struct compare_options options = {
-        .sides = sides, .side_count = 2, .interval_ns = 1000000, .nodes = &node, .node_count = 1};
-    struct format_compare_options told = {.format = a->format, .labels = labels, .fail_on = -1};
+    struct compare_options options = {.sides = sides,
+                                      .side_count = 2,
+                                      .labels = labels,
+                                      .fail_on = -1,
+                                      .interval_ns = 1000000,
+                                      .nodes = &node,
+                                      .node_count = 1};
+    struct format_compare_options told = {.format = a->format};
 
     for (int i = 0; i < 2; i++) {
         selection_init(&sides[i]);

@@ -43,6 +43,7 @@ static struct measured two_times(void)
 static struct stats head(enum stats_report report)
 {
     return (struct stats){.report = report,
+                          .query = "a \"b\"",
                           .counters = {.files = 3,
                                        .damaged_files = 1,
                                        .chunks_total = 9,
@@ -61,7 +62,7 @@ static void check_format(const struct stats *s, enum format f, const char *expec
 {
     struct buf out = {0};
 
-    CHECK_INT(format_stats(s, "a \"b\"", f, false, &out), 0);
+    CHECK_INT(format_stats(s, f, false, &out), 0);
     char *got = buf_steal(&out, NULL);
     CHECK_STR(got, expected);
     free(got);
@@ -136,10 +137,11 @@ static struct stats detailed(struct stats_group *group)
     static const char *by[] = {"name", "args.level"};
     struct stats s = head(STATS_DETAILED);
 
-    s.has_groups = s.has_duration = true;
+    s.has_groups = true;
     s.duration = two_times();
     s.group_by = by, s.group_by_count = 2;
     s.groups = group, s.group_count = 1, s.groups_total = 30;
+    group->key_names = by, group->key_count = 2;
     group->duration = two_times();
     group->size = (struct measured){.sum = wide(0)};
     group->bandwidth = (struct measured){.sum = wide(0)};
@@ -164,12 +166,12 @@ static void groups(void)
                                   "\"p50\":4096,\"p75\":4096,\"p90\":4096,\"p95\":4096,\"p99\":"
                                   "4096}}],\"groups_total\":30}\n");
     struct buf out = {0};
-    CHECK_INT(format_stats(&s, "", FORMAT_CSV, false, &out), 0);
+    CHECK_INT(format_stats(&s, FORMAT_CSV, false, &out), 0);
     char *got = buf_steal(&out, NULL);
     CHECK(strncmp(got, "name,args.level,count,duration_count,", 37) == 0);
     CHECK(strstr(got, ",offset_p99\nread,2,2,2,4,2,0.7071067811865476,1.5,") != NULL);
     free(got);
-    CHECK_INT(format_stats(&s, "", FORMAT_PERFETTO, false, &out), ERR_FORMAT);
+    CHECK_INT(format_stats(&s, FORMAT_PERFETTO, false, &out), ERR_FORMAT);
     buf_done(&out);
 }
 
@@ -182,7 +184,7 @@ static void for_people(void)
     struct stats s = detailed(&group);
     struct buf out = {0};
 
-    CHECK_INT(format_stats(&s, "", FORMAT_TEXT, false, &out), 0);
+    CHECK_INT(format_stats(&s, FORMAT_TEXT, false, &out), 0);
     char *got = buf_steal(&out, NULL);
     CHECK(strstr(got, "Consolidated (3 files, 2 successful, 1 failed)\n") != NULL);
     CHECK(strstr(got, "  Chunks: 9 (scanned: 2, skipped: 7)\n  Events Scanned: 2\n") != NULL);
@@ -194,7 +196,7 @@ static void for_people(void)
     s.histogram = bins, s.histogram_count = 2;
     s.categories = cats, s.category_count = s.categories_total = 1;
     s.duration = two_times();
-    CHECK_INT(format_stats(&s, "", FORMAT_TEXT, false, &out), 0);
+    CHECK_INT(format_stats(&s, FORMAT_TEXT, false, &out), 0);
     got = buf_steal(&out, NULL);
     CHECK(strstr(got, "  Time Span: 0.000005 seconds\n") != NULL ||
           strstr(got, "  Time Span: 0.000004 seconds\n") != NULL);
@@ -303,11 +305,11 @@ static void long_answers(void)
         struct budget small = {.memory_limit = 100 << 10, .memory_used = 1000}, enough = {0};
         struct buf out = {0};
         s.budget = &small;
-        CHECK_INT(format_stats(&s, "", formats[i], false, &out), ERR_MEMORY_LIMIT);
+        CHECK_INT(format_stats(&s, formats[i], false, &out), ERR_MEMORY_LIMIT);
         CHECK(out.cap <= 512 << 10);
         buf_done(&out);
         s.budget = &enough;
-        CHECK_INT(format_stats(&s, "", formats[i], false, &out), 0);
+        CHECK_INT(format_stats(&s, formats[i], false, &out), 0);
         CHECK(out.len > 250 << 10);
         buf_done(&out);
     }

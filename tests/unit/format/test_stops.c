@@ -53,7 +53,7 @@ static int tell_stats(const struct question *a, struct query *q, struct err *err
     struct stats *s = NULL;
     int rc = stats_run(q, &o, err, &s);
 
-    rc = rc < 0 ? rc : format_stats(s, "", a->format, false, out);
+    rc = rc < 0 ? rc : format_stats(s, a->format, false, out);
     stats_free(s);
     return rc;
 }
@@ -75,10 +75,14 @@ static int tell_difference(const struct question *a, struct store *s, struct bud
     struct selection sides[2];
     const struct compare_node_options node = {
         .group_by = keys, .group_by_count = 1, .metrics = COMPARE_ALL};
-    const struct compare_options o = {
-        .sides = sides, .side_count = 2, .interval_ns = 1000000, .nodes = &node, .node_count = 1};
-    const struct format_compare_options told = {
-        .format = a->format, .labels = labels, .fail_on = -1, .budget = budget};
+    const struct compare_options o = {.sides = sides,
+                                      .side_count = 2,
+                                      .labels = labels,
+                                      .fail_on = -1,
+                                      .interval_ns = 1000000,
+                                      .nodes = &node,
+                                      .node_count = 1};
+    const struct format_compare_options told = {.format = a->format, .budget = budget};
     struct comparison *c = NULL;
 
     for (int i = 0; i < 2; i++) {
