@@ -27,19 +27,16 @@ static void begin_part(struct format_call_tree *f)
         call_tree_begin(f->tree, f->part);
 }
 
-static int begin(struct format_call_tree *f)
+static void begin(struct format_call_tree *f)
 {
     call_tree_totals(f->tree, &f->lines.totals);
     f->analysis = call_tree_analysis(f->tree);
     f->lanes.heap.budget = f->o.budget;
     for (unsigned part = 0; part < CALL_TREE_PARTS; part++)
         f->nodes[part] = has_part(&f->o, part) ? call_tree_begin(f->tree, part) : 0;
-    if (f->o.format == FORMAT_NDJSON)
-        return format_table_of(FORMAT_NDJSON, &call_tree_event_type, &f->table);
     document_begin(&f->document, &format_call_tree_type, f, f->o.pretty);
     f->document.jw.budget = f->o.budget;
     begin_part(f);
-    return 0;
 }
 
 int format_call_tree_new(struct call_tree *t, const struct format_call_tree_options *o,
@@ -54,11 +51,7 @@ int format_call_tree_new(struct call_tree *t, const struct format_call_tree_opti
         return -ENOMEM;
     new->tree = t;
     new->o = *o;
-    int rc = begin(new);
-    if (rc < 0) {
-        format_call_tree_free(new);
-        return rc;
-    }
+    begin(new);
     *ret = new;
     return 0;
 }
@@ -67,11 +60,11 @@ void format_call_tree_free(struct format_call_tree *f)
 {
     if (!f)
         return;
-    format_table_free(f->table);
     perfetto_free(f->perfetto);
     perfetto_thread_done(&f->lanes);
     buf_done(&f->path);
     buf_done(&f->scratch);
+    buf_done(&f->thread_json);
     vec_done(&f->ends);
     vec_done(&f->told);
     free(f);
