@@ -91,7 +91,7 @@ bool member_is_there(const struct member *m, const void *object)
 {
     if (!is_there(m, object))
         return false;
-    if (m->write)
+    if (m->write || m->place == MEMBER_NAMED)
         return true;
     if (m->place == MEMBER_LIST)
         return !m->optional || m->when || member_count(m, object) > 0;

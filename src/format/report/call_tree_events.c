@@ -54,7 +54,8 @@ static void begin_thread(struct format_call_tree *f, uint32_t thread)
     put_member(out, ",\"tid\":", &t->tid);
 }
 
-/* The members of CallTreeEvent (call_tree_members.c): a row from its table takes 1.4 times as long. */
+/* The members of CallTreeEvent (call_tree_members.c). A row from its table takes 1.4 times as
+ * long. */
 static void put_row(const struct format_call_tree *f, struct buf *out)
 {
     const struct call_tree_line *l = &f->line;
