@@ -54,8 +54,8 @@ struct member {
     unsigned count_bytes;
     size_t names_offset;          /* MEMBER_NAMED: of a pointer to the names */
     const struct object_type *of; /* MEMBER_OBJECT */
-    /* The field is member `part` of the items, `stride` bytes each: a column. If it is not `bare`, of
-     * numbers (UINT32, UINT64, TIME), which are written much faster than values. 0: no column. */
+    /* The field is member `part` of the items, `stride` bytes each: a column. If it is not `bare`,
+     * of numbers (UINT32, UINT64, TIME), which are written much faster than values. 0: none. */
     size_t stride, part;
     bool root; /* of a MEMBER_LIST whose items nest: the one outermost item, without a list */
     bool bare; /* a MEMBER_LIST of one item is written as the item */
