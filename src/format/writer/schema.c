@@ -141,7 +141,8 @@ static void put_nullable_object(struct jw *j, const struct object_type *of)
 
 static void put_member_schema(struct jw *j, const char *name, const struct member *m)
 {
-    static const char *const units[] = {[UNIT_US] = "us", [UNIT_BYTES] = "bytes"};
+    static const char *const units[] = {
+        [UNIT_US] = "us", [UNIT_BYTES] = "bytes", [UNIT_BYTES_PER_S] = "bytes/s"};
     bool nullable = m->nullable || (!m->optional && (m->when || m->kind == MEMBER_VALUE));
 
     jw_key(j, name);
