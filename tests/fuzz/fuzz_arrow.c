@@ -52,7 +52,7 @@ struct filled {
     uint8_t valid[ROWS_MAX / 8 + 8];
 };
 
-struct table {
+struct read_table {
     struct filled columns[COLUMNS_MAX];
     struct arrow_column told[COLUMNS_MAX];
     size_t count;
@@ -191,7 +191,7 @@ static void check_column(const struct message *m, const struct batch *b, unsigne
 
 /* ---- writing and reading --------------------------------------------------------------------- */
 
-static void make_columns(struct input *in, struct table *t)
+static void make_columns(struct input *in, struct read_table *t)
 {
     static const char *const names[COLUMNS_MAX] = {"a", "", "c\"", "d\n", "\xff\xfe", "long name"};
 
@@ -218,7 +218,7 @@ static struct text text_of_column(void *arg, uint32_t i)
 }
 
 /* Fills the columns with what comes; the numbers of nulls. */
-static void fill(struct input *in, struct table *t, size_t rows, size_t nulls[COLUMNS_MAX])
+static void fill(struct input *in, struct read_table *t, size_t rows, size_t nulls[COLUMNS_MAX])
 {
     for (size_t i = 0; i < t->count; i++) {
         struct filled *c = &t->columns[i];
@@ -258,7 +258,7 @@ static void check_schema(const struct message *m, size_t columns)
 }
 
 /* A batch is checked as soon as it is written, while its columns are there. */
-static void write_batch(struct input *in, struct table *t, struct arrow *a, struct buf *out)
+static void write_batch(struct input *in, struct read_table *t, struct arrow *a, struct buf *out)
 {
     size_t rows = take(in) % (ROWS_MAX + 1), nulls[COLUMNS_MAX], at = out->len;
     struct arrow_data data[COLUMNS_MAX];
@@ -278,7 +278,7 @@ static void write_batch(struct input *in, struct table *t, struct arrow *a, stru
         check_column(&m, &b, i, &t->columns[i], nulls[i]);
 }
 
-static void write_all(struct input *in, struct table *t, bool file, struct buf *out)
+static void write_all(struct input *in, struct read_table *t, bool file, struct buf *out)
 {
     struct arrow *a;
     struct message m;
@@ -312,7 +312,7 @@ static void write_all(struct input *in, struct table *t, bool file, struct buf *
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = {size ? data : (const uint8_t *)"", size};
-    struct table *t = calloc(1, sizeof *t);
+    struct read_table *t = calloc(1, sizeof *t);
     struct buf out = {0};
     bool file = take(&in) % 2;
 

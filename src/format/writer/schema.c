@@ -143,7 +143,7 @@ static void put_member_schema(struct jw *j, const char *name, const struct membe
 {
     static const char *const units[] = {
         [UNIT_US] = "us", [UNIT_BYTES] = "bytes", [UNIT_BYTES_PER_S] = "bytes/s"};
-    bool nullable = m->nullable || (!m->optional && (m->when || m->kind == MEMBER_VALUE));
+    bool nullable = m->nullable || (m->when && !m->optional) || m->kind == MEMBER_VALUE;
 
     jw_key(j, name);
     if (m->schema) {
