@@ -68,7 +68,7 @@ static int ask(struct store *s, const char *query, const struct aggregate_option
     int rc = aggregate_open(q, o, err, &a);
     if (rc == 0)
         columns = aggregate_table(a)->columns;
-    width = aggregate_table(a)->count;
+    width = rc == 0 ? aggregate_table(a)->count : 0;
     while (rc == 0 && (rc = aggregate_next(a, 100, err, &values, &n)) == 0) {
         for (size_t i = 0; i < n * width; i++) {
             buf_putc(out, ' ');
