@@ -266,9 +266,10 @@ static void check_recipe(struct request *rq)
     if (recipe_read(rq, &recipe) < 0)
         return;
     recipe_write(rq, &recipe, &written);
+    buf_putc(&written, '\0'); /* parameters are strings */
     assert(written.error == 0);
     fresh(&again, rq->endpoint);
-    assert(params_add(&again, TEXT("recipe"), (struct text){written.data, written.len}) == 0);
+    assert(params_add(&again, TEXT("recipe"), text_of(written.data)) == 0);
     assert(params_finish(&again) == 0);
     int rc = recipe_read(&again, &recipe);
     assert(rc == 0 ||
