@@ -241,6 +241,10 @@ struct index_file {
     uint32_t archive_member_count;
     const struct index_member *archive_members; /* in the order of the archive */
 };
+/* index_state_name of a file, and "damaged" if a part of a ready one cannot be read; which of these
+ * texts a file of a snapshot may have, up to NULL. */
+const char *index_file_state(const struct index_file *f);
+extern const char *const index_file_states[];
 /* Nothing of it has been read: pending, failed, or the first look at it has not come to an end yet.
  * Its format is unknown. */
 static inline bool index_file_is_unread(const struct index_file *f)

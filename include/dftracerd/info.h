@@ -65,7 +65,5 @@ extern const struct object_type info_type;
 int info_open(const struct query_env *env, struct snapshot *s, const uint32_t *files, size_t count,
               const struct info_options *options, struct info **ret);
 void info_close(struct info *i);
-/* "ready", "damaged" ... */
-const char *info_state(const struct index_file *f);
 
 #endif

@@ -35,7 +35,7 @@ enum member_kind {
     MEMBER_INT64,
     MEMBER_UINT64,
     MEMBER_DOUBLE, /* NaN and infinity are null */
-    MEMBER_STRING, /* char *; NULL is null */
+    MEMBER_STRING, /* char *, NULL is null; or an array of char */
     MEMBER_TEXT,   /* struct text */
     MEMBER_VALUE,  /* struct value */
     MEMBER_TIME,   /* __int128: ns, written as decimal microseconds */
@@ -49,7 +49,7 @@ struct member {
     size_t offset;
     /* MEMBER_NAMED: `count` values at a pointer are members under the names at another pointer */
     enum { MEMBER_HERE, MEMBER_POINTER, MEMBER_LIST, MEMBER_NAMED } place;
-    bool inside;         /* MEMBER_LIST: an array in the struct; else a pointer to one */
+    bool inside; /* a MEMBER_LIST or MEMBER_STRING: an array in the struct, else a pointer to one */
     size_t count_offset; /* MEMBER_LIST: of the number of items, `count_bytes` long */
     unsigned count_bytes;
     size_t names_offset;          /* MEMBER_NAMED: of a pointer to the names */
@@ -116,11 +116,15 @@ struct object_type {
         __int128: MEMBER_TIME)
 #define MEMBER_FIELD(field) (((const OBJECT *)0)->field)
 
+/* Whether it is an array: known by the type that it has behind a comma. */
+#define MEMBER_INSIDE(x) (!__builtin_types_compatible_p(__typeof__(x), __typeof__((void)0, (x))))
+
 /* A value; OBJECT is the struct. */
 #define MEMBER(name_, field, ...) \
     { \
         .name = name_, .kind = MEMBER_KIND(MEMBER_FIELD(field)), \
-        .offset = offsetof(OBJECT, field), ##__VA_ARGS__ \
+        .inside = MEMBER_INSIDE(MEMBER_FIELD(field)), .offset = offsetof(OBJECT, field), \
+        ##__VA_ARGS__ \
     }
 /* An int64_t in nanoseconds. */
 #define MEMBER_NS(name_, field, ...) \
@@ -146,9 +150,7 @@ struct object_type {
     { \
         .name = name_, .kind = MEMBER_OBJECT, .of = of_, ##__VA_ARGS__ \
     }
-/* `counter` structs, or values: at a pointer, or an array in the struct. An array is known by the
- * type that it has behind a comma. */
-#define MEMBER_INSIDE(x) (!__builtin_types_compatible_p(__typeof__(x), __typeof__((void)0, (x))))
+/* `counter` structs, or values: at a pointer, or an array in the struct. */
 #define MEMBER_OBJECTS(name_, field, counter, of_, ...) \
     { \
         .name = name_, .kind = MEMBER_OBJECT, .place = MEMBER_LIST, \

@@ -44,7 +44,7 @@ const void *info_file_item(const void *info, size_t k)
     schema_free(f->schema);
     *f = (struct info_file){.file = *snapshot_file(i->snapshot, i->files[k]),
                             .has_columns = i->options.detail > 1};
-    f->state = info_state(&f->file);
+    f->state = index_file_state(&f->file);
     int rc = f->has_columns ? read_columns(i, i->files[k], f) : 0;
     if (rc < 0)
         i->out->error = err_set(i->err, rc, "%s", err_text(rc));
@@ -66,13 +66,6 @@ void info_file_end(struct info *i)
         schema_free(i->file->schema);
 }
 
-const char *info_state(const struct index_file *f)
-{
-    if (f->state == INDEX_READY && f->damaged)
-        return "damaged";
-    return index_state_name(f->state);
-}
-
 /* ---- members --------------------------------------------------------------------------------- */
 
 #define OBJECT struct index_chunk
@@ -85,8 +78,6 @@ static const struct member chunk_members[] = {
 static const struct object_type chunk_type = {NULL, MEMBERS(chunk_members)};
 #undef OBJECT
 
-static const char *const states[] = {"ready",   "indexing", "pending", "growing",
-                                     "damaged", "failed",   NULL};
 static const char *const formats[] = {[TRACE_PLAIN] = "plain", [TRACE_GZIP] = "gzip", NULL};
 static const char *const units[] = {
     [TRACE_US] = "US", [TRACE_NS] = "NS", [TRACE_MS] = "MS", [TRACE_SEC] = "SEC", NULL};
@@ -96,7 +87,7 @@ static const char *const units[] = {
 static const struct member members[] = {
     MEMBER("path", file.name),
     MEMBER("archive", file.archive, .optional = true, .help = "archive that contains the file"),
-    MEMBER("state", state, .choices = states),
+    MEMBER("state", state, .choices = index_file_states),
     MEMBER("error", file.error, .nullable = true,
            .help = "why indexing failed, or what is corrupt"),
     MEMBER("format", file.format, .choices = formats),

@@ -60,7 +60,7 @@ static struct value read_value(const struct member *m, const void *p)
     case MEMBER_DOUBLE:
         return double_value(m, *(const double *)p);
     case MEMBER_STRING:
-        return member_string(*(const char *const *)p);
+        return member_string(m->inside && m->place == MEMBER_HERE ? p : *(const char *const *)p);
     case MEMBER_TEXT:
         return (struct value){.type = VALUE_TEXT, .text = *(const struct text *)p};
     case MEMBER_VALUE:

@@ -18,20 +18,13 @@
 
 /* ---- the document ---------------------------------------------------------------------------- */
 
-static void write_group(struct jw *j, const void *object)
-{
-    const struct call_tree_node *n = object;
-
-    jw_begin(j, '{');
-    for (size_t i = 0; i < n->group_count; i++)
-        jw_put_value(j, n->columns[i], &n->group[i]);
-    jw_end(j, '}');
-}
-
 #define OBJECT struct call_tree_node
+static const struct member group_members[] = {
+    MEMBER_VALUES_NAMED(group, columns, group_count),
+};
+static const struct object_type group_type = {NULL, MEMBERS(group_members)};
 static const struct member node_members[] = {
-    MEMBER_WRITTEN("group", write_group, "{'type':'object'}", .when = WHEN(is_group),
-                   .optional = true),
+    MEMBER_SELF("group", &group_type, .when = WHEN(is_group), .optional = true),
     MEMBER("name", name, .type = VALUE_TEXT, .when = WHEN(has_name), .optional = true),
     MEMBER("cat", cat, .type = VALUE_TEXT, .when = WHEN(is_call), .optional = true),
     MEMBER("count", count),
@@ -118,8 +111,4 @@ const struct object_type call_tree_summary_type = {"CallTreeSummary", MEMBERS(su
 #undef OBJECT
 
 static const struct object_type *const line_types[] = {&event_type, &call_tree_summary_type, NULL};
-const struct object_type format_call_tree_line_type = {
-    "CallTreeLine",
-    .schema = "{'anyOf':[{'$ref':'#/components/schemas/CallTreeEvent'},"
-              "{'$ref':'#/components/schemas/CallTreeSummary'}]}",
-    .refers = line_types};
+const struct object_type format_call_tree_line_type = {"CallTreeLine", .refers = line_types};

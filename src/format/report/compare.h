@@ -6,7 +6,7 @@
 #include "dftracerd/aggregate.h"
 #include "dftracerd/compare.h"
 #include "dftracerd/format.h"
-#include "format/report/over.h"
+#include "format/writer/over.h"
 
 /* Calls each(arg, note): what a reader should know besides the numbers, a sentence each. */
 void compare_notes(const struct comparison *c, void (*each)(void *arg, struct text note),

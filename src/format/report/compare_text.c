@@ -193,7 +193,7 @@ static void put_node(struct metric_table *t, const struct compare_node *n, bool 
     put_line(t, (struct text){label.data, label.len}, root, last, NULL);
     size_t len = deeper(t, root, last);
     put_branch(t, TEXT("SUMMARY"), n->group_count + n->child_count == 0, &n->summary);
-    for (size_t i = 0; i < n->group_count && !report_is_over(t->o->budget, i, &t->text); i++) {
+    for (size_t i = 0; i < n->group_count && !list_is_over(t->o->budget, i, &t->text); i++) {
         buf_clear(&label);
         compare_label(&n->groups[i], &label);
         put_branch(t, (struct text){label.data, label.len},
@@ -278,7 +278,7 @@ static void write_rule(const struct metric_table *t, struct buf *out)
 
 static void write_table(const struct metric_table *t, struct buf *out)
 {
-    for (size_t i = 0; i < t->lines.count && !report_is_over(t->o->budget, i, out); i++) {
+    for (size_t i = 0; i < t->lines.count && !list_is_over(t->o->budget, i, out); i++) {
         write_line(t, &t->lines.at[i], out);
         if (i == 0)
             write_rule(t, out);

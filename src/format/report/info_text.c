@@ -114,7 +114,7 @@ static void put_file(struct buf *out, const struct index_file *f)
     }
     buf_puts(out, "Basic Information\n");
     put_text(out, "Format:", f->format == TRACE_GZIP ? "GZIP" : "PLAIN");
-    put_text(out, "Status:", f->state == INDEX_READY && !f->damaged ? "OK" : info_state(f));
+    put_text(out, "Status:", f->state == INDEX_READY && !f->damaged ? "OK" : index_file_state(f));
     if (f->error)
         put_text(out, "Damage:", f->error);
     put_sizes(out, f);

@@ -64,11 +64,6 @@ static struct value count_value(uint64_t u)
     return (struct value){.type = VALUE_UINT, .u = u};
 }
 
-static struct value text_value(const char *s)
-{
-    return (struct value){.type = s ? VALUE_TEXT : VALUE_NULL, .text = s ? text_of(s) : TEXT("")};
-}
-
 static const char *end_of(const struct value *finished)
 {
     return finished->type == VALUE_NULL ? NULL : finished->i ? "finished" : "unfinished";
@@ -102,14 +97,14 @@ static void put_text(struct format_processes *f, const struct process_info *p, s
         {.type = VALUE_TEXT, .text = {f->scratch.data, f->scratch.len}},
         p->host,
         p->rank,
-        text_value(p->parent_by),
+        member_string(p->parent_by),
         count_value(p->events),
         p->bytes,
         p->io_time,
         p->first,
         p->last,
         count_value(p->threads),
-        text_value(end_of(&p->finished)),
+        member_string(end_of(&p->finished)),
         short_command(&p->command, command)};
     if (f->scratch.error)
         out->error = f->scratch.error;

@@ -36,7 +36,7 @@ static int put_rows(const struct stats *s, enum format f, struct buf *out)
 
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < l.count && !report_is_over(s->budget, i, out); i++)
+    for (size_t i = 0; i < l.count && !list_is_over(s->budget, i, out); i++)
         format_table_object(table, l.type, (const char *)l.rows + i * l.type->size, out);
     format_table_end(table, out);
     format_table_free(table);

@@ -3,7 +3,7 @@
 #define DFTRACERD_FORMAT_REPORT_STATS_H
 
 #include "dftracerd/stats.h"
-#include "format/report/over.h"
+#include "format/writer/over.h"
 #include "format/writer/value_text.h"
 
 /* The tables that the old command printed. 0, or out->error. */

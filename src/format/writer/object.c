@@ -1,10 +1,11 @@
 /* object.c - objects of answers as JSON and as rows of tables. */
 #include "dftracerd/format.h"
+#include "format/writer/over.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-enum { PIECE = 64 << 10, ITEMS_A_CHECK = 1024, COLUMNS_MAX = 128, INDENT_MOST = 64 };
+enum { PIECE = 64 << 10, COLUMNS_MAX = 128, INDENT_MOST = 64 };
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
@@ -23,14 +24,6 @@ static void put_item(struct jw *j, const struct member *m, const void *item)
         put_value(j, member_item_value(m, item));
 }
 
-/* Whether a list may go on: the budget may be used up, or the request cancelled. */
-static bool may_go_on(struct jw *j, size_t i)
-{
-    if (j->budget && i % ITEMS_A_CHECK == 0 && !j->out->error)
-        j->out->error = budget_check_answer(j->budget, j->out);
-    return !j->out->error;
-}
-
 /* Without brackets. */
 static bool is_bare(const struct member *m, const void *object)
 {
@@ -42,7 +35,7 @@ static void put_list(struct jw *j, const struct member *m, const void *object)
     size_t count = member_count(m, object);
 
     jw_begin(j, '[');
-    for (size_t i = 0; i < count && may_go_on(j, i); i++)
+    for (size_t i = 0; i < count && !list_is_over(j->budget, i, j->out); i++)
         put_item(j, m, member_item(m, object, i));
     jw_end(j, ']');
 }
@@ -216,7 +209,7 @@ static void put_next(struct document *d)
         put_next_member(d, o, m);
     } else if (o->item == member_count(m, o->object)) {
         end_list(d, o, m);
-    } else if (may_go_on(&d->jw, o->item)) {
+    } else if (!list_is_over(d->jw.budget, o->item, d->jw.out)) {
         put_list_item(d, o, m);
     }
 }

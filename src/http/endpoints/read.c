@@ -113,8 +113,7 @@ static int open_check(struct request *rq, struct state *s)
     struct err ignored = {0};
     rq->format = FORMAT_JSON;
     s->path = s->file->name;
-    s->state = s->file->damaged && s->file->state == INDEX_READY ? "damaged"
-                                                                 : index_state_name(s->file->state);
+    s->state = index_file_state(s->file);
     s->current = s->file->state == INDEX_READY &&
                  text_range_open(rq->http->options->index, rq->snapshot, s->file, TEXT_BYTES, 0, 0,
                                  &rq->budget, &ignored, &range) == 0;

@@ -18,7 +18,8 @@ static const struct param_spec *const params[] = {own_params, NULL};
 static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT};
 
 struct row {
-    const char *id, *endpoint, *client, *state;
+    char id[72], client[INET6_ADDRSTRLEN + 4];
+    const char *endpoint, *state;
     double age_s;
     uint64_t sent;
     int64_t started_ns;
@@ -53,20 +54,18 @@ static const struct object_type requests_type = {"Requests", MEMBERS(members)};
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
-static const char *name_client(const struct client *c, struct arena *arena)
+static void name_client(const struct client *c, char *out, size_t size)
 {
     static const unsigned char v4[12] = {[10] = 0xff, [11] = 0xff};
-    char text[INET6_ADDRSTRLEN] = "", out[INET6_ADDRSTRLEN + 4] = "";
-
+    char text[INET6_ADDRSTRLEN] = "";
     if (c->uid != ACCESS_NOBODY) {
-        snprintf(out, sizeof out, "uid %lu", (unsigned long)c->uid);
+        snprintf(out, size, "uid %lu", (unsigned long)c->uid);
     } else if (memcmp(c->address, v4, sizeof v4) == 0) {
-        inet_ntop(AF_INET, c->address + sizeof v4, out, sizeof out);
+        inet_ntop(AF_INET, c->address + sizeof v4, out, (socklen_t)size);
     } else {
         inet_ntop(AF_INET6, c->address, text, sizeof text);
-        snprintf(out, sizeof out, "%s/64", text);
+        snprintf(out, size, "%s/64", text);
     }
-    return arena_strdup(arena, text_of(out));
 }
 
 /* Caller holds its lock. */
@@ -78,13 +77,13 @@ static const char *state_of(const struct exchange *x)
 }
 
 /* Before it is STREAMING libmicrohttpd's thread sets `sent` without the lock. */
-static void fill(struct row *row, struct exchange *x, struct arena *arena)
+static void fill(struct row *row, struct exchange *x)
 {
-    *row = (struct row){.id = arena_strdup(arena, text_of(x->id)),
-                        .endpoint = x->rq.endpoint->path,
-                        .client = name_client(x->rq.client, arena),
-                        .age_s = (double)((clock_mono_ns() - x->rq.started_ns) / 1000000) / 1e3,
-                        .started_ns = x->rq.started_ns};
+    memcpy(row->id, x->id, sizeof row->id);
+    row->endpoint = x->rq.endpoint->path;
+    row->started_ns = x->rq.started_ns;
+    row->age_s = (double)((clock_mono_ns() - x->rq.started_ns) / 1000000) / 1e3;
+    name_client(x->rq.client, row->client, sizeof row->client);
     pthread_mutex_lock(&x->lock);
     row->state = state_of(x);
     row->sent = x->phase == EXCHANGE_STREAMING ? x->sent : 0;
@@ -110,12 +109,12 @@ static int open_requests(struct request *rq)
                        "only admins may list all requests; local users see their own");
     pthread_mutex_lock(&all->lock);
     s->rows = arena_alloc(&rq->arena, (all->count + 1) * sizeof *s->rows);
-    for (struct exchange *x = all->first; !rq->arena.error && x; x = x->next)
+    for (struct exchange *x = all->first; s->rows && x; x = x->next)
         if (rq->admin || x->rq.client == rq->client)
-            fill(&s->rows[s->count++], x, &rq->arena);
+            fill(&s->rows[s->count++], x);
     pthread_mutex_unlock(&all->lock);
-    if (rq->arena.error)
-        return rq->arena.error;
+    if (!s->rows)
+        return -ENOMEM;
     qsort(s->rows, s->count, sizeof *s->rows, compare_rows);
     return 0;
 }

@@ -35,13 +35,6 @@ struct state {
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-static struct value id_of(const void *object)
-{
-    const struct stored_query *q = object;
-
-    return (struct value){.type = VALUE_TEXT, .text = text_of(q->id)};
-}
-
 static struct value time_left(const void *object)
 {
     const struct stored_query *q = object;
@@ -69,7 +62,7 @@ static void write_open(struct jw *j, const void *object)
 
 #define OBJECT struct stored_query
 static const struct member query_members[] = {
-    MEMBER_COMPUTED("id", VALUE_TEXT, id_of),
+    MEMBER("id", id),
     MEMBER("name", name),
     MEMBER("query", query),
     MEMBER_WRITTEN("url", write_url, "{'type':'string','description':'path of the result'}"),

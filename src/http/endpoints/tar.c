@@ -87,7 +87,7 @@ static const void *read_archive(const void *object, size_t i)
 
     *s->archive = (struct archive){
         .file = *a,
-        .state = a->damaged && a->state == INDEX_READY ? "damaged" : index_state_name(a->state),
+        .state = index_file_state(a),
         .format = a->format == TRACE_GZIP ? "tar.gz" : "tar",
         .checkpoints = index_checkpoints(s->rq->http->options->index, a),
         .list = request_flag(s->rq, "list"),
@@ -98,27 +98,20 @@ static const void *read_archive(const void *object, size_t i)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-static const char *const states[] = {"ready",   "indexing", "pending", "growing",
-                                     "damaged", "failed",   NULL};
 static const char *const archive_formats[] = {"tar.gz", "tar", NULL};
-
-static struct value text_value(const char *s)
-{
-    return (struct value){.type = s ? VALUE_TEXT : VALUE_NULL, .text = text_of(s)};
-}
 
 static struct value kind_of(const void *object)
 {
     const struct index_member *m = object;
 
-    return text_value(trace_tar_kind_name((enum trace_tar_kind)m->kind));
+    return member_string(trace_tar_kind_name((enum trace_tar_kind)m->kind));
 }
 
 static struct value skip_of(const void *object)
 {
     const struct index_member *m = object;
 
-    return text_value(index_skip_name((enum index_skip)m->skip));
+    return member_string(index_skip_name((enum index_skip)m->skip));
 }
 
 #define OBJECT struct index_member
@@ -136,7 +129,7 @@ static const struct object_type file_type = {NULL, MEMBERS(file_members)};
 #define OBJECT struct archive
 static const struct member archive_members[] = {
     MEMBER("path", file.name),
-    MEMBER("state", state, .choices = states),
+    MEMBER("state", state, .choices = index_file_states),
     MEMBER("error", file.error, .nullable = true),
     MEMBER("format", format, .choices = archive_formats),
     MEMBER("compressed_bytes", file.file_bytes),

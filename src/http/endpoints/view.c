@@ -75,7 +75,7 @@ static const struct member summary_members[] = {
 };
 static const struct object_type summary_type = {NULL, MEMBERS(summary_members)};
 static const struct member last_members[] = {
-    {.name = "summary", .kind = MEMBER_OBJECT, .of = &summary_type},
+    MEMBER_SELF("summary", &summary_type),
 };
 static const struct object_type last_line_type = {NULL, MEMBERS(last_members)};
 #undef OBJECT

@@ -6,18 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the endpoint table does not say: the schema of the JSON answer, that of a line of ndjson
- * (NULL: Row), and the type of an answer without a choice of formats. */
-static const struct answer {
-    const char *path, *schema, *line, *content_type;
+/* The type of an answer without a choice of formats. */
+static const struct {
+    const char *path, *content_type;
 } answers[] = {
-    {"/", NULL, NULL, "text/html"},
-    {"/aggregate", "Aggregate", NULL, NULL},
-    {"/progress", NULL, NULL, "text/event-stream"},
-    {"/metrics", NULL, NULL, "text/plain"},
-    {"/openapi.json", "OpenApi", NULL, NULL},
-    {"/open/{id}", NULL, NULL, "text/html"},
-    {"/q/{id}/{name}", NULL, NULL, "*/*"},
+    {"/", "text/html"},          {"/progress", "text/event-stream"}, {"/metrics", "text/plain"},
+    {"/open/{id}", "text/html"}, {"/q/{id}/{name}", "*/*"},
 };
 
 static const struct {
@@ -32,15 +26,12 @@ static const struct {
     {"ETag", "value for If-None-Match"},
 };
 
-static struct answer answer_of(const struct endpoint *e)
+static const char *content_type_of(const struct endpoint *e)
 {
-    struct answer a = {.content_type = "application/octet-stream"};
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
         if (strcmp(answers[i].path, e->path) == 0)
-            a = answers[i];
-    a.schema = e->answer ? e->answer->name : a.schema;
-    a.line = e->line ? e->line->name : a.line;
-    return a;
+            return answers[i].content_type;
+    return "application/octet-stream";
 }
 
 /* ---- content --------------------------------------------------------------------------------- */
@@ -80,28 +71,29 @@ static void write_perfetto(struct jw *j)
     jw_end(j, '}');
 }
 
-static void write_json(struct jw *j, struct arena *arena, const struct answer *a, bool perfetto)
+static void write_json(struct jw *j, struct arena *arena, const struct object_type *answer,
+                       bool perfetto)
 {
-    if (!a->schema) {
+    if (!answer) {
         openapi_begin(j, "schema", '{');
         openapi_member(j, "type", "object");
         jw_end(j, '}');
     } else if (perfetto) { /* both are application/json */
         openapi_begin(j, "schema", '{');
         openapi_begin(j, "anyOf", '[');
-        openapi_refer(j, NULL, "schemas", a->schema);
+        openapi_refer(j, NULL, "schemas", answer->name);
         write_perfetto(j);
         jw_end(j, ']');
         jw_end(j, '}');
     } else {
-        openapi_refer(j, "schema", "schemas", a->schema);
+        openapi_refer(j, "schema", "schemas", answer->name);
     }
-    if (a->schema)
-        write_example(j, arena, a->schema);
+    if (answer)
+        write_example(j, arena, answer->name);
 }
 
 /* A text that holds JSON values, one a line: told as the list of them. */
-static void write_lines(struct jw *j, const struct answer *a)
+static void write_lines(struct jw *j, const struct object_type *line)
 {
     openapi_begin(j, "schema", '{');
     openapi_member(j, "type", "string");
@@ -110,7 +102,7 @@ static void write_lines(struct jw *j, const struct answer *a)
     openapi_member(j, "type", "array");
     openapi_begin(j, "items", '{');
     openapi_begin(j, "anyOf", '[');
-    openapi_refer(j, NULL, "schemas", a->line ? a->line : "Row");
+    openapi_refer(j, NULL, "schemas", line ? line->name : "Row");
     openapi_refer(j, NULL, "schemas", "ErrorLine");
     jw_end(j, ']');
     jw_end(j, '}');
@@ -137,10 +129,9 @@ static bool is_first_of_type(const struct endpoint *e, size_t n)
 
 static void write_content(struct jw *j, struct arena *arena, const struct endpoint *e)
 {
-    const struct answer answer = answer_of(e), *a = &answer;
     openapi_begin(j, "content", '{');
     if (!e->format_count) {
-        openapi_begin(j, a->content_type ? a->content_type : "application/octet-stream", '{');
+        openapi_begin(j, content_type_of(e), '{');
         write_string(j, "schema", false);
         jw_end(j, '}');
     }
@@ -150,9 +141,9 @@ static void write_content(struct jw *j, struct arena *arena, const struct endpoi
             continue;
         openapi_begin(j, format_content_type(f), '{');
         if (f == FORMAT_JSON || f == FORMAT_PERFETTO)
-            write_json(j, arena, a, has_format(e, FORMAT_PERFETTO));
+            write_json(j, arena, e->answer, has_format(e, FORMAT_PERFETTO));
         else if (f == FORMAT_NDJSON)
-            write_lines(j, a);
+            write_lines(j, e->line);
         else
             write_string(j, "schema",
                          f == FORMAT_TAR || f == FORMAT_ARROW || f == FORMAT_ARROW_STREAM);

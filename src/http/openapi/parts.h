@@ -1,13 +1,10 @@
 /* parts.h - the pieces of /openapi.json: what the endpoint table does not say is in tables here.
- * Private to this folder: openapi.c writes the document, with answers.c, examples.c and schemas.c.
+ * Private to this folder: openapi.c writes the document, with answers.c, examples.c and types.c.
  */
 #ifndef DFTRACERD_HTTP_OPENAPI_PARTS_H
 #define DFTRACERD_HTTP_OPENAPI_PARTS_H
 
 #include "http/request/endpoint.h"
-
-/* JSON members of components.schemas, with ' in the place of ". */
-extern const char openapi_schemas[];
 
 /* ---- examples.c ---------------------------------------------------------------------- */
 /* JSON of an example, with ' in the place of "; NULL = none. Of a parameter, and an object of the

@@ -7,6 +7,10 @@
 
 enum { TYPES_MAX = 128 };
 
+static const struct object_type row_type = {
+    "Row",
+    .schema = "{'type':'object','additionalProperties':true,'description':'columns of the row'}"};
+
 struct types {
     const struct object_type *at[TYPES_MAX];
     size_t count;
@@ -37,6 +41,7 @@ void openapi_write_types(struct jw *j, const struct endpoint *const *endpoints)
 {
     struct types t = {.count = 0};
 
+    add(&t, &row_type);
     add(&t, &problem_type);
     add(&t, &error_line_type);
     for (; *endpoints; endpoints++) {

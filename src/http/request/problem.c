@@ -93,7 +93,7 @@ enum { OF_RESPONSE = 3 }; /* a stream has its status already */
 static const struct object_type error_type = {
     .members = members + OF_RESPONSE, .count = sizeof members / sizeof *members - OF_RESPONSE};
 static const struct member line_members[] = {
-    {.name = "error", .kind = MEMBER_OBJECT, .of = &error_type},
+    MEMBER_SELF("error", &error_type),
 };
 const struct object_type error_line_type = {
     "ErrorLine", MEMBERS(line_members),

@@ -270,3 +270,11 @@ const char *index_state_name(enum index_state s)
 
     return (unsigned)s < sizeof names / sizeof *names ? names[s] : "unknown";
 }
+
+const char *const index_file_states[] = {"ready",   "indexing", "pending", "growing",
+                                         "damaged", "failed",   NULL};
+
+const char *index_file_state(const struct index_file *f)
+{
+    return f->damaged && f->state == INDEX_READY ? "damaged" : index_state_name(f->state);
+}
