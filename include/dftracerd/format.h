@@ -44,11 +44,12 @@ int format_parse(struct text name, enum format *ret);
 
 /* ---- JSON writer: commas and nesting are its business (`jw`: jansson has the prefix json_) */
 
+enum { JW_DEPTH_MAX = 96 }; /* nodes of /compare: 33 levels of a list and an object */
 struct jw {
     struct buf *out;
     bool pretty;
     unsigned depth;
-    uint64_t nonempty;
+    bool nonempty[JW_DEPTH_MAX]; /* by depth: something was written there */
     bool after_key;
     struct budget *budget; /* checked in long lists of objects; NULL: not */
 };
@@ -86,7 +87,7 @@ void jw_members(struct jw *j, const struct object_type *type, const void *object
 void jw_schema(struct jw *j, const struct object_type *type);
 
 /* An object as a document: in pieces of about 64 KiB, cut between members and between the items of
- * lists, at any depth. Type and object are borrowed until the end. */
+ * lists, to a depth of 16 objects. Type and object are borrowed until the end. */
 enum { DOCUMENT_DEPTH_MAX = 16 };
 struct document {
     struct jw jw; /* jw.budget may be set after document_begin */

@@ -137,9 +137,9 @@ static void put_int(struct jw *j, const char *key, int64_t value)
 /* The comma ends the line before: as in a trace, each event is a line of its own. */
 static void next_event(struct perfetto *p, struct buf *out)
 {
-    uint64_t array = 1ull << p->jw.depth;
-    buf_puts(out, p->jw.nonempty & array ? ",\n" : "\n");
-    p->jw.nonempty &= ~array;
+    bool *nonempty = &p->jw.nonempty[p->jw.depth];
+    buf_puts(out, *nonempty ? ",\n" : "\n");
+    *nonempty = false;
     p->jw.out = out;
 }
 

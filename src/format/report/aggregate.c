@@ -147,7 +147,7 @@ static void end(struct format_aggregate *f, struct buf *out)
         perfetto_end(f->perfetto, out);
     if (f->o.format == FORMAT_JSON) {
         f->jw.out = out;
-        f->jw.nonempty |= (uint64_t)(f->rows > 0) << f->jw.depth;
+        f->jw.nonempty[f->jw.depth] = f->rows > 0;
         jw_end(&f->jw, ']');
         tell_counters(f, &f->jw);
         jw_end(&f->jw, '}');

@@ -27,15 +27,13 @@ static void put_line(struct jw *j)
 /* Before a value or key: the comma, and its own line. */
 static void put_gap(struct jw *j)
 {
-    uint64_t bit = 1ull << j->depth;
-
     if (j->after_key) {
         j->after_key = false;
         return;
     }
-    if (j->nonempty & bit)
+    if (j->nonempty[j->depth])
         buf_putc(j->out, ',');
-    j->nonempty |= bit;
+    j->nonempty[j->depth] = true;
     if (j->pretty && j->depth > 0)
         put_line(j);
 }
@@ -45,13 +43,13 @@ void jw_begin(struct jw *j, char bracket)
     put_gap(j);
     buf_putc(j->out, bracket);
     j->depth++;
-    assert(j->depth < 64);
-    j->nonempty &= ~(1ull << j->depth);
+    assert(j->depth < JW_DEPTH_MAX);
+    j->nonempty[j->depth] = false;
 }
 
 void jw_end(struct jw *j, char bracket)
 {
-    bool had = j->nonempty >> j->depth & 1;
+    bool had = j->nonempty[j->depth];
 
     assert(j->depth > 0);
     j->depth--;

@@ -50,9 +50,15 @@ static void put_named(struct jw *j, const struct member *m, const void *object)
     }
 }
 
+static bool is_value(const struct member *m)
+{
+    return m->place == MEMBER_HERE && m->kind != MEMBER_OBJECT && !m->write;
+}
+
 static void put_member(struct jw *j, const struct member *m, const void *object)
 {
-    bool there = member_is_there(m, object);
+    struct value v = is_value(m) ? member_value(m, object) : (struct value){.type = VALUE_NULL};
+    bool there = v.type != VALUE_NULL || member_is_there(m, object);
 
     if (m->place == MEMBER_NAMED) {
         put_named(j, m, object);
@@ -61,8 +67,8 @@ static void put_member(struct jw *j, const struct member *m, const void *object)
     if (!there && m->optional)
         return;
     jw_key(j, m->name);
-    if (!there)
-        jw_null(j);
+    if (!there || is_value(m))
+        put_value(j, v);
     else if (m->write)
         m->write(j, (const char *)object + m->offset);
     else if (is_bare(m, object))
@@ -71,10 +77,8 @@ static void put_member(struct jw *j, const struct member *m, const void *object)
         jw_numbers(j, m->kind, member_item(m, object, 0), m->stride, member_count(m, object));
     else if (m->place == MEMBER_LIST)
         put_list(j, m, object);
-    else if (m->kind == MEMBER_OBJECT)
-        jw_object(j, m->of, member_object(m, object));
     else
-        put_value(j, member_value(m, object));
+        jw_object(j, m->of, member_object(m, object));
 }
 
 void jw_members(struct jw *j, const struct object_type *type, const void *object)
@@ -159,12 +163,12 @@ static void put_list_item(struct document *d, struct document_object *o, const s
 {
     const void *item = member_item(m, o->object, o->item++);
 
-    if (!item || m->kind != MEMBER_OBJECT || m->of->values)
-        put_item(&d->jw, m, item);
-    else if (m->of->nests)
+    if (item && m->kind == MEMBER_OBJECT && m->of->nests)
         put_node(d, m, item);
-    else
+    else if (item && m->kind == MEMBER_OBJECT && !m->of->values && d->depth < DOCUMENT_DEPTH_MAX)
         push_object(d, m->of, item);
+    else
+        put_item(&d->jw, m, item);
 }
 
 static void end_list(struct document *d, struct document_object *o, const struct member *m)
@@ -176,20 +180,29 @@ static void end_list(struct document *d, struct document_object *o, const struct
     o->member++;
 }
 
+/* Whether its items or members are written one by one. */
+static bool is_opened(const struct document *d, const struct member *m, const void *object)
+{
+    bool fits =
+        m->place == MEMBER_LIST || (m->kind == MEMBER_OBJECT && d->depth < DOCUMENT_DEPTH_MAX);
+
+    return fits && !m->write && !m->stride && member_is_there(m, object) && !is_bare(m, object);
+}
+
 static void put_next_member(struct document *d, struct document_object *o, const struct member *m)
 {
-    bool whole = m->write || m->stride || !member_is_there(m, o->object) || is_bare(m, o->object);
+    bool opened = is_opened(d, m, o->object);
 
-    if (m->place == MEMBER_LIST && !whole) {
+    if (opened && m->place == MEMBER_LIST) {
         begin_list(d, o, m);
         return;
     }
     o->member++;
-    if (m->kind != MEMBER_OBJECT || whole) {
-        put_member(&d->jw, m, o->object);
-    } else {
+    if (opened) {
         jw_key(&d->jw, m->name);
         push_object(d, m->of, member_object(m, o->object));
+    } else {
+        put_member(&d->jw, m, o->object);
     }
 }
 
