@@ -3,7 +3,7 @@
  * The path of a request:
  *   http/endpoints/aggregate.c    reads the parameters, writes the rows (format_aggregate_*)
  *   answer/aggregate/aggregate.c  this file: plan.c -> scan.c -> order.c -> columns.c and tell.c
- *   engine/group/group.h          the groups of the scan: from keys to dense numbers
+ *   engine/group/groups.h         the scan: groups, and what is kept of each
  *
  * All groups come from one scan, or, where memory does not suffice for them, part after part while
  * rows are read (prefixes.h); with `top`, or `sort` then, only the best rows of all parts (rows.h).
@@ -22,10 +22,9 @@ struct aggregate {
     struct aggregate_plan plan;
     struct arena arena;
     struct aggregate_options options; /* of rows; texts in the arena */
-    struct aggregate_found *found;
-    struct aggregate_fine fine;
+    struct groups *found;
     struct teller_state teller;
-    struct aggregate_order order;
+    struct group_order order;
     size_t end, at;            /* the cursor is at rows[at], and goes to rows[end) */
     size_t want;               /* rows of the next block at most */
     struct column_block block; /* at hand: those before the cursor */
@@ -67,22 +66,22 @@ static int explain(const struct aggregate *a, int rc, struct err *err)
 }
 
 /* Which measures of system rows have any value. */
-static int name_system_columns(struct aggregate *a, const struct aggregate_found *found,
-                               const struct aggregate_fine *fine)
+static int name_system_columns(struct aggregate *a, const struct groups *found)
 {
     struct aggregate_plan *p = &a->plan;
-    const struct aggregate_set *s = &found->set[SET_SYSTEM];
+    const struct groups_of_set *s = &found->set[SET_SYSTEM];
+    const struct set_doubles *d = &found->doubles.set[SET_SYSTEM];
     bool *used = calloc(p->measure_count + 1, sizeof(*used));
 
     if (!used)
         return -ENOMEM;
     for (unsigned m = p->plain_measures; m < p->measure_count; m++) {
         for (uint32_t g = 0; g < s->map.table.count && !used[m]; g++) {
-            const struct cell *c = &set_record(s, g)->cells[m];
+            const struct cell *c = group_slot(s, g, m);
             used[m] = c->count || c->more >> 1;
         }
-        for (size_t i = m; i < fine->fine[SET_SYSTEM].count && !used[m]; i += p->measure_count)
-            used[m] = fine->fine[SET_SYSTEM].at[i].m.count > 0;
+        for (uint32_t g = 0; g < d->table.count && !used[m]; g++)
+            used[m] = doubles_at(d, g, m)->m.count > 0;
     }
     int rc = plan_system_columns(p, used);
     free(used);
@@ -107,10 +106,10 @@ static void set_cursor(struct aggregate *a, size_t count)
 static int prepare(struct aggregate *a, const struct aggregate_options *o, struct err *err)
 {
     struct aggregate_plan *p = &a->plan;
-    int rc = aggregate_order(p->query, a->found, &a->order);
+    int rc = groups_order(a->found, 0, SETS, &a->order);
 
     if (rc == 0 && p->classes && !a->named)
-        rc = name_system_columns(a, a->found, &a->fine);
+        rc = name_system_columns(a, a->found);
     if (rc == 0 && (o->parents || p->boundary_count) && p->classes && !a->teller.processes)
         rc = process_table_new(p, err, &a->teller.processes);
     if (rc == 0)
@@ -121,11 +120,10 @@ static int prepare(struct aggregate *a, const struct aggregate_options *o, struc
 
 static int scan_groups(struct aggregate *a, const struct aggregate_options *o, struct err *err)
 {
-    int rc = aggregate_scan(&a->plan, &a->found, &a->fine, err);
+    int rc = groups_scan(&a->plan.grouping, &a->found, err);
 
     a->teller.plan = &a->plan;
     a->teller.found = a->found;
-    a->teller.fine = &a->fine;
     rc = rc < 0 ? rc : prepare(a, o, err);
     if (rc == 0)
         set_cursor(a, a->order.count);
@@ -136,9 +134,8 @@ static void drop_groups(struct aggregate *a)
 {
     if (a->teller.plan)
         teller_done(&a->teller);
-    found_free(a->found);
-    fine_done(&a->fine);
-    aggregate_order_done(&a->order, a->plan.budget);
+    groups_free(a->found);
+    group_order_done(&a->order, a->plan.budget);
     a->found = NULL;
     a->at = a->end = a->block.count = 0;
 }
@@ -158,7 +155,8 @@ static bool may_be_parted(const struct aggregate *a, int rc)
 
 static uint64_t capacity_of(const struct aggregate_plan *p)
 {
-    uint64_t groups = p->budget->memory_limit / found_group_bytes(p);
+    uint64_t groups =
+        p->budget->memory_limit / groups_bytes_each(&p->sets[p->classes ? SET_SYSTEM : SET_EVENT]);
 
     return p->budget->memory_limit && groups < 5000000 ? groups + 1 : 5000000;
 }
@@ -215,7 +213,7 @@ static int begin_passes(struct aggregate *a, const struct aggregate_options *o, 
     rc = pass_begin(&a->pass, a->prefixes);
     a->plan.pass = &a->pass;
     if (rc == 0 && a->plan.classes && !a->named)
-        rc = name_system_columns(a, a->prefixes->found, &a->prefixes->fine);
+        rc = name_system_columns(a, a->prefixes->found);
     a->options = *o;
     a->options.having = o->having ? arena_strdup(&a->arena, text_of(o->having)) : NULL;
     if (rc == 0 && o->having && !a->options.having)

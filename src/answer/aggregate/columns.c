@@ -34,14 +34,9 @@ static bool fill_ranks(const struct key_ranks *r, const struct column_block *b, 
     return true;
 }
 
-static const struct record *record_at(const struct column_block *b, size_t i)
+static const void *slot_at(const struct column_block *b, size_t i, unsigned acc)
 {
-    return (const struct record *)(b->records + i * b->stride + b->head);
-}
-
-static const struct extent *extent_at(const struct column_block *b, size_t i)
-{
-    return (const struct extent *)(b->records + i * b->stride);
+    return b->records + i * b->stride + b->set->accs[acc].at;
 }
 
 static inline void look_at_cell(struct alike *a, const struct cell *c)
@@ -73,7 +68,7 @@ static void look_at_cells(struct column_block *b, unsigned measure)
     if (b->looked && b->of == measure)
         return;
     for (size_t i = 0; i < n; i++) {
-        const struct cell *c = &record_at(b, i)->cells[measure];
+        const struct cell *c = slot_at(b, i, measure);
         look_at_cell(&a, c);
         nulls += c->count == 0;
     }
@@ -91,7 +86,7 @@ static const uint64_t *mark_nulls(const struct column_block *b, unsigned measure
         return NULL;
     memset(m->valid, 0, sizeof(m->valid));
     for (size_t i = 0; i < b->count; i++) {
-        bool some = record_at(b, i)->cells[measure].count > 0;
+        bool some = ((const struct cell *)slot_at(b, i, measure))->count > 0;
         m->valid[i / 64] |= (uint64_t)some << i % 64;
         m->i[i] = some ? m->i[i] : 0;
     }
@@ -108,15 +103,13 @@ static size_t place_in_cell(enum tell what)
 static bool fill_measure(const struct teller_state *t, struct column_block *b,
                          const struct teller *what, struct vector_memory *m, struct vector *v)
 {
-    if (what->of >= t->found->set[b->rows->set].measures || t->fine->fine[b->rows->set].count)
+    if (what->of >= plan_measures(t->plan, b->rows->set) ||
+        t->found->doubles.set[b->rows->set].fine.count)
         return false;
     look_at_cells(b, what->of);
     if (b->alike.large || (b->alike.nano && b->alike.micro))
         return false;
-    copy_numbers(b,
-                 b->head + offsetof(struct record, cells) + what->of * sizeof(struct cell) +
-                     place_in_cell(what->what),
-                 m->i);
+    copy_numbers(b, b->set->accs[what->of].at + place_in_cell(what->what), m->i);
     v->valid = mark_nulls(b, what->of, m);
     v->kind = !t->plan->measures[what->of].time ? VECTOR_INT
               : b->alike.nano                   ? VECTOR_NS
@@ -131,7 +124,7 @@ static bool fill_times(const struct aggregate_plan *p, const struct column_block
 
     memset(m->valid, 0, sizeof(m->valid));
     for (size_t i = 0; i < b->count; i++) {
-        const struct extent *e = extent_at(b, i);
+        const struct extent *e = slot_at(b, i, plan_measures(p, b->rows->set));
         bool some = e->min_ts <= e->max_te;
         __int128 ns = 0;
         if (some) /* else both are as far off as can be */
@@ -167,9 +160,8 @@ static bool fill_class(const struct column_block *b, struct vector_memory *m, st
     return true;
 }
 
-bool column_fill(const struct teller_state *t, const struct aggregate_order *o,
-                 struct column_block *b, const struct teller *what, struct vector_memory *m,
-                 struct vector *v)
+bool column_fill(const struct teller_state *t, const struct group_order *o, struct column_block *b,
+                 const struct teller *what, struct vector_memory *m, struct vector *v)
 {
     *v = (struct vector){.i = m->i, .codes = m->codes};
     switch (what->what) {
@@ -180,7 +172,7 @@ bool column_fill(const struct teller_state *t, const struct aggregate_order *o,
         return fill_ranks(&o->set[b->rows->set], b, what->of, m->codes);
     case TELL_COUNT:
         v->kind = VECTOR_UINT;
-        copy_numbers(b, b->head + offsetof(struct record, count), m->i);
+        copy_numbers(b, 0, m->i);
         return true;
     case TELL_SUM:
     case TELL_MIN:
@@ -207,10 +199,10 @@ static inline void copy_record(char *to, const char *from, size_t bytes)
 
 enum { TOGETHER = 64 };
 
-int block_gather(const struct aggregate_found *f, struct column_block *b, const struct row_id *rows,
+int block_gather(const struct groups *f, struct column_block *b, const struct row_id *rows,
                  size_t n)
 {
-    const struct aggregate_set *s = &f->set[rows->set];
+    const struct groups_of_set *s = &f->set[rows->set];
     const size_t stride = s->stride;
 
     if (stride > b->stride_cap) {
@@ -223,13 +215,13 @@ int block_gather(const struct aggregate_found *f, struct column_block *b, const 
     b->rows = rows;
     b->count = n;
     b->stride = stride;
-    b->head = s->head;
+    b->set = s;
     b->last = 0;
     b->differ = 0;
     b->looked = false;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = i; i % TOGETHER == 0 && k < n && k < i + TOGETHER; k++)
-            record_look(s, rows[k].group);
+            group_look(s, rows[k].group);
         b->last = rows[i].group > b->last ? rows[i].group : b->last;
         b->differ |= rows[i].word ^ rows->word;
         copy_record(b->records + i * stride, s->records + rows[i].group * stride, stride);
@@ -237,11 +229,11 @@ int block_gather(const struct aggregate_found *f, struct column_block *b, const 
     return 0;
 }
 
-void block_look_ahead(const struct aggregate_found *f, struct column_block *b, size_t most)
+void block_look_ahead(const struct groups *f, struct column_block *b, size_t most)
 {
     for (; most > 0 && b->ahead > 0; most--, b->ahead--) {
         const struct row_id *row = b->next++;
-        const struct aggregate_set *s = &f->set[row->set];
+        const struct groups_of_set *s = &f->set[row->set];
         const char *r = s->records + row->group * s->stride;
         for (size_t at = 0; at < s->stride; at += 64)
             __builtin_prefetch(r + at, 0, 2);
@@ -292,13 +284,12 @@ static void see_extent(struct seen *s, const struct extent *e, __int128 origin)
 static void see_row(const struct teller_state *t, uint32_t set, uint32_t group, struct seen *seen)
 {
     const struct aggregate_plan *p = t->plan;
-    const struct aggregate_set *s = &t->found->set[set];
-    struct record *r = set_record(s, group);
+    const struct groups_of_set *s = &t->found->set[set];
 
-    for (unsigned m = 0; m < s->measures; m++)
-        see_cell(&seen[m], &r->cells[m]);
-    if (s->head)
-        see_extent(&seen[p->measure_count], record_extent(r), p->origin_ns);
+    for (unsigned m = 0; m < plan_measures(p, set); m++)
+        see_cell(&seen[m], group_slot(s, group, m));
+    if (!p->general)
+        see_extent(&seen[p->measure_count], plan_extent(p, s, set, group), p->origin_ns);
 }
 
 static unsigned flags(bool any, bool negative, bool part)
@@ -311,8 +302,8 @@ static bool column_flags(const struct teller_state *t, const struct teller *what
                          const struct seen *seen, unsigned *ret)
 {
     const struct aggregate_plan *p = t->plan;
-    bool fine = t->fine->fine[SET_EVENT].count || t->fine->fine[SET_PROFILE].count ||
-                t->fine->fine[SET_SYSTEM].count;
+    const struct set_doubles *d = t->found->doubles.set;
+    bool fine = d[SET_EVENT].fine.count || d[SET_PROFILE].fine.count || d[SET_SYSTEM].fine.count;
     bool extent = what->what == TELL_TS || what->what == TELL_TE;
     const struct seen *s = &seen[extent ? p->measure_count : what->of];
     bool time = extent || p->measures[what->of].time;
@@ -349,7 +340,7 @@ int columns_survey(const struct teller_state *t, const struct row_id *rows, size
     }
     for (size_t i = 0; !all && i < n && rc == 0; i++) {
         for (size_t k = i; i % AHEAD == 0 && k < n && k < i + AHEAD; k++)
-            record_look(&t->found->set[rows[k].set], rows[k].group);
+            group_look(&t->found->set[rows[k].set], rows[k].group);
         see_row(t, rows[i].set, rows[i].group, seen);
         rc = i % 0x10000 ? 0 : budget_check(p->budget);
     }

@@ -8,7 +8,7 @@
 #ifndef DFTRACERD_ANSWER_AGGREGATE_COLUMNS_H
 #define DFTRACERD_ANSWER_AGGREGATE_COLUMNS_H
 
-#include "answer/aggregate/order.h"
+#include "engine/group/order.h"
 #include "answer/aggregate/tell.h"
 
 #include <stdlib.h>
@@ -18,7 +18,8 @@
  */
 struct column_block {
     const struct row_id *rows;
-    size_t count, stride, head;
+    const struct groups_of_set *set;
+    size_t count, stride;
     uint32_t last;   /* the greatest number of a group */
     uint64_t differ; /* bits of words that are not the same in all rows */
     char *records;
@@ -34,14 +35,13 @@ struct column_block {
     size_t nulls;
 };
 /* n: at most TABLE_BLOCK. -ENOMEM. */
-int block_gather(const struct aggregate_found *f, struct column_block *b, const struct row_id *rows,
+int block_gather(const struct groups *f, struct column_block *b, const struct row_id *rows,
                  size_t n);
 /* Asks for some records of the block behind, which come while this one is told. */
-void block_look_ahead(const struct aggregate_found *f, struct column_block *b, size_t most);
+void block_look_ahead(const struct groups *f, struct column_block *b, size_t most);
 /* False: the column is for aggregate_tell, and *m and *v are anything. A key has no v->keys yet. */
-bool column_fill(const struct teller_state *t, const struct aggregate_order *o,
-                 struct column_block *b, const struct teller *what, struct vector_memory *m,
-                 struct vector *v);
+bool column_fill(const struct teller_state *t, const struct group_order *o, struct column_block *b,
+                 const struct teller *what, struct vector_memory *m, struct vector *v);
 /* COLUMN_* of the rows, by column. all: the rows are all groups, in some order. known: false where
  * only telling them would say. */
 int columns_survey(const struct teller_state *t, const struct row_id *rows, size_t n, bool all,

@@ -2,7 +2,7 @@
  * and their durations, sizes and fields. Count: dft_cnt, else freq, else count, else 1. Duration:
  * dur_sum, else dur, else time (seconds). Size: size_sum, else ret_sum, else as for events. Other
  * times in arguments are in the unit of their file. */
-#include "answer/aggregate/worker.h"
+#include "answer/aggregate/scan.h"
 
 #include <errno.h>
 #include <math.h>
@@ -28,10 +28,9 @@ static struct amount amount_at(const struct batch_numbers *n, uint32_t row)
 
 /* ---- which class ----------------------------------------------------------------------------- */
 
-void counters_sort(struct aggregate_worker *w, struct scan_batch *b, const uint16_t *rows,
-                   uint32_t count, uint32_t ret[SETS])
+void counters_sort(const struct aggregate_plan *p, struct class_rows *of, struct scan_batch *b,
+                   const uint16_t *rows, uint32_t count, uint32_t ret[SETS])
 {
-    const struct aggregate_plan *p = w->plan;
     const struct source *marks[] = {p->freq, p->time, p->dft_cnt, p->args_dur, p->dur, p->dur_sum};
     enum {
         SURE = 2,
@@ -52,7 +51,7 @@ void counters_sort(struct aggregate_worker *w, struct scan_batch *b, const uint1
         for (unsigned i = 0; i < (is_sys ? (unsigned)SURE : (unsigned)MARKS); i++)
             profile |= batch_is_valid(valid[i], row);
         unsigned set = profile ? SET_PROFILE : SET_SYSTEM;
-        w->rows_of[set][ret[set]++] = (uint16_t)row;
+        of->of[set][ret[set]++] = (uint16_t)row;
     }
 }
 
@@ -113,30 +112,29 @@ static void complete(struct sums *s, bool one)
         s->max = s->sum;
 }
 
-static int sums_add_f64(struct aggregate_worker *w, unsigned set, unsigned measure, uint32_t group,
+static int sums_add_f64(struct group_worker *w, unsigned set, unsigned measure, uint32_t group,
                         const struct sums *s)
 {
-    struct fine *f = worker_fine(w, set, measure, group);
+    struct doubles_entry *e = number_doubles(w, set, measure, group);
 
-    if (!f)
+    if (!e)
         return -ENOMEM;
     struct moments_f64 m = {.count = s->n,
                             .sum = s->sum.d,
                             .min = s->min.has ? s->min.d : INFINITY,
                             .max = s->max.has ? s->max.d : -INFINITY};
-    moments_f64_merge(&f->m, &m);
+    moments_f64_merge(&entry_fine(e)->m, &m);
     return 0;
 }
 
-static int sums_add(struct aggregate_worker *w, unsigned set, unsigned measure, uint32_t group,
+static int sums_add(struct group_worker *w, unsigned set, unsigned measure, uint32_t group,
                     const struct sums *s, bool nano)
 {
     if (!s->sum.has || s->n == 0)
         return 0;
     if (s->sum.is_f64 || s->min.is_f64 || s->max.is_f64)
         return sums_add_f64(w, set, measure, group, s);
-    struct record *r = set_record(&w->found->set[set], group);
-    return cell_add_many(w->found, &r->cells[measure], s->n, s->sum.i,
+    return cell_add_many(w->found, group_slot(&w->found->set[set], group, measure), s->n, s->sum.i,
                          s->min.has ? s->min.i : INT64_MAX, s->max.has ? s->max.i : INT64_MIN,
                          nano);
 }
@@ -201,7 +199,7 @@ static uint64_t stands_for(const struct batch_numbers *n, uint32_t row)
     return 1;
 }
 
-static int duration_add(struct aggregate_worker *w, const struct batch_numbers *n, unsigned set,
+static int duration_add(struct group_worker *w, const struct batch_numbers *n, unsigned set,
                         uint32_t group, uint32_t row, uint64_t count, int64_t unit)
 {
     struct sums s = {.n = count, .sum = in_ns(amount_at(&n[N_DUR_SUM], row), unit)};
@@ -221,7 +219,7 @@ static int duration_add(struct aggregate_worker *w, const struct batch_numbers *
     return sums_add(w, set, M_DUR, group, &s, true);
 }
 
-static int size_add(struct aggregate_worker *w, const struct batch_numbers *n, unsigned set,
+static int size_add(struct group_worker *w, const struct batch_numbers *n, unsigned set,
                     uint32_t group, uint32_t row, uint64_t count)
 {
     struct sums s = {.n = count, .sum = amount_at(&n[N_SIZE], row)};
@@ -235,7 +233,7 @@ static int size_add(struct aggregate_worker *w, const struct batch_numbers *n, u
     return sums_add(w, set, M_SIZE, group, &s, false);
 }
 
-static void span_add(struct record *r, const struct batch_numbers *ts, uint32_t row,
+static void span_add(struct extent *e, const struct batch_numbers *ts, uint32_t row,
                      __int128 interval_ns)
 {
     struct amount a = amount_at(ts, row);
@@ -243,13 +241,13 @@ static void span_add(struct record *r, const struct batch_numbers *ts, uint32_t 
     if (!a.has)
         return;
     __int128 from = (__int128)a.i * (ts->nano ? 1 : 1000), to = from + interval_ns;
-    extent_widen(record_extent(r), from, to);
+    extent_widen(e, from, to);
 }
 
-static int field_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set,
-                     unsigned measure, const struct batch_numbers *counts)
+static int field_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned measure,
+                     const struct batch_numbers *counts)
 {
-    const struct measure *m = &w->plan->measures[measure];
+    const struct measure *m = &worker_plan(w)->measures[measure];
     const struct batch_numbers sum = batch_numbers(b, m->sum), plain = batch_numbers(b, m->plain),
                                min = batch_numbers(b, m->min), max = batch_numbers(b, m->max);
     int rc = 0;
@@ -269,9 +267,10 @@ static int field_add(struct aggregate_worker *w, struct scan_batch *b, unsigned 
     return rc;
 }
 
-int counters_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set)
+int counters_add(struct group_worker *w, struct scan_batch *b, unsigned set)
 {
-    const struct aggregate_plan *p = w->plan;
+    const struct aggregate_plan *p = worker_plan(w);
+    const struct groups_of_set *s = &w->found->set[set];
     struct batch_numbers n[N_ALL];
     int64_t unit = unit_ns(b);
     int rc = 0;
@@ -279,15 +278,16 @@ int counters_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set)
     load(p, b, n);
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t row = batch_row(b, j), group = w->group[j];
-        struct record *r = set_record(&w->found->set[set], group);
         uint64_t count = stands_for(n, row);
-        r->count += count;
-        span_add(r, &n[N_TS], row, p->interval_ns);
+        *group_count(s, group) += count;
+        span_add(plan_extent(p, s, set, group), &n[N_TS], row, p->interval_ns);
         rc = duration_add(w, n, set, group, row, count, unit);
         if (rc == 0)
             rc = size_add(w, n, set, group, row, count);
     }
     for (unsigned i = M_FIELDS; i < p->plain_measures && rc == 0; i++)
         rc = field_add(w, b, set, i, n);
+    for (unsigned i = p->plain_measures; i < plan_measures(p, set) && rc == 0; i++)
+        rc = acc_number.add(w, b, set, i);
     return rc;
 }

@@ -85,7 +85,7 @@ static int look_up(struct pass_filter *f, unsigned set, uint32_t group)
 {
     const struct prefixes *x = f->plan->pass->prefixes;
     uint64_t told[GROUP_KEYS_MAX];
-    int rc = plan_keys(&x->plan, group_table_keys(&f->map[set].table, group), told);
+    int rc = plan_keys((void *)&x->plan, group_table_keys(&f->map[set].table, group), told);
 
     if (rc < 0)
         return rc;

@@ -10,8 +10,8 @@
 #ifndef DFTRACERD_ANSWER_AGGREGATE_PASSES_H
 #define DFTRACERD_ANSWER_AGGREGATE_PASSES_H
 
-#include "answer/aggregate/fine.h"
-#include "answer/aggregate/order.h"
+#include "answer/aggregate/plan.h"
+#include "engine/group/order.h"
 #include "engine/scan/scan.h"
 
 /* What the first scans found: prefixes of all sets in the order of the answer, with their rows. */
@@ -19,9 +19,8 @@ struct prefixes {
     /* the query's, but for the number of keys and all that is not counted */
     struct aggregate_plan plan;
     struct measure *measures;
-    struct aggregate_found *found;
-    struct aggregate_fine fine;
-    struct aggregate_order order;
+    struct groups *found;
+    struct group_order order;
     size_t charged;
     uint32_t *rank[SETS]; /* place in `order` by group */
 };

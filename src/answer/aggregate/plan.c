@@ -1,5 +1,6 @@
 /* plan.c - from the options of a request to a plan: what both forms share. */
 #include "answer/aggregate/plan_columns.h"
+#include "answer/aggregate/scan.h"
 
 #include <errno.h>
 
@@ -29,5 +30,6 @@ int aggregate_plan_make(struct aggregate_plan *p, const struct aggregate_options
     if (rc < 0)
         return rc;
     p->split = o->split && p->interval_ns > 0;
-    return p->general ? plan_general(p, o, err) : plan_pipeline(p, o, err);
+    rc = p->general ? plan_general(p, o, err) : plan_pipeline(p, o, err);
+    return rc == 0 && plan_grouping(p) < 0 ? no_memory(err) : rc;
 }

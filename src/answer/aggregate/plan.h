@@ -16,7 +16,7 @@
 
 #include "engine/group/quantile.h"
 #include "dftracerd/aggregate.h"
-#include "engine/group/group.h"
+#include "engine/group/groups.h"
 
 enum { SET_EVENT, SET_PROFILE, SET_SYSTEM, SETS };
 /* measures of the pipeline: these two, then the fields, then arguments of system rows */
@@ -111,9 +111,33 @@ struct aggregate_plan {
     struct table_column *columns;
     struct teller *tellers;
     size_t column_count, column_cap;
-    const struct pass *pass; /* the groups of this scan, NULL: all (passes.h) */
-    bool tally;              /* only the rows of groups and measures of system rows alone */
+    const struct pass *pass;  /* the groups of this scan, NULL: all (passes.h) */
+    bool tally;               /* only the rows of groups and measures of system rows alone */
+    struct grouping grouping; /* of all that (scan.h): accumulators are measures, then the span of
+                               * rows of the pipeline, what is kept, and intervals */
+    struct group_set sets[SETS];
 };
+/* Measures of a set: its first accumulators. */
+static inline unsigned plan_measures(const struct aggregate_plan *p, unsigned set)
+{
+    return set == SET_SYSTEM ? p->measure_count : p->plain_measures;
+}
+static inline struct extent *plan_extent(const struct aggregate_plan *p,
+                                         const struct groups_of_set *s, unsigned set,
+                                         uint32_t group)
+{
+    return group_slot(s, group, plan_measures(p, set));
+}
+static inline struct acc *plan_kept(const struct aggregate_plan *p, const struct groups *f,
+                                    unsigned keep)
+{
+    return &f->set[SET_EVENT].accs[p->plain_measures + keep];
+}
+/* Where plan.intervals is set. */
+static inline struct acc *plan_intervals(const struct aggregate_plan *p, const struct groups *f)
+{
+    return plan_kept(p, f, p->keep_count + !p->general);
+}
 
 int aggregate_plan_make(struct aggregate_plan *p, const struct aggregate_options *o,
                         struct err *err);
@@ -124,6 +148,9 @@ int plan_system_columns(struct aggregate_plan *p, const bool *used);
 /* First and last ts of the selected rows (both 0: none). */
 int plan_span(const struct aggregate_plan *p, __int128 *ret_least, __int128 *ret_most,
               struct err *err);
+
+/* parts.c: keys of a group as they are told, parts of texts taken; for struct grouping. */
+int plan_keys(void *plan, const uint64_t *keys, uint64_t *ret);
 
 /* A bucket in the form that was asked for. */
 int bucket_tell(const struct aggregate_plan *p, struct value *v);

@@ -32,7 +32,7 @@ static int plan_prefix(struct prefixes *x, const struct aggregate_plan *p, unsig
     x->plan.keep_count = 0;
     x->plan.exact = x->plan.shape = x->plan.split = x->plan.intervals = false;
     x->plan.tally = true;
-    return 0;
+    return plan_grouping(&x->plan);
 }
 
 static int rank_prefixes(struct prefixes *x)
@@ -55,7 +55,9 @@ static int rank_prefixes(struct prefixes *x)
 
 static uint64_t rows_of(const struct prefixes *x, size_t i)
 {
-    return set_record(&x->found->set[x->order.rows[i].set], x->order.rows[i].group)->count;
+    const struct row_id *row = &x->order.rows[i];
+
+    return *group_count(&x->found->set[row->set], row->group);
 }
 
 static int count_prefixes(const struct aggregate_plan *p, unsigned width, const struct source *time,
@@ -67,9 +69,9 @@ static int count_prefixes(const struct aggregate_plan *p, unsigned width, const 
         return -ENOMEM;
     int rc = plan_prefix(x, p, width, time);
     if (rc == 0)
-        rc = aggregate_scan(&x->plan, &x->found, &x->fine, err);
+        rc = groups_scan(&x->plan.grouping, &x->found, err);
     if (rc == 0)
-        rc = aggregate_order(p->query, x->found, &x->order);
+        rc = groups_order(x->found, 0, SETS, &x->order);
     if (rc == 0)
         rc = rank_prefixes(x);
     if (rc < 0) {
@@ -167,12 +169,11 @@ void prefixes_free(struct prefixes *x)
 {
     if (!x)
         return;
-    fine_done(&x->fine);
-    found_free(x->found);
+    groups_free(x->found);
     budget_release(x->plan.budget, x->charged);
     for (unsigned i = 0; i < SETS; i++)
         free(x->rank[i]);
-    aggregate_order_done(&x->order, x->plan.budget);
+    group_order_done(&x->order, x->plan.budget);
     free(x->measures);
     free(x);
 }

@@ -9,7 +9,7 @@
 #ifndef DFTRACERD_ANSWER_AGGREGATE_ROWS_H
 #define DFTRACERD_ANSWER_AGGREGATE_ROWS_H
 
-#include "answer/aggregate/order.h"
+#include "engine/group/order.h"
 #include "answer/aggregate/tell.h"
 
 struct sort_key {

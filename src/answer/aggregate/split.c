@@ -4,7 +4,7 @@
  * share of that time: they are cut at whole bytes so that the parts add up to the whole. An event
  * is counted where it starts.
  */
-#include "answer/aggregate/worker.h"
+#include "answer/aggregate/scan.h"
 #include "engine/derived/keys.h"
 #include "engine/derived/times.h"
 
@@ -30,54 +30,54 @@ static bool is_whole(double v)
     return v == floor(v) && fabs(v) < 0x1p53;
 }
 
-static int piece_value(struct aggregate_worker *w, const struct piece *p, unsigned set,
+static int piece_value(struct group_worker *w, const struct piece *p, unsigned set,
                        unsigned measure, const struct batch_numbers *lane)
 {
-    const struct measure *m = &w->plan->measures[measure];
+    const struct measure *m = &worker_plan(w)->measures[measure];
     bool whole = p->from == 0 && p->to == p->dur;
-    bool shared = m->source == w->plan->size || m->source == w->plan->bytes;
+    bool shared = m->source == worker_plan(w)->size || m->source == worker_plan(w)->bytes;
 
     if (!batch_is_valid(lane->valid, p->row))
         return 0;
-    if (m->source == w->plan->dur)
-        return value_add(w, set, measure, p->group, (int64_t)(p->to - p->from), true);
+    if (m->source == worker_plan(w)->dur)
+        return number_add(w, set, measure, p->group, (int64_t)(p->to - p->from), true);
     if (!shared && !p->first)
         return 0; /* other values belong to the start */
     if (!shared || whole)
-        return lane->i ? value_add(w, set, measure, p->group, lane->i[p->row], lane->nano)
-                       : value_add_f64(w, set, measure, p->group, lane->d[p->row]);
+        return lane->i ? number_add(w, set, measure, p->group, lane->i[p->row], lane->nano)
+                       : number_add_f64(w, set, measure, p->group, lane->d[p->row]);
     /* Whole numbers may be among doubles because of other objects of the chunk. */
     if (lane->d && !is_whole(lane->d[p->row]))
-        return value_add_f64(w, set, measure, p->group,
-                             lane->d[p->row] * (double)(p->to - p->from) / (double)p->dur);
+        return number_add_f64(w, set, measure, p->group,
+                              lane->d[p->row] * (double)(p->to - p->from) / (double)p->dur);
     __int128 size = lane->i ? lane->i[p->row] : (int64_t)lane->d[p->row];
-    return value_add(w, set, measure, p->group,
-                     (int64_t)(share(size, p->to, p->dur) - share(size, p->from, p->dur)), false);
+    return number_add(w, set, measure, p->group,
+                      (int64_t)(share(size, p->to, p->dur) - share(size, p->from, p->dur)), false);
 }
 
-static int piece_add(struct aggregate_worker *w, const struct piece *p, unsigned set,
+static int piece_add(struct group_worker *w, const struct piece *p, unsigned set,
                      const struct batch_numbers *lanes)
 {
-    struct aggregate_set *s = &w->found->set[set];
-    struct record *r = set_record(s, p->group);
+    const struct aggregate_plan *plan = worker_plan(w);
+    const struct groups_of_set *s = &w->found->set[set];
     __int128 from = p->ts + p->from, to = p->ts + p->to;
     int rc = 0;
 
-    r->count += p->first;
-    if (!w->plan->general)
-        extent_widen(record_extent(r), from, to);
-    for (unsigned i = 0; i < s->measures && rc == 0; i++)
+    *group_count(s, p->group) += p->first;
+    if (!plan->general)
+        extent_widen(plan_extent(plan, s, set, p->group), from, to);
+    for (unsigned i = 0; i < plan_measures(plan, set) && rc == 0; i++)
         rc = piece_value(w, p, set, i, &lanes[i]);
-    if (rc == 0 && w->plan->intervals && to > from)
-        rc = interval_add(w->found, p->group, clamp_ns(from), clamp_ns(to));
+    if (rc == 0 && plan->intervals && to > from)
+        rc = interval_add(plan_intervals(plan, w->found), p->group, clamp_ns(from), clamp_ns(to));
     return rc;
 }
 
 /* The group of the same keys in another bucket; `start` in ns from the origin. */
-static int64_t group_in(struct aggregate_worker *w, unsigned set, uint32_t group, __int128 start)
+static int64_t group_in(struct group_worker *w, unsigned set, uint32_t group, __int128 start)
 {
-    const struct aggregate_plan *p = w->plan;
-    struct aggregate_set *s = &w->found->set[set];
+    const struct aggregate_plan *p = worker_plan(w);
+    struct groups_of_set *s = &w->found->set[set];
     uint64_t keys[GROUP_KEYS_MAX];
 
     if (start > INT64_MAX || start < INT64_MIN)
@@ -85,14 +85,14 @@ static int64_t group_in(struct aggregate_worker *w, unsigned set, uint32_t group
     group_map_keys(&s->map, group, keys);
     int rc = key_of_time(p->query, (int64_t)start, true, &keys[p->bucket_key]);
     int64_t other = rc < 0 ? rc : group_map_add(&s->map, keys);
-    rc = other < 0 ? (int)other : set_grow(w->found, set);
+    rc = other < 0 ? (int)other : groups_grow(w->found, set);
     return rc < 0 ? rc : other;
 }
 
-static int row_add(struct aggregate_worker *w, struct piece *p, unsigned set,
+static int row_add(struct group_worker *w, struct piece *p, unsigned set,
                    const struct batch_numbers *lanes)
 {
-    const __int128 step = w->plan->interval_ns, origin = w->plan->origin_ns;
+    const __int128 step = worker_plan(w)->interval_ns, origin = worker_plan(w)->origin_ns;
     __int128 at = p->ts - origin, bucket = floor_to(at, step);
     uint32_t home = p->group;
     uint64_t pieces = 0;
@@ -111,27 +111,28 @@ static int row_add(struct aggregate_worker *w, struct piece *p, unsigned set,
             break;
         int64_t next = group_in(w, set, home, bucket);
         p->group = (uint32_t)next;
-        rc = next < 0 ? (int)next : ++pieces % 1024 ? 0 : budget_check(w->plan->budget);
+        rc = next < 0 ? (int)next : ++pieces % 1024 ? 0 : budget_check(worker_plan(w)->budget);
     } while (rc == 0);
     return rc;
 }
 
-int split_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set)
+int split_add(struct group_worker *w, struct scan_batch *b, unsigned set)
 {
-    const struct aggregate_plan *p = w->plan;
-    struct aggregate_set *s = &w->found->set[set];
+    const struct aggregate_plan *p = worker_plan(w);
+    const struct groups_of_set *s = &w->found->set[set];
+    unsigned measures = plan_measures(p, set);
     const struct batch_numbers ts = batch_numbers(b, p->ts), dur = batch_numbers(b, p->dur);
-    struct batch_numbers lanes[s->measures + 1];
+    struct batch_numbers lanes[measures + 1];
     int rc = 0;
 
-    for (unsigned i = 0; i < s->measures; i++)
+    for (unsigned i = 0; i < measures; i++)
         lanes[i] = batch_numbers(b, p->measures[i].source);
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t row = batch_row(b, j);
         struct piece piece = {.row = row, .group = w->group[j], .first = true};
         if (!batch_is_valid(ts.valid, row)) { /* in no bucket: counted only */
-            set_record(s, piece.group)->count++;
-            for (unsigned i = 0; i < s->measures && rc == 0; i++)
+            ++*group_count(s, piece.group);
+            for (unsigned i = 0; i < measures && rc == 0; i++)
                 rc = piece_value(w, &piece, set, i, &lanes[i]);
             continue;
         }
@@ -140,5 +141,7 @@ int split_add(struct aggregate_worker *w, struct scan_batch *b, unsigned set)
             piece.dur = (__int128)dur.i[row] * (dur.nano ? 1 : 1000);
         rc = row_add(w, &piece, set, lanes);
     }
+    for (unsigned k = 0; k < p->keep_count && rc == 0; k++) /* of whole events */
+        rc = plan_kept(p, w->found, k)->spec->kind->add(w, b, set, measures + k);
     return rc;
 }

@@ -9,18 +9,6 @@
 
 /* ---- before the first row -------------------------------------------------------------------- */
 
-static int compare_intervals(const void *a, const void *b, void *arg)
-{
-    const struct interval *x = a, *y = b;
-
-    (void)arg;
-    if (x->group != y->group)
-        return x->group < y->group ? -1 : 1;
-    if (x->from != y->from)
-        return x->from < y->from ? -1 : 1;
-    return (x->to > y->to) - (x->to < y->to);
-}
-
 /* Zeros by group of set 0. */
 static int charge_groups(struct teller_state *t, size_t each, void *ret)
 {
@@ -34,31 +22,17 @@ static int charge_groups(struct teller_state *t, size_t each, void *ret)
     return *(void **)ret ? 0 : -ENOMEM;
 }
 
-static int sort_intervals(struct aggregate_found *f)
-{
-    size_t bytes = f->intervals.count * sizeof(*f->intervals.at); /* a copy of sort_items's */
-    int rc = bytes ? budget_charge(f->plan->budget, bytes) : -ENOENT;
-
-    if (rc < 0)
-        return rc == -ENOENT ? 0 : rc;
-    rc = sort_items(f->intervals.at, f->intervals.count, sizeof(*f->intervals.at),
-                    compare_intervals, NULL, f->plan->budget);
-    budget_release(f->plan->budget, bytes);
-    return rc;
-}
-
 /* The length of the union of the intervals of each group. */
 static int measure_busy(struct teller_state *t)
 {
-    struct aggregate_found *f = t->found;
-
     if (!t->plan->intervals)
         return 0;
+    struct acc *acc = plan_intervals(t->plan, t->found);
     int64_t end = 0;
     int rc = charge_groups(t, sizeof(*t->busy), &t->busy);
-    rc = rc < 0 ? rc : sort_intervals(f);
-    for (size_t i = 0; i < f->intervals.count && rc == 0; i++) {
-        const struct interval *v = &f->intervals.at[i];
+    rc = rc < 0 ? rc : intervals_sort(acc);
+    for (size_t i = 0; i < acc->intervals.count && rc == 0; i++) {
+        const struct interval *v = &acc->intervals.at[i];
         if (i == 0 || v->group != v[-1].group)
             end = INT64_MIN;
         int64_t from = v->from > end ? v->from : end;
@@ -78,7 +52,7 @@ static int count_distinct(struct teller_state *t)
     if (!t->distinct)
         return -ENOMEM;
     for (unsigned k = 0; k < p->keep_count; k++) {
-        const struct group_table *pairs = &t->found->distinct[k];
+        const struct group_table *pairs = &plan_kept(p, t->found, k)->pairs;
         if (p->keeps[k].what != KEEP_DISTINCT)
             continue;
         int rc = charge_groups(t, sizeof(uint64_t), &t->distinct[k]);
@@ -169,22 +143,17 @@ static const struct told *told_of(struct teller_state *t, struct row_id row, uns
 {
     const struct aggregate_plan *p = t->plan;
     struct told *told = &t->told[measure];
-    const struct aggregate_set *s = &t->found->set[row.set];
-    uint64_t keys[GROUP_KEYS_MAX];
 
     if (told->done)
         return told;
     memset(told, 0, sizeof(*told));
     told->done = true;
-    if (measure >= s->measures)
+    if (measure >= plan_measures(p, row.set))
         return told;
     told->weighted = row.set != SET_EVENT && !p->measures[measure].system;
-    cell_moments(t->found, &set_record(s, row.group)->cells[measure], &told->m);
+    group_moments(t->found, row.set, row.group, measure, &told->m);
     told->count = told->m.count;
-    if (t->fine->fine[row.set].count) {
-        group_map_keys(&s->map, row.group, keys);
-        told->fine = fine_find(p, t->fine, row.set, keys, measure);
-    }
+    told->fine = group_doubles_of(t->found, row.set, row.group, measure);
     if (!told->fine || told->fine->m.count == 0)
         return told;
     bool both = p->shape && !told->weighted; /* then the integers are among the doubles */
@@ -237,7 +206,7 @@ static int tell_quantile(struct teller_state *t, struct row_id row, const struct
     const struct aggregate_plan *p = t->plan;
     struct told *told = &t->told[what->of];
     struct value *all = &t->quantiles[what->of * p->quantile_count];
-    struct sample *samples = t->found->set[row.set].samples[what->of];
+    struct sampled_cell *cell = group_slot(&t->found->set[row.set], row.group, what->of);
     uint64_t ranks[p->quantile_count + 1];
 
     if (!told->has_quantiles) {
@@ -257,8 +226,8 @@ static int tell_quantile(struct teller_state *t, struct row_id row, const struct
                 ((unsigned __int128)q->part * told->count + q->whole - 1) / q->whole;
             ranks[i] = rank < 1 ? 1 : (uint64_t)rank;
         }
-        int rc = sample_ranks(&samples[row.group], ranks, p->quantile_count,
-                              p->measures[what->of].time, lo, hi, all);
+        int rc = sample_ranks(&cell->sample, ranks, p->quantile_count, p->measures[what->of].time,
+                              lo, hi, all);
         if (rc < 0)
             return rc;
         told->has_quantiles = true;
@@ -291,7 +260,7 @@ static int tell_measure(struct teller_state *t, struct row_id row, const struct 
         *ret = tell_std(told);
         return 0;
     case TELL_QUANTILE:
-        return told->weighted || !t->found->set[row.set].samples[what->of]
+        return told->weighted || !t->plan->measures[what->of].sample
                    ? 0
                    : tell_quantile(t, row, what, ret);
     default:
@@ -324,10 +293,11 @@ static struct value tell_ratio(struct teller_state *t, struct row_id row, const 
 static struct value tell_keep(struct teller_state *t, struct row_id row, unsigned keep)
 {
     struct value v = {.type = VALUE_NULL};
-    const struct pick *p = &t->found->set[0].picks[keep][row.group];
+    const struct pick *p;
 
     if (t->distinct[keep])
         return (struct value){.type = VALUE_UINT, .u = t->distinct[keep][row.group]};
+    p = group_slot(&t->found->set[0], row.group, t->plan->plain_measures + keep);
     if (p->has)
         query_key_value(t->plan->query, p->key, &v);
     return v;
@@ -376,8 +346,7 @@ int aggregate_tell(struct teller_state *t, struct row_id row, const bool *done,
                    struct value *values)
 {
     const struct aggregate_plan *p = t->plan;
-    const struct aggregate_set *s = &t->found->set[row.set];
-    struct record *r = set_record(s, row.group);
+    const struct groups_of_set *s = &t->found->set[row.set];
     uint64_t keys[GROUP_KEYS_MAX];
     int rc = 0;
 
@@ -398,11 +367,11 @@ int aggregate_tell(struct teller_state *t, struct row_id row, const bool *done,
             rc = aggregate_tell_key(p, what->of, keys[what->of], v);
             break;
         case TELL_COUNT:
-            *v = (struct value){.type = VALUE_UINT, .u = r->count};
+            *v = (struct value){.type = VALUE_UINT, .u = *group_count(s, row.group)};
             break;
         case TELL_TS:
         case TELL_TE:
-            *v = tell_time(p, record_extent(r), what->what);
+            *v = tell_time(p, plan_extent(p, s, row.set, row.group), what->what);
             break;
         case TELL_KEEP:
             *v = tell_keep(t, row, what->of);
@@ -417,7 +386,7 @@ int aggregate_tell(struct teller_state *t, struct row_id row, const bool *done,
         case TELL_BOUNDARY:
         case TELL_PARENT:
         case TELL_ROOT:
-            tell_process(t, keys, record_extent(r), what, v);
+            tell_process(t, keys, plan_extent(p, s, row.set, row.group), what, v);
             break;
         default:
             rc = tell_measure(t, row, what, v);

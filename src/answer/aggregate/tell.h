@@ -7,8 +7,7 @@
 #ifndef DFTRACERD_ANSWER_AGGREGATE_TELL_H
 #define DFTRACERD_ANSWER_AGGREGATE_TELL_H
 
-#include "answer/aggregate/fine.h"
-#include "answer/aggregate/found.h"
+#include "answer/aggregate/plan.h"
 
 enum { KEY_OTHER = 15 }; /* tag of the first key of "(other)"; see keys.c */
 struct process_table;
@@ -23,8 +22,7 @@ struct told {
 };
 struct teller_state { /* all that rows are told from */
     const struct aggregate_plan *plan;
-    struct aggregate_found *found;
-    struct aggregate_fine *fine;
+    struct groups *found;
     struct process_table *processes;
     int64_t *busy;       /* ns by group of set 0; NULL */
     uint64_t **distinct; /* by keep, by group; NULL where another thing is kept */

@@ -11,86 +11,38 @@
 
 /* ---- the span of the selection --------------------------------------------------------------- */
 
-struct span {
-    const struct source *ts, *te; /* te: the end counts, too; or NULL */
-    bool any;
-    __int128 least, most; /* ns */
-};
-
-static void span_add(struct span *s, __int128 least, __int128 most)
+/* The first and the last ts of the rows, with `ends` of their te, too; both 0: none has one. ns. */
+static int find_span(const struct aggregate_plan *p, bool ends, __int128 *ret_least,
+                     __int128 *ret_most, struct err *err)
 {
-    s->least = !s->any || least < s->least ? least : s->least;
-    s->most = !s->any || most > s->most ? most : s->most;
-    s->any = true;
-}
+    const struct acc_spec times[] = {{.kind = &acc_extent, .column = p->ts},
+                                     {.kind = &acc_extent, .column = p->te}};
+    const struct group_set all = {.accs = times, .acc_count = ends ? 2 : 1};
+    const struct grouping g = {
+        .query = p->query, .budget = p->budget, .set_count = 1, .sets = &all};
+    struct groups *found;
+    int rc = groups_scan(&g, &found, err);
 
-static void add_times(struct span *s, struct scan_batch *b, const struct source *source)
-{
-    const uint64_t *valid;
-    bool nano;
-    const int64_t *times = batch_i64(b, source, &valid, &nano);
-
-    for (uint32_t j = 0; j < b->count; j++) {
-        uint32_t row = batch_row(b, j);
-        __int128 ns = (__int128)times[row] * (nano ? 1 : 1000);
-        if (batch_is_valid(valid, row))
-            span_add(s, ns, ns);
+    *ret_least = *ret_most = 0;
+    if (rc == 0 && found->set[0].map.table.count) {
+        struct extent *span = group_slot(&found->set[0], 0, 0);
+        if (ends) {
+            const struct extent *end = group_slot(&found->set[0], 0, 1);
+            extent_widen(span, end->min_ts, end->max_te);
+        }
+        if (span->min_ts <= span->max_te) {
+            *ret_least = span->min_ts;
+            *ret_most = span->max_te;
+        }
     }
-}
-
-static int span_batch(void *state, struct scan_batch *b)
-{
-    struct span *s = state;
-
-    add_times(s, b, s->ts);
-    if (s->te)
-        add_times(s, b, s->te);
-    return 0;
-}
-
-static int span_begin(void *arg, unsigned worker, void **ret)
-{
-    struct span *s = calloc(1, sizeof(*s));
-    (void)worker;
-
-    if (s) {
-        s->ts = ((struct span *)arg)->ts;
-        s->te = ((struct span *)arg)->te;
-    }
-    *ret = s;
-    return s ? 0 : -ENOMEM;
-}
-
-static int span_end(void *arg, unsigned worker, void *state, bool failed)
-{
-    struct span *s = state;
-    (void)worker;
-    (void)failed;
-
-    if (s->any)
-        span_add(arg, s->least, s->most);
-    free(s);
-    return 0;
-}
-
-static int find_span(const struct aggregate_plan *p, bool ends, struct span *s, struct err *err)
-{
-    struct scan_sink sink = {
-        .arg = s, .worker_begin = span_begin, .batch = span_batch, .worker_end = span_end};
-
-    *s = (struct span){.ts = p->ts, .te = ends ? p->te : NULL};
-    return scan_run(p->query, &sink, err);
+    groups_free(found);
+    return rc;
 }
 
 int plan_span(const struct aggregate_plan *p, __int128 *ret_least, __int128 *ret_most,
               struct err *err)
 {
-    struct span s;
-    int rc = find_span(p, false, &s, err);
-
-    *ret_least = s.least;
-    *ret_most = s.most;
-    return rc;
+    return find_span(p, false, ret_least, ret_most, err);
 }
 
 /* ---- buckets --------------------------------------------------------------------------------- */
@@ -129,18 +81,20 @@ static __int128 choose_interval(__int128 least, __int128 most, uint64_t points)
 int plan_times(struct aggregate_plan *p, const struct aggregate_options *o, struct err *err)
 {
     bool known = o->max_points && o->points_to_ns > o->points_from_ns;
-    struct span found = {0};
+    __int128 least = 0, most = 0;
 
     if (o->relative || (o->max_points && !known)) {
-        int rc = find_span(p, o->split, &found, err);
+        int rc = find_span(p, o->split, &least, &most, err);
         if (rc < 0)
             return rc;
     }
-    p->origin_ns = o->relative ? found.least : 0;
+    p->origin_ns = o->relative ? least : 0;
     if (!o->max_points)
         return 0;
-    __int128 least = known ? o->points_from_ns : found.least,
-             most = known ? o->points_to_ns : found.most;
+    if (known) {
+        least = o->points_from_ns;
+        most = o->points_to_ns;
+    }
     p->interval_ns = choose_interval(least - p->origin_ns, most - p->origin_ns, o->max_points);
     return 0;
 }

@@ -127,8 +127,8 @@ static int check_columns(struct node_work *w)
         for (size_t s = 0; s < w->run->options->side_count; s++)
             missing = missing && w->sides[s].missing[i];
         if (missing)
-            rc = query_check_column(w->sides[0].query, w->sides[0].plan.group_keys[i], "group_by",
-                                    w->run->err);
+            rc =
+                query_check_column(w->sides[0].query, w->sides[0].keys[i], "group_by", w->run->err);
     }
     return rc;
 }

@@ -25,16 +25,23 @@ struct side_group {
     struct value *keys;
     uint32_t number;                 /* in the scan */
     struct moments_f64 peaks[PEAKS]; /* over the windows: the most of a thread */
-    struct moved moved;
 };
+/* What is kept of the groups of a side: durations and sizes with their percentiles; bytes, and the
+ * duration of the events that have some. */
+enum { SIDE_DUR, SIDE_SIZE, SIDE_MEASURES, SIDE_BYTES = SIDE_MEASURES, SIDE_TIME, SIDE_ACCS };
 struct side {
     struct query *query;
-    struct stats_plan plan;
-    struct stats_finer finer;
+    struct budget *budget;
+    const struct source *ts, *dur, *keys[GROUP_KEYS_MAX];
+    unsigned width;
+    struct acc_spec accs[SIDE_ACCS];
+    struct group_set set;
+    struct grouping grouping;
     struct side_windows *windows; /* until they are told */
+    bool apart;                   /* windows are found in scans of their own */
     int scanned;                  /* 0, or what the scan failed with */
-    struct stats_found found;
-    struct doubles doubles;
+    struct stats_known known;     /* span and number of all events */
+    struct groups *found;
     struct side_group *groups; /* by their keys */
     size_t group_count;
     bool missing[GROUP_KEYS_MAX]; /* columns of the groups that no event of the side has */
@@ -71,11 +78,9 @@ struct node_work {
 /* What metrics are made of: a group, or several together, of one side. */
 struct part {
     uint64_t count;
-    struct tally *dur, *size; /* NULL: no values */
-    const struct moments_f64 *dur_f64, *size_f64;
+    struct quantity of[SIDE_ACCS];
     struct moments_f64 peaks[PEAKS];
-    bool no_peak_std; /* the mean over groups */
-    struct moved moved;
+    bool no_peak_std;          /* the mean over groups */
     struct compare_meta *head; /* told first, gets bytes and io_time; NULL */
 };
 

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { OF_DUR, OF_SIZE, MEASURES };
 enum worse { WORSE_MORE, WORSE_LESS, WORSE_NEVER };
 
 /* A metric on one side. The lists of all sides have the same metrics in the same places. */
@@ -25,9 +24,9 @@ struct entry {
 };
 /* One side while it is measured. */
 struct sheet {
-    struct measured all[MEASURES];
-    struct sample_bin *bins[MEASURES];
-    size_t bin_count[MEASURES];
+    struct measured all[SIDE_MEASURES];
+    struct sample_bin *bins[SIDE_MEASURES];
+    size_t bin_count[SIDE_MEASURES];
     struct entry *entries;
     size_t count;
 };
@@ -56,32 +55,40 @@ static struct value counted(uint64_t n)
     return (struct value){.type = VALUE_UINT, .u = n};
 }
 
-static double moved_bytes(const struct moved *m)
+static double sum_of(const struct quantity *q)
 {
-    return ldexp((double)m->bytes, -MOVED_BITS);
+    const __int128 unit = q->moments.nano ? 1000 : 1, sum = q->moments.sum;
+
+    return (double)(sum / unit) + (double)(sum % unit) / (double)unit + q->doubles.sum +
+           q->doubles.comp;
 }
 
-static double moved_rate(const struct moved *m)
+static double rate_of(const struct part *p)
 {
-    double us = (double)(m->ns / 1000) + (double)(m->ns % 1000) / 1000;
+    double us = sum_of(&p->of[SIDE_TIME]);
 
-    return us > 0 ? moved_bytes(m) * 1e6 / us : 0;
+    return us > 0 ? sum_of(&p->of[SIDE_BYTES]) * 1e6 / us : 0;
 }
 
 /* Null where no event moved any. */
-static struct value moved_value(const struct moved *m)
+static struct value bytes_of(const struct part *p)
 {
-    if (!m->any)
+    const struct quantity *q = &p->of[SIDE_BYTES];
+    double sum = sum_of(q);
+
+    if (q->moments.count + q->doubles.count == 0)
         return (struct value){.type = VALUE_NULL};
-    if (m->bytes & (((__int128)1 << MOVED_BITS) - 1))
-        return value_of_f64(moved_bytes(m));
-    return (struct value){.type = VALUE_WIDE, .wide = m->bytes >> MOVED_BITS};
+    if (q->doubles.count == 0)
+        return (struct value){.type = VALUE_WIDE, .wide = q->moments.sum};
+    if (sum == floor(sum) && fabs(sum) < 0x1p53)
+        return (struct value){.type = VALUE_WIDE, .wide = (__int128)sum};
+    return value_of_f64(sum);
 }
 
-static void put_head(struct sheet *s, const struct moved *moved, struct compare_meta *m)
+static void put_head(struct sheet *s, const struct part *p, struct compare_meta *m)
 {
-    m->io_time = s->all[OF_DUR].sum;
-    m->bytes = moved_value(moved);
+    m->io_time = s->all[SIDE_DUR].sum;
+    m->bytes = bytes_of(p);
     put(s, "files", UNIT_NONE, WORSE_NEVER, counted(m->files));
     put(s, "processes", UNIT_NONE, WORSE_NEVER, counted(m->processes));
     put(s, "threads", UNIT_NONE, WORSE_NEVER, counted(m->threads));
@@ -103,9 +110,8 @@ static void put_peak(struct sheet *s, const char *name, enum column_unit unit, c
 static int put_quantiles(struct node_work *w, struct sheet *s, const struct part *p,
                          unsigned measure)
 {
-    struct tally *t = measure == OF_DUR ? p->dur : p->size;
     const struct measured *m = &s->all[measure];
-    bool time = measure == OF_DUR;
+    bool time = measure == SIDE_DUR;
 
     for (size_t i = 0; i < w->quantile_count; i++) {
         const struct quantile *q = &w->quantiles[i];
@@ -114,8 +120,8 @@ static int put_quantiles(struct node_work *w, struct sheet *s, const struct part
         uint64_t rank =
             (uint64_t)(((unsigned __int128)m->count * q->part + q->whole - 1) / q->whole);
         rank = rank < 1 ? 1 : rank;
-        int rc = m->count ? sample_ranks(&t->sample, &rank, 1, time, value_double(&m->min, 0),
-                                         value_double(&m->max, 0), &v)
+        int rc = m->count ? sample_ranks(p->of[measure].sample, &rank, 1, time,
+                                         value_double(&m->min, 0), value_double(&m->max, 0), &v)
                           : 0;
         snprintf(name, sizeof(name), "%s_%s", time ? "dur" : "size", q->name);
         const char *copy = arena_strdup(&w->run->result->arena, text_of(name));
@@ -129,7 +135,7 @@ static int put_quantiles(struct node_work *w, struct sheet *s, const struct part
 static int put_measure(struct node_work *w, struct sheet *s, const struct part *p, unsigned measure)
 {
     const struct measured *m = &s->all[measure];
-    bool time = measure == OF_DUR;
+    bool time = measure == SIDE_DUR;
     struct entry *e = put(s, time ? "dur_mean" : "size_mean", time ? UNIT_US : UNIT_BYTES,
                           WORSE_MORE, or_zero(&m->mean, false));
 
@@ -142,50 +148,48 @@ static int put_measure(struct node_work *w, struct sheet *s, const struct part *
 static int fill(struct node_work *w, struct sheet *s, const struct part *p)
 {
     unsigned wanted = w->options->metrics;
-    const struct measured *size = &s->all[OF_SIZE];
+    const struct measured *size = &s->all[SIDE_SIZE];
     int rc = 0;
 
     if (p->head)
-        put_head(s, &p->moved, p->head);
+        put_head(s, p, p->head);
     if (wanted & COMPARE_COUNT) {
         put(s, "count", UNIT_NONE, WORSE_MORE, counted(p->count));
         put_peak(s, "count_peak_mean", UNIT_NONE, p, PEAK_COUNT);
     }
     if (wanted & COMPARE_DURATION) {
-        rc = put_measure(w, s, p, OF_DUR);
+        rc = put_measure(w, s, p, SIDE_DUR);
         put_peak(s, "dur_peak_mean", UNIT_US, p, PEAK_MEAN);
     }
     if (wanted & COMPARE_SIZE && rc == 0)
-        rc = put_measure(w, s, p, OF_SIZE);
+        rc = put_measure(w, s, p, SIDE_SIZE);
     if (wanted & COMPARE_TRANSFER_SIZE)
         put(s, "transfer_size", UNIT_BYTES, WORSE_MORE, or_zero(&size->mean, false))->optional =
             true;
     if (wanted & COMPARE_BANDWIDTH)
-        put(s, "bandwidth", UNIT_BYTES_PER_S, WORSE_LESS, value_of_f64(moved_rate(&p->moved)))
-            ->optional = true;
+        put(s, "bandwidth", UNIT_BYTES_PER_S, WORSE_LESS, value_of_f64(rate_of(p)))->optional =
+            true;
     return rc;
 }
 
 static int measure(struct node_work *w, struct sheet *s, const struct part *p)
 {
-    struct tally *const tallies[MEASURES] = {p->dur, p->size};
-    const struct moments_f64 *const doubles[MEASURES] = {p->dur_f64, p->size_f64};
     int rc = 0;
 
     s->entries = calloc(w->quantile_count * 2 + 16, sizeof(*s->entries));
     if (!s->entries)
         return -ENOMEM;
-    for (unsigned i = 0; i < MEASURES && rc == 0; i++) {
-        rc = tally_measure(tallies[i], doubles[i], i == OF_DUR, &s->all[i]);
+    for (unsigned i = 0; i < SIDE_MEASURES && rc == 0; i++) {
+        rc = quantity_measure(&p->of[i], i == SIDE_DUR, &s->all[i]);
         if (rc == 0 && s->all[i].count)
-            rc = sample_bins(&tallies[i]->sample, &s->bins[i], &s->bin_count[i]);
+            rc = sample_bins(p->of[i].sample, &s->bins[i], &s->bin_count[i]);
     }
     return rc < 0 ? rc : fill(w, s, p);
 }
 
 static void sheet_done(struct sheet *s)
 {
-    for (unsigned i = 0; i < MEASURES; i++)
+    for (unsigned i = 0; i < SIDE_MEASURES; i++)
         free(s->bins[i]);
     free(s->entries);
 }

@@ -1,7 +1,9 @@
 /* side.c - the events of one node on one side: a scan as /stats makes it, and its groups by
  * their keys. */
-#include "answer/compare/compare.h"
+#include "answer/compare/windows.h"
 #include "answer/stats/result.h"
+#include "engine/group/order.h"
+#include "engine/group/worker.h"
 #include "engine/plan/seen.h"
 
 #include <errno.h>
@@ -10,41 +12,115 @@
 /* Another side may have the column. */
 static int add_column(struct side *s, const char *path)
 {
-    unsigned at = s->plan.group_width++;
-    int rc = query_source(s->query, text_of(path), &s->plan.group_keys[at]);
+    unsigned at = s->width++;
+    int rc = query_source(s->query, text_of(path), &s->keys[at]);
     struct err ignored = {0};
 
-    rc = rc < 0 ? rc : query_check_column(s->query, s->plan.group_keys[at], "group_by", &ignored);
+    rc = rc < 0 ? rc : query_check_column(s->query, s->keys[at], "group_by", &ignored);
     err_done(&ignored);
     s->missing[at] = rc == ERR_PARAM;
     return s->missing[at] ? 0 : rc;
 }
 
+/* ---- hooks of the scan ----------------------------------------------------------------------- */
+
+struct side_worker {
+    struct stats_times times;
+    void *windows; /* NULL: they are found apart */
+};
+
+static int worker_begin(struct group_worker *w)
+{
+    struct side *s = w->grouping->arg;
+    struct side_worker *own = w->own = calloc(1, sizeof(*own));
+
+    if (!own)
+        return -ENOMEM;
+    times_begin(&own->times, &s->known);
+    int rc = s->apart ? 0 : windows_new(s->windows, &own->windows);
+    if (rc < 0)
+        free(own);
+    return rc;
+}
+
+static int worker_end(struct group_worker *w, bool failed)
+{
+    struct side *s = w->grouping->arg;
+    struct side_worker *own = w->own;
+    int rc = own->windows ? windows_end(s->windows, own->windows, &w->found->set[0], failed) : 0;
+
+    times_end(&own->times, w->all_rows);
+    free(own);
+    return rc;
+}
+
+static int chunk_begin(struct group_worker *w, struct scan_chunk *c)
+{
+    struct side_worker *own = w->own;
+
+    times_chunk(&own->times, c);
+    return own->windows ? windows_chunk(own->windows, c) : 0;
+}
+
+/* Rows are looked up as threads of groups, which know their group. */
+static int batch(struct group_worker *w, struct scan_batch *b)
+{
+    struct side_worker *own = w->own;
+
+    times_batch(&own->times, b);
+    if (!own->windows)
+        return groups_add(w, b, 0);
+    int rc = windows_with_groups(own->windows, b, &w->found->set[0].map.table, w->group);
+    rc = rc < 0 ? rc : groups_grow(w->found, 0);
+    return rc < 0 ? rc : groups_accumulate(w, b, 0, 0);
+}
+
+/* ---- what is looked for ---------------------------------------------------------------------- */
+
 static int make_plan(struct node_work *w, struct side *s)
 {
-    struct stats_plan *p = &s->plan;
+    static const struct group_hooks hooks = {.worker_begin = worker_begin,
+                                             .worker_end = worker_end,
+                                             .chunk_begin = chunk_begin,
+                                             .batch = batch};
+    const struct source *size, *bytes;
     const struct {
         const char *path;
         const struct source **at;
-    } sources[] = {{"ts", &p->ts}, {"dur", &p->dur}, {"size", &p->size}, {"bytes", &p->bytes}};
+    } sources[] = {{"ts", &s->ts}, {"dur", &s->dur}, {"size", &size}, {"bytes", &bytes}};
     int rc = 0;
 
-    *p = (struct stats_plan){.query = s->query,
-                             .budget = query_budget(s->query),
-                             .max_groups = query_environment(s->query)->max_groups,
-                             .groups = true,
-                             .no_rates = true};
+    s->budget = query_budget(s->query);
     for (size_t i = 0; i < sizeof(sources) / sizeof(*sources) && rc == 0; i++)
         rc = query_source(s->query, text_of(sources[i].path), sources[i].at);
     for (size_t i = 0; i < w->node->group_by_count && rc == 0; i++)
         rc = add_column(s, w->node->group_by[i]);
-    return rc;
+    if (rc < 0)
+        return rc;
+    s->accs[SIDE_DUR] = (struct acc_spec){.kind = &acc_number, .column = s->dur, .sample = true};
+    s->accs[SIDE_SIZE] = (struct acc_spec){.kind = &acc_number, .column = size, .sample = true};
+    s->accs[SIDE_BYTES] = (struct acc_spec){.kind = &acc_number, .column = bytes};
+    s->accs[SIDE_TIME] = (struct acc_spec){.kind = &acc_number, .column = s->dur, .with = bytes};
+    s->set = (struct group_set){
+        .keys = s->keys, .width = s->width, .accs = s->accs, .acc_count = SIDE_ACCS};
+    s->grouping = (struct grouping){.query = s->query,
+                                    .budget = s->budget,
+                                    .limit = query_environment(s->query)->max_groups,
+                                    .set_count = 1,
+                                    .sets = &s->set,
+                                    .hooks = &hooks,
+                                    .arg = s,
+                                    .ends_first = true};
+    known_init(&s->known, s->ts, s->dur, true);
+    return 0;
 }
+
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static int tell_groups(struct node_work *w, struct side *s, const uint32_t *order)
 {
     struct comparison *c = w->run->result;
-    unsigned width = s->plan.group_width;
+    unsigned width = s->width;
     int rc = 0;
 
     s->groups = arena_alloc(&c->arena, (s->group_count + 1) * sizeof(*s->groups));
@@ -52,11 +128,9 @@ static int tell_groups(struct node_work *w, struct side *s, const uint32_t *orde
         return -ENOMEM;
     for (size_t i = 0; i < s->group_count && rc == 0; i++) {
         struct side_group *g = &s->groups[i];
-        const uint64_t *keys = group_table_keys(&s->found.groups.map.table, order[i]);
+        const uint64_t *keys = group_table_keys(&s->found->set[0].map.table, order[i]);
         g->number = order[i];
         memcpy(g->peaks, side_windows_peaks(s, order[i]), sizeof(g->peaks));
-        if (order[i] < s->found.groups.moved.count)
-            g->moved = s->found.groups.moved.at[order[i]];
         g->keys = arena_alloc(&c->arena, (width + 1) * sizeof(*g->keys));
         if (!g->keys)
             return -ENOMEM;
@@ -70,16 +144,11 @@ static int tell_groups(struct node_work *w, struct side *s, const uint32_t *orde
 
 static int order_groups(struct node_work *w, struct side *s)
 {
-    const struct group_table *t = &s->found.groups.map.table;
-    uint64_t *same = calloc(t->count + 1, sizeof(*same)); /* no count goes before the keys */
     uint32_t *order = NULL;
+    int rc = groups_by_count(s->found, 0, false, 0, &order, &s->group_count);
 
-    if (!same)
-        return -ENOMEM;
-    int rc = stats_order(s->query, t, same, 0, w->run->budget, &order, &s->group_count);
     rc = rc < 0 ? rc : tell_groups(w, s, order);
     free(order);
-    free(same);
     return rc;
 }
 
@@ -113,26 +182,25 @@ static void sum_up(void *sides, unsigned number)
 static void make_room(struct side *s)
 {
     side_windows_drop(s);
-    found_done(&s->found);
-    doubles_done(&s->doubles);
+    groups_free(s->found);
+    s->found = NULL;
 }
 
 int sides_scan(struct node_work *w)
 {
     size_t count = w->run->options->side_count;
     struct pool *pool = w->run->env->pool;
-    struct stats_scan scans[COMPARE_SIDES_MAX] = {0};
+    struct groups_job scans[COMPARE_SIDES_MAX] = {0};
 
+    for (size_t i = 0; i < count; i++)
+        scans[i].grouping = &w->sides[i].grouping;
+    int rc = groups_scan_all(scans, count);
     for (size_t i = 0; i < count; i++) {
-        struct side *s = &w->sides[i];
-        scans[i] =
-            (struct stats_scan){.plan = &s->plan, .found = &s->found, .doubles = &s->doubles};
+        w->sides[i].scanned = scans[i].error;
+        w->sides[i].found = scans[i].found;
     }
-    int rc = stats_scan_all(scans, count);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < count; i++)
-        w->sides[i].scanned = scans[i].error;
     if (!pool || pool_run(pool, (unsigned)count, sum_up, w->sides) < 0) {
         for (unsigned i = 0; i < count; i++)
             sum_up(w->sides, i);
@@ -151,7 +219,9 @@ bool side_is_short(const struct side *s)
 
 static int scan_alone(struct side *s)
 {
-    int rc = stats_scan(&s->plan, &s->found, &s->doubles, NULL);
+    s->known.span = (struct time_span){0};
+    s->known.events = 0;
+    int rc = groups_scan(&s->grouping, &s->found, NULL);
     return rc < 0 ? rc : side_windows_scan(s);
 }
 
@@ -160,7 +230,7 @@ int side_tell(struct node_work *w, struct side *s)
     struct query_counters counters;
     int rc = side_is_short(s) ? scan_alone(s) : s->scanned;
 
-    if (rc == 0 && s->found.groups.map.table.count == 0)
+    if (rc == 0 && s->found->set[0].map.table.count == 0)
         s->group_count = 0;
     else if (rc == 0)
         rc = order_groups(w, s);
@@ -168,8 +238,8 @@ int side_tell(struct node_work *w, struct side *s)
         return explain(w, rc);
     query_counters(s->query, &counters);
     s->meta.files = counters.files;
-    s->meta.events = s->found.events;
-    const struct time_span *span = &s->found.span;
+    s->meta.events = s->known.events;
+    const struct time_span *span = &s->known.span;
     s->meta.makespan = stats_time(span->any ? span->max_te - span->min_ts : 0);
     rc = s->group_count ? side_windows_tell(s) : 0;
     side_windows_free(s);
@@ -179,7 +249,8 @@ int side_tell(struct node_work *w, struct side *s)
 void side_done(struct side *s)
 {
     side_windows_free(s);
-    found_done(&s->found);
-    doubles_done(&s->doubles);
+    groups_free(s->found);
+    if (s->grouping.query)
+        known_done(&s->known);
     query_close(s->query);
 }

@@ -71,76 +71,49 @@ static int join_rows(struct node_work *w, struct row **ret, size_t *ret_count)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-static struct tally *tally_of(struct side *s, uint32_t group, unsigned quantity)
-{
-    struct group_tallies *g = &s->found.groups;
-
-    return group < g->tally_cap[quantity] ? &g->tally[quantity][group] : NULL;
-}
-
 static void group_part(struct side *s, const struct side_group *g, struct part *ret)
 {
     memset(ret, 0, sizeof(*ret));
     if (!g)
         return;
-    const uint64_t *keys = group_table_keys(&s->found.groups.map.table, g->number);
-    ret->count = s->found.groups.counts.at[g->number];
-    ret->dur = tally_of(s, g->number, Q_DURATION);
-    ret->size = tally_of(s, g->number, Q_SIZE);
-    ret->dur_f64 = doubles_find(&s->doubles, keys, Q_DURATION);
-    ret->size_f64 = doubles_find(&s->doubles, keys, Q_SIZE);
+    ret->count = *group_count(&s->found->set[0], g->number);
+    for (unsigned i = 0; i < SIDE_ACCS; i++)
+        group_quantity(s->found, 0, g->number, i, &ret->of[i]);
     memcpy(ret->peaks, g->peaks, sizeof(ret->peaks));
-    ret->moved = g->moved;
 }
 
-/* Of several groups: `dur`, `size` and what hangs on them are in w->memory. */
-struct sum {
-    struct tally tally[2];
-    struct moments_f64 doubles[2];
-};
-
-static int sum_add(struct node_work *w, struct sum *sum, const struct part *p, struct part *ret)
+static int sum_add(struct node_work *w, const struct part *p, struct part *ret)
 {
-    const struct tally *const tallies[2] = {p->dur, p->size};
-    const struct moments_f64 *const doubles[2] = {p->dur_f64, p->size_f64};
     int rc = 0;
 
     ret->count += p->count;
-    moved_add(&ret->moved, &p->moved);
-    for (unsigned i = 0; i < 2 && rc == 0; i++) {
-        if (tallies[i])
-            rc = tally_merge(&w->memory, &sum->tally[i], tallies[i]);
-        if (doubles[i])
-            moments_f64_merge(&sum->doubles[i], doubles[i]);
-    }
+    for (unsigned i = 0; i < SIDE_ACCS && rc == 0; i++)
+        rc = quantity_add(&w->memory, &ret->of[i], &p->of[i]);
     for (unsigned i = 0; i < PEAKS; i++)
         moments_f64_add(&ret->peaks[i], peak_mean(&p->peaks[i]));
     return rc;
 }
 
+/* Of several groups: samples are in w->memory. */
 static int sum_part(struct node_work *w, size_t side, const struct row *rows, size_t count,
                     struct part *ret)
 {
-    struct sum *sum = sample_alloc(&w->memory, sizeof(*sum));
+    struct sample *samples = sample_alloc(&w->memory, SIDE_MEASURES * sizeof(*samples));
     struct part p;
     int rc = 0;
 
     memset(ret, 0, sizeof(*ret));
     ret->no_peak_std = true;
-    if (!sum)
+    if (!samples)
         return w->memory.error;
-    tally_init(&sum->tally[0]);
-    tally_init(&sum->tally[1]);
+    for (unsigned i = 0; i < SIDE_MEASURES; i++)
+        ret->of[i].sample = &samples[i];
     for (size_t i = 0; i < count && rc == 0; i++) {
         if (!rows[i].of[side])
             continue;
         group_part(&w->sides[side], rows[i].of[side], &p);
-        rc = sum_add(w, sum, &p, ret);
+        rc = sum_add(w, &p, ret);
     }
-    ret->dur = &sum->tally[0];
-    ret->size = &sum->tally[1];
-    ret->dur_f64 = &sum->doubles[0];
-    ret->size_f64 = &sum->doubles[1];
     return rc;
 }
 

@@ -39,7 +39,7 @@ static int sum_up(struct side_windows *job)
  * time. */
 static int scan_part(struct side_windows *job, int64_t first, int64_t last)
 {
-    const struct time_span *span = &job->side->found.span;
+    const struct time_span *span = &job->side->known.span;
     struct scan_sink sink = {.arg = job,
                              .gathers = true,
                              .worker_begin = worker_begin,
@@ -71,10 +71,10 @@ static int choose_sources(struct side_windows *job)
     int rc = interval > 0 ? 0 : query_source_bucket(s->query, 0, 0, &job->time);
 
     if (interval > 0)
-        job->time = s->plan.ts;
+        job->time = s->ts;
     job->window_ns = interval > 0 ? (uint64_t)interval : UINT64_MAX;
-    memcpy(job->keys, s->plan.group_keys, s->plan.group_width * sizeof(*job->keys));
-    job->width = s->plan.group_width;
+    memcpy(job->keys, s->keys, s->width * sizeof(*job->keys));
+    job->width = s->width;
     for (unsigned i = 0; i < PLACES && rc == 0; i++)
         rc = query_source(s->query, text_of(places[i]), &job->keys[job->width++]);
     return rc;
@@ -87,12 +87,9 @@ int side_windows_new(struct node_work *work, struct side *s)
     if (!job)
         return -ENOMEM;
     *job = (struct side_windows){.work = work, .side = s, .first = INT64_MIN, .last = INT64_MAX};
-    job->charge.budget = s->plan.budget;
+    job->charge.budget = s->budget;
     for (unsigned k = 0; k < PLACES; k++)
-        group_table_init(&job->at[k], k + 1, 0, s->plan.budget);
-    s->finer =
-        (struct stats_finer){job, windows_new, windows_chunk, windows_with_groups, windows_end};
-    s->plan.finer = &s->finer;
+        group_table_init(&job->at[k], k + 1, 0, s->budget);
     return choose_sources(job);
 }
 
@@ -121,13 +118,13 @@ void side_windows_drop(struct side *s)
 {
     windows_free(s->windows->sum);
     s->windows->sum = NULL;
-    s->plan.finer = NULL;
+    s->apart = true;
 }
 
 int side_windows_scan(struct side *s)
 {
     struct side_windows *job = s->windows;
-    const struct time_span *span = &s->found.span;
+    const struct time_span *span = &s->known.span;
 
     return scan_part(job, windows_number(job, span->min_ts), windows_number(job, span->max_te));
 }

@@ -60,13 +60,14 @@ struct side_windows {
 /* Room for `count` on lines of the cache, charged to *c; what is new is 0. The size times 256
  * fills lines. 0, ERR_MEMORY_LIMIT, -ENOMEM. */
 int windows_grow(struct charge *c, void **array, uint32_t *cap, uint32_t count, size_t size);
-/* windows_scan.c: of a worker, as struct stats_finer and struct scan_sink want them. */
+/* windows_scan.c: of a worker, as struct scan_sink wants them. */
 int windows_new(void *job, void **ret);
 void windows_free(struct windows *w);
 int windows_chunk(void *w, struct scan_chunk *c);
 int windows_batch(void *w, struct scan_batch *b);
 int windows_with_groups(void *w, struct scan_batch *b, struct group_table *groups, uint32_t *group);
-int windows_end(void *job, void *w, uint64_t *counts, bool failed);
+/* Also counts the rows of the groups (NULL: nobody asks). */
+int windows_end(void *job, void *w, const struct groups_of_set *groups, bool failed);
 int64_t windows_number(const struct side_windows *job, __int128 ns);
 /* windows_told.c */
 /* By thread and number, each once. */

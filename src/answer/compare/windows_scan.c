@@ -4,7 +4,7 @@
  * windows, and any other is noted anew; in the end those that are the same are put together.
  */
 #include "answer/compare/windows.h"
-#include "answer/stats/clamp.h"
+#include "engine/derived/times.h"
 #include "engine/derived/times.h"
 
 #include <errno.h>
@@ -46,13 +46,13 @@ int windows_new(void *arg, void **ret)
 {
     struct side_windows *job = arg;
     struct windows *w = *ret = calloc(1, sizeof(*w));
-    const struct stats_plan *p = &job->side->plan;
+    const struct grouping *g = &job->side->grouping;
 
     if (!w)
         return -ENOMEM;
     w->job = job;
-    w->charge.budget = p->budget;
-    group_map_init(&w->threads, job->keys, job->width, p->max_groups, p->budget);
+    w->charge.budget = g->budget;
+    group_map_init(&w->threads, job->keys, job->width, g->limit, g->budget);
     return 0;
 }
 
@@ -141,7 +141,7 @@ static struct values read_values(const struct windows *w, struct scan_batch *b)
     bool nano;
 
     v.time = batch_i64(b, w->job->time, &v.in_time, &nano);
-    v.dur = batch_i64(b, w->job->side->plan.dur, &v.has_dur, &v.nano);
+    v.dur = batch_i64(b, w->job->side->dur, &v.has_dur, &v.nano);
     v.unit = nano ? 1 : 1000;
     return v;
 }
@@ -283,15 +283,15 @@ static int merge(struct windows *into, const struct windows *from)
     return rc;
 }
 
-int windows_end(void *arg, void *state, uint64_t *counts, bool failed)
+int windows_end(void *arg, void *state, const struct groups_of_set *groups, bool failed)
 {
     struct side_windows *job = arg;
     struct windows *w = state;
     int rc = failed ? 0 : flush(w);
 
     /* What failed may have stopped between finding groups and making room for their counts. */
-    for (uint32_t t = 0; t < w->grouped && t < w->present_cap && counts && !failed; t++)
-        counts[w->group[t]] += w->present[t].rows;
+    for (uint32_t t = 0; t < w->grouped && t < w->present_cap && groups && !failed; t++)
+        *group_count(groups, w->group[t]) += w->present[t].rows;
     if (rc == 0 && !failed && !job->sum) {
         job->sum = w;
         return 0;

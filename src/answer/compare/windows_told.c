@@ -1,6 +1,6 @@
 /* windows_told.c - from the windows of a scan to peaks, threads and hosts of a side. */
 #include "answer/compare/windows.h"
-#include "answer/stats/clamp.h"
+#include "engine/derived/times.h"
 #include "answer/stats/result.h"
 
 #include <errno.h>
@@ -113,7 +113,7 @@ static int compare_places(const void *a, const void *b)
 static int groups_of(const struct windows *w, uint32_t **ret)
 {
     const struct side *s = w->job->side;
-    const struct group_table *groups = &s->found.groups.map.table, *threads = &w->threads.table;
+    const struct group_table *groups = &s->found->set[0].map.table, *threads = &w->threads.table;
     uint32_t *numbers = *ret = calloc(threads->count + 1, sizeof(*numbers));
     int rc = numbers ? 0 : -ENOMEM;
 
@@ -224,11 +224,11 @@ int windows_tell(struct windows *w)
     uint32_t *groups = NULL, *host = calloc(w->threads.table.count + 1, sizeof(*host));
     int rc = host ? groups_of(w, &groups) : -ENOMEM;
 
-    group_table_init(&table, 2, 0, s->plan.budget);
+    group_table_init(&table, 2, 0, s->budget);
     rc = rc < 0 ? rc : number_hosts(w, host);
     rc = rc < 0 ? rc
                 : windows_grow(&job->charge, (void **)&job->peaks, &job->peak_cap,
-                               s->found.groups.map.table.count, sizeof(*job->peaks));
+                               s->found->set[0].map.table.count, sizeof(*job->peaks));
     rc = rc < 0 ? rc : collect_peaks(w, groups, &table, &peaks);
     if (rc == 0)
         tell_peaks(job, peaks, table.count);

@@ -1,7 +1,6 @@
 /* measure.c - from moments and samples to what an answer tells. */
 #include "answer/stats/measure.h"
 #include "dftracerd/stats.h"
-#include "engine/group/tally.h"
 
 #include <errno.h>
 #include <math.h>
@@ -74,32 +73,25 @@ static void join_integers(const struct moments *m, struct moments_f64 *f)
     moments_f64_merge(f, &whole);
 }
 
-int tally_measure(struct tally *t, const struct moments_f64 *doubles, bool time,
-                  struct measured *ret)
+int quantity_measure(const struct quantity *q, bool time, struct measured *ret)
 {
-    struct moments m;
+    const struct moments *m = &q->moments;
     uint64_t ranks[STATS_QUANTILES];
-    double unit;
+    double unit = m->nano ? 1000 : 1, min = (double)m->min / unit, max = (double)m->max / unit;
 
-    measured_empty(time, ret);
-    if (!t)
-        return 0;
-    tally_moments(t, &m);
-    unit = m.nano ? 1000 : 1;
-    double min = (double)m.min / unit, max = (double)m.max / unit;
-    if (doubles && doubles->count) {
-        struct moments_f64 all = *doubles;
-        if (m.count)
-            join_integers(&m, &all);
+    if (q->doubles.count) {
+        struct moments_f64 all = q->doubles;
+        if (m->count)
+            join_integers(m, &all);
         min = all.min;
         max = all.max;
         measure_f64(&all, ret);
     } else {
-        moments_measure(&m, time, ret);
+        moments_measure(m, time, ret);
     }
     if (ret->count == 0)
         return 0;
     for (unsigned i = 0; i < STATS_QUANTILES; i++)
         ranks[i] = stats_rank(stats_percents[i], ret->count);
-    return sample_ranks(&t->sample, ranks, STATS_QUANTILES, time, min, max, ret->quantiles);
+    return sample_ranks(q->sample, ranks, STATS_QUANTILES, time, min, max, ret->quantiles);
 }

@@ -1,19 +1,18 @@
 /* measure.h - from moments and samples to the struct measured of an answer.
  *
  * Used by:   answer/stats, answer/compare, answer/calltree.
- * Path:      struct tally (engine/group/tally.h), which a scan filled -> tally_measure -> struct
- *            measured.
+ * Path:      struct quantity (engine/group/groups.h) of what a scan found -> quantity_measure ->
+ *            struct measured.
  * Threads:   values; one thread at a time each. Memory: none is kept.
  */
 #ifndef DFTRACERD_ANSWER_STATS_MEASURE_H
 #define DFTRACERD_ANSWER_STATS_MEASURE_H
 
 #include "dftracerd/stats.h"
-#include "engine/group/tally.h"
+#include "engine/group/groups.h"
 
-/* `doubles` may be NULL; where it has values, the results are doubles. `t` may be NULL: nothing. */
-int tally_measure(struct tally *t, const struct moments_f64 *doubles, bool time,
-                  struct measured *ret);
+/* Where it has doubles, the results are doubles. */
+int quantity_measure(const struct quantity *q, bool time, struct measured *ret);
 void measured_empty(bool time, struct measured *ret);
 extern const unsigned stats_percents[STATS_QUANTILES];
 /* max(1, ceil(percent * n / 100)) */

@@ -1,31 +1,25 @@
-/* scan.h - one pass over the selected rows for /stats, and the order of its groups.
+/* scan.h - one pass over the selected rows for /stats.
  *
- * Used by:   stats.c; answer/compare.
- * Path:      stats_scan (scan.c, times.c) -> struct stats_found and struct doubles -> stats_order
- *            (order.c) sorts and cuts -> stats.c, or answer/compare/side.c.
- * Exactness: integers are exact in any order; doubles are merged in (file, chunk) order.
+ * Used by:   stats.c.
+ * Path:      stats_scan (scan.c, times.c) -> groups_scan -> struct stats_found -> stats.c.
  * Threads:   those of query_env.pool inside. Memory: charged to the budget of the plan.
  */
 #ifndef DFTRACERD_ANSWER_STATS_SCAN_H
 #define DFTRACERD_ANSWER_STATS_SCAN_H
 
-#include "answer/stats/found.h"
+#include "answer/stats/plan.h"
+#include "answer/stats/times.h"
 
-/* The scan: `found` and `doubles` are initialised by it and are the caller's, on failure too. */
-int stats_scan(const struct stats_plan *plan, struct stats_found *found, struct doubles *doubles,
-               struct err *err);
-/* Several at once; -ENOMEM: none has begun. */
-struct stats_scan {
+struct stats_found {
     const struct stats_plan *plan;
-    struct stats_found *found;
-    struct doubles *doubles;
-    int error; /* out: 0, or what the scan failed with */
+    struct stats_known known; /* the span of all, and how many events */
+    struct acc_spec duration, quantities[QUANTITIES];
+    struct group_set sets[STATS_SETS];
+    struct grouping grouping;
+    struct groups *groups; /* by set */
 };
-int stats_scan_all(struct stats_scan *all, size_t count);
-
-/* Numbers of the first `top` (0: all) groups by count descending, then keys by value. *new* array.
- */
-int stats_order(struct query *q, const struct group_table *t, const uint64_t *counts, uint64_t top,
-                struct budget *budget, uint32_t **ret, size_t *ret_count);
+/* `found` is the caller's, on failure too. */
+int stats_scan(const struct stats_plan *plan, struct stats_found *found, struct err *err);
+void stats_found_done(struct stats_found *found);
 
 #endif

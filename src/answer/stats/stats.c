@@ -3,6 +3,7 @@
 #include "answer/stats/result.h"
 #include "answer/stats/scan.h"
 #include "answer/stats/summary.h"
+#include "engine/group/order.h"
 #include "engine/plan/seen.h"
 
 #include <errno.h>
@@ -145,10 +146,10 @@ static int tell_counts(struct stats *s, const struct stats_found *f, unsigned ta
                        struct stats_count **ret, size_t *ret_count, uint64_t *ret_total)
 {
     const struct stats_plan *plan = f->plan;
-    const struct count_table *t = &f->count[table];
+    const struct groups_of_set *t = &f->groups->set[SET_COUNTS + table];
     uint32_t *order = NULL;
     size_t n = 0;
-    int rc = stats_order(plan->query, &t->map.table, t->counts.at, top, plan->budget, &order, &n);
+    int rc = groups_by_count(f->groups, SET_COUNTS + table, true, top, &order, &n);
 
     *ret_total = t->map.table.count;
     *ret_count = n;
@@ -158,7 +159,7 @@ static int tell_counts(struct stats *s, const struct stats_found *f, unsigned ta
         struct stats_count *c = *ret + i;
         struct value *const by[COUNT_TABLES][3] = {
             {&c->cat}, {&c->cat, &c->name}, {&c->pid, &c->tid, &c->host}};
-        c->count = t->counts.at[order[i]];
+        c->count = *group_count(t, order[i]);
         for (unsigned k = 0; k < plan->count_width[table] && rc == 0; k++)
             rc = tell_key(s, plan->query, keys[k], by[table][k]);
         if (rc == 0 && i % STATS_LOOKED == 0)
@@ -168,28 +169,52 @@ static int tell_counts(struct stats *s, const struct stats_found *f, unsigned ta
     return rc;
 }
 
+/* The text form of a detailed report begins with the durations of all groups together. */
+static int total_of_groups(struct stats_found *f, struct quantity *ret)
+{
+    const struct groups_of_set *g = &f->groups->set[SET_GROUPS];
+    int rc = 0;
+
+    for (uint32_t i = 0; i < g->map.table.count && rc == 0; i++) {
+        struct quantity q;
+        group_quantity(f->groups, SET_GROUPS, i, Q_DURATION, &q);
+        rc = quantity_add(&f->groups->memory, ret, &q);
+        if (rc == 0 && i % STATS_LOOKED == 0)
+            rc = budget_check(f->plan->budget);
+    }
+    return rc;
+}
+
 static int tell_total(struct stats *s, struct stats_found *f)
 {
+    const struct groups_of_set *all = &f->groups->set[SET_TOTAL];
+    struct sample sample = {0};
+    struct quantity total = {.sample = &sample};
     struct histogram h = {{0}};
-    int rc = tally_measure(&f->total, NULL, true, &s->duration);
+    int rc = 0;
 
+    if (!f->plan->total_duration)
+        rc = total_of_groups(f, &total);
+    else if (all->map.table.count)
+        group_quantity(f->groups, SET_TOTAL, 0, 0, &total);
+    rc = rc < 0 ? rc : quantity_measure(&total, true, &s->duration);
     s->has_duration = s->report != STATS_DETAILED;
     if (rc < 0 || !f->plan->total_duration)
         return rc;
-    sample_histogram(&f->total.sample, &h);
+    sample_histogram(total.sample, &h);
     return stats_set_histogram(s, &h);
 }
 
-static int tell_group(struct stats *s, struct stats_found *f, const struct doubles *d,
-                      uint32_t group, struct stats_group *ret)
+static int tell_group(struct stats *s, struct stats_found *f, uint32_t group,
+                      struct stats_group *ret)
 {
-    struct group_tallies *g = &f->groups;
+    const struct groups_of_set *g = &f->groups->set[SET_GROUPS];
     const uint64_t *keys = group_table_keys(&g->map.table, group);
     struct measured *const told[QUANTITIES] = {&ret->duration, &ret->size, &ret->bandwidth,
                                                &ret->offset};
     int rc = 0;
 
-    ret->count = g->counts.at[group];
+    ret->count = *group_count(g, group);
     ret->key_names = s->group_by;
     ret->key_count = s->group_by_count;
     ret->keys = arena_alloc(&s->arena, f->plan->group_width * sizeof(*ret->keys));
@@ -198,24 +223,23 @@ static int tell_group(struct stats *s, struct stats_found *f, const struct doubl
     for (unsigned i = 0; i < f->plan->group_width && rc == 0; i++)
         rc = tell_key(s, f->plan->query, keys[i], &ret->keys[i]);
     for (unsigned q = 0; q < QUANTITIES && rc == 0; q++) {
-        struct tally *t = group < g->tally_cap[q] ? &g->tally[q][group] : NULL;
-        rc = tally_measure(t, doubles_find(d, keys, q), q == Q_DURATION, told[q]);
+        struct quantity of;
+        group_quantity(f->groups, SET_GROUPS, group, q, &of);
+        rc = quantity_measure(&of, q == Q_DURATION, told[q]);
     }
     return rc;
 }
 
-static int tell_groups(struct stats *s, struct stats_found *f, const struct doubles *d,
-                       uint64_t top)
+static int tell_groups(struct stats *s, struct stats_found *f, uint64_t top)
 {
-    const struct group_table *t = &f->groups.map.table;
+    const struct groups_of_set *g = &f->groups->set[SET_GROUPS];
     uint32_t *order = NULL;
-    int rc = stats_order(f->plan->query, t, f->groups.counts.at, top, f->plan->budget, &order,
-                         &s->group_count);
+    int rc = groups_by_count(f->groups, SET_GROUPS, true, top, &order, &s->group_count);
 
-    s->groups_total = t->count;
+    s->groups_total = g->map.table.count;
     s->groups = stats_rows(s, s->group_count, sizeof(*s->groups), &rc);
     for (size_t i = 0; i < s->group_count && rc == 0; i++) {
-        rc = tell_group(s, f, d, order[i], &s->groups[i]);
+        rc = tell_group(s, f, order[i], &s->groups[i]);
         if (rc == 0 && i % STATS_LOOKED == 0)
             rc = stats_step(s);
     }
@@ -223,32 +247,18 @@ static int tell_groups(struct stats *s, struct stats_found *f, const struct doub
     return rc;
 }
 
-/* The text form of a detailed report begins with the durations of all groups together. */
-static int total_of_groups(struct stats_found *f)
-{
-    const struct group_tallies *g = &f->groups;
-    int rc = 0;
-
-    for (uint32_t i = 0; i < g->map.table.count && i < g->tally_cap[Q_DURATION] && rc == 0; i++) {
-        rc = tally_merge(&f->memory, &f->total, &g->tally[Q_DURATION][i]);
-        if (rc == 0 && i % STATS_LOOKED == 0)
-            rc = budget_check(f->plan->budget);
-    }
-    return rc;
-}
-
-static int tell_found(struct stats *s, struct stats_found *f, const struct doubles *d,
-                      const struct stats_options *o)
+static int tell_found(struct stats *s, struct stats_found *f, const struct stats_options *o)
 {
     const struct stats_plan *plan = f->plan;
+    const struct time_span *span = &f->known.span;
     uint64_t top = wanted[o->report] & CUT_TOP ? o->top_n : 0;
     int rc = 0;
 
-    s->events = f->events;
-    if (f->span.any) {
-        s->min_ts = stats_time(f->span.min_ts);
-        s->max_te = stats_time(f->span.max_te);
-        s->span = stats_time(f->span.max_te - f->span.min_ts);
+    s->events = f->known.events;
+    if (span->any) {
+        s->min_ts = stats_time(span->min_ts);
+        s->max_te = stats_time(span->max_te);
+        s->span = stats_time(span->max_te - span->min_ts);
     }
     if ((s->has_categories = plan->count[COUNT_CATEGORIES]))
         rc = tell_counts(s, f, COUNT_CATEGORIES, top, &s->categories, &s->category_count,
@@ -259,9 +269,7 @@ static int tell_found(struct stats *s, struct stats_found *f, const struct doubl
         rc = tell_counts(s, f, COUNT_THREADS, o->top_n_pid_tid, &s->pid_tids, &s->pid_tid_count,
                          &s->pid_tids_total);
     if (plan->groups && rc == 0)
-        rc = tell_groups(s, f, d, o->top_n);
-    if (plan->groups && !plan->total_duration && rc == 0)
-        rc = total_of_groups(f);
+        rc = tell_groups(s, f, o->top_n);
     if ((plan->total_duration || plan->groups) && rc == 0)
         rc = tell_total(s, f);
     return rc;
@@ -273,12 +281,10 @@ static int tell_found(struct stats *s, struct stats_found *f, const struct doubl
 static int find(struct stats *s, const struct stats_plan *plan, const struct stats_options *o)
 {
     struct stats_found found;
-    struct doubles doubles;
-    int rc = stats_scan(plan, &found, &doubles, NULL);
+    int rc = stats_scan(plan, &found, NULL);
 
-    rc = rc < 0 ? rc : tell_found(s, &found, &doubles, o);
-    found_done(&found);
-    doubles_done(&doubles);
+    rc = rc < 0 ? rc : tell_found(s, &found, o);
+    stats_found_done(&found);
     return rc;
 }
 

@@ -1,5 +1,6 @@
 /* summary.c - answers from the summaries that indexing made, without a scan. */
-#include "answer/stats/found.h"
+#include "answer/stats/plan.h"
+#include "answer/stats/times.h"
 #include "answer/stats/measure.h"
 #include "answer/stats/result.h"
 #include "answer/stats/summary.h"

@@ -1,14 +1,26 @@
 /* times.c - from when to when: which chunks and batches need not be read for it, and the
  * others. */
 #include "answer/stats/times.h"
-#include "answer/stats/clamp.h"
+#include "engine/derived/times.h"
 #include "engine/derived/batch_times.h"
 
 #include "dftracerd/kernel.h"
 
-void times_begin(struct stats_times *t, struct stats_known *job, struct stats_found *found)
+void known_init(struct stats_known *known, const struct source *ts, const struct source *dur,
+                bool reads_durations)
 {
-    *t = (struct stats_times){.plan = found->plan, .job = job, .span = &found->span};
+    *known = (struct stats_known){.ts = ts, .dur = dur, .reads_durations = reads_durations};
+    pthread_mutex_init(&known->lock, NULL);
+}
+
+void known_done(struct stats_known *known)
+{
+    pthread_mutex_destroy(&known->lock);
+}
+
+void times_begin(struct stats_times *t, struct stats_known *job)
+{
+    *t = (struct stats_times){.job = job};
 }
 
 static void span_add(struct time_span *s, __int128 min_ts, __int128 max_te)
@@ -18,31 +30,39 @@ static void span_add(struct time_span *s, __int128 min_ts, __int128 max_te)
     s->any = true;
 }
 
+void times_end(struct stats_times *t, uint64_t events)
+{
+    pthread_mutex_lock(&t->job->lock);
+    if (t->span.any)
+        span_add(&t->job->span, t->span.min_ts, t->span.max_te);
+    t->job->events += events;
+    pthread_mutex_unlock(&t->job->lock);
+}
+
 /* ---- a chunk --------------------------------------------------------------------------------- */
 
 /* Times of a chunk that lie within the span that is known already need not be read. */
 void times_chunk(struct stats_times *t, struct scan_chunk *c)
 {
-    const struct stats_plan *plan = t->plan;
+    const struct stats_known *job = t->job;
     int64_t first, last, shortest, longest;
 
     pthread_mutex_lock(&t->job->lock);
-    if (t->span->any)
-        span_add(&t->job->span, t->span->min_ts, t->span->max_te);
+    if (t->span.any)
+        span_add(&t->job->span, t->span.min_ts, t->span.max_te);
     t->known = t->job->span;
     pthread_mutex_unlock(&t->job->lock);
     t->state = TIMES_NEW;
-    t->lengths_known = scan_range(c, plan->dur, &shortest, &longest);
+    t->lengths_known = scan_range(c, job->dur, &shortest, &longest);
     if (t->lengths_known)
-        t->longest =
-            (__int128)(longest > 0 ? longest : 0) * (scan_is_nano(c, plan->dur) ? 1 : 1000);
-    if (!t->known.any || !scan_range(c, plan->ts, &first, &last))
+        t->longest = (__int128)(longest > 0 ? longest : 0) * (scan_is_nano(c, job->dur) ? 1 : 1000);
+    if (!t->known.any || !scan_range(c, job->ts, &first, &last))
         return;
-    __int128 unit = scan_is_nano(c, plan->ts) ? 1 : 1000;
+    __int128 unit = scan_is_nano(c, job->ts) ? 1 : 1000;
     t->last_ts = last * unit;
     if (first * unit < t->known.min_ts || t->last_ts > t->known.max_te)
         return;
-    t->state = plan->total_duration || plan->groups ? TIMES_LENGTHS : TIMES_NEW;
+    t->state = job->reads_durations ? TIMES_LENGTHS : TIMES_NEW;
     if (t->lengths_known && t->last_ts + t->longest <= t->known.max_te)
         t->state = TIMES_KNOWN;
 }
@@ -87,7 +107,7 @@ static bool ends_within(const struct stats_times *t, struct scan_batch *b)
 {
     int64_t longest = 0;
     bool nano;
-    const int64_t *dur = batch_i64(b, t->plan->dur, NULL, &nano);
+    const int64_t *dur = batch_i64(b, t->job->dur, NULL, &nano);
 
     for (uint32_t j = 0; j < b->count; j++) {
         int64_t d = dur[batch_row(b, j)];
@@ -113,7 +133,7 @@ static bool starts_within(const struct stats_times *t, int64_t unit, int64_t *re
  * once. */
 static bool begins_within(const struct stats_times *t, struct scan_batch *b)
 {
-    const struct source *source = t->plan->ts;
+    const struct source *source = t->job->ts;
     uint64_t inside[SCAN_WORDS], outside = 0;
     int64_t lo, hi;
 
@@ -127,8 +147,8 @@ static bool begins_within(const struct stats_times *t, struct scan_batch *b)
 
 static void widen_span(struct stats_times *t, struct scan_batch *b)
 {
-    struct time_span *span = t->span;
-    struct batch_times times = batch_times(b, t->plan->ts, t->plan->dur);
+    struct time_span *span = &t->span;
+    struct batch_times times = batch_times(b, t->job->ts, t->job->dur);
 
     if (times.ts_valid && batch_all_valid(b, times.ts_valid)) /* metadata have no ts */
         times.ts_valid = NULL;
@@ -150,8 +170,8 @@ void times_batch(struct stats_times *t, struct scan_batch *b)
         begins_within(t, b))
         return;
     widen_span(t, b);
-    if (t->span->any)
-        span_add(&t->known, t->span->min_ts, t->span->max_te);
+    if (t->span.any)
+        span_add(&t->known, t->span.min_ts, t->span.max_te);
 }
 
 bool times_within(const struct stats_times *t, const struct scan_values *v)

@@ -4,6 +4,7 @@
  * those stay that were chosen. */
 #include "answer/timeline/lanes.h"
 #include "engine/derived/keys.h"
+#include "engine/group/worker.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,103 +17,71 @@
 struct census {
     const struct timeline_plan *plan;
     const struct source *color;
-    struct group_table values;
-    VEC(uint64_t) counts; /* by group */
-    bool numbers;         /* are counted, too */
-    atomic_bool passed;   /* over some of them */
-};
-struct counter {
-    struct census *census;
-    struct group_map map;
-    VEC(uint64_t) counts;
-    uint32_t group[SCAN_BATCH];
+    struct group_set set;
+    struct grouping grouping;
+    struct groups *values;
+    bool numbers;       /* are counted, too */
+    atomic_bool passed; /* over some of them */
 };
 
-static int worker_begin(void *arg, unsigned number, void **ret_state)
+static int chunk_begin(struct group_worker *w, struct scan_chunk *chunk)
 {
-    struct census *census = arg;
-    struct counter *c = calloc(1, sizeof(*c));
-    (void)number;
+    struct census *census = w->grouping->arg;
+    enum scan_shape shape = scan_shape(chunk, census->color);
 
-    if (!c)
-        return -ENOMEM;
-    c->census = census;
-    c->counts.budget = census->plan->budget;
-    group_map_init(&c->map, &census->color, 1, 0, census->plan->budget);
-    *ret_state = c;
-    return 0;
-}
-
-static int chunk_begin(void *state, struct scan_chunk *chunk)
-{
-    struct counter *c = state;
-    enum scan_shape shape = scan_shape(chunk, c->census->color);
-
-    if (c->census->numbers ||
+    if (census->numbers ||
         (shape != SHAPE_INT && shape != SHAPE_TIME && shape != SHAPE_DOUBLE && shape != SHAPE_NULL))
-        return group_map_chunk(&c->map, chunk);
-    atomic_store(&c->census->passed, true);
+        return 0;
+    atomic_store(&census->passed, true);
     return ERR_END;
 }
 
-static int batch(void *state, struct scan_batch *b)
+/* Those without a time are not drawn. */
+static int count_timed(struct group_worker *w, struct scan_batch *b, unsigned set)
 {
-    struct counter *c = state;
-    const uint64_t *valid = batch_valid(b, c->census->plan->ts);
-    int rc = group_map_batch(&c->map, b, c->group);
+    const struct census *census = w->grouping->arg;
+    const struct groups_of_set *s = &w->found->set[set];
+    const uint64_t *valid = batch_valid(b, census->plan->ts);
 
-    rc = rc < 0 ? rc : vec_extend(&c->counts, c->map.table.count);
-    for (uint32_t j = 0; j < b->count && rc == 0; j++)
-        c->counts.at[c->group[j]] += batch_is_valid(valid, batch_row(b, j));
-    return rc;
-}
-
-static int merge(struct census *census, const struct counter *c)
-{
-    int rc = 0;
-
-    for (uint32_t i = 0; i < c->map.table.count && i < c->counts.count && rc == 0; i++) {
-        if (c->counts.at[i] == 0)
-            continue;
-        int64_t value = group_table_add(&census->values, group_table_keys(&c->map.table, i));
-        rc = value < 0 ? (int)value : vec_extend(&census->counts, (size_t)value + 1);
-        if (rc == 0)
-            census->counts.at[value] += c->counts.at[i];
-    }
-    return rc;
-}
-
-static int worker_end(void *arg, unsigned number, void *state, bool failed)
-{
-    struct census *census = arg;
-    struct counter *c = state;
-    int rc = failed ? 0 : merge(census, c);
-    (void)number;
-
-    group_map_done(&c->map);
-    vec_done(&c->counts);
-    free(c);
-    return rc;
+    for (uint32_t j = 0; j < b->count; j++)
+        *group_count(s, w->group[j]) += batch_is_valid(valid, batch_row(b, j));
+    return 0;
 }
 
 static int count_values(struct census *census, struct err *err)
 {
-    struct scan_sink sink = {.arg = census,
-                             .gathers = true,
-                             .worker_begin = worker_begin,
-                             .chunk_begin = chunk_begin,
-                             .batch = batch,
-                             .worker_end = worker_end};
+    static const struct group_hooks hooks = {.chunk_begin = chunk_begin};
 
-    return scan_run(census->plan->query, &sink, err);
+    census->set = (struct group_set){.keys = &census->color, .width = 1, .add = count_timed};
+    census->grouping = (struct grouping){.query = census->plan->query,
+                                         .budget = census->plan->budget,
+                                         .set_count = 1,
+                                         .sets = &census->set,
+                                         .hooks = &hooks,
+                                         .arg = census};
+    return groups_scan(&census->grouping, &census->values, err);
+}
+
+static uint32_t value_count(const struct census *census)
+{
+    return census->values->set[0].map.table.count;
+}
+
+/* Of a value; *ret_count: how many events have it. */
+static uint64_t value_key(const struct census *census, uint32_t value, uint64_t *ret_count)
+{
+    const struct groups_of_set *s = &census->values->set[0];
+
+    *ret_count = *group_count(s, value);
+    return *group_table_keys(&s->map.table, value);
 }
 
 static bool are_numbers(const struct census *census)
 {
-    for (uint32_t i = 0; i < census->values.count; i++) {
-        uint64_t key = *group_table_keys(&census->values, i);
+    for (uint32_t i = 0; i < value_count(census); i++) {
+        uint64_t count, key = value_key(census, i, &count);
         int bin;
-        if (key != QUERY_KEY_NULL && !query_key_bin(census->plan->query, key, &bin))
+        if (count && key != QUERY_KEY_NULL && !query_key_bin(census->plan->query, key, &bin))
             return false;
     }
     return true;
@@ -142,13 +111,13 @@ static int rank_values(const struct census *census, struct ranked *best, uint32_
     uint32_t n = 0;
     bool full = false;
 
-    for (uint32_t i = 0; i < census->values.count; i++) {
-        struct ranked r = {
-            census->counts.at[i], *group_table_keys(&census->values, i), {.type = VALUE_NULL}};
+    for (uint32_t i = 0; i < value_count(census); i++) {
+        struct ranked r = {.value = {.type = VALUE_NULL}};
+        r.key = value_key(census, i, &r.count);
         int rc = i % 4096 ? 0 : budget_check(census->plan->budget);
         if (rc < 0)
             return rc;
-        if (r.key == QUERY_KEY_NULL || (full && r.count < best[most - 1].count))
+        if (r.count == 0 || r.key == QUERY_KEY_NULL || (full && r.count < best[most - 1].count))
             continue;
         query_key_value(q, r.key, &r.value);
         if (full && compare_ranked(&best[most - 1], &r) < 0)
@@ -169,9 +138,11 @@ static int keep_most_frequent(struct timeline *t, const struct census *census, u
     struct ranked *best = calloc(2ul * most, sizeof(*best));
     int n = best ? rank_values(census, best, most) : -ENOMEM, rc = n < 0 ? n : 0;
 
-    t->others = census->values.count;
-    for (uint32_t i = 0; i < census->values.count; i++)
-        t->others -= *group_table_keys(&census->values, i) == QUERY_KEY_NULL;
+    t->others = 0;
+    for (uint32_t i = 0; i < value_count(census); i++) {
+        uint64_t count, key = value_key(census, i, &count);
+        t->others += count && key != QUERY_KEY_NULL;
+    }
     for (int i = 0; i < n && rc == 0; i++) {
         int64_t added = group_table_add(&t->kept, &best[i].key);
         rc = added < 0 ? (int)added : 0;
@@ -185,18 +156,16 @@ int timeline_fold_colors(struct timeline *t, uint32_t most, struct err *err)
 {
     struct timeline_plan *p = &t->plan;
     const struct source **color = &p->keys[p->width - 1];
-    struct census census = {.plan = p, .color = *color, .counts = {.budget = p->budget}};
+    struct census census = {.plan = p, .color = *color};
     int rc;
 
     do {
-        group_table_init(&census.values, 1, 0, p->budget);
         atomic_store(&census.passed, false);
         rc = count_values(&census, err);
         t->bins = rc == 0 && are_numbers(&census);
         if (rc == 0 && !t->bins && !atomic_load(&census.passed))
             rc = keep_most_frequent(t, &census, most);
-        group_table_done(&census.values);
-        vec_done(&census.counts);
+        groups_free(census.values);
         census.numbers = true;
     } while (rc == 0 && !t->bins && atomic_load(&census.passed));
     return rc < 0 ? rc : query_source_folded(p->query, *color, t->bins ? NULL : &t->kept, color);

@@ -6,7 +6,7 @@
  * are joined and the scan is repeated (colors.c). lanes.c orders lanes and colors and finds the
  * color of each cell. Slices come from a scan of their own (slices.h).
  */
-#include "answer/stats/clamp.h"
+#include "engine/derived/times.h"
 #include "answer/timeline/lanes.h"
 #include "answer/timeline/object.h"
 #include "answer/timeline/slices.h"

@@ -14,6 +14,11 @@ static inline __int128 floor_to(__int128 value, __int128 step)
 
     return value - rest - (rest < 0 ? step : 0);
 }
+/* The nearest of 64 bits. */
+static inline int64_t clamp_ns(__int128 ns)
+{
+    return ns > INT64_MAX ? INT64_MAX : ns < INT64_MIN ? INT64_MIN : (int64_t)ns;
+}
 /* Start of the bucket of a time, relative to the base. */
 int64_t bucket_floor(int64_t value, int64_t base, int64_t step);
 

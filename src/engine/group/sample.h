@@ -45,7 +45,7 @@ struct sample {      /* zero-initialise */
     void *data;      /* list: uint64_t that order as the values do; else struct sample_pages */
     uint32_t n, cap; /* of the list */
     uint8_t kind;    /* enum sample_kind: the finest of all values */
-    bool paged, part_nano; /* part_nano: for struct tally */
+    bool paged;
 };
 
 /* Slow ways: 0, -ENOMEM, ERR_MEMORY_LIMIT. */

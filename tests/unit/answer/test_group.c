@@ -6,7 +6,7 @@
 #include "check.h"
 #include "dftracerd/stats.h"
 #include "engine/group/group.h"
-#include "engine/group/tally.h"
+#include "engine/group/worker.h"
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -309,20 +309,48 @@ static void exact_keeps_all(void)
     CHECK_INT(small.memory_used, 0);
 }
 
+/* A worker with one set of `width` keys, and a number with percentiles of each group. */
+static struct group_worker *number_worker(const struct grouping *g)
+{
+    struct group_worker *w = calloc(1, sizeof(*w));
+
+    CHECK(w != NULL);
+    w->grouping = g;
+    CHECK_INT(groups_new(g, &w->found), 0);
+    return w;
+}
+
+static void number_worker_free(struct group_worker *w)
+{
+    groups_free(w->found);
+    CHECK_INT(w->grouping->budget->memory_used, 0);
+    free(w);
+}
+
+static void number_told(const struct group_worker *w, uint32_t group, bool time,
+                        struct measured *ret)
+{
+    struct quantity q;
+
+    group_quantity(w->found, 0, group, 0, &q);
+    CHECK_INT(quantity_measure(&q, time, ret), 0);
+}
+
 /* 1 us, 1.5 us and 2000 ns: three values, two units. */
 static void units_mix(void)
 {
+    static const struct acc_spec number = {.kind = &acc_number, .sample = true};
+    static const struct group_set set = {.accs = &number, .acc_count = 1};
     struct budget b = {0};
-    struct sample_memory m;
-    struct tally t;
+    const struct grouping g = {.budget = &b, .set_count = 1, .sets = &set};
+    struct group_worker *w = number_worker(&g);
     struct measured told;
     int64_t us[] = {1}, ns[] = {1500, 2000};
 
-    sample_memory_init(&m, &b, false);
-    tally_init(&t);
-    CHECK_INT(tally_add_i64(&m, &t, NULL, us, 1, false), 0);
-    CHECK_INT(tally_add_i64(&m, &t, NULL, ns, 2, true), 0);
-    CHECK_INT(tally_measure(&t, NULL, true, &told), 0);
+    CHECK_INT(groups_only(w, 0), 0);
+    CHECK_INT(number_add_all(w, 0, 0, 0, us, 1, false), 0);
+    CHECK_INT(number_add_all(w, 0, 0, 0, ns, 2, true), 0);
+    number_told(w, 0, true, &told);
     CHECK_INT(told.count, 3);
     CHECK_INT(told.sum.wide, 4500);
     CHECK_INT(told.min.wide, 1000);
@@ -331,31 +359,35 @@ static void units_mix(void)
     CHECK_NEAR(told.std.d, 0.5, 1e-15);
     CHECK_INT(told.quantiles[2].wide, 1500); /* p50: rank 2 */
     CHECK_INT(told.quantiles[6].wide, 2000);
-    sample_memory_done(&m);
+    number_worker_free(w);
 }
 
 static void huge_values_do_not_overflow(void)
 {
+    static const struct acc_spec number = {.kind = &acc_number, .sample = true};
+    static const struct source *key;
+    static const struct group_set set = {.keys = &key, .width = 1, .accs = &number, .acc_count = 1};
     struct budget b = {0};
-    struct sample_memory m;
-    struct tally t[2];
+    const struct grouping g = {.budget = &b, .set_count = 1, .sets = &set};
+    struct group_worker *w = number_worker(&g);
     struct measured told;
     uint32_t group[4] = {1, 0, 1, 1};
     int64_t v[4] = {INT64_MAX, 3, INT64_MAX, INT64_MAX - 1};
 
-    sample_memory_init(&m, &b, false);
-    tally_init(&t[0]);
-    tally_init(&t[1]);
-    CHECK_INT(tally_add_i64(&m, t, group, v, 4, false), 0);
-    CHECK_INT(tally_measure(&t[1], NULL, false, &told), 0);
+    for (uint64_t k = 0; k < 2; k++)
+        CHECK_INT(group_table_add(&w->found->set[0].map.table, &k), (int64_t)k);
+    CHECK_INT(groups_grow(w->found, 0), 0);
+    for (unsigned i = 0; i < 4; i++)
+        CHECK_INT(number_add(w, 0, 0, group[i], v[i], false), 0);
+    number_told(w, 1, false, &told);
     CHECK(told.sum.wide == (__int128)INT64_MAX * 3 - 1);
     CHECK(told.max.wide == INT64_MAX);
     CHECK_NEAR(told.std.d, 0.57735026918962584, 1e-12);
     CHECK_INT(told.quantiles[0].i, INT64_MAX - 1);
-    CHECK_INT(tally_measure(&t[0], NULL, false, &told), 0);
+    number_told(w, 0, false, &told);
     CHECK_INT((int64_t)told.sum.wide, 3);
     CHECK_INT(told.std.type, VALUE_NULL);
-    sample_memory_done(&m);
+    number_worker_free(w);
 }
 
 static void histograms_are_by_octave(void)
@@ -398,20 +430,15 @@ static void ranks_round_up(void)
 /* Moments around the first value of a chunk: 1000000 + {0, 1, 2, 3}. */
 static void doubles_of_a_chunk(void)
 {
-    struct chunk_f64 c = {.count = 4,
-                          .shift = 1e6,
-                          .sum = 4000006,
-                          .offsets = 6,
-                          .squares = 14,
-                          .min = 1e6,
-                          .max = 1000003};
-    struct moments_f64 m;
+    struct doubles_entry e = {0};
 
-    chunk_f64_moments(&c, &m);
-    CHECK_INT(m.count, 4);
-    CHECK_NEAR(m.mean, 1000001.5, 0);
-    CHECK_NEAR(m.m2, 5, 0);
-    CHECK_NEAR(m.sum, 4000006, 0);
+    for (unsigned i = 0; i < 4; i++)
+        shifted_add(&e.shifted, 1e6 + i);
+    const struct moments_f64 *m = &entry_fine(&e)->m;
+    CHECK_INT(m->count, 4);
+    CHECK_NEAR(m->mean, 1000001.5, 0);
+    CHECK_NEAR(m->m2, 5, 0);
+    CHECK_NEAR(m->sum, 4000006, 0);
 }
 
 /* What is millions at a time is not gone through to the end; nothing is lost by it. */

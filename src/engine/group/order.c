@@ -5,7 +5,7 @@
  * Many groups are ordered by all threads of the pool, each of which has a lane: a part of the
  * groups one after the other. The keys of a packed map have numbers already.
  */
-#include "answer/aggregate/order.h"
+#include "engine/group/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -378,7 +378,7 @@ static void keep_ranks(struct order *o)
 }
 
 static int order_set(struct query *q, const struct group_map *map, struct budget *budget,
-                     uint32_t set, struct aggregate_order *ret)
+                     uint32_t set, struct group_order *ret)
 {
     const struct group_table *t = &map->table;
     struct pool *pool = t->count < MANY ? NULL : query_environment(q)->pool;
@@ -423,14 +423,14 @@ static size_t kept_bytes(const struct key_ranks *r)
     return bytes;
 }
 
-int aggregate_order(struct query *q, const struct aggregate_found *f, struct aggregate_order *ret)
+int groups_order(const struct groups *f, unsigned first, unsigned end, struct group_order *ret)
 {
-    struct budget *budget = f->plan->budget;
+    struct budget *budget = f->grouping->budget;
     size_t n = 0, most = 0, kept = 0;
 
-    *ret = (struct aggregate_order){0};
-    for (unsigned i = 0; i < SETS; i++) {
-        size_t ranks = f->set[i].map.pack ? 0 : f->plan->width * sizeof(uint32_t);
+    *ret = (struct group_order){0};
+    for (unsigned i = first; i < end; i++) {
+        size_t ranks = f->set[i].map.pack ? 0 : f->set[i].map.width * sizeof(uint32_t);
         size_t bytes = f->set[i].map.table.count * (ranks + sizeof(struct row_id));
         n += f->set[i].map.table.count;
         most = bytes > most ? bytes : most;
@@ -442,8 +442,8 @@ int aggregate_order(struct query *q, const struct aggregate_found *f, struct agg
     ret->charged = most;
     ret->rows = large_realloc(NULL, (n + 1) * sizeof(*ret->rows));
     rc = ret->rows ? 0 : -ENOMEM;
-    for (unsigned i = 0; i < SETS && rc == 0; i++) {
-        rc = order_set(q, &f->set[i].map, budget, i, ret);
+    for (unsigned i = first; i < end && rc == 0; i++) {
+        rc = order_set(f->grouping->query, &f->set[i].map, budget, i, ret);
         kept += kept_bytes(&ret->set[i]);
     }
     if (rc == 0 && kept > most)
@@ -454,14 +454,71 @@ int aggregate_order(struct query *q, const struct aggregate_found *f, struct agg
     return rc;
 }
 
-void aggregate_order_done(struct aggregate_order *o, struct budget *budget)
+void group_order_done(struct group_order *o, struct budget *budget)
 {
-    for (unsigned i = 0; i < SETS; i++) {
+    for (unsigned i = 0; i < GROUP_SETS_MAX; i++) {
         for (unsigned c = 0; c < o->set[i].width; c++)
             free(o->set[i].keys[c]);
         large_free(o->set[i].ranks);
     }
     large_free(o->rows);
     budget_release(budget, o->charged);
-    *o = (struct aggregate_order){0};
+    *o = (struct group_order){0};
+}
+
+/* ---- by how many rows ------------------------------------------------------------------------ */
+
+struct counted {
+    uint64_t count;
+    uint32_t group, place; /* place: by its keys */
+};
+
+static int compare_counts(const void *a, const void *b, void *arg)
+{
+    const struct counted *x = a, *y = b;
+    (void)arg;
+
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return x->place < y->place ? -1 : 1;
+}
+
+static int sort_counts(const struct groups_of_set *s, struct group_order *o, uint32_t *ret)
+{
+    struct budget *budget = s->map.table.budget;
+    size_t bytes = o->count * 2 * sizeof(struct counted); /* sort_items has a copy */
+    int rc = budget_charge(budget, bytes);
+    struct counted *all = rc < 0 ? NULL : malloc((o->count + 1) * sizeof(*all));
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; all && i < o->count; i++)
+        all[i] = (struct counted){*group_count(s, o->rows[i].group), o->rows[i].group, (uint32_t)i};
+    rc = all ? sort_items(all, o->count, sizeof(*all), compare_counts, NULL, budget) : -ENOMEM;
+    for (size_t i = 0; rc == 0 && i < o->count; i++)
+        ret[i] = all[i].group;
+    free(all);
+    budget_release(budget, bytes);
+    return rc;
+}
+
+int groups_by_count(const struct groups *f, unsigned set, bool by_count, uint64_t top,
+                    uint32_t **ret, size_t *ret_count)
+{
+    struct group_order o;
+    int rc = groups_order(f, set, set + 1, &o);
+    uint32_t *numbers = rc < 0 ? NULL : malloc((o.count + 1) * sizeof(*numbers));
+
+    rc = rc == 0 && !numbers ? -ENOMEM : rc;
+    for (size_t i = 0; rc == 0 && i < o.count; i++)
+        numbers[i] = o.rows[i].group;
+    if (rc == 0 && by_count)
+        rc = sort_counts(&f->set[set], &o, numbers);
+    *ret_count = top && top < o.count ? (size_t)top : o.count;
+    group_order_done(&o, f->grouping->budget);
+    if (rc < 0)
+        free(numbers);
+    else
+        *ret = numbers;
+    return rc;
 }

@@ -1,11 +1,10 @@
-/* cell.c - sums of one measure of one group: small cells for integers, moments of four
- * orders for doubles. */
-#include "answer/aggregate/found.h"
+/* cell.c - sums of integers of one group: small cells, and moments for what these cannot hold. */
+#include "engine/group/groups.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static int more_of(struct aggregate_found *f, struct cell *c, struct moments **ret)
+static int more_of(struct groups *f, struct cell *c, struct moments **ret)
 {
     if (c->more >> 1 == 0) {
         int rc = vec_extend(&f->more, f->more.count + 1);
@@ -23,7 +22,7 @@ static void part_of(const struct cell *c, struct moments_part *ret)
         .count = c->count, .min = c->min, .max = c->max, .sum = c->sum, .squares = c->squares};
 }
 
-static void cell_clear(struct cell *c)
+void cell_clear(struct cell *c)
 {
     c->min = INT64_MAX;
     c->max = INT64_MIN;
@@ -33,7 +32,7 @@ static void cell_clear(struct cell *c)
 }
 
 /* Moves what the cell holds itself into its moments. */
-static int cell_fold(struct aggregate_found *f, struct cell *c)
+static int cell_fold(struct groups *f, struct cell *c)
 {
     struct moments_part part;
 
@@ -49,7 +48,7 @@ static int cell_fold(struct aggregate_found *f, struct cell *c)
     return 0;
 }
 
-int cell_add(struct aggregate_found *f, struct cell *c, int64_t value, bool nano)
+int cell_add(struct groups *f, struct cell *c, int64_t value, bool nano)
 {
     int rc = cell_fold(f, c);
 
@@ -66,7 +65,7 @@ int cell_add(struct aggregate_found *f, struct cell *c, int64_t value, bool nano
     return 0;
 }
 
-int cell_add_many(struct aggregate_found *f, struct cell *c, uint64_t n, int64_t sum, int64_t min,
+int cell_add_many(struct groups *f, struct cell *c, uint64_t n, int64_t sum, int64_t min,
                   int64_t max, bool nano)
 {
     struct moments m = {.count = n, .nano = nano, .sum = sum, .min = min, .max = max};
@@ -79,7 +78,7 @@ int cell_add_many(struct aggregate_found *f, struct cell *c, uint64_t n, int64_t
     return 0;
 }
 
-void cell_moments(const struct aggregate_found *f, const struct cell *c, struct moments *ret)
+void cell_moments(const struct groups *f, const struct cell *c, struct moments *ret)
 {
     struct moments_part part;
 
@@ -123,7 +122,7 @@ bool cell_merge_quickly(struct cell *c, const struct cell *other)
     return other->more >> 1 == 0 && (other->count == 0 || merge_quickly(c, other));
 }
 
-int cell_merge(struct aggregate_found *f, struct cell *c, const struct aggregate_found *from,
+int cell_merge(struct groups *f, struct cell *c, const struct groups *from,
                const struct cell *other)
 {
     struct moments_part part;

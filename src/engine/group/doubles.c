@@ -1,0 +1,162 @@
+/* doubles.c - moments of doubles by group. */
+#include "engine/group/doubles.h"
+#include "engine/group/worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- moments --------------------------------------------------------------------------------- */
+
+void fine_add(struct fine *f, double value)
+{
+    double n1 = (double)f->m.count, n = n1 + 1, delta = value - f->m.mean, part = delta / n;
+    double term = delta * part * n1;
+
+    f->m4 +=
+        term * part * part * (n * n - 3 * n + 3) + 6 * part * part * f->m.m2 - 4 * part * f->m3;
+    f->m3 += term * part * (n - 2) - 3 * part * f->m.m2;
+    moments_f64_add(&f->m, value);
+}
+
+void fine_merge(struct fine *f, const struct fine *other)
+{
+    double a = (double)f->m.count, b = (double)other->m.count, n = a + b;
+    double d = other->m.mean - f->m.mean, dn = d / n;
+
+    if (b == 0)
+        return;
+    if (a == 0) {
+        *f = *other;
+        return;
+    }
+    f->m4 += other->m4 + d * dn * dn * dn * a * b * (a * a - a * b + b * b) +
+             6 * dn * dn * (a * a * other->m.m2 + b * b * f->m.m2) +
+             4 * dn * (a * other->m3 - b * f->m3);
+    f->m3 += other->m3 + d * dn * dn * a * b * (a - b) + 3 * dn * (a * other->m.m2 - b * f->m.m2);
+    moments_f64_merge(&f->m, &other->m);
+}
+
+struct fine *entry_fine(struct doubles_entry *e)
+{
+    const struct shifted s = e->shifted;
+
+    if (e->is_fine)
+        return &e->fine;
+    e->is_fine = true;
+    e->fine = (struct fine){0};
+    if (s.count == 0)
+        return &e->fine;
+    double n = (double)s.count, m2 = s.squares - s.offsets * s.offsets / n;
+    e->fine.m = (struct moments_f64){.count = s.count,
+                                     .mean = s.shift + s.offsets / n,
+                                     .m2 = m2 > 0 ? m2 : 0,
+                                     .min = s.min,
+                                     .max = s.max,
+                                     .sum = s.sum};
+    return &e->fine;
+}
+
+/* ---- of a scan ------------------------------------------------------------------------------- */
+
+int doubles_init(struct group_doubles *d, const struct grouping *g)
+{
+    *d = (struct group_doubles){.set = calloc(g->set_count + 1, sizeof(*d->set))};
+    if (!d->set)
+        return -ENOMEM;
+    d->set_count = g->set_count;
+    for (unsigned i = 0; i < g->set_count; i++) {
+        group_table_init(&d->set[i].table, g->sets[i].width, g->limit, g->budget);
+        d->set[i].acc_count = g->sets[i].acc_count;
+        d->set[i].fine.budget = g->budget;
+    }
+    return 0;
+}
+
+void doubles_done(struct group_doubles *d)
+{
+    for (unsigned i = 0; i < d->set_count; i++) {
+        vec_done(&d->set[i].fine);
+        group_table_done(&d->set[i].table);
+    }
+    free(d->set);
+    *d = (struct group_doubles){0};
+}
+
+const struct fine *doubles_find(const struct set_doubles *s, const uint64_t *keys, unsigned acc)
+{
+    int64_t group = s->fine.count ? group_table_find(&s->table, keys) : -ENOENT;
+
+    return group < 0 ? NULL : doubles_at(s, group, acc);
+}
+
+int64_t doubles_add(struct set_doubles *s, const uint64_t *keys)
+{
+    int64_t group = group_table_add(&s->table, keys);
+    int rc = group < 0 ? (int)group : vec_extend(&s->fine, (size_t)s->table.count * s->acc_count);
+
+    return rc < 0 ? rc : group;
+}
+
+/* ---- of a chunk ------------------------------------------------------------------------------ */
+
+struct doubles_part {
+    uint32_t count;
+    struct doubles_entry *entries;
+    uint64_t *keys; /* GROUP_KEYS_MAX at most an entry: as many as its set has */
+};
+
+int doubles_take(struct group_worker *w, struct doubles_part **ret)
+{
+    size_t count = w->entries.count, entry_bytes = count * sizeof(*w->entries.at), keys = 0;
+
+    *ret = NULL;
+    for (size_t i = 0; i < count; i++)
+        keys += w->found->set[w->entries.at[i].set].map.width;
+    if (count == 0)
+        return 0;
+    struct doubles_part *p = malloc(sizeof(*p) + entry_bytes + keys * sizeof(uint64_t));
+    if (!p)
+        return -ENOMEM;
+    *p = (struct doubles_part){(uint32_t)count, (struct doubles_entry *)(p + 1),
+                               (uint64_t *)((char *)(p + 1) + entry_bytes)};
+    uint64_t *to = p->keys;
+    for (size_t i = 0; i < count; i++) {
+        struct doubles_entry *e = &w->entries.at[i];
+        struct groups_of_set *s = &w->found->set[e->set];
+        entry_fine(e);
+        p->entries[i] = *e;
+        group_map_keys(&s->map, e->group, to);
+        to += s->map.width;
+        s->accs[e->acc].doubles_at.at[e->group] = 0;
+    }
+    w->entries.count = 0;
+    *ret = p;
+    return 0;
+}
+
+static int put_entry(const struct grouping *g, struct group_doubles *d,
+                     const struct doubles_entry *e, const uint64_t *keys)
+{
+    uint64_t told[GROUP_KEYS_MAX];
+    int rc = g->tell_keys ? g->tell_keys(g->arg, keys, told) : 0;
+    int64_t group = rc < 0 ? rc : doubles_add(&d->set[e->set], g->tell_keys ? told : keys);
+
+    if (group >= 0)
+        fine_merge(doubles_at(&d->set[e->set], group, e->acc), &e->fine);
+    return group < 0 ? (int)group : 0;
+}
+
+int doubles_put(const struct grouping *g, struct group_doubles *d, struct doubles_part *p,
+                bool failed)
+{
+    const uint64_t *keys = p ? p->keys : NULL;
+    int rc = 0;
+
+    for (uint32_t i = 0; p && !failed && i < p->count && rc == 0; i++) {
+        rc = put_entry(g, d, &p->entries[i], keys);
+        rc = rc < 0 || i % 1024 ? rc : budget_check(g->budget);
+        keys += g->sets[p->entries[i].set].width;
+    }
+    free(p);
+    return rc;
+}

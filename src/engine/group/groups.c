@@ -1,0 +1,150 @@
+/* groups.c - groups and what is kept of them: made and grown. */
+#include "engine/group/groups.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* Also the place of each slot: those of 128 bits lie behind the others. */
+static size_t lay_out(const struct group_set *set, struct acc *accs)
+{
+    size_t at = sizeof(uint64_t), stride = at;
+
+    for (unsigned last = 0; last < 2; last++) {
+        for (unsigned i = 0; i < set->acc_count; i++) {
+            const struct acc_spec *spec = &set->accs[i];
+            size_t bytes = spec->kind->bytes ? spec->kind->bytes(spec) : 0;
+            bool wide =
+                spec->kind == &acc_extent || spec->kind == &acc_first || spec->kind == &acc_last;
+            if (wide != last)
+                continue;
+            at = wide ? (at + 15) & ~(size_t)15 : at;
+            if (accs)
+                accs[i].at = at;
+            at += bytes;
+            stride = wide ? (at + 15) & ~(size_t)15 : at;
+        }
+    }
+    return stride;
+}
+
+void group_begin(const struct groups_of_set *s, uint32_t group)
+{
+    *group_count(s, group) = 0;
+    for (unsigned i = 0; i < s->acc_count; i++) {
+        const struct acc_spec *spec = s->accs[i].spec;
+        if (spec->kind->clear)
+            spec->kind->clear(spec, group_slot(s, group, i));
+    }
+}
+
+/* ---- made and freed -------------------------------------------------------------------------- */
+
+static int set_init(const struct grouping *g, const struct group_set *set, struct groups_of_set *s)
+{
+    group_map_init(&s->map, set->keys, set->width, g->limit, g->budget);
+    s->accs = calloc(set->acc_count + 1, sizeof(*s->accs));
+    if (!s->accs)
+        return -ENOMEM;
+    s->acc_count = set->acc_count;
+    for (unsigned i = 0; i < set->acc_count; i++) {
+        s->accs[i].spec = &set->accs[i];
+        s->accs[i].intervals.budget = g->budget;
+        group_table_init(&s->accs[i].pairs, 2, UINT32_MAX - 1, g->budget);
+    }
+    s->stride = lay_out(set, s->accs);
+    return 0;
+}
+
+static void set_done(struct groups_of_set *s)
+{
+    for (unsigned i = 0; i < s->acc_count; i++) {
+        vec_done(&s->accs[i].doubles_at);
+        vec_done(&s->accs[i].intervals);
+        group_table_done(&s->accs[i].pairs);
+    }
+    group_map_done(&s->map);
+    large_free(s->records);
+    free(s->accs);
+}
+
+int groups_new(const struct grouping *g, struct groups **ret)
+{
+    struct groups *f = calloc(1, sizeof(*f) + g->set_count * sizeof(f->set[0]));
+    int rc = 0;
+
+    assert(g->set_count <= GROUP_SETS_MAX);
+    if (!f)
+        return -ENOMEM;
+    f->grouping = g;
+    f->more.budget = f->charge.budget = g->budget;
+    sample_memory_init(&f->memory, g->budget, g->exact);
+    for (; f->set_count < g->set_count && rc == 0; f->set_count++)
+        rc = set_init(g, &g->sets[f->set_count], &f->set[f->set_count]);
+    if (rc < 0) {
+        groups_free(f);
+        return rc;
+    }
+    *ret = f;
+    return 0;
+}
+
+void groups_free(struct groups *f)
+{
+    if (!f)
+        return;
+    for (unsigned i = 0; i < f->set_count; i++)
+        set_done(&f->set[i]);
+    doubles_done(&f->doubles);
+    vec_done(&f->more);
+    sample_memory_done(&f->memory);
+    charge_done(&f->charge);
+    free(f);
+}
+
+/* ---- room ------------------------------------------------------------------------------------ */
+
+/* Of a table half full, and copied while it grows. */
+size_t groups_bytes_each(const struct group_set *set)
+{
+    enum { VALUES = 16 }; /* of a list for percentiles */
+    size_t bytes = lay_out(set, NULL) + (set->width + 2) * sizeof(uint64_t), intervals = 0;
+
+    for (unsigned i = 0; i < set->acc_count; i++) {
+        bytes += set->accs[i].sample ? VALUES * sizeof(uint64_t) : 0;
+        intervals += set->accs[i].kind == &acc_intervals ? 4 * sizeof(struct interval) : 0;
+    }
+    return 3 * bytes + intervals;
+}
+
+int groups_room(struct groups *f, unsigned set)
+{
+    struct groups_of_set *s = &f->set[set];
+    uint32_t cap = s->cap ? s->cap : 64;
+
+    if (s->map.table.count <= s->cap)
+        return 0;
+    while (cap < s->map.table.count)
+        cap *= 2;
+    int rc = charge_add(&f->charge, (cap - s->cap) * s->stride);
+    if (rc < 0)
+        return rc;
+    char *records = large_realloc(s->records, cap * s->stride);
+    if (!records)
+        return -ENOMEM;
+    s->records = records;
+    s->cap = cap;
+    return 0;
+}
+
+int groups_grow(struct groups *f, unsigned set)
+{
+    struct groups_of_set *s = &f->set[set];
+    int rc = groups_room(f, set);
+
+    for (; rc == 0 && s->ready < s->map.table.count; s->ready++)
+        group_begin(s, s->ready);
+    return rc;
+}

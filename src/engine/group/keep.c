@@ -1,0 +1,224 @@
+/* keep.c - what groups keep beside numbers: spans of time, single values, all values, intervals. */
+#include "engine/derived/batch_times.h"
+#include "engine/derived/times.h"
+#include "engine/group/worker.h"
+
+#include <errno.h>
+
+/* ---- extent ---------------------------------------------------------------------------------- */
+
+static size_t extent_bytes(const struct acc_spec *spec)
+{
+    (void)spec;
+    return sizeof(struct extent);
+}
+
+static void extent_clear(const struct acc_spec *spec, void *slot)
+{
+    static const __int128 most = (__int128)(~(unsigned __int128)0 >> 1);
+    struct extent *e = slot;
+    (void)spec;
+
+    *e = (struct extent){most, -most};
+}
+
+static int extent_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc)
+{
+    const struct groups_of_set *s = &w->found->set[set];
+    const struct acc_spec *spec = s->accs[acc].spec;
+    const struct batch_times t =
+        batch_times(b, spec->column, spec->with ? spec->with : spec->column);
+    const int64_t *dur = spec->with ? t.dur : no_values.integers;
+    int64_t ts_unit = t.ts_nano ? 1 : 1000, dur_unit = t.dur_nano ? 1 : 1000;
+
+    for (uint32_t j = 0, n = b->count; j < n; j++) {
+        uint32_t row = batch_row(b, j);
+        if (!batch_is_valid(t.ts_valid, row))
+            continue;
+        __int128 from = (__int128)t.ts[row] * ts_unit, to = from + (__int128)dur[row] * dur_unit;
+        extent_widen(group_slot(s, w->group[j], acc), from, to);
+    }
+    return 0;
+}
+
+static int extent_merge(struct groups *into, struct acc *acc, void *slot, struct groups *from,
+                        const void *other, pthread_mutex_t *shared)
+{
+    const struct extent *e = other;
+    (void)into;
+    (void)acc;
+    (void)from;
+    (void)shared;
+
+    extent_widen(slot, e->min_ts, e->max_te);
+    return 0;
+}
+
+const struct acc_kind acc_extent = {
+    .bytes = extent_bytes, .clear = extent_clear, .add = extent_add, .merge = extent_merge};
+
+/* ---- first and last -------------------------------------------------------------------------- */
+
+static size_t pick_bytes(const struct acc_spec *spec)
+{
+    (void)spec;
+    return sizeof(struct pick);
+}
+
+static void pick_clear(const struct acc_spec *spec, void *slot)
+{
+    struct pick *p = slot;
+    (void)spec;
+
+    *p = (struct pick){.has = false};
+}
+
+static bool pick_before(const struct pick *a, const struct pick *b)
+{
+    if (a->ts != b->ts)
+        return a->ts < b->ts;
+    return a->place != b->place ? a->place < b->place : a->row < b->row;
+}
+
+static void pick_take(struct pick *into, const struct pick *from, bool last)
+{
+    if (from->has && (!into->has || pick_before(last ? into : from, last ? from : into)))
+        *into = *from;
+}
+
+static int pick_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc)
+{
+    const struct groups_of_set *s = &w->found->set[set];
+    const struct acc_spec *spec = s->accs[acc].spec;
+    const uint64_t *keys = batch_keys(b, spec->column), *valid;
+    bool last = spec->kind == &acc_last, nano;
+    const int64_t *ts = batch_i64(b, spec->with, &valid, &nano);
+
+    for (uint32_t j = 0; j < b->count; j++) {
+        uint32_t row = batch_row(b, j);
+        if (keys[row] == QUERY_KEY_NULL || !batch_is_valid(valid, row))
+            continue;
+        struct pick p = {.ts = (__int128)ts[row] * (nano ? 1 : 1000),
+                         .key = keys[row],
+                         .place = (uint32_t)b->chunk->position,
+                         .row = batch_place(b, row),
+                         .has = true};
+        pick_take(group_slot(s, w->group[j], acc), &p, last);
+    }
+    return 0;
+}
+
+static int pick_merge(struct groups *into, struct acc *acc, void *slot, struct groups *from,
+                      const void *other, pthread_mutex_t *shared)
+{
+    (void)into;
+    (void)from;
+    (void)shared;
+
+    pick_take(slot, other, acc->spec->kind == &acc_last);
+    return 0;
+}
+
+const struct acc_kind acc_first = {
+    .bytes = pick_bytes, .clear = pick_clear, .add = pick_add, .merge = pick_merge};
+const struct acc_kind acc_last = {
+    .bytes = pick_bytes, .clear = pick_clear, .add = pick_add, .merge = pick_merge};
+
+/* ---- distinct -------------------------------------------------------------------------------- */
+
+static int distinct_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc)
+{
+    struct acc *a = &w->found->set[set].accs[acc];
+    const uint64_t *keys = batch_keys(b, a->spec->column);
+
+    for (uint32_t j = 0; j < b->count; j++) {
+        uint32_t row = batch_row(b, j);
+        if (keys[row] == QUERY_KEY_NULL)
+            continue;
+        int64_t rc = group_table_add(&a->pairs, (uint64_t[]){w->group[j], keys[row]});
+        if (rc < 0)
+            return (int)rc;
+    }
+    return 0;
+}
+
+static int distinct_merge(struct acc *into, const struct acc *from, const uint32_t *to)
+{
+    for (uint32_t i = 0; i < from->pairs.count; i++) {
+        const uint64_t *pair = group_table_keys(&from->pairs, i);
+        int64_t rc = group_table_add(&into->pairs, (uint64_t[]){to[pair[0]], pair[1]});
+        if (rc < 0)
+            return (int)rc;
+    }
+    return 0;
+}
+
+const struct acc_kind acc_distinct = {.add = distinct_add, .merge_lists = distinct_merge};
+
+/* ---- intervals ------------------------------------------------------------------------------- */
+
+int interval_add(struct acc *acc, uint32_t group, int64_t from, int64_t to)
+{
+    int rc = vec_reserve(&acc->intervals, 1);
+
+    if (rc == 0)
+        acc->intervals.at[acc->intervals.count++] = (struct interval){group, from, to};
+    return rc;
+}
+
+static int intervals_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc)
+{
+    struct acc *a = &w->found->set[set].accs[acc];
+    const struct batch_times t = batch_times(b, a->spec->column, a->spec->with);
+    int rc = 0;
+
+    for (uint32_t j = 0; j < b->count && rc == 0; j++) {
+        uint32_t row = batch_row(b, j);
+        if (!batch_is_valid(t.ts_valid, row) || !batch_is_valid(t.dur_valid, row) ||
+            t.dur[row] <= 0)
+            continue;
+        __int128 from = (__int128)t.ts[row] * (t.ts_nano ? 1 : 1000);
+        __int128 to = from + (__int128)t.dur[row] * (t.dur_nano ? 1 : 1000);
+        rc = interval_add(a, w->group[j], clamp_ns(from), clamp_ns(to));
+    }
+    return rc;
+}
+
+static int intervals_merge(struct acc *into, const struct acc *from, const uint32_t *to)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < from->intervals.count && rc == 0; i++) {
+        const struct interval *v = &from->intervals.at[i];
+        rc = interval_add(into, to[v->group], v->from, v->to);
+    }
+    return rc;
+}
+
+static int compare_intervals(const void *a, const void *b, void *arg)
+{
+    const struct interval *x = a, *y = b;
+
+    (void)arg;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    return (x->to > y->to) - (x->to < y->to);
+}
+
+int intervals_sort(struct acc *acc)
+{
+    struct budget *budget = acc->intervals.budget;
+    size_t bytes = acc->intervals.count * sizeof(*acc->intervals.at); /* a copy of sort_items's */
+    int rc = bytes ? budget_charge(budget, bytes) : -ENOENT;
+
+    if (rc < 0)
+        return rc == -ENOENT ? 0 : rc;
+    rc = sort_items(acc->intervals.at, acc->intervals.count, sizeof(*acc->intervals.at),
+                    compare_intervals, NULL, budget);
+    budget_release(budget, bytes);
+    return rc;
+}
+
+const struct acc_kind acc_intervals = {.add = intervals_add, .merge_lists = intervals_merge};

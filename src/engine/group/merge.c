@@ -1,0 +1,229 @@
+/* merge.c - what workers found, put together.
+ *
+ * Groups keep the numbers that they have, and new ones follow in the order of the worker's. Many
+ * groups are merged by all threads of the pool: numbers are looked up side by side, those of new
+ * groups are given in one go, and then each group of the worker goes to a record of its own, so
+ * that nothing needs a lock but what cells of more than 64 bits share.
+ */
+#include "engine/group/groups.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+int group_merge(struct groups *into, struct groups *from, unsigned set, uint32_t to, uint32_t g,
+                pthread_mutex_t *shared)
+{
+    struct groups_of_set *s = &into->set[set], *t = &from->set[set];
+    int rc = 0;
+
+    *group_count(s, to) += *group_count(t, g);
+    for (unsigned i = 0; i < s->acc_count && rc == 0; i++) {
+        const struct acc_kind *kind = s->accs[i].spec->kind;
+        if (kind->merge)
+            rc = kind->merge(into, &s->accs[i], group_slot(s, to, i), from, group_slot(t, g, i),
+                             shared);
+    }
+    return rc;
+}
+
+/* ---- by all threads -------------------------------------------------------------------------- */
+
+enum { MERGE_BLOCK = 64, MERGE_RANGE = 512, MERGE_MANY = 1024 };
+
+struct merge {
+    struct groups *into, *from;
+    unsigned set;
+    uint32_t known; /* groups of `into` before; those from here on are new */
+    uint32_t *to;   /* by group of `from` */
+    pthread_mutex_t more;
+    atomic_int error;
+};
+
+static uint32_t range_end(const struct merge *m, unsigned range)
+{
+    uint32_t count = m->from->set[m->set].map.table.count, end = (range + 1) * MERGE_RANGE;
+
+    return end < count ? end : count;
+}
+
+static void find_range(void *arg, unsigned range)
+{
+    struct merge *m = arg;
+    uint32_t first = range * MERGE_RANGE;
+    int rc = budget_check(m->into->grouping->budget);
+
+    if (rc < 0) {
+        atomic_store(&m->error, rc);
+        return;
+    }
+    group_map_rename(&m->from->set[m->set].map, first, range_end(m, range) - first);
+    group_table_find_all(&m->into->set[m->set].map.table,
+                         group_table_keys(&m->from->set[m->set].map.table, first),
+                         range_end(m, range) - first, m->to + first);
+}
+
+/* A group that is new gets its keys and an empty record. */
+static void begin_group(const struct merge *m, uint32_t to, uint32_t g)
+{
+    const struct groups_of_set *s = &m->into->set[m->set];
+    const size_t width = s->map.table.width;
+
+    memcpy(s->map.table.keys + (size_t)to * width,
+           group_table_keys(&m->from->set[m->set].map.table, g),
+           width * sizeof(*s->map.table.keys));
+    group_begin(s, to);
+}
+
+static void merge_range(void *arg, unsigned range)
+{
+    struct merge *m = arg;
+    const struct groups_of_set *s = &m->into->set[m->set];
+    int rc = budget_check(m->into->grouping->budget);
+
+    for (uint32_t g = range * MERGE_RANGE, end = range_end(m, range); g < end && rc == 0; g++) {
+        for (uint32_t i = g; g % MERGE_BLOCK == 0 && i < end && i < g + MERGE_BLOCK; i++) {
+            if (m->to[i] < m->known)
+                group_look(s, m->to[i]);
+        }
+        if (m->to[g] >= m->known)
+            begin_group(m, m->to[g], g);
+        rc = group_merge(m->into, m->from, m->set, m->to[g], g, &m->more);
+    }
+    if (rc < 0)
+        atomic_store(&m->error, rc);
+}
+
+/* Lists of percentiles share their memory, and keys that are told as one may make one group of
+ * several. */
+static bool is_for_all(const struct groups *from, unsigned set)
+{
+    const struct groups_of_set *s = &from->set[set];
+    bool ret = s->map.table.count >= MERGE_MANY && !from->grouping->tell_keys &&
+               query_environment(from->grouping->query)->pool;
+
+    for (unsigned i = 0; i < s->acc_count; i++)
+        ret &= !s->accs[i].spec->sample;
+    return ret;
+}
+
+/* Numbers of the groups that are new. */
+static int number_new(struct merge *m)
+{
+    struct groups_of_set *s = &m->into->set[m->set];
+    uint32_t fresh = 0;
+
+    m->known = s->map.table.count;
+    for (uint32_t g = 0; g < m->from->set[m->set].map.table.count; g++) {
+        if (m->to[g] == GROUP_NONE)
+            m->to[g] = m->known + fresh++;
+    }
+    int rc = group_table_append(&s->map.table, fresh);
+    rc = rc < 0 ? rc : groups_room(m->into, m->set);
+    s->ready = rc < 0 ? s->ready : s->map.table.count;
+    return rc;
+}
+
+static void for_ranges(struct merge *m, void (*job)(void *arg, unsigned range))
+{
+    unsigned ranges = (m->from->set[m->set].map.table.count + MERGE_RANGE - 1) / MERGE_RANGE;
+
+    if (pool_run(query_environment(m->into->grouping->query)->pool, ranges, job, m) == 0)
+        return;
+    for (unsigned i = 0; i < ranges; i++)
+        job(m, i);
+}
+
+static int merge_by_all(struct merge *m)
+{
+    int rc = group_table_place(&m->into->set[m->set].map.table);
+
+    pthread_mutex_init(&m->more, NULL);
+    if (rc == 0) {
+        for_ranges(m, find_range);
+        rc = atomic_load(&m->error);
+        rc = rc < 0 ? rc : number_new(m);
+    }
+    if (rc == 0)
+        for_ranges(m, merge_range);
+    pthread_mutex_destroy(&m->more);
+    return rc < 0 ? rc : atomic_load(&m->error);
+}
+
+/* ---- by one thread --------------------------------------------------------------------------- */
+
+/* The numbers in `into` of n groups from `first` on. */
+static int merge_keys(struct groups *into, struct groups *from, unsigned set, uint32_t first,
+                      uint32_t n, uint32_t *ret)
+{
+    const struct grouping *g = into->grouping;
+    struct group_map *map = &into->set[set].map;
+    uint64_t told[MERGE_BLOCK * GROUP_KEYS_MAX];
+    const uint64_t *keys = group_table_keys(&from->set[set].map.table, first);
+    int rc = 0;
+
+    group_map_rename(&from->set[set].map, first, n);
+    for (uint32_t i = 0; g->tell_keys && i < n && rc == 0; i++)
+        rc = g->tell_keys(g->arg, keys + (size_t)i * map->width, told + (size_t)i * map->width);
+    if (rc == 0)
+        rc = group_table_add_all(&map->table, g->tell_keys ? told : keys, n, ret);
+    return rc < 0 ? rc : groups_grow(into, set);
+}
+
+/* to: room for the numbers that the groups of `from` have in `into`. */
+static int merge_by_one(struct groups *into, struct groups *from, unsigned set, uint32_t *to)
+{
+    uint32_t count = from->set[set].map.table.count;
+    int rc = 0;
+
+    for (uint32_t first = 0; first < count && rc == 0; first += MERGE_BLOCK) {
+        uint32_t n = count - first < MERGE_BLOCK ? count - first : MERGE_BLOCK;
+        rc = first % 0x10000 ? 0 : budget_check(into->grouping->budget);
+        rc = rc < 0 ? rc : merge_keys(into, from, set, first, n, to + first);
+        for (uint32_t i = first; i < first + n && rc == 0; i++)
+            group_look(&into->set[set], to[i]);
+        for (uint32_t i = first; i < first + n && rc == 0; i++)
+            rc = group_merge(into, from, set, to[i], i, NULL);
+    }
+    return rc;
+}
+
+static int merge_lists(struct groups *into, struct groups *from, unsigned set, const uint32_t *to)
+{
+    struct groups_of_set *s = &into->set[set];
+    int rc = 0;
+
+    for (unsigned i = 0; i < s->acc_count && rc == 0; i++) {
+        const struct acc_kind *kind = s->accs[i].spec->kind;
+        if (kind->merge_lists)
+            rc = kind->merge_lists(&s->accs[i], &from->set[set].accs[i], to);
+    }
+    return rc;
+}
+
+static int merge_set(struct groups *into, struct groups *from, unsigned set)
+{
+    size_t count = from->set[set].map.table.count;
+    uint32_t *to = malloc((count + 1) * sizeof(*to));
+    struct merge m = {.into = into, .from = from, .set = set, .to = to};
+    int rc = to ? 0 : -ENOMEM;
+
+    if (rc == 0 && count > 0)
+        rc = group_map_join(&into->set[set].map, &from->set[set].map);
+    if (rc == 0)
+        rc = is_for_all(from, set) ? merge_by_all(&m) : merge_by_one(into, from, set, to);
+    if (rc == 0)
+        rc = merge_lists(into, from, set, to);
+    free(to);
+    return rc;
+}
+
+int groups_merge(struct groups *into, struct groups *from)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < into->set_count && rc == 0; i++)
+        rc = merge_set(into, from, i);
+    return rc;
+}

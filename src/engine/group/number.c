@@ -1,0 +1,368 @@
+/* number.c - moments and percentiles of numbers by group. */
+#include "engine/group/worker.h"
+
+#include <errno.h>
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+static size_t number_bytes(const struct acc_spec *spec)
+{
+    return spec->sample ? sizeof(struct sampled_cell) : sizeof(struct cell);
+}
+
+static void number_clear(const struct acc_spec *spec, void *slot)
+{
+    struct sampled_cell *n = slot;
+
+    cell_clear(&n->cell);
+    n->cell.more = 0;
+    if (spec->sample)
+        n->sample = (struct sample){0};
+}
+
+/* Moments of cells are in one list, which may move. */
+static int number_merge(struct groups *into, struct acc *acc, void *slot, struct groups *from,
+                        const void *other, pthread_mutex_t *shared)
+{
+    struct sampled_cell *n = slot;
+    const struct sampled_cell *o = other;
+    int rc = 0;
+
+    if (!cell_merge_quickly(&n->cell, &o->cell)) {
+        if (shared)
+            pthread_mutex_lock(shared);
+        rc = cell_merge(into, &n->cell, from, &o->cell);
+        if (shared)
+            pthread_mutex_unlock(shared);
+    }
+    return rc == 0 && acc->spec->sample ? sample_merge(&into->memory, &n->sample, &o->sample) : rc;
+}
+
+/* ---- one value ------------------------------------------------------------------------------- */
+
+struct doubles_entry *number_doubles(struct group_worker *w, unsigned set, unsigned acc,
+                                     uint32_t group)
+{
+    struct acc *a = &w->found->set[set].accs[acc];
+
+    if (group >= a->doubles_at.count && vec_extend(&a->doubles_at, (size_t)group + 1) < 0)
+        return NULL;
+    uint32_t *at = &a->doubles_at.at[group];
+    if (__builtin_expect(*at == 0, 0)) {
+        if (vec_push(&w->entries, {.group = group, .set = (uint16_t)set, .acc = (uint16_t)acc}) < 0)
+            return NULL;
+        *at = (uint32_t)w->entries.count;
+    }
+    return &w->entries.at[*at - 1];
+}
+
+static int add_fine(struct group_worker *w, unsigned set, unsigned acc, uint32_t group,
+                    double value)
+{
+    struct doubles_entry *e = number_doubles(w, set, acc, group);
+
+    if (!e)
+        return -ENOMEM;
+    if (e->is_fine || w->found->set[set].accs[acc].spec->shape)
+        fine_add(entry_fine(e), value);
+    else
+        shifted_add(&e->shifted, value);
+    return 0;
+}
+
+int number_add(struct group_worker *w, unsigned set, unsigned acc, uint32_t group, int64_t value,
+               bool nano)
+{
+    const struct groups_of_set *s = &w->found->set[set];
+    const struct acc_spec *spec = s->accs[acc].spec;
+    struct sampled_cell *n = group_slot(s, group, acc);
+    int rc =
+        cell_add_quickly(&n->cell, value, nano) ? 0 : cell_add(w->found, &n->cell, value, nano);
+
+    if (rc == 0 && spec->sample)
+        rc = sample_add_i64(&w->found->memory, &n->sample, value, nano);
+    if (rc == 0 && spec->shape)
+        rc = add_fine(w, set, acc, group, nano ? (double)value / 1000 : (double)value);
+    return rc;
+}
+
+int number_add_f64(struct group_worker *w, unsigned set, unsigned acc, uint32_t group, double value)
+{
+    const struct groups_of_set *s = &w->found->set[set];
+    struct sampled_cell *n = group_slot(s, group, acc);
+    int rc = add_fine(w, set, acc, group, value);
+
+    return rc == 0 && s->accs[acc].spec->sample
+               ? sample_add_f64(&w->found->memory, &n->sample, value)
+               : rc;
+}
+
+/* ---- many values ----------------------------------------------------------------------------- */
+
+/* Small ones: their squares are summed up in 64 bits. False: some is not. */
+static bool sum_small(const int64_t *v, uint32_t n, bool nano, struct cell *ret)
+{
+    struct cell c = {.min = INT64_MAX, .max = INT64_MIN, .count = n, .more = nano};
+    uint64_t bits = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        bits |= (uint64_t)v[i];
+    if (bits >> 26 || n > SCAN_BATCH)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        c.sum += v[i];
+        c.squares += (uint64_t)v[i] * (uint64_t)v[i];
+        c.min = v[i] < c.min ? v[i] : c.min;
+        c.max = v[i] > c.max ? v[i] : c.max;
+    }
+    *ret = c;
+    return true;
+}
+
+static int add_block(struct group_worker *w, unsigned set, unsigned acc, uint32_t group,
+                     const int64_t *v, uint32_t n, bool nano)
+{
+    const struct groups_of_set *s = &w->found->set[set];
+    struct sampled_cell *to = group_slot(s, group, acc);
+    const struct acc_spec *spec = s->accs[acc].spec;
+    struct cell sums;
+    int rc = 0;
+
+    if (n == 0)
+        return 0;
+    if (spec->shape || !sum_small(v, n, nano, &sums)) {
+        for (uint32_t i = 0; i < n && rc == 0; i++)
+            rc = number_add(w, set, acc, group, v[i], nano);
+        return rc;
+    }
+    rc = cell_merge(w->found, &to->cell, w->found, &sums);
+    for (uint32_t i = 0; spec->sample && i < n && rc == 0; i++)
+        rc = sample_add_i64(&w->found->memory, &to->sample, v[i], nano);
+    return rc;
+}
+
+int number_add_all(struct group_worker *w, unsigned set, unsigned acc, uint32_t group,
+                   const int64_t *values, uint32_t n, bool nano)
+{
+    int rc = 0;
+
+    for (uint32_t at = 0; at < n && rc == 0; at += SCAN_BATCH)
+        rc = add_block(w, set, acc, group, values + at, n - at < SCAN_BATCH ? n - at : SCAN_BATCH,
+                       nano);
+    return rc;
+}
+
+/* Which of the selected rows have a value (and `also`, NULL: all): numbers into w->some_row. */
+static uint32_t some_rows(struct group_worker *w, const struct scan_batch *b, const uint64_t *valid,
+                          const uint64_t *also)
+{
+    const uint16_t *select = b->select;
+    uint64_t wanted[SCAN_WORDS];
+    uint16_t *ret = w->some_row;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
+        wanted[i] = (valid ? valid[i] : ~(uint64_t)0) & (also ? also[i] : ~(uint64_t)0);
+    for (uint32_t j = 0, count = b->count; select && j < count; j++) {
+        ret[n] = (uint16_t)j;
+        n += wanted[select[j] / 64] >> (select[j] % 64) & 1;
+    }
+    if (!select)
+        n = mask_to_select(wanted, b->rows, ret);
+    return n;
+}
+
+/* Values of one column and their groups; borrowed. */
+struct taken {
+    const int64_t *v;
+    const uint32_t *group;
+    uint32_t n;
+};
+
+static struct taken take_all(struct group_worker *w, const struct scan_batch *b, const int64_t *v)
+{
+    const uint16_t *select = b->select;
+    int64_t *to = w->some;
+
+    for (uint32_t j = 0, n = b->count; select && j < n; j++)
+        to[j] = v[select[j]];
+    return (struct taken){select ? to : v, w->group, b->count};
+}
+
+static struct taken take_values(struct group_worker *w, const struct scan_batch *b,
+                                const struct batch_numbers *of, const uint64_t *also)
+{
+    const uint16_t *select = b->select, *some = w->some_row;
+    const int64_t *v = of->i;
+
+    if (!of->valid && !also)
+        return take_all(w, b, v);
+    uint32_t n = some_rows(w, b, of->valid, also);
+    for (uint32_t i = 0; i < n; i++) {
+        w->some[i] = v[select ? select[some[i]] : some[i]];
+        w->some_group[i] = w->group[some[i]];
+    }
+    return (struct taken){w->some, w->some_group, n};
+}
+
+/* Adds the values from `j` on, up to the first that needs another way; what is read for each is
+ * kept in locals, for the compiler must take every store into a record as one that may change the
+ * set. */
+static uint32_t add_plainly(const struct group_worker *w, const struct scan_batch *b, unsigned set,
+                            unsigned acc, const struct batch_numbers *of, uint32_t j)
+{
+    const struct groups_of_set *s = &w->found->set[set];
+    char *cells = s->records + s->accs[acc].at;
+    const uint16_t *select = b->select;
+    const size_t stride = s->stride;
+    const int64_t *v = of->i;
+    const uint64_t *valid = of->valid;
+    const bool nano = of->nano;
+
+    for (const uint32_t n = b->count; j < n; j++) {
+        uint32_t row = select ? select[j] : j;
+        struct cell *c = (struct cell *)(cells + w->group[j] * stride);
+        if (batch_is_valid(valid, row) && !cell_add_quickly(c, v[row], nano))
+            break;
+    }
+    return j;
+}
+
+static int add_sums(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc,
+                    const struct batch_numbers *of)
+{
+    int rc = 0;
+
+    for (uint32_t j = 0; j < b->count && rc == 0; j++) {
+        j = add_plainly(w, b, set, acc, of, j);
+        if (j < b->count)
+            rc = number_add(w, set, acc, w->group[j], of->i[batch_row(b, j)], of->nano);
+    }
+    return rc;
+}
+
+static inline __attribute__((always_inline)) int add_values(struct group_worker *w, unsigned set,
+                                                            unsigned acc, const uint32_t *group,
+                                                            const int64_t *v, uint32_t n, bool nano,
+                                                            bool sample)
+{
+    const struct groups_of_set *s = &w->found->set[set];
+    char *slots = s->records + s->accs[acc].at;
+    struct sample_memory *memory = &w->found->memory;
+    const size_t stride = s->stride;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        struct sampled_cell *to = (struct sampled_cell *)(slots + group[i] * stride);
+        if (__builtin_expect(!cell_add_quickly(&to->cell, v[i], nano), 0))
+            rc = cell_add(w->found, &to->cell, v[i], nano);
+        if (sample && rc == 0)
+            rc = sample_add_i64(memory, &to->sample, v[i], nano);
+        if (__builtin_expect(rc < 0, 0))
+            return rc;
+    }
+    return 0;
+}
+
+static int add_i64(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc,
+                   const struct batch_numbers *of, const uint64_t *also)
+{
+    const struct groups_of_set *s = &w->found->set[set];
+    const struct acc_spec *spec = s->accs[acc].spec;
+    bool one = s->bound && s->map.way == GROUP_ONE;
+    int rc = 0;
+
+    if (!one && !spec->sample && !spec->shape && !also)
+        return add_sums(w, b, set, acc, of);
+    const struct taken t = take_values(w, b, of, also);
+    if (one)
+        return number_add_all(w, set, acc, s->map.one, t.v, t.n, of->nano);
+    if (!spec->shape)
+        return spec->sample ? add_values(w, set, acc, t.group, t.v, t.n, of->nano, true)
+                            : add_values(w, set, acc, t.group, t.v, t.n, of->nano, false);
+    for (uint32_t i = 0; i < t.n && rc == 0; i++)
+        rc = number_add(w, set, acc, t.group[i], t.v[i], of->nano);
+    return rc;
+}
+
+/* The values w->some_f64 of the groups w->some_group. */
+static int add_doubles(struct group_worker *w, unsigned set, unsigned acc, uint32_t n)
+{
+    const struct groups_of_set *s = &w->found->set[set];
+    const struct acc *a = &s->accs[acc];
+    const bool shape = a->spec->shape, sample = a->spec->sample;
+    char *numbers = s->records + a->at;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        uint32_t group = w->some_group[i];
+        double value = w->some_f64[i];
+        bool known = group < a->doubles_at.count && a->doubles_at.at[group];
+        struct doubles_entry *e = known ? &w->entries.at[a->doubles_at.at[group] - 1]
+                                        : number_doubles(w, set, acc, group);
+        if (!e)
+            return -ENOMEM;
+        if (shape || e->is_fine)
+            fine_add(entry_fine(e), value);
+        else
+            shifted_add(&e->shifted, value);
+        if (sample)
+            rc = sample_add_f64(&w->found->memory,
+                                &((struct sampled_cell *)(numbers + group * s->stride))->sample,
+                                value);
+    }
+    return rc;
+}
+
+static int add_f64(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc,
+                   const struct batch_numbers *of, const uint64_t *also)
+{
+    uint32_t n = some_rows(w, b, of->valid, also);
+
+    for (uint32_t i = 0; i < n; i++) {
+        w->some_f64[i] = of->d[batch_row(b, w->some_row[i])];
+        w->some_group[i] = w->group[w->some_row[i]];
+    }
+    return add_doubles(w, set, acc, n);
+}
+
+static int numbers_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc)
+{
+    const struct acc_spec *spec = w->found->set[set].accs[acc].spec;
+    const struct batch_numbers n = batch_numbers(b, spec->column);
+    const uint64_t *also = spec->with ? batch_numbers(b, spec->with).valid : NULL;
+
+    if (n.i)
+        return add_i64(w, b, set, acc, &n, also);
+    return n.d ? add_f64(w, b, set, acc, &n, also) : 0;
+}
+
+const struct acc_kind acc_number = {
+    .bytes = number_bytes, .clear = number_clear, .add = numbers_add, .merge = number_merge};
+
+/* ---- rates ----------------------------------------------------------------------------------- */
+
+static int rate_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc)
+{
+    const struct acc_spec *spec = w->found->set[set].accs[acc].spec;
+    const struct batch_numbers n = batch_numbers(b, spec->column);
+    bool nano;
+    const int64_t *dur = batch_i64(b, spec->with, NULL, &nano);
+    const double unit = nano ? 1e9 : 1e6;
+    uint32_t count = 0;
+
+    if ((!n.i && !n.d) || scan_shape(b->chunk, spec->with) == SHAPE_NULL)
+        return 0;
+    uint32_t some = some_rows(w, b, n.valid, NULL);
+    for (uint32_t i = 0; i < some; i++) {
+        uint32_t row = batch_row(b, w->some_row[i]);
+        double bytes = n.i ? (double)n.i[row] : n.d[row];
+        w->some_f64[count] = bytes * unit / (double)dur[row];
+        w->some_group[count] = w->group[w->some_row[i]];
+        count += dur[row] > 0; /* that of a null row is 0 */
+    }
+    return add_doubles(w, set, acc, count);
+}
+
+const struct acc_kind acc_rate = {
+    .bytes = number_bytes, .clear = number_clear, .add = rate_add, .merge = number_merge};

@@ -1,0 +1,343 @@
+/* scan.c - one pass over the selected rows of a query fills the groups of all sets. */
+#include "engine/group/worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct job {
+    const struct grouping *grouping;
+    struct groups *found; /* NULL: nothing yet */
+    struct group_doubles doubles;
+};
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+/* Records beyond the caches are looked at some rows ahead, so that they come side by side. */
+void groups_count(const struct groups_of_set *s, const uint32_t *group, uint32_t n)
+{
+    enum { AHEAD = 32, CACHED = 2 << 20 };
+    bool far = s->cap * s->stride > CACHED;
+    char *records = s->records;
+    const size_t stride = s->stride;
+
+    for (uint32_t j = 0; j < n; j++) {
+        for (uint32_t k = j; far && j % AHEAD == 0 && k < n && k < j + AHEAD; k++)
+            group_look(s, group[k]);
+        ++*(uint64_t *)(records + group[j] * stride);
+    }
+}
+
+int groups_accumulate(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned first)
+{
+    const struct groups_of_set *s = &w->found->set[set];
+    int rc = 0;
+
+    for (unsigned i = first; i < s->acc_count && rc == 0; i++)
+        rc = s->accs[i].spec->kind->add(w, b, set, i);
+    return rc;
+}
+
+/* Of few groups, whose rows need not be told one by one. -EDOM: not so. */
+static int count_few(struct group_worker *w, struct scan_batch *b, unsigned set)
+{
+    struct groups_of_set *s = &w->found->set[set];
+    struct group_rows few[GROUP_TALLY_MOST];
+    int n = group_map_tally(&s->map, b, few), rc = n < 0 ? n : groups_grow(w->found, set);
+
+    for (int i = 0; i < n && rc == 0; i++)
+        *group_count(s, few[i].group) += few[i].rows;
+    return rc;
+}
+
+int groups_add(struct group_worker *w, struct scan_batch *b, unsigned set)
+{
+    struct groups_of_set *s = &w->found->set[set];
+    const struct group_set *spec = &w->grouping->sets[set];
+    int rc = s->bound ? 0 : group_map_chunk(&s->map, b->chunk);
+
+    s->bound = true;
+    if (rc == 0 && slots_want(w, b, set))
+        return slots_add(w, b, set);
+    if (rc == 0 && spec->acc_count == 0 && !spec->add && b->mask) {
+        rc = count_few(w, b, set);
+        if (rc != -EDOM)
+            return rc;
+        rc = 0;
+    }
+    rc = rc < 0 ? rc : group_map_batch(&s->map, b, w->group);
+    rc = rc < 0 ? rc : groups_grow(w->found, set);
+    if (rc < 0 || spec->add)
+        return rc < 0 ? rc : spec->add(w, b, set);
+    if (s->map.way == GROUP_ONE)
+        *group_count(s, s->map.one) += b->count;
+    else
+        groups_count(s, w->group, b->count);
+    return groups_accumulate(w, b, set, 0);
+}
+
+int64_t groups_only(struct group_worker *w, unsigned set)
+{
+    int64_t group = group_table_add(&w->found->set[set].map.table, NULL);
+    int rc = group < 0 ? (int)group : groups_grow(w->found, set);
+
+    return rc < 0 ? rc : group;
+}
+
+static int batch(void *state, struct scan_batch *b)
+{
+    struct group_worker *w = state;
+    const struct group_hooks *hooks = w->grouping->hooks;
+    int rc = 0;
+
+    w->rows += b->count;
+    w->all_rows += b->count;
+    if (hooks && hooks->batch)
+        return hooks->batch(w, b);
+    for (unsigned i = 0; i < w->found->set_count && rc == 0; i++)
+        rc = groups_add(w, b, i);
+    return rc;
+}
+
+static int values(void *state, const struct scan_values *v)
+{
+    struct group_worker *w = state;
+    int rc = w->grouping->hooks->values(w, v);
+
+    w->rows += rc < 0 ? 0 : v->count;
+    w->all_rows += rc < 0 ? 0 : v->count;
+    return rc;
+}
+
+/* ---- workers and chunks ---------------------------------------------------------------------- */
+
+static void worker_free(struct group_worker *w)
+{
+    const struct grouping *g = w->grouping;
+
+    for (unsigned i = 0; w->slots && i < g->set_count; i++)
+        slots_free(&g->sets[i], w->slots[i]);
+    free(w->slots);
+    vec_done(&w->entries);
+    groups_free(w->found);
+    free(w);
+}
+
+static int worker_make(struct group_worker *w)
+{
+    const struct grouping *g = w->grouping;
+    int rc = groups_new(g, &w->found);
+
+    w->slots = rc < 0 ? NULL : calloc(g->set_count + 1, sizeof(struct slots *));
+    rc = rc == 0 && !w->slots ? -ENOMEM : rc;
+    for (unsigned i = 0; i < g->set_count && rc == 0; i++) {
+        rc = g->sets[i].pack ? group_map_pack(&w->found->set[i].map) : 0;
+        rc = rc < 0 ? rc : slots_new(&g->sets[i], &w->slots[i]);
+    }
+    return rc == 0 && g->hooks && g->hooks->worker_begin ? g->hooks->worker_begin(w) : rc;
+}
+
+static int worker_begin(void *arg, unsigned worker, void **ret_state)
+{
+    struct job *job = arg;
+    struct group_worker *w = calloc(1, sizeof(*w));
+    (void)worker;
+
+    if (!w)
+        return -ENOMEM;
+    w->grouping = job->grouping;
+    int rc = worker_make(w);
+    if (rc < 0)
+        worker_free(w);
+    else
+        *ret_state = w;
+    return rc;
+}
+
+static int take_found(struct job *job, struct group_worker *w)
+{
+    int rc = 0;
+
+    if (!job->found && job->grouping->tell_keys)
+        rc = groups_new(job->grouping, &job->found);
+    if (rc < 0 || job->found)
+        return rc < 0 ? rc : groups_merge(job->found, w->found);
+    job->found = w->found;
+    w->found = NULL;
+    return 0;
+}
+
+static int worker_end(void *arg, unsigned worker, void *state, bool failed)
+{
+    struct job *job = arg;
+    struct group_worker *w = state;
+    const struct group_hooks *hooks = job->grouping->hooks;
+    int rc = 0;
+    (void)worker;
+
+    for (unsigned i = 0; i < job->grouping->set_count && !failed && rc == 0; i++)
+        rc = slots_end(w, i);
+    if (hooks && hooks->worker_end) {
+        int ended = hooks->worker_end(w, failed || rc < 0);
+        rc = rc < 0 ? rc : ended;
+    }
+    if (!failed && rc == 0)
+        rc = take_found(job, w);
+    worker_free(w);
+    return rc;
+}
+
+static bool skip(void *arg, size_t position)
+{
+    const struct job *job = arg;
+
+    return job->grouping->hooks->skip(job->grouping->arg, position);
+}
+
+static int chunk_begin(void *state, struct scan_chunk *c)
+{
+    struct group_worker *w = state;
+    const struct group_hooks *hooks = w->grouping->hooks;
+    int rc = 0;
+
+    for (unsigned i = 0; i < w->found->set_count; i++) {
+        w->found->set[i].bound = false;
+        slots_chunk(w, i, c);
+    }
+    if (w->rows >= SAMPLE_FOLD_ROWS) {
+        w->rows = 0;
+        rc = sample_fold(&w->found->memory);
+    }
+    return rc == 0 && hooks && hooks->chunk_begin ? hooks->chunk_begin(w, c) : rc;
+}
+
+static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
+{
+    struct group_worker *w = state;
+    const struct group_hooks *hooks = w->grouping->hooks;
+    struct doubles_part *part;
+    int rc = doubles_take(w, &part);
+
+    *ret_part = part;
+    if (hooks && hooks->chunk_end)
+        hooks->chunk_end(w, c);
+    return rc;
+}
+
+static int put_part(void *arg, size_t position, void *part, bool failed)
+{
+    struct job *job = arg;
+    (void)position;
+
+    return doubles_put(job->grouping, &job->doubles, part, failed);
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+static struct scan_sink sink_of(struct job *job)
+{
+    const struct grouping *g = job->grouping;
+    bool knows_values = g->hooks && g->hooks->values;
+
+    return (struct scan_sink){.arg = job,
+                              .ends_first = g->ends_first,
+                              .gathers = true,
+                              .only = knows_values ? g->only : NULL,
+                              .values = knows_values ? values : NULL,
+                              .worker_begin = worker_begin,
+                              .skip = g->hooks && g->hooks->skip ? skip : NULL,
+                              .chunk_begin = chunk_begin,
+                              .batch = batch,
+                              .chunk_end = chunk_end,
+                              .merge = put_part,
+                              .worker_end = worker_end};
+}
+
+/* Takes the doubles. */
+static int job_end(struct job *job, struct groups_job *ret)
+{
+    int rc = ret->error;
+
+    if (rc == 0 && !job->found)
+        rc = groups_new(job->grouping, &job->found);
+    ret->found = job->found;
+    if (job->found)
+        job->found->doubles = job->doubles;
+    else
+        doubles_done(&job->doubles);
+    return rc;
+}
+
+int groups_scan_all(struct groups_job *jobs, size_t count)
+{
+    struct job *all = calloc(count, sizeof(*all));
+    struct scan_sink *sinks = calloc(count, sizeof(*sinks));
+    struct scan_job *scans = calloc(count, sizeof(*scans));
+    int rc = all && sinks && scans ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < count; i++)
+        jobs[i].found = NULL;
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        all[i].grouping = jobs[i].grouping;
+        rc = doubles_init(&all[i].doubles, jobs[i].grouping);
+        sinks[i] = sink_of(&all[i]);
+        scans[i] = (struct scan_job){.query = jobs[i].grouping->query, .sink = &sinks[i]};
+    }
+    rc = rc < 0 ? rc : scan_run_all(scans, count);
+    for (size_t i = 0; i < count && all && scans; i++) {
+        jobs[i].error = rc < 0 ? rc : scans[i].error;
+        jobs[i].error = job_end(&all[i], &jobs[i]);
+    }
+    free(all);
+    free(sinks);
+    free(scans);
+    return rc;
+}
+
+int groups_scan(const struct grouping *g, struct groups **ret, struct err *err)
+{
+    struct groups_job job = {.grouping = g};
+    int rc = groups_scan_all(&job, 1);
+
+    *ret = job.found;
+    return scan_tell(err, rc < 0 ? rc : job.error);
+}
+
+/* ---- quantities ------------------------------------------------------------------------------ */
+
+void group_moments(const struct groups *f, unsigned set, uint32_t group, unsigned acc,
+                   struct moments *ret)
+{
+    cell_moments(f, group_slot(&f->set[set], group, acc), ret);
+}
+
+const struct fine *group_doubles_of(const struct groups *f, unsigned set, uint32_t group,
+                                    unsigned acc)
+{
+    uint64_t keys[GROUP_KEYS_MAX];
+
+    if (!f->doubles.set || f->doubles.set[set].fine.count == 0)
+        return NULL;
+    group_map_keys(&f->set[set].map, group, keys);
+    return doubles_find(&f->doubles.set[set], keys, acc);
+}
+
+void group_quantity(const struct groups *f, unsigned set, uint32_t group, unsigned acc,
+                    struct quantity *ret)
+{
+    const struct fine *doubles = group_doubles_of(f, set, group, acc);
+    struct sampled_cell *c = group_slot(&f->set[set], group, acc);
+
+    *ret = (struct quantity){.sample = f->set[set].accs[acc].spec->sample ? &c->sample : NULL};
+    group_moments(f, set, group, acc, &ret->moments);
+    if (doubles)
+        ret->doubles = doubles->m;
+}
+
+int quantity_add(struct sample_memory *memory, struct quantity *into, const struct quantity *from)
+{
+    if (from->moments.count)
+        moments_merge(&into->moments, &from->moments);
+    if (from->doubles.count)
+        moments_f64_merge(&into->doubles, &from->doubles);
+    return into->sample && from->sample ? sample_merge(memory, into->sample, from->sample) : 0;
+}
