@@ -198,6 +198,17 @@ struct object_type {
         .name = name_, .write = function, .schema = schema_, ##__VA_ARGS__ \
     }
 
+/* Rows that many answers have: what they were computed on (`counters`: struct query_counters). */
+#define MEMBERS_STATE(generation, complete) \
+    MEMBER("generation", generation, .help = "generation of the index"), \
+        MEMBER("complete", complete, .help = "false: the answer may lack data")
+#define MEMBERS_FILES(counters) \
+    MEMBER("files", counters.files, .help = "number of selected files"), \
+        MEMBER("damaged_files", counters.damaged_files, \
+               .help = "those of them that are corrupt in parts or could not be read at all")
+#define MEMBERS_QUERY(counters, complete) \
+    MEMBERS_STATE(counters.generation, complete), MEMBERS_FILES(counters)
+
 /* .when = WHEN(field): a bool of the struct; .nests = NESTS(field): its depth */
 #define WHEN(field) (offsetof(OBJECT, field) + 1)
 #define NESTS(field) (offsetof(OBJECT, field) + 1)
