@@ -104,7 +104,7 @@ static const struct member event_members[] = {
            .help = "`id` of the event in the trace"),
     MEMBER("path", path, .when = WHEN(has_path), .help = "null: longer than 256 levels"),
 };
-static const struct object_type event_type = {"CallTreeEvent", MEMBERS(event_members)};
+const struct object_type call_tree_event_type = {"CallTreeEvent", MEMBERS(event_members)};
 #undef OBJECT
 
 #define OBJECT struct call_tree_lines
@@ -121,5 +121,6 @@ static const struct member summary_members[] = {MEMBER_IN("summary", lines, &lin
 const struct object_type call_tree_summary_type = {"CallTreeSummary", MEMBERS(summary_members)};
 #undef OBJECT
 
-static const struct object_type *const line_types[] = {&event_type, &call_tree_summary_type, NULL};
+static const struct object_type *const line_types[] = {&call_tree_event_type,
+                                                       &call_tree_summary_type, NULL};
 const struct object_type format_call_tree_line_type = {"CallTreeLine", .refers = line_types};
