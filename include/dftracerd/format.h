@@ -10,17 +10,18 @@
 #ifndef DFTRACERD_FORMAT_H
 #define DFTRACERD_FORMAT_H
 
-#include "dftracerd/aggregate.h"
-#include "dftracerd/dlio_report.h"
-#include "dftracerd/call_tree.h"
-#include "dftracerd/compare.h"
-#include "dftracerd/info.h"
 #include "dftracerd/member.h"
-#include "dftracerd/processes.h"
-#include "dftracerd/rows.h"
-#include "dftracerd/schema.h"
-#include "dftracerd/stats.h"
-#include "dftracerd/view.h"
+
+struct aggregate;
+struct call_tree;
+struct comparison;
+struct dlio_report;
+struct info;
+struct process_list;
+struct rows;
+struct rows_writer;
+struct stats;
+struct view_options;
 
 enum format {
     FORMAT_JSON,
