@@ -10,17 +10,18 @@
 #ifndef DFTRACERD_FORMAT_H
 #define DFTRACERD_FORMAT_H
 
-#include "dftracerd/aggregate.h"
-#include "dftracerd/dlio_report.h"
-#include "dftracerd/call_tree.h"
-#include "dftracerd/compare.h"
-#include "dftracerd/info.h"
 #include "dftracerd/member.h"
-#include "dftracerd/processes.h"
-#include "dftracerd/rows.h"
-#include "dftracerd/schema.h"
-#include "dftracerd/stats.h"
-#include "dftracerd/view.h"
+
+struct aggregate;
+struct call_tree;
+struct comparison;
+struct dlio_report;
+struct info;
+struct process_list;
+struct rows;
+struct rows_writer;
+struct stats;
+struct view_options;
 
 enum format {
     FORMAT_JSON,
@@ -82,6 +83,8 @@ void jw_escape(struct buf *out, struct text t); /* with the quotes */
 
 void jw_object(struct jw *j, const struct object_type *type, const void *object);
 void jw_members(struct jw *j, const struct object_type *type, const void *object);
+/* As a line of NDJSON. */
+void format_line(const struct object_type *type, const void *object, struct buf *out);
 /* The JSON Schema of an object; a type with a name is written where it is defined, and referred to
  * elsewhere. */
 void jw_schema(struct jw *j, const struct object_type *type);
@@ -95,8 +98,8 @@ struct document {
         const struct object_type *type;
         const void *object;
         size_t member, item;
-        bool begun, in_list;
-    } open[DOCUMENT_DEPTH_MAX]; /* the objects around the place at hand */
+        bool begun, in_list, whole_items; /* whole: items have no lists */
+    } open[DOCUMENT_DEPTH_MAX];           /* the objects around the place at hand */
     unsigned depth;
     int64_t node; /* depth of the item before, in a list whose items nest; -1: none */
 };
@@ -260,6 +263,7 @@ uint64_t format_aggregate_least(const struct format_aggregate *f);
 /* 0 more, ERR_END: that was all */
 int format_aggregate_next(struct format_aggregate *f, struct err *err, struct buf *out);
 void format_aggregate_free(struct format_aggregate *f);
+extern const struct object_type format_aggregate_type;
 
 /* The events of /view as a trace for Perfetto: processes told apart by (host, pid), lanes in which
  * slices nest; what has a dur is a slice, counters and aggregated records are counters of their

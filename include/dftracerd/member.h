@@ -43,34 +43,28 @@ enum member_kind {
     MEMBER_OBJECT  /* a struct with members of its own */
 };
 
+enum { MEMBER_KEY_BYTES = 32 };
 struct member {
     const char *name;
-    enum member_kind kind;
-    size_t offset;
-    /* MEMBER_NAMED: `count` values at a pointer are members under the names at another pointer */
-    enum { MEMBER_HERE, MEMBER_POINTER, MEMBER_LIST, MEMBER_NAMED } place;
+    char key[MEMBER_KEY_BYTES]; /* `,"name":` as in JSON without blanks, and its length */
+    uint8_t key_len;
     bool inside; /* a MEMBER_LIST or MEMBER_STRING: an array in the struct, else a pointer to one */
-    size_t count_offset; /* MEMBER_LIST: of the number of items, `count_bytes` long */
-    unsigned count_bytes;
-    size_t names_offset;          /* MEMBER_NAMED: of a pointer to the names */
-    const struct object_type *of; /* MEMBER_OBJECT */
-    /* The field is member `part` of the items, `stride` bytes each: a column. If it is not `bare`,
-     * of numbers (UINT32, UINT64, TIME), which are written much faster than values. 0: none. */
-    size_t stride, part;
-    bool root; /* of a MEMBER_LIST whose items nest: the one outermost item, without a list */
-    bool bare; /* a MEMBER_LIST of one item is written as the item */
-    /* 1 + the offset of a bool that is false where there is no value; 0: there always is one */
-    size_t when;
     /* Left out, not null: where `when` is false; if there is no `when`, without a value, or with an
      * empty list. */
     bool optional;
     bool nullable; /* for the schema: a double, time or string that may be null */
+    bool root;     /* of a MEMBER_LIST whose items nest: the one outermost item, without a list */
+    bool bare;     /* a MEMBER_LIST of one item is written as the item */
+    enum member_kind kind;
+    /* MEMBER_NAMED: `count` values at a pointer are members under the names at another pointer */
+    enum { MEMBER_HERE, MEMBER_POINTER, MEMBER_LIST, MEMBER_NAMED } place;
+    unsigned digits; /* a double is rounded to this number of significant digits; 0: it is exact */
+    size_t offset;
+    /* 1 + the offset of a bool that is false where there is no value; 0: there always is one */
+    size_t when;
     /* The texts that are possible, up to NULL. A field of an integer type is the number of one of
      * them; a negative one is null. */
     const char *const *choices;
-    enum value_type type; /* for the schema, of a struct value; VALUE_NULL: any */
-    enum column_unit unit;
-    unsigned digits; /* a double is rounded to this number of significant digits; 0: it is exact */
     /* The value is computed instead (with type; kind is MEMBER_VALUE), or written, for what no
      * table can describe (with schema): from the object, or from its field at `offset`. */
     struct value (*compute)(const void *object);
@@ -78,6 +72,15 @@ struct member {
     /* A MEMBER_LIST whose items are made one by one, or are not side by side: the item, valid until
      * the next call, or NULL: there is none. Called once an item, in order. */
     const void *(*item)(const void *object, size_t i);
+    size_t count_offset; /* MEMBER_LIST: of the number of items, `count_bytes` long */
+    unsigned count_bytes;
+    size_t names_offset;          /* MEMBER_NAMED: of a pointer to the names */
+    const struct object_type *of; /* MEMBER_OBJECT */
+    /* The field is member `part` of the items, `stride` bytes each: a column. If it is not `bare`,
+     * of numbers (UINT32, UINT64, TIME), which are written much faster than values. 0: none. */
+    size_t stride, part;
+    enum value_type type; /* for the schema, of a struct value; VALUE_NULL: any */
+    enum column_unit unit;
     const char *schema; /* the JSON Schema, with ' for "; NULL: from the kind */
     const char *help;   /* half a sentence */
 };
@@ -114,6 +117,9 @@ struct object_type {
         struct text: MEMBER_TEXT, \
         struct value: MEMBER_VALUE, \
         __int128: MEMBER_TIME)
+/* A literal of at most 27 bytes, none of which is escaped. */
+#define MEMBER_NAME(name_) \
+    .name = name_, .key = ",\"" name_ "\":", .key_len = sizeof(",\"" name_ "\":") - 1
 #define MEMBER_FIELD(field) (((const OBJECT *)0)->field)
 
 /* Whether it is an array: known by the type that it has behind a comma. */
@@ -122,63 +128,67 @@ struct object_type {
 /* A value; OBJECT is the struct. */
 #define MEMBER(name_, field, ...) \
     { \
-        .name = name_, .kind = MEMBER_KIND(MEMBER_FIELD(field)), \
-        .inside = MEMBER_INSIDE(MEMBER_FIELD(field)), .offset = offsetof(OBJECT, field), \
-        ##__VA_ARGS__ \
+        MEMBER_NAME(name_), .kind = MEMBER_KIND(MEMBER_FIELD(field)), \
+                            .inside = MEMBER_INSIDE(MEMBER_FIELD(field)), \
+                            .offset = offsetof(OBJECT, field), ##__VA_ARGS__ \
     }
 /* An int64_t in nanoseconds. */
 #define MEMBER_NS(name_, field, ...) \
     { \
-        .name = name_, \
-        .kind = _Generic(MEMBER_FIELD(field), int64_t \
-                         : MEMBER_TIME64), \
-        .offset = offsetof(OBJECT, field), ##__VA_ARGS__ \
+        MEMBER_NAME(name_), \
+            .kind = _Generic(MEMBER_FIELD(field), int64_t \
+                             : MEMBER_TIME64), \
+            .offset = offsetof(OBJECT, field), ##__VA_ARGS__ \
     }
 /* A struct in the struct; a pointer to one, NULL is null. */
 #define MEMBER_IN(name_, field, of_, ...) \
     { \
-        .name = name_, .kind = MEMBER_OBJECT, .offset = offsetof(OBJECT, field), .of = of_, \
-        ##__VA_ARGS__ \
+        MEMBER_NAME(name_), .kind = MEMBER_OBJECT, .offset = offsetof(OBJECT, field), .of = of_, \
+                            ##__VA_ARGS__ \
     }
 #define MEMBER_AT(name_, field, of_, ...) \
     { \
-        .name = name_, .kind = MEMBER_OBJECT, .place = MEMBER_POINTER, \
-        .offset = offsetof(OBJECT, field), .of = of_, ##__VA_ARGS__ \
+        MEMBER_NAME(name_), .kind = MEMBER_OBJECT, .place = MEMBER_POINTER, \
+                            .offset = offsetof(OBJECT, field), .of = of_, ##__VA_ARGS__ \
     }
 /* An object whose members are fields of the struct itself. */
 #define MEMBER_SELF(name_, of_, ...) \
     { \
-        .name = name_, .kind = MEMBER_OBJECT, .of = of_, ##__VA_ARGS__ \
+        MEMBER_NAME(name_), .kind = MEMBER_OBJECT, .of = of_, ##__VA_ARGS__ \
     }
 /* `counter` structs, or values: at a pointer, or an array in the struct. */
 #define MEMBER_OBJECTS(name_, field, counter, of_, ...) \
     { \
-        .name = name_, .kind = MEMBER_OBJECT, .place = MEMBER_LIST, \
-        .inside = MEMBER_INSIDE(MEMBER_FIELD(field)), .offset = offsetof(OBJECT, field), \
-        .count_offset = offsetof(OBJECT, counter), .count_bytes = sizeof(MEMBER_FIELD(counter)), \
-        .of = of_, ##__VA_ARGS__ \
+        MEMBER_NAME(name_), .kind = MEMBER_OBJECT, .place = MEMBER_LIST, \
+                            .inside = MEMBER_INSIDE(MEMBER_FIELD(field)), \
+                            .offset = offsetof(OBJECT, field), \
+                            .count_offset = offsetof(OBJECT, counter), \
+                            .count_bytes = sizeof(MEMBER_FIELD(counter)), .of = of_, ##__VA_ARGS__ \
     }
 #define MEMBER_VALUES(name_, field, counter, ...) \
     { \
-        .name = name_, .kind = MEMBER_KIND(*MEMBER_FIELD(field)), .place = MEMBER_LIST, \
-        .inside = MEMBER_INSIDE(MEMBER_FIELD(field)), .offset = offsetof(OBJECT, field), \
-        .count_offset = offsetof(OBJECT, counter), .count_bytes = sizeof(MEMBER_FIELD(counter)), \
-        ##__VA_ARGS__ \
+        MEMBER_NAME(name_), .kind = MEMBER_KIND(*MEMBER_FIELD(field)), .place = MEMBER_LIST, \
+                            .inside = MEMBER_INSIDE(MEMBER_FIELD(field)), \
+                            .offset = offsetof(OBJECT, field), \
+                            .count_offset = offsetof(OBJECT, counter), \
+                            .count_bytes = sizeof(MEMBER_FIELD(counter)), ##__VA_ARGS__ \
     }
 /* `counter` structs that a function makes one by one (see .item). */
 #define MEMBER_ITEMS(name_, counter, of_, function, ...) \
     { \
-        .name = name_, .kind = MEMBER_OBJECT, .place = MEMBER_LIST, \
-        .count_offset = offsetof(OBJECT, counter), .count_bytes = sizeof(MEMBER_FIELD(counter)), \
-        .of = of_, .item = function, ##__VA_ARGS__ \
+        MEMBER_NAME(name_), .kind = MEMBER_OBJECT, .place = MEMBER_LIST, \
+                            .count_offset = offsetof(OBJECT, counter), \
+                            .count_bytes = sizeof(MEMBER_FIELD(counter)), .of = of_, \
+                            .item = function, ##__VA_ARGS__ \
     }
 /* Member `part_` of each of `counter` structs. */
 #define MEMBER_COLUMN(name_, field, counter, part_, ...) \
     { \
-        .name = name_, .kind = MEMBER_KIND(MEMBER_FIELD(field)->part_), .place = MEMBER_LIST, \
-        .offset = offsetof(OBJECT, field), .count_offset = offsetof(OBJECT, counter), \
-        .count_bytes = sizeof(MEMBER_FIELD(counter)), .stride = sizeof(*MEMBER_FIELD(field)), \
-        .part = offsetof(__typeof__(*MEMBER_FIELD(field)), part_), ##__VA_ARGS__ \
+        MEMBER_NAME(name_), \
+            .kind = MEMBER_KIND(MEMBER_FIELD(field)->part_), .place = MEMBER_LIST, \
+            .offset = offsetof(OBJECT, field), .count_offset = offsetof(OBJECT, counter), \
+            .count_bytes = sizeof(MEMBER_FIELD(counter)), .stride = sizeof(*MEMBER_FIELD(field)), \
+            .part = offsetof(__typeof__(*MEMBER_FIELD(field)), part_), ##__VA_ARGS__ \
     }
 /* Members whose names are data: `counter` struct values, and their names. */
 #define MEMBER_VALUES_NAMED(field, names, counter) \
@@ -190,13 +200,25 @@ struct object_type {
 /* A value that a function computes from the object. */
 #define MEMBER_COMPUTED(name_, type_, function, ...) \
     { \
-        .name = name_, .kind = MEMBER_VALUE, .type = type_, .compute = function, ##__VA_ARGS__ \
+        MEMBER_NAME(name_), .kind = MEMBER_VALUE, .type = type_, .compute = function, \
+                            ##__VA_ARGS__ \
     }
 /* What a function writes, with its schema. */
 #define MEMBER_WRITTEN(name_, function, schema_, ...) \
     { \
-        .name = name_, .write = function, .schema = schema_, ##__VA_ARGS__ \
+        MEMBER_NAME(name_), .write = function, .schema = schema_, ##__VA_ARGS__ \
     }
+
+/* Rows that many answers have: what they were computed on (`counters`: struct query_counters). */
+#define MEMBERS_STATE(generation, complete) \
+    MEMBER("generation", generation, .help = "generation of the index"), \
+        MEMBER("complete", complete, .help = "false: the answer may lack data")
+#define MEMBERS_FILES(counters) \
+    MEMBER("files", counters.files, .help = "number of selected files"), \
+        MEMBER("damaged_files", counters.damaged_files, \
+               .help = "those of them that are corrupt in parts or could not be read at all")
+#define MEMBERS_QUERY(counters, complete) \
+    MEMBERS_STATE(counters.generation, complete), MEMBERS_FILES(counters)
 
 /* .when = WHEN(field): a bool of the struct; .nests = NESTS(field): its depth */
 #define WHEN(field) (offsetof(OBJECT, field) + 1)

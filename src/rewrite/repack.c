@@ -332,8 +332,7 @@ static const char *const commands[] = {"merge", "split", "pgzip", NULL};
 #define VERIFIED .when = WHEN(head.is_checked), .optional = true
 static const struct member members[] = {
     MEMBER("command", o.kind, .choices = commands),
-    MEMBER("generation", head.generation),
-    MEMBER("complete", head.complete),
+    MEMBERS_STATE(head.generation, head.complete),
     MEMBER_OBJECTS("sources", head.sources, head.source_count, &source_type, .item = source_of),
     MEMBER_OBJECTS("files", written.at, written.count, &written_type, .item = written_of),
     MEMBER("verified", head.verified, VERIFIED),

@@ -6,7 +6,7 @@ static const struct member host_members[] = {
     MEMBER("host", name, .type = VALUE_TEXT),
     MEMBER_NS("min_ts", min_ts, .unit = UNIT_US),
     MEMBER_NS("max_te", max_te, .unit = UNIT_US),
-    MEMBER_NS("gap", gap_ns, .unit = UNIT_US),
+    MEMBER_NS("gap", gap_ns, .unit = UNIT_US, .help = "from the time range of the others"),
 };
 const struct object_type call_tree_host_type = {NULL, MEMBERS(host_members)};
 #undef OBJECT
@@ -86,13 +86,18 @@ static const struct object_type critical_type = {"CriticalPath", MEMBERS(critica
 
 #define OBJECT struct call_tree_analysis
 static const struct member analysis_members[] = {
-    MEMBER_IN("duration", duration, &duration_type),
-    MEMBER_OBJECTS("most_called", most_called, most_called_count, &name_type),
-    MEMBER_OBJECTS("categories", categories, category_count, &cat_type),
-    MEMBER_OBJECTS("depths", depths, depth_count, &depth_type),
-    MEMBER_OBJECTS("hottest_paths", hottest, hottest_count, &path_type),
-    MEMBER_AT("critical_path", critical, &critical_type, .nullable = true),
-    MEMBER_OBJECTS("threads", paths, path_count, &critical_type),
+    MEMBER_IN("duration", duration, &duration_type,
+              .help = "statistics of durations; percentiles within 1 %"),
+    MEMBER_OBJECTS("most_called", most_called, most_called_count, &name_type,
+                   .help = "the most called names"),
+    MEMBER_OBJECTS("categories", categories, category_count, &cat_type, .help = "sums by category"),
+    MEMBER_OBJECTS("depths", depths, depth_count, &depth_type, .help = "sums by depth"),
+    MEMBER_OBJECTS("hottest_paths", hottest, hottest_count, &path_type,
+                   .help = "the paths with the most self time"),
+    MEMBER_AT("critical_path", critical, &critical_type, .nullable = true,
+              .help = "that of the thread that ends last"),
+    MEMBER_OBJECTS("threads", paths, path_count, &critical_type,
+                   .help = "the critical path of each thread"),
 };
 const struct object_type call_tree_analysis_type = {NULL, MEMBERS(analysis_members)};
 #undef OBJECT

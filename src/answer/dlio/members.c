@@ -241,24 +241,28 @@ static const struct object_type fits_type = {NULL, MEMBERS(fits_members)};
 
 static const struct member simulation_members[] = {
     MEMBER_COMPUTED("waits", VALUE_TEXT, waits, .schema = "{'enum':['traced','queue']}"),
-    MEMBER("num_workers", options.workers, QUEUED),
-    MEMBER("prefetch_factor", options.prefetch, QUEUED),
+    MEMBER("num_workers", options.workers, QUEUED, .help = "null unless `waits` is `queue`"),
+    MEMBER("prefetch_factor", options.prefetch, QUEUED, .help = "null unless `waits` is `queue`"),
     MEMBER("stalls", refined.simulated.stalls, QUEUED,
            .help = "steps whose batch was not loaded in time"),
-    MEMBER("seed", options.seed),
+    MEMBER("seed", options.seed, .help = "seed of all random numbers"),
     MEMBER("traced_e2e_s", traced_e2e, ROUNDED,
-           .help = "seconds in which at least one rank worked or waited"),
+           .help = "seconds in which at least one rank worked or waited, by the events; pauses "
+                   "between epochs do not count, clocks of hosts are taken as they are"),
     MEMBER("simulated_e2e_s", refined.e2e, ROUNDED, .help = "seconds until the last rank is done"),
-    MEMBER("e2e_error", refined.error, ROUNDED, .nullable = true, .help = "relative difference"),
+    MEMBER("e2e_error", refined.error, ROUNDED, .nullable = true,
+           .help = "relative difference of both"),
     MEMBER("cdf_similarity", refined.similarity, ROUNDED,
            .help = "1 minus the two-sample Kolmogorov-Smirnov distance of simulated and traced "
                    "computation times"),
     MEMBER("traced_rank_variance", traced_variance, ROUNDED,
            .help = "variance of the seconds that the ranks took"),
-    MEMBER("simulated_rank_variance", refined.simulated.rank_variance, ROUNDED),
-    MEMBER("max_bound_percentile", refined.percentile, ROUNDED),
-    MEMBER("iterations", refined.iterations),
-    MEMBER("converged", refined.converged),
+    MEMBER("simulated_rank_variance", refined.simulated.rank_variance, ROUNDED,
+           .help = "variance of the seconds that the ranks took"),
+    MEMBER("max_bound_percentile", refined.percentile, ROUNDED,
+           .help = "percentile of the samples that `max_bound` is"),
+    MEMBER("iterations", refined.iterations, .help = "number of simulations"),
+    MEMBER("converged", refined.converged, .help = "both targets were met"),
 };
 static const struct object_type simulation_type = {NULL, MEMBERS(simulation_members)};
 
@@ -270,18 +274,20 @@ static const struct object_type percentiles_type = {
     NULL, MEMBERS(percentiles_members), .help = "percentiles 0 to 100 of the computation times"};
 
 static const struct member members[] = {
-    MEMBER("generation", counters.generation),
-    MEMBER("complete", complete),
-    MEMBER("files", counters.files),
-    MEMBER("damaged_files", counters.damaged_files),
+    MEMBERS_QUERY(counters, complete),
     MEMBER_SELF("config", &config_type),
-    MEMBER_OBJECTS("matched", times, time_count, &matched_type),
+    MEMBER_OBJECTS("matched", times, time_count, &matched_type, .help = "the events of each time"),
     MEMBER("other_events", other_events, .help = "events with names of other versions of DLIO"),
     MEMBER("ranks", ranks, .help = "processes with events of the loop body"),
     MEMBER("steps", steps, .help = "of the rank with the fewest"),
     MEMBER("steps_most", steps_most, .help = "of the rank with the most"),
-    MEMBER_COMPUTED("batch_samples", VALUE_UINT, batch_samples),
-    MEMBER_SELF("fits", &fits_type),
+    MEMBER_COMPUTED("batch_samples", VALUE_UINT, batch_samples,
+                    .help = "samples of a batch: events per wait, rounded"),
+    MEMBER_SELF("fits", &fits_type,
+                .help =
+                    "of both times: the samples, all candidates with `bic`, `ks` and "
+                    "`log_likelihood`, and a histogram up to the 99th percentile with the density "
+                    "of the fit at the 61 borders of its bars"),
     MEMBER_SELF("simulation", &simulation_type),
     MEMBER_SELF("percentiles", &percentiles_type),
 };

@@ -221,11 +221,9 @@ void histogram_free(struct value_histogram *h)
 
 #define OBJECT struct value_histogram
 static const struct member members[] = {
-    MEMBER("generation", counters.generation),
-    MEMBER("complete", complete),
+    MEMBERS_STATE(counters.generation, complete),
     MEMBER("column", column),
-    MEMBER("files", counters.files),
-    MEMBER("damaged_files", counters.damaged_files),
+    MEMBERS_FILES(counters),
     MEMBER("count", objects, .help = "selected objects"),
     MEMBER("values", values, .help = "objects with a number in the column"),
     MEMBER("outside", outside, .help = "numbers that are in no bin: below 0, or 2^64 and more"),

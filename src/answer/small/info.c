@@ -284,10 +284,12 @@ void info_close(struct info *i)
 #define OBJECT struct info_root
 static const struct member root_members[] = {
     MEMBER("path", path),
-    MEMBER("label", label, .optional = true, .help = "if there are several directories"),
+    MEMBER("label", label, .optional = true,
+           .help = "first part of the paths of its files, if there are several directories"),
     MEMBER("network", network, .optional = true,
-           .help = "type of the network file system; changes are found by scanning the "
-                   "directories only"),
+           .help =
+               "type of the file system, if it is a network file system: changes on it are found "
+               "by directory scans only"),
 };
 static const struct object_type root_type = {NULL, MEMBERS(root_members)};
 #undef OBJECT
@@ -298,10 +300,12 @@ static const char *const engines[] = {"zlib", "isal", NULL};
 #define OBJECT struct info_index
 static const struct member index_members[] = {
     MEMBER("path", path, .nullable = true),
-    MEMBER("bytes", bytes, .when = WHEN(visible)),
+    MEMBER("bytes", bytes, .when = WHEN(visible), .help = "size of the index"),
     MEMBER("error", error, .nullable = true, .help = "why indexing has stopped"),
-    MEMBER("cpu", cpu, .choices = cpus, .help = "variant of the code in use"),
-    MEMBER("inflate", inflate, .choices = engines, .help = "variant of the code in use"),
+    MEMBER("cpu", cpu, .choices = cpus,
+           .help = "variant of the code in use; all give equal answers"),
+    MEMBER("inflate", inflate, .choices = engines,
+           .help = "variant of the code in use; all give equal answers"),
 };
 static const struct object_type index_type = {NULL, MEMBERS(index_members)};
 #undef OBJECT
@@ -309,20 +313,20 @@ static const struct object_type index_type = {NULL, MEMBERS(index_members)};
 #define OBJECT struct info_totals
 static const struct member totals_members[] = {
     MEMBER("files", files, .help = "files_ready + files_pending + files_failed"),
-    MEMBER("files_ready", ready, .help = "files that are indexed, as far as they can be read"),
-    MEMBER("files_pending", pending),
-    MEMBER("files_failed", failed),
+    MEMBER("files_ready", ready, .help = "files in state `ready`, `growing` or `damaged`"),
+    MEMBER("files_pending", pending, .help = "files in state `pending` or `indexing`"),
+    MEMBER("files_failed", failed, .help = "files in state `failed`"),
     MEMBER("files_damaged", damaged, .help = "files with corrupt parts"),
-    MEMBER("compressed_bytes", compressed_bytes),
-    MEMBER("uncompressed_bytes", text_bytes),
-    MEMBER("index_bytes", index_bytes),
-    MEMBER("lines", counts.lines),
+    MEMBER("compressed_bytes", compressed_bytes, .help = "size of the files"),
+    MEMBER("uncompressed_bytes", text_bytes, .help = "size of their text"),
+    MEMBER("index_bytes", index_bytes, .help = "size of what the index has of them"),
+    MEMBER("lines", counts.lines, .help = "lines of the text"),
     MEMBER("objects", objects, .help = "events + counters + aggregated + metadata"),
     MEMBER("events", counts.events),
     MEMBER("counters", counts.counters),
-    MEMBER("aggregated", counts.aggregated),
-    MEMBER("metadata", counts.metadata),
-    MEMBER("brackets", counts.brackets, .help = "lines of nothing but blanks, brackets and commas"),
+    MEMBER("aggregated", counts.aggregated, .help = "aggregated records"),
+    MEMBER("metadata", counts.metadata, .help = "metadata records"),
+    MEMBER("brackets", counts.brackets, .help = "lines of nothing but blanks, `[`, `]` and commas"),
     MEMBER("invalid", counts.invalid, .help = "lines without a usable object"),
     MEMBER("repaired", counts.repaired, .help = "objects that needed a repair"),
     MEMBER("chunks", chunks),
@@ -347,16 +351,21 @@ static const struct object_type duplicate_type = {NULL, MEMBERS(duplicate_member
 #define OBJECT struct info
 #define DETAILED .when = WHEN(detailed), .optional = true
 static const struct member members[] = {
-    MEMBER("generation", generation),
-    MEMBER("complete", options.complete),
-    MEMBER_OBJECTS("roots", roots, root_count, &root_type),
+    MEMBERS_STATE(generation, options.complete),
+    MEMBER_OBJECTS("roots", roots, root_count, &root_type, .help = "the watched directories"),
     MEMBER_IN("index", index, &index_type),
-    MEMBER_IN("totals", totals, &totals_type),
-    MEMBER_OBJECTS("duplicates", duplicates, duplicate_count, &duplicate_type, DETAILED,
-                   .help = "files that are ignored because another file has the same text"),
-    MEMBER_VALUES("missing", missing, missing_count, DETAILED,
-                  .help = "files that have vanished and will be forgotten"),
-    MEMBER_OBJECTS("files", files, file_count, &info_file_type, DETAILED, .item = info_file_item),
+    MEMBER_IN("totals", totals, &totals_type, .help = "sums over the selected files"),
+    MEMBER_OBJECTS(
+        "duplicates", duplicates, duplicate_count, &duplicate_type, DETAILED,
+        .help = "files that are ignored because another file (`duplicate_of`) has the same text; "
+                "only with `detail`"),
+    MEMBER_VALUES(
+        "missing", missing, missing_count, DETAILED,
+        .help =
+            "files that have vanished and will be forgotten; only with `detail`, none with `dir` "
+            "or `file`"),
+    MEMBER_OBJECTS("files", files, file_count, &info_file_type, DETAILED, .item = info_file_item,
+                   .help = "the selected files; only with `detail`"),
 };
 const struct object_type info_type = {"Info", MEMBERS(members)};
 #undef OBJECT

@@ -197,14 +197,18 @@ static const char *const types[] = {"int", "float", "string", "bool", "mixed", N
 #define OBJECT struct schema_column
 static const struct member column_members[] = {
     MEMBER("path", path, .help = "name of the column in queries"),
-    MEMBER("type", type, .choices = types),
+    MEMBER("type", type, .choices = types,
+           .help = "of the values that were found; `float`: at least one number is not whole; "
+                   "`mixed`: values of several types, and arrays"),
     MEMBER("rows", rows, .help = "selected objects that have a value"),
-    MEMBER("distinct", distinct, .help = "number of different values"),
-    MEMBER("distinct_exact", distinct_exact,
-           .help = "false: `distinct` is an estimate, within about 3 %"),
-    MEMBER("min", min, .help = "null for mixed types"),
-    MEMBER("max", max, .help = "null for mixed types"),
-    MEMBER("bloom", bloom, .help = "the column has bloom filters"),
+    MEMBER("distinct", distinct, .help = "number of different values: exact up to 16,384"),
+    MEMBER("distinct_exact", distinct_exact, .help = "false: `distinct` is within some 3 %"),
+    MEMBER("min", min,
+           .help = "smallest value (times in microseconds, texts by bytes); null for `mixed`"),
+    MEMBER("max", max, .help = "largest value; null for `mixed`"),
+    MEMBER("bloom", bloom,
+           .help = "whether chunks have a bloom filter of its values: a small set that shows which "
+                   "chunks cannot contain a value, so that `==` and `in` skip them"),
 };
 const struct object_type schema_column_type = {"SchemaColumn", MEMBERS(column_members)};
 #undef OBJECT

@@ -134,8 +134,7 @@ static const struct object_type time_range_type = {NULL, MEMBERS(time_range_memb
 static const struct member members[] = {
     MEMBER("report", report, .choices = stats_report_names),
     MEMBER("query", query),
-    MEMBER("generation", counters.generation),
-    MEMBER("complete", complete),
+    MEMBERS_STATE(counters.generation, complete),
     MEMBER("damaged_files", counters.damaged_files),
     MEMBER("files", counters.files),
     MEMBER_IN("chunks", counters, &chunks_type),

@@ -24,6 +24,44 @@ struct format_aggregate {
     uint64_t rows;
 };
 
+/* ---- members --------------------------------------------------------------------------------- */
+
+/* What the rows were made from. */
+struct totals {
+    struct query_counters counters;
+    bool complete, has_interval;
+    __int128 interval_ns;
+    uint64_t rows, elapsed_ms;
+};
+
+#define OBJECT struct totals
+#define SOURCES \
+    MEMBER("time_interval", interval_ns, .when = WHEN(has_interval), .optional = true, \
+           .help = "length of a bucket"), \
+        MEMBERS_FILES(counters), \
+        MEMBER("scanned", counters.chunks_scanned, .help = "chunks that were read"), \
+        MEMBER("skipped", counters.chunks_skipped), MEMBERS_STATE(counters.generation, complete)
+/* `rows` are written by table_rows.h, the others behind them. */
+static const struct member members[] = {
+    MEMBER_WRITTEN("rows", NULL, "{'type':'array','items':{'$ref':'#/components/schemas/Row'}}"),
+    SOURCES,
+};
+const struct object_type format_aggregate_type = {"Aggregate", MEMBERS(members)};
+static const struct object_type tail_type = {.members = members + 1,
+                                             .count = sizeof(members) / sizeof(*members) - 1};
+
+static const struct member summary_members[] = {
+    MEMBER("rows", rows),
+    SOURCES,
+    MEMBER("elapsed_ms", elapsed_ms),
+};
+static const struct object_type summary_type = {NULL, MEMBERS(summary_members)};
+static const struct member last_members[] = {MEMBER_SELF("summary", &summary_type)};
+static const struct object_type last_line_type = {NULL, MEMBERS(last_members)};
+#undef OBJECT
+
+/* ---- open and close -------------------------------------------------------------------------- */
+
 static int make_table(struct format_aggregate *f)
 {
     const char **names = malloc((f->table->count + 1) * sizeof(*names));
@@ -106,41 +144,22 @@ static void begin(struct format_aggregate *f, struct buf *out)
     jw_begin(&f->jw, '[');
 }
 
-/* What the rows were made from. */
-static void tell_counters(struct format_aggregate *f, struct jw *j)
+static struct totals totals_of(const struct format_aggregate *f)
 {
-    struct query_counters c;
+    struct totals t = {.complete = query_complete(f->query),
+                       .interval_ns = aggregate_interval(f->aggregate),
+                       .rows = f->rows,
+                       .elapsed_ms = (uint64_t)((clock_mono_ns() - f->o.started_ns) / 1000000)};
 
-    query_counters(f->query, &c);
-    struct value interval = {.type = VALUE_TIME, .wide = aggregate_interval(f->aggregate)};
-    if (interval.wide > 0)
-        jw_put_value(j, "time_interval", &interval);
-    jw_put_uint(j, "files", c.files);
-    jw_put_uint(j, "damaged_files", c.damaged_files);
-    jw_put_uint(j, "scanned", c.chunks_scanned);
-    jw_put_uint(j, "skipped", c.chunks_skipped);
-    jw_put_uint(j, "generation", c.generation);
-    jw_put_bool(j, "complete", query_complete(f->query));
-}
-
-static void write_summary(struct format_aggregate *f, struct buf *out)
-{
-    struct jw j;
-
-    jw_init(&j, out, false);
-    jw_begin(&j, '{');
-    jw_key(&j, "summary");
-    jw_begin(&j, '{');
-    jw_put_uint(&j, "rows", f->rows);
-    tell_counters(f, &j);
-    jw_put_uint(&j, "elapsed_ms", (uint64_t)((clock_mono_ns() - f->o.started_ns) / 1000000));
-    jw_end(&j, '}');
-    jw_end(&j, '}');
-    jw_finish(&j);
+    query_counters(f->query, &t.counters);
+    t.has_interval = t.interval_ns > 0;
+    return t;
 }
 
 static void end(struct format_aggregate *f, struct buf *out)
 {
+    struct totals totals = totals_of(f);
+
     if (f->text)
         format_table_end(f->text, out);
     if (f->perfetto)
@@ -149,12 +168,12 @@ static void end(struct format_aggregate *f, struct buf *out)
         f->jw.out = out;
         f->jw.nonempty[f->jw.depth] = f->rows > 0;
         jw_end(&f->jw, ']');
-        tell_counters(f, &f->jw);
+        jw_members(&f->jw, &tail_type, &totals);
         jw_end(&f->jw, '}');
         jw_finish(&f->jw);
     }
     if (f->o.format == FORMAT_NDJSON && f->o.summary)
-        write_summary(f, out);
+        format_line(&last_line_type, &totals, out);
 }
 
 static int next_values(struct format_aggregate *f, struct err *err, struct buf *out, size_t *ret)

@@ -64,7 +64,6 @@ void format_call_tree_free(struct format_call_tree *f)
     perfetto_thread_done(&f->lanes);
     buf_done(&f->path);
     buf_done(&f->scratch);
-    buf_done(&f->thread_json);
     vec_done(&f->ends);
     vec_done(&f->told);
     free(f);

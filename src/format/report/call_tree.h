@@ -37,7 +37,6 @@ struct format_call_tree {
     struct call_tree_lines lines;
     uint64_t seen;
     uint32_t thread, threads; /* the one at hand, plus 1; of all */
-    struct buf thread_json;
     struct perfetto *perfetto;
     struct perfetto_thread lanes;
     VEC(int64_t) told; /* tids of the lanes of the thread at hand */
@@ -55,6 +54,6 @@ void call_tree_text_tail(struct format_call_tree *f, struct buf *out);
 
 int call_tree_events_next(struct format_call_tree *f, struct buf *out); /* 0, ERR_END, error */
 
-extern const struct object_type call_tree_summary_type;
+extern const struct object_type call_tree_event_type, call_tree_summary_type;
 
 #endif

@@ -40,59 +40,23 @@ static int add_frame(struct format_call_tree *f, const struct call_tree_event *e
     return call_tree_end_frame(f, e->depth);
 }
 
-/* The members that all events of a thread have are written once. */
-static void begin_thread(struct format_call_tree *f, uint32_t thread)
-{
-    const struct call_tree_thread *t = &f->line.thread;
-    struct buf *out = &f->thread_json;
-
-    call_tree_thread(f->tree, thread, &f->line.thread);
-    f->thread = thread + 1;
-    buf_clear(out);
-    put_member(out, ",\"host\":", &t->host);
-    put_member(out, ",\"pid\":", &t->pid);
-    put_member(out, ",\"tid\":", &t->tid);
-}
-
-/* The members of CallTreeEvent (call_tree_members.c). A row from its table takes 1.4 times as
- * long. */
-static void put_row(const struct format_call_tree *f, struct buf *out)
-{
-    const struct call_tree_line *l = &f->line;
-    const struct call_tree_event *e = &l->event;
-    const struct value parent = {.type = l->has_parent ? VALUE_UINT : VALUE_NULL, .u = e->parent},
-                       id = {.type = e->has_event_id ? VALUE_INT : VALUE_NULL, .i = e->event_id},
-                       path = {.type = l->has_path ? VALUE_TEXT : VALUE_NULL, .text = l->path};
-
-    put_uint(out, "{\"id\":", e->id);
-    put_member(out, ",\"parent\":", &parent);
-    put_uint(out, ",\"depth\":", e->depth);
-    put_member(out, ",\"name\":", &e->name);
-    put_member(out, ",\"cat\":", &e->cat);
-    buf_append(out, f->thread_json.data, f->thread_json.len);
-    put_time(out, ",\"ts\":", e->ts_ns);
-    put_time(out, ",\"dur\":", e->dur_ns);
-    put_member(out, ",\"event_id\":", &id);
-    put_member(out, ",\"path\":", &path);
-    buf_puts(out, "}\n");
-}
-
 static int write_row(struct format_call_tree *f, struct buf *out)
 {
     struct call_tree_line *l = &f->line;
     const struct call_tree_event *e = &l->event;
 
     if (f->thread != e->thread + 1)
-        begin_thread(f, e->thread);
+        call_tree_thread(f->tree, e->thread, &l->thread);
+    f->thread = e->thread + 1;
     int rc = add_frame(f, e);
     if (rc < 0 || f->seen++ < f->o.offset)
         return rc;
     l->has_parent = e->parent != 0;
     l->has_path = e->depth < CALL_TREE_PATH_LEVELS;
     l->path = (struct text){f->path.data, f->path.len};
-    put_row(f, out);
+    format_line(&call_tree_event_type, l, out);
     f->lines.rows++;
-    return f->thread_json.error;
+    return 0;
 }
 
 static int write_summary(struct format_call_tree *f, struct buf *out)

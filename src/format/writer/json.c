@@ -6,11 +6,27 @@
 #include <math.h>
 #include <string.h>
 
+#include "format/writer/member_number.h"
 #include "format/writer/value_text.h"
 
 void jw_init(struct jw *j, struct buf *out, bool pretty)
 {
-    *j = (struct jw){.out = out, .pretty = pretty};
+    j->out = out;
+    j->budget = NULL;
+    j->pretty = pretty;
+    j->after_key = false;
+    j->depth = 0;
+    j->nonempty[0] = false; /* jw_begin sets the others */
+}
+
+static void put_char(struct jw *j, char c)
+{
+    char *to = buf_reserve(j->out, 1);
+
+    if (!to)
+        return;
+    *to = c;
+    j->out->len++;
 }
 
 static void put_line(struct jw *j)
@@ -32,7 +48,7 @@ static void put_gap(struct jw *j)
         return;
     }
     if (j->nonempty[j->depth])
-        buf_putc(j->out, ',');
+        put_char(j, ',');
     j->nonempty[j->depth] = true;
     if (j->pretty && j->depth > 0)
         put_line(j);
@@ -41,7 +57,7 @@ static void put_gap(struct jw *j)
 void jw_begin(struct jw *j, char bracket)
 {
     put_gap(j);
-    buf_putc(j->out, bracket);
+    put_char(j, bracket);
     j->depth++;
     assert(j->depth < JW_DEPTH_MAX);
     j->nonempty[j->depth] = false;
@@ -55,7 +71,7 @@ void jw_end(struct jw *j, char bracket)
     j->depth--;
     if (j->pretty && had)
         put_line(j);
-    buf_putc(j->out, bracket);
+    put_char(j, bracket);
 }
 
 void jw_key(struct jw *j, const char *key)
@@ -135,47 +151,20 @@ void jw_value(struct jw *j, const struct value *v)
 
 /* ---- columns of numbers ---------------------------------------------------------------------- */
 
-enum { NUMBER_BYTES = 64, NUMBERS_AT_ONCE = 512 };
-
-static inline char *put_uint(uint64_t u, char *to)
-{
-    if (u >= 10)
-        return to + num_format_u64(u, to);
-    *to = (char)('0' + u);
-    return to + 1;
-}
-
-static inline char *put_number(const char *from, enum member_kind kind, char *to)
-{
-    uint32_t u32;
-    uint64_t u64;
-    __int128 ns;
-
-    if (kind == MEMBER_UINT32) {
-        memcpy(&u32, from, sizeof(u32));
-        return put_uint(u32, to);
-    }
-    if (kind == MEMBER_UINT64) {
-        memcpy(&u64, from, sizeof(u64));
-        return put_uint(u64, to);
-    }
-    memcpy(&ns, from, sizeof(ns));
-    return to +
-           (ns == (int64_t)ns ? num_format_milli((int64_t)ns, to) : num_format_milli128(ns, to));
-}
+enum { NUMBERS_AT_ONCE = 512 };
 
 static void put_numbers(struct jw *j, const char *from, enum member_kind kind, size_t stride,
                         size_t n)
 {
     for (size_t i = 0; i < n;) {
         size_t end = n - i < NUMBERS_AT_ONCE ? n : i + NUMBERS_AT_ONCE;
-        char *begin = buf_reserve(j->out, (end - i) * NUMBER_BYTES), *to = begin;
+        char *begin = buf_reserve(j->out, (end - i) * MEMBER_NUMBER_BYTES), *to = begin;
         if (!begin)
             return;
         for (; i < end; i++) {
             if (i > 0)
                 *to++ = ',';
-            to = put_number(from + i * stride, kind, to);
+            to = member_number(kind, from + i * stride, to);
         }
         j->out->len += (size_t)(to - begin);
     }

@@ -3,27 +3,33 @@
 
 #include <string.h>
 
-/* True when all bytes stand for themselves in a JSON string: 0x20 to 0x7E, but '"' and '\\'. Eight
- * at a time: a byte below 0x20, equal to one of the two, or above 0x7E sets the high bit of its
- * place. */
-static bool is_plain(const char *p, size_t len)
+/* Eight bytes: one that does not stand for itself in a JSON string, below 0x20, above 0x7E, '"' or
+ * '\\', sets the high bit of its place. */
+static inline uint64_t special_bytes(const char *p)
 {
     const uint64_t ones = 0x0101010101010101ull, high = 0x8080808080808080ull;
-    uint64_t bad = 0, w;
-    size_t i = 0;
+    uint64_t w;
 
-    for (; i + 8 <= len; i += 8) {
-        memcpy(&w, p + i, 8);
-        uint64_t quote = w ^ ones * '"', slash = w ^ ones * '\\';
-        bad |= (w - ones * 0x20) | (w + ones) | (quote - ones) | (slash - ones) | w;
-        if (bad & high)
-            return false;
+    memcpy(&w, p, sizeof(w));
+    uint64_t quote = w ^ ones * '"', slash = w ^ ones * '\\';
+    return ((w - ones * 0x20) | (w + ones) | (quote - ones) | (slash - ones) | w) & high;
+}
+
+/* True when all bytes stand for themselves. */
+static bool is_plain(const char *p, size_t len)
+{
+    uint64_t bad = 0;
+
+    if (len < 8) {
+        for (size_t i = 0; i < len; i++) {
+            unsigned char c = (unsigned char)p[i];
+            bad |= c < 0x20 || c >= 0x7F || c == '"' || c == '\\';
+        }
+        return !bad;
     }
-    for (; i < len; i++) {
-        unsigned char c = (unsigned char)p[i];
-        bad |= c < 0x20 || c >= 0x7F || c == '"' || c == '\\' ? high : 0;
-    }
-    return !(bad & high);
+    for (size_t i = 0; i + 8 <= len && !bad; i += 8)
+        bad = special_bytes(p + i);
+    return !(bad | special_bytes(p + len - 8));
 }
 
 void jw_escape(struct buf *out, struct text t)

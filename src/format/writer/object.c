@@ -1,11 +1,69 @@
 /* object.c - objects of answers as JSON and as rows of tables. */
 #include "dftracerd/format.h"
+#include "format/writer/member_number.h"
 #include "format/writer/over.h"
+#include "format/writer/value_text.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { PIECE = 64 << 10, COLUMNS_MAX = 128, INDENT_MOST = 64 };
+
+/* ---- members that are values, not pretty ----------------------------------------------------- */
+
+/* Written as it is in the struct. */
+static inline bool is_plain(const struct member *m)
+{
+    return m->place == MEMBER_HERE && m->kind != MEMBER_OBJECT && !m->compute && !m->write &&
+           !m->choices && !m->digits;
+}
+
+static inline bool is_null(const struct member *m, const void *p)
+{
+    if (m->kind == MEMBER_STRING)
+        return !m->inside && !*(const char *const *)p;
+    return m->kind == MEMBER_VALUE && ((const struct value *)p)->type == VALUE_NULL;
+}
+
+/* The comma and the name, and space for a number. */
+static inline char *put_key(struct jw *j, const struct member *m)
+{
+    const size_t most = MEMBER_KEY_BYTES + MEMBER_NUMBER_BYTES;
+    struct buf *out = j->out;
+    char *to = out->cap - out->len > most ? out->data + out->len : buf_reserve(out, most);
+    bool first = !j->nonempty[j->depth];
+
+    if (!to || out->error)
+        return NULL;
+    j->nonempty[j->depth] = true;
+    memcpy(to, m->key + first, MEMBER_KEY_BYTES - 1); /* all of it: faster than its length */
+    return to + m->key_len - first;
+}
+
+static void put_text(struct buf *out, const struct member *m, const void *p)
+{
+    if (m->kind == MEMBER_STRING)
+        jw_escape(out, text_of(m->inside ? p : *(const char *const *)p));
+    else if (m->kind == MEMBER_TEXT)
+        jw_escape(out, *(const struct text *)p);
+    else
+        value_json(out, p);
+}
+
+static void put_plain(struct jw *j, const struct member *m, const void *object)
+{
+    const void *p = (const char *)object + m->offset;
+    bool null = is_null(m, p), there = m->when ? *((const bool *)object + m->when - 1) : !null;
+    char *to = there || !m->optional ? put_key(j, m) : NULL;
+
+    if (!to)
+        return;
+    char *end = there && !null ? member_number(m->kind, p, to) : member_null(to);
+    j->out->len = (size_t)((end ? end : to) - j->out->data);
+    if (!end)
+        put_text(j->out, m, p);
+}
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
@@ -55,7 +113,7 @@ static bool is_value(const struct member *m)
     return m->place == MEMBER_HERE && m->kind != MEMBER_OBJECT && !m->write;
 }
 
-static void put_member(struct jw *j, const struct member *m, const void *object)
+static void put_other(struct jw *j, const struct member *m, const void *object)
 {
     struct value v = is_value(m) ? member_value(m, object) : (struct value){.type = VALUE_NULL};
     bool there = v.type != VALUE_NULL || member_is_there(m, object);
@@ -81,6 +139,14 @@ static void put_member(struct jw *j, const struct member *m, const void *object)
         jw_object(j, m->of, member_object(m, object));
 }
 
+static inline void put_member(struct jw *j, const struct member *m, const void *object)
+{
+    if (!j->pretty && is_plain(m))
+        put_plain(j, m, object);
+    else
+        put_other(j, m, object);
+}
+
 void jw_members(struct jw *j, const struct object_type *type, const void *object)
 {
     for (size_t i = 0; i < type->count; i++)
@@ -95,6 +161,15 @@ void jw_object(struct jw *j, const struct object_type *type, const void *object)
     if (!type->values)
         jw_members(j, type, object);
     jw_end(j, type->values ? ']' : '}');
+}
+
+void format_line(const struct object_type *type, const void *object, struct buf *out)
+{
+    struct jw j;
+
+    jw_init(&j, out, false);
+    jw_object(&j, type, object);
+    buf_putc(out, '\n');
 }
 
 /* ---- lists whose items nest ------------------------------------------------------------------ */
@@ -147,6 +222,16 @@ void document_begin(struct document *d, const struct object_type *type, const vo
     push_object(d, type, object);
 }
 
+static bool has_lists(const struct object_type *type)
+{
+    for (size_t i = 0; i < type->count; i++) {
+        const struct member *m = &type->members[i];
+        if (m->write || m->place != MEMBER_HERE || (m->kind == MEMBER_OBJECT && has_lists(m->of)))
+            return true;
+    }
+    return false;
+}
+
 static void begin_list(struct document *d, struct document_object *o, const struct member *m)
 {
     jw_key(&d->jw, m->name);
@@ -156,6 +241,7 @@ static void begin_list(struct document *d, struct document_object *o, const stru
         jw_begin(&d->jw, '[');
     d->node = -1;
     o->item = 0;
+    o->whole_items = m->kind != MEMBER_OBJECT || m->of->values || !has_lists(m->of);
     o->in_list = true;
 }
 
@@ -165,7 +251,7 @@ static void put_list_item(struct document *d, struct document_object *o, const s
 
     if (item && m->kind == MEMBER_OBJECT && m->of->nests)
         put_node(d, m, item);
-    else if (item && m->kind == MEMBER_OBJECT && !m->of->values && d->depth < DOCUMENT_DEPTH_MAX)
+    else if (item && !o->whole_items && d->depth < DOCUMENT_DEPTH_MAX)
         push_object(d, m->of, item);
     else
         put_item(&d->jw, m, item);

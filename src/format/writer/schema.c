@@ -7,14 +7,21 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The schema of a table as it is in the source, with ' for ". */
-static void put_quoted(struct jw *j, const char *schema)
+static void put_type_schema(struct jw *j, const struct object_type *type, const char *help);
+
+/* The schema of a table as it is in the source, an object with ' for ". */
+static void put_quoted(struct jw *j, const char *schema, const char *help)
 {
     size_t start;
 
     jw_value(j, &(struct value){.type = VALUE_JSON}); /* the comma before it */
+    if (help) {
+        buf_puts(j->out, "{\"description\":");
+        jw_escape(j->out, text_of(help));
+        buf_putc(j->out, ',');
+    }
     start = j->out->len;
-    buf_puts(j->out, schema);
+    buf_puts(j->out, schema + (help != NULL));
     for (size_t i = start; i < j->out->len; i++)
         j->out->data[i] = j->out->data[i] == '\'' ? '"' : j->out->data[i];
 }
@@ -74,31 +81,40 @@ static void put_value_schema(struct jw *j, const struct member *m, bool nullable
     }
 }
 
-static void put_reference(struct jw *j, const char *name)
+static void put_help(struct jw *j, const char *help)
+{
+    if (help)
+        jw_put_str(j, "description", help);
+}
+
+static void put_reference(struct jw *j, const char *name, const char *help)
 {
     char path[96];
 
     snprintf(path, sizeof(path), "#/components/schemas/%s", name);
     jw_begin(j, '{');
     jw_put_str(j, "$ref", path);
+    put_help(j, help);
     jw_end(j, '}');
 }
 
-static void put_object_schema(struct jw *j, const struct object_type *of)
+/* `help`: instead of that of the type; NULL: that. */
+static void put_object_schema(struct jw *j, const struct object_type *of, const char *help)
 {
     if (of->name)
-        put_reference(j, of->name);
+        put_reference(j, of->name, help);
     else
-        jw_schema(j, of);
+        put_type_schema(j, of, help ? help : of->help);
 }
 
-static void put_any_of(struct jw *j, const struct object_type *const *types)
+static void put_any_of(struct jw *j, const struct object_type *const *types, const char *help)
 {
     jw_begin(j, '{');
+    put_help(j, help);
     jw_key(j, "anyOf");
     jw_begin(j, '[');
     for (; *types; types++)
-        put_object_schema(j, *types);
+        put_object_schema(j, *types, NULL);
     jw_end(j, ']');
     jw_end(j, '}');
 }
@@ -106,7 +122,7 @@ static void put_any_of(struct jw *j, const struct object_type *const *types)
 static void put_item_schema(struct jw *j, const struct member *m)
 {
     if (m->kind == MEMBER_OBJECT) {
-        put_object_schema(j, m->of);
+        put_object_schema(j, m->of, NULL);
         return;
     }
     jw_begin(j, '{');
@@ -131,12 +147,12 @@ static void put_list_schema(struct jw *j, const struct member *m)
     }
 }
 
-static void put_nullable_object(struct jw *j, const struct object_type *of)
+static void put_nullable_object(struct jw *j, const struct object_type *of, const char *help)
 {
     static const struct object_type null = {.schema = "{'type':'null'}"};
     const struct object_type *const either[] = {of, &null, NULL};
 
-    put_any_of(j, either);
+    put_any_of(j, either, help);
 }
 
 static void put_member_schema(struct jw *j, const char *name, const struct member *m)
@@ -147,14 +163,14 @@ static void put_member_schema(struct jw *j, const char *name, const struct membe
 
     jw_key(j, name);
     if (m->schema) {
-        put_quoted(j, m->schema);
+        put_quoted(j, m->schema, m->help);
         return;
     }
     if (m->kind == MEMBER_OBJECT && (m->place != MEMBER_LIST || m->root)) {
         if (nullable)
-            put_nullable_object(j, m->of);
+            put_nullable_object(j, m->of, m->help);
         else
-            put_object_schema(j, m->of);
+            put_object_schema(j, m->of, m->help);
         return;
     }
     jw_begin(j, '{');
@@ -162,8 +178,7 @@ static void put_member_schema(struct jw *j, const char *name, const struct membe
         put_list_schema(j, m);
     else
         put_value_schema(j, m, nullable);
-    if (m->help)
-        jw_put_str(j, "description", m->help);
+    put_help(j, m->help);
     if (m->unit != UNIT_NONE)
         jw_put_str(j, "x-unit", units[m->unit]);
     jw_end(j, '}');
@@ -176,7 +191,8 @@ static void put_children_schema(struct jw *j, const struct object_type *type)
     jw_begin(j, '{');
     jw_put_str(j, "type", "array");
     jw_key(j, "items");
-    put_reference(j, type->name);
+    put_reference(j, type->name, NULL);
+    put_help(j, "the items below this one");
     jw_end(j, '}');
 }
 
@@ -212,20 +228,19 @@ static bool is_closed(const struct object_type *type)
     return true;
 }
 
-void jw_schema(struct jw *j, const struct object_type *type)
+static void put_type_schema(struct jw *j, const struct object_type *type, const char *help)
 {
     if (type->schema) {
-        put_quoted(j, type->schema);
+        put_quoted(j, type->schema, help);
         return;
     }
     if (!type->members) {
-        put_any_of(j, type->refers);
+        put_any_of(j, type->refers, help);
         return;
     }
     jw_begin(j, '{');
     jw_put_str(j, "type", "object");
-    if (type->help)
-        jw_put_str(j, "description", type->help);
+    put_help(j, help);
     jw_put_bool(j, "additionalProperties", !is_closed(type));
     jw_key(j, "required");
     jw_begin(j, '[');
@@ -240,4 +255,9 @@ void jw_schema(struct jw *j, const struct object_type *type)
         put_children_schema(j, type);
     jw_end(j, '}');
     jw_end(j, '}');
+}
+
+void jw_schema(struct jw *j, const struct object_type *type)
+{
+    put_type_schema(j, type, type->help);
 }

@@ -280,21 +280,11 @@ static void close_aggregate(struct request *rq)
     query_close(s->query);
 }
 
-static const struct object_type aggregate_type = {
-    "Aggregate",
-    .schema = "{'type':'object','additionalProperties':false,'required':['rows','files',"
-              "'damaged_files','generation','complete'],'properties':{"
-              "'rows':{'type':'array','items':{'$ref':'#/components/schemas/Row'}},"
-              "'time_interval':{'type':'number'},'files':{'type':'integer','minimum':0},"
-              "'damaged_files':{'type':'integer','minimum':0},"
-              "'scanned':{'type':'integer','minimum':0},'skipped':{'type':'integer','minimum':0},"
-              "'generation':{'type':'integer','minimum':0},'complete':{'type':'boolean'}}}"};
-
 const struct endpoint endpoint_aggregate = {
     .path = "/aggregate",
     .summary = "statistics per time bucket, or for groups of any columns",
     .methods = METHOD_GET | METHOD_POST,
-    .answer = &aggregate_type,
+    .answer = &format_aggregate_type,
     .params = params,
     .formats = formats,
     .format_count = 7,

@@ -80,14 +80,21 @@ static const struct object_type near_type = {"NearEvent", MEMBERS(near_members)}
 
 #define OBJECT struct state
 static const struct member members[] = {
-    MEMBER("generation", generation),
-    MEMBER_WRITTEN("columns", write_columns, "{'$ref':'#/components/schemas/Columns'}"),
-    MEMBER("event", event, .schema = "{'type':'object','description':'the line of the event'}"),
-    MEMBER_OBJECTS("callers", near[CALLERS], near_count[CALLERS], &near_type,
-                   .help = "events of the thread around it, the longest first"),
-    MEMBER_AT("previous", near[PREVIOUS], &near_type, .nullable = true),
-    MEMBER_AT("next", near[NEXT], &near_type, .nullable = true),
-    MEMBER("callers_total", callers_total),
+    MEMBER("generation", generation, .help = "generation of the index"),
+    MEMBER_WRITTEN("columns", write_columns, "{'$ref':'#/components/schemas/Columns'}",
+                   .help = "its columns as queries see them, with hashes resolved"),
+    MEMBER("event", event, .schema = "{'type':'object'}",
+           .help = "the object as it is in the file"),
+    MEMBER_OBJECTS(
+        "callers", near[CALLERS], near_count[CALLERS], &near_type,
+        .help = "events of its thread that contain it and are longer, the longest first; at most "
+                "256"),
+    MEMBER_AT("previous", near[PREVIOUS], &near_type, .nullable = true,
+              .help =
+                  "the event of its thread that begins next before it; if several begin at that "
+                  "time, the longest"),
+    MEMBER_AT("next", near[NEXT], &near_type, .nullable = true, .help = "likewise, next after it"),
+    MEMBER("callers_total", callers_total, .help = "number of all such events"),
 };
 static const struct object_type event_type = {"Event", MEMBERS(members)};
 #undef OBJECT

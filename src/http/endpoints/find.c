@@ -146,15 +146,13 @@ static void write_event(struct jw *j, const void *object)
 
 #define OBJECT struct state
 static const struct member members[] = {
-    MEMBER("generation", found.counters.generation),
-    MEMBER("complete", found.complete),
-    MEMBER("files", found.counters.files),
-    MEMBER("damaged_files", found.counters.damaged_files),
+    MEMBERS_QUERY(found.counters, found.complete),
     MEMBER("count", found.objects, .help = "selected objects with a time"),
     MEMBER("untimed", found.untimed, .help = "selected objects without a time"),
     MEMBER("position", found.position, .when = WHEN(is_found),
            .help = "number of the object among them in the order of time, from 1"),
-    MEMBER_WRITTEN("event", write_event, "{'type':['object','null']}", .when = WHEN(is_found)),
+    MEMBER_WRITTEN("event", write_event, "{'type':['object','null']}", .when = WHEN(is_found),
+                   .help = "the object; null: there is none"),
 };
 static const struct object_type find_type = {"Find", MEMBERS(members)};
 #undef OBJECT

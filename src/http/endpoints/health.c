@@ -17,7 +17,7 @@ static const char *const states[] = {"ready", "indexing", "stopped", "stopping",
 
 #define OBJECT const char *
 static const struct member health_members[] = {
-    {.name = "status", .kind = MEMBER_STRING, .choices = alive},
+    {MEMBER_NAME("status"), .kind = MEMBER_STRING, .choices = alive},
 };
 static const struct object_type health_type = {"Health", MEMBERS(health_members)};
 #undef OBJECT

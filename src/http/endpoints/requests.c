@@ -35,12 +35,16 @@ static const char *const states[] = {"waiting", "running", "sending", NULL};
 
 #define OBJECT struct row
 static const struct member row_members[] = {
-    MEMBER("id", id, .help = "its X-Request-Id"),
-    MEMBER("endpoint", endpoint),
-    MEMBER("client", client, .help = "user or address"),
-    MEMBER("age_s", age_s),
-    MEMBER("state", state, .choices = states),
-    MEMBER("sent_bytes", sent, .help = "of the response so far"),
+    MEMBER("id", id, .help = "its `X-Request-Id`, for /cancel; several requests may have the same"),
+    MEMBER("endpoint", endpoint, .help = "its path, without parameters"),
+    MEMBER("client", client,
+           .help = "`uid 1000`; if no user is known, the address, of IPv6 the network: "
+                   "`2001:db8::/64`"),
+    MEMBER("age_s", age_s, .help = "seconds since its first line arrived"),
+    MEMBER("state", state, .choices = states,
+           .help = "`waiting`: for the index, for its turn, or for the answer to an equal request; "
+                   "`running`: started, no answer yet"),
+    MEMBER("sent_bytes", sent, .help = "bytes of the body sent so far"),
 };
 static const struct object_type row_type = {"RunningRequest", MEMBERS(row_members)};
 #undef OBJECT

@@ -120,8 +120,8 @@ static const struct member file_members[] = {
     MEMBER_COMPUTED("kind", VALUE_TEXT, kind_of, .help = "file, directory, link, sparse or other"),
     MEMBER("size", size),
     MEMBER("mtime", mtime_s, .help = "seconds since 1970"),
-    MEMBER_COMPUTED("skipped", VALUE_TEXT, skip_of, .help = "why it is no trace file"),
-    MEMBER("cut", cut, .help = "the archive ends before it does"),
+    MEMBER_COMPUTED("skipped", VALUE_TEXT, skip_of, .help = "why it is not a file of the index"),
+    MEMBER("cut", cut, .help = "its end is missing"),
 };
 static const struct object_type file_type = {NULL, MEMBERS(file_members)};
 #undef OBJECT
@@ -130,26 +130,26 @@ static const struct object_type file_type = {NULL, MEMBERS(file_members)};
 static const struct member archive_members[] = {
     MEMBER("path", file.name),
     MEMBER("state", state, .choices = index_file_states),
-    MEMBER("error", file.error, .nullable = true),
+    MEMBER("error", file.error, .nullable = true,
+           .help = "what is corrupt, or why members are left out"),
     MEMBER("format", format, .choices = archive_formats),
     MEMBER("compressed_bytes", file.file_bytes),
     MEMBER("uncompressed_bytes", file.text_bytes),
-    MEMBER("checkpoints", checkpoints),
+    MEMBER("checkpoints", checkpoints, .help = "places where decompression can start"),
     MEMBER("member_count", file.archive_member_count),
-    MEMBER("traces", traces),
+    MEMBER("traces", traces, .help = "members that are files of the index"),
     MEMBER("trace_bytes", trace_bytes, .help = "uncompressed size of the traces"),
     MEMBER("trace_lines", trace_lines),
     MEMBER("trace_events", trace_events),
     MEMBER_OBJECTS("members", file.archive_members, file.archive_member_count, &file_type,
-                   .when = WHEN(list), .optional = true),
+                   .when = WHEN(list), .optional = true, .help = "unless `list=false`"),
 };
 static const struct object_type archive_type = {NULL, MEMBERS(archive_members)};
 #undef OBJECT
 
 #define OBJECT struct state
 static const struct member members[] = {
-    MEMBER("generation", generation),
-    MEMBER("complete", complete),
+    MEMBERS_STATE(generation, complete),
     MEMBER_OBJECTS("archives", archives, count, &archive_type, .item = read_archive),
 };
 static const struct object_type archives_type = {"Archives", MEMBERS(members)};

@@ -86,11 +86,15 @@ struct state {
 #define OBJECT struct cells
 static const struct member cells_members[] = {
     MEMBER_COLUMN("slot", runs, count, cell.column),
-    MEMBER_COLUMN("count", runs, count, cell.count),
+    MEMBER_COLUMN("count", runs, count, cell.count,
+                  .help = "objects that begin in the slot; in the first slot also those that began "
+                          "before"),
     MEMBER_COLUMN("busy", runs, count, cell.busy_ns, .unit = UNIT_US),
-    MEMBER_COLUMN("color", runs, count, cell.color),
+    MEMBER_COLUMN("color", runs, count, cell.color,
+                  .help = "the colour with the most `busy`, then the largest `count`"),
     MEMBER_COLUMN("slots", runs, count, columns, .when = WHEN(joined), .optional = true,
-                  .help = "length of the run; if absent, 1"),
+                  .help = "number of consecutive slots with equal values that the entry describes, "
+                          "beginning with `slot`; if absent, 1"),
 };
 static const struct object_type cells_type = {
     "TimelineCells", MEMBERS(cells_members),
@@ -100,14 +104,18 @@ static const struct object_type cells_type = {
 
 #define OBJECT struct slices
 static const struct member slices_members[] = {
-    MEMBER_COLUMN("slot", at, count, column),
-    MEMBER_COLUMN("start", at, count, start_ns, .unit = UNIT_US, .help = "after `from`"),
-    MEMBER_COLUMN("dur", at, count, dur_ns, .unit = UNIT_US),
-    MEMBER_COLUMN("color", at, count, color),
-    MEMBER_COLUMN("name", at, count, name, .help = "number in slice_names"),
-    MEMBER_COLUMN("file", at, count, file, .help = "number in slice_files"),
+    MEMBER_COLUMN("slot", at, count, column, .help = "the first slot in which it is the longest"),
+    MEMBER_COLUMN("start", at, count, start_ns, .unit = UNIT_US,
+                  .help = "after `from`; negative if it began before"),
+    MEMBER_COLUMN("dur", at, count, dur_ns, .unit = UNIT_US, .help = "0 if it has none"),
+    MEMBER_COLUMN("color", at, count, color, .help = "number in `colors`"),
+    MEMBER_COLUMN("name", at, count, name, .help = "number in `slice_names`"),
+    MEMBER_COLUMN("file", at, count, file, .help = "number in `slice_files`"),
     MEMBER_COLUMN("object", at, count, object, .help = "number in the file"),
-    MEMBER_COLUMN("others", at, count, others, .help = "number of shorter objects"),
+    MEMBER_COLUMN(
+        "others", at, count, others,
+        .help = "number of shorter objects of that depth that begin in the slots of the slice "
+                "and are not listed"),
 };
 static const struct object_type slices_type = {"TimelineSlices", MEMBERS(slices_members),
                                                .help = "columns of numbers, one for each slice"};
@@ -164,14 +172,16 @@ static const void *slices_at(const void *object, size_t i)
 
 #define OBJECT struct lane
 static const struct member lane_members[] = {
-    MEMBER_VALUES("keys", sums.keys, key_count),
+    MEMBER_VALUES("keys", sums.keys, key_count, .help = "values of the columns of `group_by`"),
     MEMBER("count", sums.count),
     MEMBER("before", sums.before, .help = "those of `count` that began before the window"),
     MEMBER("busy", sums.busy_ns, .unit = UNIT_US),
     MEMBER_IN("cells", cells, &cells_type),
-    MEMBER_IN("rest", rest, &cells_type, .when = WHEN(has_rest), .optional = true),
+    MEMBER_IN("rest", rest, &cells_type, .when = WHEN(has_rest), .optional = true,
+              .help = "if not `slices_complete`: cells of the objects that are shorter than "
+                      "`slices_min_dur`"),
     MEMBER_ITEMS("slices", slice_count, &slices_type, slices_at, .when = WHEN(has_slices),
-                 .optional = true, .help = "by depth"),
+                 .optional = true, .help = "with `slices=true`: those of each depth"),
 };
 static const struct object_type lane_type = {NULL, MEMBERS(lane_members)};
 #undef OBJECT
@@ -189,9 +199,9 @@ static struct value others(const void *object)
 static const struct member color_members[] = {
     MEMBER("value", value),
     MEMBER("below", below, .type = VALUE_DOUBLE, .when = WHEN(is_bin), .optional = true,
-           .help = "the color has the values from `value` to below this"),
+           .help = "the colour has the values from `value` to below this"),
     MEMBER_COMPUTED("others", VALUE_UINT, others, .when = WHEN(is_others), .optional = true,
-                    .help = "number of values that share the color; null: not counted"),
+                    .help = "number of values that share the colour; null: not counted"),
     MEMBER("count", count),
     MEMBER("busy", busy_ns, .unit = UNIT_US),
 };
@@ -220,8 +230,8 @@ static const void *event_at(const void *object, size_t i)
 
 #define OBJECT struct event
 static const struct member event_members[] = {
-    MEMBER("lane", event.lane),
-    MEMBER("color", event.color),
+    MEMBER("lane", event.lane, .help = "number in all lanes, from 0"),
+    MEMBER("color", event.color, .help = "number in `colors`"),
     MEMBER("ts", event.ts_ns, .unit = UNIT_US),
     MEMBER("dur", event.dur_ns, .when = WHEN(event.has_dur), .unit = UNIT_US),
     MEMBER("name", event.name, .type = VALUE_TEXT),
@@ -236,31 +246,36 @@ static const struct object_type event_type = {NULL, MEMBERS(event_members)};
 
 #define OBJECT struct state
 static const struct member members[] = {
-    MEMBER("generation", facts.counters.generation),
-    MEMBER("complete", facts.complete),
-    MEMBER("files", facts.counters.files),
-    MEMBER("damaged_files", facts.counters.damaged_files),
-    MEMBER_NS("from", facts.from_ns, .when = WHEN(has_window), .unit = UNIT_US),
-    MEMBER_NS("to", facts.to_ns, .when = WHEN(has_window), .unit = UNIT_US),
-    MEMBER("column", column_ns, .when = WHEN(has_window), .unit = UNIT_US),
+    MEMBERS_QUERY(facts.counters, facts.complete),
+    MEMBER_NS("from", facts.from_ns, .when = WHEN(has_window), .unit = UNIT_US,
+              .help = "the window, both ends included; null if nothing is selected"),
+    MEMBER_NS("to", facts.to_ns, .when = WHEN(has_window), .unit = UNIT_US,
+              .help = "the window, both ends included; null if nothing is selected"),
+    MEMBER("column", column_ns, .when = WHEN(has_window), .unit = UNIT_US,
+           .help = "length of a slot; slot i begins at `from` + i * `column`"),
     MEMBER("columns", facts.columns, .help = "number of slots"),
     MEMBER("count", facts.objects, .help = "objects in the window"),
-    MEMBER("busy", facts.busy_ns, .unit = UNIT_US),
-    MEMBER("untimed", facts.untimed, .help = "selected objects without a time"),
+    MEMBER("busy", facts.busy_ns, .unit = UNIT_US,
+           .help = "sum of the time that these objects take in the window"),
+    MEMBER("untimed", facts.untimed, .help = "selected objects without `ts`; they are in no lane"),
     MEMBER_VALUES("group_by", group_by, group_by_count),
-    MEMBER("color", color, .help = "column that determines the color"),
-    MEMBER_OBJECTS("colors", colors, facts.colors, &color_type),
-    MEMBER("slices_complete", facts.slices_complete, .when = WHEN(slices), .optional = true),
+    MEMBER("color", color, .help = "column that gives the colour"),
+    MEMBER_OBJECTS("colors", colors, facts.colors, &color_type, .help = "the values of `color`"),
+    MEMBER("slices_complete", facts.slices_complete, .when = WHEN(slices), .optional = true,
+           .help = "`true`: each object of the window is in `slices`, or one of the `others`; "
+                   "`false`: those of at least `slices_min_dur` are"),
     MEMBER("slices_min_dur", slices_min_ns, .when = WHEN(slices), .optional = true, .unit = UNIT_US,
-           .help = "shorter objects were not considered for slices"),
-    MEMBER("lanes_total", facts.lanes),
+           .help = "0 if `slices_complete`"),
+    MEMBER("lanes_total", facts.lanes, .help = "number of lanes"),
     MEMBER("lanes_offset", first, .help = "number of lanes before the first one of `lanes`"),
-    MEMBER_ITEMS("lanes", lane_count, &lane_type, lane_at),
+    MEMBER_ITEMS("lanes", lane_count, &lane_type, lane_at, .help = "in the order of their `keys`"),
     MEMBER_OBJECTS("slice_names", names, facts.names, &name_type, .when = WHEN(slices),
-                   .optional = true),
-    MEMBER_VALUES("slice_files", files, facts.slice_files, .when = WHEN(slices), .optional = true),
+                   .optional = true, .help = "`[name, cat]`"),
+    MEMBER_VALUES("slice_files", files, facts.slice_files, .when = WHEN(slices), .optional = true,
+                  .help = "paths"),
     MEMBER("events_complete", events_complete, .help = "whether `events` has all objects"),
-    MEMBER_ITEMS("events", facts.events, &event_type, event_at, .help = "the longest objects"),
+    MEMBER_ITEMS("events", facts.events, &event_type, event_at,
+                 .help = "the longest objects, not cut at the window"),
 };
 static const struct object_type timeline_type = {"Timeline", MEMBERS(members)};
 #undef OBJECT

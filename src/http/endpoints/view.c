@@ -324,7 +324,7 @@ static void write_summary(struct request *rq, struct state *s, struct buf *out)
         .generation = snapshot_generation(rq->snapshot),
         .elapsed_ms = (uint64_t)((clock_mono_ns() - rq->started_ns) / 1000000),
     };
-    format_object(&last_line_type, &summary, false, out);
+    format_line(&last_line_type, &summary, out);
 }
 
 /* All of one generation has been told: what is new in the next one? */

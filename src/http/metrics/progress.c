@@ -71,18 +71,25 @@ static const char *const states[] = {"ready", "indexing", "failed", "stopped", N
 
 #define OBJECT struct progress_report
 static const struct member members[] = {
-    MEMBER("state", state, .choices = states),
+    MEMBER("state", state, .choices = states,
+           .help = "`failed`: done, but some files could not be indexed (/readyz is `ready` then); "
+                   "`stopped`: the index cannot be written"),
     MEMBER("files", p.files),
     MEMBER("files_ready", p.files_ready),
     MEMBER("files_failed", p.files_failed),
     MEMBER("bytes", p.bytes, .help = "compressed size of the files"),
-    MEMBER("bytes_done", p.bytes_done),
-    MEMBER("bytes_per_s", bytes_per_s, .nullable = true, .help = "speed of the last seconds"),
-    MEMBER("eta_s", eta_s, .nullable = true, .help = "remaining time at this speed"),
+    MEMBER("bytes_done", p.bytes_done, .help = "those of them that are indexed"),
+    MEMBER("bytes_per_s", bytes_per_s, .nullable = true,
+           .help =
+               "rate of the daemon over all files in the last 5 seconds; null if there is nothing "
+               "to do"),
+    MEMBER("eta_s", eta_s, .nullable = true, .help = "estimated remaining seconds at that rate"),
     MEMBER("files_unasked", p.files_unasked, .when = WHEN(has_unasked), .optional = true,
-           .help = "on demand: files that no request has selected yet"),
+           .help =
+               "with `--on-demand`: files that no request has selected yet; they are included in "
+               "`files`, but not in the other numbers"),
     MEMBER("queued", queued, .type = VALUE_UINT, .optional = true,
-           .help = "files that the request queued for indexing"),
+           .help = "answer of `POST`: number of files to be indexed"),
 };
 const struct object_type progress_report_type = {"Index", MEMBERS(members)};
 #undef OBJECT

@@ -110,7 +110,7 @@ static const struct {
                "true,'min':210,'max':16912,"
                "'bloom':false}]}"},
     {"Aggregate", "{'rows':[{'name':'fread','count':16,'dur_p99':16912}],'files':2,'damaged_files':"
-                  "0,'generation':7,'complete':true}"},
+                  "0,'scanned':2,'skipped':0,'generation':7,'complete':true}"},
     {"Compare", "{'baseline':'run1','variant':'run2','baseline_meta':" SIDE ",'variant_meta':" SIDE
                 ",'query':'','generation':7,'complete':true,"
                 "'damaged_files':0,'execution_time_ms':1.25,'tests':1,'regression':'SMALL','failed'"

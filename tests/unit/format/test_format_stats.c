@@ -1,8 +1,11 @@
 /* module: format */
 /* /stats and /info in all their forms. */
+#include "dftracerd/info.h"
 #include "dftracerd/stats.h"
 #include "query_store.h"
 #include "dftracerd/format.h"
+#include "dftracerd/info.h"
+#include "dftracerd/stats.h"
 
 static struct value text(const char *s)
 {

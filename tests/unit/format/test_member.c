@@ -1,6 +1,6 @@
 /* module: format */
 /* Where the fields of members are: arrays, fields of the struct itself, lists with a condition; and
- * rounded doubles. */
+ * rounded doubles. Each kind of a field. Schemas with help. */
 #include "check.h"
 #include "dftracerd/format.h"
 
@@ -84,5 +84,115 @@ static void places(void)
                "\"self\":{\"exact\":1.2345,\"rounded\":null},\"twice\":2.469,\"half\":0.61725}\n");
 }
 
-static const struct check_test tests[] = {{"places", places}, {NULL, NULL}};
+/* ---- kinds ----------------------------------------------------------------------------------- */
+
+struct kinds {
+    bool yes, known;
+    int32_t i32;
+    uint32_t u32;
+    int64_t i64, ns;
+    uint64_t u64;
+    double d;
+    const char *s;
+    char inside[4];
+    struct text text;
+    struct value value;
+    __int128 time;
+};
+
+#define OBJECT struct kinds
+static const struct member kind_members[] = {
+    MEMBER("s", s, .optional = true),
+    MEMBER("value", value, .optional = true),
+    MEMBER("yes", yes),
+    MEMBER("i32", i32),
+    MEMBER("u32", u32),
+    MEMBER("i64", i64),
+    MEMBER("u64", u64),
+    MEMBER("d", d),
+    MEMBER("inside", inside),
+    MEMBER("text", text),
+    MEMBER("time", time),
+    MEMBER_NS("ns", ns),
+    MEMBER("known", value, .when = WHEN(known)),
+    MEMBER("known too", u32, .when = WHEN(known), .optional = true),
+    MEMBER("s again", s, .help = "its text"),
+};
+static const struct object_type kinds_type = {"Kinds", MEMBERS(kind_members)};
+#undef OBJECT
+
+static void kinds(void)
+{
+    struct kinds k = {.i32 = INT32_MIN,
+                      .u32 = UINT32_MAX,
+                      .i64 = INT64_MIN,
+                      .u64 = UINT64_MAX,
+                      .d = 0.1,
+                      .inside = "in",
+                      .text = TEXT("\"q\""),
+                      .time = (__int128)INT64_MAX + 1,
+                      .ns = -1500};
+    struct buf out = {0};
+
+    format_line(&kinds_type, &k, &out);
+    k = (struct kinds){.yes = true,
+                       .known = true,
+                       .d = NAN,
+                       .s = "t",
+                       .u32 = 9,
+                       .value = {.type = VALUE_INT, .i = -7}};
+    format_line(&kinds_type, &k, &out);
+    k.value.type = VALUE_NULL; /* not left out where it is known */
+    format_line(&kinds_type, &k, &out);
+    buf_putc(&out, '\0');
+    CHECK_STR(out.data,
+              "{\"yes\":false,\"i32\":-2147483648,\"u32\":4294967295,"
+              "\"i64\":-9223372036854775808,\"u64\":18446744073709551615,\"d\":0.1,"
+              "\"inside\":\"in\",\"text\":\"\\\"q\\\"\",\"time\":9223372036854775.808,\"ns\":-1.5,"
+              "\"known\":null,\"s again\":null}\n"
+              "{\"s\":\"t\",\"value\":-7,\"yes\":true,\"i32\":0,\"u32\":9,\"i64\":0,\"u64\":0,"
+              "\"d\":null,\"inside\":\"\",\"text\":\"\",\"time\":0,\"ns\":0,\"known\":-7,"
+              "\"known too\":9,\"s again\":\"t\"}\n"
+              "{\"s\":\"t\",\"yes\":true,\"i32\":0,\"u32\":9,\"i64\":0,\"u64\":0,"
+              "\"d\":null,\"inside\":\"\",\"text\":\"\",\"time\":0,\"ns\":0,\"known\":null,"
+              "\"known too\":9,\"s again\":\"t\"}\n");
+    buf_done(&out);
+}
+
+/* ---- schemas --------------------------------------------------------------------------------- */
+
+#define OBJECT struct whole
+static const struct member helped_members[] = {
+    MEMBER_AT("kinds", more, &kinds_type, .help = "all kinds"),
+    MEMBER_AT("part", more, &part_type, .nullable = true, .help = "a \"part\""),
+    MEMBER_SELF("self", &self_type, .help = "itself"),
+    MEMBER_WRITTEN("half", write_half, "{'type':'number'}", .help = "a half"),
+};
+static const struct object_type helped_type = {NULL, MEMBERS(helped_members)};
+#undef OBJECT
+
+static void schemas(void)
+{
+    struct buf out = {0};
+    struct jw j;
+
+    jw_init(&j, &out, false);
+    jw_schema(&j, &helped_type);
+    buf_putc(&out, '\0');
+    CHECK_STR(out.data,
+              "{\"type\":\"object\",\"additionalProperties\":false,"
+              "\"required\":[\"kinds\",\"part\",\"self\",\"half\"],\"properties\":{"
+              "\"kinds\":{\"$ref\":\"#/components/schemas/Kinds\",\"description\":\"all kinds\"},"
+              "\"part\":{\"description\":\"a \\\"part\\\"\",\"anyOf\":["
+              "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"weight\"],"
+              "\"properties\":{\"weight\":{\"type\":\"number\"}}},{\"type\":\"null\"}]},"
+              "\"self\":{\"type\":\"object\",\"description\":\"itself\","
+              "\"additionalProperties\":false,\"required\":[\"exact\",\"rounded\"],"
+              "\"properties\":{\"exact\":{\"type\":\"number\"},\"rounded\":{\"type\":\"number\"}}},"
+              "\"half\":{\"description\":\"a half\",\"type\":\"number\"}}}");
+    buf_done(&out);
+}
+
+static const struct check_test tests[] = {
+    {"places", places}, {"kinds", kinds}, {"schemas", schemas}, {NULL, NULL}};
 CHECK_MAIN(tests)

@@ -1,4 +1,5 @@
 /* rows.c - rows of /view as JSON, NDJSON or CSV: their text is written where they are found. */
+#include "dftracerd/rows.h"
 #include "format/writer/row_writer.h"
 
 #include <errno.h>
