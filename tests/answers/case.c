@@ -1,0 +1,165 @@
+/* case.c - reads a case. */
+#include "case.h"
+
+#include "expand.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reader {
+    struct expand expand;
+    struct answer_case *c;
+    struct case_file **files;
+    struct case_step **steps, *step; /* step: its requests or its answer are being read */
+    struct case_request **requests;
+    struct buf *section; /* lines go there until the next empty one */
+};
+
+static const char *after(const char *line, const char *word)
+{
+    size_t n = strlen(word);
+
+    return strncmp(line, word, n) == 0 ? line + n : NULL;
+}
+
+static void begin_file(struct reader *r, const char *name)
+{
+    struct case_file *f = arena_alloc(&r->c->arena, sizeof *f);
+
+    f->name = arena_strdup(&r->c->arena, text_of(name));
+    *r->files = f;
+    r->files = &f->next;
+    r->section = &f->text;
+}
+
+static struct case_step *step_of(struct reader *r)
+{
+    if (r->step)
+        return r->step;
+    r->step = arena_alloc(&r->c->arena, sizeof *r->step);
+    r->step->line = r->expand.line;
+    r->step->status = 200;
+    r->requests = &r->step->requests;
+    *r->steps = r->step;
+    r->steps = &r->step->next;
+    return r->step;
+}
+
+static void add_request(struct reader *r, const char *target, bool post)
+{
+    struct case_request *q = arena_alloc(&r->c->arena, sizeof *q);
+    size_t n = post ? strcspn(target, " ") : strlen(target);
+
+    step_of(r);
+    q->line = r->expand.line;
+    q->post = post;
+    q->target = arena_strdup(&r->c->arena, (struct text){target, n});
+    q->body = arena_strdup(&r->c->arena, text_of(target + n + (target[n] == ' ')));
+    *r->requests = q;
+    r->requests = &q->next;
+}
+
+/* "memory=400KiB groups=1000" */
+static void set_limits(struct reader *r, const char *limits)
+{
+    struct case_step *s = step_of(r);
+    char unit[8] = "";
+    unsigned long long bytes, groups;
+
+    for (const char *p = limits; p; p = strchr(p, ' ') ? strchr(p, ' ') + 1 : NULL) {
+        if (sscanf(p, "memory=%llu%7[A-Za-z]", &bytes, unit) >= 1)
+            s->memory = bytes << (*unit == 'K' ? 10 : *unit == 'M' ? 20 : 0);
+        else if (sscanf(p, "groups=%llu", &groups) == 1)
+            s->groups = groups;
+        else if (after(p, "cancelled"))
+            s->cancelled = true;
+        else
+            expand_fail(&r->expand, "not as in: with memory=1MiB groups=10", limits);
+    }
+}
+
+/* The first line of an answer: "400 {", "(same)" or some of it. */
+static void begin_answer(struct reader *r, const char *line)
+{
+    int status, n = 0;
+
+    if (!r->step || !r->step->requests)
+        expand_fail(&r->expand, "neither a section nor an answer", line);
+    r->section = &r->step->expected;
+    r->step->same = strcmp(line, "(same)") == 0;
+    if (sscanf(line, "%3d%n", &status, &n) == 1 && status >= 400 && n == 3 &&
+        (line[n] == ' ' || !line[n])) {
+        r->step->status = status;
+        line += n + (line[n] == ' ');
+    }
+    expand_line(&r->expand, line, r->section);
+}
+
+static void end_section(struct reader *r)
+{
+    if (r->step && !r->section)
+        expand_fail(&r->expand, "requests without an answer", "");
+    if (r->section) { /* a C string, too */
+        buf_putc(r->section, '\0');
+        r->section->len--;
+    }
+    r->step = NULL;
+    r->section = NULL;
+}
+
+static void read_line(struct reader *r, const char *line)
+{
+    const char *rest;
+
+    if (!*line)
+        end_section(r);
+    else if (r->section)
+        expand_line(&r->expand, line, r->section);
+    else if (*line == '#')
+        return;
+    else if ((rest = after(line, "define ")))
+        expand_add(&r->expand, arena_strdup(&r->c->arena, text_of(rest)));
+    else if ((rest = after(line, "file ")))
+        begin_file(r, rest);
+    else if ((rest = after(line, "with ")))
+        set_limits(r, rest);
+    else if ((rest = after(line, "GET ")))
+        add_request(r, rest, false);
+    else if ((rest = after(line, "POST ")))
+        add_request(r, rest, true);
+    else
+        begin_answer(r, line);
+}
+
+void case_read(const char *path, struct answer_case *ret)
+{
+    struct reader r = {.c = ret, .files = &ret->files, .steps = &ret->steps};
+    FILE *f = fopen(path, "r");
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t n;
+
+    memset(ret, 0, sizeof *ret);
+    ret->path = path;
+    r.expand = (struct expand){.arena = &ret->arena, .path = path};
+    if (!f)
+        expand_fail(&r.expand, "there is no such case", path);
+    while ((n = getline(&line, &size, f)) > 0) {
+        line[n - (line[n - 1] == '\n')] = '\0';
+        r.expand.line++;
+        read_line(&r, line);
+    }
+    end_section(&r);
+    free(line);
+    fclose(f);
+}
+
+void case_done(struct answer_case *c)
+{
+    for (struct case_file *f = c->files; f; f = f->next)
+        buf_done(&f->text);
+    for (struct case_step *s = c->steps; s; s = s->next)
+        buf_done(&s->expected);
+    arena_done(&c->arena);
+}

@@ -1,0 +1,73 @@
+/* case.h - a file of tests/answers: traces, requests, and the answers that are expected.
+ *
+ *   # A comment.
+ *   define read(tid, ts, args) {"name":"read","ph":"X","tid":$tid,"ts":$ts,"args":{$args}}
+ *
+ *   file d/a.pfw
+ *   {"name":"open","ph":"X","ts":1}
+ *   read(7, 10, "ret":4,"flag":true)
+ *   for i 0..99 read(${i % 4}, ${10 * i}, "mode":"${i|text|binary}")
+ *
+ *   GET /stats?query=name == "read" and ts > 5
+ *   GET /stats?query=name == "read" and ts > 5&scan=true
+ *   {"events": 101, "!names": "an answer without this member"}
+ *
+ * Sections end with an empty line. Requests that follow each other have the same answer. Parameters
+ * are written as they are meant: only & separates them. The body of a POST, JSON, follows the
+ * target. `with memory=400KiB groups=1000` before requests limits what each may use;
+ * `with cancelled`: each is cancelled before it begins.
+ *
+ * Expected: an answer in JSON has the members that are listed (those that begin with ! it has not),
+ * and arrays of as many elements; "~5" is a number within 1 % of 5; "..." as the last element
+ * stands for any others. Of other answers all lines are the same; a line `...` stands for any
+ * lines. `400 {...}` is an error with this status. `(empty)` is no text; `(same)` is any answer
+ * that all of these requests have, alone and with threads.
+ *
+ * Lines of files and of expected answers may call what `define` has defined (the last parameter
+ * takes the rest of the line), repeat (`for NAME FROM..TO`), and contain ${expressions} of
+ * integers, ${n|a|b|c} (a, b, c in turn) and bytes as \xff.
+ */
+#ifndef DFTRACERD_TESTS_ANSWERS_CASE_H
+#define DFTRACERD_TESTS_ANSWERS_CASE_H
+
+#include "dftracerd/base.h"
+
+struct case_file {
+    const char *name;
+    struct buf text;
+    struct case_file *next;
+};
+
+struct case_request {
+    unsigned line;
+    bool post;
+    const char *target, *body; /* body: "" without one */
+    struct case_request *next;
+};
+
+/* Requests that have the same answer. */
+struct case_step {
+    unsigned line;
+    size_t memory;   /* bytes that a request may use, 0 = any */
+    uint64_t groups; /* that an answer may have, 0 = any */
+    bool cancelled;
+    struct case_request *requests;
+    int status;
+    bool same;
+    struct buf expected;
+    void *first; /* the first answer to it, for main.c */
+    struct case_step *next;
+};
+
+struct answer_case {
+    struct arena arena;
+    const char *path;
+    struct case_file *files;
+    struct case_step *steps;
+};
+
+/* Exits with a message if the file is not as above. */
+void case_read(const char *path, struct answer_case *ret);
+void case_done(struct answer_case *c);
+
+#endif
