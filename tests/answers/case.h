@@ -18,14 +18,15 @@
  * `with cancelled`: each is cancelled before it begins.
  *
  * Expected: an answer in JSON has the members that are listed (those that begin with ! it has not),
- * and arrays of as many elements; "~5" is a number within 1 % of 5; "..." as the last element
- * stands for any others. Of other answers all lines are the same; a line `...` stands for any
+ * and arrays of as many elements; "~5" is a number within 1 % of 5, "...abc" a text that contains
+ * abc, and "..." as the last element any others. Of other answers all lines are the same; a line `...` stands for any
  * lines. `400 {...}` is an error with this status. `(empty)` is no text; `(same)` is any answer
  * that all of these requests have, alone and with threads.
  *
  * Lines of files and of expected answers may call what `define` has defined (the last parameter
  * takes the rest of the line), repeat (`for NAME FROM..TO`), and contain ${expressions} of
- * integers, ${n|a|b|c} (a, b, c in turn) and bytes as \xff.
+ * integers, ${n|a|b|c} (a, b, c in turn) and bytes as \xff. A line that ends with a backslash is
+ * continued in the next.
  */
 #ifndef DFTRACERD_TESTS_ANSWERS_CASE_H
 #define DFTRACERD_TESTS_ANSWERS_CASE_H

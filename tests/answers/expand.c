@@ -312,5 +312,10 @@ void expand_line(struct expand *x, const char *line, struct buf *out)
             buf_putc(out, *p++);
         }
     }
-    buf_putc(out, '\n');
+    size_t len = strlen(line);
+    bool continued = len > 0 && line[len - 1] == '\\';
+    if (continued)
+        out->len--;
+    else
+        buf_putc(out, '\n');
 }

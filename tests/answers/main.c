@@ -14,6 +14,7 @@
 #include "query_store.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -75,13 +76,14 @@ static bool check_answer(struct run *r, const struct case_step *step, const stru
     return fits || r->print;
 }
 
-/* An answer while memory is short: the usual one, or the error. */
+/* An answer while memory is short: the usual one, or an error of memory. */
 static bool check_short(struct run *r, const struct case_request *q, const struct answer *a,
-                        int error, const char *how)
+                        const char *how)
 {
     struct buf why = {0};
+    bool refused = a->code == -ENOMEM || a->code == ERR_MEMORY_LIMIT;
     bool fits = a->memory_left == 0 &&
-                (a->code == error || (a->code == r->first->code && fit_same(a, r->first, &why)));
+                (refused || (a->code == r->first->code && fit_same(a, r->first, &why)));
 
     if (!fits) {
         buf_printf(&why, "    %s; %zu bytes are still charged\n", how, a->memory_left);
@@ -93,7 +95,7 @@ static bool check_short(struct run *r, const struct case_request *q, const struc
 
 static bool check_failing(struct run *r, const struct case_step *step, const struct case_request *q)
 {
-    const unsigned part = check_everything() ? 256 : 12;
+    const unsigned part = check_everything() ? UINT_MAX : 8;
     struct answer a;
     bool fits = true;
     char how[60];
@@ -102,7 +104,7 @@ static bool check_failing(struct run *r, const struct case_step *step, const str
     for (unsigned n = 0; fits && failing_malloc_next(n); n = failing_malloc_more(n, part)) {
         answer_one(r, step, q, step->memory, &a);
         snprintf(how, sizeof how, "allocation %u failed", n);
-        fits = check_short(r, q, &a, -ENOMEM, how);
+        fits = check_short(r, q, &a, how);
         r->rounds++;
         r->refused += a.code == -ENOMEM;
         answer_done(&a);
@@ -123,7 +125,7 @@ static bool check_tight(struct run *r, const struct case_step *step, const struc
     for (; fits && !refused && memory > LEAST_MEMORY; memory -= memory / 3) {
         answer_one(r, step, q, memory, &a);
         snprintf(how, sizeof how, "with %zu bytes", memory);
-        fits = check_short(r, q, &a, ERR_MEMORY_LIMIT, how);
+        fits = check_short(r, q, &a, how);
         refused = a.code == ERR_MEMORY_LIMIT;
         r->rounds++;
         r->refused += refused;
