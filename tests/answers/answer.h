@@ -15,6 +15,8 @@ struct answer {
     struct buf body;
 };
 
+/* Once, before the first request. */
+void answer_begin(void);
 /* With `memory` bytes (0: any), and cancelled before it begins. After each third piece the client
  * rests. Allocations do not fail any more once it is answered. */
 void answer_request(const struct query_env *env, const struct case_request *request, size_t memory,

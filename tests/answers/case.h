@@ -18,8 +18,9 @@
  * `with cancelled`: each is cancelled before it begins.
  *
  * Expected: an answer in JSON has the members that are listed (those that begin with ! it has not),
- * and arrays of as many elements; "~5" is a number within 1 % of 5, "...abc" a text that contains
- * abc, and "..." as the last element any others. Of other answers all lines are the same; a line `...` stands for any
+ * and arrays of as many elements. "~5" is a number within 1 % of 5, "...abc" a text that contains
+ * abc. "..." as the last element of an array is any others; as the first: the others are found by
+ * the first member that is listed. Of other answers all lines are the same; a line `...` is any
  * lines. `400 {...}` is an error with this status. `(empty)` is no text; `(same)` is any answer
  * that all of these requests have, alone and with threads.
  *

@@ -67,12 +67,44 @@ static bool is_more(const json_t *value)
     return json_is_string(value) && strcmp(json_string_value(value), "...") == 0;
 }
 
+/* The next element from `from` on whose first listed member is the same. */
+static size_t find_like(const json_t *got, size_t from, const json_t *want)
+{
+    void *first = json_object_iter((json_t *)(uintptr_t)want);
+    const char *key = first ? json_object_iter_key(first) : "";
+
+    while (from < json_array_size(got) &&
+           !json_equal(json_object_get(json_array_get(got, from), key), json_object_get(want, key)))
+        from++;
+    return from;
+}
+
+/* Of "..." and elements only these, in this order. */
+static bool fit_some(struct place *at, const json_t *want, const json_t *got)
+{
+    size_t next = 0;
+    bool fits = true;
+    char step[24];
+
+    for (size_t i = 1; i < json_array_size(want); i++) {
+        const json_t *element = json_array_get(want, i);
+        next = find_like(got, next, element);
+        if (next == json_array_size(got))
+            return differs(at, "no such element, or not in this order", element, NULL);
+        snprintf(step, sizeof step, "[%zu]", next);
+        fits = fit_at(at, step, element, json_array_get(got, next++)) && fits;
+    }
+    return fits;
+}
+
 static bool fit_array(struct place *at, const json_t *want, const json_t *got)
 {
     size_t count = json_array_size(want), found = json_array_size(got);
     bool more = count > 0 && is_more(json_array_get(want, count - 1)), fits = true;
     char step[24];
 
+    if (count > 1 && is_more(json_array_get(want, 0)))
+        return fit_some(at, want, got);
     count -= more;
     if (more ? found < count : found != count)
         return differs(at, "another number of elements", want, got);
@@ -93,8 +125,7 @@ static bool fit_value(struct place *at, const json_t *want, const json_t *got)
     const char *text = json_string_value(want);
 
     if (text && strncmp(text, "...", 3) == 0 && json_is_string(got))
-        return strstr(json_string_value(got), text + 3) ||
-               differs(at, "another text", want, got);
+        return strstr(json_string_value(got), text + 3) || differs(at, "another text", want, got);
     if (text && *text == '~' && json_is_number(got))
         return is_near(atof(text + 1), json_number_value(got), 0.01) ||
                differs(at, "not near", want, got);

@@ -318,6 +318,7 @@ int main(int argc, char **argv)
     const char *option = argc > 1 && strncmp(argv[1], "--", 2) == 0 ? argv[1] : "";
 
     setvbuf(stdout, NULL, _IOLBF, 0);
+    answer_begin();
     argv += 1 + (*option != '\0');
     if (strcmp(option, "--files") == 0 && argc == 4)
         return write_files(argv[1], argv[0]), 0;
