@@ -14,6 +14,7 @@ struct reader {
     struct case_step **steps, *step; /* step: its requests or its answer are being read */
     struct case_request **requests;
     struct buf *section; /* lines go there until the next empty one */
+    const char *table;   /* lines are $1 and $2 in this one until then */
 };
 
 static const char *after(const char *line, const char *word)
@@ -46,6 +47,11 @@ static struct case_step *step_of(struct reader *r)
     return r->step;
 }
 
+static char *text_before(struct reader *r, const char *line, const char *end)
+{
+    return arena_strdup(&r->c->arena, (struct text){line, (size_t)(end - line)});
+}
+
 static void add_request(struct reader *r, const char *target, bool post)
 {
     struct case_request *q = arena_alloc(&r->c->arena, sizeof *q);
@@ -54,7 +60,7 @@ static void add_request(struct reader *r, const char *target, bool post)
     step_of(r);
     q->line = r->expand.line;
     q->post = post;
-    q->target = arena_strdup(&r->c->arena, (struct text){target, n});
+    q->target = expand_text(&r->expand, text_before(r, target, target + n));
     q->body = arena_strdup(&r->c->arena, text_of(target + n + (target[n] == ' ')));
     *r->requests = q;
     r->requests = &q->next;
@@ -106,6 +112,29 @@ static void end_section(struct reader *r)
     }
     r->step = NULL;
     r->section = NULL;
+    r->table = NULL;
+}
+
+/* A line of a table. */
+static void read_row(struct reader *r, const char *line)
+{
+    static const char *const arrow = " ->";
+    const char *table = r->table, *between = strstr(line, arrow), *end = strstr(table, arrow);
+
+    if (!between || !end || !after(table, "GET "))
+        expand_fail(&r->expand, "not as in: table GET /view?query=$1 -> $2", line);
+    const char *first = text_before(r, line, between), *second = between + strlen(arrow);
+    second += *second == ' ';
+    add_request(r, expand_name(&r->expand, text_before(r, table + 4, end), "1", first), false);
+    char *answer = expand_name(&r->expand, end + strlen(arrow) + 1, "2", second);
+    for (size_t n = strlen(answer); n > 0 && answer[n - 1] == ' ';)
+        answer[--n] = '\0';
+    for (char *blank = answer; (blank = strchr(blank, ' '));)
+        *blank = '\n';
+    r->step->in_table = true;
+    begin_answer(r, answer);
+    end_section(r);
+    r->table = table;
 }
 
 static void read_line(struct reader *r, const char *line)
@@ -114,6 +143,8 @@ static void read_line(struct reader *r, const char *line)
 
     if (!*line)
         end_section(r);
+    else if (r->table)
+        read_row(r, line);
     else if (r->section)
         expand_line(&r->expand, line, r->section);
     else if (*line == '#')
@@ -122,6 +153,8 @@ static void read_line(struct reader *r, const char *line)
         expand_add(&r->expand, arena_strdup(&r->c->arena, text_of(rest)));
     else if ((rest = after(line, "file ")))
         begin_file(r, rest);
+    else if ((rest = after(line, "table ")))
+        r->table = arena_strdup(&r->c->arena, text_of(rest));
     else if ((rest = after(line, "with ")))
         set_limits(r, rest);
     else if ((rest = after(line, "GET ")))

@@ -17,6 +17,13 @@
  * target. `with memory=400KiB groups=1000` before requests limits what each may use;
  * `with cancelled`: each is cancelled before it begins.
  *
+ *   table GET /view?select=name&format=csv&query=$1 -> name $2
+ *   ts > 5 -> read write
+ *
+ * A table has a request in each line: what precedes the arrow is $1 in the first line, what follows
+ * it $2. Blanks in the answer are ends of its lines. Of these requests one in eight is sent while memory
+ * is short.
+ *
  * Expected: an answer in JSON has the members that are listed (those that begin with ! it has not),
  * and arrays of as many elements. "~5" is a number within 1 % of 5, "...abc" a text that contains
  * abc. "..." as the last element of an array is any others; as the first: the others are found by
@@ -26,7 +33,7 @@
  *
  * Lines of files and of expected answers may call what `define` has defined (the last parameter
  * takes the rest of the line), repeat (`for NAME FROM..TO`), and contain ${expressions} of
- * integers, ${n|a|b|c} (a, b, c in turn) and bytes as \xff. A line that ends with a backslash is
+ * integers, ${n|a|b|c} (a, b, c in turn), ${n@abc} (n times abc) and bytes as \xff. A line that ends with a backslash is
  * continued in the next.
  */
 #ifndef DFTRACERD_TESTS_ANSWERS_CASE_H
@@ -56,6 +63,7 @@ struct case_step {
     struct case_request *requests;
     int status;
     bool same;
+    bool in_table; /* one of many alike */
     struct buf expected;
     void *first; /* the first answer to it, for main.c */
     struct case_step *next;

@@ -149,6 +149,9 @@ static const char *put_expression(const struct expand *x, const char *p, struct 
         expand_fail(x, "a } is missing", p);
     if (accept(&p, '|'))
         put_word(x, p, value, out);
+    else if (accept(&p, '@'))
+        for (long long i = 0; i < value; i++)
+            buf_append(out, p, (size_t)(end - p));
     else if (p == end)
         buf_printf(out, "%lld", value);
     else
@@ -156,7 +159,7 @@ static const char *put_expression(const struct expand *x, const char *p, struct 
     return end + 1;
 }
 
-static char *evaluated(struct expand *x, const char *text)
+char *expand_text(struct expand *x, const char *text)
 {
     struct buf out = {0};
 
@@ -173,8 +176,8 @@ static char *evaluated(struct expand *x, const char *text)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* $name, and name in ${...}, become the value. */
-static char *replaced(struct expand *x, const char *text, const char *name, const char *value)
+/* Also name in ${...}. */
+char *expand_name(struct expand *x, const char *text, const char *name, const char *value)
 {
     struct buf out = {0};
     bool inside = false;
@@ -252,7 +255,7 @@ static void call(struct expand *x, const struct expand_define *d, const char *ar
         size_t n = last ? strlen(arguments) : argument_length(arguments);
         if (!last && arguments[n] != ',')
             expand_fail(x, "an argument is missing", arguments);
-        body = replaced(x, body, d->parameters[i], evaluated(x, copy(x, arguments, n)));
+        body = expand_name(x, body, d->parameters[i], expand_text(x, copy(x, arguments, n)));
         arguments = last ? arguments : skip_blanks(arguments + n + 1);
     }
     expand_line(x, body, out);
@@ -292,7 +295,7 @@ static bool repeat(struct expand *x, const char *line, struct buf *out)
     p = skip_blanks(p);
     for (long long i = from; i <= to; i++) {
         snprintf(value, sizeof value, "%lld", i);
-        expand_line(x, replaced(x, p, name, value), out);
+        expand_line(x, expand_name(x, p, name, value), out);
     }
     return true;
 }

@@ -26,6 +26,10 @@ void expand_fail(const struct expand *x, const char *message, const char *at)
     __attribute__((noreturn));
 /* "name(a, b) body" or "name body" */
 void expand_add(struct expand *x, const char *definition);
+/* The text with `value` for each $name: in the arena. */
+char *expand_name(struct expand *x, const char *text, const char *name, const char *value);
+/* The text with its ${expressions} evaluated: in the arena. */
+char *expand_text(struct expand *x, const char *text);
 /* Appends the lines that this one stands for. */
 void expand_line(struct expand *x, const char *line, struct buf *out);
 

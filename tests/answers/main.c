@@ -154,6 +154,11 @@ static bool run_step(struct run *r, struct case_step *step)
     return fits;
 }
 
+static bool is_left_out(const struct run *r, const struct case_step *step)
+{
+    return step->in_table && r->check != check_answer && step->line % 8 && !check_everything();
+}
+
 /* Stops after a few failures. */
 static bool run_steps(struct run *r, const struct store *s, struct pool *pool)
 {
@@ -163,7 +168,7 @@ static bool run_steps(struct run *r, const struct store *s, struct pool *pool)
     r->env.pool = pool;
     r->threads = pool != NULL;
     for (struct case_step *step = r->c->steps; step; step = step->next)
-        if (atomic_load(&check_failures) < MOST_FAILURES)
+        if (atomic_load(&check_failures) < MOST_FAILURES && !is_left_out(r, step))
             fits = run_step(r, step) && fits;
     return fits;
 }
