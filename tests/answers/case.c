@@ -76,6 +76,8 @@ static void set_limits(struct reader *r, const char *limits)
     for (const char *p = limits; p; p = strchr(p, ' ') ? strchr(p, ' ') + 1 : NULL) {
         if (sscanf(p, "memory=%llu%7[A-Za-z]", &bytes, unit) >= 1)
             s->memory = bytes << (*unit == 'K' ? 10 : *unit == 'M' ? 20 : 0);
+        else if (sscanf(p, "rested=%lluKiB", &bytes) == 1)
+            s->rested = bytes << 10;
         else if (sscanf(p, "groups=%llu", &groups) == 1)
             s->groups = groups;
         else if (after(p, "cancelled"))

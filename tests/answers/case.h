@@ -14,15 +14,15 @@
  *
  * Sections end with an empty line. Requests that follow each other have the same answer. Parameters
  * are written as they are meant: only & separates them. The body of a POST, JSON, follows the
- * target. `with memory=400KiB groups=1000` before requests limits what each may use;
- * `with cancelled`: each is cancelled before it begins.
+ * target. `with memory=400KiB rested=20KiB groups=1000` before requests limits what each may use,
+ * and may use while its client rests. `with cancelled`: each is cancelled before it begins.
  *
  *   table GET /view?select=name&format=csv&query=$1 -> name $2
  *   ts > 5 -> read write
  *
- * A table has a request in each line: what precedes the arrow is $1 in the first line, what follows
- * it $2. Blanks in the answer are ends of its lines. Of these requests one in eight is sent while memory
- * is short.
+ * A table has a request in each line: what precedes the arrow is $1 in its first line, what follows
+ * it $2. Blanks in the answer are ends of its lines. Of these requests one in eight is sent while
+ * memory is short.
  *
  * Expected: an answer in JSON has the members that are listed (those that begin with ! it has not),
  * and arrays of as many elements. "~5" is a number within 1 % of 5, "...abc" a text that contains
@@ -33,8 +33,8 @@
  *
  * Lines of files and of expected answers may call what `define` has defined (the last parameter
  * takes the rest of the line), repeat (`for NAME FROM..TO`), and contain ${expressions} of
- * integers, ${n|a|b|c} (a, b, c in turn), ${n@abc} (n times abc) and bytes as \xff. A line that ends with a backslash is
- * continued in the next.
+ * integers, ${n|a|b|c} (a, b, c in turn), ${n@abc} (n times abc) and bytes as \xff. A line that
+ * ends with a backslash is continued in the next.
  */
 #ifndef DFTRACERD_TESTS_ANSWERS_CASE_H
 #define DFTRACERD_TESTS_ANSWERS_CASE_H
@@ -58,6 +58,7 @@ struct case_request {
 struct case_step {
     unsigned line;
     size_t memory;   /* bytes that a request may use, 0 = any */
+    size_t rested;   /* ... while its client rests */
     uint64_t groups; /* that an answer may have, 0 = any */
     bool cancelled;
     struct case_request *requests;
