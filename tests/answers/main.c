@@ -76,8 +76,10 @@ static bool check_short(struct run *r, const struct case_request *q, const struc
 {
     struct buf why = {0};
     bool refused = a->code == -ENOMEM || a->code == ERR_MEMORY_LIMIT;
-    bool fits = a->memory_left == 0 &&
-                (refused || (a->code == r->first->code && fit_same(a, r->first, &why)));
+    bool usual = a->code == r->first->code; /* words about an error may be missing */
+    bool fits = refused || (usual && (a->code || fit_same(a, r->first, &why)));
+
+    fits = fits && a->memory_left == 0;
 
     if (!fits) {
         buf_printf(&why, "    %s; %zu bytes are still charged\n", how, a->memory_left);
