@@ -70,7 +70,7 @@ static void rest(struct request *rq, struct answer *a)
     a->memory_rested = used > a->memory_rested ? used : a->memory_rested;
 }
 
-static int run(struct request *rq, struct answer *a)
+static int run(struct request *rq, unsigned pieces, struct answer *a)
 {
     size_t size = rq->endpoint->state_size;
     int rc;
@@ -79,7 +79,7 @@ static int run(struct request *rq, struct answer *a)
     if (size && !rq->state)
         return rq->arena.error;
     rc = rq->endpoint->open(rq);
-    for (unsigned n = 1; rc == 0 || rc == NEXT_TURN; n++) {
+    for (unsigned n = 1; (rc == 0 || rc == NEXT_TURN) && (n <= pieces || !pieces); n++) {
         rc = rq->endpoint->next(rq, &a->body);
         rc = a->body.error ? a->body.error : rc;
         if (rc == 0 && n % 3 == 0)
@@ -107,8 +107,8 @@ static void report(struct request *rq, int code, struct answer *ret)
     problem_write(&ret->body, ret->status, &rq->err, NULL, "");
 }
 
-void answer_request(const struct query_env *env, const struct case_request *request, size_t memory,
-                    bool cancelled, struct answer *ret)
+void answer_request(const struct query_env *env, const struct case_request *request,
+                    const struct answer_limits *limits, struct answer *ret)
 {
     struct http_options options = {.index = env->index,
                                    .root_labels = env->root_labels,
@@ -118,14 +118,14 @@ void answer_request(const struct query_env *env, const struct case_request *requ
     struct request rq = {.http = &http, .post = request->post, .status = 200};
 
     memset(ret, 0, sizeof *ret);
-    rq.budget.memory_limit = memory;
-    if (cancelled)
+    rq.budget.memory_limit = limits->memory;
+    if (limits->cancelled)
         budget_cancel(&rq.budget, ERR_CANCELLED);
     rq.started_ns = clock_mono_ns();
     rq.snapshot = index_snapshot(env->index);
     int rc = find_endpoint(&rq, request->target);
     rc = rc < 0 ? rc : read_parameters(&rq, request);
-    rc = rc < 0 ? rc : run(&rq, ret);
+    rc = rc < 0 ? rc : run(&rq, limits->pieces, ret);
     failing_malloc_stop();
     ret->status = rq.status;
     ret->json = rc == 0 && rq.format == FORMAT_JSON && !rq.own_format && !rq.content_type;

@@ -17,10 +17,15 @@ struct answer {
 
 /* Once, before the first request. */
 void answer_begin(void);
-/* With `memory` bytes (0: any), and cancelled before it begins. After each third piece the client
- * rests. Allocations do not fail any more once it is answered. */
-void answer_request(const struct query_env *env, const struct case_request *request, size_t memory,
-                    bool cancelled, struct answer *ret);
+struct answer_limits {
+    size_t memory;   /* bytes, 0 = any */
+    unsigned pieces; /* after which the client leaves, 0 = never */
+    bool cancelled;  /* before it begins */
+};
+
+/* After each third piece the client rests. Allocations do not fail any more once it is answered. */
+void answer_request(const struct query_env *env, const struct case_request *request,
+                    const struct answer_limits *limits, struct answer *ret);
 void answer_done(struct answer *a);
 
 #endif

@@ -10,8 +10,8 @@
 struct reader {
     struct expand expand;
     struct answer_case *c;
-    struct case_file **files;
-    struct case_step **steps, *step; /* step: its requests or its answer are being read */
+    struct case_file **files, *replaced; /* replaced: by the next step */
+    struct case_step **steps, *step;     /* step: its requests or its answer are being read */
     struct case_request **requests;
     struct buf *section; /* lines go there until the next empty one */
     const char *table;   /* lines are $1 and $2 in this one until then */
@@ -24,14 +24,21 @@ static const char *after(const char *line, const char *word)
     return strncmp(line, word, n) == 0 ? line + n : NULL;
 }
 
-static void begin_file(struct reader *r, const char *name)
+static struct case_file *begin_file(struct reader *r, const char *name)
 {
     struct case_file *f = arena_alloc(&r->c->arena, sizeof *f);
 
     f->name = arena_strdup(&r->c->arena, text_of(name));
+    r->section = &f->text;
+    return f;
+}
+
+static void add_file(struct reader *r, const char *name)
+{
+    struct case_file *f = begin_file(r, name);
+
     *r->files = f;
     r->files = &f->next;
-    r->section = &f->text;
 }
 
 static struct case_step *step_of(struct reader *r)
@@ -41,6 +48,8 @@ static struct case_step *step_of(struct reader *r)
     r->step = arena_alloc(&r->c->arena, sizeof *r->step);
     r->step->line = r->expand.line;
     r->step->status = 200;
+    r->step->replaced = r->replaced;
+    r->replaced = NULL;
     r->requests = &r->step->requests;
     *r->steps = r->step;
     r->steps = &r->step->next;
@@ -96,7 +105,7 @@ static void begin_answer(struct reader *r, const char *line)
         expand_fail(&r->expand, "neither a section nor an answer", line);
     r->section = &r->step->expected;
     r->step->same = strcmp(line, "(same)") == 0;
-    if (sscanf(line, "%3d%n", &status, &n) == 1 && status >= 400 && n == 3 &&
+    if (sscanf(line, "%3d%n", &status, &n) == 1 && status >= 400 && status < 600 && n == 3 &&
         (line[n] == ' ' || !line[n])) {
         r->step->status = status;
         line += n + (line[n] == ' ');
@@ -154,7 +163,9 @@ static void read_line(struct reader *r, const char *line)
     else if ((rest = after(line, "define ")))
         expand_add(&r->expand, arena_strdup(&r->c->arena, text_of(rest)));
     else if ((rest = after(line, "file ")))
-        begin_file(r, rest);
+        add_file(r, rest);
+    else if ((rest = after(line, "replace ")))
+        r->replaced = begin_file(r, rest);
     else if ((rest = after(line, "table ")))
         r->table = arena_strdup(&r->c->arena, text_of(rest));
     else if ((rest = after(line, "with ")))
@@ -194,7 +205,10 @@ void case_done(struct answer_case *c)
 {
     for (struct case_file *f = c->files; f; f = f->next)
         buf_done(&f->text);
-    for (struct case_step *s = c->steps; s; s = s->next)
+    for (struct case_step *s = c->steps; s; s = s->next) {
         buf_done(&s->expected);
+        if (s->replaced)
+            buf_done(&s->replaced->text);
+    }
     arena_done(&c->arena);
 }

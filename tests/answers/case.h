@@ -15,7 +15,8 @@
  * Sections end with an empty line. Requests that follow each other have the same answer. Parameters
  * are written as they are meant: only & separates them. The body of a POST, JSON, follows the
  * target. `with memory=400KiB rested=20KiB groups=1000` before requests limits what each may use,
- * and may use while its client rests. `with cancelled`: each is cancelled before it begins.
+ * and may use while its client rests. `with cancelled`: each is cancelled before it begins. A
+ * section `replace d/a.pfw` overwrites a file before the next requests; the index does not notice.
  *
  *   table GET /view?select=name&format=csv&query=$1 -> name $2
  *   ts > 5 -> read write
@@ -61,6 +62,7 @@ struct case_step {
     size_t rested;   /* ... while its client rests */
     uint64_t groups; /* that an answer may have, 0 = any */
     bool cancelled;
+    struct case_file *replaced; /* before its requests; NULL */
     struct case_request *requests;
     int status;
     bool same;

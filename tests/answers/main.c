@@ -36,8 +36,21 @@ struct run {
 static void answer_one(struct run *r, const struct case_step *step, const struct case_request *q,
                        size_t memory, struct answer *ret)
 {
+    const struct answer_limits limits = {.memory = memory, .cancelled = step->cancelled};
+
     r->env.max_groups = step->groups;
-    answer_request(&r->env, q, memory, step->cancelled, ret);
+    answer_request(&r->env, q, &limits, ret);
+}
+
+/* A client that leaves after the first piece, while threads make the next ones. */
+static size_t leave_early(struct run *r, const struct case_step *step, const struct case_request *q)
+{
+    const struct answer_limits limits = {.memory = step->memory, .pieces = 1};
+    struct answer a;
+
+    answer_request(&r->env, q, &limits, &a);
+    answer_done(&a);
+    return a.memory_left;
 }
 
 static void report(struct run *r, const struct case_request *q, const struct answer *a,
@@ -58,6 +71,8 @@ static bool check_answer(struct run *r, const struct case_step *step, const stru
         printf("%u: %s %s\n%d\n%s\n", q->line, q->post ? "POST" : "GET", q->target, a.status,
                a.body.data);
     bool fits = fit_answer(step, &a, &why) && (!step->same || fit_same(&a, step->first, &why));
+    if (r->threads)
+        a.memory_left += leave_early(r, step, q);
     if (a.memory_left || (step->rested && a.memory_rested > step->rested)) {
         buf_printf(&why, "    %zu bytes are still charged, %zu while the client rested\n",
                    a.memory_left, a.memory_rested);
@@ -150,22 +165,38 @@ static bool run_step(struct run *r, struct case_step *step)
     return fits;
 }
 
+static void write_file(struct store *s, const struct case_file *f)
+{
+    store_file(s, f->name, f->text.data ? f->text.data : "", f->text.len);
+}
+
+static bool replaces_files(const struct answer_case *c)
+{
+    for (const struct case_step *step = c->steps; step; step = step->next)
+        if (step->replaced)
+            return true;
+    return false;
+}
+
 static bool is_left_out(const struct run *r, const struct case_step *step)
 {
     return step->in_table && r->check != check_answer && step->line % 8 && !check_everything();
 }
 
 /* Stops after a few failures. */
-static bool run_steps(struct run *r, const struct store *s, struct pool *pool)
+static bool run_steps(struct run *r, struct store *s, struct pool *pool)
 {
     bool fits = true;
 
     r->env = s->env;
     r->env.pool = pool;
     r->threads = pool != NULL;
-    for (struct case_step *step = r->c->steps; step; step = step->next)
+    for (struct case_step *step = r->c->steps; step; step = step->next) {
+        if (step->replaced)
+            write_file(s, step->replaced);
         if (atomic_load(&check_failures) < MOST_FAILURES && !is_left_out(r, step))
             fits = run_step(r, step) && fits;
+    }
     return fits;
 }
 
@@ -183,7 +214,7 @@ static bool begin_store(struct store *s, const struct answer_case *c, uint64_t c
         return false;
     s->may_fail = true;
     for (const struct case_file *f = c->files; f; f = f->next)
-        store_file(s, f->name, f->text.data ? f->text.data : "", f->text.len);
+        write_file(s, f);
     return store_ingest(s, chunk, THREADS);
 }
 
@@ -204,12 +235,16 @@ static bool run_index(struct run *r, uint64_t chunk, bool threads)
 
     if (!begin_store(&s, r->c, chunk))
         return false;
-    bool fits = run_steps(r, &s, NULL);
-    if (fits && threads)
+    bool fits = run_steps(r, &s, NULL), begun = true;
+    if (fits && threads && replaces_files(r->c)) { /* another index of the first files */
+        store_end(&s);
+        begun = begin_store(&s, r->c, chunk);
+    }
+    if (fits && threads && begun)
         fits = run_steps(r, &s, s.pool);
     store_end(&s);
     forget_answers(r->c);
-    return fits;
+    return fits && begun;
 }
 
 /* A file that is a chunk anyway is not indexed twice. */
@@ -277,7 +312,7 @@ static void write_files(const char *name, const char *dir)
     case_read(path_of(name), &c);
     snprintf(s.dir, sizeof s.dir, "%s", dir);
     for (const struct case_file *f = c.files; f; f = f->next)
-        store_file(&s, f->name, f->text.data ? f->text.data : "", f->text.len);
+        write_file(&s, f);
     case_done(&c);
 }
 
