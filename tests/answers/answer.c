@@ -30,15 +30,22 @@ void answer_begin(void)
     json_set_alloc_funcs(second_malloc, free);
 }
 
-/* Parameters are written as they are meant. */
-static const char *encoded(struct arena *arena, const char *query)
+/* Parameters are written as they are meant; $ROOT is the folder of the traces. */
+static const char *encoded(struct arena *arena, const char *query, const char *root)
 {
-    char *text = arena_alloc(arena, 3 * strlen(query) + 1), *out = text;
+    static const char *const variable = "$ROOT";
+    size_t most = strlen(query) * (3 + strlen(root)) + 1; /* they are short */
+    char *text = arena_alloc(arena, most), *out = text;
 
-    for (; out && *query; query++) {
-        bool special = *query == '%' || *query == '+';
-        memcpy(out, special ? *query == '%' ? "%25" : "%2B" : query, special ? 3 : 1);
-        out += special ? 3 : 1;
+    while (out && *query) {
+        bool is_root = strncmp(query, variable, strlen(variable)) == 0;
+        if (is_root)
+            out = stpcpy(out, root);
+        else if (*query == '%' || *query == '+')
+            out = stpcpy(out, *query == '%' ? "%25" : "%2B");
+        else
+            *out++ = *query;
+        query += is_root ? strlen(variable) : 1;
     }
     return text;
 }
@@ -46,7 +53,7 @@ static const char *encoded(struct arena *arena, const char *query)
 static int read_parameters(struct request *rq, const struct case_request *request)
 {
     const char *search = strchr(request->target, '?');
-    const char *form = search ? encoded(&rq->arena, search + 1) : "";
+    const char *form = search ? encoded(&rq->arena, search + 1, rq->http->env.root_paths[0]) : "";
     int rc = form ? params_begin(rq) : -ENOMEM;
 
     if (rc == 0 && *form)

@@ -12,11 +12,12 @@
  *   GET /stats?query=name == "read" and ts > 5&scan=true
  *   {"events": 101, "!names": "an answer without this member"}
  *
- * Sections end with an empty line. Requests that follow each other have the same answer. Parameters
- * are written as they are meant: only & separates them. The body of a POST, JSON, follows the
- * target. `with memory=400KiB rested=20KiB groups=1000` before requests limits what each may use,
- * and may use while its client rests. `with cancelled`: each is cancelled before it begins. A
- * section `replace d/a.pfw` overwrites a file before the next requests; the index does not notice.
+ * Sections end with an empty line. Requests that follow each other have the same answer.
+ * Parameters are written as they are meant: only & separates them; $ROOT is the folder of the
+ * files. The body of a POST, JSON, follows the target. `with memory=400KiB rested=20KiB
+ * groups=1000` before requests limits what each may use, and may use while its client rests. `with
+ * cancelled`: each is cancelled before it begins. A section `replace d/a.pfw` overwrites a file
+ * before the next requests; the index does not notice.
  *
  *   table GET /view?select=name&format=csv&query=$1 -> name $2
  *   ts > 5 -> read write

@@ -165,9 +165,16 @@ static bool run_step(struct run *r, struct case_step *step)
     return fits;
 }
 
+/* Also a folder, "d/". */
 static void write_file(struct store *s, const struct case_file *f)
 {
-    store_file(s, f->name, f->text.data ? f->text.data : "", f->text.len);
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/%s", s->dir, f->name);
+    if (f->name[strlen(f->name) - 1] == '/')
+        mkdir(path, 0700);
+    else
+        store_file(s, f->name, f->text.data ? f->text.data : "", f->text.len);
 }
 
 static bool replaces_files(const struct answer_case *c)
