@@ -283,14 +283,14 @@ static char *settled(const struct answer *a)
     return text;
 }
 
-bool fit_same(const struct answer *a, const struct answer *b, struct buf *why)
+bool fit_same(const struct answer *want, const struct answer *got, struct buf *why)
 {
-    bool text = strlen(text_in(&a->body)) == a->body.len, same = a->status == b->status;
+    bool text = strlen(text_in(&want->body)) == want->body.len, same = want->status == got->status;
 
     if (!text)
-        return same && a->body.len == b->body.len &&
-               memcmp(a->body.data, b->body.data, a->body.len) == 0;
-    char *x = settled(a), *y = settled(b);
+        return same && want->body.len == got->body.len &&
+               memcmp(want->body.data, got->body.data, want->body.len) == 0;
+    char *x = settled(want), *y = settled(got);
     same = same && fit_lines(x, y, why);
     free(x);
     free(y);

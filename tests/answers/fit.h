@@ -7,6 +7,6 @@
 /* Appends how it differs, a line each, and false. */
 bool fit_answer(const struct case_step *step, const struct answer *a, struct buf *why);
 /* Whether two answers are the same but for members of a run: its time, the chunks it read. */
-bool fit_same(const struct answer *a, const struct answer *b, struct buf *why);
+bool fit_same(const struct answer *want, const struct answer *got, struct buf *why);
 
 #endif
