@@ -19,7 +19,7 @@ static void *second_malloc(size_t size)
 }
 
 /* If jansson 2.14 has no memory for a byte of a text, it ignores that, and then writes behind the
- * memory it has (lex_save() in load.c). Only one allocation fails here, so it tries again. */
+ * memory it has (its lex_save()). Only one allocation fails here, so it tries again. */
 void answer_begin(void)
 {
     char why[100];
