@@ -50,8 +50,8 @@ static bool in_list(const struct test *t, const struct column_entry *e)
     return false;
 }
 
-/* The text elements of an array as it was written. Escapes are decoded by the lexer's rules. 1, 0 or
- * -ENOMEM. */
+/* The text elements of an array as it was written. Escapes are decoded by the lexer's rules. 1, 0
+ * or -ENOMEM. */
 static int array_contains(struct text json, struct text needle)
 {
     for (size_t i = 0; i < json.len; i++) {
