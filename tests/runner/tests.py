@@ -23,11 +23,11 @@ TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), 
 TIMEOUT = int(os.environ.get("TEST_TIMEOUT", "600"))
 SCRIPT_SUITES = ("lint", "http", "golden", "fault")
 SUITES = ("lint", "unit", "answers", "fuzz", "http", "golden", "fault")
-# Tests of all cases: builds in check, builds in check-all, and how the program runs them.
+# Tests of all cases: builds in check, builds in check-all, options of the program, and what only they find.
 ANSWERS = {
-    "cases": ("asan tsan", "asan tsan portable", []),
-    "failing": ("asan", "asan", ["--failing"]),
-    "tight": ("asan", "asan", ["--tight"]),
+    "cases": ("asan tsan", "asan tsan portable", [], "wrong answers, and threads that change them"),
+    "failing": ("asan", "asan", ["--failing"], "answers that lack something, crash or leak without memory"),
+    "tight": ("asan", "asan", ["--tight"], "answers that depend on how much memory a query may use"),
 }
 # Where a script does not say it: builds in check, builds in check-all.
 BUILDS = {"lint": ("source", "source"), "fuzz": ("source", "source"), "http": ("asan", "plain asan tsan"), "golden": ("asan", "plain asan"),
@@ -118,10 +118,11 @@ def unit_test(place, variant, program, target):
 
 
 def answer_tests(everything):
-    for name, (check, check_all, options) in ANSWERS.items():
+    for name, (check, check_all, options, finds) in ANSWERS.items():
         for variant in (check_all if everything else check).split():
             program = os.path.join(VARIANTS[variant].folder, "tests", "answers")
-            yield Test("answers/" + name, variant, [program, *options], "test-answers")
+            settings = {"finds": finds, "timeout": 3600 if everything else TIMEOUT}
+            yield Test("answers/" + name, variant, [program, *options], "test-answers", settings)
 
 
 def fuzz_tests(everything):
