@@ -16,6 +16,7 @@
 #   *_mpi.c, *_mpi/ in tools  -> built with mpicc, left out when there is none
 #   src/client/parts/*        -> $(BUILD)/bin/dftracerctl, one script
 #   tests/unit/<module>/      -> $(BUILD)/tests/unit_<module>, one program a module
+#   tests/answers/*.c         -> $(BUILD)/tests/answers, which runs tests/answers/*.case
 #   failpoint.h               -> $(BUILD)/fail/bin, two programs for tests/fault
 #   tests/fuzz/fuzz_x.c       -> $(BUILD)/fuzz/fuzz_x, replays tests/fuzz/corpus/x/
 # The first line of a unit test or fuzz target names its module: /* module: trace */. It is linked
@@ -128,7 +129,7 @@ page:
 	web/build build/web
 
 # What tests of all modules share.
-$(B)/obj/tests/unit/%.o: DFT_CPPFLAGS += -Itests/unit
+$(B)/obj/tests/unit/%.o $(B)/obj/tests/answers/%.o: DFT_CPPFLAGS += -Itests/unit
 
 $(B)/obj/%.o: %.c $(B)/config.mk
 	@mkdir -p $(@D)
@@ -224,6 +225,12 @@ $(UNIT) $(B)/tests/unit_threads:
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(DFT_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DFT_LIBS)
 
+# Requests and expected answers: tests/answers/case.h.
+ANSWERS := $(B)/tests/answers
+$(ANSWERS): $(call objects_of,$(wildcard tests/answers/*.c)) $(B)/obj/tests/unit/failing_malloc.o $(call libs_to,http)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(DFT_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DFT_LIBS)
+
 ifeq ($(FUZZER),yes)
 FUZZ_MAIN :=
 else
@@ -253,12 +260,13 @@ $(FAIL_PROGRAMS):
 	$(call say,LINK,$@)$(CC) $(DFT_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DFT_LIBS)
 
 # What tests/run builds of each variant.
-.PHONY: test-unit test-fuzz test-threads test-fault programs
+.PHONY: test-unit test-answers test-fuzz test-threads test-fault programs
 test-unit: $(UNIT)
+test-answers: $(ANSWERS)
 test-fuzz: $(FUZZ)
 test-threads: $(THREADED)
 test-fault: all $(FAIL_PROGRAMS)
-programs: all test-unit test-fuzz test-threads test-fault
+programs: all test-unit test-answers test-fuzz test-threads test-fault
 
 # tests/run knows the suites, their builds and what each test needs; tests/run --help.
 .PHONY: check check-all check-fresh oracle

@@ -59,7 +59,7 @@ class Run:
 
     def may_run_beside(self, other):
         """A script runs once at a time: what it computes for the oracle is there for the next."""
-        return isinstance(other, Build) or self.test.command[0] != other.test.command[0] or self.test.target in ("test-unit", "test-threads")
+        return isinstance(other, Build) or self.test.command[0] != other.test.command[0] or self.test.target in ("test-unit", "test-threads", "test-answers")
 
 
 def may_fix():

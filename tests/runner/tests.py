@@ -11,6 +11,8 @@ comments in its first lines:
 
 A unit test says it in its first line, /* module: index; threads */: `threads` runs it under ThreadSanitizer too, `paths` with
 portable code and zlib in check-all, `alone` builds a program of this file only.
+
+The suite `answers` is one program that runs every tests/answers/*.case: ANSWERS has its tests.
 """
 
 import glob
@@ -20,7 +22,13 @@ import re
 TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 TIMEOUT = int(os.environ.get("TEST_TIMEOUT", "600"))
 SCRIPT_SUITES = ("lint", "http", "golden", "fault")
-SUITES = ("lint", "unit", "fuzz", "http", "golden", "fault")
+SUITES = ("lint", "unit", "answers", "fuzz", "http", "golden", "fault")
+# Tests of all cases: builds in check, builds in check-all, options of the program, and what only they find.
+ANSWERS = {
+    "cases": ("asan tsan", "asan tsan portable", [], "wrong answers, and threads that change them"),
+    "failing": ("asan", "asan", ["--failing"], "answers that lack something, crash or leak without memory"),
+    "tight": ("asan", "asan", ["--tight"], "answers that depend on how much memory a query may use"),
+}
 # Where a script does not say it: builds in check, builds in check-all.
 BUILDS = {"lint": ("source", "source"), "fuzz": ("source", "source"), "http": ("asan", "plain asan tsan"), "golden": ("asan", "plain asan"),
           "fault": ("plain", "plain")}  # fmt: skip
@@ -109,6 +117,14 @@ def unit_test(place, variant, program, target):
     return Test(place, variant, [os.path.join(VARIANTS[variant].folder, "tests", program), os.path.basename(place)], target)
 
 
+def answer_tests(everything):
+    for name, (check, check_all, options, finds) in ANSWERS.items():
+        for variant in (check_all if everything else check).split():
+            program = os.path.join(VARIANTS[variant].folder, "tests", "answers")
+            settings = {"finds": finds, "timeout": 3600 if everything else TIMEOUT}
+            yield Test("answers/" + name, variant, [program, *options], "test-answers", settings)
+
+
 def fuzz_tests(everything):
     for path in sorted(glob.glob(os.path.join(TOP, "tests/fuzz/fuzz_*.c"))):
         target, (_, flags) = os.path.basename(path)[:-2], head_of_source(path)
@@ -122,7 +138,7 @@ def all_tests(everything):
     tests = []
     for suite in SCRIPT_SUITES:
         tests += scripts(suite, everything)
-    tests += [*unit_tests(everything), *fuzz_tests(everything), *scripts("fuzz", everything)]
+    tests += [*unit_tests(everything), *answer_tests(everything), *fuzz_tests(everything), *scripts("fuzz", everything)]
     labels = [test.label() for test in tests]
     if twice := {label for label in labels if labels.count(label) > 1}:
         raise SystemExit("two files are the test %s" % min(twice))

@@ -98,9 +98,9 @@ static int other_arguments(struct intern *names, struct chunk_view *v, const str
         while (rc == 0 && members_next(&m, &name, &value))
             if (members_entry(&m, value, &e) && (e.type == TRACE_INT || e.type == TRACE_DOUBLE))
                 rc = argument_add(names, name);
+        rc = rc < 0 ? rc : arena.error;
         arena_done(&arena);
     }
-    arena_done(&arena);
     return rc;
 }
 

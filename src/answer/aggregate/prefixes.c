@@ -17,6 +17,7 @@ static unsigned most_keys(const struct aggregate_plan *p)
 static int plan_prefix(struct prefixes *x, const struct aggregate_plan *p, unsigned width,
                        const struct source *time)
 {
+    x->plan = *p; /* prefixes_free() uses its budget */
     x->measures = malloc((p->measure_count + 1) * sizeof(*x->measures));
     if (!x->measures)
         return -ENOMEM;
@@ -24,7 +25,6 @@ static int plan_prefix(struct prefixes *x, const struct aggregate_plan *p, unsig
         memcpy(x->measures, p->measures, p->measure_count * sizeof(*x->measures));
     for (unsigned i = 0; i < p->measure_count; i++)
         x->measures[i].sample = false;
-    x->plan = *p;
     x->plan.measures = x->measures;
     x->plan.width = width;
     if (time)

@@ -25,6 +25,7 @@ int schema_other(struct columns_seen *cs, struct text object, uint64_t rows)
         seen->rows += rows;
         rc = seen_entry(seen, &e, cs->budget);
     }
+    rc = rc < 0 ? rc : arena.error;
     arena_done(&arena);
     return rc;
 }

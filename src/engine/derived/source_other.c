@@ -42,6 +42,8 @@ int bind_other(struct scan_worker *w, struct bound *b, const struct column *othe
             return rc;
         struct members j = {e.text.ptr, e.text.ptr + e.text.len, &b->arena};
         bool has = e.type == TRACE_TEXT && find_member(&j, path, &entries[found]);
+        if (b->arena.error)
+            return b->arena.error;
         remap[i] = has ? found : UINT32_MAX;
         texts_only = texts_only && (!has || entries[found].type == TRACE_TEXT);
         found += has;

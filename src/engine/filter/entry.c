@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { NO_TEXT = 2 };
+
 /* Negative, 0 or positive; false when the two have no order (number against text ...). */
 static bool compare_entry(const struct column_entry *e, const struct literal *l, bool nocase,
                           int *ret)
@@ -48,8 +50,9 @@ static bool in_list(const struct test *t, const struct column_entry *e)
     return false;
 }
 
-/* The text elements of an array as it was written. Escapes are decoded by the lexer's rules. */
-static bool array_contains(struct text json, struct text needle)
+/* The text elements of an array as it was written. Escapes are decoded by the lexer's rules. 1, 0
+ * or -ENOMEM. */
+static int array_contains(struct text json, struct text needle)
 {
     for (size_t i = 0; i < json.len; i++) {
         if (json.ptr[i] != '"')
@@ -61,14 +64,15 @@ static bool array_contains(struct text json, struct text needle)
             i += json.ptr[i] == '\\';
         }
         struct text element = {json.ptr + begin, (i < json.len ? i : json.len) - begin};
-        if (escaped ? text_contains_escaped(element, needle)
-                    : text_contains_nocase(element, needle))
-            return true;
+        int found = escaped ? text_contains_escaped(element, needle)
+                            : text_contains_nocase(element, needle);
+        if (found != 0)
+            return found;
     }
-    return false;
+    return 0;
 }
 
-/* 1 and 0, or -1 where the value is no text (nor an array, for IN). */
+/* 1 and 0, NO_TEXT where the value is no text (nor an array, for IN), or -ENOMEM. */
 static int pattern_entry(const struct dsl_node *n, const struct column_entry *e)
 {
     struct text wanted = n->literals[0].text;
@@ -76,7 +80,7 @@ static int pattern_entry(const struct dsl_node *n, const struct column_entry *e)
     if (n->op == DSL_CONTAINS && e->type == TRACE_JSON && e->text.len > 0 && e->text.ptr[0] == '[')
         return array_contains(e->text, wanted);
     if (e->type != TRACE_TEXT)
-        return -1;
+        return NO_TEXT;
     if (n->op == DSL_CONTAINS)
         return text_contains_nocase(e->text, wanted);
     return like_match(wanted, e->text, n->nocase);
@@ -102,6 +106,6 @@ int test_entry(const struct test *t, const struct column_entry *e)
         return result < 0 ? result : (result != 0) != n->negated;
     default:
         result = pattern_entry(n, e);
-        return result >= 0 && (result != 0) != n->negated;
+        return result < 0 ? result : result != NO_TEXT && (result != 0) != n->negated;
     }
 }

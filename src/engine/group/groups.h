@@ -238,7 +238,7 @@ static inline bool cell_add_quickly(struct cell *c, int64_t value, bool nano)
 {
     uint64_t squares;
 
-    if ((uint64_t)(value + CELL_ORDINARY - 1) >= 2 * CELL_ORDINARY - 1 || (c->more & 1) != nano ||
+    if ((uint64_t)value + CELL_ORDINARY - 1 >= 2 * CELL_ORDINARY - 1 || (c->more & 1) != nano ||
         c->count >= CELL_COUNT_MAX ||
         __builtin_add_overflow(c->squares, (uint64_t)value * (uint64_t)value, &squares))
         return false;

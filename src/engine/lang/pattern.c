@@ -102,12 +102,12 @@ char *json_unescape(struct text inside, char *out)
     return out;
 }
 
-bool text_contains_escaped(struct text haystack, struct text needle)
+int text_contains_escaped(struct text haystack, struct text needle)
 {
     char *plain = malloc(haystack.len + 1);
 
     if (!plain)
-        return false;
+        return -ENOMEM;
     size_t len = (size_t)(json_unescape(haystack, plain) - plain);
     bool found = text_contains_nocase((struct text){plain, len}, needle);
     free(plain);

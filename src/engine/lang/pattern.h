@@ -9,10 +9,10 @@
 bool like_match(struct text pattern, struct text subject, bool nocase);
 /* ASCII letters in any case. An empty needle is in every text. */
 bool text_contains_nocase(struct text haystack, struct text needle);
-/* The inside of a valid JSON string, decoded; and text_contains_nocase of such a haystack (no
- * memory: false). */
+/* The inside of a valid JSON string, decoded; and text_contains_nocase of such a haystack: 1, 0
+ * or -ENOMEM. */
 char *json_unescape(struct text inside, char *out); /* out: inside.len bytes; returns the end */
-bool text_contains_escaped(struct text haystack, struct text needle);
+int text_contains_escaped(struct text haystack, struct text needle);
 
 struct pattern; /* immutable: any thread */
 /* ERR_QUERY_SYNTAX with a message for people in `why`, -ENOMEM. */

@@ -316,7 +316,6 @@ static int open_search(struct search *s, struct query *of, uint32_t file)
 static void close_search(struct search *s)
 {
     scan_worker_free(s->worker);
-    group_table_done(&s->threads);
     vec_done(&s->spans);
     vec_done(&s->tree);
     query_close(s->q);

@@ -147,7 +147,7 @@ static void put_note(void *arg, struct text note)
 static void write_notes(struct jw *j, const void *object)
 {
     jw_begin(j, '[');
-    compare_notes(object, put_note, j);
+    compare_notes(object, put_note, j, j->out);
     jw_end(j, ']');
 }
 

@@ -8,9 +8,10 @@
 #include "dftracerd/format.h"
 #include "format/writer/over.h"
 
-/* Calls each(arg, note): what a reader should know besides the numbers, a sentence each. */
-void compare_notes(const struct comparison *c, void (*each)(void *arg, struct text note),
-                   void *arg);
+/* Calls each(arg, note): what a reader should know besides the numbers, a sentence each. Without
+ * memory for one, `out` has the error. */
+void compare_notes(const struct comparison *c, void (*each)(void *arg, struct text note), void *arg,
+                   struct buf *out);
 /* The keys that are not those of the node, joined by ", ". */
 void compare_label(const struct compare_group *g, struct buf *out);
 /* For people: "1.50 ms", "12 B", "1,234"; signed: with + or -. 0 is "0". */

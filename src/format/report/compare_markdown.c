@@ -114,7 +114,7 @@ void format_compare_markdown(const struct comparison *c, struct buf *out)
     buf_printf(out, "- worst regression: %s%s\n\n",
                c->regression < 0 ? "none" : compare_class_names[c->regression],
                c->failed ? " (**failed**)" : "");
-    compare_notes(c, put_note, out);
+    compare_notes(c, put_note, out, out);
     put_head(c, out);
     for (size_t i = 0; i < c->node_count; i++)
         put_node(&p, &c->nodes[i]);

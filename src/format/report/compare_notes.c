@@ -10,8 +10,8 @@ void compare_label(const struct compare_group *g, struct buf *out)
     }
 }
 
-static void note_side(const struct compare_meta *m, const char *label,
-                      void (*each)(void *arg, struct text note), void *arg)
+static int note_side(const struct compare_meta *m, const char *label,
+                     void (*each)(void *arg, struct text note), void *arg)
 {
     struct buf b = {0};
 
@@ -32,11 +32,17 @@ static void note_side(const struct compare_meta *m, const char *label,
         each(arg, (struct text){b.data, b.len});
         buf_clear(&b);
     }
+    int rc = b.error;
     buf_done(&b);
+    return rc;
 }
 
-void compare_notes(const struct comparison *c, void (*each)(void *arg, struct text note), void *arg)
+void compare_notes(const struct comparison *c, void (*each)(void *arg, struct text note), void *arg,
+                   struct buf *out)
 {
-    for (size_t i = 0; i < c->side_count && c->meta; i++)
-        note_side(&c->meta[i], i ? c->variants[i - 1] : "baseline", each, arg);
+    int rc = 0;
+
+    for (size_t i = 0; i < c->side_count && c->meta && rc == 0; i++)
+        rc = note_side(&c->meta[i], i ? c->variants[i - 1] : "baseline", each, arg);
+    out->error = out->error ? out->error : rc;
 }

@@ -317,7 +317,7 @@ void format_compare_text(const struct comparison *c, const struct format_compare
         write_table(&t, out);
     out->error = out->error ? out->error : t.error;
     buf_putc(out, '\n');
-    compare_notes(c, put_note, out);
+    compare_notes(c, put_note, out, out);
     buf_printf(out, "Completed in %.1f ms\n", (double)c->elapsed_ns / 1e6);
     vec_done(&t.lines);
     buf_done(&t.text);

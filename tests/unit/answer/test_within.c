@@ -1,11 +1,8 @@
 /* module: answer */
-/* Intervals united, met and cut: by hand, and against times counted one by one. And the memory that
- * collecting may take. */
-#include "dftracerd/event_count.h"
-
+/* Intervals united, met and cut: by hand, and against times counted one by one. What requests
+ * answer is in tests/answers. */
 #include "engine/derived/within.h"
-#include "engine/scan/scan.h"
-#include "query_store.h"
+#include "check.h"
 
 enum { MOST = 64, TIMES = 48 };
 
@@ -145,68 +142,9 @@ static void against_counted(void)
     }
 }
 
-/* ---- collecting ------------------------------------------------------------------------------ */
-
-static struct store store;
-
-static void make_store(void)
-{
-    struct buf b = {0};
-
-    for (int i = 0; i < 40000; i++)
-        buf_printf(&b,
-                   "{\"name\":\"%s\",\"cat\":\"c\",\"pid\":%d,\"tid\":1,\"ts\":%d,\"dur\":%d,"
-                   "\"ph\":\"X\"}\n",
-                   i % 2 ? "apart" : "along", i % 3, i * 10, i % 2 ? 2 : 1000);
-    store_file(&store, "t.pfw", b.data, b.len);
-    buf_done(&b);
-    CHECK(store_ingest(&store, 65536, 1));
-}
-
-static int count(const char *within, enum within_scope scope, size_t limit, uint64_t *ret,
-                 size_t *ret_used)
-{
-    struct budget budget = {.memory_limit = limit};
-    struct selection s;
-    struct query *q = NULL;
-    struct err err = {0};
-
-    selection_init(&s);
-    s.within = text_of(within);
-    s.within_scope = scope;
-    int rc = query_open(&store.env, store.snapshot, &s, &budget, &err, &q);
-    *ret_used = budget.memory_used;
-    rc = rc ? rc : query_count_files(q, &err, ret);
-    query_close(q);
-    CHECK_INT(budget.memory_used, 0);
-    err_done(&err);
-    return rc;
-}
-
-/* What overlaps costs nothing, what lies apart 24 bytes a piece, and beyond the budget it is said.
- */
-static void memory(void)
-{
-    uint64_t found;
-    size_t used;
-
-    CHECK_INT(count("name == 'along'", WITHIN_PROCESS, 500000, &found, &used), 0);
-    CHECK_INT(found, 39999); /* not line 1, before the first of pid 1 */
-    CHECK(used < 20000);
-    CHECK_INT(count("name == 'apart'", WITHIN_PROCESS, 500000, &found, &used), ERR_MEMORY_LIMIT);
-    CHECK_INT(count("name == 'apart'", WITHIN_PROCESS, 4000000, &found, &used), 0);
-    CHECK_INT(found, 39999); /* not line 39998: no later line is of pid 2 */
-    CHECK(used >= 20000 * 24 && used < 20000 * 24 + 20000);
-    CHECK_INT(count("name == 'apart' and pid == 1", WITHIN_ALL, 4000000, &found, &used), 0);
-    size_t unused;
-    CHECK_INT(count("name == 'none'", WITHIN_ALL, 4000000, &found, &unused), 0);
-    CHECK_INT(found, 0);
-}
-
 static const struct check_test tests[] = {
     {"by_hand", by_hand},   {"scopes_apart", scopes_apart},       {"stops", stops},
-    {"extremes", extremes}, {"against_counted", against_counted}, {"memory", memory},
-    {NULL, NULL},
+    {"extremes", extremes}, {"against_counted", against_counted}, {NULL, NULL},
 };
 
-STORE_MAIN(tests, &store, make_store)
+CHECK_MAIN(tests)
