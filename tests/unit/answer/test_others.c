@@ -1,6 +1,7 @@
 /* module: answer */
 /* The time that the intervals of many groups take when they become "(other)". */
 #include "answer/aggregate/rows.h"
+#include "answer/aggregate/scan.h"
 #include "check.h"
 
 #include <math.h>
@@ -24,23 +25,24 @@ static int64_t begin_of(uint32_t i)
  * "(other)". */
 static double seconds_of_others(struct budget *budget, uint32_t count, int want)
 {
-    const struct aggregate_plan plan = {
-        .budget = budget, .general = true, .intervals = true, .width = 1};
+    struct arena arena = {0};
+    struct aggregate_plan plan = {
+        .budget = budget, .arena = &arena, .general = true, .intervals = true, .width = 1};
     const struct row_id row = {0};
-    struct aggregate_fine fine;
     double begin, seconds;
-    struct teller_state t = {.plan = &plan, .fine = &fine};
+    struct teller_state t = {.plan = &plan};
     struct best_rows *none;
     struct others *others;
     struct value values[2];
 
-    memset(&fine, 0, sizeof(fine));
-    CHECK_INT(found_new(&plan, &t.found), 0);
+    CHECK_INT(plan_grouping(&plan), 0);
+    CHECK_INT(groups_new(&plan.grouping, &t.found), 0);
+    CHECK_INT(doubles_init(&t.found->doubles, &plan.grouping), 0);
     CHECK_INT(group_table_add(&t.found->set[0].map.table, &(uint64_t){1}), 0);
-    CHECK_INT(set_grow(t.found, 0), 0);
+    CHECK_INT(groups_grow(t.found, 0), 0);
     for (uint32_t i = 0; i < count; i++) {
         int64_t from = begin_of(i);
-        CHECK_INT(interval_add(t.found, 0, from, from + 3), 0);
+        CHECK_INT(interval_add(plan_intervals(&plan, t.found), 0, from, from + 3), 0);
     }
     CHECK_INT(best_new(&plan, NULL, 0, 0, &none), 0);
     CHECK_INT(others_new(&plan, &others), 0);
@@ -53,7 +55,8 @@ static double seconds_of_others(struct budget *budget, uint32_t count, int want)
         CHECK_INT(others_tell(others, values), 0);
     others_free(others);
     best_free(none);
-    found_free(t.found);
+    groups_free(t.found);
+    arena_done(&arena);
     CHECK_INT(budget->memory_used, 0);
     return seconds;
 }
