@@ -15,7 +15,9 @@ enum { GAP_READ = 16 << 10 };
 int lines_plan_init(struct lines_plan *p, struct query *q, const struct item_order *order,
                     bool references)
 {
-    *p = (struct lines_plan){.query = q, .order = *order, .references = references};
+    *p = (struct lines_plan){.query = q, .references = references};
+    if (order)
+        p->order = *order;
     pthread_mutex_init(&p->lock, NULL);
     int rc = query_source(q, TEXT("ts"), &p->order.ts);
     rc = rc < 0 ? rc : query_source(q, TEXT("host"), &p->host);
@@ -43,7 +45,7 @@ static size_t row_bytes(const struct lines_plan *p)
 
 static int grow_arrays(struct lines *l, const struct lines_plan *p, uint32_t need)
 {
-    uint32_t cap = l->item.cap ? l->item.cap : SCAN_BATCH;
+    uint32_t cap = l->item.cap ? l->item.cap : top_rows_at_first(p->order.top, SCAN_BATCH);
 
     if (need <= l->item.cap)
         return 0;

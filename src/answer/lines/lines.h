@@ -50,7 +50,7 @@ struct lines_plan {
     struct lines *spare[LINES_SPARE];
     unsigned spare_count;
 };
-/* On failure, too: lines_plan_done. */
+/* order NULL: as they stand. On failure, too: lines_plan_done. */
 int lines_plan_init(struct lines_plan *p, struct query *q, const struct item_order *order,
                     bool references);
 /* Frees what is spare; the plan stays usable. Zeroed plans are fine. */

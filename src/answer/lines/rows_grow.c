@@ -7,7 +7,7 @@
 int rows_grow(const struct rows_plan *p, struct item *item, uint32_t need, void **array,
               size_t each)
 {
-    uint32_t cap = item->cap ? item->cap : 64;
+    uint32_t cap = item->cap ? item->cap : top_rows_at_first(p->order.top, 64);
 
     if (need <= item->cap)
         return 0;

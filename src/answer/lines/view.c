@@ -116,7 +116,6 @@ int view_open(struct query *q, const struct view_options *o, struct err *err, st
 
 int view_go_on(struct view *v, struct query *q, struct err *err)
 {
-    const struct item_order order = {.by_key = false};
     struct stream_options options = {0};
 
     stream_left(v->stream, &options.limit, &options.offset);
@@ -125,7 +124,7 @@ int view_go_on(struct view *v, struct query *q, struct err *err)
     lines_plan_done(&v->plan);
     if (v->metadata)
         metadata_go_on(v->metadata, q);
-    int rc = lines_plan_init(&v->plan, q, &order, v->metadata != NULL);
+    int rc = lines_plan_init(&v->plan, q, NULL, v->metadata != NULL);
     if (rc == 0)
         rc = open_stream(v, &options, err);
     return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;

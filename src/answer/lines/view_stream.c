@@ -229,8 +229,8 @@ static int sort_starts(struct stream *s, const uint64_t *counts, const __int128 
     return 0;
 }
 
-/* The number of objects of each place, and their first key: by time of all, by rank of the next part
- * (ERR_END). *new* arrays by position. */
+/* The number of objects of each place, and their first key: by time of all, by rank of the next
+ * part (ERR_END). *new* arrays by position. */
 static int read_starts(struct query *q, struct stream *s, struct err *err, uint64_t **ret_counts,
                        __int128 **ret_first)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Rows of a part: of a quarter of the memory that is left, if a row takes PART_BYTES. */
-enum { PART_LEAST = 1 << 10, PART_MOST = 1 << 18, PART_BYTES = 512 };
+enum { PART_LEAST = 1 << 10, PART_MOST = 1 << 18, PART_BYTES = 1 << 10 };
 
 struct part_row {
     uint32_t position, row;
@@ -144,8 +144,8 @@ struct part_scan {
     uint64_t mask[SCAN_WORDS];
 };
 
-/* The batch with `count` rows only: s->select, which are s->places of the chunk. Where neighbours do
- * not matter, a batch of these rows alone is faster to read. */
+/* The batch with `count` rows only: s->select, which are s->places of the chunk. Where neighbours
+ * do not matter, a batch of these rows alone is faster to read. */
 static struct scan_batch batch_of_rows(struct part_scan *s, const struct scan_batch *b,
                                        uint32_t count)
 {

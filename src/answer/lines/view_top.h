@@ -25,6 +25,11 @@ void top_free(struct top *t);
 /* The next part: the number of its rows in each place, and the rank of the first of them; both are
  * as long as scan_places and zero. ERR_END. */
 int top_part(struct top *t, uint64_t *counts, __int128 *first);
+/* Rows for which a place has memory at first: `usual`, unless places have a few rows each. */
+static inline uint32_t top_rows_at_first(const struct top *t, uint32_t usual)
+{
+    return t ? 16 : usual;
+}
 /* As scan_chunk, but batches contain rows of the part only. NULL: all selected rows. */
 int top_scan(const struct top *t, struct scan_worker *w, size_t position,
              int (*batch)(void *arg, struct scan_batch *b), void *arg);

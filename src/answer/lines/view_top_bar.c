@@ -20,14 +20,14 @@ int top_compare(const struct top_order *o, const struct value *a, const struct v
     return o->descending ? -cmp : cmp;
 }
 
-/* Rows of equal values are in the order of the files: later places are behind the bar. */
+/* Rows of equal values are in the order of the files: later ones are behind the bar. */
 bool top_passes(const struct top_order *o, const struct top_bar *bar, const struct value *v,
                 size_t position)
 {
     if (!bar->set)
         return true;
     int cmp = top_compare(o, v, &bar->value);
-    return cmp < 0 || (cmp == 0 && position <= bar->position);
+    return cmp < 0 || (cmp == 0 && position < bar->position);
 }
 
 static bool passes(const struct top_filter *f, const struct value *v)
@@ -55,6 +55,12 @@ static double double_of_order(int64_t at)
     return d;
 }
 
+static bool is_number(enum scan_shape shape)
+{
+    return shape == SHAPE_INT || shape == SHAPE_TIME || shape == SHAPE_BOOL ||
+           shape == SHAPE_DOUBLE;
+}
+
 static struct value number_of(enum scan_shape shape, bool nano, int64_t at)
 {
     if (shape == SHAPE_TIME)
@@ -71,6 +77,17 @@ static bool number_passes(const struct top_filter *f, int64_t at)
     return passes(f, &v);
 }
 
+/* Nothing is between them. */
+static bool is_next(int64_t a, int64_t b)
+{
+    return (a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a) <= 1;
+}
+
+static int64_t middle_of(int64_t a, int64_t b)
+{
+    return (int64_t)(((__int128)a + b) / 2);
+}
+
 /* The numbers from f->low to f->high that pass are at one end of them: bisects to the last one. */
 static void find_range(struct top_filter *f)
 {
@@ -80,8 +97,8 @@ static void find_range(struct top_filter *f)
     f->others = number_passes(f, in);
     if (!f->others || number_passes(f, out))
         return;
-    while (in > out ? (uint64_t)in - (uint64_t)out > 1 : (uint64_t)out - (uint64_t)in > 1) {
-        int64_t middle = (int64_t)(((__int128)in + out) / 2);
+    while (!is_next(in, out)) {
+        int64_t middle = middle_of(in, out);
         if (number_passes(f, middle))
             in = middle;
         else
@@ -149,7 +166,7 @@ void top_filter_bar(struct top_filter *f, const struct top_bar *bar)
     f->others = f->shape != SHAPE_NULL;
     if (f->coded)
         find_codes(f);
-    else if (f->shape != SHAPE_NULL && f->shape != SHAPE_TEXT && f->shape != SHAPE_MIXED)
+    else if (is_number(f->shape))
         find_range(f);
 }
 
@@ -160,83 +177,111 @@ void top_filter_chunk(struct top_filter *f, struct scan_chunk *c)
     f->nano = scan_is_nano(c, f->order->by);
     f->coded = (f->shape == SHAPE_TEXT || f->shape == SHAPE_MIXED) &&
                scan_codes(c, f->order->by, TOP_CODES, &f->code_count, &f->keys);
-    if (!f->coded && f->shape != SHAPE_NULL)
+    if (is_number(f->shape))
         bounds_of_chunk(f);
     top_filter_bar(f, &f->bar);
 }
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-/* All rows of the batch that pass, selected or not; `valid`: those that have a value, NULL: all. */
-static const uint64_t *mask_integers(struct top_filter *f, struct scan_batch *b, uint64_t *mask)
-{
-    const uint64_t *valid;
-    const int64_t *v = batch_i64(b, f->order->by, &valid, NULL);
+/* Numbers of a batch. */
+struct numbers {
+    const int64_t *i;
+    const double *d; /* SHAPE_DOUBLE */
+    uint64_t valid[SCAN_WORDS];
+};
 
-    if (f->others)
-        kernels()->range_i64(v, b->rows, f->low, f->high, mask);
-    return valid;
+/* Those from low to high; bits of rows that have no number mean nothing. */
+static void mask_range(const struct numbers *v, uint32_t rows, int64_t low, int64_t high,
+                       uint64_t *mask)
+{
+    if (v->d)
+        kernels()->range_f64(v->d, rows, double_of_order(low), double_of_order(high), mask);
+    else
+        kernels()->range_i64(v->i, rows, low, high, mask);
 }
 
-/* What is not finite is null in answers. */
-static const uint64_t *mask_doubles(struct top_filter *f, struct scan_batch *b, uint64_t *mask)
+static uint32_t count_range(const struct numbers *v, uint32_t rows, int64_t low, int64_t high)
 {
-    const uint64_t *valid;
-    const double *v = batch_f64(b, f->order->by, &valid);
+    uint64_t mask[SCAN_WORDS] = {0};
 
-    if (f->others)
-        kernels()->range_f64(v, b->rows, double_of_order(f->low), double_of_order(f->high), mask);
-    kernels()->range_f64(v, b->rows, -DBL_MAX, DBL_MAX, f->valid);
-    for (uint32_t i = 0; valid && i < SCAN_WORDS; i++)
-        f->valid[i] &= valid[i];
-    return f->valid;
+    mask_range(v, rows, low, high, mask);
+    for (uint32_t i = 0; i < SCAN_WORDS; i++)
+        mask[i] &= v->valid[i];
+    return kernels()->count(mask, SCAN_WORDS);
 }
 
-static const uint64_t *mask_values(struct top_filter *f, struct scan_batch *b, uint64_t *mask)
+/* If the batch has more than twice the wanted rows, a narrower range has enough of them. It holds
+ * for the rest of the chunk. */
+static void narrow_range(struct top_filter *f, const struct numbers *v, uint32_t rows)
+{
+    bool down = f->order->descending;
+    int64_t *end = down ? &f->low : &f->high, best = down ? f->high : f->low, few = best;
+    uint64_t n = f->most < SCAN_BATCH / 2 ? count_range(v, rows, f->low, f->high) : 0;
+
+    while (n > 2 * f->most && !is_next(*end, few)) {
+        int64_t middle = middle_of(*end, few);
+        uint32_t count =
+            down ? count_range(v, rows, middle, best) : count_range(v, rows, best, middle);
+        if (count < f->most) {
+            few = middle;
+            continue;
+        }
+        *end = middle;
+        n = count;
+    }
+}
+
+/* All rows of the batch that pass, selected or not. What is not finite is null in answers. */
+static void mask_numbers(struct top_filter *f, struct scan_batch *b, uint64_t *mask)
+{
+    struct numbers v = {.i = NULL};
+    const uint64_t *valid;
+
+    if (f->shape == SHAPE_DOUBLE)
+        v.d = batch_f64(b, f->order->by, &valid);
+    else
+        v.i = batch_i64(b, f->order->by, &valid, NULL);
+    if (v.d)
+        kernels()->range_f64(v.d, b->rows, -DBL_MAX, DBL_MAX, v.valid);
+    else
+        memset(v.valid, 0xFF, sizeof(v.valid));
+    for (uint32_t i = 0; i < SCAN_WORDS; i++)
+        v.valid[i] &= b->mask[i] & (valid ? valid[i] : UINT64_MAX);
+    if (f->others) {
+        narrow_range(f, &v, b->rows);
+        mask_range(&v, b->rows, f->low, f->high, mask);
+    }
+    for (uint32_t i = 0; i < SCAN_WORDS; i++)
+        mask[i] = (mask[i] & v.valid[i]) | (f->nulls ? ~v.valid[i] : 0);
+}
+
+static void mask_values(struct top_filter *f, struct scan_batch *b, uint64_t *mask)
 {
     if (f->coded) {
         kernels()->table_u32(batch_codes(b, f->order->by), b->rows, f->passes, f->code_count, mask);
-        return NULL;
+        return;
     }
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
         const struct value v = batch_value(b, f->order->by, row);
         mask[row / 64] |= (uint64_t)passes(f, &v) << row % 64;
     }
-    return NULL;
 }
 
-static const uint64_t *mask_rows(struct top_filter *f, struct scan_batch *b, uint64_t *mask)
-{
-    switch (f->shape) {
-    case SHAPE_NULL:
-        return no_values.keys;
-    case SHAPE_INT:
-    case SHAPE_TIME:
-    case SHAPE_BOOL:
-        return mask_integers(f, b, mask);
-    case SHAPE_DOUBLE:
-        return mask_doubles(f, b, mask);
-    case SHAPE_TEXT:
-    case SHAPE_MIXED:
-        break;
-    }
-    return mask_values(f, b, mask);
-}
-
-uint32_t top_filter_batch(struct top_filter *f, struct scan_batch *b, uint32_t first, uint16_t *ret)
+uint32_t top_filter_batch(struct top_filter *f, struct scan_batch *b, uint16_t *ret)
 {
     uint64_t mask[SCAN_WORDS] = {0};
 
     if (top_filter_is_empty(f))
         return 0;
-    const uint64_t *valid = mask_rows(f, b, mask);
-    for (uint32_t i = 0; i < SCAN_WORDS; i++) {
-        uint64_t null = valid ? ~valid[i] : 0;
-        mask[i] = b->mask[i] & ((mask[i] & ~null) | (f->nulls ? null : 0));
-        mask[i] &= first <= i * 64       ? UINT64_MAX
-                   : first < i * 64 + 64 ? UINT64_MAX << first % 64
-                                         : 0;
-    }
+    if (f->shape == SHAPE_NULL)
+        memset(mask, 0xFF, sizeof(mask));
+    else if (is_number(f->shape))
+        mask_numbers(f, b, mask);
+    else
+        mask_values(f, b, mask);
+    for (uint32_t i = 0; i < SCAN_WORDS; i++)
+        mask[i] &= b->mask[i];
     return mask_to_select(mask, b->rows, ret);
 }

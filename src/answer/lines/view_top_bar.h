@@ -19,7 +19,8 @@ struct top_order {
 /* Negative: a comes before b. Null comes last in both directions. */
 int top_compare(const struct top_order *o, const struct value *a, const struct value *b);
 
-/* Rows that come after it are of no use. `value` is borrowed from the query. */
+/* Rows that come after it are of no use: it is that of a row that was scanned. `value` is borrowed
+ * from the query. */
 struct top_bar {
     bool set; /* false: any row is */
     struct value value;
@@ -30,6 +31,7 @@ enum { TOP_CODES = 256 }; /* values of larger dictionaries are compared row by r
 
 struct top_filter {
     const struct top_order *order;
+    uint64_t most; /* rows that are wanted */
     struct top_bar bar;
     struct scan_chunk *chunk;
     enum scan_shape shape;
@@ -39,14 +41,13 @@ struct top_filter {
     uint32_t code_count; /* coded: */
     const uint64_t *keys;
     uint32_t passes[TOP_CODES / 32]; /* a bit a code */
-    uint64_t valid[SCAN_WORDS];
 };
 /* The value that no row of the chunk comes before; false: it is not known without reading them. */
 bool top_best_of_chunk(const struct top_order *o, struct scan_chunk *c, struct value *ret);
 /* For chunk_plan: no row of the chunk is selected. `zeros` is an array of uint64_t that is kept
  * from chunk to chunk. */
 int top_no_rows(struct vec *zeros, struct scan_chunk *c);
-/* That value passes the bar in a place. */
+/* That value passes the bar in a place, in rows that are not scanned yet. */
 bool top_passes(const struct top_order *o, const struct top_bar *bar, const struct value *v,
                 size_t position);
 /* For the chunk at hand, before its first batch. */
@@ -58,9 +59,8 @@ static inline bool top_filter_is_empty(const struct top_filter *f)
 {
     return !f->nulls && !f->others;
 }
-/* The selected rows of the batch that pass, from `first` on: fills ret (SCAN_BATCH + 64 long) with their numbers in the
- * batch, returns how many. */
-uint32_t top_filter_batch(struct top_filter *f, struct scan_batch *b, uint32_t first,
-                          uint16_t *ret);
+/* The selected rows of the batch that pass: fills ret (SCAN_BATCH + 64 long) with their numbers in
+ * the batch, returns how many. */
+uint32_t top_filter_batch(struct top_filter *f, struct scan_batch *b, uint16_t *ret);
 
 #endif

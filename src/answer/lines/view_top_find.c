@@ -31,7 +31,6 @@ struct worker {
     unsigned raised; /* of filter.bar */
     struct top_rows rows;
     VEC(uint64_t) no_rows; /* for scan_chunk.wanted */
-    uint16_t passing[SCAN_BATCH + 64];
 };
 
 /* ---- sorting --------------------------------------------------------------------------------- */
@@ -199,6 +198,7 @@ static int find_begin(void *arg, unsigned number, void **ret_state)
         return -ENOMEM;
     w->finder = f;
     w->filter.order = &f->order;
+    w->filter.most = f->most;
     w->rows.list.budget = w->no_rows.budget = query_budget(f->order.query);
     *ret_state = w;
     return 0;
@@ -267,32 +267,19 @@ static int cut_own(struct worker *w)
     return rc;
 }
 
-/* Rows of the batch that pass, from `first` on. */
-static uint32_t filter_rows(struct worker *w, struct scan_batch *b, uint32_t first)
-{
-    struct top_bar bar;
-
-    if (read_bar(w, &bar))
-        top_filter_bar(&w->filter, &bar);
-    return top_filter_batch(&w->filter, b, first, w->passing);
-}
-
 static int find_batch(void *state, struct scan_batch *b)
 {
     struct worker *w = state;
-    uint32_t n = filter_rows(w, b, 0), row;
+    uint16_t rows[SCAN_BATCH + 64];
+    struct top_bar bar;
     int rc = 0;
 
-    for (uint32_t i = 0; i < n && rc == 0; i++) {
-        row = w->passing[i];
-        rc = add_row(w, b, row);
-        if (rc < 0 || !has_enough(w))
-            continue;
-        rc = cut_own(w);
-        n = filter_rows(w, b, row + 1);
-        i = UINT32_MAX;
-    }
-    return rc;
+    if (read_bar(w, &bar))
+        top_filter_bar(&w->filter, &bar);
+    uint32_t n = top_filter_batch(&w->filter, b, rows);
+    for (uint32_t i = 0; i < n && rc == 0; i++)
+        rc = add_row(w, b, rows[i]);
+    return rc == 0 && has_enough(w) ? cut_own(w) : rc;
 }
 
 static int find_end(void *arg, unsigned number, void *state, bool failed)
