@@ -18,7 +18,8 @@ static const enum format formats[] = {FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV,
 static const struct param_spec own_params[] = {
     {"order", PARAM_TEXT, false, "file", NULL,
      "file: one file after the other; ts: merge all files by time; or a column to sort by, "
-     "null last: -column sorts in descending order"},
+     "null last: -column sorts in descending order",
+     false, "'-dur'"},
     {"metadata", PARAM_BOOL, false, "true", NULL,
      "include the metadata records (names of files, hosts, processes ...) that the events refer "
      "to"},
