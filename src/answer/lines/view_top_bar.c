@@ -1,6 +1,7 @@
 /* view_top_bar.c - a bar in a chunk: as a range of numbers, or as a set of codes. */
 #include "answer/lines/view_top_bar.h"
 #include "dftracerd/kernel.h"
+#include "engine/derived/derived.h"
 
 #include <float.h>
 #include <string.h>
@@ -134,12 +135,13 @@ bool top_best_of_chunk(const struct top_order *o, struct scan_chunk *c, struct v
     return true;
 }
 
-int top_no_rows(struct vec *zeros, struct scan_chunk *c)
+int top_no_rows(struct top_mask *memory, struct scan_chunk *c)
 {
     size_t words = (c->rows + SCAN_BATCH - 1ul) / SCAN_BATCH * SCAN_WORDS;
-    int rc = vec_extend_items(zeros, sizeof(uint64_t), words);
 
-    c->wanted = zeros->at;
+    memory->words.count = 0;
+    int rc = vec_extend(&memory->words, words);
+    c->wanted = memory->words.at;
     return rc;
 }
 
@@ -180,6 +182,24 @@ void top_filter_chunk(struct top_filter *f, struct scan_chunk *c)
     if (is_number(f->shape))
         bounds_of_chunk(f);
     top_filter_bar(f, &f->bar);
+}
+
+/* Of a stored column the rows are selected before any is decoded. scan_chunk.wanted stands for
+ * time_range, too, so there must be none. */
+int top_filter_plan(struct top_filter *f, struct top_mask *memory)
+{
+    const struct bound *b = source_bind(f->chunk->worker, f->order->by);
+    bool integers = f->shape == SHAPE_INT || f->shape == SHAPE_TIME || f->shape == SHAPE_BOOL;
+    bool timeless = f->order->query->root == f->order->query->timeless;
+
+    if (top_filter_is_empty(f))
+        return top_no_rows(memory, f->chunk);
+    if (!f->bar.set || f->nulls || !integers || b->form != FORM_STORED || !timeless)
+        return 0;
+    int rc = top_no_rows(memory, f->chunk);
+    return rc < 0
+               ? rc
+               : column_select_i64(f->chunk->view, &b->column, f->low, f->high, memory->words.at);
 }
 
 /* ---- a batch --------------------------------------------------------------------------------- */

@@ -44,9 +44,11 @@ struct top_filter {
 };
 /* The value that no row of the chunk comes before; false: it is not known without reading them. */
 bool top_best_of_chunk(const struct top_order *o, struct scan_chunk *c, struct value *ret);
-/* For chunk_plan: no row of the chunk is selected. `zeros` is an array of uint64_t that is kept
- * from chunk to chunk. */
-int top_no_rows(struct vec *zeros, struct scan_chunk *c);
+/* For chunk_plan: no row of the chunk is selected. `memory` is kept from chunk to chunk. */
+struct top_mask {
+    VEC(uint64_t) words;
+};
+int top_no_rows(struct top_mask *memory, struct scan_chunk *c);
 /* That value passes the bar in a place, in rows that are not scanned yet. */
 bool top_passes(const struct top_order *o, const struct top_bar *bar, const struct value *v,
                 size_t position);
@@ -54,6 +56,9 @@ bool top_passes(const struct top_order *o, const struct top_bar *bar, const stru
 void top_filter_chunk(struct top_filter *f, struct scan_chunk *c);
 /* Another bar for the rest of the chunk. */
 void top_filter_bar(struct top_filter *f, const struct top_bar *bar);
+/* For chunk_plan, after top_filter_chunk: rows that do not pass are not selected, as far as that is
+ * known without decoding. */
+int top_filter_plan(struct top_filter *f, struct top_mask *memory);
 /* No row of the chunk passes. */
 static inline bool top_filter_is_empty(const struct top_filter *f)
 {

@@ -10,9 +10,9 @@
 #include <string.h>
 
 enum {
-    SPARE = 256,      /* rows beyond twice the wanted ones until they are cut */
+    SPARE = 64,       /* rows beyond twice the wanted ones until they are cut */
     LOOKED = 1 << 12, /* rows between checks of the budget */
-    TURN_FIRST = 16   /* places of the first turn; each has twice as many as the one before */
+    TURN_FIRST = 8    /* places of the first turn; each has twice as many as the one before */
 };
 
 struct finder {
@@ -30,7 +30,7 @@ struct worker {
     struct top_filter filter;
     unsigned raised; /* of filter.bar */
     struct top_rows rows;
-    VEC(uint64_t) no_rows; /* for scan_chunk.wanted */
+    struct top_mask mask; /* for scan_chunk.wanted */
 };
 
 /* ---- sorting --------------------------------------------------------------------------------- */
@@ -199,19 +199,19 @@ static int find_begin(void *arg, unsigned number, void **ret_state)
     w->finder = f;
     w->filter.order = &f->order;
     w->filter.most = f->most;
-    w->rows.list.budget = w->no_rows.budget = query_budget(f->order.query);
+    w->rows.list.budget = w->mask.words.budget = query_budget(f->order.query);
     *ret_state = w;
     return 0;
 }
 
-/* Before the filter of the query is evaluated: a chunk without a row that passes is left out. */
+/* Before the filter of the query is evaluated. */
 static int find_plan(void *state, struct scan_chunk *c)
 {
     struct worker *w = state;
 
     read_bar(w, &w->filter.bar);
     top_filter_chunk(&w->filter, c);
-    return top_filter_is_empty(&w->filter) ? top_no_rows(&w->no_rows.vec, c) : 0;
+    return top_filter_plan(&w->filter, &w->mask);
 }
 
 static int key_of_value(struct query *q, const struct value *v, uint64_t *ret)
@@ -296,7 +296,7 @@ static int find_end(void *arg, unsigned number, void *state, bool failed)
         f->rows->list.count += n;
     }
     vec_done(&w->rows.list);
-    vec_done(&w->no_rows);
+    vec_done(&w->mask.words);
     free(w);
     return rc;
 }

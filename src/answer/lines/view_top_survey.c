@@ -10,7 +10,7 @@ struct surveyor {
 };
 struct worker {
     const struct surveyor *surveyor;
-    VEC(uint64_t) no_rows;
+    struct top_mask mask;
 };
 
 static int survey_begin(void *arg, unsigned number, void **ret_state)
@@ -22,7 +22,7 @@ static int survey_begin(void *arg, unsigned number, void **ret_state)
     if (!w)
         return -ENOMEM;
     w->surveyor = s;
-    w->no_rows.budget = query_budget(s->order->query);
+    w->mask.words.budget = query_budget(s->order->query);
     *ret_state = w;
     return 0;
 }
@@ -32,14 +32,14 @@ static int survey_end(void *arg, unsigned number, void *state, bool failed)
     struct worker *w = state;
     (void)arg, (void)number, (void)failed;
 
-    vec_done(&w->no_rows);
+    vec_done(&w->mask.words);
     free(w);
     return 0;
 }
 
 static int survey_plan(void *state, struct scan_chunk *c)
 {
-    return top_no_rows(&((struct worker *)state)->no_rows.vec, c);
+    return top_no_rows(&((struct worker *)state)->mask, c);
 }
 
 /* Only of chunks that the filter does not rule out. */
