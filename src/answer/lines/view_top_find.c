@@ -10,9 +10,10 @@
 #include <string.h>
 
 enum {
-    SPARE = 64,       /* rows beyond twice the wanted ones until they are cut */
-    LOOKED = 1 << 12, /* rows between checks of the budget */
-    TURN_FIRST = 8    /* places of the first turn; each has twice as many as the one before */
+    SPARE = 64,           /* a worker sorts its rows when it has twice the wanted and SPARE more */
+    LOOKED = 1 << 12,     /* rows between checks of the budget */
+    TURN_FIRST = 8,       /* places of the first turn; each has twice as many as the one before */
+    TURNS_MOST = 1 << 20, /* wanted rows; for more of them all places are scanned in one turn */
 };
 
 struct finder {
@@ -250,12 +251,11 @@ static int add_row(struct worker *w, struct scan_batch *b, uint32_t row)
     return rc < 0 ? rc : vec_push(&w->rows.list, r);
 }
 
-/* Twice as many as are wanted, and more. */
 static bool has_enough(const struct worker *w)
 {
     uint64_t n = w->rows.list.count, most = w->finder->most;
 
-    return n >= SPARE && n - SPARE >= most && n - most >= most;
+    return n >= SPARE && (n - SPARE) / 2 >= most;
 }
 
 static int cut_own(struct worker *w)
@@ -365,7 +365,7 @@ int top_find(const struct top_order *o, uint64_t most, struct top_rows *ret)
     if (most == 0)
         return 0;
     pthread_mutex_init(&f.lock, NULL);
-    int rc = most == UINT64_MAX ? scan_turn(&f) : find_in_turns(&f);
+    int rc = most > TURNS_MOST ? scan_turn(&f) : find_in_turns(&f);
     pthread_mutex_destroy(&f.lock);
     return rc;
 }
