@@ -172,9 +172,9 @@ class Daemon:
 
     def fresh(self, path, params):
         """What was never asked before, so that no kept answer is given: with a limit, greater than any answer, of its own; of
-        /compare, which has none, with so many blanks as the query."""
+        /compare, which has none, and with a limit that counts, with a number of blanks in the query."""
         self.asked += 1
-        own = {"query": " " * self.asked} if path == "/compare" else {"top_n_pid_tid" if path == "/stats" else "limit": 10**9 + self.asked}
+        own = {"query": " " * self.asked} if path == "/compare" or "limit" in params else {"top_n_pid_tid" if path == "/stats" else "limit": 10**9 + self.asked}
         return path + "?" + urllib.parse.urlencode({**own, **params})
 
     def ask(self, path, first_byte=False, **params):

@@ -182,6 +182,23 @@ def scattered(report, world, d, duck):
     report.time("rare_lines", "the scattered events as original lines (/view)", seen.pop("ours"), seen, 0.5)
 
 
+LONGEST = "SELECT name,ts,dur,a_ret FROM $T ORDER BY dur DESC LIMIT 20"
+
+
+def longest(report, world, d, duck, table="events"):
+    """The 20 longest events, as rows and as lines; `table` names them in DuckDB."""
+    of, client = "" if table == "events" else " of the dense data", []
+    sql = LONGEST.replace("$T", table)
+    params = {"select": "name,ts,dur,args.ret", "order": "-dur", "limit": 20}
+    if duck and json.loads(d.get("/view", **params).splitlines()[-1])["dur"] != duck.value("SELECT min(dur) FROM (%s)" % sql):
+        raise SystemExit("the 20 longest events%s are others in DuckDB" % of)
+    actors = {"DuckDB native": lambda: duck.run(sql)} if duck else {}
+    seen = alternate({"ours": lambda: served(d, "/view", params, client), **actors}, world.runs, warm=1)
+    report.time("longest_rows_" + table, "the 20 longest events%s as flat rows (/view)" % of, seen.pop("ours"), seen, 0.2, client=at_client(client))
+    lines = alternate({"ours": lambda: d.serve("/view", metadata="false", order="-dur", limit=20)}, world.runs, warm=1)["ours"]
+    report.time("longest_lines_" + table, "the 20 longest events%s as original lines (/view)" % of, lines, {})
+
+
 def window(report, world, d, gzip_time):
     totals = json.loads(d.get("/info"))["totals"]
     low, high = float(totals["min_ts"]), float(totals["max_te"])

@@ -28,6 +28,8 @@ struct rows_options {
     bool order_ts;
     uint64_t limit, offset;
     const struct rows_writer *writer; /* borrowed until rows_close; NULL: values */
+    const char *order_by;             /* as in view_options, with `descending` */
+    bool descending;
 };
 struct rows;
 int rows_open(struct query *q, const struct rows_options *options, struct err *err,

@@ -15,7 +15,11 @@
 #include "dftracerd/query.h"
 
 struct view_options {
-    bool order_ts;          /* merge all files by (ts, file, line); objects without ts first */
+    bool order_ts; /* merge all files by (ts, file, line); objects without ts first */
+    /* NULL; or a column whose values order them: null last, equal ones as in the files. Finds them
+     * in view_open: ERR_PARAM where no event has it, ERR_MEMORY_LIMIT where they are too many */
+    const char *order_by;
+    bool descending;        /* of order_by */
     bool no_metadata;       /* leave out the FH, HH, SH and process records events refer to */
     uint64_t limit, offset; /* in data objects; limit UINT64_MAX = all */
     /* NULL; else of follow_query: lines whose file has changed are left for later */

@@ -62,10 +62,20 @@ class Metadata:
                     yield record
 
 
-def ordered(objects, params):
-    if params.get("order") == "ts":
+def by_column(root, objects, order):
+    """By the values of a column, null last; sorting is stable in both directions: file, line."""
+    read = dsl.Path(order[1:] if order[0] in "+-" else order)
+    keys = {id(o): sort_key(read(root, o)) for o in objects}
+    null = sort_key(None)
+    some = [o for o in objects if keys[id(o)] != null]
+    return sorted(some, key=lambda o: keys[id(o)], reverse=order[0] == "-") + [o for o in objects if keys[id(o)] == null]
+
+
+def ordered(root, objects, params):
+    order = params.get("order", "file")
+    if order == "ts":
         return sorted(objects, key=lambda o: (o.ts is not None, o.ts or 0))  # stable: file, line
-    return objects
+    return objects if order == "file" else by_column(root, objects, order)
 
 
 def window(objects, params):
@@ -76,7 +86,7 @@ def window(objects, params):
 def lines(root, params):
     """Objects in the order in which their lines are written: [(object, is automatic metadata)]."""
     _, objects = objects_of(root, params)
-    objects = window(ordered(objects, params), params)
+    objects = window(ordered(root, objects, params), params)
     with_metadata = is_true(params.get("metadata", "true")) and params.get("phase") not in ("metadata", "any")
     if not with_metadata:
         return [(o, False) for o in objects]
@@ -99,4 +109,4 @@ def rows(root, params):
     columns = params["select"].split(",")
     readers = [dsl.Path(c) for c in columns]
     return [{c: show(read(root, o)) for c, read in zip(columns, readers)}
-            for o in window(ordered(objects, params), params)]
+            for o in window(ordered(root, objects, params), params)]

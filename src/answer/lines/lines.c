@@ -12,11 +12,14 @@ enum { GAP_READ = 16 << 10 };
 /* Longer texts are not kept for the next item. */
 #define LINES_SPARE_TEXT ((size_t)16 << 20)
 
-int lines_plan_init(struct lines_plan *p, struct query *q, bool order_ts, bool references)
+int lines_plan_init(struct lines_plan *p, struct query *q, const struct item_order *order,
+                    bool references)
 {
-    *p = (struct lines_plan){.query = q, .order_ts = order_ts, .references = references};
+    *p = (struct lines_plan){.query = q, .references = references};
+    if (order)
+        p->order = *order;
     pthread_mutex_init(&p->lock, NULL);
-    int rc = query_source(q, TEXT("ts"), &p->ts);
+    int rc = query_source(q, TEXT("ts"), &p->order.ts);
     rc = rc < 0 ? rc : query_source(q, TEXT("host"), &p->host);
     return rc < 0 ? rc : query_source(q, TEXT("pid"), &p->pid);
 }
@@ -37,12 +40,12 @@ struct finder {
 /* Bytes of the arrays for each object. */
 static size_t row_bytes(const struct lines_plan *p)
 {
-    return 8 + 4 + 4 + 1 + (p->order_ts ? 12 : 0) + (p->references ? 4 : 0);
+    return 8 + 4 + 4 + 1 + (p->order.by_key ? 12 : 0) + (p->references ? 4 : 0);
 }
 
 static int grow_arrays(struct lines *l, const struct lines_plan *p, uint32_t need)
 {
-    uint32_t cap = l->item.cap ? l->item.cap : SCAN_BATCH;
+    uint32_t cap = l->item.cap ? l->item.cap : top_rows_at_first(p->order.top, SCAN_BATCH);
 
     if (need <= l->item.cap)
         return 0;
@@ -62,8 +65,8 @@ static int grow_arrays(struct lines *l, const struct lines_plan *p, uint32_t nee
     GROW(l->repair);
     GROW(l->offset);
     GROW(l->len);
-    if (p->order_ts)
-        GROW(l->item.ts);
+    if (p->order.by_key)
+        GROW(l->item.keys);
     if (p->references)
         GROW(l->group);
 #undef GROW
@@ -143,22 +146,24 @@ static int find_batch(void *arg, struct scan_batch *b)
     note_positions(f, b);
     if (f->refs)
         rc = refs_batch(f->refs, b, l->group + l->item.count);
-    if (f->plan->order_ts && rc == 0)
-        item_add_ts(&l->item, b, f->plan->ts);
+    if (f->plan->order.by_key && rc == 0)
+        item_add_keys(&l->item, b, &f->plan->order);
     l->item.count += b->count;
     return rc;
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* First object that does not belong to the same piece of text as object i. */
+/* First object that does not belong to the same piece of text as object i. Lines by rank are kept
+ * for long, so what lies between them is not read, but for the newline. */
 static uint32_t piece_end(const struct finder *f, uint32_t i, uint64_t *ret_end)
 {
     const struct lines *l = f->lines;
+    uint64_t gap = f->plan->order.top ? 1 : GAP_READ;
     uint64_t end = l->start[i] + l->len[i];
     uint32_t k = i + 1;
 
-    for (; k < l->item.count && l->start[k] - end <= GAP_READ; k++)
+    for (; k < l->item.count && l->start[k] - end <= gap; k++)
         end = l->start[k] + l->len[k];
     *ret_end = end;
     return k;
@@ -259,19 +264,19 @@ static int find_and_fetch(struct finder *f, struct ahead_tools *tools, size_t po
     l->item.position = position;
     l->item.file = snapshot_file(query_snapshot(f->plan->query), places[position].file);
     int rc = f->plan->references ? refs_new(f->plan, &f->refs) : 0;
-    rc = rc < 0 ? rc : scan_chunk(tools->scan, position, find_batch, f);
+    rc = rc < 0 ? rc : top_scan(f->plan->order.top, tools->scan, position, find_batch, f);
     if (rc < 0 || l->item.count == 0)
         return rc;
     if (f->refs)
         rc = refs_groups(f->refs, &l->arena, &l->groups);
-    if (rc == 0 && f->plan->order_ts)
+    if (rc == 0 && f->plan->order.by_key)
         rc = item_sort(&l->item);
     return rc < 0 ? rc : fetch_text(f, tools, &places[position]);
 }
 
 static void lines_free(struct lines *l)
 {
-    free(l->item.ts);
+    free(l->item.keys);
     free(l->item.order);
     free(l->start);
     free(l->repair);
@@ -308,7 +313,7 @@ static void lines_empty(struct lines *l)
 {
     free(l->item.order);
     arena_done(&l->arena);
-    l->item = (struct item){.ts = l->item.ts, .cap = l->item.cap, .charge = l->item.charge};
+    l->item = (struct item){.keys = l->item.keys, .cap = l->item.cap, .charge = l->item.charge};
     l->groups = NULL;
     buf_clear(&l->text);
 }

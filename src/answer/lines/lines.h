@@ -43,14 +43,16 @@ struct lines {
 
 struct lines_plan {
     struct query *query;
-    bool order_ts, references;
-    const struct source *ts, *host, *pid;
+    struct item_order order;
+    bool references;
+    const struct source *host, *pid;
     pthread_mutex_t lock; /* spare: dropped items, whose memory the next ones take */
     struct lines *spare[LINES_SPARE];
     unsigned spare_count;
 };
-/* On failure, too: lines_plan_done. */
-int lines_plan_init(struct lines_plan *p, struct query *q, bool order_ts, bool references);
+/* order NULL: as they stand. On failure, too: lines_plan_done. */
+int lines_plan_init(struct lines_plan *p, struct query *q, const struct item_order *order,
+                    bool references);
 /* Frees what is spare; the plan stays usable. Zeroed plans are fine. */
 void lines_plan_rest(struct lines_plan *p);
 void lines_plan_done(struct lines_plan *p);

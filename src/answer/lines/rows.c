@@ -9,33 +9,34 @@ enum { ROWS_BATCH = 2048, ROWS_BYTES = 256 << 10 }; /* rows told at once, and of
 
 struct rows {
     struct rows_plan plan;
+    struct top *top; /* NULL: not ordered by a column */
     struct stream *stream;
     uint32_t told; /* rows of the item at hand that were given out last time */
 };
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Puts values themselves in order of time, so that they can be given out as they lie. */
+/* Puts values themselves in the order of their keys, so that they can be given out as they lie. */
 static int order_values(const struct rows_plan *p, struct block *b)
 {
     struct item *item = &b->item;
     struct value *values = malloc(item->count * p->width * sizeof(*values) + 1);
-    int64_t *ts = malloc(item->count * sizeof(*ts));
-    if (!values || !ts) {
+    int64_t *keys = malloc(item->count * sizeof(*keys));
+    if (!values || !keys) {
         free(values);
-        free(ts);
+        free(keys);
         return -ENOMEM;
     }
     for (uint32_t k = 0; k < item->count; k++) {
         memcpy(values + k * p->width, b->values + item->order[k] * p->width,
                p->width * sizeof(*values));
-        ts[k] = item->ts[item->order[k]];
+        keys[k] = item->keys[item->order[k]];
     }
     free(b->values);
-    free(item->ts);
+    free(item->keys);
     free(item->order);
     b->values = values;
-    item->ts = ts;
+    item->keys = keys;
     item->order = NULL;
     return 0;
 }
@@ -47,7 +48,7 @@ static void block_drop(void *arg, void *item)
     (void)arg;
     charge_done(&b->item.charge);
     charge_done(&b->text_charge);
-    free(b->item.ts);
+    free(b->item.keys);
     free(b->item.order);
     free(b->values);
     arena_done(&b->texts);
@@ -63,7 +64,7 @@ static int fill_block(struct rows_plan *p, struct scan_worker *w, struct block *
     scan_worker_gathers(w);
     int rc = p->writer ? rows_fill_text(p, w, item->position, b)
                        : rows_fill_values(p, w, item->position, b);
-    if (rc == 0 && p->order_ts && item->count)
+    if (rc == 0 && p->order.by_key && item->count)
         rc = item_sort(item);
     return rc == 0 && item->order && !p->writer ? order_values(p, b) : rc;
 }
@@ -91,15 +92,18 @@ static int plan_columns(struct rows_plan *p, struct query *q, const struct rows_
 {
     int rc = 0;
 
-    *p = (struct rows_plan){
-        .query = q, .order_ts = o->order_ts, .width = o->column_count, .writer = o->writer};
-    p->most = o->order_ts || o->limit > UINT64_MAX - o->offset ? UINT64_MAX : o->limit + o->offset;
+    *p = (struct rows_plan){.query = q,
+                            .order.by_key = o->order_ts || o->order_by,
+                            .width = o->column_count,
+                            .writer = o->writer};
+    p->most =
+        p->order.by_key || o->limit > UINT64_MAX - o->offset ? UINT64_MAX : o->limit + o->offset;
     p->columns = calloc(o->column_count + 1, sizeof(struct source *));
     if (!p->columns)
         return -ENOMEM;
     for (size_t i = 0; i < o->column_count && rc == 0; i++)
         rc = query_source(q, text_of(o->columns[i]), &p->columns[i]);
-    return rc < 0 ? rc : query_source(q, TEXT("ts"), &p->ts);
+    return rc < 0 ? rc : query_source(q, TEXT("ts"), &p->order.ts);
 }
 
 static int open_stream(struct rows *r, const struct stream_options *o, struct err *err)
@@ -109,9 +113,19 @@ static int open_stream(struct rows *r, const struct stream_options *o, struct er
 
     /* Some 32 bytes a value; texts of 64 MiB */
     size_t rows = ((size_t)64 << 20) / (32 * (r->plan.width + 1));
-    int rc = r->plan.writer ? scan_split_places(r->plan.query, (uint32_t)rows) : 0;
+    int rc = r->plan.writer && !o->top ? scan_split_places(r->plan.query, (uint32_t)rows) : 0;
 
     return rc < 0 ? rc : stream_new(&maker, o, err, &r->stream);
+}
+
+static int find_top(struct rows *r, const struct rows_options *o, struct err *err)
+{
+    const struct top_options options = {
+        .column = o->order_by, .descending = o->descending, .limit = o->limit, .offset = o->offset};
+    int rc = top_new(r->plan.query, &options, err, &r->top);
+
+    r->plan.order.top = r->top;
+    return rc;
 }
 
 int rows_open(struct query *q, const struct rows_options *o, struct err *err, struct rows **ret)
@@ -123,6 +137,9 @@ int rows_open(struct query *q, const struct rows_options *o, struct err *err, st
     if (!r)
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
     int rc = plan_columns(&r->plan, q, o);
+    if (rc == 0 && o->order_by)
+        rc = find_top(r, o, err);
+    options.top = r->top;
     if (rc == 0)
         rc = open_stream(r, &options, err);
     if (rc < 0) {
@@ -199,7 +216,7 @@ int rows_go_on(struct rows *r, struct query *q, struct err *err)
     stream_free(r->stream);
     r->stream = NULL;
     r->plan.query = q;
-    int rc = query_source(q, TEXT("ts"), &r->plan.ts);
+    int rc = query_source(q, TEXT("ts"), &r->plan.order.ts);
     for (size_t i = 0; i < r->plan.width && rc == 0; i++)
         rc = query_source(q, source_path(r->plan.columns[i]), &r->plan.columns[i]);
     rc = rc < 0 ? rc : open_stream(r, &options, err);
@@ -229,6 +246,7 @@ void rows_close(struct rows *r)
     if (!r)
         return;
     stream_free(r->stream);
+    top_free(r->top);
     free(r->plan.columns);
     free(r);
 }

@@ -14,8 +14,7 @@
 
 struct rows_plan {
     struct query *query;
-    bool order_ts;
-    const struct source *ts;
+    struct item_order order;
     const struct source **columns;
     size_t width;
     uint64_t most;                    /* rows of a place that can be told */

@@ -108,8 +108,8 @@ static int fill_batch(void *arg, struct scan_batch *b)
         rc = f->plan->writer->write(f->state, &rows, text, f->block->end + item->count);
     if (rc == 0)
         rc = text->error ? text->error : charge_up_to(&f->block->text_charge, text->cap);
-    if (rc == 0 && f->plan->order_ts)
-        item_add_ts(item, b, f->plan->ts);
+    if (rc == 0 && f->plan->order.by_key)
+        item_add_keys(item, b, &f->plan->order);
     item->count += count;
     return rc == 0 && item->count == f->plan->most ? ERR_END : rc;
 }
@@ -126,7 +126,7 @@ int rows_fill_text(const struct rows_plan *p, struct scan_worker *w, size_t posi
 
     rc = rc < 0 ? rc : p->writer->begin(p->writer->arg, query_budget(p->query), &f.state);
     if (rc == 0) {
-        rc = scan_chunk(w, position, fill_batch, &f);
+        rc = top_scan(p->order.top, w, position, fill_batch, &f);
         p->writer->done(f.state);
     }
     for (size_t i = 0; f.values && i < p->width; i++)

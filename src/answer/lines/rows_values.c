@@ -118,8 +118,8 @@ static int fill_batch(void *arg, struct scan_batch *b)
     for (size_t i = 0; i < f->plan->width && rc == 0; i++)
         rc = fill_column(f, b, f->plan->columns[i],
                          f->block->values + item->count * f->plan->width + i);
-    if (rc == 0 && f->plan->order_ts)
-        item_add_ts(item, b, f->plan->ts);
+    if (rc == 0 && f->plan->order.by_key)
+        item_add_keys(item, b, &f->plan->order);
     item->count += b->count;
     return rc;
 }
@@ -129,7 +129,7 @@ int rows_fill_values(const struct rows_plan *p, struct scan_worker *w, size_t po
 {
     struct filler f = {
         .plan = p, .block = b, .code_values = malloc(CODES_MOST * sizeof(struct value))};
-    int rc = f.code_values ? scan_chunk(w, position, fill_batch, &f) : -ENOMEM;
+    int rc = f.code_values ? top_scan(p->order.top, w, position, fill_batch, &f) : -ENOMEM;
 
     free(f.code_values);
     return rc;

@@ -21,7 +21,7 @@ int share_plan_init(struct share_plan *p, const struct share_options *o)
 {
     *p = (struct share_plan){.all = o->all, .groups = o->groups, .group_count = o->group_count};
     pthread_mutex_init(&p->lock, NULL);
-    return lines_plan_init(&p->lines, o->all, false, true);
+    return lines_plan_init(&p->lines, o->all, NULL, true);
 }
 
 static void tools_done(const struct share_plan *p, struct share_tools *t)

@@ -15,6 +15,7 @@ struct view {
     struct lines_plan plan;
     struct metadata *metadata; /* NULL: none wanted */
     struct follow *follow;     /* NULL: what cannot be read is an error */
+    struct top *top;           /* NULL: not ordered by a column */
     struct stream *stream;
     uint64_t written;
 };
@@ -78,6 +79,15 @@ static int open_stream(struct view *v, struct stream_options *o, struct err *err
     return stream_new(&maker, o, err, &v->stream);
 }
 
+static int find_top(struct query *q, const struct view_options *o, struct err *err,
+                    struct top **ret)
+{
+    const struct top_options options = {
+        .column = o->order_by, .descending = o->descending, .limit = o->limit, .offset = o->offset};
+
+    return o->order_by ? top_new(q, &options, err, ret) : 0;
+}
+
 int view_open(struct query *q, const struct view_options *o, struct err *err, struct view **ret)
 {
     bool metadata = !o->no_metadata && !(query_phases(q) & PHASE_METADATA);
@@ -88,7 +98,10 @@ int view_open(struct query *q, const struct view_options *o, struct err *err, st
     if (!v)
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
     v->follow = o->follow;
-    int rc = lines_plan_init(&v->plan, q, o->order_ts, metadata);
+    int rc = find_top(q, o, err, &v->top);
+    const struct item_order order = {.by_key = o->order_ts || v->top, .top = v->top};
+    options.top = v->top;
+    rc = rc < 0 ? rc : lines_plan_init(&v->plan, q, &order, metadata);
     if (rc == 0 && metadata)
         rc = metadata_new(q, &v->metadata);
     if (rc == 0)
@@ -111,7 +124,7 @@ int view_go_on(struct view *v, struct query *q, struct err *err)
     lines_plan_done(&v->plan);
     if (v->metadata)
         metadata_go_on(v->metadata, q);
-    int rc = lines_plan_init(&v->plan, q, false, v->metadata != NULL);
+    int rc = lines_plan_init(&v->plan, q, NULL, v->metadata != NULL);
     if (rc == 0)
         rc = open_stream(v, &options, err);
     return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
@@ -138,6 +151,7 @@ void view_close(struct view *v)
     if (!v)
         return;
     stream_free(v->stream);
+    top_free(v->top);
     lines_plan_done(&v->plan);
     metadata_free(v->metadata);
     free(v);

@@ -9,24 +9,25 @@ struct stream {
     struct ahead_maker maker;
     struct ahead *ahead;
     struct budget *budget;
-    bool by_time;
+    bool by_key;
+    struct top *top; /* NULL: by time */
     bool (*refuse)(void *arg, const struct item *item);
     uint64_t skip, left;
     struct item *now;   /* file order */
     uint32_t resume;    /* file order: so much was taken of the item that comes again */
-    struct item **heap; /* by time; the first object of heap[0] is the next one */
+    struct item **heap; /* by key; the first object of heap[0] is the next one */
     size_t heap_count;
-    __int128 *first; /* by time: earliest key of each item to come */
+    __int128 *first; /* by key: first one of each item to come */
     size_t made, count;
 };
 
-/* ---- times ----------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
-void item_add_ts(struct item *item, struct scan_batch *b, const struct source *source)
+static void add_times(struct item *item, struct scan_batch *b, const struct source *source)
 {
     const uint64_t *valid;
     const int64_t *ts = batch_i64(b, source, &valid, &item->nano);
-    int64_t *to = item->ts + item->count;
+    int64_t *to = item->keys + item->count;
 
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
@@ -34,13 +35,22 @@ void item_add_ts(struct item *item, struct scan_batch *b, const struct source *s
     }
 }
 
-static int compare_ts(const void *a, const void *b, void *arg)
+void item_add_keys(struct item *item, struct scan_batch *b, const struct item_order *o)
 {
-    const int64_t *ts = arg;
+    item->nano = true;
+    if (o->top)
+        top_ranks(o->top, b, item->keys + item->count);
+    else
+        add_times(item, b, o->ts);
+}
+
+static int compare_keys(const void *a, const void *b, void *arg)
+{
+    const int64_t *keys = arg;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-    if (ts[x] != ts[y])
-        return ts[x] < ts[y] ? -1 : 1;
+    if (keys[x] != keys[y])
+        return keys[x] < keys[y] ? -1 : 1;
     return (x > y) - (x < y);
 }
 
@@ -49,7 +59,7 @@ int item_sort(struct item *item)
     bool sorted = true;
 
     for (uint32_t i = 1; i < item->count && sorted; i++)
-        sorted = item->ts[i - 1] <= item->ts[i];
+        sorted = item->keys[i - 1] <= item->keys[i];
     if (sorted)
         return 0;
     item->order = malloc(item->count * sizeof(*item->order));
@@ -57,7 +67,7 @@ int item_sort(struct item *item)
         return -ENOMEM;
     for (uint32_t i = 0; i < item->count; i++)
         item->order[i] = i;
-    qsort_r(item->order, item->count, sizeof(*item->order), compare_ts, item->ts);
+    qsort_r(item->order, item->count, sizeof(*item->order), compare_keys, item->keys);
     return 0;
 }
 
@@ -68,7 +78,7 @@ static __int128 key_of(int64_t ts, bool nano)
 
 static __int128 item_key(const struct item *i, uint32_t k)
 {
-    return key_of(i->ts[item_index(i, k)], i->nano);
+    return key_of(i->keys[item_index(i, k)], i->nano);
 }
 
 /* ---- a first look at all places -------------------------------------------------------------- */
@@ -110,12 +120,12 @@ static int look_batch(void *state, struct scan_batch *b)
 {
     struct look *l = state;
     int64_t ts[SCAN_BATCH];
-    struct item item = {.ts = ts};
+    struct item item = {.keys = ts};
 
     l->counts[l->position] += b->count;
     if (!l->ts)
         return 0;
-    item_add_ts(&item, b, l->ts);
+    add_times(&item, b, l->ts);
     for (uint32_t j = 0; j < b->count; j++) {
         __int128 key = key_of(ts[j], item.nano);
         if (key < l->first[l->position])
@@ -219,21 +229,38 @@ static int sort_starts(struct stream *s, const uint64_t *counts, const __int128 
     return 0;
 }
 
-static int positions_by_time(struct query *q, struct stream *s, struct err *err, size_t **ret,
-                             size_t *ret_count)
+/* The number of objects of each place, and their first key: by time of all, by rank of the next
+ * part (ERR_END). *new* arrays by position. */
+static int read_starts(struct query *q, struct stream *s, struct err *err, uint64_t **ret_counts,
+                       __int128 **ret_first)
+{
+    const struct scan_place *places;
+    size_t n = scan_places(q, &places);
+
+    if (!s->top)
+        return look_at_places(q, true, err, ret_counts, ret_first);
+    *ret_counts = calloc(n + 1, sizeof(**ret_counts));
+    *ret_first = calloc(n + 1, sizeof(**ret_first));
+    return *ret_counts && *ret_first ? top_part(s->top, *ret_counts, *ret_first) : -ENOMEM;
+}
+
+static int positions_by_key(struct query *q, struct stream *s, struct err *err, size_t **ret,
+                            size_t *ret_count)
 {
     const struct scan_place *places;
     size_t n = scan_places(q, &places);
     uint64_t *counts = NULL;
     __int128 *first = NULL;
-    int rc = look_at_places(q, true, err, &counts, &first);
+    int rc = read_starts(q, s, err, &counts, &first);
+    size_t *positions = rc < 0 ? NULL : malloc((n + 1) * sizeof(*positions));
 
-    if (rc < 0)
-        return rc;
-    size_t *positions = malloc((n + 1) * sizeof(*positions));
-    s->heap = malloc((n + 1) * sizeof(struct item *));
-    s->first = malloc((n + 1) * sizeof(*s->first));
-    rc = positions && s->heap && s->first ? sort_starts(s, counts, first, n, positions) : -ENOMEM;
+    if (rc == 0 && !s->heap) {
+        s->heap = malloc((n + 1) * sizeof(struct item *));
+        s->first = malloc((n + 1) * sizeof(*s->first));
+    }
+    if (rc == 0)
+        rc = positions && s->heap && s->first ? sort_starts(s, counts, first, n, positions)
+                                              : -ENOMEM;
     free(counts);
     free(first);
     if (rc < 0) {
@@ -245,25 +272,37 @@ static int positions_by_time(struct query *q, struct stream *s, struct err *err,
     return 0;
 }
 
+/* Of all places, or those of the next part. */
+static int open_ahead(struct stream *s, struct err *err)
+{
+    struct query *q = s->maker.query;
+    size_t *positions = NULL, count = 0;
+
+    ahead_free(s->ahead);
+    s->ahead = NULL;
+    s->made = 0;
+    int rc = s->by_key ? positions_by_key(q, s, err, &positions, &count)
+                       : positions_in_order(q, s, err, &positions, &count);
+    rc = rc < 0 ? rc : ahead_new(&s->maker, positions, count, &s->ahead);
+    free(positions);
+    return rc;
+}
+
 int stream_new(const struct ahead_maker *maker, const struct stream_options *o, struct err *err,
                struct stream **ret)
 {
-    struct query *q = maker->query;
-    size_t *positions = NULL, count = 0;
     struct stream *s = calloc(1, sizeof(*s));
 
     if (!s)
         return -ENOMEM;
     s->maker = *maker;
-    s->budget = query_budget(q);
-    s->by_time = o->order_ts;
+    s->budget = query_budget(maker->query);
+    s->by_key = o->order_ts || o->top;
+    s->top = o->top;
     s->refuse = o->refuse;
-    s->skip = o->offset;
+    s->skip = o->top ? 0 : o->offset;
     s->left = o->limit;
-    int rc = o->order_ts ? positions_by_time(q, s, err, &positions, &count)
-                         : positions_in_order(q, s, err, &positions, &count);
-    rc = rc < 0 ? rc : ahead_new(maker, positions, count, &s->ahead);
-    free(positions);
+    int rc = s->top ? 0 : open_ahead(s, err);
     if (rc < 0) {
         stream_free(s);
         return rc;
@@ -354,10 +393,14 @@ static uint32_t run_of_first(const struct stream *s)
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-static int next_by_time(struct stream *s, struct err *err, struct item **ret, uint32_t *ret_run)
+static int next_by_key(struct stream *s, struct err *err, struct item **ret, uint32_t *ret_run)
 {
-    int rc = load_due(s, err);
+    int rc = s->ahead ? load_due(s, err) : ERR_END;
 
+    if (rc == ERR_END && s->top) {
+        rc = open_ahead(s, err);
+        rc = rc < 0 ? rc : load_due(s, err);
+    }
     if (rc < 0)
         return rc;
     *ret = s->heap[0];
@@ -389,17 +432,17 @@ static int next_in_order(struct stream *s, struct err *err, struct item **ret, u
 
 static void pass(struct stream *s, uint32_t n)
 {
-    struct item *item = s->by_time ? s->heap[0] : s->now;
+    struct item *item = s->by_key ? s->heap[0] : s->now;
 
     item->at += n;
     if (item->at < item->count) {
-        if (s->by_time)
+        if (s->by_key)
             sift_down(s);
         return;
     }
     s->maker.drop(s->maker.arg, item);
     s->now = NULL;
-    if (s->by_time) {
+    if (s->by_key) {
         s->heap[0] = s->heap[--s->heap_count];
         if (s->heap_count)
             sift_down(s);
@@ -410,7 +453,7 @@ int stream_next(struct stream *s, struct err *err, struct item **ret, uint32_t *
 {
     while (s->left > 0) {
         int rc =
-            s->by_time ? next_by_time(s, err, ret, ret_run) : next_in_order(s, err, ret, ret_run);
+            s->by_key ? next_by_key(s, err, ret, ret_run) : next_in_order(s, err, ret, ret_run);
         if (rc < 0)
             return rc;
         if (s->skip == 0) {
@@ -446,7 +489,8 @@ void stream_rest(struct stream *s, bool keep)
         s->maker.drop(s->maker.arg, s->now);
         s->now = NULL;
     }
-    ahead_rest(s->ahead, again);
+    if (s->ahead)
+        ahead_rest(s->ahead, again);
 }
 
 void stream_free(struct stream *s)

@@ -83,7 +83,13 @@ static int read_rows(struct perfetto_view *v, const struct view_options *o, stru
 {
     static const char *const columns[V_COLUMNS] = {"host", "pid",  "tid",   "ts",
                                                    "dur",  "rank", "@class"};
-    struct rows_options options = {columns, V_COLUMNS, o->order_ts, o->limit, o->offset};
+    struct rows_options options = {.columns = columns,
+                                   .column_count = V_COLUMNS,
+                                   .order_ts = o->order_ts,
+                                   .limit = o->limit,
+                                   .offset = o->offset,
+                                   .order_by = o->order_by,
+                                   .descending = o->descending};
     const struct value *values;
     struct rows *rows;
     size_t n;

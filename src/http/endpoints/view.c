@@ -16,8 +16,10 @@ static const enum format formats[] = {FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV,
                                       FORMAT_TEXT,   FORMAT_PFW,  FORMAT_PERFETTO};
 
 static const struct param_spec own_params[] = {
-    {"order", PARAM_CHOICE, false, "file", "file|ts",
-     "file: one file after the other; ts: merge all files by time"},
+    {"order", PARAM_TEXT, false, "file", NULL,
+     "file: one file after the other; ts: merge all files by time; or a column to sort by, "
+     "null last: -column sorts in descending order",
+     false, "'-dur'"},
     {"metadata", PARAM_BOOL, false, "true", NULL,
      "include the metadata records (names of files, hosts, processes ...) that the events refer "
      "to"},
@@ -106,18 +108,45 @@ static uint64_t limit_of(const struct request *rq)
     return limit->set ? limit->number : UINT64_MAX;
 }
 
-static bool order_ts(const struct request *rq)
+/* order=file, order=ts, or a column with or without a sign. */
+struct order {
+    bool by_time, descending;
+    const char *column; /* NULL: none */
+};
+
+/* In a URL, + is a blank. */
+static struct order order_of(const struct request *rq)
 {
-    return strcmp(request_text(rq, "order"), "ts") == 0;
+    const char *text = request_text(rq, "order");
+    bool sign = *text == '-' || *text == '+' || *text == ' ';
+
+    if (strcmp(text, "file") == 0)
+        return (struct order){.column = NULL};
+    if (strcmp(text, "ts") == 0)
+        return (struct order){.by_time = true};
+    return (struct order){.descending = *text == '-', .column = text + sign};
+}
+
+static int check_order(struct request *rq)
+{
+    const struct order order = order_of(rq);
+
+    if (order.column && !*order.column)
+        return err_set_param(&rq->err, ERR_PARAM, "order",
+                             "`order` must be file, ts or a column: -dur");
+    return 0;
 }
 
 static int open_rows(struct request *rq, struct state *s)
 {
     const struct param *select = request_param(rq, "select");
     const char *const *columns = (const char *const *)select->items;
+    const struct order order = order_of(rq);
     struct rows_options o = {.columns = columns,
                              .column_count = select->count,
-                             .order_ts = order_ts(rq),
+                             .order_ts = order.by_time,
+                             .order_by = order.column,
+                             .descending = order.descending,
                              .limit = limit_of(rq),
                              .offset = request_uint(rq, "offset")};
     s->columns = select->count;
@@ -138,7 +167,10 @@ static enum perfetto_times times_of(const struct request *rq)
 
 static int open_lines(struct request *rq, struct state *s)
 {
-    struct view_options o = {.order_ts = order_ts(rq),
+    const struct order order = order_of(rq);
+    struct view_options o = {.order_ts = order.by_time,
+                             .order_by = order.column,
+                             .descending = order.descending,
                              .no_metadata = !s->recipe.include_metadata,
                              .limit = limit_of(rq),
                              .offset = request_uint(rq, "offset"),
@@ -174,16 +206,18 @@ static int check_follow(struct request *rq, enum mode mode)
 {
     enum format other = mode == MODE_LINES ? FORMAT_PFW : FORMAT_CSV;
     bool stream = rq->format == FORMAT_NDJSON || rq->format == other;
+    const struct order order = order_of(rq);
     if (!request_flag(rq, "follow"))
         return 0;
     if (mode == MODE_COUNT)
         return err_set_param(
             &rq->err, ERR_PARAM, "count_only",
             "`count_only` cannot be combined with `follow`: the stream has no end");
-    if (order_ts(rq))
-        return err_set_param(
-            &rq->err, ERR_PARAM, "order",
-            "`order=ts` cannot be combined with `follow`: later events are not known yet");
+    if (order.by_time || order.column)
+        return err_set_param(&rq->err, ERR_PARAM, "order",
+                             "`order=%s` cannot be combined with `follow`: later events are not "
+                             "known yet",
+                             order.column ? "column" : "ts");
     if (mode == MODE_RECIPE || !stream)
         return err_set_param(
             &rq->err, ERR_PARAM, "format",
@@ -205,7 +239,8 @@ static int choose_mode(struct request *rq, struct state *s)
               : count        ? MODE_COUNT
               : select->set  ? MODE_ROWS
                              : MODE_LINES;
-    int rc = check_follow(rq, s->mode);
+    int rc = check_order(rq);
+    rc = rc < 0 ? rc : check_follow(rq, s->mode);
     if (rc == 0 && request_param(rq, "relative")->given && rq->format != FORMAT_PERFETTO)
         rc = err_set_param(&rq->err, ERR_PARAM, "relative", "`relative` requires format=perfetto");
     return rc < 0 || s->mode == MODE_RECIPE ? rc : check_format(rq, s->mode);

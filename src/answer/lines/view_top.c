@@ -1,0 +1,196 @@
+/* view_top.c - the rows that come first by the values of a column, part by part. */
+#include "answer/lines/view_top.h"
+#include "answer/lines/view_top_find.h"
+#include "engine/plan/seen.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of a part: of a quarter of the memory that is left, if a row takes PART_BYTES. */
+enum { PART_LEAST = 1 << 10, PART_MOST = 1 << 18, PART_BYTES = 1 << 10 };
+
+struct part_row {
+    uint32_t position, row;
+    uint64_t rank;
+};
+struct top {
+    struct query *query;
+    struct top_rows rows;      /* in order */
+    size_t next;               /* of them: the first one of the next part */
+    VEC(struct part_row) part; /* by (position, row) */
+};
+
+int top_new(struct query *q, const struct top_options *o, struct err *err, struct top **ret)
+{
+    struct top_order order = {.query = q, .descending = o->descending};
+    uint64_t most = o->limit > UINT64_MAX - o->offset ? UINT64_MAX : o->limit + o->offset;
+    struct top *t = calloc(1, sizeof(*t));
+    int rc = t ? query_source(q, text_of(o->column), &order.by) : -ENOMEM;
+
+    rc = rc < 0 ? rc : query_check_column(q, order.by, "order", err);
+    if (rc == 0) {
+        t->query = q;
+        t->rows.list.budget = t->part.budget = query_budget(q);
+        rc = top_find(&order, o->limit ? most : 0, &t->rows);
+    }
+    if (rc < 0) {
+        top_free(t);
+        if (rc == ERR_MEMORY_LIMIT)
+            return err_set_param(err, rc, "order",
+                                 "`order` by a column needs more memory than allowed for these "
+                                 "events; use `limit` or select fewer");
+        return scan_tell(err, rc);
+    }
+    t->next = o->offset < t->rows.list.count ? o->offset : t->rows.list.count;
+    *ret = t;
+    return 0;
+}
+
+void top_free(struct top *t)
+{
+    if (!t)
+        return;
+    vec_done(&t->rows.list);
+    vec_done(&t->part);
+    free(t);
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+static int compare_part_rows(const void *a, const void *b, void *arg)
+{
+    const struct part_row *x = a, *y = b;
+    (void)arg;
+
+    if (x->position != y->position)
+        return x->position < y->position ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+static size_t rows_of_part(const struct top *t)
+{
+    const struct budget *b = query_budget(t->query);
+    size_t used = atomic_load(&b->memory_used), most = PART_MOST;
+
+    if (b->memory_limit)
+        most = b->memory_limit > used ? (b->memory_limit - used) / 4 / PART_BYTES : 0;
+    most = most < PART_LEAST ? PART_LEAST : most > PART_MOST ? PART_MOST : most;
+    size_t left = t->rows.list.count - t->next;
+    return left < most ? left : most;
+}
+
+int top_part(struct top *t, uint64_t *counts, __int128 *first)
+{
+    size_t n = rows_of_part(t);
+
+    if (n == 0)
+        return ERR_END;
+    t->part.count = 0;
+    int rc = vec_reserve(&t->part, n);
+    if (rc < 0)
+        return rc;
+    for (size_t i = t->next; i < t->next + n; i++) {
+        const struct top_row *r = &t->rows.list.at[i];
+        if (counts[r->position]++ == 0)
+            first[r->position] = i;
+        t->part.at[t->part.count++] = (struct part_row){r->position, r->row, i};
+    }
+    t->next += n;
+    return sort_items(t->part.at, n, sizeof(*t->part.at), compare_part_rows, NULL,
+                      query_budget(t->query));
+}
+
+/* The first row of the part that is this one, or behind it. */
+static size_t part_find(const struct top *t, struct part_row row)
+{
+    size_t low = 0, high = t->part.count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (compare_part_rows(&t->part.at[middle], &row, NULL) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* That of the j-th selected row of the batch. */
+static size_t part_find_row(const struct top *t, const struct scan_batch *b, uint32_t j)
+{
+    return part_find(t, (struct part_row){.position = (uint32_t)b->chunk->position,
+                                          .row = batch_place(b, batch_row(b, j))});
+}
+
+void top_ranks(const struct top *t, const struct scan_batch *b, int64_t *ret)
+{
+    size_t at = part_find_row(t, b, 0);
+
+    for (uint32_t j = 0; j < b->count; j++)
+        ret[j] = (int64_t)t->part.at[at + j].rank;
+}
+
+/* ---- scans ----------------------------------------------------------------------------------- */
+
+struct part_scan {
+    const struct top *top;
+    int (*batch)(void *arg, struct scan_batch *b);
+    void *arg;
+    size_t end; /* in the part: behind the last row of the place */
+    uint32_t places[SCAN_BATCH];
+    uint16_t select[SCAN_BATCH];
+    uint64_t mask[SCAN_WORDS];
+};
+
+/* The batch with `count` rows only: s->select, which are s->places of the chunk. Where neighbours
+ * do not matter, a batch of these rows alone is faster to read. */
+static struct scan_batch batch_of_rows(struct part_scan *s, const struct scan_batch *b,
+                                       uint32_t count)
+{
+    struct scan_batch few = *b;
+
+    if (b->chunk->worker->gathers)
+        return batch_of_places(b->chunk, s->places, count);
+    memset(s->mask, 0, sizeof(s->mask));
+    for (uint32_t i = 0; i < count; i++)
+        s->mask[s->select[i] / 64] |= (uint64_t)1 << s->select[i] % 64;
+    few.count = count;
+    few.select = count == b->rows ? NULL : s->select;
+    few.mask = s->mask;
+    return few;
+}
+
+/* Rows of the part are among those that the query selects. */
+static int scan_part(void *arg, struct scan_batch *b)
+{
+    struct part_scan *s = arg;
+    size_t at = part_find_row(s->top, b, 0);
+    uint32_t last = batch_place(b, b->rows - 1), count = 0, row = 0;
+
+    for (; at < s->end && s->top->part.at[at].row <= last; at++) {
+        uint32_t place = s->top->part.at[at].row;
+        while (b->places && b->places[row] < place)
+            row++;
+        s->places[count] = place;
+        s->select[count++] = (uint16_t)(b->places ? row : place - b->first);
+    }
+    int rc = 0;
+    if (count > 0) {
+        struct scan_batch few = batch_of_rows(s, b, count);
+        rc = s->batch(s->arg, &few);
+    }
+    return rc == 0 && at == s->end ? ERR_END : rc;
+}
+
+int top_scan(const struct top *t, struct scan_worker *w, size_t position,
+             int (*batch)(void *arg, struct scan_batch *b), void *arg)
+{
+    struct part_scan s = {.top = t, .batch = batch, .arg = arg};
+
+    if (!t)
+        return scan_chunk(w, position, batch, arg);
+    s.end = part_find(t, (struct part_row){.position = (uint32_t)position + 1});
+    return scan_chunk(w, position, scan_part, &s);
+}
