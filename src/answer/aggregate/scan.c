@@ -64,7 +64,7 @@ static int batch(struct group_worker *w, struct scan_batch *b)
 /* Where prefixes are counted: of system rows also which measures have values. */
 static int tally_add(struct group_worker *w, struct scan_batch *b, unsigned set)
 {
-    groups_count(&w->found->set[set], w->group, b->count);
+    group_count_rows(&w->found->set[set], w->group, b->count);
     return groups_accumulate(w, b, set, worker_plan(w)->plain_measures);
 }
 

@@ -191,6 +191,8 @@ int groups_room(struct groups *f, unsigned set);
 /* Room for all groups of a set, with empty records. */
 int groups_grow(struct groups *f, unsigned set);
 void group_begin(const struct groups_of_set *s, uint32_t group);
+/* Counts each of n rows in its group. */
+void group_count_rows(const struct groups_of_set *s, const uint32_t *group, uint32_t n);
 /* All of a record is asked for. */
 static inline void group_look(const struct groups_of_set *s, uint32_t group)
 {

@@ -167,6 +167,8 @@ static uint32_t some_rows(struct group_worker *w, const struct scan_batch *b, co
         ret[n] = (uint16_t)j;
         n += wanted[select[j] / 64] >> (select[j] % 64) & 1;
     }
+    if (!select && b->rows % 64)
+        wanted[b->rows / 64] &= ((uint64_t)1 << b->rows % 64) - 1;
     if (!select)
         n = mask_to_select(wanted, b->rows, ret);
     return n;

@@ -12,21 +12,6 @@ struct job {
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-/* Records beyond the caches are looked at some rows ahead, so that they come side by side. */
-void groups_count(const struct groups_of_set *s, const uint32_t *group, uint32_t n)
-{
-    enum { AHEAD = 32, CACHED = 2 << 20 };
-    bool far = s->cap * s->stride > CACHED;
-    char *records = s->records;
-    const size_t stride = s->stride;
-
-    for (uint32_t j = 0; j < n; j++) {
-        for (uint32_t k = j; far && j % AHEAD == 0 && k < n && k < j + AHEAD; k++)
-            group_look(s, group[k]);
-        ++*(uint64_t *)(records + group[j] * stride);
-    }
-}
-
 int groups_accumulate(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned first)
 {
     const struct groups_of_set *s = &w->found->set[set];
@@ -71,7 +56,7 @@ int groups_add(struct group_worker *w, struct scan_batch *b, unsigned set)
     if (s->map.way == GROUP_ONE)
         *group_count(s, s->map.one) += b->count;
     else
-        groups_count(s, w->group, b->count);
+        group_count_rows(s, w->group, b->count);
     return groups_accumulate(w, b, set, 0);
 }
 

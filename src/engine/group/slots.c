@@ -177,7 +177,7 @@ static int take_odd(struct group_worker *w, const struct scan_batch *b, unsigned
     return rc;
 }
 
-/* What a row needs is kept in locals: every store may be one into the set, for all that is known. */
+/* What a row needs is kept in locals: the compiler must take every store as one into the set. */
 static inline __attribute__((always_inline)) int add_samples(struct group_worker *w, unsigned set,
                                                              unsigned acc, const uint32_t *slot,
                                                              const int64_t *v, uint32_t n,
@@ -304,6 +304,6 @@ int slots_add(struct group_worker *w, struct scan_batch *b, unsigned set)
         rc = s->accs[i].spec->kind->add(w, b, set, i);
     }
     if (rc == 0 && !counted)
-        groups_count(s, w->group, b->count);
+        group_count_rows(s, w->group, b->count);
     return rc;
 }

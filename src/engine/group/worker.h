@@ -36,8 +36,6 @@ int groups_add(struct group_worker *w, struct scan_batch *b, unsigned set);
 int groups_accumulate(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned first);
 /* The group of a set without keys. */
 int64_t groups_only(struct group_worker *w, unsigned set);
-/* Counts each row in its group. */
-void groups_count(const struct groups_of_set *s, const uint32_t *group, uint32_t n);
 
 /* ---- number.c -------------------------------------------------------------------------------- */
 
