@@ -14,11 +14,16 @@
 #include "query_store.h"
 
 #include <dirent.h>
-#include <limits.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-enum { SMALL_CHUNK = 64 << 10, THREADS = 4, LEAST_MEMORY = 1000, MOST_FAILURES = 8 };
+enum {
+    SMALL_CHUNK = 64 << 10,
+    THREADS = 4,
+    LEAST_MEMORY = 1000,
+    MOST_FAILURES = 8,
+    EACH_ALLOCATION = 2000
+};
 
 /* ---- one request ----------------------------------------------------------------------------- */
 
@@ -119,15 +124,22 @@ static bool check_short(struct run *r, const struct case_request *q, const struc
     return fits;
 }
 
+/* In check-all the first ones one by one; then, as in check, steps that grow. */
+static unsigned next_allocation(unsigned n)
+{
+    if (!check_everything())
+        return failing_malloc_more(n, 6);
+    return n < EACH_ALLOCATION ? n + 1 : failing_malloc_more(n, 64);
+}
+
 static bool check_failing(struct run *r, const struct case_step *step, const struct case_request *q)
 {
-    const unsigned part = check_everything() ? UINT_MAX : 6;
     struct answer a;
     bool fits = true;
     char how[60];
 
     failing_malloc_everywhere(r->threads);
-    for (unsigned n = 0; fits && failing_malloc_next(n); n = failing_malloc_more(n, part)) {
+    for (unsigned n = 0; fits && failing_malloc_next(n); n = next_allocation(n)) {
         answer_one(r, step, q, step->memory, &a);
         snprintf(how, sizeof how, "allocation %u failed", n);
         fits = check_short(r, q, &a, how);
