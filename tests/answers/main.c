@@ -14,11 +14,16 @@
 #include "query_store.h"
 
 #include <dirent.h>
-#include <limits.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-enum { SMALL_CHUNK = 64 << 10, THREADS = 4, LEAST_MEMORY = 1000, MOST_FAILURES = 8 };
+enum {
+    SMALL_CHUNK = 64 << 10,
+    THREADS = 4,
+    LEAST_MEMORY = 1000,
+    MOST_FAILURES = 8,
+    EACH_ALLOCATION = 2000
+};
 
 /* ---- one request ----------------------------------------------------------------------------- */
 
@@ -100,16 +105,24 @@ static bool check_answer(struct run *r, const struct case_step *step, const stru
     return fits || r->print;
 }
 
+/* The first answer, but where that was refused already: the expected one. */
+static bool is_usual(const struct run *r, const struct case_step *step, const struct answer *a,
+                     struct buf *why)
+{
+    if (is_short_by_threads(r, step, r->first))
+        return fit_answer(step, a, why);
+    if (a->code != r->first->code)
+        return false;
+    return a->code || fit_same(r->first, a, why); /* words about an error may be missing */
+}
+
 /* An answer while memory is short: the usual one, or an error of memory. */
-static bool check_short(struct run *r, const struct case_request *q, const struct answer *a,
-                        const char *how)
+static bool check_short(struct run *r, const struct case_step *step, const struct case_request *q,
+                        const struct answer *a, const char *how)
 {
     struct buf why = {0};
     bool refused = a->code == -ENOMEM || a->code == ERR_MEMORY_LIMIT;
-    bool usual = a->code == r->first->code; /* words about an error may be missing */
-    bool fits = refused || (usual && (a->code || fit_same(r->first, a, &why)));
-
-    fits = fits && a->memory_left == 0;
+    bool fits = (refused || is_usual(r, step, a, &why)) && a->memory_left == 0;
 
     if (!fits) {
         buf_printf(&why, "    %s; %zu bytes are still charged\n", how, a->memory_left);
@@ -119,18 +132,25 @@ static bool check_short(struct run *r, const struct case_request *q, const struc
     return fits;
 }
 
+/* In check-all the first ones one by one; then, as in check, steps that grow. */
+static unsigned next_allocation(unsigned n)
+{
+    if (!check_everything())
+        return failing_malloc_more(n, 6);
+    return n < EACH_ALLOCATION ? n + 1 : failing_malloc_more(n, 64);
+}
+
 static bool check_failing(struct run *r, const struct case_step *step, const struct case_request *q)
 {
-    const unsigned part = check_everything() ? UINT_MAX : 6;
     struct answer a;
     bool fits = true;
     char how[60];
 
     failing_malloc_everywhere(r->threads);
-    for (unsigned n = 0; fits && failing_malloc_next(n); n = failing_malloc_more(n, part)) {
+    for (unsigned n = 0; fits && failing_malloc_next(n); n = next_allocation(n)) {
         answer_one(r, step, q, step->memory, &a);
         snprintf(how, sizeof how, "allocation %u failed", n);
-        fits = check_short(r, q, &a, how);
+        fits = check_short(r, step, q, &a, how);
         r->rounds++;
         r->refused += a.code == -ENOMEM;
         answer_done(&a);
@@ -152,7 +172,7 @@ static bool check_tight(struct run *r, const struct case_step *step, const struc
     for (; fits && !refused && memory > LEAST_MEMORY; memory -= memory / part) {
         answer_one(r, step, q, memory, &a);
         snprintf(how, sizeof how, "with %zu bytes", memory);
-        fits = check_short(r, q, &a, how);
+        fits = check_short(r, step, q, &a, how);
         refused = a.code == ERR_MEMORY_LIMIT;
         r->rounds++;
         r->refused += refused;
