@@ -44,6 +44,9 @@ static int rank_prefixes(struct prefixes *x)
         return rc;
     x->charged = bytes;
     for (unsigned i = 0; i < SETS; i++) {
+        rc = group_table_place(&x->found->set[i].map.table); /* passes find them */
+        if (rc < 0)
+            return rc;
         x->rank[i] = malloc((x->found->set[i].map.table.count + 1) * sizeof(**x->rank));
         if (!x->rank[i])
             return -ENOMEM;
