@@ -4,7 +4,7 @@
  * Path:      http/endpoints/aggregate.c reads the parameters and writes the rows, with
  *            format_aggregate_* -> answer/aggregate/aggregate.c: aggregate_open plans, scans and
  *            orders; aggregate_next returns rows as values, aggregate_next_block as columns, until
- *            ERR_END -> engine/group/group.h: the groups of the scan.
+ *            ERR_END -> engine/group/groups.h: the groups of the scan.
  * Memory:    all groups, or, where memory does not suffice for them, one part after another;
  *            charged to the budget of the query until aggregate_close.
  * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.

@@ -14,7 +14,7 @@
 #include "dftracerd/hash_index.h"
 #include "dftracerd/vec.h"
 
-#include "engine/group/group.h"
+#include "engine/group/map.h"
 #include "engine/derived/within.h"
 
 #define CALL_NO_ID INT64_MIN /* sorted before all ids */

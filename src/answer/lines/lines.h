@@ -8,7 +8,7 @@
 #ifndef DFTRACERD_ANSWER_LINES_LINES_H
 #define DFTRACERD_ANSWER_LINES_LINES_H
 
-#include "engine/group/group.h"
+#include "engine/group/map.h"
 #include "answer/lines/view_stream.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* view_top_find.c - a scan that keeps the first rows by the values of a column. */
 #include "answer/lines/view_top_find.h"
 #include "answer/lines/view_top_survey.h"
-#include "engine/group/group.h"
+#include "engine/group/map.h"
 
 #include <errno.h>
 #include <math.h>

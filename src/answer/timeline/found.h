@@ -11,7 +11,7 @@
 #include "answer/calltree/call_tree.h"
 #include "answer/timeline/picks.h"
 #include "answer/timeline/plan.h"
-#include "engine/group/group.h"
+#include "engine/group/map.h"
 
 /* What objects of a group have in a column. */
 struct timeline_part {

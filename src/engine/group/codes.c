@@ -1,6 +1,6 @@
 /* codes.c - the codes of the key columns of a group map, row by row. */
 #include "dftracerd/kernel.h"
-#include "engine/group/group.h"
+#include "engine/group/map.h"
 
 #include <string.h>
 

@@ -15,7 +15,7 @@
 #include <pthread.h>
 
 #include "engine/group/doubles.h"
-#include "engine/group/group.h"
+#include "engine/group/map.h"
 #include "engine/group/sample.h"
 
 enum { GROUP_SETS_MAX = 8 };

@@ -1,6 +1,6 @@
 /* map.c - group numbers of rows, chunk by chunk, without hashing where columns have codes. */
 #include "dftracerd/kernel.h"
-#include "engine/group/group.h"
+#include "engine/group/map.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
  * get wider places when they need them. Once a word does not hold them, or keys of a chunk have no
  * codes, tuples are written out, and it goes on without.
  */
-#include "engine/group/group.h"
+#include "engine/group/map.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* ranks.c - the different keys of a column in the order of their values: by radix where they
  * are whole numbers or times, by comparing them where they are not. */
-#include "engine/group/group.h"
+#include "engine/group/map.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* words.c - group numbers of rows whose codes stand side by side in a word: the words of a
  * chunk are looked up in a small table of its own, and only those that are new in it among all
  * groups. */
-#include "engine/group/group.h"
+#include "engine/group/map.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "answer/stats/measure.h"
 #include "check.h"
 #include "dftracerd/stats.h"
-#include "engine/group/group.h"
+#include "engine/group/map.h"
 #include "engine/group/worker.h"
 
 static uint64_t next_random(uint64_t *state)

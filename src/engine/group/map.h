@@ -1,6 +1,6 @@
-/* group.h - from keys to dense group numbers: the map that every grouping answer uses.
+/* map.h - from the keys of rows to dense numbers of groups.
  *
- * Used by:   answers (stats, aggregate, lines, timeline).
+ * Used by:   groups.h; answers with tables of their own (compare, timeline, lines).
  * Way:       group_map_init names the key sources; for each chunk group_map_chunk chooses the
  *            cheapest way (one group for the chunk; a dense table over products of column codes;
  *            hashing of keys); group_map_batch gives the group number of each selected row. Numbers
@@ -9,8 +9,8 @@
  * Threads:   one at a time.
  * Memory:    charged to the budget, released by group_map_done.
  */
-#ifndef DFTRACERD_ENGINE_GROUP_GROUP_H
-#define DFTRACERD_ENGINE_GROUP_GROUP_H
+#ifndef DFTRACERD_ENGINE_GROUP_MAP_H
+#define DFTRACERD_ENGINE_GROUP_MAP_H
 
 #include "base/group_table.h"
 #include "engine/scan/scan.h"
