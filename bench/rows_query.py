@@ -182,6 +182,26 @@ def scattered(report, world, d, duck):
     report.time("rare_lines", "the scattered events as original lines (/view)", seen.pop("ours"), seen, 0.5)
 
 
+# Asked of the dense data, too, besides the first two questions.
+DENSE = [*QUESTIONS[:2],
+    ("distinct", "all rows, by cat: different fhash (/aggregate)", "/aggregate", {"group_by": "cat", "agg": "count,distinct:fhash"},
+     "SELECT cat,count(*),count(DISTINCT a_fhash) FROM $T WHERE ph='X' GROUP BY ALL", 0.3, False),
+    ("threads", "all rows, by pid,tid,cat,name: moments of dur (/aggregate)", "/aggregate",
+     {"group_by": "pid,tid,cat,name", "agg": "count,sum:dur,min:dur,max:dur"},
+     f"SELECT pid,tid,cat,name,{MOMENTS} FROM $T WHERE ph='X' GROUP BY ALL", 0.15, False),
+]  # fmt: skip
+
+
+def dense(report, world, d, duck):
+    for key, what, path, params, sql, bar, _ in DENSE:
+        client = []
+        actors = {"ours": lambda: served(d, path, params, client)}  # noqa: B023
+        if duck:
+            actors["DuckDB native"] = lambda: duck.run(sql.replace("$T", "dense"))  # noqa: B023
+        seen = alternate(actors, world.runs, warm=1, enough=world.enough)
+        report.time(key + "_dense", "dense data: " + what, seen.pop("ours"), seen, bar, client=at_client(client))
+
+
 LONGEST = "SELECT name,ts,dur,a_ret FROM $T ORDER BY dur DESC LIMIT 20"
 
 
