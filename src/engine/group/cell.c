@@ -22,7 +22,7 @@ static void part_of(const struct cell *c, struct moments_part *ret)
         .count = c->count, .min = c->min, .max = c->max, .sum = c->sum, .squares = c->squares};
 }
 
-void cell_clear(struct cell *c)
+static void cell_clear(struct cell *c)
 {
     c->min = INT64_MAX;
     c->max = INT64_MIN;

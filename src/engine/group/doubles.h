@@ -51,6 +51,13 @@ void fine_add(struct fine *f, double value);
 void fine_merge(struct fine *f, const struct fine *other);
 /* Its moments, as which they are kept from now on. */
 struct fine *entry_fine(struct doubles_entry *e);
+static inline void entry_add(struct doubles_entry *e, double value, bool shape)
+{
+    if (shape || e->is_fine)
+        fine_add(entry_fine(e), value);
+    else
+        shifted_add(&e->shifted, value);
+}
 
 /* All of a scan, by set. */
 struct group_doubles {

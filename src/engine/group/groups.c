@@ -7,7 +7,7 @@
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* Also the place of each slot: those of 128 bits lie behind the others. */
+/* Also the place of each slot: wide ones lie behind the others. */
 static size_t lay_out(const struct group_set *set, struct acc *accs)
 {
     size_t at = sizeof(uint64_t), stride = at;
@@ -16,15 +16,13 @@ static size_t lay_out(const struct group_set *set, struct acc *accs)
         for (unsigned i = 0; i < set->acc_count; i++) {
             const struct acc_spec *spec = &set->accs[i];
             size_t bytes = spec->kind->bytes ? spec->kind->bytes(spec) : 0;
-            bool wide =
-                spec->kind == &acc_extent || spec->kind == &acc_first || spec->kind == &acc_last;
-            if (wide != last)
+            if (spec->kind->wide != last)
                 continue;
-            at = wide ? (at + 15) & ~(size_t)15 : at;
+            at = last ? (at + 15) & ~(size_t)15 : at;
             if (accs)
                 accs[i].at = at;
             at += bytes;
-            stride = wide ? (at + 15) & ~(size_t)15 : at;
+            stride = last ? (at + 15) & ~(size_t)15 : at;
         }
     }
     return stride;

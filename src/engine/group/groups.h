@@ -30,6 +30,7 @@ struct group_worker;
 struct acc_kind {
     /* a multiple of 8; NULL: none */
     size_t (*bytes)(const struct acc_spec *spec);
+    bool wide; /* slots are aligned to 16 bytes */
     void (*clear)(const struct acc_spec *spec, void *slot);
     /* the selected rows of a batch, whose groups are w->group */
     int (*add)(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc);
@@ -251,7 +252,6 @@ static inline bool cell_add_quickly(struct cell *c, int64_t value, bool nano)
     c->count++;
     return true;
 }
-void cell_clear(struct cell *c);
 void cell_moments(const struct groups *f, const struct cell *c, struct moments *ret);
 /* False: cell_merge must do it. */
 bool cell_merge_quickly(struct cell *c, const struct cell *other);

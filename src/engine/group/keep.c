@@ -54,8 +54,11 @@ static int extent_merge(struct groups *into, struct acc *acc, void *slot, struct
     return 0;
 }
 
-const struct acc_kind acc_extent = {
-    .bytes = extent_bytes, .clear = extent_clear, .add = extent_add, .merge = extent_merge};
+const struct acc_kind acc_extent = {.bytes = extent_bytes,
+                                    .wide = true,
+                                    .clear = extent_clear,
+                                    .add = extent_add,
+                                    .merge = extent_merge};
 
 /* ---- first and last -------------------------------------------------------------------------- */
 
@@ -120,9 +123,9 @@ static int pick_merge(struct groups *into, struct acc *acc, void *slot, struct g
 }
 
 const struct acc_kind acc_first = {
-    .bytes = pick_bytes, .clear = pick_clear, .add = pick_add, .merge = pick_merge};
+    .bytes = pick_bytes, .wide = true, .clear = pick_clear, .add = pick_add, .merge = pick_merge};
 const struct acc_kind acc_last = {
-    .bytes = pick_bytes, .clear = pick_clear, .add = pick_add, .merge = pick_merge};
+    .bytes = pick_bytes, .wide = true, .clear = pick_clear, .add = pick_add, .merge = pick_merge};
 
 /* ---- distinct -------------------------------------------------------------------------------- */
 

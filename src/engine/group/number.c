@@ -14,8 +14,7 @@ static void number_clear(const struct acc_spec *spec, void *slot)
 {
     struct sampled_cell *n = slot;
 
-    cell_clear(&n->cell);
-    n->cell.more = 0;
+    n->cell = (struct cell){.min = INT64_MAX, .max = INT64_MIN};
     if (spec->sample)
         n->sample = (struct sample){0};
 }
@@ -63,10 +62,7 @@ static int add_fine(struct group_worker *w, unsigned set, unsigned acc, uint32_t
 
     if (!e)
         return -ENOMEM;
-    if (e->is_fine || w->found->set[set].accs[acc].spec->shape)
-        fine_add(entry_fine(e), value);
-    else
-        shifted_add(&e->shifted, value);
+    entry_add(e, value, w->found->set[set].accs[acc].spec->shape);
     return 0;
 }
 
@@ -304,10 +300,7 @@ static int add_doubles(struct group_worker *w, unsigned set, unsigned acc, uint3
                                         : number_doubles(w, set, acc, group);
         if (!e)
             return -ENOMEM;
-        if (shape || e->is_fine)
-            fine_add(entry_fine(e), value);
-        else
-            shifted_add(&e->shifted, value);
+        entry_add(e, value, shape);
         if (sample)
             rc = sample_add_f64(&w->found->memory,
                                 &((struct sampled_cell *)(numbers + group * s->stride))->sample,
