@@ -207,3 +207,17 @@ void moments_f64_merge(struct moments_f64 *m, const struct moments_f64 *other)
     add_sum(m, other->sum);
     m->comp += other->comp;
 }
+
+void moments_f64_join(struct moments_f64 *m, const struct moments *integers)
+{
+    const struct moments *i = integers;
+    double n = (double)i->count, std = i->count > 1 ? moments_std(i) : 0, unit = i->nano ? 1000 : 1;
+    struct moments_f64 whole = {.count = i->count,
+                                .mean = moments_mean(i),
+                                .m2 = std * std * (n - 1),
+                                .min = i->min > i->max ? INFINITY : (double)i->min / unit,
+                                .max = i->min > i->max ? -INFINITY : (double)i->max / unit,
+                                .sum = (double)i->sum / unit};
+
+    moments_f64_merge(m, &whole);
+}

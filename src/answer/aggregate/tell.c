@@ -126,19 +126,6 @@ static double std_of(const struct moments *m)
     return m->nano ? v / 1000 : v;
 }
 
-static void join_integers(const struct moments *m, struct moments_f64 *f)
-{
-    double n = (double)m->count, std = m->count > 1 ? moments_std(m) : 0, unit = m->nano ? 1000 : 1;
-    struct moments_f64 whole = {.count = m->count,
-                                .mean = moments_mean(m),
-                                .m2 = std * std * (n - 1),
-                                .min = m->min > m->max ? INFINITY : (double)m->min / unit,
-                                .max = m->min > m->max ? -INFINITY : (double)m->max / unit,
-                                .sum = (double)m->sum / unit};
-
-    moments_f64_merge(f, &whole);
-}
-
 static const struct told *told_of(struct teller_state *t, struct row_id row, unsigned measure)
 {
     const struct aggregate_plan *p = t->plan;
@@ -160,7 +147,7 @@ static const struct told *told_of(struct teller_state *t, struct row_id row, uns
     told->is_f64 = !both || told->fine->m.count > told->m.count;
     told->all = told->fine->m;
     if (told->is_f64 && !both && told->m.count)
-        join_integers(&told->m, &told->all);
+        moments_f64_join(&told->all, &told->m);
     if (told->is_f64)
         told->count = told->all.count;
     return told;

@@ -59,20 +59,6 @@ static void measure_f64(const struct moments_f64 *m, struct measured *ret)
     ret->max = value_f64(m->max);
 }
 
-/* Integers beside doubles, in one column: as doubles. */
-static void join_integers(const struct moments *m, struct moments_f64 *f)
-{
-    double n = (double)m->count, std = m->count > 1 ? moments_std(m) : 0;
-    struct moments_f64 whole = {.count = m->count,
-                                .mean = moments_mean(m),
-                                .m2 = std * std * (n - 1),
-                                .min = (double)m->min,
-                                .max = (double)m->max,
-                                .sum = (double)m->sum};
-
-    moments_f64_merge(f, &whole);
-}
-
 int quantity_measure(const struct quantity *q, bool time, struct measured *ret)
 {
     const struct moments *m = &q->moments;
@@ -82,7 +68,7 @@ int quantity_measure(const struct quantity *q, bool time, struct measured *ret)
     if (q->doubles.count) {
         struct moments_f64 all = q->doubles;
         if (m->count)
-            join_integers(m, &all);
+            moments_f64_join(&all, m);
         min = all.min;
         max = all.max;
         measure_f64(&all, ret);
