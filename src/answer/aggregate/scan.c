@@ -104,12 +104,13 @@ static int chunk_begin(struct group_worker *w, struct scan_chunk *c)
     return 0;
 }
 
-static void chunk_end(struct group_worker *w, struct scan_chunk *c)
+static int chunk_end(struct group_worker *w, struct scan_chunk *c)
 {
     struct class_rows *rows = w->own;
 
     if (rows->filter)
         pass_filter_chunk_end(rows->filter, c->position);
+    return 0;
 }
 
 static bool skip(void *arg, size_t position)

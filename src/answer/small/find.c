@@ -1,5 +1,4 @@
 /* find.c - /find: the next selected object in the order of time. */
-#include "answer/timeline/object.h"
 #include "dftracerd/find.h"
 #include "engine/scan/scan.h"
 
@@ -61,7 +60,9 @@ static int chunk_begin(void *state, struct scan_chunk *c)
 {
     struct worker *w = state;
 
-    w->chunk_start = timeline_object(c->query, c->place.file, c->place.chunk, 0);
+    w->chunk_start = 0;
+    for (uint32_t i = 0; i < c->place.chunk; i++)
+        w->chunk_start += c->file->chunks[i].rows;
     return 0;
 }
 

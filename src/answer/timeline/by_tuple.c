@@ -3,7 +3,7 @@
 #include "engine/derived/derived.h"
 #include "engine/scan/scan.h"
 #include "engine/filter/filter.h"
-#include "answer/timeline/by_tuple.h"
+#include "answer/timeline/density.h"
 
 #include <errno.h>
 #include <string.h>

@@ -7,32 +7,45 @@
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static size_t parts_bytes(const struct timeline_plan *plan)
+static size_t parts_bytes(const struct timeline_plan *p)
 {
-    return (plan->columns + 1ul) * sizeof(struct timeline_part);
+    return (p->columns + 1ul) * sizeof(struct timeline_part);
 }
 
-int timeline_make_parts(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group)
+int timeline_make_parts(const struct timeline_plan *p, struct timeline_cells *cells)
 {
-    struct timeline_cells *cells = &f->cells.at[group];
-    int rc = cells->parts ? 0 : charge_add(&f->charge, parts_bytes(plan));
+    int rc = cells->parts ? 0 : budget_charge(p->budget, parts_bytes(p));
 
     if (rc < 0 || cells->parts)
         return rc;
-    cells->parts = calloc(plan->columns + 1ul, sizeof(*cells->parts));
-    return cells->parts ? 0 : -ENOMEM;
+    cells->parts = calloc(1, parts_bytes(p));
+    if (cells->parts)
+        return 0;
+    budget_release(p->budget, parts_bytes(p));
+    return -ENOMEM;
 }
 
-void timeline_found_done(struct timeline_found *f)
+static size_t cells_bytes(const struct acc_spec *spec)
 {
-    for (size_t i = 0; i < f->cells.count; i++)
-        free(f->cells.at[i].parts);
-    vec_done(&f->cells);
-    free(f->picks.picks);
-    vec_done(&f->slices.items);
-    vec_done(&f->slices.chunks);
-    charge_done(&f->charge);
-    memset(f, 0, sizeof(*f));
+    (void)spec;
+    return sizeof(struct timeline_cells);
+}
+
+static void cells_clear(const struct acc_spec *spec, void *slot)
+{
+    (void)spec;
+    memset(slot, 0, sizeof(struct timeline_cells));
+}
+
+static void cells_free(const struct grouping *g, void *slot)
+{
+    const struct timeline_found *f = g->arg;
+    struct timeline_cells *cells = slot;
+
+    if (cells->parts)
+        budget_release(f->plan->budget, parts_bytes(f->plan));
+    free(cells->parts);
+    cells->parts = NULL;
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -62,16 +75,15 @@ static void move_pen(const struct timeline_plan *p, struct timeline_cells *cells
     __builtin_prefetch(cells->at + 64 / sizeof(*cells->at), 1); /* the next line: time goes on */
 }
 
-int timeline_add(struct timeline_found *f, const struct timeline_plan *p, uint32_t group,
-                 int64_t ts, int64_t te)
+int timeline_add(const struct timeline_plan *p, struct timeline_cells *cells, int64_t ts,
+                 int64_t te)
 {
-    struct timeline_cells *cells = &f->cells.at[group];
     int64_t first = ts < p->from ? p->from : ts > p->to ? p->to : ts;
     int64_t last = te < first ? first : te > p->to ? p->to : te;
     uint64_t from = (uint64_t)first - (uint64_t)p->from, ns = (uint64_t)last - (uint64_t)first;
     uint32_t a = timeline_column(p, from), b = a;
     uint64_t room = p->step - (from - a * p->step);
-    int rc = timeline_make_parts(f, p, group);
+    int rc = timeline_make_parts(p, cells);
 
     if (rc < 0)
         return rc;
@@ -93,10 +105,10 @@ int timeline_add(struct timeline_found *f, const struct timeline_plan *p, uint32
     return 0;
 }
 
-void timeline_take_out(struct timeline_found *f, const struct timeline_plan *p, uint32_t group,
-                       int64_t ts, int64_t te, bool back)
+void timeline_take_out(const struct timeline_plan *p, struct timeline_cells *cells, int64_t ts,
+                       int64_t te, bool back)
 {
-    struct timeline_part *parts = f->cells.at[group].parts;
+    struct timeline_part *parts = cells->parts;
     int64_t first = ts < p->from ? p->from : ts > p->to ? p->to : ts;
     int64_t last = te < first ? first : te > p->to ? p->to : te;
     uint64_t from = (uint64_t)first - (uint64_t)p->from, ns = (uint64_t)last - (uint64_t)first;
@@ -104,7 +116,7 @@ void timeline_take_out(struct timeline_found *f, const struct timeline_plan *p, 
     uint64_t room = p->step - (from - a * p->step), rest = from + ns - b * p->step;
     int sign = back ? 1 : -1;
 
-    f->cells.at[group].touched |= timeline_block(p, a) | timeline_block(p, b);
+    cells->touched |= timeline_block(p, a) | timeline_block(p, b);
     parts[a].count += (uint32_t)sign;
     if (a == b) {
         parts[a].busy += back ? ns : -ns;
@@ -114,37 +126,48 @@ void timeline_take_out(struct timeline_found *f, const struct timeline_plan *p, 
     parts[b].busy += back ? rest : -rest;
     parts[a + 1].cover += sign;
     parts[b].cover -= sign;
-    f->cells.at[group].touched |= timeline_block(p, a + 1);
+    cells->touched |= timeline_block(p, a + 1);
 }
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group,
-                  struct timeline_found *own, uint32_t i)
+static void add_parts(const struct timeline_plan *p, struct timeline_cells *to,
+                      const struct timeline_cells *from)
 {
-    int rc = vec_extend(&f->cells, group + (size_t)1);
     int64_t cover = 0; /* timeline_add_wide marks no block behind the one at hand */
 
-    if (rc < 0)
-        return rc;
-    struct timeline_part *to = f->cells.at[group].parts, *from = own->cells.at[i].parts;
-    if (!to) {
-        f->cells.at[group].parts = from;
-        f->cells.at[group].touched = own->cells.at[i].touched;
-        own->cells.at[i].parts = NULL;
-        f->charge.bytes += parts_bytes(plan);
-        own->charge.bytes -= parts_bytes(plan);
-        return 0;
-    }
-    f->cells.at[group].touched |= own->cells.at[i].touched;
-    to[plan->columns].count += from[plan->columns].count;
-    for (uint32_t c = 0; c < plan->columns; c++) {
-        if (timeline_skips(plan, &own->cells.at[i], cover, &c))
+    to->touched |= from->touched;
+    to->parts[p->columns].count += from->parts[p->columns].count;
+    for (uint32_t c = 0; c < p->columns; c++) {
+        if (timeline_skips(p, from, cover, &c))
             continue;
-        timeline_add_busy(plan->step, to, c, from[c].busy);
-        to[c].count += from[c].count;
-        to[c].cover += from[c].cover;
-        cover += from[c].cover;
+        timeline_add_busy(p->step, to->parts, c, from->parts[c].busy);
+        to->parts[c].count += from->parts[c].count;
+        to->parts[c].cover += from->parts[c].cover;
+        cover += from->parts[c].cover;
+    }
+}
+
+/* Parts that are the group's first ones are taken as they are. */
+static int cells_merge(struct groups *into, struct acc *acc, void *slot, struct groups *from,
+                       const void *other, pthread_mutex_t *shared)
+{
+    const struct timeline_found *f = into->grouping->arg;
+    struct timeline_cells *to = slot, *own = (void *)other;
+    (void)acc;
+    (void)from;
+    (void)shared;
+
+    to->untimed += own->untimed;
+    if (to->parts && own->parts) {
+        add_parts(f->plan, to, own);
+    } else if (own->parts) {
+        to->parts = own->parts;
+        to->touched = own->touched;
+        own->parts = NULL;
     }
     return 0;
 }
+
+const struct acc_kind timeline_acc_cells = {
+    .bytes = cells_bytes, .clear = cells_clear, .free = cells_free, .merge = cells_merge};

@@ -68,11 +68,12 @@ static void want(struct timeline_density *d, uint32_t row)
 }
 
 /* Those that may be picks. */
-static void want_longest(struct timeline_density *d, const struct timeline_picks *picks)
+static void want_longest(struct timeline_density *d, const struct timeline_plan *p,
+                         const struct timeline_pick *least)
 {
     d->picks = false;
-    for (uint32_t i = 0; picks->most > 0 && i < d->chunk.longest_count; i++) {
-        if (picks->full && d->chunk.longest_dur[i] < picks->least.dur)
+    for (uint32_t i = 0; p->events > 0 && i < d->chunk.longest_count; i++) {
+        if (least && d->chunk.longest_dur[i] < least->dur)
             continue;
         want(d, d->chunk.longest[i]);
         d->picks = true;
@@ -80,7 +81,7 @@ static void want_longest(struct timeline_density *d, const struct timeline_picks
 }
 
 int timeline_density_plan(struct timeline_density *d, const struct timeline_plan *p,
-                          const struct timeline_picks *picks, struct scan_chunk *c)
+                          const struct timeline_pick *least, struct scan_chunk *c)
 {
     if (p->density < 0)
         return 0;
@@ -95,7 +96,7 @@ int timeline_density_plan(struct timeline_density *d, const struct timeline_plan
         return rc;
     for (uint32_t i = 0; i < d->set->tuples; i++)
         want(d, d->rows[i]);
-    want_longest(d, picks);
+    want_longest(d, p, least);
     d->tuple = d->longest = 0;
     c->wanted = d->wanted.at;
     return 0;
@@ -113,14 +114,14 @@ int timeline_select_long(struct chunk_view *v, __int128 least, uint64_t *out)
 
 /* Without a least duration all rows are looked at. */
 int timeline_density_again(struct timeline_density *d, const struct timeline_plan *p,
-                           const struct timeline_picks *picks, struct scan_chunk *c)
+                           const struct timeline_pick *least, struct scan_chunk *c)
 {
     int rc = chunk_density(c->view, &d->chunk);
 
-    if (rc < 0 || !picks->full || picks->least.dur < 1000)
+    if (rc < 0 || !least || least->dur < 1000)
         return rc;
     rc = make_wanted(d, p, c->rows);
-    rc = rc < 0 ? rc : timeline_select_long(c->view, picks->least.dur, d->wanted.at);
+    rc = rc < 0 ? rc : timeline_select_long(c->view, least->dur, d->wanted.at);
     if (rc == 0)
         c->wanted = d->wanted.at;
     return rc == -EDOM ? 0 : rc;
@@ -152,10 +153,11 @@ bool timeline_density_longest(struct timeline_density *d, uint32_t row, int64_t 
 /* ---- cells of a tuple ------------------------------------------------------------------------ */
 
 struct tuple_run {
-    struct timeline_found *found;
+    struct groups *found;
     const struct timeline_plan *plan;
     struct timeline_density *density;
     struct timeline_cells *to; /* NULL: not selected */
+    uint64_t *objects;         /* of its group */
     uint32_t tuple;
     int64_t active, at; /* objects that go on at that time; all before it is added */
     bool entered, past; /* it is in the window; it is behind it */
@@ -166,7 +168,7 @@ static inline void add(struct tuple_run *r, uint32_t column, int64_t begins, uin
 {
     r->to->parts[column].count += (uint32_t)begins;
     r->to->touched |= timeline_block(r->plan, column);
-    r->found->objects += (uint64_t)begins;
+    *r->objects += (uint64_t)begins;
     timeline_add_busy(r->plan->step, r->to->parts, column, ns);
 }
 
@@ -185,9 +187,7 @@ static void go_on(struct tuple_run *r, uint32_t column, uint64_t ns)
 
 static inline int make_parts(struct tuple_run *r)
 {
-    uint32_t group = (uint32_t)(r->to - r->found->cells.at);
-
-    return r->to->parts ? 0 : timeline_make_parts(r->found, r->plan, group);
+    return r->to->parts ? 0 : timeline_make_parts(r->plan, r->to);
 }
 
 /* All that go on, if any, cover the time from r->at to `end`, which is not beyond the window. */
@@ -310,9 +310,11 @@ static int add_cell(struct tuple_run *r, uint32_t i)
 
 static void begin_tuple(struct tuple_run *r, uint32_t tuple)
 {
-    r->tuple = tuple;
     uint32_t group = r->density->group.at[tuple];
-    r->to = group > 0 ? &r->found->cells.at[group - 1] : NULL;
+
+    r->tuple = tuple;
+    r->to = group > 0 ? timeline_cells_at(r->found, group - 1) : NULL;
+    r->objects = group > 0 ? group_count(&r->found->set[TIMELINE_CELLS], group - 1) : NULL;
     r->active = 0;
     r->entered = r->past = false;
 }
@@ -337,8 +339,7 @@ static int add_cells(struct tuple_run *r, uint32_t n)
 }
 
 int timeline_density_end(struct timeline_density *d, const struct timeline_plan *p,
-                         struct timeline_found *found, size_t position, bool picks,
-                         struct scan_chunk *c)
+                         struct groups *found, struct scan_chunk *c)
 {
     struct tuple_run r = {.found = found, .plan = p, .density = d};
     uint32_t cells = d->set->level[d->level].cells;
@@ -350,17 +351,12 @@ int timeline_density_end(struct timeline_density *d, const struct timeline_plan 
         rc = rc < 0 ? rc
                     : add_cells(&r, cells - first < DENSITY_BLOCK ? cells - first : DENSITY_BLOCK);
     }
-    rc = rc < 0 ? rc : leave(&r);
-    if (rc < 0 || !picks || d->chunk.rest_dur == INT64_MIN)
-        return rc;
-    d->pending.budget = p->budget;
-    return vec_push(&d->pending, {position, d->chunk.rest_dur});
+    return rc < 0 ? rc : leave(&r);
 }
 
 void timeline_density_done(struct timeline_density *d)
 {
     vec_done(&d->wanted);
     vec_done(&d->group);
-    vec_done(&d->pending);
     free(d->cells);
 }

@@ -1,6 +1,6 @@
 /* density.h - chunks whose cells come from their densities, without a scan of their rows.
  *
- * Used by:   scan.c, offer.c, work.h.
+ * Used by:   scan.c, offer.c, slices.c, work.h.
  * Path:      timeline_density_plan before a chunk is read -> the rows that it wants, by
  *            timeline_density_tuple and timeline_density_longest -> timeline_density_end.
  *            0, -ENOMEM, ERR_MEMORY_LIMIT, ERR_CORRUPT.
@@ -10,13 +10,8 @@
 #define DFTRACERD_ANSWER_TIMELINE_DENSITY_H
 
 #include "answer/timeline/found.h"
+#include "answer/timeline/picks.h"
 
-/* A chunk that was told from its density, among whose other rows than the longest ones may be
- * picks. */
-struct timeline_pending {
-    size_t position;
-    int64_t rest_dur; /* ns; none is longer */
-};
 /* Of a worker, at a chunk. */
 struct timeline_density {
     bool whole, picks; /* the chunk lies in one column; rows may be picks */
@@ -28,18 +23,20 @@ struct timeline_density {
     struct density_cells *cells;
     VEC(uint64_t) wanted;
     VEC(uint32_t) group; /* of a tuple + 1; 0: not selected; set between row and end */
-    VEC(struct timeline_pending) pending;
 };
+/* by_tuple.c: the first set of densities (index.h) whose tuples have one value of each key and are
+ * selected or not as a whole, but for time_range. -ENOENT: none. */
+int query_tuple_set(const struct query *q, const struct source *const *keys, unsigned count);
 /* Before the chunk is read: sets the rows that are wanted, if it is told from it, of the longest
- * those that `picks` may want. */
+ * those that may be picks. least: see picks_least. */
 int timeline_density_plan(struct timeline_density *d, const struct timeline_plan *plan,
-                          const struct timeline_picks *picks, struct scan_chunk *c);
+                          const struct timeline_pick *least, struct scan_chunk *c);
 /* Rows of the chunk with a dur of at least so many ns. -EDOM: the column does not tell. */
 int timeline_select_long(struct chunk_view *v, __int128 least, uint64_t *out);
 /* Before a chunk that was told so is looked at once more for picks: of its rows those are wanted
  * that are long enough. */
 int timeline_density_again(struct timeline_density *d, const struct timeline_plan *plan,
-                           const struct timeline_picks *picks, struct scan_chunk *c);
+                           const struct timeline_pick *least, struct scan_chunk *c);
 /* The longest of the chunk. */
 static inline int64_t timeline_density_most(const struct density *d)
 {
@@ -53,10 +50,9 @@ static inline int64_t timeline_density_most(const struct density *d)
  * the longest, *ret_dur in ns. */
 bool timeline_density_tuple(struct timeline_density *d, uint32_t row, uint32_t *ret_tuple);
 bool timeline_density_longest(struct timeline_density *d, uint32_t row, int64_t *ret_dur);
-/* After the rows; groups have room. */
+/* After the rows: to the cells of groups. */
 int timeline_density_end(struct timeline_density *d, const struct timeline_plan *plan,
-                         struct timeline_found *found, size_t position, bool picks,
-                         struct scan_chunk *c);
+                         struct groups *found, struct scan_chunk *c);
 void timeline_density_done(struct timeline_density *d);
 
 #endif

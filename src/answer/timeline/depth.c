@@ -188,20 +188,21 @@ static void draw_some(void *arg, unsigned worker)
 /* Items of a lane side by side. */
 static int by_lane(struct timeline *t)
 {
-    struct timeline_slices *s = &t->found.slices;
+    const struct vec *list = timeline_list(t->found.groups, TIMELINE_ITEMS);
+    const struct call_item *items = list->at;
 
     t->drawn_first = timeline_take_room(t, t->facts.lanes + 1ul, sizeof(*t->drawn_first));
     t->drawn_count = timeline_take_room(t, t->facts.lanes, sizeof(*t->drawn_count));
-    t->items = timeline_take_room(t, s->items.count, sizeof(*t->items));
+    t->items = timeline_take_room(t, list->count, sizeof(*t->items));
     if (t->arena.error < 0)
         return t->arena.error;
-    for (size_t i = 0; i < s->items.count; i++)
-        t->drawn_first[t->lane_of[s->items.at[i].lane] + 1]++;
+    for (size_t i = 0; i < list->count; i++)
+        t->drawn_first[t->lane_of[items[i].lane] + 1]++;
     for (uint32_t lane = 0; lane < t->facts.lanes; lane++)
         t->drawn_first[lane + 1] += t->drawn_first[lane];
-    for (size_t i = 0; i < s->items.count; i++) { /* drawn_count: so far */
-        uint32_t lane = t->lane_of[s->items.at[i].lane];
-        t->items[t->drawn_first[lane] + t->drawn_count[lane]++] = s->items.at[i];
+    for (size_t i = 0; i < list->count; i++) { /* drawn_count: so far */
+        uint32_t lane = t->lane_of[items[i].lane];
+        t->items[t->drawn_first[lane] + t->drawn_count[lane]++] = items[i];
     }
     return 0;
 }
@@ -209,20 +210,19 @@ static int by_lane(struct timeline *t)
 /* Names and files of slices, numbered in the order in which they are met. */
 static int number_names(struct timeline *t)
 {
-    const struct timeline_slices *s = &t->found.slices;
     const struct snapshot *snapshot = query_snapshot(t->plan.query);
 
-    t->name_of = timeline_take_room(t, t->found.tuples.count, sizeof(*t->name_of));
-    t->names = timeline_take_room(t, t->found.tuples.count, sizeof(*t->names));
+    t->name_of = timeline_take_room(t, t->tuples.count, sizeof(*t->name_of));
+    t->names = timeline_take_room(t, t->tuples.count, sizeof(*t->names));
     t->number_of = timeline_take_room(t, snapshot_file_count(snapshot), sizeof(*t->number_of));
     t->files = timeline_take_room(t, snapshot_file_count(snapshot), sizeof(*t->files));
     for (uint32_t lane = 0; t->arena.error == 0 && lane < t->facts.lanes; lane++)
         for (uint32_t i = 0; i < t->drawn_count[lane]; i++) {
             const struct call_item *item =
                 &t->items[t->drawn_first[lane] + t->drawn[t->drawn_first[lane] + i].item];
-            uint32_t file = s->chunks.at[slice_chunk(item)].file;
+            uint32_t file = t->found.chunks.at[slice_position(item)].file;
             if (t->name_of[item->tuple] == 0) {
-                const uint64_t *keys = group_table_keys(&t->found.tuples, item->tuple);
+                const uint64_t *keys = group_table_keys(&t->tuples, item->tuple);
                 struct timeline_name *name = &t->names[t->facts.names];
                 query_key_value(t->plan.query, keys[0], &name->name);
                 query_key_value(t->plan.query, keys[1], &name->cat);
@@ -252,16 +252,16 @@ static uint32_t count_most(const struct timeline *t)
 
 int timeline_make_slices(struct timeline *t)
 {
-    const struct timeline_slices *s = &t->found.slices;
+    size_t count = timeline_list(t->found.groups, TIMELINE_ITEMS)->count;
     struct depth_job job = {.t = t};
     struct pool *pool = query_environment(t->plan.query)->pool;
     unsigned threads = pool ? pool_threads(pool) : 1;
     int rc = by_lane(t);
 
-    t->drawn = timeline_take_room(t, s->items.count, sizeof(*t->drawn));
-    job.depth = timeline_take_room(t, s->items.count, sizeof(*job.depth));
-    job.order = timeline_take_room(t, s->items.count, sizeof(*job.order));
-    job.ends = timeline_take_room(t, s->items.count, sizeof(*job.ends));
+    t->drawn = timeline_take_room(t, count, sizeof(*t->drawn));
+    job.depth = timeline_take_room(t, count, sizeof(*job.depth));
+    job.order = timeline_take_room(t, count, sizeof(*job.order));
+    job.ends = timeline_take_room(t, count, sizeof(*job.ends));
     if (rc < 0 || t->arena.error < 0)
         return rc < 0 ? rc : t->arena.error;
     if (threads > t->facts.lanes)
@@ -269,8 +269,8 @@ int timeline_make_slices(struct timeline *t)
     if (threads < 2 || pool_run(pool, threads, draw_some, &job) < 0)
         draw_some(&job, 0);
     rc = atomic_load(&job.error);
-    t->facts.slices_complete = t->found.objects <= TIMELINE_SLICES_MOST;
-    t->facts.slices_least_ns = s->least_ns;
+    t->facts.slices_complete = t->found.slices.all;
+    t->facts.slices_least_ns = t->found.slices.least_ns;
     t->facts.slices_most = rc < 0 ? 0 : count_most(t);
     return rc < 0 ? rc : number_names(t);
 }
@@ -286,7 +286,7 @@ void timeline_slice(const struct timeline *t, size_t lane, size_t i, struct time
 {
     const struct timeline_drawn *d = &t->drawn[t->drawn_first[lane] + i];
     const struct call_item *item = &t->items[t->drawn_first[lane] + d->item];
-    const struct timeline_slice_chunk *chunk = &t->found.slices.chunks.at[slice_chunk(item)];
+    const struct timeline_chunk *chunk = &t->found.chunks.at[slice_position(item)];
 
     *ret = (struct timeline_slice){.depth = d->depth,
                                    .column = d->column,

@@ -1,17 +1,27 @@
-/* found.h - what the scan found: of each lane and color, cells of columns; and the longest objects.
+/* found.h - what the scans found: groups of engine/group/groups.h, in two sets.
+ *
+ * TIMELINE_CELLS:   by keys of lanes and color, cells of columns (cells.c). Objects with ts are
+ *                   counted.
+ * TIMELINE_OBJECTS: by these, name and cat, single objects: the longest (picks.c), and those that
+ *                   may be drawn as slices (slices.c).
  *
  * Used by:   scan.c, offer.c, density.c, slices.c fill it; lanes.c, depth.c and timeline.c read it.
- * Path:      one a worker (work.h) -> timeline_scan adds them up -> struct timeline (lanes.h).
- * Threads:   each belongs to one thread. Memory: 16 bytes a column, lane and color of each worker,
- *            charged to the budget of the plan until timeline_found_done.
+ * Path:      timeline_scan: up to three scans (scan.c), each of which adds its groups to those of
+ *            the ones before -> struct timeline (lanes.h).
+ * Threads:   groups as groups.h says; the rest is written before scans, or by the place's thread.
+ * Memory:    16 bytes a column, lane and color of each worker, charged to the budget of the plan
+ *            until timeline_found_done.
  */
 #ifndef DFTRACERD_ANSWER_TIMELINE_FOUND_H
 #define DFTRACERD_ANSWER_TIMELINE_FOUND_H
 
-#include "answer/calltree/call_tree.h"
-#include "answer/timeline/picks.h"
 #include "answer/timeline/plan.h"
-#include "engine/group/map.h"
+#include "engine/group/worker.h"
+
+#include <stdatomic.h>
+
+enum { TIMELINE_CELLS, TIMELINE_OBJECTS, TIMELINE_SETS };
+enum { TIMELINE_PICKS, TIMELINE_ITEMS, TIMELINE_LISTS }; /* of objects */
 
 /* What objects of a group have in a column. */
 struct timeline_part {
@@ -31,29 +41,59 @@ struct timeline_cells {
     uint64_t touched;
     /* `columns`, and one whose count are those that began before the window; NULL: none yet */
     struct timeline_part *parts;
+    uint64_t untimed; /* objects without ts */
 };
-/* Of a chunk that was scanned. */
-struct timeline_slice_chunk {
+/* By position. */
+struct timeline_chunk {
     uint64_t rows_before; /* of its file */
     int64_t longest;      /* ns; nothing in it is longer */
+    int64_t rest; /* if its density was used: the same of objects that were not offered as picks */
     uint32_t file;
 };
+#define TIMELINE_REST_NONE INT64_MIN
+enum { TIMELINE_CLASSES = 64 }; /* of durations from unit << class on */
 /* Objects that may be drawn as slices, see slices.h. */
 struct timeline_slices {
-    VEC(struct call_item) items;
-    VEC(struct timeline_slice_chunk) chunks;
-    uint64_t least_ns; /* shorter ones are not among them; 0: all are */
-    bool each;         /* there are few */
+    bool all;                              /* else the longer ones: */
+    uint64_t unit;                         /* ns: the least length at first */
+    atomic_uint least;                     /* class: shorter ones are not collected */
+    atomic_ulong counts[TIMELINE_CLASSES]; /* of objects that were met */
+    uint64_t least_ns;                     /* in the end; 0: all are collected */
+    bool each;                             /* there are few */
 };
 struct timeline_found {
-    struct group_table groups, tuples; /* keys of the lane and the color; name and cat */
-    VEC(struct timeline_cells) cells;  /* by group */
-    struct charge charge;              /* for parts and picks */
-    struct timeline_picks picks;
-    struct timeline_slices slices; /* of all workers */
+    const struct timeline_plan *plan;
+    struct grouping grouping; /* of the scan at hand; arg: this */
+    struct group_set sets[TIMELINE_SETS];
+    struct acc_spec lists[TIMELINE_LISTS];
+    struct groups *groups; /* NULL: none yet */
+    VEC(struct timeline_chunk) chunks;
     uint64_t objects, untimed;
-    bool crowded; /* it ended with more than plan->colors_most */
+    struct timeline_slices slices;
+    atomic_bool crowded; /* it ended with more than plan->colors_most */
 };
+static inline struct timeline_found *timeline_found_of(const struct group_worker *w)
+{
+    return w->grouping->arg;
+}
+static inline uint32_t timeline_groups(const struct timeline_found *f, unsigned set)
+{
+    return f->groups->set[set].map.table.count;
+}
+static inline const uint64_t *timeline_keys(const struct timeline_found *f, unsigned set,
+                                            uint32_t group)
+{
+    return group_table_keys(&f->groups->set[set].map.table, group);
+}
+static inline struct timeline_cells *timeline_cells_at(const struct groups *f, uint32_t group)
+{
+    return group_slot(&f->set[TIMELINE_CELLS], group, 0);
+}
+/* struct timeline_pick, struct call_item */
+static inline struct vec *timeline_list(const struct groups *f, unsigned acc)
+{
+    return &f->set[TIMELINE_OBJECTS].accs[acc].list;
+}
 
 /* Whether nothing begins, ends or goes on in the column's block: *c becomes the last column of it.
  * cover: of the columns before. */
@@ -65,23 +105,29 @@ static inline bool timeline_skips(const struct timeline_plan *p, const struct ti
     *c |= skips ? (1u << p->block) - 1 : 0;
     return skips;
 }
-/* Fills what is empty. On failure, too: timeline_found_done. ERR_ROW_LIMIT where ret->crowded. */
-int timeline_scan(const struct timeline_plan *plan, uint32_t most, struct timeline_found *ret,
-                  struct err *err);
+
+/* ---- scan.c ---------------------------------------------------------------------------------- */
+
+/* All scans; fills what is zero. On failure, too: timeline_found_done. ERR_ROW_LIMIT where
+ * ret->crowded. */
+int timeline_scan(const struct timeline_plan *plan, struct timeline_found *ret, struct err *err);
+
+/* ---- found.c --------------------------------------------------------------------------------- */
+
+/* One more scan: its groups are added to those of the ones before. */
+int timeline_scan_more(struct timeline_found *f, const struct group_hooks *hooks, struct err *err);
 void timeline_found_done(struct timeline_found *f);
 
-/* ---- picks.c, cells.c: 0, -ENOMEM, ERR_MEMORY_LIMIT ------------------------ */
+/* ---- cells.c: 0, -ENOMEM, ERR_MEMORY_LIMIT --------------------------------------------------- */
 
-int picks_init(struct timeline_found *f, const struct timeline_plan *plan, uint32_t most);
-/* An object from ts to te (ns), wherever it lies, to a group that has room. */
-int timeline_add(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group,
-                 int64_t ts, int64_t te);
-/* An object of the group is in its cells no more; or (back) is again. In between `busy` may be
- * negative. */
-void timeline_take_out(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group,
-                       int64_t ts, int64_t te, bool back);
-/* The group, which has room, has parts after it. */
-int timeline_make_parts(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group);
+extern const struct acc_kind timeline_acc_cells;
+int timeline_make_parts(const struct timeline_plan *p, struct timeline_cells *cells);
+/* An object from ts to te (ns), wherever it lies. */
+int timeline_add(const struct timeline_plan *p, struct timeline_cells *cells, int64_t ts,
+                 int64_t te);
+/* It is in the cells no more; or (back) is again. In between `busy` may be negative. */
+void timeline_take_out(const struct timeline_plan *p, struct timeline_cells *cells, int64_t ts,
+                       int64_t te, bool back);
 /* Where 64 bits of ns are not enough, whole columns of it count as covered. */
 void timeline_add_wide(uint64_t step, struct timeline_part *parts, uint32_t column,
                        unsigned __int128 ns);
@@ -95,8 +141,5 @@ static inline void timeline_add_busy(uint64_t step, struct timeline_part *parts,
     else
         parts[column].busy = sum;
 }
-/* Cells of group i of a worker become or are added to those of `group`. */
-int timeline_take(struct timeline_found *f, const struct timeline_plan *plan, uint32_t group,
-                  struct timeline_found *own, uint32_t i);
 
 #endif

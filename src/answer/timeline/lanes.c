@@ -53,21 +53,22 @@ static int sort(struct timeline *t, void *items, size_t n, size_t each, sort_com
     return rc;
 }
 
-/* The groups' keys from `first` on, numbered in order: the number of each group, and the keys by
- * number. */
+/* The keys from `first` on of groups that have parts, numbered in order: the number of each group,
+ * and the keys by number. (Objects without ts are in no lane.) */
 static int number_keys(struct timeline *t, unsigned first, unsigned width, uint32_t *of,
                        struct named **ret, uint32_t *ret_count)
 {
     struct group_table table;
-    uint32_t groups = t->found.groups.count;
+    const struct timeline_placed *placed = t->placed;
     uint32_t *order = NULL;
     struct named *named = NULL;
     int rc = 0;
 
     group_table_init(&table, width, 0, t->plan.budget);
-    for (uint32_t i = 0; i < groups && rc == 0; i++) {
-        int64_t n = group_table_add(&table, group_table_keys(&t->found.groups, i) + first);
-        of[i] = (uint32_t)n;
+    for (uint32_t i = 0; i < t->placed_count && rc == 0; i++) {
+        const uint64_t *keys = timeline_keys(&t->found, TIMELINE_CELLS, placed[i].group);
+        int64_t n = group_table_add(&table, keys + first);
+        of[placed[i].group] = (uint32_t)n;
         rc = n < 0 ? (int)n : 0;
     }
     named = timeline_take_room(t, table.count, sizeof(*named));
@@ -85,8 +86,8 @@ static int number_keys(struct timeline *t, unsigned first, unsigned width, uint3
     if (rc == 0) {
         for (uint32_t i = 0; i < table.count; i++)
             order[named[i].number] = i;
-        for (uint32_t i = 0; i < groups; i++)
-            of[i] = order[of[i]];
+        for (uint32_t i = 0; i < t->placed_count; i++)
+            of[placed[i].group] = order[of[placed[i].group]];
         *ret = named;
         *ret_count = table.count;
     }
@@ -136,7 +137,7 @@ static struct total add_group(const struct timeline *t, const struct timeline_pl
                               struct column_sum *sums, bool rest)
 {
     const struct timeline_plan *p = &t->plan;
-    const struct timeline_cells *cells = &t->found.cells.at[g->group];
+    const struct timeline_cells *cells = timeline_cells_at(t->found.groups, g->group);
     const struct timeline_part *parts = cells->parts;
     struct total total = {0};
     int64_t cover = 0; /* columns */
@@ -171,6 +172,11 @@ struct folder {
     struct column_sum *sums;
     struct total *colors;
 };
+
+static struct timeline_part *first_parts(const struct timeline *t, uint32_t lane)
+{
+    return timeline_cells_at(t->found.groups, t->placed[t->first_of[lane]].group)->parts;
+}
 
 /* False: they do not fit there. */
 static bool keep_cells(const struct timeline *t, const struct column_sum *sums,
@@ -212,12 +218,11 @@ static void fold_lane(struct folder *f, uint32_t number)
         struct total total = add_group(t, g, f->sums, false);
         lane->count += total.count;
         lane->busy_ns += total.busy;
-        lane->before += t->found.cells.at[g->group].parts[t->plan.columns].count;
+        lane->before += timeline_cells_at(t->found.groups, g->group)->parts[t->plan.columns].count;
         f->colors[g->color].count += total.count;
         f->colors[g->color].busy += total.busy;
     }
-    uint32_t first = t->placed[t->first_of[number]].group;
-    t->folded[number] = keep_cells(t, f->sums, t->found.cells.at[first].parts);
+    t->folded[number] = keep_cells(t, f->sums, first_parts(t, number));
 }
 
 static void add_colors(struct fold *all, const struct total *colors)
@@ -276,11 +281,12 @@ static int fold_lanes(struct timeline *t, bool rest)
 
 static void take_slices_out(struct timeline *t, bool back)
 {
-    const struct timeline_slices *s = &t->found.slices;
+    const struct vec *items = timeline_list(t->found.groups, TIMELINE_ITEMS);
+    const struct call_item *item = items->at;
 
-    for (size_t i = 0; i < s->items.count; i++)
-        timeline_take_out(&t->found, &t->plan, s->items.at[i].lane, s->items.at[i].ts,
-                          s->items.at[i].te, back);
+    for (size_t i = 0; i < items->count; i++, item++)
+        timeline_take_out(&t->plan, timeline_cells_at(t->found.groups, item->lane), item->ts,
+                          item->te, back);
 }
 
 /* Cells of what is too short for slices. */
@@ -295,15 +301,47 @@ static int make_rest(struct timeline *t)
     return rc;
 }
 
+/* From groups of objects to those of cells, which have the first of their keys, and to tuples of
+ * the last. */
+static int place_objects(struct timeline *t)
+{
+    struct vec *items = timeline_list(t->found.groups, TIMELINE_ITEMS);
+    struct call_item *item = items->at;
+    struct group_table *cells = &t->found.groups->set[TIMELINE_CELLS].map.table;
+    uint32_t count = timeline_groups(&t->found, TIMELINE_OBJECTS);
+    uint32_t *tuple_of = timeline_take_room(t, count, sizeof(*tuple_of));
+    int rc = group_table_place(cells);
+
+    t->cells_of = timeline_take_room(t, count, sizeof(*t->cells_of));
+    rc = rc < 0 ? rc : t->arena.error;
+    for (uint32_t i = 0; i < count && rc == 0; i++) {
+        const uint64_t *keys = timeline_keys(&t->found, TIMELINE_OBJECTS, i);
+        int64_t tuple = group_table_add(&t->tuples, keys + t->plan.width);
+        t->cells_of[i] = (uint32_t)group_table_find(cells, keys);
+        tuple_of[i] = (uint32_t)tuple;
+        rc = tuple < 0 ? (int)tuple : 0;
+    }
+    for (size_t i = 0; i < items->count && rc == 0; i++) {
+        item[i].lane = t->cells_of[item[i].tuple];
+        item[i].tuple = tuple_of[item[i].tuple];
+    }
+    return rc;
+}
+
 int timeline_make_lanes(struct timeline *t)
 {
-    uint32_t groups = t->found.groups.count, lanes = 0, colors = 0;
+    uint32_t groups = timeline_groups(&t->found, TIMELINE_CELLS), lanes = 0, colors = 0;
     struct named *lane = NULL, *color = NULL;
 
     t->lane_of = timeline_take_room(t, groups, sizeof(*t->lane_of));
     t->color_of = timeline_take_room(t, groups, sizeof(*t->color_of));
     t->placed = timeline_take_room(t, groups, sizeof(*t->placed));
     int rc = t->arena.error;
+    for (uint32_t i = 0; i < groups && rc == 0; i++) {
+        if (timeline_cells_at(t->found.groups, i)->parts)
+            t->placed[t->placed_count++].group = i;
+    }
+    rc = rc < 0 ? rc : place_objects(t);
     rc = rc < 0 ? rc : number_keys(t, 0, t->plan.width - 1, t->lane_of, &lane, &lanes);
     rc = rc < 0 ? rc : number_keys(t, t->plan.width - 1, 1, t->color_of, &color, &colors);
     t->lanes = timeline_take_room(t, lanes, sizeof(*t->lanes));
@@ -318,12 +356,15 @@ int timeline_make_lanes(struct timeline *t)
         t->lanes[i].keys = lane[i].keys;
     for (uint32_t i = 0; i < colors; i++)
         timeline_tell_color(t, color[i].last, &color[i].keys[0], &t->colors[i]);
-    for (uint32_t i = 0; i < groups; i++)
-        t->placed[i] = (struct timeline_placed){t->lane_of[i], t->color_of[i], i};
-    rc = sort(t, t->placed, groups, sizeof(*t->placed), compare_placed);
+    for (uint32_t i = 0; i < t->placed_count; i++) {
+        struct timeline_placed *p = &t->placed[i];
+        p->lane = t->lane_of[p->group];
+        p->color = t->color_of[p->group];
+    }
+    rc = sort(t, t->placed, t->placed_count, sizeof(*t->placed), compare_placed);
     if (rc < 0)
         return rc;
-    for (uint32_t i = 0; i < groups; i++)
+    for (uint32_t i = 0; i < t->placed_count; i++)
         t->first_of[t->placed[i].lane + 1] = i + 1;
     t->facts.lanes = lanes;
     t->facts.colors = colors;
@@ -351,7 +392,7 @@ size_t timeline_cells(struct timeline *t, size_t lane, struct timeline_cell *ret
     size_t n = 0;
 
     if (t->folded[lane])
-        return tell_kept(t, t->found.cells.at[t->placed[t->first_of[lane]].group].parts, ret);
+        return tell_kept(t, first_parts(t, (uint32_t)lane), ret);
     memset(t->sums, 0, t->plan.columns * sizeof(*t->sums));
     for (uint32_t i = t->first_of[lane]; i < t->first_of[lane + 1]; i++)
         add_group(t, &t->placed[i], t->sums, false);

@@ -7,6 +7,7 @@
 #ifndef DFTRACERD_ANSWER_TIMELINE_LANES_H
 #define DFTRACERD_ANSWER_TIMELINE_LANES_H
 
+#include "answer/calltree/call_tree.h"
 #include "answer/timeline/found.h"
 
 /* A group, in the order of lanes and colors. */
@@ -16,9 +17,10 @@ struct timeline_placed {
 struct timeline {
     struct timeline_plan plan;
     struct timeline_found found;
-    struct group_table kept; /* keys of colors */
-    bool bins;               /* keys of colors are those of powers of two */
-    uint64_t others;         /* values whose color is QUERY_KEY_OTHERS */
+    struct group_table kept;   /* keys of colors */
+    struct group_table tuples; /* name and cat of objects */
+    bool bins;                 /* keys of colors are those of powers of two */
+    uint64_t others;           /* values whose color is QUERY_KEY_OTHERS */
     struct timeline_facts facts;
     struct timeline_lane *lanes;
     struct timeline_color *colors;
@@ -29,9 +31,11 @@ struct timeline {
     uint32_t *drawn_count;
     struct timeline_name *names;           /* of slices */
     uint32_t *files, *name_of, *number_of; /* by tuple, by file: 1 + its number, 0: it has none */
-    struct timeline_placed *placed;        /* sorted */
-    uint32_t *lane_of, *color_of;          /* by group */
-    uint32_t *first_of;                    /* by lane: its first in `placed`; one more at the end */
+    struct timeline_placed *placed;        /* sorted: groups that have parts */
+    uint32_t placed_count;
+    uint32_t *lane_of, *color_of; /* by group of cells */
+    uint32_t *cells_of;           /* by group of objects: that of cells */
+    uint32_t *first_of;           /* by lane: its first in `placed`; one more at the end */
     /* by lane: its first group's parts are its cells: busy, count, and the color in `cover` */
     bool *folded;
     /* by lane and column: cells of what is too short for slices, as in `folded`; NULL: none */

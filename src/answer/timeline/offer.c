@@ -4,103 +4,97 @@
 
 /* ---- the longest objects --------------------------------------------------------------------- */
 
-/* It was told when its chunk was. */
-static bool is_told(const struct worker *w, uint32_t row)
+const struct timeline_pick *timeline_least(const struct group_worker *w)
 {
-    const struct density *d = &w->density.chunk;
+    const struct timeline_found *f = timeline_found_of(w);
+    uint32_t most = f->plan->events;
+    const struct timeline_pick *own = picks_least(timeline_list(w->found, TIMELINE_PICKS), most);
 
-    for (uint32_t i = 0; w->job->again && i < d->longest_count; i++)
+    return own || !f->groups ? own : picks_least(timeline_list(f->groups, TIMELINE_PICKS), most);
+}
+
+/* Whether it was offered by the scan before, with its chunk's density. */
+static bool is_told(const struct group_worker *w, uint32_t row)
+{
+    const struct timeline_worker *own = w->own;
+    const struct density *d = &own->density.chunk;
+
+    for (uint32_t i = 0; timeline_found_of(w)->groups && i < d->longest_count; i++)
         if (d->longest[i] == row)
             return true;
     return false;
 }
 
 /* In the unit of `dur`: no object that is shorter is wanted. Null rows are 0. */
-static int64_t least_wanted(const struct timeline_picks *p, const struct batch_times *t)
+static int64_t least_wanted(const struct group_worker *w, const struct batch_times *t)
 {
+    const struct timeline_pick *last = timeline_least(w);
     const int unit = t->dur_nano ? 1 : 1000;
 
-    if (!p->full || p->least.dur < 0)
+    if (!last || last->dur < 0)
         return INT64_MIN;
-    __int128 least = p->least.dur / unit + (p->least.dur % unit > 0);
+    __int128 least = last->dur / unit + (last->dur % unit > 0);
     return least > INT64_MAX ? INT64_MAX : (int64_t)least;
 }
 
-static bool make_pick(const struct worker *w, const struct scan_batch *b, uint32_t row,
+static bool make_pick(const struct group_worker *w, const struct scan_batch *b, uint32_t row,
                       const struct batch_times *t, struct timeline_pick *ret)
 {
+    const struct timeline_pick *least = timeline_least(w);
+
     *ret = (struct timeline_pick){.dur = -1};
     if (!batch_is_valid(t->ts_valid, row) || is_told(w, batch_place(b, row)))
         return false;
     ret->ts = (__int128)t->ts[row] * (t->ts_nano ? 1 : 1000);
     if (batch_is_valid(t->dur_valid, row) && t->dur[row] >= 0)
         ret->dur = (__int128)t->dur[row] * (t->dur_nano ? 1 : 1000);
-    ret->file = b->chunk->place.file;
-    ret->chunk = b->chunk->place.chunk;
+    ret->position = (uint32_t)b->chunk->position;
     ret->row = batch_place(b, row);
-    return picks_want(&w->own.picks, ret);
+    return !least || pick_before(ret, least);
 }
 
-/* What a pick tells besides its times, of those rows alone. Groups are known but of rows that are
- * looked at once more. */
-static int name_few(struct worker *w, struct scan_batch *b, uint32_t n)
+/* few.pick: their groups are read of these rows alone, after their times, as both may need the same
+ * memory. */
+static int add_few(struct group_worker *w, struct scan_chunk *c, uint32_t n)
 {
-    for (uint32_t k = 0; k < n; k++)
-        w->few.place[k] = batch_place(b, batch_row(b, w->few.row[k]));
-    struct scan_batch few = batch_of_places(b->chunk, w->few.place, n);
-    int rc = group_map_few(&w->tuples, &few, w->few.tuple);
-    if (rc == 0 && w->job->again)
-        return group_map_few(&w->groups, &few, w->few.group);
-    for (uint32_t k = 0; k < n; k++)
-        w->few.group[k] = group_of(w, b, w->few.row[k]);
-    return rc;
-}
+    struct timeline_worker *own = w->own;
+    struct vec *picks = timeline_list(w->found, TIMELINE_PICKS);
 
-/* Of few.row, numbers among the selected ones. */
-static int add_few(struct worker *w, struct scan_batch *b, const struct batch_times *t, uint32_t n)
-{
-    struct timeline_pick pick;
-    int rc = n > 0 ? name_few(w, b, n) : 0;
-
+    for (uint32_t k = 0; k < n; k++)
+        own->few.place[k] = own->few.pick[k].row;
+    struct scan_batch few = batch_of_places(c, own->few.place, n);
+    int rc = n > 0 ? groups_find_few(w, &few, TIMELINE_OBJECTS) : 0;
     for (uint32_t k = 0; k < n && rc == 0; k++) {
-        if (!make_pick(w, b, batch_row(b, w->few.row[k]), t, &pick)) /* no longer */
-            continue;
-        pick.group = w->few.group[k];
-        pick.tuple = w->few.tuple[k];
-        picks_add(&w->own.picks, &pick);
+        own->few.pick[k].group = w->group[k];
+        rc = picks_add(picks, timeline_found_of(w)->plan->events, &own->few.pick[k]);
     }
     return rc;
 }
 
 /* Selected rows that may be long enough. */
-static void long_rows(const struct worker *w, const struct scan_batch *b,
+static void long_rows(const struct group_worker *w, const struct scan_batch *b,
                       const struct batch_times *t, uint64_t *mask)
 {
-    kernels()->range_i64(t->dur, b->rows, least_wanted(&w->own.picks, t), INT64_MAX, mask);
+    kernels()->range_i64(t->dur, b->rows, least_wanted(w, t), INT64_MAX, mask);
     for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
         mask[i] &= b->mask[i];
 }
 
-/* `before`: selected rows in words before the one at hand. */
-int timeline_offer_rows(struct worker *w, struct scan_batch *b, const struct batch_times *t)
+int timeline_offer_rows(struct group_worker *w, struct scan_batch *b)
 {
+    const struct timeline_plan *p = timeline_found_of(w)->plan;
+    struct timeline_worker *own = w->own;
     uint64_t mask[SCAN_WORDS];
-    struct timeline_pick pick;
     uint32_t n = 0;
 
-    if (w->own.picks.most == 0)
+    if (p->events == 0)
         return 0;
-    long_rows(w, b, t, mask);
-    for (uint32_t i = 0, before = 0; i < (b->rows + 63) / 64; i++) {
-        for (uint64_t left = mask[i]; left; left &= left - 1) {
-            uint64_t below = ((left & -left) - 1) & b->mask[i];
-            uint32_t j = before + (uint32_t)__builtin_popcountll(below);
-            w->few.row[n] = j;
-            n += make_pick(w, b, batch_row(b, j), t, &pick);
-        }
-        before += (uint32_t)__builtin_popcountll(b->mask[i]);
-    }
-    return add_few(w, b, t, n);
+    const struct batch_times t = batch_times(b, p->ts, p->dur);
+    long_rows(w, b, &t, mask);
+    for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
+        for (uint64_t left = mask[i]; left; left &= left - 1)
+            n += make_pick(w, b, i * 64 + (uint32_t)__builtin_ctzll(left), &t, &own->few.pick[n]);
+    return add_few(w, b->chunk, n);
 }
 
 /* ---- some rows, whatever the time range says ------------------------------------------------- */
@@ -112,58 +106,59 @@ static bool is_in_window(const struct timeline_plan *p, const struct batch_times
     return time_of(t, row, &start) && start <= p->to && end_of(t, row) >= p->from;
 }
 
-static int offer_few(struct worker *w, struct scan_batch *b, const struct batch_times *t)
+static int offer_few(struct group_worker *w, struct scan_batch *b, const struct batch_times *t)
 {
-    struct timeline_pick pick;
+    const struct timeline_plan *p = timeline_found_of(w)->plan;
+    struct timeline_worker *own = w->own;
     uint32_t n = 0;
 
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
-        w->few.row[n] = j;
-        n += is_in_window(w->job->plan, t, row) && make_pick(w, b, row, t, &pick);
+        n += is_in_window(p, t, row) && make_pick(w, b, row, t, &own->few.pick[n]);
     }
-    return add_few(w, b, t, n);
+    return add_few(w, b->chunk, n);
 }
 
-int timeline_offer_few(struct worker *w, struct scan_batch *b)
+int timeline_offer_few(struct group_worker *w, struct scan_batch *b)
 {
-    const struct batch_times t = batch_times(b, w->job->plan->ts, w->job->plan->dur);
+    const struct timeline_plan *p = timeline_found_of(w)->plan;
+    const struct batch_times t = batch_times(b, p->ts, p->dur);
 
     return offer_few(w, b, &t);
 }
 
 /* ---- a chunk's density ----------------------------------------------------------------------- */
 
-/* Of those that are listed as the longest, whose groups stand in the order of the rows. The list
- * tells what they take, but not whether one that takes no time has a dur. */
-static int offer_longest(struct worker *w, struct scan_chunk *c, const uint32_t *rows, uint32_t n)
+/* Of those that are listed as the longest. The list tells what they take, but not whether one that
+ * takes no time has a dur. */
+static int offer_longest(struct group_worker *w, struct scan_chunk *c, const uint32_t *rows,
+                         uint32_t n)
 {
+    const struct timeline_plan *p = timeline_found_of(w)->plan;
+    const struct timeline_worker *own = w->own;
     struct scan_batch few = batch_of_places(c, rows, n);
-    struct batch_times t = {.dur = w->few.dur, .dur_nano = true};
+    struct batch_times t = {.dur = own->few.dur, .dur_nano = true};
     bool has_zero = false;
 
-    t.ts = batch_i64(&few, w->job->plan->ts, &t.ts_valid, &t.ts_nano);
+    t.ts = batch_i64(&few, p->ts, &t.ts_valid, &t.ts_nano);
     for (uint32_t k = 0; k < n; k++)
-        has_zero |= w->few.dur[k] <= 0;
+        has_zero |= own->few.dur[k] <= 0;
     if (has_zero)
-        t.dur = batch_i64(&few, w->job->plan->dur, &t.dur_valid, &t.dur_nano);
+        t.dur = batch_i64(&few, p->dur, &t.dur_valid, &t.dur_nano);
     return offer_few(w, &few, &t);
 }
 
-/* Keys are read once, of the rows that stand for tuples and of those that may be picks. */
-int timeline_add_tuples(struct worker *w, struct scan_batch *b)
+int timeline_add_tuples(struct group_worker *w, struct scan_batch *b)
 {
+    struct timeline_worker *own = w->own;
     uint32_t longest[SCAN_BATCH], n = 0, tuple;
-    int rc = group_map_few(&w->groups, b, w->group);
+    int rc = groups_find_few(w, b, TIMELINE_CELLS);
 
-    w->by_row = false;
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
-        uint32_t row = longest[n] = batch_place(b, batch_row(b, j)),
-                 group = w->group[n] = w->group[j];
-        if (timeline_density_tuple(&w->density, row, &tuple))
-            w->density.group.at[tuple] = group + 1;
-        n += timeline_density_longest(&w->density, row, &w->few.dur[n]);
+        uint32_t row = longest[n] = batch_place(b, batch_row(b, j));
+        if (timeline_density_tuple(&own->density, row, &tuple))
+            own->density.group.at[tuple] = w->group[j] + 1;
+        n += timeline_density_longest(&own->density, row, &own->few.dur[n]);
     }
-    rc = rc < 0 ? rc : vec_extend(&w->own.cells, w->groups.table.count);
     return rc < 0 || n == 0 ? rc : offer_longest(w, b->chunk, longest, n);
 }

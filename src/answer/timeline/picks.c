@@ -1,9 +1,6 @@
 /* picks.c - the longest objects: twice as many as are wanted are kept, then cut. */
+#include "answer/timeline/picks.h"
 #include "answer/timeline/found.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 bool pick_before(const struct timeline_pick *a, const struct timeline_pick *b)
 {
@@ -11,9 +8,7 @@ bool pick_before(const struct timeline_pick *a, const struct timeline_pick *b)
         return a->dur > b->dur;
     if (a->ts != b->ts)
         return a->ts < b->ts;
-    if (a->file != b->file)
-        return a->file < b->file;
-    return a->chunk != b->chunk ? a->chunk < b->chunk : a->row < b->row;
+    return a->position != b->position ? a->position < b->position : a->row < b->row;
 }
 
 static void swap(struct timeline_pick *a, struct timeline_pick *b)
@@ -25,53 +20,53 @@ static void swap(struct timeline_pick *a, struct timeline_pick *b)
 }
 
 /* Hoare's quickselect: what comes before the one at `most` - 1 stands before it. */
-void picks_cut(struct timeline_picks *p)
+void picks_cut(struct vec *list, uint32_t most)
 {
-    uint32_t lo = 0, hi = p->count;
+    struct timeline_pick *picks = list->at;
+    size_t lo = 0, hi = list->count;
 
-    if (p->most == 0 || p->count < p->most)
+    if (most == 0 || list->count < most)
         return;
     while (hi - lo > 1) {
-        uint32_t end = lo;
-        swap(&p->picks[lo + (hi - lo) / 2], &p->picks[hi - 1]);
-        for (uint32_t i = lo; i + 1 < hi; i++)
-            if (pick_before(&p->picks[i], &p->picks[hi - 1]))
-                swap(&p->picks[i], &p->picks[end++]);
-        swap(&p->picks[end], &p->picks[hi - 1]);
-        if (end == p->most - 1)
+        size_t end = lo;
+        swap(&picks[lo + (hi - lo) / 2], &picks[hi - 1]);
+        for (size_t i = lo; i + 1 < hi; i++)
+            if (pick_before(&picks[i], &picks[hi - 1]))
+                swap(&picks[i], &picks[end++]);
+        swap(&picks[end], &picks[hi - 1]);
+        if (end == most - 1)
             break;
-        if (end < p->most - 1)
+        if (end < most - 1)
             lo = end + 1;
         else
             hi = end;
     }
-    p->count = p->most;
-    p->full = true;
-    p->least = p->picks[p->most - 1];
+    list->count = most;
 }
 
-int picks_init(struct timeline_found *f, const struct timeline_plan *plan, uint32_t most)
+int picks_add(struct vec *picks, uint32_t most, const struct timeline_pick *pick)
 {
-    size_t bytes = ((size_t)most * 2 + 1) * sizeof(*f->picks.picks);
+    const struct timeline_pick *least = picks_least(picks, most);
 
-    f->charge.budget = f->cells.budget = plan->budget;
-    int rc = charge_add(&f->charge, bytes);
-    if (rc < 0)
-        return rc;
-    f->picks.most = most;
-    f->picks.full = most == 0;
-    f->picks.picks = malloc(bytes);
-    return f->picks.picks ? 0 : -ENOMEM;
+    if (most == 0 || (least && !pick_before(pick, least)))
+        return 0;
+    int rc = vec_push_item(picks, sizeof(*pick), pick);
+    if (picks->count == most || picks->count == 2 * (size_t)most)
+        picks_cut(picks, most);
+    return rc;
 }
 
-bool picks_want(const struct timeline_picks *p, const struct timeline_pick *pick)
+static int picks_merge(struct acc *into, const struct acc *from, const uint32_t *to)
 {
-    return !p->full || (p->most && pick_before(pick, &p->least));
+    int rc = 0;
+
+    for (size_t i = 0; i < from->list.count && rc == 0; i++) {
+        struct timeline_pick pick = ((const struct timeline_pick *)from->list.at)[i];
+        pick.group = to[pick.group];
+        rc = picks_add(&into->list, into->spec->most, &pick);
+    }
+    return rc;
 }
 
-void picks_add(struct timeline_picks *p, const struct timeline_pick *pick)
-{
-    p->picks[p->count++] = *pick;
-    if (p->count == p->most * 2)
-        picks_cut(p);
-}
+const struct acc_kind timeline_acc_picks = {.item = sizeof(struct timeline_pick),
+                                            .merge_lists = picks_merge};

@@ -1,35 +1,26 @@
-/* scan.c - from columns to cells; workers. */
+/* scan.c - the scans of /timeline: rows to cells, and what all scans find together. */
 #include "answer/timeline/slices.h"
 #include "answer/timeline/work.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-/* Fills group, and by_row: where most rows are selected it is cheaper to number all. */
-static int find_groups(struct worker *w, struct scan_batch *b)
+static int add_any(struct group_worker *w, const struct scan_batch *b, const struct batch_times *t)
 {
-    int rc = b->count < b->rows / 2 ? -EDOM : group_map_rows(&w->groups, b, w->group);
-
-    w->by_row = rc != -EDOM;
-    return w->by_row ? rc : group_map_batch(&w->groups, b, w->group);
-}
-
-static int add_any(struct worker *w, const struct scan_batch *b, const struct batch_times *t)
-{
+    const struct timeline_plan *p = timeline_found_of(w)->plan;
     int rc = 0;
 
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
+        struct timeline_cells *cells = timeline_cells_at(w->found, w->group[j]);
         int64_t start;
         if (!time_of(t, batch_row(b, j), &start)) {
-            w->own.untimed++;
+            cells->untimed++;
             continue;
         }
-        rc = timeline_add(&w->own, w->job->plan, group_of(w, b, j), start,
-                          end_of(t, batch_row(b, j)));
-        w->own.objects++;
+        rc = timeline_add(p, cells, start, end_of(t, batch_row(b, j)));
+        ++*group_count(&w->found->set[TIMELINE_CELLS], w->group[j]);
     }
     return rc;
 }
@@ -47,289 +38,249 @@ static bool is_plain(struct scan_chunk *c, const struct source *s)
 #define always_inline inline __attribute__((always_inline)) /* loops for what is constant there */
 
 /* Each row a ts, all of them and of dur plain. */
-static always_inline int add_plain(struct worker *w, uint32_t n, const uint16_t *select,
-                                   bool by_row, const struct batch_times *t)
+static always_inline int add_plain(struct group_worker *w, uint32_t n, const uint16_t *select,
+                                   const struct batch_times *t)
 {
-    struct timeline_cells *all = w->own.cells.at;
+    const struct timeline_plan *p = timeline_found_of(w)->plan;
+    const struct groups_of_set *s = &w->found->set[TIMELINE_CELLS];
     const uint64_t *starts = (const uint64_t *)t->ts, *lengths = (const uint64_t *)t->dur;
     const uint64_t start_unit = t->ts_nano ? 1 : 1000, length_unit = t->dur_nano ? 1 : 1000;
     const uint32_t *groups = w->group;
+    char *records = s->records;
+    const size_t stride = s->stride, slot = s->accs[0].at;
     int rc = 0;
 
     for (uint32_t j = 0; j < n && rc == 0; j++) {
         uint32_t row = select ? select[j] : j;
-        if (by_row && __builtin_expect(groups[j] == 0, 0))
-            continue;
         uint64_t start = starts[row] * start_unit, ns = lengths[row] * length_unit;
-        struct timeline_cells *cells = &all[groups[j] - by_row];
+        char *record = records + groups[j] * stride;
+        struct timeline_cells *cells = (struct timeline_cells *)(record + slot);
         uint64_t at = start - cells->begin, sum;
+        ++*(uint64_t *)record;
         if (at < cells->room && at + ns < cells->room &&
             !__builtin_add_overflow(cells->at->busy, ns, &sum)) {
             cells->at->busy = sum;
             cells->at->count++;
             continue;
         }
-        rc = timeline_add(&w->own, w->job->plan, groups[j] - by_row, (int64_t)start,
-                          (int64_t)(start + ns));
+        rc = timeline_add(p, cells, (int64_t)start, (int64_t)(start + ns));
     }
     return rc;
 }
 
-static int add_rows(struct worker *w, const struct scan_batch *b, const struct batch_times *t)
+static int cells_add(struct group_worker *w, struct scan_batch *b, unsigned set)
 {
-    int rc = vec_extend(&w->own.cells, w->groups.table.count);
+    const struct timeline_plan *p = timeline_found_of(w)->plan;
+    const struct timeline_worker *own = w->own;
+    const struct batch_times t = batch_times(b, p->ts, p->dur);
+    (void)set;
 
-    if (rc < 0)
-        return rc;
-    if (!w->plain || (t->ts_valid && !batch_all_valid(b, t->ts_valid)))
-        return add_any(w, b, t);
-    w->own.objects += b->count;
-    if (w->by_row)
-        return add_plain(w, b->rows, NULL, true, t);
-    if (b->select)
-        return add_plain(w, b->count, b->select, false, t);
-    return add_plain(w, b->count, NULL, false, t);
+    if (!own->plain || (t.ts_valid && !batch_all_valid(b, t.ts_valid)))
+        return add_any(w, b, &t);
+    return b->select ? add_plain(w, b->count, b->select, &t) : add_plain(w, b->count, NULL, &t);
 }
 
 /* ---- colors ---------------------------------------------------------------------------------- */
 
-/* The group's, which has parts. */
-static int add_color(struct job *job, struct group_table *colors, const uint64_t *group_keys)
+/* Those of groups from *from on that have parts. */
+static int add_colors(struct timeline_found *f, const struct groups *found,
+                      struct group_table *colors, uint32_t *from)
 {
-    const uint64_t *key = group_keys + job->plan->width - 1;
-    int64_t n = *key == QUERY_KEY_NULL ? 0 : group_table_add(colors, key);
+    const struct group_table *groups = &found->set[TIMELINE_CELLS].map.table;
+    int64_t n = 0;
 
+    for (; f->plan->colors_most && *from < groups->count && n >= 0; ++*from) {
+        const uint64_t *key = group_table_keys(groups, *from) + f->plan->width - 1;
+        if (*key != QUERY_KEY_NULL && timeline_cells_at(found, *from)->parts)
+            n = group_table_add(colors, key);
+    }
     if (n == ERR_ROW_LIMIT)
-        atomic_store(&job->crowded, true);
+        atomic_store(&f->crowded, true);
     return n < 0 ? (int)n : 0;
 }
 
-/* Those of new groups: the sooner it is known that there are too many, the less is made in vain. */
-static int add_colors(struct worker *w)
+/* The sooner it is known that there are too many, the less is made in vain. */
+static int add_own_colors(struct group_worker *w)
 {
-    int rc = 0;
+    struct timeline_worker *own = w->own;
 
-    for (; w->job->plan->colors_most && w->colors_of < w->groups.table.count && rc == 0;
-         w->colors_of++)
-        if (w->own.cells.at[w->colors_of].parts)
-            rc = add_color(w->job, &w->colors, group_table_keys(&w->groups.table, w->colors_of));
+    return add_colors(timeline_found_of(w), w->found, &own->colors, &own->colors_of);
+}
+
+/* Of all workers: objects, and whether there are too many colors. */
+static int sum_up(struct timeline_found *f)
+{
+    struct group_table colors;
+    uint32_t from = 0;
+
+    for (uint32_t i = 0; i < timeline_groups(f, TIMELINE_CELLS); i++) {
+        f->objects += *group_count(&f->groups->set[TIMELINE_CELLS], i);
+        f->untimed += timeline_cells_at(f->groups, i)->untimed;
+    }
+    group_table_init(&colors, 1, f->plan->colors_most, f->plan->budget);
+    int rc = add_colors(f, f->groups, &colors, &from);
+    group_table_done(&colors);
     return rc;
 }
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-static int batch(void *state, struct scan_batch *b)
+static int worker_begin(struct group_worker *w)
 {
-    struct worker *w = state;
-    int rc = 0;
+    const struct timeline_plan *p = timeline_found_of(w)->plan;
+    struct timeline_worker *own = w->own = calloc(1, sizeof(*own));
 
-    if (b->chunk->wanted)
-        return w->job->again ? timeline_offer_few(w, b) : timeline_add_tuples(w, b);
-    const struct batch_times t = batch_times(b, w->job->plan->ts, w->job->plan->dur);
-    if (!w->job->again) {
-        rc = find_groups(w, b);
-        rc = rc < 0 ? rc : add_rows(w, b, &t);
-        rc = rc < 0 ? rc : add_colors(w);
-    }
-    return rc < 0 ? rc : timeline_offer_rows(w, b, &t);
+    if (own)
+        group_table_init(&own->colors, 1, p->colors_most, p->budget);
+    return own ? 0 : -ENOMEM;
 }
 
-static int worker_begin(void *arg, unsigned number, void **ret_state)
+static int worker_end(struct group_worker *w, bool failed)
 {
-    struct job *job = arg;
-    const struct timeline_plan *p = job->plan;
-    struct worker *w = calloc(1, sizeof(*w));
-    (void)number;
+    struct timeline_worker *own = w->own;
+    (void)failed;
 
-    if (!w)
-        return -ENOMEM;
-    int rc = picks_init(&w->own, p, job->most);
-    if (rc < 0) {
-        timeline_found_done(&w->own);
-        free(w);
-        return rc;
-    }
-    w->job = job;
-    if (job->again) {
-        w->own.picks.full = job->found->picks.full;
-        w->own.picks.least = job->found->picks.least;
-    }
-    group_table_init(&w->colors, 1, p->colors_most, p->budget);
-    group_map_init(&w->groups, p->keys, p->width, 0, p->budget);
-    group_map_init(&w->tuples, p->names, 2, 0, p->budget);
-    *ret_state = w;
+    group_table_done(&own->colors);
+    timeline_density_done(&own->density);
+    free(own);
     return 0;
 }
 
-static int chunk_plan(void *state, struct scan_chunk *c)
+static int chunk_plan(struct group_worker *w, struct scan_chunk *c)
 {
-    struct worker *w = state;
-    const struct timeline_plan *p = w->job->plan;
-    const struct timeline_picks *picks = &w->own.picks;
+    struct timeline_found *f = timeline_found_of(w);
+    struct timeline_worker *own = w->own;
+    int rc = timeline_density_plan(&own->density, f->plan, timeline_least(w), c);
 
-    if (w->job->again)
-        return timeline_density_again(&w->density, p, picks, c);
-    int rc = timeline_density_plan(&w->density, p, picks, c);
-    if (rc == 0 && c->wanted && p->slices)
-        w->job->found->slices.chunks.at[c->position].longest =
-            timeline_density_most(&w->density.chunk);
+    if (rc == 0 && c->wanted)
+        f->chunks.at[c->position].longest = timeline_density_most(&own->density.chunk);
     return rc;
 }
 
-static int chunk_begin(void *state, struct scan_chunk *c)
+static int chunk_begin(struct group_worker *w, struct scan_chunk *c)
 {
-    struct worker *w = state;
-    const struct timeline_plan *p = w->job->plan;
+    const struct timeline_plan *p = timeline_found_of(w)->plan;
+    struct timeline_worker *own = w->own;
 
-    if (c->wanted || w->job->again)
+    own->plain = !c->wanted && is_plain(c, p->ts) && is_plain(c, p->dur);
+    return 0;
+}
+
+static int batch(struct group_worker *w, struct scan_batch *b)
+{
+    if (b->chunk->wanted)
+        return timeline_add_tuples(w, b);
+    int rc = groups_add(w, b, TIMELINE_CELLS);
+    rc = rc < 0 ? rc : add_own_colors(w);
+    return rc < 0 ? rc : timeline_offer_rows(w, b);
+}
+
+static int chunk_end(struct group_worker *w, struct scan_chunk *c)
+{
+    struct timeline_found *f = timeline_found_of(w);
+    struct timeline_worker *own = w->own;
+
+    if (!c->wanted)
         return 0;
-    w->plain = is_plain(c, p->ts) && is_plain(c, p->dur);
-    return group_map_chunk(&w->groups, c);
+    f->chunks.at[c->position].rest = own->density.chunk.rest_dur;
+    int rc = timeline_density_end(&own->density, f->plan, w->found, c);
+    return rc < 0 ? rc : add_own_colors(w);
 }
 
-static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
-{
-    struct worker *w = state;
-    (void)ret_part;
+/* ---- picks among the rows that densities do not list ----------------------------------------- */
 
-    if (!c->wanted || w->job->again) /* it was scanned, or only looked at for picks */
+/* Unless a row of the chunk may be as long as the last pick. */
+static bool skip_again(void *arg, size_t position)
+{
+    const struct timeline_found *f = arg;
+    int64_t rest = f->chunks.at[position].rest;
+    const struct timeline_pick *least =
+        picks_least(timeline_list(f->groups, TIMELINE_PICKS), f->plan->events);
+
+    return rest == TIMELINE_REST_NONE || (least && rest < least->dur);
+}
+
+static int plan_again(struct group_worker *w, struct scan_chunk *c)
+{
+    struct timeline_worker *own = w->own;
+
+    return timeline_density_again(&own->density, timeline_found_of(w)->plan, timeline_least(w), c);
+}
+
+static int batch_again(struct group_worker *w, struct scan_batch *b)
+{
+    return b->chunk->wanted ? timeline_offer_few(w, b) : timeline_offer_rows(w, b);
+}
+
+static int look_again(struct timeline_found *f, struct err *err)
+{
+    static const struct group_hooks hooks = {.worker_begin = worker_begin,
+                                             .worker_end = worker_end,
+                                             .skip = skip_again,
+                                             .chunk_plan = plan_again,
+                                             .batch = batch_again};
+    bool any = false;
+
+    if (f->plan->events == 0 || timeline_list(f->groups, TIMELINE_PICKS)->count >= f->objects)
         return 0;
-    int rc =
-        timeline_density_end(&w->density, w->job->plan, &w->own, c->position, w->job->most > 0, c);
-    return rc < 0 ? rc : add_colors(w);
+    for (size_t i = 0; i < f->chunks.count && !any; i++)
+        any = !skip_again(f, i);
+    return any ? timeline_scan_more(f, &hooks, err) : 0;
 }
 
-static int take_pending(struct job *job, const struct timeline_density *d)
+/* ---- all scans ------------------------------------------------------------------------------- */
+
+static int prepare(struct timeline_found *f)
 {
-    int rc = 0;
-
-    for (size_t i = 0; i < d->pending.count && rc == 0; i++)
-        rc = vec_push(&job->pending, d->pending.at[i]);
-    return rc;
-}
-
-/* What the worker numbered, by the numbers of all. Groups of objects without ts alone have no
- * parts. */
-static int merge(struct job *job, struct worker *w)
-{
-    struct timeline_found *f = job->found;
-    int rc = 0;
-
-    for (uint32_t i = 0; i < w->groups.table.count && i < w->own.cells.count && rc == 0; i++) {
-        if (!w->own.cells.at[i].parts)
-            continue;
-        const uint64_t *keys = group_table_keys(&w->groups.table, i);
-        rc = job->plan->colors_most ? add_color(job, &job->colors, keys) : 0;
-        int64_t group = rc < 0 ? rc : group_table_add(&f->groups, keys);
-        rc = group < 0 ? (int)group : timeline_take(f, job->plan, (uint32_t)group, &w->own, i);
-    }
-    picks_cut(&w->own.picks);
-    for (uint32_t i = 0; i < w->own.picks.count && rc == 0; i++) {
-        struct timeline_pick pick = w->own.picks.picks[i];
-        const uint64_t *group_keys = group_table_keys(&w->groups.table, pick.group);
-        const uint64_t *tuple_keys = group_table_keys(&w->tuples.table, pick.tuple);
-        if (!picks_want(&f->picks, &pick))
-            continue;
-        int64_t group = group_table_add(&f->groups, group_keys);
-        int64_t tuple = group_table_add(&f->tuples, tuple_keys);
-        if (group < 0 || tuple < 0)
-            return (int)(group < 0 ? group : tuple);
-        pick.group = (uint32_t)group;
-        pick.tuple = (uint32_t)tuple;
-        picks_add(&f->picks, &pick);
-    }
-    f->objects += w->own.objects;
-    f->untimed += w->own.untimed;
-    return rc < 0 ? rc : take_pending(job, &w->density);
-}
-
-static int worker_end(void *arg, unsigned number, void *state, bool failed)
-{
-    struct job *job = arg;
-    struct worker *w = state;
-    int rc = failed ? 0 : merge(job, w);
-    (void)number;
-
-    group_table_done(&w->colors);
-    group_map_done(&w->groups);
-    group_map_done(&w->tuples);
-    timeline_found_done(&w->own);
-    timeline_density_done(&w->density);
-    free(w);
-    return rc;
-}
-
-static int run(struct job *job, struct err *err)
-{
-    struct scan_sink sink = {.arg = job,
-                             .gathers = true,
-                             .apart = true,
-                             .worker_begin = worker_begin,
-                             .chunk_plan = chunk_plan,
-                             .chunk_begin = chunk_begin,
-                             .batch = batch,
-                             .chunk_end = chunk_end,
-                             .worker_end = worker_end};
-    int rc = scan_run(job->plan->query, &sink, err);
-
-    picks_cut(&job->found->picks);
-    return rc;
-}
-
-/* ---- picks among the rows that densities do not tell ----------------------------------------- */
-
-struct keeper {
-    const bool *keep; /* by position */
-    size_t position;
-};
-
-static bool is_kept(void *arg, struct scan_place *place)
-{
-    struct keeper *k = arg;
-    (void)place;
-
-    return k->keep[k->position++];
-}
-
-/* Chunks in which a row may be as long as the last pick are looked at once more. */
-static int run_again(struct job *job, struct err *err)
-{
-    const struct timeline_picks *picks = &job->found->picks;
+    static const struct acc_spec cells = {.kind = &timeline_acc_cells};
+    const struct timeline_plan *p = f->plan;
     const struct scan_place *places;
-    size_t n = scan_places(job->plan->query, &places), marked = 0;
+    size_t n = scan_places(p->query, &places);
+    uint64_t before = 0;
+    uint32_t chunk = 0;
 
-    if (job->pending.count == 0 || picks->count >= job->found->objects)
-        return 0;
-    bool *keep = calloc(n + 1, sizeof(*keep));
-    struct keeper keeper = {.keep = keep};
-    if (!keep)
-        return -ENOMEM;
-    for (size_t i = 0; i < job->pending.count; i++) {
-        const struct timeline_pending *at = &job->pending.at[i];
-        keep[at->position] = !picks->full || at->rest_dur >= picks->least.dur;
-        marked += keep[at->position];
+    f->lists[TIMELINE_PICKS] = (struct acc_spec){.kind = &timeline_acc_picks, .most = p->events};
+    f->lists[TIMELINE_ITEMS] = (struct acc_spec){.kind = &timeline_acc_items};
+    f->sets[TIMELINE_CELLS] = (struct group_set){
+        .keys = p->keys, .width = p->width, .accs = &cells, .acc_count = 1, .add = cells_add};
+    f->sets[TIMELINE_OBJECTS] = (struct group_set){
+        .keys = p->keys, .width = p->width + 2, .accs = f->lists, .acc_count = TIMELINE_LISTS};
+    f->grouping = (struct grouping){.query = p->query,
+                                    .budget = p->budget,
+                                    .set_count = TIMELINE_SETS,
+                                    .sets = f->sets,
+                                    .arg = f,
+                                    .apart = true};
+    f->chunks.budget = p->budget;
+    int rc = vec_extend(&f->chunks, n);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        const struct index_file *file = snapshot_file(query_snapshot(p->query), places[i].file);
+        if (i > 0 && places[i].file != places[i - 1].file)
+            before = chunk = 0;
+        for (; chunk < places[i].chunk; chunk++)
+            before += file->chunks[chunk].rows;
+        f->chunks.at[i] =
+            (struct timeline_chunk){before, INT64_MAX, TIMELINE_REST_NONE, places[i].file};
     }
-    if (marked > 0)
-        scan_keep_places(job->plan->query, is_kept, &keeper);
-    free(keep);
-    job->again = true;
-    return marked > 0 ? run(job, err) : 0;
+    return rc;
 }
 
-int timeline_scan(const struct timeline_plan *plan, uint32_t most, struct timeline_found *ret,
-                  struct err *err)
+int timeline_scan(const struct timeline_plan *plan, struct timeline_found *ret, struct err *err)
 {
-    struct job job = {
-        .plan = plan, .found = ret, .most = most, .pending = {.budget = plan->budget}};
-    int rc = picks_init(ret, plan, most);
+    static const struct group_hooks hooks = {.worker_begin = worker_begin,
+                                             .worker_end = worker_end,
+                                             .chunk_plan = chunk_plan,
+                                             .chunk_begin = chunk_begin,
+                                             .batch = batch,
+                                             .chunk_end = chunk_end};
 
-    group_table_init(&job.colors, 1, plan->colors_most, plan->budget);
-    rc = rc < 0 || !plan->slices ? rc : timeline_prepare_slices(plan, ret);
-    rc = rc < 0 ? rc : run(&job, err);
-    rc = rc < 0 || !plan->slices ? rc : timeline_collect_slices(plan, ret, err);
-    rc = rc < 0 ? rc : run_again(&job, err);
-    ret->crowded = atomic_load(&job.crowded);
-    group_table_done(&job.colors);
-    vec_done(&job.pending);
+    ret->plan = plan;
+    int rc = prepare(ret);
+    rc = rc < 0 ? rc : timeline_scan_more(ret, &hooks, err);
+    rc = rc < 0 ? rc : sum_up(ret);
+    rc = rc < 0 || !plan->slices ? rc : timeline_collect_slices(ret, err);
+    rc = rc < 0 ? rc : look_again(ret, err);
+    if (rc == 0)
+        picks_cut(timeline_list(ret->groups, TIMELINE_PICKS), plan->events);
     return rc;
 }

@@ -35,9 +35,10 @@ struct timeline_drawn {
     uint32_t column, end; /* the first and last column in which it is the longest */
     uint32_t others;      /* that begin in these columns and are drawn nowhere */
 };
-/* ts, te in ns, nearest that fit; tuple: of its name and category; lane: its group; id: ~(chunk <<
- * 32 | row). */
-static inline uint32_t slice_chunk(const struct call_item *item)
+/* ts, te in ns, nearest that fit; tuple: its group of objects; id: ~(position << 32 | row).
+ * timeline_make_lanes makes of the group that of cells, `lane`, and that of name and cat, `tuple`.
+ */
+static inline uint32_t slice_position(const struct call_item *item)
 {
     return (uint32_t)(~item->id >> 32);
 }
@@ -46,12 +47,10 @@ static inline uint32_t slice_row(const struct call_item *item)
     return (uint32_t)(uint64_t)~item->id;
 }
 
-/* Before any scan: f->slices.chunks. 0, -ENOMEM, ERR_MEMORY_LIMIT. */
-int timeline_prepare_slices(const struct timeline_plan *plan, struct timeline_found *f);
-/* Collects f->slices, whose cells have been counted. 0, -ENOMEM, ERR_MEMORY_LIMIT, or why the scan
- * failed. */
-int timeline_collect_slices(const struct timeline_plan *plan, struct timeline_found *f,
-                            struct err *err);
+extern const struct acc_kind timeline_acc_items;
+/* Collects items, of objects whose cells have been counted. 0, -ENOMEM, ERR_MEMORY_LIMIT, or why
+ * the scan failed. */
+int timeline_collect_slices(struct timeline_found *f, struct err *err);
 /* After timeline_make_lanes: t->drawn. 0, -ENOMEM, ERR_MEMORY_LIMIT, or why the query stopped. */
 int timeline_make_slices(struct timeline *t);
 

@@ -1,19 +1,19 @@
 /* timeline.c - /timeline: the window, single objects, and the calls of dftracerd/timeline.h.
  *
- * Path: scan.c adds each selected object to the cells of its (lane, color), one array of columns
- * each (cells.c), and offers the longest objects (offer.c, picks.c). Where columns allow it, the
- * cells of a chunk come from its densities instead (density.c). If there are too many colors, some
- * are joined and the scan is repeated (colors.c). lanes.c orders lanes and colors and finds the
- * color of each cell. Slices come from a scan of their own (slices.h).
+ * Path: scan.c runs groups_scan() with accumulators of its own. Each selected object is added to
+ * the cells of its (lane, color), one array of columns each (cells.c), and the longest objects are
+ * kept (offer.c, picks.c). Where columns allow it, the cells of a chunk come from its densities
+ * instead (density.c). If there are too many colors, some are joined and the scan is repeated
+ * (colors.c). lanes.c orders lanes and colors and finds the color of each cell. Slices come from a
+ * scan of their own (slices.h).
  */
 #include "engine/derived/times.h"
+#include "answer/timeline/density.h"
 #include "answer/timeline/lanes.h"
-#include "answer/timeline/object.h"
+#include "answer/timeline/picks.h"
 #include "answer/timeline/slices.h"
 #include "dftracerd/stats.h"
-
 #include "engine/plan/seen.h"
-#include "answer/timeline/by_tuple.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,8 +28,8 @@ static int plan_sources(struct timeline *t, struct query *q, const struct timeli
     int rc = query_source(q, TEXT("ts"), &p->ts);
 
     rc = rc < 0 ? rc : query_source(q, TEXT("dur"), &p->dur);
-    rc = rc < 0 ? rc : query_source(q, TEXT("name"), &p->names[0]);
-    rc = rc < 0 ? rc : query_source(q, TEXT("cat"), &p->names[1]);
+    rc = rc < 0 ? rc : query_source(q, TEXT("name"), &p->keys[p->width]);
+    rc = rc < 0 ? rc : query_source(q, TEXT("cat"), &p->keys[p->width + 1]);
     for (size_t i = 0; i < o->group_by_count && rc == 0; i++) {
         rc = query_source(q, text_of(o->group_by[i]), &p->keys[i]);
         rc = rc < 0 ? rc : query_check_column(q, p->keys[i], "group_by", err);
@@ -84,27 +84,30 @@ static int compare_picks(const void *a, const void *b)
 
 static int make_events(struct timeline *t)
 {
-    struct timeline_picks *p = &t->found.picks;
+    const struct vec *picks = timeline_list(t->found.groups, TIMELINE_PICKS);
 
-    t->events = timeline_take_room(t, p->count, sizeof(*t->events));
+    t->events = timeline_take_room(t, picks->count, sizeof(*t->events));
     if (!t->events)
         return t->arena.error;
-    qsort(p->picks, p->count, sizeof(*p->picks), compare_picks);
-    for (uint32_t i = 0; i < p->count; i++) {
-        const struct timeline_pick *pick = &p->picks[i];
-        const uint64_t *names = group_table_keys(&t->found.tuples, pick->tuple);
+    if (picks->count > 0)
+        qsort(picks->at, picks->count, sizeof(struct timeline_pick), compare_picks);
+    for (size_t i = 0; i < picks->count; i++) {
+        const struct timeline_pick *pick = (const struct timeline_pick *)picks->at + i;
+        const struct timeline_chunk *chunk = &t->found.chunks.at[pick->position];
+        const uint64_t *names =
+            timeline_keys(&t->found, TIMELINE_OBJECTS, pick->group) + t->plan.width;
         struct timeline_event *e = &t->events[i];
-        e->lane = t->lane_of[pick->group];
-        e->color = t->color_of[pick->group];
+        e->lane = t->lane_of[t->cells_of[pick->group]];
+        e->color = t->color_of[t->cells_of[pick->group]];
         e->ts_ns = pick->ts;
         e->has_dur = pick->dur >= 0;
         e->dur_ns = e->has_dur ? pick->dur : 0;
         query_key_value(t->plan.query, names[0], &e->name);
         query_key_value(t->plan.query, names[1], &e->cat);
-        e->file = pick->file;
-        e->object = timeline_object(t->plan.query, pick->file, pick->chunk, pick->row);
+        e->file = chunk->file;
+        e->object = chunk->rows_before + pick->row;
     }
-    t->facts.events = p->count;
+    t->facts.events = (uint32_t)picks->count;
     return 0;
 }
 
@@ -127,34 +130,21 @@ static int check_options(const struct timeline_options *o, struct err *err)
     return 0;
 }
 
-static void begin_found(struct timeline *t)
-{
-    group_table_init(&t->found.groups, t->plan.width, 0, t->plan.budget);
-    group_table_init(&t->found.tuples, 2, 0, t->plan.budget);
-}
-
-static void end_found(struct timeline *t)
-{
-    group_table_done(&t->found.groups);
-    group_table_done(&t->found.tuples);
-    timeline_found_done(&t->found);
-}
-
 /* Whether there are too many colors is seen soon, if there are. */
 static int scan(struct timeline *t, const struct timeline_options *o, struct err *err)
 {
+    t->plan.events = o->events;
     t->plan.colors_most = o->color_values ? 0 : o->colors;
     int rc = o->color_values ? timeline_choose_colors(t, o->color_values, o->color_value_count) : 0;
 
-    rc = rc < 0 ? rc : timeline_scan(&t->plan, o->events, &t->found, err);
+    rc = rc < 0 ? rc : timeline_scan(&t->plan, &t->found, err);
     if (rc == 0 || !t->found.crowded)
         return rc;
-    end_found(t);
-    begin_found(t);
+    timeline_found_done(&t->found);
     *err = (struct err){0};
     t->plan.colors_most = 0;
     rc = timeline_fold_colors(t, o->colors, err);
-    return rc < 0 ? rc : timeline_scan(&t->plan, o->events, &t->found, err);
+    return rc < 0 ? rc : timeline_scan(&t->plan, &t->found, err);
 }
 
 static int run(struct timeline *t, const struct timeline_options *o, struct err *err)
@@ -197,8 +187,8 @@ int timeline_open(struct query *q, const struct timeline_options *o, struct err 
         t->plan.query = q;
         t->plan.budget = t->arena.budget = query_budget(q);
         t->plan.width = (unsigned)o->group_by_count + 1;
-        begin_found(t);
         group_table_init(&t->kept, 1, 0, t->plan.budget);
+        group_table_init(&t->tuples, 2, 0, t->plan.budget);
     }
     rc = rc < 0 ? rc : plan_sources(t, q, o, err);
     rc = rc < 0 ? rc : run(t, o, err);
@@ -237,8 +227,9 @@ void timeline_close(struct timeline *t)
 {
     if (!t)
         return;
-    end_found(t);
+    timeline_found_done(&t->found);
     group_table_done(&t->kept);
+    group_table_done(&t->tuples);
     arena_done(&t->arena);
     free(t);
 }

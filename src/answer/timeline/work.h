@@ -1,6 +1,6 @@
-/* work.h - a worker of the scan of /timeline.
+/* work.h - what a worker of the scans for cells and picks has of its own.
  *
- * Used by:   scan.c, offer.c, slices.c.
+ * Used by:   scan.c, offer.c; slices.c (times).
  * Threads:   each belongs to one thread. Memory: charged to the budget of the plan.
  */
 #ifndef DFTRACERD_ANSWER_TIMELINE_WORK_H
@@ -9,29 +9,14 @@
 #include "answer/timeline/density.h"
 #include "engine/derived/batch_times.h"
 
-#include <stdatomic.h>
-
-struct job {
-    const struct timeline_plan *plan;
-    struct timeline_found *found;
-    uint32_t most;
-    bool again; /* only for picks, of chunks that were told from their densities */
-    VEC(struct timeline_pending) pending;
-    struct group_table colors; /* of groups that have parts; full: crowded */
-    atomic_bool crowded;
-};
-struct worker {
-    struct job *job;
+struct timeline_worker {
     struct group_table colors; /* of groups before colors_of that had parts when they were met */
     uint32_t colors_of;
-    struct group_map groups, tuples;
-    struct timeline_found own; /* its tables are not used */
     struct timeline_density density;
-    bool plain;  /* of the chunk */
-    bool by_row; /* of the batch: group has all rows, and 1 more than the group, 0 = not selected */
-    uint32_t group[SCAN_BATCH];
-    struct { /* rows of a batch that may be picks */
-        uint32_t row[SCAN_BATCH], place[SCAN_BATCH], group[SCAN_BATCH], tuple[SCAN_BATCH];
+    bool plain; /* of the chunk */
+    struct {    /* rows of a batch that may be picks */
+        struct timeline_pick pick[SCAN_BATCH];
+        uint32_t place[SCAN_BATCH];
         int64_t dur[SCAN_BATCH]; /* ns */
     } few;
 };
@@ -56,19 +41,15 @@ static inline int64_t end_of(const struct batch_times *t, uint32_t row)
     return end < INT64_MIN ? INT64_MIN : end > INT64_MAX ? INT64_MAX : (int64_t)end;
 }
 
-/* Of the j-th selected row. */
-static inline uint32_t group_of(const struct worker *w, const struct scan_batch *b, uint32_t j)
-{
-    return w->by_row ? w->group[batch_row(b, j)] - 1 : w->group[j];
-}
+/* ---- offer.c --------------------------------------------------------------------------------- */
 
-/* ---- offer.c ------------------------------------------------------------------------ */
-
+/* picks_least of the worker, or of the scan before. */
+const struct timeline_pick *timeline_least(const struct group_worker *w);
 /* Of all selected rows, those that may be picks. */
-int timeline_offer_rows(struct worker *w, struct scan_batch *b, const struct batch_times *t);
+int timeline_offer_rows(struct group_worker *w, struct scan_batch *b);
 /* The same where they were selected whatever the time range says. */
-int timeline_offer_few(struct worker *w, struct scan_batch *b);
-/* Of a chunk that is told from its density: one row of each tuple, and the longest ones. */
-int timeline_add_tuples(struct worker *w, struct scan_batch *b);
+int timeline_offer_few(struct group_worker *w, struct scan_batch *b);
+/* Of a chunk whose density is used: one row of each tuple, and the longest ones. */
+int timeline_add_tuples(struct group_worker *w, struct scan_batch *b);
 
 #endif

@@ -49,18 +49,21 @@ static int set_init(const struct grouping *g, const struct group_set *set, struc
     s->acc_count = set->acc_count;
     for (unsigned i = 0; i < set->acc_count; i++) {
         s->accs[i].spec = &set->accs[i];
-        s->accs[i].intervals.budget = g->budget;
+        s->accs[i].list.budget = g->budget;
         group_table_init(&s->accs[i].pairs, 2, UINT32_MAX - 1, g->budget);
     }
     s->stride = lay_out(set, s->accs);
     return 0;
 }
 
-static void set_done(struct groups_of_set *s)
+static void set_done(const struct grouping *g, struct groups_of_set *s)
 {
     for (unsigned i = 0; i < s->acc_count; i++) {
+        const struct acc_kind *kind = s->accs[i].spec->kind;
+        for (uint32_t group = 0; kind->free && group < s->ready; group++)
+            kind->free(g, group_slot(s, group, i));
+        vec_done_items(&s->accs[i].list, kind->item);
         vec_done(&s->accs[i].doubles_at);
-        vec_done(&s->accs[i].intervals);
         group_table_done(&s->accs[i].pairs);
     }
     group_map_done(&s->map);
@@ -94,7 +97,7 @@ void groups_free(struct groups *f)
     if (!f)
         return;
     for (unsigned i = 0; i < f->set_count; i++)
-        set_done(&f->set[i]);
+        set_done(f->grouping, &f->set[i]);
     doubles_done(&f->doubles);
     vec_done(&f->more);
     sample_memory_done(&f->memory);

@@ -1,6 +1,6 @@
 /* groups.h - groups the selected rows of a query, several ways in one scan.
  *
- * Used by:   answers (aggregate, stats, compare, small).
+ * Used by:   answers (aggregate, stats, compare, small, timeline).
  * Path:      struct grouping names sets of keys and what is kept of each group -> groups_scan
  *            (scan.c): one struct groups a worker, filled by accumulators (number.c, keep.c)
  *            -> groups_merge (merge.c) -> one for all.
@@ -24,19 +24,25 @@ enum { GROUP_SETS_MAX = 8 };
 
 struct acc;
 struct acc_spec;
+struct grouping;
 struct groups;
 struct group_worker;
-/* What can be kept of a group. A slot is its part of the group's record. */
+/* What can be kept of a group. A slot is its part of the group's record. Answers may have kinds of
+ * their own. */
 struct acc_kind {
     /* a multiple of 8; NULL: none */
     size_t (*bytes)(const struct acc_spec *spec);
     bool wide; /* slots are aligned to 16 bytes */
     void (*clear)(const struct acc_spec *spec, void *slot);
+    /* memory that a slot refers to; NULL: none */
+    void (*free)(const struct grouping *g, void *slot);
     /* the selected rows of a batch, whose groups are w->group */
     int (*add)(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc);
-    /* shared: NULL, or what guards what slots share while other threads merge, too */
+    /* shared: NULL, or what guards what slots share while other threads merge, too. Memory of
+     * `other` may become that of `slot`. */
     int (*merge)(struct groups *into, struct acc *acc, void *slot, struct groups *from,
                  const void *other, pthread_mutex_t *shared);
+    size_t item; /* bytes of an item of acc.list; 0: it has none */
     /* what is in no slot; to[g]: number in `into` of group g */
     int (*merge_lists)(struct acc *into, const struct acc *from, const uint32_t *to);
 };
@@ -59,7 +65,8 @@ struct acc_spec {
     const struct source *column;
     const struct source *with; /* of numbers: those count where this is there, too; NULL: all */
     bool sample;
-    bool shape; /* moments of four orders as doubles, of integers, too */
+    bool shape;    /* moments of four orders as doubles, of integers, too */
+    uint32_t most; /* items of acc.list that are wanted */
 };
 struct group_set {
     const struct source *const *keys;
@@ -76,9 +83,10 @@ struct group_hooks {
     int (*worker_begin)(struct group_worker *w); /* sets w->own */
     /* Before what the worker found is merged; frees w->own. */
     int (*worker_end)(struct group_worker *w, bool failed);
-    bool (*skip)(void *arg, size_t position); /* as in struct scan_sink */
+    bool (*skip)(void *arg, size_t position);                        /* as in struct scan_sink */
+    int (*chunk_plan)(struct group_worker *w, struct scan_chunk *c); /* likewise */
     int (*chunk_begin)(struct group_worker *w, struct scan_chunk *c);
-    void (*chunk_end)(struct group_worker *w, struct scan_chunk *c);
+    int (*chunk_end)(struct group_worker *w, struct scan_chunk *c);
     /* Instead of giving all rows to all sets. */
     int (*batch)(struct group_worker *w, struct scan_batch *b);
     /* as in struct scan_sink, with `only` */
@@ -95,7 +103,7 @@ struct grouping {
     int (*tell_keys)(void *arg, const uint64_t *keys, uint64_t *ret);
     const struct group_hooks *hooks; /* NULL: none */
     void *arg;                       /* of both */
-    bool ends_first;                 /* see struct scan_sink */
+    bool ends_first, apart;          /* see struct scan_sink */
     const struct source *only;
 };
 
@@ -133,7 +141,10 @@ struct acc {
     size_t at;                /* of its slot in a record */
     VEC(uint32_t) doubles_at; /* by group: entry + 1 of the present chunk */
     struct group_table pairs; /* (group, key) */
-    VEC(struct interval) intervals;
+    union {
+        struct vec list; /* of items of a kind's own */
+        VEC(struct interval) intervals;
+    };
 };
 struct groups_of_set {
     struct group_map map;

@@ -224,4 +224,5 @@ int intervals_sort(struct acc *acc)
     return rc;
 }
 
-const struct acc_kind acc_intervals = {.add = intervals_add, .merge_lists = intervals_merge};
+const struct acc_kind acc_intervals = {
+    .item = sizeof(struct interval), .add = intervals_add, .merge_lists = intervals_merge};

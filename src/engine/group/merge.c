@@ -64,7 +64,7 @@ static void find_range(void *arg, unsigned range)
                          range_end(m, range) - first, m->to + first);
 }
 
-/* A group that is new gets its keys and an empty record. */
+/* A group that is new gets its keys and an empty record. On errors, too: its record is freed. */
 static void begin_group(const struct merge *m, uint32_t to, uint32_t g)
 {
     const struct groups_of_set *s = &m->into->set[m->set];
@@ -82,14 +82,14 @@ static void merge_range(void *arg, unsigned range)
     const struct groups_of_set *s = &m->into->set[m->set];
     int rc = budget_check(m->into->grouping->budget);
 
-    for (uint32_t g = range * MERGE_RANGE, end = range_end(m, range); g < end && rc == 0; g++) {
+    for (uint32_t g = range * MERGE_RANGE, end = range_end(m, range); g < end; g++) {
         for (uint32_t i = g; g % MERGE_BLOCK == 0 && i < end && i < g + MERGE_BLOCK; i++) {
             if (m->to[i] < m->known)
                 group_look(s, m->to[i]);
         }
         if (m->to[g] >= m->known)
             begin_group(m, m->to[g], g);
-        rc = group_merge(m->into, m->from, m->set, m->to[g], g, &m->more);
+        rc = rc < 0 ? rc : group_merge(m->into, m->from, m->set, m->to[g], g, &m->more);
     }
     if (rc < 0)
         atomic_store(&m->error, rc);

@@ -34,13 +34,36 @@ static int count_few(struct group_worker *w, struct scan_batch *b, unsigned set)
     return rc;
 }
 
+static int bind_chunk(struct groups_of_set *s, struct scan_chunk *c)
+{
+    int rc = s->bound ? 0 : group_map_chunk(&s->map, c);
+
+    s->bound = true;
+    return rc;
+}
+
+int groups_find(struct group_worker *w, struct scan_batch *b, unsigned set)
+{
+    struct groups_of_set *s = &w->found->set[set];
+    int rc = bind_chunk(s, b->chunk);
+
+    rc = rc < 0 ? rc : group_map_batch(&s->map, b, w->group);
+    return rc < 0 ? rc : groups_grow(w->found, set);
+}
+
+int groups_find_few(struct group_worker *w, struct scan_batch *b, unsigned set)
+{
+    int rc = group_map_few(&w->found->set[set].map, b, w->group);
+
+    return rc < 0 ? rc : groups_grow(w->found, set);
+}
+
 int groups_add(struct group_worker *w, struct scan_batch *b, unsigned set)
 {
     struct groups_of_set *s = &w->found->set[set];
     const struct group_set *spec = &w->grouping->sets[set];
-    int rc = s->bound ? 0 : group_map_chunk(&s->map, b->chunk);
+    int rc = bind_chunk(s, b->chunk);
 
-    s->bound = true;
     if (rc == 0 && slots_want(w, b, set))
         return slots_add(w, b, set);
     if (rc == 0 && spec->acc_count == 0 && !spec->add && b->mask) {
@@ -49,8 +72,7 @@ int groups_add(struct group_worker *w, struct scan_batch *b, unsigned set)
             return rc;
         rc = 0;
     }
-    rc = rc < 0 ? rc : group_map_batch(&s->map, b, w->group);
-    rc = rc < 0 ? rc : groups_grow(w->found, set);
+    rc = rc < 0 ? rc : groups_find(w, b, set);
     if (rc < 0 || spec->add)
         return rc < 0 ? rc : spec->add(w, b, set);
     if (s->map.way == GROUP_ONE)
@@ -178,6 +200,13 @@ static bool skip(void *arg, size_t position)
     return job->grouping->hooks->skip(job->grouping->arg, position);
 }
 
+static int chunk_plan(void *state, struct scan_chunk *c)
+{
+    struct group_worker *w = state;
+
+    return w->grouping->hooks->chunk_plan(w, c);
+}
+
 static int chunk_begin(void *state, struct scan_chunk *c)
 {
     struct group_worker *w = state;
@@ -199,12 +228,11 @@ static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
 {
     struct group_worker *w = state;
     const struct group_hooks *hooks = w->grouping->hooks;
-    struct doubles_part *part;
-    int rc = doubles_take(w, &part);
+    struct doubles_part *part = NULL;
+    int rc = hooks && hooks->chunk_end ? hooks->chunk_end(w, c) : 0;
 
+    rc = rc < 0 ? rc : doubles_take(w, &part);
     *ret_part = part;
-    if (hooks && hooks->chunk_end)
-        hooks->chunk_end(w, c);
     return rc;
 }
 
@@ -225,11 +253,13 @@ static struct scan_sink sink_of(struct job *job)
 
     return (struct scan_sink){.arg = job,
                               .ends_first = g->ends_first,
+                              .apart = g->apart,
                               .gathers = true,
                               .only = knows_values ? g->only : NULL,
                               .values = knows_values ? values : NULL,
                               .worker_begin = worker_begin,
                               .skip = g->hooks && g->hooks->skip ? skip : NULL,
+                              .chunk_plan = g->hooks && g->hooks->chunk_plan ? chunk_plan : NULL,
                               .chunk_begin = chunk_begin,
                               .batch = batch,
                               .chunk_end = chunk_end,

@@ -30,6 +30,10 @@ struct group_worker {
 
 /* ---- scan.c ---------------------------------------------------------------------------------- */
 
+/* Fills w->group: the groups of the rows, which have records then. */
+int groups_find(struct group_worker *w, struct scan_batch *b, unsigned set);
+/* The same for a batch of few rows of the chunk: see group_map_few. */
+int groups_find_few(struct group_worker *w, struct scan_batch *b, unsigned set);
 /* Finds the groups of the rows and adds them to the set. */
 int groups_add(struct group_worker *w, struct scan_batch *b, unsigned set);
 /* Gives the rows, whose groups are w->group, to accumulators from `first` on. */
