@@ -1,8 +1,8 @@
 /* event_count.h - how many objects a selection has, file by file.
  *
  * Used by:   http (/event-count), tools.
- * Path:      the counters of the catalog; where a filter is in the way, one scan.
- * Memory:    one counter a file of the snapshot during a scan.
+ * Path:      the counters of the catalog; where a filter is in the way, groups by file.
+ * Memory:    a group for each file with selected objects during a scan.
  * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.
  */
 #ifndef DFTRACERD_EVENT_COUNT_H

@@ -1,9 +1,7 @@
 /* event_count.c - how many objects a selection has, file by file. */
 #include "dftracerd/event_count.h"
-#include "engine/scan/scan.h"
-
-#include <errno.h>
-#include <stdlib.h>
+#include "engine/derived/keys.h"
+#include "engine/group/groups.h"
 
 /* Chunks of a file that is still being indexed are there already, but its counters are not. */
 static bool is_counted(const struct index_file *f)
@@ -35,37 +33,37 @@ static uint64_t count_of_file(const struct index_file *f, unsigned phases)
            (phases & PHASE_METADATA ? c->metadata : 0);
 }
 
-static int share_counts(void *arg, unsigned worker, void **ret_state)
+/* By the paths of files, each of which has one. */
+static int take_counts(struct query *q, struct groups *found, uint64_t *counts)
 {
-    (void)worker;
-    *ret_state = arg;
-    return 0;
-}
-
-static int count_batch(void *state, struct scan_batch *b)
-{
-    _Atomic uint64_t *by_file = state;
-
-    atomic_fetch_add_explicit(&by_file[b->chunk->place.file], b->count, memory_order_relaxed);
-    return 0;
-}
-
-/* Counters by position in the snapshot; only those of selected files are ever added to. */
-static int count_by_scan(struct query *q, uint64_t *counts, struct err *err)
-{
+    struct groups_of_set *s = &found->set[0];
     const uint32_t *files;
     size_t n = query_files(q, &files);
-    _Atomic uint64_t *by_file =
-        calloc(snapshot_file_count(query_snapshot(q)) + 1, sizeof(*by_file));
-    struct scan_sink sink = {.arg = by_file, .worker_begin = share_counts, .batch = count_batch};
+    int rc = group_table_place(&s->map.table);
 
-    if (!by_file)
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
-    int rc = scan_run(q, &sink, err);
-    for (size_t i = 0; i < n; i++)
-        counts[i] = atomic_load(&by_file[files[i]]);
-    free(by_file);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        struct text name = text_of(snapshot_file(query_snapshot(q), files[i])->name);
+        struct column_entry e = {.type = TRACE_TEXT, .text_id = INDEX_NO_TEXT, .text = name};
+        uint64_t key;
+        rc = key_of_entry(q, &e, &key);
+        int64_t group = rc < 0 ? rc : group_table_find(&s->map.table, &key);
+        counts[i] = group < 0 ? 0 : *group_count(s, (uint32_t)group);
+    }
     return rc;
+}
+
+static int count_by_scan(struct query *q, uint64_t *counts, struct err *err)
+{
+    const struct source *trace;
+    const struct group_set set = {.keys = &trace, .width = 1};
+    const struct grouping g = {.query = q, .budget = query_budget(q), .set_count = 1, .sets = &set};
+    struct groups *found = NULL;
+    int rc = query_source(q, TEXT("trace"), &trace);
+
+    rc = rc < 0 ? rc : groups_scan(&g, &found, err);
+    rc = rc < 0 ? rc : take_counts(q, found, counts);
+    groups_free(found);
+    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
 }
 
 int query_count_files(struct query *q, struct err *err, uint64_t *ret_counts)
