@@ -9,8 +9,7 @@
 struct others {
     struct groups *found; /* of one group */
     const struct aggregate_plan *plan;
-    bool *joined;  /* by group at hand */
-    size_t united; /* intervals of which none meets another, at the beginning of the list */
+    bool *joined; /* by group at hand */
 };
 
 static const uint64_t *other_keys(const struct others *o)
@@ -63,40 +62,15 @@ static int join_fine(struct others *o, const struct teller_state *t, const uint6
     return group < 0 ? (int)group : 0;
 }
 
-/* Only their union is asked for. What does not meet stays, so a list must have become twice as long
- * before it is worth it. */
-static int unite_intervals(struct others *o)
-{
-    enum { SOME = 1 << 16 };
-    struct acc *a = plan_intervals(o->plan, o->found);
-    size_t kept = 0;
-
-    if (a->intervals.count < 2 * o->united + SOME)
-        return 0;
-    int rc = intervals_sort(a);
-    if (rc < 0)
-        return rc;
-    for (size_t i = 0; i < a->intervals.count; i++) {
-        struct interval *v = &a->intervals.at[i], *last = kept ? &a->intervals.at[kept - 1] : NULL;
-        if (last && v->from <= last->to)
-            last->to = v->to > last->to ? v->to : last->to;
-        else
-            a->intervals.at[kept++] = *v;
-    }
-    a->intervals.count = o->united = kept;
-    return 0;
-}
-
 static int join_intervals(struct others *o, const struct acc *from)
 {
     int rc = 0;
 
     for (size_t i = 0; i < from->intervals.count && rc == 0; i++) {
-        const struct interval *v = &from->intervals.at[i];
+        const struct span *s = &from->intervals.at[i];
         rc = i % 0x1000 ? 0 : budget_check(from->intervals.budget);
-        rc = rc < 0 || i % 0x1000 ? rc : unite_intervals(o);
-        if (rc == 0 && o->joined[v->group])
-            rc = interval_add(plan_intervals(o->plan, o->found), 0, v->from, v->to);
+        if (rc == 0 && o->joined[s->scope])
+            rc = interval_add(plan_intervals(o->plan, o->found), 0, s->lo, s->hi);
     }
     return rc;
 }

@@ -21,7 +21,7 @@ struct process {
     uint32_t host, file;   /* host: text id as it stands in objects */
     uint32_t parent, root; /* numbers of processes: the tree, circles cut as there */
 };
-struct span {
+struct boundary_span {
     uint32_t process, boundary, order;
     bool numbered;             /* no value of its own */
     __int128 from, to, latest; /* latest: the greatest `to` up to this one */
@@ -31,8 +31,8 @@ struct span {
 struct process_table {
     const struct aggregate_plan *plan;
     VEC(struct process) processes;
-    VEC(struct span) spans; /* by process, boundary, start */
-    struct arena arena;     /* texts of values */
+    VEC(struct boundary_span) spans; /* by process, boundary, start */
+    struct arena arena;              /* texts of values */
 };
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -179,7 +179,7 @@ struct span_reader {
     const struct source *name, *pid, *hhash, *ts, *dur, **fields;
 };
 
-static int add_span(struct process_table *t, struct span span)
+static int add_span(struct process_table *t, struct boundary_span span)
 {
     span.order = (uint32_t)t->spans.count;
     return vec_push(&t->spans, span);
@@ -223,7 +223,7 @@ static int read_row(struct span_reader *r, struct scan_batch *b, uint32_t row)
         if (!text_eq(name.text, text_of(p->boundaries[i].event)))
             continue;
         const struct value field = batch_value(b, r->fields[i], row);
-        struct span span = {
+        struct boundary_span span = {
             .process = process, .boundary = i, .from = ts.wide, .to = ts.wide + dur.wide};
         span.text = text_of_value(&r->table->arena, &field, &rc);
         span.numbered = !span.text;
@@ -298,7 +298,7 @@ static int open_reader(struct span_reader *r, struct err *err)
 
 static int compare_spans(const void *a, const void *b)
 {
-    const struct span *x = a, *y = b;
+    const struct boundary_span *x = a, *y = b;
 
     if (x->process != y->process)
         return x->process < y->process ? -1 : 1;
@@ -309,7 +309,7 @@ static int compare_spans(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-static bool same_kind(const struct span *a, const struct span *b)
+static bool same_kind(const struct boundary_span *a, const struct boundary_span *b)
 {
     return a->process == b->process && a->boundary == b->boundary;
 }
@@ -323,7 +323,7 @@ static int finish_spans(struct process_table *t)
     if (t->spans.count)
         qsort(t->spans.at, t->spans.count, sizeof(*t->spans.at), compare_spans);
     for (size_t i = 0; i < t->spans.count; i++) {
-        struct span *s = &t->spans.at[i];
+        struct boundary_span *s = &t->spans.at[i];
         bool first = i == 0 || !same_kind(s, s - 1);
         number = first ? 0 : number;
         s->latest = first || s->to > s[-1].latest ? s->to : s[-1].latest;
@@ -354,10 +354,11 @@ static int read_spans(struct process_table *t, struct err *err)
 }
 
 /* The last of these spans that begin at or before the time, and have not ended. */
-static const struct span *span_at(const struct process_table *t, uint32_t process,
-                                  unsigned boundary, __int128 at)
+static const struct boundary_span *span_at(const struct process_table *t, uint32_t process,
+                                           unsigned boundary, __int128 at)
 {
-    struct span key = {.process = process, .boundary = boundary, .from = at, .order = UINT32_MAX};
+    struct boundary_span key = {
+        .process = process, .boundary = boundary, .from = at, .order = UINT32_MAX};
     size_t lo = 0, hi = t->spans.count;
 
     while (lo < hi) {
@@ -379,7 +380,7 @@ struct value process_tell_boundary(const struct process_table *t, unsigned bound
                                    uint32_t hhash, __int128 at_ns)
 {
     uint32_t own = find_process(t, pid, hhash);
-    const struct span *s = NULL;
+    const struct boundary_span *s = NULL;
 
     /* Those of the parent and its parents first, at last those of the process itself. */
     for (uint32_t p = own == NOBODY ? NOBODY : t->processes.at[own].parent, depth = 0;

@@ -28,18 +28,11 @@ static int measure_busy(struct teller_state *t)
     if (!t->plan->intervals)
         return 0;
     struct acc *acc = plan_intervals(t->plan, t->found);
-    int64_t end = 0;
     int rc = charge_groups(t, sizeof(*t->busy), &t->busy);
-    rc = rc < 0 ? rc : intervals_sort(acc);
+    rc = rc < 0 ? rc : intervals_unite(acc);
     for (size_t i = 0; i < acc->intervals.count && rc == 0; i++) {
-        const struct interval *v = &acc->intervals.at[i];
-        if (i == 0 || v->group != v[-1].group)
-            end = INT64_MIN;
-        int64_t from = v->from > end ? v->from : end;
-        if (v->to <= from)
-            continue;
-        t->busy[v->group] += v->to - from;
-        end = v->to;
+        const struct span *s = &acc->intervals.at[i];
+        t->busy[s->scope] += s->hi - s->lo;
     }
     return rc;
 }

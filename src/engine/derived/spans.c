@@ -1,5 +1,9 @@
-/* within_spans.c - united intervals of time: what meets them, and how much of it lies inside. */
-#include "engine/derived/within.h"
+/* spans.c - united intervals of time: what meets them, and how much of it lies inside. */
+#include "engine/derived/spans.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 static int64_t sum(int64_t a, int64_t b)
 {
@@ -40,26 +44,99 @@ static bool joins(const struct span *last, const struct span *next)
     return next->lo < last->hi || (next->lo == last->hi && next->hi > next->lo);
 }
 
-/* Charges what sort_items copies. */
+/* s[0, half) and s[half, n), each in order; `front` has room for the former. */
+static void merge_spans(struct span *s, size_t half, size_t n, struct span *front)
+{
+    const struct span *a = front, *a_end = front + half, *b = s + half, *b_end = s + n;
+
+    memcpy(front, s, half * sizeof(*s));
+    while (a < a_end)
+        *s++ = b < b_end && compare(b, a, NULL) < 0 ? *b++ : *a++;
+}
+
+/* How many at the beginning are. */
+static size_t in_order(const struct span *s, size_t n)
+{
+    size_t i = 1;
+
+    while (i < n && compare(&s[i - 1], &s[i], NULL) <= 0)
+        i++;
+    return i;
+}
+
+/* What was united before is in order, so only what came after it is sorted. */
+static int sort_part(struct span *s, size_t n, struct budget *b)
+{
+    size_t half = in_order(s, n);
+
+    if (half >= n)
+        return 0;
+    int rc = sort_items(s + half, n - half, sizeof(*s), compare, NULL, b);
+    struct span *front = rc < 0 ? NULL : large_realloc(NULL, half * sizeof(*s));
+    if (front)
+        merge_spans(s, half, n, front);
+    large_free(front);
+    return rc == 0 && !front ? -ENOMEM : rc;
+}
+
+/* The spans of each scope come together, in the order that they have. first[k]: how many scope
+ * k - 1 has, and then where scope k begins. */
+static int part_scopes(struct span *s, size_t n, size_t *first, size_t scopes)
+{
+    struct span *other = large_realloc(NULL, n * sizeof(*s));
+
+    if (!other)
+        return -ENOMEM;
+    memcpy(other, s, n * sizeof(*s));
+    for (size_t k = 0; k < scopes; k++)
+        first[k + 1] += first[k];
+    for (size_t i = 0; i < n; i++)
+        s[first[other[i].scope]++] = other[i];
+    memmove(first + 1, first, scopes * sizeof(*first));
+    first[0] = 0;
+    large_free(other);
+    return 0;
+}
+
+/* Spans of a scope are mostly in order of time already. */
+static int sort_by_scope(struct span *s, size_t n, size_t scopes, struct budget *b)
+{
+    size_t *first = calloc(scopes + 2, sizeof(*first));
+    int rc = first ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < n && rc == 0; i++)
+        first[s[i].scope + 1]++;
+    rc = rc < 0 ? rc : part_scopes(s, n, first, scopes);
+    for (size_t k = 0; k < scopes && rc == 0; k++)
+        rc = sort_part(s + first[k], first[k + 1] - first[k], b);
+    free(first);
+    return rc;
+}
+
+/* Charges the copies. */
 static int sort_spans(struct span *s, size_t n, struct budget *b)
 {
-    int rc = budget_charge(b, n * sizeof(*s));
+    size_t bytes = n * (sizeof(*s) + sizeof(size_t));
+    uint64_t last = 0;
 
+    if (in_order(s, n) >= n)
+        return 0;
+    int rc = budget_check(b);
+    rc = rc < 0 ? rc : budget_charge(b, bytes);
     if (rc < 0)
         return rc;
-    rc = sort_items(s, n, sizeof(*s), compare, NULL, b);
-    budget_release(b, n * sizeof(*s));
+    for (size_t i = 0; i < n; i++)
+        last = s[i].scope > last ? s[i].scope : last;
+    rc = last > 0 && last < n ? sort_by_scope(s, n, last + 1, b) : sort_part(s, n, b);
+    budget_release(b, bytes);
     return rc;
 }
 
 int spans_unite(struct span *s, size_t *n, struct budget *b)
 {
     size_t kept = 0;
-    bool sorted = true;
+    int rc = sort_spans(s, *n, b);
 
-    for (size_t i = 1; i < *n && sorted; i++)
-        sorted = compare(&s[i - 1], &s[i], NULL) <= 0;
-    int rc = sorted ? 0 : sort_spans(s, *n, b);
     for (size_t i = 0; i < *n && rc == 0; i++) {
         if (kept == 0 || !joins(&s[kept - 1], &s[i]))
             s[kept++] = s[i];

@@ -2,11 +2,10 @@
  * query.
  *
  * Used by:   derived/, scan/, plan/; answers that fold times (call trees).
- * Way:       within_open (plan/within_collect.c) compiles the query, and an ordinary scan of ts,
- *            dur and what the scope is (host, pid, tid) of all events that match it, in the files
- *            of the selection, collects their intervals. They are sorted and united for each scope.
- *            Later every scan asks, after its own filter, within_skips for a chunk and within_thin
- *            for a batch.
+ * Way:       within_open (plan/within_collect.c) compiles the query and groups all events that
+ *            match it, in the files of the selection, by what the scope is (host, pid, tid): their
+ *            intervals, united. Later every scan asks, after its own filter, within_skips for a
+ *            chunk and within_thin for a batch.
  * Times:     the interval of an object is [ts, ts + dur): touching ends do not overlap. Where there
  *            is no dur, or it is not above 0, the object is the instant ts, which is inside of [ts,
  *            te) and meets another instant at the same time. So overlapping is mutual, and what
@@ -17,9 +16,7 @@
  *            first part in them begins, `te` is ts + dur as ever: an object of several parts counts
  *            as if these were one piece. A dur that is null stays null, one below 0 becomes 0.
  *            Filters (query, min_duration, time_range ...) always see the stored times.
- * Memory:    24 bytes an interval, twice while they are sorted, charged to the query's budget.
- *            Collectors unite what they have whenever it has doubled, so that many events that
- *            overlap each other cost little.
+ * Memory:    24 bytes an interval, 56 while they are sorted, charged to the query's budget.
  * Threads:   once it is open nothing changes: any number of workers.
  */
 #ifndef DFTRACERD_ENGINE_DERIVED_WITHIN_H
@@ -28,30 +25,7 @@
 #include "base/group_table.h"
 #include "engine/derived/batch_times.h"
 #include "engine/derived/derived.h"
-
-/* ---- intervals (within_spans.c) -------------------------------------------------------------- */
-
-struct span {
-    int64_t lo, hi; /* ns; [lo, hi), or the instant lo where hi == lo */
-    union {
-        uint64_t scope; /* while collected */
-        int64_t before; /* united: time in the spans of the same scope before this one */
-    };
-};
-/* Sorts by (scope, lo) and unites within each scope, in place: spans that share time or touch
- * become one, an instant inside or at the start of another is gone. *n: how many there are, and
- * then how many are left; they still tell `scope`. 0, ERR_MEMORY_LIMIT, or what sort_items says:
- * none are left. */
-int spans_unite(struct span *s, size_t *n, struct budget *b);
-/* For the united spans of one scope: `before` instead of `scope`. */
-void spans_measure(struct span *s, size_t n);
-/* The first of the measured spans that [ts, te) (te <= ts: the instant ts) meets; n: none. `near`:
- * where to begin looking, best the last answer; any value below n, or 0. */
-size_t spans_find(const struct span *s, size_t n, size_t near, int64_t ts, int64_t te);
-/* How much of [ts, te) lies inside; `first` is what spans_find gave, below n. */
-int64_t spans_clip(const struct span *s, size_t n, size_t first, int64_t ts, int64_t te);
-
-/* ---- of a query (within.c) ------------------------------------------------------------------- */
+#include "engine/derived/spans.h"
 
 struct within { /* filled by within_open */
     struct dsl dsl;

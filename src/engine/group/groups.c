@@ -115,7 +115,7 @@ size_t groups_bytes_each(const struct group_set *set)
 
     for (unsigned i = 0; i < set->acc_count; i++) {
         bytes += set->accs[i].sample ? VALUES * sizeof(uint64_t) : 0;
-        intervals += set->accs[i].kind == &acc_intervals ? 4 * sizeof(struct interval) : 0;
+        intervals += set->accs[i].kind == &acc_intervals ? 4 * sizeof(struct span) : 0;
     }
     return 3 * bytes + intervals;
 }

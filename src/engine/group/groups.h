@@ -1,6 +1,6 @@
 /* groups.h - groups the selected rows of a query, several ways in one scan.
  *
- * Used by:   answers (aggregate, stats, compare, small, timeline).
+ * Used by:   answers (aggregate, stats, compare, small, timeline), engine/plan (within).
  * Path:      struct grouping names sets of keys and what is kept of each group -> groups_scan
  *            (scan.c): one struct groups a worker, filled by accumulators (number.c, keep.c)
  *            -> groups_merge (merge.c) -> one for all.
@@ -14,6 +14,7 @@
 
 #include <pthread.h>
 
+#include "engine/derived/spans.h"
 #include "engine/group/doubles.h"
 #include "engine/group/map.h"
 #include "engine/group/sample.h"
@@ -57,7 +58,8 @@ extern const struct acc_kind acc_extent;
 extern const struct acc_kind acc_first, acc_last;
 /* All different values: acc.pairs. */
 extern const struct acc_kind acc_distinct;
-/* Start and end of the rows with a duration above 0: acc.intervals. column: ts; with: dur. */
+/* Start and end of the rows with a duration above 0: acc.intervals, of which those that overlap are
+ * united. column: ts; with: dur. */
 extern const struct acc_kind acc_intervals;
 
 struct acc_spec {
@@ -67,6 +69,7 @@ struct acc_spec {
     bool sample;
     bool shape;    /* moments of four orders as doubles, of integers, too */
     uint32_t most; /* items of acc.list that are wanted */
+    bool instants; /* intervals: also of rows without a duration above 0 */
 };
 struct group_set {
     const struct source *const *keys;
@@ -130,10 +133,6 @@ struct pick {
     uint32_t place, row;
     bool has;
 };
-struct interval {
-    uint32_t group;
-    int64_t from, to;
-}; /* ns */
 
 /* Of a set. */
 struct acc {
@@ -142,8 +141,8 @@ struct acc {
     VEC(uint32_t) doubles_at; /* by group: entry + 1 of the present chunk */
     struct group_table pairs; /* (group, key) */
     union {
-        struct vec list; /* of items of a kind's own */
-        VEC(struct interval) intervals;
+        struct vec list;            /* of items of a kind's own */
+        VEC(struct span) intervals; /* scope: group */
     };
 };
 struct groups_of_set {
@@ -271,8 +270,9 @@ int cell_merge(struct groups *f, struct cell *c, const struct groups *from,
 
 /* ---- keep.c ---------------------------------------------------------------------------------- */
 
+/* ns */
 int interval_add(struct acc *acc, uint32_t group, int64_t from, int64_t to);
-/* Intervals in the order of groups and starts. */
-int intervals_sort(struct acc *acc);
+/* Each group's are apart then, and in the order of groups and starts. */
+int intervals_unite(struct acc *acc);
 
 #endif

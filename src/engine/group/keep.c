@@ -160,12 +160,32 @@ const struct acc_kind acc_distinct = {.add = distinct_add, .merge_lists = distin
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
+int intervals_unite(struct acc *acc)
+{
+    return spans_unite(acc->intervals.at, &acc->intervals.count, acc->intervals.budget);
+}
+
+/* What overlaps becomes one before more memory is taken. */
+static int intervals_room(struct acc *acc, size_t more)
+{
+    enum { FIRST = 4096 };
+    size_t cap = acc->intervals.cap;
+
+    if (more <= cap - acc->intervals.count)
+        return 0;
+    int rc = intervals_unite(acc);
+    return rc < 0 || acc->intervals.count + more <= cap / 2
+               ? rc
+               : vec_reserve(&acc->intervals, cap - acc->intervals.count + FIRST);
+}
+
 int interval_add(struct acc *acc, uint32_t group, int64_t from, int64_t to)
 {
-    int rc = vec_reserve(&acc->intervals, 1);
+    int rc = intervals_room(acc, 1);
 
     if (rc == 0)
-        acc->intervals.at[acc->intervals.count++] = (struct interval){group, from, to};
+        acc->intervals.at[acc->intervals.count++] =
+            (struct span){.lo = from, .hi = to, .scope = group};
     return rc;
 }
 
@@ -173,17 +193,16 @@ static int intervals_add(struct group_worker *w, struct scan_batch *b, unsigned 
 {
     struct acc *a = &w->found->set[set].accs[acc];
     const struct batch_times t = batch_times(b, a->spec->column, a->spec->with);
-    int rc = 0;
+    bool instants = a->spec->instants;
+    int rc = intervals_room(a, b->count);
+    struct span *to = a->intervals.at + a->intervals.count;
+    int64_t ts, te;
 
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
-        uint32_t row = batch_row(b, j);
-        if (!batch_is_valid(t.ts_valid, row) || !batch_is_valid(t.dur_valid, row) ||
-            t.dur[row] <= 0)
-            continue;
-        __int128 from = (__int128)t.ts[row] * (t.ts_nano ? 1 : 1000);
-        __int128 to = from + (__int128)t.dur[row] * (t.dur_nano ? 1 : 1000);
-        rc = interval_add(a, w->group[j], clamp_ns(from), clamp_ns(to));
+        if (batch_times_of(&t, batch_row(b, j), &ts, &te) && (te > ts || instants))
+            *to++ = (struct span){.lo = ts, .hi = te > ts ? te : ts, .scope = w->group[j]};
     }
+    a->intervals.count = rc < 0 ? 0 : (size_t)(to - a->intervals.at);
     return rc;
 }
 
@@ -192,37 +211,11 @@ static int intervals_merge(struct acc *into, const struct acc *from, const uint3
     int rc = 0;
 
     for (size_t i = 0; i < from->intervals.count && rc == 0; i++) {
-        const struct interval *v = &from->intervals.at[i];
-        rc = interval_add(into, to[v->group], v->from, v->to);
+        const struct span *s = &from->intervals.at[i];
+        rc = interval_add(into, to[s->scope], s->lo, s->hi);
     }
     return rc;
 }
 
-static int compare_intervals(const void *a, const void *b, void *arg)
-{
-    const struct interval *x = a, *y = b;
-
-    (void)arg;
-    if (x->group != y->group)
-        return x->group < y->group ? -1 : 1;
-    if (x->from != y->from)
-        return x->from < y->from ? -1 : 1;
-    return (x->to > y->to) - (x->to < y->to);
-}
-
-int intervals_sort(struct acc *acc)
-{
-    struct budget *budget = acc->intervals.budget;
-    size_t bytes = acc->intervals.count * sizeof(*acc->intervals.at); /* a copy of sort_items's */
-    int rc = bytes ? budget_charge(budget, bytes) : -ENOENT;
-
-    if (rc < 0)
-        return rc == -ENOENT ? 0 : rc;
-    rc = sort_items(acc->intervals.at, acc->intervals.count, sizeof(*acc->intervals.at),
-                    compare_intervals, NULL, budget);
-    budget_release(budget, bytes);
-    return rc;
-}
-
 const struct acc_kind acc_intervals = {
-    .item = sizeof(struct interval), .add = intervals_add, .merge_lists = intervals_merge};
+    .item = sizeof(struct span), .add = intervals_add, .merge_lists = intervals_merge};

@@ -63,20 +63,20 @@ static double seconds_of_others(struct budget *budget, uint32_t count, int want)
 
 static int compare_begins(const void *a, const void *b, void *arg)
 {
-    const struct interval *x = a, *y = b;
+    const struct span *x = a, *y = b;
 
     (void)arg;
-    return (x->from > y->from) - (x->from < y->from);
+    return (x->lo > y->lo) - (x->lo < y->lo);
 }
 
 /* Processor seconds of sorting these intervals once. */
 static double seconds_of_sorting(struct budget *budget, uint32_t count)
 {
-    struct interval *intervals = calloc(count, sizeof(*intervals));
+    struct span *intervals = calloc(count, sizeof(*intervals));
     double begin, seconds;
 
     for (uint32_t i = 0; intervals && i < count; i++)
-        intervals[i].from = begin_of(i);
+        intervals[i].lo = begin_of(i);
     begin = thread_seconds();
     CHECK(intervals &&
           sort_items(intervals, count, sizeof(*intervals), compare_begins, NULL, budget) == 0);

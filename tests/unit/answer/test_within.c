@@ -142,9 +142,84 @@ static void against_counted(void)
     }
 }
 
+/* ---- several scopes -------------------------------------------------------------------------- */
+
+enum { SCOPES = 5, LATEST = 300 };
+
+static void add_spans(struct span *s, size_t from, size_t to, unsigned *seed)
+{
+    for (size_t i = from; i < to; i++) {
+        *seed = *seed * 1103515245u + 12345u;
+        int64_t lo = *seed >> 8 & 255, len = (*seed >> 18) % 12;
+        s[i] = (struct span){.lo = lo, .hi = lo + len, .scope = (*seed >> 24) % SCOPES};
+    }
+}
+
+/* The spans of a scope, by counting each time. Returns how many there are. */
+static size_t unite_by_counting(const struct span *s, size_t n, uint64_t scope, struct span *ret)
+{
+    bool in[LATEST + 1] = {false}, at[LATEST + 1] = {false};
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (s[i].scope != scope)
+            continue;
+        at[s[i].lo] |= s[i].lo == s[i].hi;
+        for (int64_t t = s[i].lo; t < s[i].hi; t++)
+            in[t] = true;
+    }
+    for (int64_t t = 0; t < LATEST; t++) {
+        int64_t from = t;
+        while (in[t])
+            t++;
+        if (t > from)
+            ret[count++] = (struct span){.lo = from, .hi = t, .scope = scope};
+        if (at[t])
+            ret[count++] = (struct span){.lo = t, .hi = t, .scope = scope};
+    }
+    return count;
+}
+
+static void check_united(const struct span *s, size_t n, const struct span *united, size_t count)
+{
+    struct span expected[MOST];
+    size_t m = 0;
+
+    for (uint64_t k = 0; k < SCOPES; k++)
+        m += unite_by_counting(s, n, k, expected + m);
+    if (!CHECK_INT(count, m))
+        return;
+    for (size_t i = 0; i < m; i++)
+        CHECK(united[i].scope == expected[i].scope && united[i].lo == expected[i].lo &&
+              united[i].hi == expected[i].hi);
+}
+
+/* The second time behind those that are united already. */
+static void scopes_against_counted(void)
+{
+    unsigned seed = 11;
+
+    for (int round = 0; round < 200; round++) {
+        struct span s[MOST], before[MOST];
+        size_t n = 0;
+        for (size_t end = MOST / 2; end <= MOST; end += MOST / 2) {
+            add_spans(s, n, end, &seed);
+            memcpy(before, s, end * sizeof(*s));
+            n = end;
+            CHECK_INT(spans_unite(s, &n, &(struct budget){0}), 0);
+            check_united(before, end, s, n);
+        }
+    }
+}
+
 static const struct check_test tests[] = {
-    {"by_hand", by_hand},   {"scopes_apart", scopes_apart},       {"stops", stops},
-    {"extremes", extremes}, {"against_counted", against_counted}, {NULL, NULL},
+    {"by_hand", by_hand},
+    {"scopes_apart", scopes_apart},
+    {"stops", stops},
+    {"extremes", extremes},
+    {"against_counted", against_counted},
+    {"scopes_against_counted", scopes_against_counted},
+    {NULL, NULL},
 };
 
 CHECK_MAIN(tests)
