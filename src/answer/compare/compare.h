@@ -26,6 +26,7 @@ struct side_group {
     uint32_t number;                 /* in the scan */
     struct moments_f64 peaks[PEAKS]; /* over the windows: the most of a thread */
 };
+enum { SIDE_GROUPS, SIDE_THREADS, SIDE_SETS }; /* sets of a side; threads: see windows.h */
 /* What is kept of the groups of a side: durations and sizes with their percentiles; bytes, and the
  * duration of the events that have some. */
 enum { SIDE_DUR, SIDE_SIZE, SIDE_MEASURES, SIDE_BYTES = SIDE_MEASURES, SIDE_TIME, SIDE_ACCS };
@@ -35,12 +36,13 @@ struct side {
     const struct source *ts, *dur, *keys[GROUP_KEYS_MAX];
     unsigned width;
     struct acc_spec accs[SIDE_ACCS];
-    struct group_set set;
+    struct group_set sets[SIDE_SETS];
     struct grouping grouping;
     struct side_windows *windows; /* until they are told */
-    bool apart;                   /* windows are found in scans of their own */
-    int scanned;                  /* 0, or what the scan failed with */
-    struct stats_known known;     /* span and number of all events */
+    /* all in one scan; where memory is too short for that, one after the other */
+    enum { SIDE_ALL, SIDE_ONLY_GROUPS, SIDE_WINDOWS } wanted;
+    int scanned;              /* 0, or what the scan failed with */
+    struct stats_known known; /* span and number of all events */
     struct groups *found;
     struct side_group *groups; /* by their keys */
     size_t group_count;
@@ -99,10 +101,8 @@ int side_tell(struct node_work *w, struct side *s);
 /* windows.c: windows of threads, found in the scan of the side's plan. */
 int side_windows_new(struct node_work *w, struct side *s);
 void side_windows_free(struct side *s);
-/* Of what was scanned; any thread, one a side. */
+/* Of what was scanned, which is freed; any thread, one a side. */
 int side_windows_sum(struct side *s);
-/* They are to be found by scans of their own. */
-void side_windows_drop(struct side *s);
 /* Scans by parts of the time. */
 int side_windows_scan(struct side *s);
 /* PEAKS of a group by its number in the scan; the side's windows are still there. */

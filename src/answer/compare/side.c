@@ -24,11 +24,6 @@ static int add_column(struct side *s, const char *path)
 
 /* ---- hooks of the scan ----------------------------------------------------------------------- */
 
-struct side_worker {
-    struct stats_times times;
-    void *windows; /* NULL: they are found apart */
-};
-
 static int worker_begin(struct group_worker *w)
 {
     struct side *s = w->grouping->arg;
@@ -36,43 +31,78 @@ static int worker_begin(struct group_worker *w)
 
     if (!own)
         return -ENOMEM;
+    own->group.budget = s->budget;
     times_begin(&own->times, &s->known);
-    int rc = s->apart ? 0 : windows_new(s->windows, &own->windows);
-    if (rc < 0)
-        free(own);
-    return rc;
+    return 0;
+}
+
+/* Rows were counted by thread. */
+static void count_groups(struct group_worker *w)
+{
+    const struct side_worker *own = w->own;
+    const struct groups_of_set *set = w->found->set;
+
+    for (uint32_t t = 0; t < own->group.count; t++)
+        *group_count(&set[SIDE_GROUPS], own->group.at[t]) += *group_count(&set[SIDE_THREADS], t);
 }
 
 static int worker_end(struct group_worker *w, bool failed)
 {
-    struct side *s = w->grouping->arg;
+    const struct side *s = w->grouping->arg;
     struct side_worker *own = w->own;
-    int rc = own->windows ? windows_end(s->windows, own->windows, &w->found->set[0], failed) : 0;
+    int rc = failed ? 0 : windows_flush(w);
 
-    times_end(&own->times, w->all_rows);
+    if (!failed)
+        count_groups(w);
+    if (s->wanted != SIDE_WINDOWS)
+        times_end(&own->times, w->all_rows);
+    vec_done(&own->group);
     free(own);
     return rc;
 }
 
 static int chunk_begin(struct group_worker *w, struct scan_chunk *c)
 {
+    const struct side *s = w->grouping->arg;
     struct side_worker *own = w->own;
 
-    times_chunk(&own->times, c);
-    return own->windows ? windows_chunk(own->windows, c) : 0;
+    if (s->wanted != SIDE_WINDOWS)
+        times_chunk(&own->times, c);
+    return s->wanted == SIDE_ONLY_GROUPS ? 0 : windows_chunk(w, c);
+}
+
+/* Keys of a group are the first ones of its threads. */
+static int number_groups(struct group_worker *w)
+{
+    struct side_worker *own = w->own;
+    const struct group_table *threads = &w->found->set[SIDE_THREADS].map.table;
+    int rc = 0;
+
+    while (rc == 0 && own->group.count < threads->count) {
+        const uint64_t *keys = group_table_keys(threads, (uint32_t)own->group.count);
+        int64_t group = group_table_add(&w->found->set[SIDE_GROUPS].map.table, keys);
+        rc = group < 0 ? (int)group : vec_push(&own->group, (uint32_t)group);
+    }
+    return rc < 0 ? rc : groups_grow(w->found, SIDE_GROUPS);
 }
 
 /* Rows are looked up as threads of groups, which know their group. */
 static int batch(struct group_worker *w, struct scan_batch *b)
 {
+    const struct side *s = w->grouping->arg;
     struct side_worker *own = w->own;
 
-    times_batch(&own->times, b);
-    if (!own->windows)
-        return groups_add(w, b, 0);
-    int rc = windows_with_groups(own->windows, b, &w->found->set[0].map.table, w->group);
-    rc = rc < 0 ? rc : groups_grow(w->found, 0);
-    return rc < 0 ? rc : groups_accumulate(w, b, 0, 0);
+    if (s->wanted != SIDE_WINDOWS)
+        times_batch(&own->times, b);
+    if (s->wanted == SIDE_ONLY_GROUPS)
+        return groups_add(w, b, SIDE_GROUPS);
+    int rc = own->skip ? 0 : groups_add(w, b, SIDE_THREADS);
+    if (rc < 0 || s->wanted == SIDE_WINDOWS)
+        return rc;
+    rc = number_groups(w);
+    for (uint32_t j = 0; rc == 0 && j < b->count; j++)
+        w->group[j] = own->group.at[w->group[j]];
+    return rc < 0 ? rc : groups_accumulate(w, b, SIDE_GROUPS, 0);
 }
 
 /* ---- what is looked for ---------------------------------------------------------------------- */
@@ -101,13 +131,13 @@ static int make_plan(struct node_work *w, struct side *s)
     s->accs[SIDE_SIZE] = (struct acc_spec){.kind = &acc_number, .column = size, .sample = true};
     s->accs[SIDE_BYTES] = (struct acc_spec){.kind = &acc_number, .column = bytes};
     s->accs[SIDE_TIME] = (struct acc_spec){.kind = &acc_number, .column = s->dur, .with = bytes};
-    s->set = (struct group_set){
+    s->sets[SIDE_GROUPS] = (struct group_set){
         .keys = s->keys, .width = s->width, .accs = s->accs, .acc_count = SIDE_ACCS};
     s->grouping = (struct grouping){.query = s->query,
                                     .budget = s->budget,
                                     .limit = query_environment(s->query)->max_groups,
-                                    .set_count = 1,
-                                    .sets = &s->set,
+                                    .set_count = SIDE_SETS,
+                                    .sets = s->sets,
                                     .hooks = &hooks,
                                     .arg = s,
                                     .ends_first = true};
@@ -128,7 +158,7 @@ static int tell_groups(struct node_work *w, struct side *s, const uint32_t *orde
         return -ENOMEM;
     for (size_t i = 0; i < s->group_count && rc == 0; i++) {
         struct side_group *g = &s->groups[i];
-        const uint64_t *keys = group_table_keys(&s->found->set[0].map.table, order[i]);
+        const uint64_t *keys = group_table_keys(&s->found->set[SIDE_GROUPS].map.table, order[i]);
         g->number = order[i];
         memcpy(g->peaks, side_windows_peaks(s, order[i]), sizeof(g->peaks));
         g->keys = arena_alloc(&c->arena, (width + 1) * sizeof(*g->keys));
@@ -145,7 +175,7 @@ static int tell_groups(struct node_work *w, struct side *s, const uint32_t *orde
 static int order_groups(struct node_work *w, struct side *s)
 {
     uint32_t *order = NULL;
-    int rc = groups_by_count(s->found, 0, false, 0, &order, &s->group_count);
+    int rc = groups_by_count(s->found, SIDE_GROUPS, false, 0, &order, &s->group_count);
 
     rc = rc < 0 ? rc : tell_groups(w, s, order);
     free(order);
@@ -181,7 +211,7 @@ static void sum_up(void *sides, unsigned number)
 /* Who is short begins anew later: the others need the room. */
 static void make_room(struct side *s)
 {
-    side_windows_drop(s);
+    s->wanted = SIDE_ONLY_GROUPS;
     groups_free(s->found);
     s->found = NULL;
 }
@@ -230,7 +260,7 @@ int side_tell(struct node_work *w, struct side *s)
     struct query_counters counters;
     int rc = side_is_short(s) ? scan_alone(s) : s->scanned;
 
-    if (rc == 0 && s->found->set[0].map.table.count == 0)
+    if (rc == 0 && s->found->set[SIDE_GROUPS].map.table.count == 0)
         s->group_count = 0;
     else if (rc == 0)
         rc = order_groups(w, s);

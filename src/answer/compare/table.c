@@ -76,9 +76,9 @@ static void group_part(struct side *s, const struct side_group *g, struct part *
     memset(ret, 0, sizeof(*ret));
     if (!g)
         return;
-    ret->count = *group_count(&s->found->set[0], g->number);
+    ret->count = *group_count(&s->found->set[SIDE_GROUPS], g->number);
     for (unsigned i = 0; i < SIDE_ACCS; i++)
-        group_quantity(s->found, 0, g->number, i, &ret->of[i]);
+        group_quantity(s->found, SIDE_GROUPS, g->number, i, &ret->of[i]);
     memcpy(ret->peaks, g->peaks, sizeof(ret->peaks));
 }
 

@@ -12,48 +12,19 @@
 
 /* ---- a part of the time ---------------------------------------------------------------------- */
 
-static int worker_begin(void *arg, unsigned worker, void **ret_state)
-{
-    (void)worker;
-    return windows_new(arg, ret_state);
-}
-
-static int worker_end(void *arg, unsigned worker, void *state, bool failed)
-{
-    (void)worker;
-    return windows_end(arg, state, NULL, failed);
-}
-
-static int sum_up(struct side_windows *job)
-{
-    int rc = job->sum ? windows_order(job->sum) : 0;
-
-    rc = rc < 0 || !job->sum ? rc : windows_tell(job->sum);
-    windows_free(job->sum);
-    job->sum = NULL;
-    return rc;
-}
-
 /* Windows [first, last]; where memory is too short for them, one half after the other. The
  * outermost ones hold what is before and after the span, too: durations below 0, rows without a
  * time. */
 static int scan_part(struct side_windows *job, int64_t first, int64_t last)
 {
     const struct time_span *span = &job->side->known.span;
-    struct scan_sink sink = {.arg = job,
-                             .gathers = true,
-                             .worker_begin = worker_begin,
-                             .chunk_begin = windows_chunk,
-                             .batch = windows_batch,
-                             .worker_end = worker_end};
+    struct groups *found;
 
     job->first = first <= windows_number(job, span->min_ts) ? INT64_MIN : first;
     job->last = last >= windows_number(job, span->max_te) ? INT64_MAX : last;
-    int rc = scan_run(job->side->query, &sink, NULL);
-    if (rc == 0)
-        rc = sum_up(job);
-    windows_free(job->sum);
-    job->sum = NULL;
+    int rc = groups_scan(&job->side->grouping, &found, NULL);
+    rc = rc < 0 ? rc : windows_tell(job, &found->set[SIDE_THREADS]);
+    groups_free(found);
     if ((rc != ERR_MEMORY_LIMIT && rc != ERR_ROW_LIMIT) || first >= last)
         return rc;
     int64_t middle = (int64_t)(((__int128)first + last) >> 1);
@@ -74,9 +45,8 @@ static int choose_sources(struct side_windows *job)
         job->time = s->ts;
     job->window_ns = interval > 0 ? (uint64_t)interval : UINT64_MAX;
     memcpy(job->keys, s->keys, s->width * sizeof(*job->keys));
-    job->width = s->width;
     for (unsigned i = 0; i < PLACES && rc == 0; i++)
-        rc = query_source(s->query, text_of(places[i]), &job->keys[job->width++]);
+        rc = query_source(s->query, text_of(places[i]), &job->keys[s->width + i]);
     return rc;
 }
 
@@ -87,7 +57,8 @@ int side_windows_new(struct node_work *work, struct side *s)
     if (!job)
         return -ENOMEM;
     *job = (struct side_windows){.work = work, .side = s, .first = INT64_MIN, .last = INT64_MAX};
-    job->charge.budget = s->budget;
+    job->hosts.budget = job->peaks.budget = s->budget;
+    s->sets[SIDE_THREADS] = windows_set(job, s->width + PLACES);
     for (unsigned k = 0; k < PLACES; k++)
         group_table_init(&job->at[k], k + 1, 0, s->budget);
     return choose_sources(job);
@@ -99,26 +70,20 @@ void side_windows_free(struct side *s)
 
     if (!job)
         return;
-    windows_free(job->sum);
     for (unsigned k = 0; k < PLACES; k++)
         group_table_done(&job->at[k]);
-    charge_done(&job->charge);
-    free(job->hosts);
-    free(job->peaks);
+    vec_done(&job->hosts);
+    vec_done(&job->peaks);
     free(job);
     s->windows = NULL;
 }
 
 int side_windows_sum(struct side *s)
 {
-    return sum_up(s->windows);
-}
+    int rc = windows_tell(s->windows, &s->found->set[SIDE_THREADS]);
 
-void side_windows_drop(struct side *s)
-{
-    windows_free(s->windows->sum);
-    s->windows->sum = NULL;
-    s->apart = true;
+    groups_drop(s->found, SIDE_THREADS);
+    return rc;
 }
 
 int side_windows_scan(struct side *s)
@@ -126,6 +91,7 @@ int side_windows_scan(struct side *s)
     struct side_windows *job = s->windows;
     const struct time_span *span = &s->known.span;
 
+    s->wanted = SIDE_WINDOWS;
     return scan_part(job, windows_number(job, span->min_ts), windows_number(job, span->max_te));
 }
 
@@ -134,7 +100,7 @@ const struct moments_f64 *side_windows_peaks(const struct side *s, uint32_t grou
     static const struct moments_f64 none[PEAKS];
     const struct side_windows *job = s->windows;
 
-    return group < job->peak_cap ? job->peaks[group].of : none;
+    return group < job->peaks.count ? job->peaks.at[group].of : none;
 }
 
 int side_windows_tell(struct side *s)

@@ -5,68 +5,61 @@
  */
 #include "answer/compare/windows.h"
 #include "engine/derived/times.h"
-#include "engine/derived/times.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* The windows of a thread's last events. */
+struct present {
+    int64_t from_ns;           /* the begin of `now`; of far windows it means nothing */
+    struct window now, before; /* before: the other one that it was in last */
+};
 
-int windows_grow(struct charge *c, void **array, uint32_t *cap, uint32_t count, size_t size)
+/* ---- windows that are noted ------------------------------------------------------------------ */
+
+static int add_window(struct groups_of_set *threads, const struct window *add)
 {
-    uint32_t more = *cap ? *cap : 256;
-
-    if (count <= *cap)
-        return 0;
-    if (count > UINT32_MAX / 2)
-        return ERR_MEMORY_LIMIT;
-    while (more < count)
-        more *= 2;
-    int rc = charge_add(c, (more - *cap) * size);
-    if (rc < 0)
-        return rc;
-    char *grown = aligned_alloc(64, more * size);
-    if (!grown)
-        return -ENOMEM;
-    if (*cap)
-        memcpy(grown, *array, *cap * size);
-    memset(grown + *cap * size, 0, (more - *cap) * size);
-    free(*array);
-    *array = grown;
-    *cap = more;
-    return 0;
+    return add->events ? vec_push_item(&threads->accs[0].list, sizeof(*add), add) : 0;
 }
 
-static int grow(struct windows *w, void **array, uint32_t *cap, uint32_t count, size_t size)
+/* Windows that threads are still in are noted, too. */
+int windows_flush(struct group_worker *w)
 {
-    return windows_grow(&w->charge, array, cap, count, size);
+    struct groups_of_set *threads = &w->found->set[SIDE_THREADS];
+    int rc = 0;
+
+    for (uint32_t t = 0; t < threads->ready && rc == 0; t++) {
+        struct present *p = group_slot(threads, t, 0);
+        rc = add_window(threads, &p->before);
+        rc = rc < 0 ? rc : add_window(threads, &p->now);
+        *p = (struct present){0};
+    }
+    return rc;
 }
 
-int windows_new(void *arg, void **ret)
+static size_t windows_bytes(const struct acc_spec *spec)
 {
-    struct side_windows *job = arg;
-    struct windows *w = *ret = calloc(1, sizeof(*w));
-    const struct grouping *g = &job->side->grouping;
-
-    if (!w)
-        return -ENOMEM;
-    w->job = job;
-    w->charge.budget = g->budget;
-    group_map_init(&w->threads, job->keys, job->width, g->limit, g->budget);
-    return 0;
+    (void)spec;
+    return sizeof(struct present);
 }
 
-void windows_free(struct windows *w)
+static void windows_clear(const struct acc_spec *spec, void *slot)
 {
-    if (!w)
-        return;
-    charge_done(&w->charge);
-    group_map_done(&w->threads);
-    free(w->all);
-    free(w->present);
-    free(w->before);
-    free(w->group);
-    free(w);
+    (void)spec;
+    memset(slot, 0, sizeof(struct present));
+}
+
+static int windows_merge(struct acc *into, const struct acc *from, const uint32_t *to)
+{
+    const struct window *all = from->list.at;
+    int rc = 0;
+
+    for (size_t i = 0; i < from->list.count && rc == 0; i++) {
+        struct window moved = all[i];
+        moved.thread = to[moved.thread];
+        rc = vec_push_item(&into->list, sizeof(moved), &moved);
+    }
+    return rc;
 }
 
 /* ---- the scan -------------------------------------------------------------------------------- */
@@ -92,77 +85,58 @@ int64_t windows_number(const struct side_windows *job, __int128 ns)
     return number - (number * (int64_t)job->window_ns > near);
 }
 
-static int add_window(struct windows *w, const struct window *add)
+static const struct side_windows *windows_of(const struct group_worker *w)
 {
-    int rc = add->events ? grow(w, (void **)&w->all, &w->cap, w->count + 1, sizeof(*w->all)) : 0;
-
-    if (rc == 0 && add->events)
-        w->all[w->count++] = *add;
-    return rc;
+    return ((struct side *)w->grouping->arg)->windows;
 }
 
-/* Windows that threads are still in are noted, too. */
-static int flush(struct windows *w)
+int windows_chunk(struct group_worker *w, struct scan_chunk *c)
 {
-    uint32_t threads = w->before ? w->threads.table.count : 0;
-    int rc = 0;
-
-    for (uint32_t t = 0; t < threads && t < w->before_cap && rc == 0; t++) {
-        struct present *p = &w->present[t];
-        rc = add_window(w, &w->before[t]);
-        rc = rc < 0 ? rc : add_window(w, &p->now);
-        w->before[t] = (struct window){0};
-        *p = (struct present){.rows = p->rows};
-    }
-    return rc;
-}
-
-int windows_chunk(void *state, struct scan_chunk *c)
-{
-    struct windows *w = state;
-    const struct side_windows *job = w->job;
+    const struct side_windows *job = windows_of(w);
+    struct side_worker *own = w->own;
     int64_t least, most, limit = INT64_MAX / 1000;
-    int rc = w->far ? flush(w) : 0; /* what begins far away has no from_ns */
+    int rc = own->far ? windows_flush(w) : 0; /* what begins far away has no from_ns */
 
-    w->far = w->skip = false;
+    own->far = own->skip = false;
     if (scan_shape(c, job->time) == SHAPE_TIME) {
         bool nano = scan_is_nano(c, job->time), ranged = scan_range(c, job->time, &least, &most);
         __int128 unit = nano ? 1 : 1000;
-        w->far = !nano && (!ranged || least < -limit || most > limit);
-        w->skip = ranged && (windows_number(job, most * unit) < job->first ||
-                             windows_number(job, least * unit) > job->last);
+        own->far = !nano && (!ranged || least < -limit || most > limit);
+        own->skip = ranged && (windows_number(job, most * unit) < job->first ||
+                               windows_number(job, least * unit) > job->last);
     }
-    return rc < 0 ? rc : group_map_chunk(&w->threads, c);
+    return rc;
 }
 
-static struct values read_values(const struct windows *w, struct scan_batch *b)
+static struct values read_values(const struct side_windows *job, struct scan_batch *b)
 {
     struct values v;
     bool nano;
 
-    v.time = batch_i64(b, w->job->time, &v.in_time, &nano);
-    v.dur = batch_i64(b, w->job->side->dur, &v.has_dur, &v.nano);
+    v.time = batch_i64(b, job->time, &v.in_time, &nano);
+    v.dur = batch_i64(b, job->side->dur, &v.has_dur, &v.nano);
     v.unit = nano ? 1 : 1000;
     return v;
 }
 
 /* Another window than that of the thread's event before. *ret: whether it is wanted. */
-static int change_window(struct windows *w, uint32_t thread, __int128 ns, bool *ret)
+static int change_window(struct group_worker *w, uint32_t thread, __int128 ns, bool *ret)
 {
-    const struct side_windows *job = w->job;
-    struct present *p = &w->present[thread];
+    const struct side_windows *job = windows_of(w);
+    struct groups_of_set *threads = &w->found->set[SIDE_THREADS];
+    struct present *p = group_slot(threads, thread, 0);
     int64_t number = windows_number(job, ns);
-    struct window next = w->before[thread];
+    struct window next = p->before;
     int rc = 0;
 
     *ret = number >= job->first && number <= job->last;
     if (!*ret || (p->now.events && p->now.number == number))
         return 0;
     if (next.events == 0 || next.number != number) {
-        rc = add_window(w, &next);
+        rc = add_window(threads, &next);
         next = (struct window){.number = number, .thread = thread};
     }
-    w->before[thread] = p->now;
+    p->before = p->now;
     p->now = next;
     p->from_ns = job->window_ns == UINT64_MAX ? 0 : (int64_t)((uint64_t)number * job->window_ns);
     return rc;
@@ -188,25 +162,28 @@ static inline void add_duration(struct window *at, int64_t value, bool nano)
     at->measured++;
 }
 
-static int add_events(struct windows *w, struct scan_batch *b)
+static int add_events(struct group_worker *w, struct scan_batch *b, unsigned set)
 {
-    struct present *const present = w->present;
-    const struct values read = read_values(w, b), v = read; /* a copy that nothing points to */
+    const struct side_windows *job = windows_of(w);
+    const struct groups_of_set *const threads = &w->found->set[set];
+    char *const presents = group_slot(threads, 0, 0);
+    const size_t stride = threads->stride;
+    const struct values read = read_values(job, b), v = read; /* a copy that nothing points to */
     const uint16_t *const select = b->select;
-    const uint32_t *const threads = w->thread, n = b->count;
-    const uint64_t length = w->job->window_ns, unit = (uint64_t)v.unit;
-    const bool far = w->far;
+    const uint32_t n = b->count;
+    const uint64_t length = job->window_ns, unit = (uint64_t)v.unit;
+    const bool far = ((struct side_worker *)w->own)->far;
 
     for (uint32_t j = 0; j < n; j++) {
         uint32_t row = select ? select[j] : j;
-        struct present *p = &present[threads[j]];
+        struct present *p = (struct present *)(presents + w->group[j] * stride);
         bool wanted = true;
-        p->rows++;
+        ++*group_count(threads, w->group[j]);
         if (!batch_is_valid(v.in_time, row))
             continue;
         if (far || p->now.events == 0 ||
             (uint64_t)v.time[row] * unit - (uint64_t)p->from_ns >= length) {
-            int rc = change_window(w, threads[j], (__int128)v.time[row] * v.unit, &wanted);
+            int rc = change_window(w, w->group[j], (__int128)v.time[row] * v.unit, &wanted);
             if (rc < 0)
                 return rc;
         }
@@ -217,86 +194,15 @@ static int add_events(struct windows *w, struct scan_batch *b)
     return 0;
 }
 
-/* w->thread of the batch's rows is set. */
-static int add_batch(struct windows *w, struct scan_batch *b)
+struct group_set windows_set(const struct side_windows *job, unsigned width)
 {
-    int rc =
-        grow(w, (void **)&w->present, &w->present_cap, w->threads.table.count, sizeof(*w->present));
+    static const struct acc_kind kind = {.bytes = windows_bytes,
+                                         .wide = true,
+                                         .clear = windows_clear,
+                                         .item = sizeof(struct window),
+                                         .merge_lists = windows_merge};
+    static const struct acc_spec windows = {.kind = &kind};
 
-    rc = rc < 0 ? rc
-                : grow(w, (void **)&w->before, &w->before_cap, w->threads.table.count,
-                       sizeof(*w->before));
-    return rc < 0 ? rc : add_events(w, b);
-}
-
-int windows_batch(void *state, struct scan_batch *b)
-{
-    struct windows *w = state;
-    int rc = w->skip ? 0 : group_map_batch(&w->threads, b, w->thread);
-
-    return rc < 0 || w->skip ? rc : add_batch(w, b);
-}
-
-/* Keys of a group are the first ones of its threads. */
-static int add_groups(struct windows *w, struct group_table *groups)
-{
-    const struct group_table *t = &w->threads.table;
-    int rc = grow(w, (void **)&w->group, &w->group_cap, t->count, sizeof(*w->group));
-
-    while (rc == 0 && w->grouped < t->count) {
-        int64_t group = group_table_add(groups, group_table_keys(t, w->grouped));
-        rc = group < 0 ? (int)group : 0;
-        if (rc == 0)
-            w->group[w->grouped++] = (uint32_t)group;
-    }
-    return rc;
-}
-
-int windows_with_groups(void *state, struct scan_batch *b, struct group_table *groups,
-                        uint32_t *group)
-{
-    struct windows *w = state;
-    int rc = group_map_batch(&w->threads, b, w->thread);
-
-    rc = rc < 0 ? rc : add_groups(w, groups);
-    for (uint32_t j = 0; rc == 0 && j < b->count; j++)
-        group[j] = w->group[w->thread[j]];
-    return rc < 0 ? rc : add_batch(w, b);
-}
-
-static int merge(struct windows *into, const struct windows *from)
-{
-    const struct group_table *t = &from->threads.table;
-    uint32_t *thread = malloc((t->count + 1) * sizeof(*thread)); /* their numbers there */
-    int rc = thread ? 0 : -ENOMEM;
-
-    for (uint32_t i = 0; i < t->count && rc == 0; i++) {
-        int64_t at = group_table_add(&into->threads.table, group_table_keys(t, i));
-        thread[i] = (uint32_t)at;
-        rc = at < 0 ? (int)at : 0;
-    }
-    for (uint32_t i = 0; i < from->count && rc == 0; i++) {
-        from->all[i].thread = thread[from->all[i].thread];
-        rc = add_window(into, &from->all[i]);
-    }
-    free(thread);
-    return rc;
-}
-
-int windows_end(void *arg, void *state, const struct groups_of_set *groups, bool failed)
-{
-    struct side_windows *job = arg;
-    struct windows *w = state;
-    int rc = failed ? 0 : flush(w);
-
-    /* What failed may have stopped between finding groups and making room for their counts. */
-    for (uint32_t t = 0; t < w->grouped && t < w->present_cap && groups && !failed; t++)
-        *group_count(groups, w->group[t]) += w->present[t].rows;
-    if (rc == 0 && !failed && !job->sum) {
-        job->sum = w;
-        return 0;
-    }
-    rc = rc < 0 || failed ? rc : merge(job->sum, w);
-    windows_free(w);
-    return rc;
+    return (struct group_set){
+        .keys = job->keys, .width = width, .accs = &windows, .acc_count = 1, .add = add_events};
 }

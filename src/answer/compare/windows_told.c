@@ -1,10 +1,17 @@
 /* windows_told.c - from the windows of a scan to peaks, threads and hosts of a side. */
 #include "answer/compare/windows.h"
-#include "engine/derived/times.h"
 #include "answer/stats/result.h"
+#include "engine/derived/times.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+/* Of all threads. */
+struct windows {
+    struct side_windows *job;
+    const struct group_table *threads;
+    VEC(struct window) all;
+};
 
 /* ---- in order -------------------------------------------------------------------------------- */
 
@@ -16,16 +23,16 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* first[t]: how many windows the threads before t have. */
-static void sort_by_thread(const struct windows *w, uint32_t *first, struct window *to)
+static void sort_by_thread(const struct windows *w, size_t *first, struct window *to)
 {
-    uint32_t threads = w->threads.table.count;
+    uint32_t threads = w->threads->count;
 
-    for (uint32_t i = 0; i < w->count; i++)
-        first[w->all[i].thread + 1]++;
+    for (size_t i = 0; i < w->all.count; i++)
+        first[w->all.at[i].thread + 1]++;
     for (uint32_t t = 0; t < threads; t++)
         first[t + 1] += first[t];
-    for (uint32_t i = 0; i < w->count; i++)
-        to[first[w->all[i].thread]++] = w->all[i];
+    for (size_t i = 0; i < w->all.count; i++)
+        to[first[w->all.at[i].thread]++] = w->all.at[i];
     memmove(first + 1, first, threads * sizeof(*first));
     first[0] = 0;
 }
@@ -57,33 +64,34 @@ static void add_same(struct window *to, const struct window *from)
 /* Puts those that are the same together. */
 static void unite(struct windows *w)
 {
-    uint32_t n = 0;
+    size_t n = 0;
 
-    for (uint32_t i = 0; i < w->count; i++) {
-        const struct window *from = &w->all[i];
-        struct window *to = n ? &w->all[n - 1] : NULL;
+    for (size_t i = 0; i < w->all.count; i++) {
+        const struct window *from = &w->all.at[i];
+        struct window *to = n ? &w->all.at[n - 1] : NULL;
         if (to && to->thread == from->thread && to->number == from->number)
             add_same(to, from);
         else
-            w->all[n++] = *from;
+            w->all.at[n++] = *from;
     }
-    w->count = n;
+    w->all.count = n;
 }
 
-int windows_order(struct windows *w)
+/* By thread and number, each once. */
+static int order(struct windows *w)
 {
-    struct window *sorted = NULL;
-    uint32_t threads = w->threads.table.count, cap = 0,
-             *first = calloc(threads + 2, sizeof(*first));
-    int rc = first ? windows_grow(&w->charge, (void **)&sorted, &cap, w->count, sizeof(*sorted))
-                   : -ENOMEM;
+    VEC(struct window) sorted = {.budget = w->all.budget};
+    uint32_t threads = w->threads->count;
+    size_t *first = calloc(threads + 2, sizeof(*first));
+    int rc = first ? vec_reserve(&sorted, w->all.count) : -ENOMEM;
 
-    if (rc == 0 && w->count) {
-        sort_by_thread(w, first, sorted);
-        free(w->all);
-        w->all = sorted;
+    if (rc == 0 && w->all.count) {
+        sort_by_thread(w, first, sorted.at);
+        sorted.count = w->all.count;
+        vec_done(&w->all);
+        w->all.vec = sorted.vec;
         for (uint32_t t = 0; t < threads; t++)
-            sort_thread(sorted + first[t], first[t + 1] - first[t]);
+            sort_thread(w->all.at + first[t], first[t + 1] - first[t]);
         unite(w);
     }
     free(first);
@@ -99,6 +107,9 @@ struct peak {
     uint64_t events;
     const struct window *longest; /* by their mean; NULL: none has durations */
 };
+struct peaks {
+    VEC(struct peak);
+};
 
 static int compare_places(const void *a, const void *b)
 {
@@ -113,7 +124,8 @@ static int compare_places(const void *a, const void *b)
 static int groups_of(const struct windows *w, uint32_t **ret)
 {
     const struct side *s = w->job->side;
-    const struct group_table *groups = &s->found->set[0].map.table, *threads = &w->threads.table;
+    const struct group_table *groups = &s->found->set[SIDE_GROUPS].map.table;
+    const struct group_table *threads = w->threads;
     uint32_t *numbers = *ret = calloc(threads->count + 1, sizeof(*numbers));
     int rc = numbers ? 0 : -ENOMEM;
 
@@ -150,36 +162,32 @@ static void see_window(struct peak *p, const struct window *at)
         p->longest = at;
 }
 
-static int collect_peaks(struct windows *w, const uint32_t *groups, struct group_table *table,
-                         struct peak **peaks)
+/* Those that meet in a window, by their number in `table`. */
+static int collect_peaks(const struct windows *w, const uint32_t *groups, struct group_table *table,
+                         struct peaks *peaks)
 {
-    uint32_t cap = 0;
-
-    for (uint32_t i = 0; i < w->count; i++) {
-        const struct window *from = &w->all[i];
-        uint32_t before = table->count, group = groups[from->thread];
-        int64_t at = group_table_add(table, (uint64_t[]){group, (uint64_t)from->number});
-        int rc =
-            at < 0 ? (int)at
-                   : windows_grow(&w->charge, (void **)peaks, &cap, table->count, sizeof(**peaks));
+    for (size_t i = 0; i < w->all.count; i++) {
+        const struct window *from = &w->all.at[i];
+        struct peak fresh = {.group = groups[from->thread], .number = from->number};
+        int64_t at = group_table_add(table, (uint64_t[]){fresh.group, (uint64_t)fresh.number});
+        int rc = at < 0 ? (int)at : (size_t)at < peaks->count ? 0 : vec_push(peaks, fresh);
         if (rc < 0)
             return rc;
-        if (table->count > before)
-            (*peaks)[at] = (struct peak){.group = group, .number = from->number};
-        see_window(&(*peaks)[at], from);
+        see_window(&peaks->at[at], from);
     }
     return 0;
 }
 
-static void tell_peaks(struct side_windows *job, struct peak *peaks, size_t count)
+static void tell_peaks(struct side_windows *job, struct peaks *peaks)
 {
-    if (count)
-        qsort(peaks, count, sizeof(*peaks), compare_places);
-    for (size_t i = 0; i < count; i++) {
-        struct moments_f64 *of = job->peaks[peaks[i].group].of;
-        moments_f64_add(&of[PEAK_COUNT], (double)peaks[i].events);
-        if (peaks[i].longest)
-            moments_f64_add(&of[PEAK_MEAN], mean_of(peaks[i].longest));
+    if (peaks->count)
+        qsort(peaks->at, peaks->count, sizeof(*peaks->at), compare_places);
+    for (size_t i = 0; i < peaks->count; i++) {
+        const struct peak *p = &peaks->at[i];
+        struct moments_f64 *of = job->peaks.at[p->group].of;
+        moments_f64_add(&of[PEAK_COUNT], (double)p->events);
+        if (p->longest)
+            moments_f64_add(&of[PEAK_MEAN], mean_of(p->longest));
     }
 }
 
@@ -190,7 +198,7 @@ static void tell_peaks(struct side_windows *job, struct peak *peaks, size_t coun
 static int number_hosts(const struct windows *w, uint32_t *host)
 {
     struct side_windows *job = w->job;
-    const struct group_table *t = &w->threads.table;
+    const struct group_table *t = w->threads;
 
     for (uint32_t i = 0; i < t->count; i++) {
         const uint64_t *keys = group_table_keys(t, i) + t->width - PLACES;
@@ -201,8 +209,7 @@ static int number_hosts(const struct windows *w, uint32_t *host)
             host[i] = k == 0 ? (uint32_t)at : host[i];
         }
     }
-    return windows_grow(&job->charge, (void **)&job->hosts, &job->host_cap, job->at[0].count,
-                        sizeof(*job->hosts));
+    return vec_extend(&job->hosts, job->at[0].count);
 }
 
 static void widen_host(struct clock_host *h, const struct window *w, int64_t interval_ns)
@@ -215,31 +222,39 @@ static void widen_host(struct clock_host *h, const struct window *w, int64_t int
     h->events += w->events;
 }
 
-int windows_tell(struct windows *w)
+static int tell(struct windows *w)
 {
     struct side_windows *job = w->job;
     struct side *s = job->side;
     struct group_table table;
-    struct peak *peaks = NULL;
-    uint32_t *groups = NULL, *host = calloc(w->threads.table.count + 1, sizeof(*host));
+    struct peaks peaks = {.budget = s->budget};
+    uint32_t *groups = NULL, *host = calloc(w->threads->count + 1, sizeof(*host));
     int rc = host ? groups_of(w, &groups) : -ENOMEM;
 
     group_table_init(&table, 2, 0, s->budget);
     rc = rc < 0 ? rc : number_hosts(w, host);
-    rc = rc < 0 ? rc
-                : windows_grow(&job->charge, (void **)&job->peaks, &job->peak_cap,
-                               s->found->set[0].map.table.count, sizeof(*job->peaks));
+    rc = rc < 0 ? rc : vec_extend(&job->peaks, s->found->set[SIDE_GROUPS].map.table.count);
     rc = rc < 0 ? rc : collect_peaks(w, groups, &table, &peaks);
     if (rc == 0)
-        tell_peaks(job, peaks, table.count);
-    for (uint32_t i = 0; i < w->count && rc == 0; i++)
-        widen_host(&job->hosts[host[w->all[i].thread]], &w->all[i],
+        tell_peaks(job, &peaks);
+    for (size_t i = 0; i < w->all.count && rc == 0; i++)
+        widen_host(&job->hosts.at[host[w->all.at[i].thread]], &w->all.at[i],
                    job->work->run->options->interval_ns);
     group_table_done(&table);
+    vec_done(&peaks);
     free(groups);
-    free(peaks);
     free(host);
     return rc;
+}
+
+int windows_tell(struct side_windows *job, struct groups_of_set *threads)
+{
+    struct vec *list = &threads->accs[0].list;
+    struct windows w = {.job = job, .threads = &threads->map.table, .all.vec = *list};
+    int rc = order(&w);
+
+    *list = w.all.vec;
+    return rc < 0 ? rc : tell(&w);
 }
 
 /* Hosts that have a name and windows, and how many. */
@@ -249,13 +264,13 @@ static int name_hosts(struct side_windows *job, size_t *ret)
 
     *ret = 0;
     for (uint32_t i = 0; i < job->at[0].count && rc == 0; i++) {
-        struct clock_host *h = &job->hosts[i];
+        struct clock_host *h = &job->hosts.at[i];
         uint64_t key = *group_table_keys(&job->at[0], i);
         if (key == QUERY_KEY_NULL || h->events == 0)
             continue;
         query_key_value(job->side->query, key, &h->name);
         rc = value_keep(&job->work->run->result->arena, &h->name);
-        job->hosts[(*ret)++] = *h;
+        job->hosts.at[(*ret)++] = *h;
     }
     return rc;
 }
@@ -267,14 +282,14 @@ static int tell_clocks(struct side_windows *job, size_t count)
 
     if (job->work->run->options->interval_ns == 0 || count < 2)
         return 0;
-    meta->skewed_count = clocks_apart(job->hosts, count, false);
+    meta->skewed_count = clocks_apart(job->hosts.at, count, false);
     meta->skewed = arena_alloc(&job->work->run->result->arena,
                                (meta->skewed_count + 1) * sizeof(*meta->skewed));
     if (!meta->skewed)
         return -ENOMEM;
     for (size_t i = 0; i < meta->skewed_count; i++)
         meta->skewed[i] =
-            (struct compare_skew){job->hosts[i].name, stats_time(job->hosts[i].distance_ns)};
+            (struct compare_skew){job->hosts.at[i].name, stats_time(job->hosts.at[i].distance_ns)};
     return 0;
 }
 

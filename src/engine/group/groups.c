@@ -105,6 +105,18 @@ void groups_free(struct groups *f)
     free(f);
 }
 
+void groups_drop(struct groups *f, unsigned set)
+{
+    struct groups_of_set *s = &f->set[set];
+    size_t bytes = s->cap * s->stride;
+
+    set_done(s);
+    *s = (struct groups_of_set){0};
+    group_map_init(&s->map, NULL, 0, 0, f->charge.budget);
+    f->charge.bytes -= bytes;
+    budget_release(f->charge.budget, bytes);
+}
+
 /* ---- room ------------------------------------------------------------------------------------ */
 
 /* Of a table half full, and copied while it grows. */

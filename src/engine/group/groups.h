@@ -195,6 +195,8 @@ struct groups_job {
 int groups_scan_all(struct groups_job *jobs, size_t count);
 int groups_new(const struct grouping *g, struct groups **ret);
 void groups_free(struct groups *f);
+/* Frees what was found of one set: it has no groups then. */
+void groups_drop(struct groups *f, unsigned set);
 /* Memory of a group of a set at most, without percentiles of many values. */
 size_t groups_bytes_each(const struct group_set *set);
 /* Room for all groups of a set; records are not made. */
