@@ -110,7 +110,7 @@ void groups_drop(struct groups *f, unsigned set)
     struct groups_of_set *s = &f->set[set];
     size_t bytes = s->cap * s->stride;
 
-    set_done(s);
+    set_done(f->grouping, s);
     *s = (struct groups_of_set){0};
     group_map_init(&s->map, NULL, 0, 0, f->charge.budget);
     f->charge.bytes -= bytes;
