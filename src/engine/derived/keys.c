@@ -143,6 +143,72 @@ int key_of_entry(struct query *q, const struct column_entry *e, uint64_t *ret)
     }
 }
 
+static struct text stored_bytes(struct query *q, uint64_t key)
+{
+    struct key_shard *shard = &q->keys[key & (KEY_SHARDS - 1)];
+
+    pthread_mutex_lock(&shard->lock);
+    struct text bytes = intern_text(shard->texts, (uint32_t)(key_payload(key) >> 4));
+    pthread_mutex_unlock(&shard->lock);
+    return bytes;
+}
+
+/* ---- as bytes -------------------------------------------------------------------------------- */
+
+/* In the stored form; 'k' and the key itself where it is the value. */
+void key_encode(struct query *q, uint64_t key, struct buf *out)
+{
+    struct text text = {NULL, 0};
+
+    if (key_tag(key) == KEY_STORED)
+        text = stored_bytes(q, key);
+    else if (key_tag(key) == KEY_TEXT)
+        text = index_text(q->env.index, (uint32_t)key_payload(key));
+    else
+        text = (struct text){(const char *)&key, sizeof(key)};
+    rec_put_u(out, text.len + (key_tag(key) != KEY_STORED));
+    if (key_tag(key) != KEY_STORED)
+        buf_putc(out, key_tag(key) == KEY_TEXT ? 't' : 'k');
+    buf_text(out, text);
+}
+
+int key_decode(struct query *q, struct rec *r, uint64_t *ret)
+{
+    struct text bytes = rec_text(r);
+
+    *ret = QUERY_KEY_NULL;
+    r->bad |= bytes.len == 0;
+    if (r->bad)
+        return 0;
+    struct text rest = {bytes.ptr + 1, bytes.len - 1};
+    switch (bytes.ptr[0]) {
+    case 't':
+        return key_of_text(
+            q, &(struct column_entry){.type = TRACE_TEXT, .text_id = INDEX_NO_TEXT, .text = rest},
+            ret);
+    case 'b':
+    case 'j':
+        return store(q, bytes, true, ret);
+    case 'd':
+    case 'i':
+    case 'u':
+    case 'n':
+        r->bad |= rest.len != sizeof(int64_t);
+        return r->bad ? 0 : store(q, bytes, true, ret);
+    case 'k':
+        r->bad |= rest.len != sizeof(*ret);
+        if (!r->bad)
+            memcpy(ret, rest.ptr, sizeof(*ret));
+        r->bad |= !key_is_value(*ret);
+        return 0;
+    default:
+        r->bad = true;
+        return 0;
+    }
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
 /* One shard for all marks, so that one of two threads only is the first. */
 bool keys_mark(struct query *q, unsigned kind, uint32_t hash)
 {
@@ -165,13 +231,9 @@ uint64_t query_key_text_id(uint32_t id)
 
 static void stored_value(struct query *q, uint64_t key, struct value *ret)
 {
-    struct key_shard *shard = &q->keys[key & (KEY_SHARDS - 1)];
-
-    pthread_mutex_lock(&shard->lock);
-    struct text bytes = intern_text(shard->texts, (uint32_t)(key_payload(key) >> 4));
-    pthread_mutex_unlock(&shard->lock);
-    struct text rest = {bytes.ptr + 1, bytes.len - 1};
+    struct text bytes = stored_bytes(q, key), rest = {bytes.ptr + 1, bytes.len - 1};
     int64_t i;
+
     switch (bytes.ptr[0]) {
     case 't':
     case 'b':

@@ -8,6 +8,7 @@
 #ifndef DFTRACERD_ENGINE_DERIVED_KEYS_H
 #define DFTRACERD_ENGINE_DERIVED_KEYS_H
 
+#include "base/recbuf.h"
 #include "engine/query.h"
 
 #define QUERY_KEY_NULL 0ull
@@ -24,6 +25,10 @@ int key_of_i64(struct query *q, int64_t value, uint64_t *ret);
 int key_of_f64(struct query *q, double value, uint64_t *ret);
 int key_of_time(struct query *q, int64_t value, bool nano, uint64_t *ret);
 int key_of_bool(int64_t value, uint64_t *ret);
+/* A key as bytes, and the key of the same value in another query, or of another index. key_decode:
+ * -ENOMEM, ERR_MEMORY_LIMIT; r->bad. */
+void key_encode(struct query *q, uint64_t key, struct buf *out);
+int key_decode(struct query *q, struct rec *r, uint64_t *ret);
 bool keys_mark(struct query *q, unsigned kind, uint32_t hash); /* true the first time */
 /* Inline forms for loops: 0 when the value needs key_of_... */
 #define KEY_SHIFT 60
@@ -43,6 +48,11 @@ static inline enum key_tag key_tag(uint64_t key)
 static inline int64_t key_payload(uint64_t key)
 {
     return (int64_t)(key << 4) >> 4;
+}
+/* It is the same in all queries. */
+static inline bool key_is_value(uint64_t key)
+{
+    return key_tag(key) != KEY_TEXT && key_tag(key) != KEY_STORED;
 }
 
 #endif

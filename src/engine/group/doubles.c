@@ -1,9 +1,12 @@
 /* doubles.c - moments of doubles by group. */
 #include "engine/group/doubles.h"
+#include "engine/derived/keys.h"
+#include "engine/group/encode.h"
 #include "engine/group/worker.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- moments --------------------------------------------------------------------------------- */
 
@@ -105,26 +108,38 @@ struct doubles_part {
     uint64_t *keys; /* GROUP_KEYS_MAX at most an entry: as many as its set has */
 };
 
-int doubles_take(struct group_worker *w, struct doubles_part **ret)
+/* NULL without memory. The keys are filled by the caller. */
+static struct doubles_part *part_new(const struct doubles_entry *entries, size_t count, size_t keys)
 {
-    size_t count = w->entries.count, entry_bytes = count * sizeof(*w->entries.at), keys = 0;
-
-    *ret = NULL;
-    for (size_t i = 0; i < count; i++)
-        keys += w->found->set[w->entries.at[i].set].map.width;
-    if (count == 0)
-        return 0;
+    size_t entry_bytes = count * sizeof(*entries);
     struct doubles_part *p = malloc(sizeof(*p) + entry_bytes + keys * sizeof(uint64_t));
+
     if (!p)
-        return -ENOMEM;
+        return NULL;
     *p = (struct doubles_part){(uint32_t)count, (struct doubles_entry *)(p + 1),
                                (uint64_t *)((char *)(p + 1) + entry_bytes)};
+    memcpy(p->entries, entries, entry_bytes);
+    return p;
+}
+
+int doubles_take(struct group_worker *w, struct doubles_part **ret)
+{
+    size_t count = w->entries.count, keys = 0;
+
+    *ret = NULL;
+    for (size_t i = 0; i < count; i++) {
+        entry_fine(&w->entries.at[i]);
+        keys += w->found->set[w->entries.at[i].set].map.width;
+    }
+    if (count == 0)
+        return 0;
+    struct doubles_part *p = part_new(w->entries.at, count, keys);
+    if (!p)
+        return -ENOMEM;
     uint64_t *to = p->keys;
     for (size_t i = 0; i < count; i++) {
         struct doubles_entry *e = &w->entries.at[i];
         struct groups_of_set *s = &w->found->set[e->set];
-        entry_fine(e);
-        p->entries[i] = *e;
         group_map_keys(&s->map, e->group, to);
         to += s->map.width;
         s->accs[e->acc].doubles_at.at[e->group] = 0;
@@ -132,6 +147,55 @@ int doubles_take(struct group_worker *w, struct doubles_part **ret)
     w->entries.count = 0;
     *ret = p;
     return 0;
+}
+
+/* Each entry as it is, and its keys by value. */
+int doubles_encode(const struct grouping *g, const struct doubles_part *p, struct buf *out)
+{
+    const uint64_t *keys = p ? p->keys : NULL;
+
+    for (uint32_t i = 0; p && i < p->count; i++) {
+        unsigned width = g->sets[p->entries[i].set].width;
+        buf_append(out, &p->entries[i], sizeof(p->entries[i]));
+        for (unsigned k = 0; k < width; k++)
+            key_encode(g->query, *keys++, out);
+    }
+    return out->error;
+}
+
+/* An entry, and the number of its keys; false: there is none of that kind. */
+static bool read_entry(const struct grouping *g, struct rec *r, struct doubles_entry *ret)
+{
+    return rec_array(r, ret, sizeof(*ret)) && ret->set < g->set_count &&
+           ret->acc < g->sets[ret->set].acc_count;
+}
+
+int doubles_decode(const struct grouping *g, struct text bytes, struct doubles_part **ret)
+{
+    struct rec r = rec_of(bytes);
+    VEC(struct doubles_entry) entries = {.budget = g->budget};
+    VEC(uint64_t) keys = {.budget = g->budget};
+    struct doubles_entry e;
+    int rc = 0;
+
+    *ret = NULL;
+    while (rc == 0 && r.ptr < r.end) {
+        rc = read_entry(g, &r, &e) ? vec_push(&entries, e) : ERR_CORRUPT;
+        for (unsigned k = 0; rc == 0 && k < g->sets[e.set].width; k++) {
+            uint64_t key;
+            rc = key_decode(g->query, &r, &key);
+            rc = rc < 0 || r.bad ? (rc < 0 ? rc : ERR_CORRUPT) : vec_push(&keys, key);
+        }
+    }
+    if (rc == 0 && entries.count) {
+        *ret = part_new(entries.at, entries.count, keys.count);
+        rc = *ret ? 0 : -ENOMEM;
+    }
+    if (rc == 0 && keys.count)
+        memcpy((*ret)->keys, keys.at, keys.count * sizeof(*keys.at));
+    vec_done(&entries);
+    vec_done(&keys);
+    return rc;
 }
 
 static int put_entry(const struct grouping *g, struct group_doubles *d,

@@ -27,6 +27,8 @@ struct acc;
 struct acc_spec;
 struct grouping;
 struct groups;
+struct groups_decoder;
+struct groups_encoder;
 struct group_worker;
 /* What can be kept of a group. A slot is its part of the group's record. Answers may have kinds of
  * their own. */
@@ -46,6 +48,9 @@ struct acc_kind {
     size_t item; /* bytes of an item of acc.list; 0: it has none */
     /* what is in no slot; to[g]: number in `into` of group g */
     int (*merge_lists)(struct acc *into, const struct acc *from, const uint32_t *to);
+    /* What the bytes of records do not say: keys, lists, what a slot points to (encode.h). */
+    int (*encode)(struct groups_encoder *e, unsigned set, unsigned acc);
+    int (*decode)(struct groups_decoder *d, unsigned set, unsigned acc);
 };
 /* Moments of a column's numbers, and with `sample` their percentiles: struct cell, with `sample`
  * struct sampled_cell; doubles: see doubles.h. */

@@ -1,6 +1,7 @@
 /* keep.c - what groups keep beside numbers: spans of time, single values, all values, intervals. */
 #include "engine/derived/batch_times.h"
 #include "engine/derived/times.h"
+#include "engine/group/encode.h"
 #include "engine/group/worker.h"
 
 #include <errno.h>
@@ -122,10 +123,32 @@ static int pick_merge(struct groups *into, struct acc *acc, void *slot, struct g
     return 0;
 }
 
-const struct acc_kind acc_first = {
-    .bytes = pick_bytes, .wide = true, .clear = pick_clear, .add = pick_add, .merge = pick_merge};
-const struct acc_kind acc_last = {
-    .bytes = pick_bytes, .wide = true, .clear = pick_clear, .add = pick_add, .merge = pick_merge};
+/* Places are those of the query, which are alike in all processes. */
+static int pick_encode(struct groups_encoder *e, unsigned set, unsigned acc)
+{
+    const struct groups_of_set *s = &e->from->set[set];
+    int rc = 0;
+
+    for (uint32_t g = 0; g < s->ready && rc == 0; g++)
+        rc = encode_key(e, ((const struct pick *)group_slot(s, g, acc))->key);
+    return rc;
+}
+
+static int pick_decode(struct groups_decoder *d, unsigned set, unsigned acc)
+{
+    const struct groups_of_set *s = &d->into->set[set];
+    int rc = 0;
+
+    for (uint32_t g = 0; g < s->ready && rc == 0; g++)
+        rc = decode_key(d, &((struct pick *)group_slot(s, g, acc))->key);
+    return rc;
+}
+
+#define PICK \
+    .bytes = pick_bytes, .wide = true, .clear = pick_clear, .add = pick_add, .merge = pick_merge, \
+    .encode = pick_encode, .decode = pick_decode
+const struct acc_kind acc_first = {PICK};
+const struct acc_kind acc_last = {PICK};
 
 /* ---- distinct -------------------------------------------------------------------------------- */
 
@@ -156,7 +179,38 @@ static int distinct_merge(struct acc *into, const struct acc *from, const uint32
     return 0;
 }
 
-const struct acc_kind acc_distinct = {.add = distinct_add, .merge_lists = distinct_merge};
+static int distinct_encode(struct groups_encoder *e, unsigned set, unsigned acc)
+{
+    const struct group_table *pairs = &e->from->set[set].accs[acc].pairs;
+    int rc = 0;
+
+    rec_put_u(e->out, pairs->count);
+    if (pairs->count)
+        buf_append(e->out, pairs->keys, pairs->count * 2 * sizeof(*pairs->keys));
+    for (uint32_t i = 0; i < pairs->count && rc == 0; i++)
+        rc = encode_key(e, group_table_keys(pairs, i)[1]);
+    return rc;
+}
+
+static int distinct_decode(struct groups_decoder *d, unsigned set, unsigned acc)
+{
+    struct groups_of_set *s = &d->into->set[set];
+    uint64_t n = rec_count(&d->rec, 2 * sizeof(uint64_t)), pair[2];
+    int rc = 0;
+
+    for (uint64_t i = 0; i < n && rc == 0; i++) {
+        rec_array(&d->rec, pair, sizeof(pair));
+        rc = pair[0] < s->ready ? decode_key(d, &pair[1]) : ERR_CORRUPT;
+        int64_t added = rc < 0 ? rc : group_table_add(&s->accs[acc].pairs, pair);
+        rc = added < 0 ? (int)added : 0;
+    }
+    return rc;
+}
+
+const struct acc_kind acc_distinct = {.add = distinct_add,
+                                      .merge_lists = distinct_merge,
+                                      .encode = distinct_encode,
+                                      .decode = distinct_decode};
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
@@ -217,5 +271,12 @@ static int intervals_merge(struct acc *into, const struct acc *from, const uint3
     return rc;
 }
 
-const struct acc_kind acc_intervals = {
-    .item = sizeof(struct span), .add = intervals_add, .merge_lists = intervals_merge};
+static uint64_t interval_group(const void *item)
+{
+    return ((const struct span *)item)->scope;
+}
+
+const struct acc_kind acc_intervals = {.item = sizeof(struct span),
+                                       .item_group = interval_group,
+                                       .add = intervals_add,
+                                       .merge_lists = intervals_merge};

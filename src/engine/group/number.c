@@ -1,4 +1,5 @@
 /* number.c - moments and percentiles of numbers by group. */
+#include "engine/group/encode.h"
 #include "engine/group/worker.h"
 
 #include <errno.h>
@@ -35,6 +36,34 @@ static int number_merge(struct groups *into, struct acc *acc, void *slot, struct
             pthread_mutex_unlock(shared);
     }
     return rc == 0 && acc->spec->sample ? sample_merge(&into->memory, &n->sample, &o->sample) : rc;
+}
+
+/* ---- as bytes -------------------------------------------------------------------------------- */
+
+static int number_encode(struct groups_encoder *e, unsigned set, unsigned acc)
+{
+    const struct groups_of_set *s = &e->from->set[set];
+
+    for (uint32_t g = 0; s->accs[acc].spec->sample && g < s->ready; g++)
+        sample_encode(&((struct sampled_cell *)group_slot(s, g, acc))->sample, e->out);
+    return e->out->error;
+}
+
+static int number_decode(struct groups_decoder *d, unsigned set, unsigned acc)
+{
+    const struct groups_of_set *s = &d->into->set[set];
+    int rc = 0;
+
+    for (uint32_t g = 0; g < s->ready && rc == 0; g++) {
+        struct sampled_cell *c = group_slot(s, g, acc);
+        if (c->cell.more >> 1 > d->into->more.count)
+            return ERR_CORRUPT;
+        if (!s->accs[acc].spec->sample)
+            continue;
+        c->sample = (struct sample){0};
+        rc = sample_decode(&d->into->memory, &d->rec, &c->sample);
+    }
+    return rc;
 }
 
 /* ---- one value ------------------------------------------------------------------------------- */
@@ -332,8 +361,12 @@ static int numbers_add(struct group_worker *w, struct scan_batch *b, unsigned se
     return n.d ? add_f64(w, b, set, acc, &n, also) : 0;
 }
 
-const struct acc_kind acc_number = {
-    .bytes = number_bytes, .clear = number_clear, .add = numbers_add, .merge = number_merge};
+const struct acc_kind acc_number = {.bytes = number_bytes,
+                                    .clear = number_clear,
+                                    .add = numbers_add,
+                                    .merge = number_merge,
+                                    .encode = number_encode,
+                                    .decode = number_decode};
 
 /* ---- rates ----------------------------------------------------------------------------------- */
 
@@ -359,5 +392,9 @@ static int rate_add(struct group_worker *w, struct scan_batch *b, unsigned set, 
     return add_doubles(w, set, acc, count);
 }
 
-const struct acc_kind acc_rate = {
-    .bytes = number_bytes, .clear = number_clear, .add = rate_add, .merge = number_merge};
+const struct acc_kind acc_rate = {.bytes = number_bytes,
+                                  .clear = number_clear,
+                                  .add = rate_add,
+                                  .merge = number_merge,
+                                  .encode = number_encode,
+                                  .decode = number_decode};

@@ -341,6 +341,99 @@ int sample_merge(struct sample_memory *m, struct sample *into, const struct samp
     return merge_pages(m, into->data, from->data);
 }
 
+/* ---- as bytes -------------------------------------------------------------------------------- */
+
+static void put_sketch(const struct sketch *s, struct buf *out)
+{
+    struct buf bytes = {0};
+
+    if (s)
+        sketch_encode(s, &bytes);
+    rec_put_text(out, (struct text){bytes.data, bytes.len});
+    out->error = out->error ? out->error : bytes.error;
+    buf_done(&bytes);
+}
+
+static int read_sketch(struct rec *r, struct sketch **ret)
+{
+    struct text bytes = rec_text(r);
+    ssize_t n = bytes.len ? sketch_decode(bytes.ptr, bytes.len, ret) : 0;
+
+    r->bad |= n == ERR_CORRUPT || (n >= 0 && (size_t)n != bytes.len);
+    return n == -ENOMEM ? -ENOMEM : 0;
+}
+
+static bool has_octave(const struct sample_pages *p, unsigned octave)
+{
+    return p->page[octave] || p->wide[octave];
+}
+
+static void put_pages(const struct sample_pages *p, struct buf *out)
+{
+    unsigned n = 0;
+
+    rec_put_u(out, p->zeros);
+    put_sketch(p->negative, out);
+    put_sketch(p->tiny, out);
+    for (unsigned octave = 0; octave < SAMPLE_OCTAVES; octave++)
+        n += has_octave(p, octave);
+    rec_put_u(out, n);
+    for (unsigned octave = 0; octave < SAMPLE_OCTAVES; octave++) {
+        if (!has_octave(p, octave))
+            continue;
+        rec_put_u(out, octave);
+        for (unsigned i = 0; i < SAMPLE_PAGE; i++)
+            rec_put_u(out, bin_count(p, octave, i));
+    }
+}
+
+static int read_pages(struct sample_memory *m, struct rec *r, struct sample_pages *p)
+{
+    p->zeros = rec_u(r);
+    int rc = read_sketch(r, &p->negative);
+    rc = rc < 0 ? rc : read_sketch(r, &p->tiny);
+    uint64_t n = rec_count(r, SAMPLE_PAGE);
+    for (uint64_t k = 0; k < n && rc == 0; k++) {
+        uint64_t octave = rec_choice(r, SAMPLE_OCTAVES - 1);
+        uint64_t *wide = p->wide[octave] = sample_alloc(m, SAMPLE_PAGE * sizeof(*wide));
+        rc = wide ? 0 : m->error;
+        for (unsigned i = 0; rc == 0 && i < SAMPLE_PAGE; i++)
+            wide[i] = rec_u(r);
+    }
+    return rc;
+}
+
+void sample_encode(const struct sample *s, struct buf *out)
+{
+    rec_put_u(out, (uint64_t)s->kind << 1 | s->paged);
+    if (s->paged) {
+        put_pages(s->data, out);
+        return;
+    }
+    rec_put_u(out, s->n);
+    if (s->n)
+        buf_append(out, s->data, s->n * sizeof(uint64_t));
+}
+
+int sample_decode(struct sample_memory *m, struct rec *r, struct sample *s)
+{
+    uint64_t kind = rec_choice(r, SAMPLE_DOUBLE << 1 | 1);
+
+    s->kind = (uint8_t)(kind >> 1);
+    if (kind & 1) {
+        int rc = sample_to_pages(m, s);
+        return rc < 0 ? rc : read_pages(m, r, s->data);
+    }
+    uint64_t n = rec_count(r, sizeof(uint64_t));
+    r->bad |= n >= UINT32_MAX || (n > SKETCH_EXACT && !m->exact);
+    if (r->bad || n == 0)
+        return 0;
+    int rc = list_grow(m, s, (uint32_t)n);
+    if (rc == 0 && rec_array(r, s->data, n * sizeof(uint64_t)))
+        s->n = (uint32_t)n;
+    return rc;
+}
+
 /* ---- answers --------------------------------------------------------------------------------- */
 
 uint64_t sample_count(const struct sample *s)

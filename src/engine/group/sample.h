@@ -9,6 +9,7 @@
 #ifndef DFTRACERD_ENGINE_GROUP_SAMPLE_H
 #define DFTRACERD_ENGINE_GROUP_SAMPLE_H
 
+#include "base/recbuf.h"
 #include "dftracerd/query.h"
 
 #include <string.h>
@@ -99,6 +100,9 @@ int sample_ranks(struct sample *s, const uint64_t *ranks, unsigned count, bool t
                  double max, struct value *ret);
 /* How a whole number of units, or a fraction, is told. */
 struct value sample_value(double value, enum sample_kind kind, bool time);
+/* As bytes; `s` is empty before. 0, -ENOMEM, ERR_MEMORY_LIMIT; r->bad. */
+void sample_encode(const struct sample *s, struct buf *out);
+int sample_decode(struct sample_memory *m, struct rec *r, struct sample *s);
 /* How many values each bin of a sketch would have, ascending; a list is sorted. *new* array. 0,
  * -ENOMEM. */
 struct sample_bin {

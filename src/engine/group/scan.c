@@ -1,4 +1,6 @@
 /* scan.c - one pass over the selected rows of a query fills the groups of all sets. */
+#include "dftracerd/failpoint.h"
+#include "engine/group/encode.h"
 #include "engine/group/worker.h"
 
 #include <errno.h>
@@ -160,11 +162,29 @@ static int worker_begin(void *arg, unsigned worker, void **ret_state)
     return rc;
 }
 
+/* A test may have what a worker found go the way that it goes between processes. */
+static int send_to_self(const struct grouping *g, struct groups **found)
+{
+    struct buf bytes = {0};
+    struct groups *got = NULL;
+    int rc = groups_encode(*found, &bytes);
+
+    rc = rc < 0 ? rc : groups_decode(g, (struct text){bytes.data, bytes.len}, &got);
+    buf_done(&bytes);
+    if (rc < 0)
+        return rc;
+    groups_free(*found);
+    *found = got;
+    for (unsigned i = 0; i < got->set_count && rc == 0; i++)
+        rc = group_table_place(&got->set[i].map.table);
+    return rc;
+}
+
 static int take_found(struct job *job, struct group_worker *w)
 {
-    int rc = 0;
+    int rc = failpoint("group.send") ? send_to_self(job->grouping, &w->found) : 0;
 
-    if (!job->found && job->grouping->tell_keys)
+    if (rc == 0 && !job->found && job->grouping->tell_keys)
         rc = groups_new(job->grouping, &job->found);
     if (rc < 0 || job->found)
         return rc < 0 ? rc : groups_merge(job->found, w->found);
@@ -236,12 +256,29 @@ static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
     return rc;
 }
 
+static int send_part_to_self(const struct grouping *g, void **part)
+{
+    struct buf bytes = {0};
+    struct doubles_part *got = NULL;
+    int rc = doubles_encode(g, *part, &bytes);
+
+    rc = rc < 0 ? rc : doubles_decode(g, (struct text){bytes.data, bytes.len}, &got);
+    buf_done(&bytes);
+    if (rc == 0) {
+        free(*part);
+        *part = got;
+    }
+    return rc;
+}
+
 static int put_part(void *arg, size_t position, void *part, bool failed)
 {
     struct job *job = arg;
+    int rc = failpoint("group.send_doubles") ? send_part_to_self(job->grouping, &part) : 0,
+        put = doubles_put(job->grouping, &job->doubles, part, failed || rc < 0);
     (void)position;
 
-    return doubles_put(job->grouping, &job->doubles, part, failed);
+    return rc < 0 ? rc : put;
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */

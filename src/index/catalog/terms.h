@@ -10,7 +10,7 @@
 
 #include "column/chunk/chunk.h"
 #include "dftracerd/index.h"
-#include "index/store/recbuf.h"
+#include "base/recbuf.h"
 
 #define DIMENSIONS_MAX CHUNK_DIMENSIONS_MAX
 /* a dimension with more distinct values in a file gets no filter for the file */

@@ -1,6 +1,6 @@
 /* checkpoint_record.c - checkpoints in the store: key file and text offset, value the rest. */
 #include "index/store/checkpoint_record.h"
-#include "index/store/recbuf.h"
+#include "base/recbuf.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -12,7 +12,7 @@
 
 #include "dftracerd/index.h"
 #include "index/store/kv.h"
-#include "index/store/recbuf.h"
+#include "base/recbuf.h"
 
 #define TEXTS_STORED (1u << 20)
 #define TEXTS_STORED_BYTES (64ull << 20)

@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "index/store/kv.h"
-#include "index/store/recbuf.h"
+#include "base/recbuf.h"
 #include "index/place.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
-/* recbuf.h - values of the store as bytes: variable-length integers, texts, bytes; both directions
- * sticky.
+/* recbuf.h - values as bytes, in the store and between processes: variable-length integers, texts,
+ * bytes; both directions sticky.
  *
- * May use: base. Layout: unsigned as LEB128, signed as zigzag, texts as length and bytes, int128 as
+ * Layout: unsigned as LEB128, signed as zigzag, texts as length and bytes, int128 as
  * 16 bytes.
  */
-#ifndef DFTRACERD_INDEX_STORE_RECBUF_H
-#define DFTRACERD_INDEX_STORE_RECBUF_H
+#ifndef DFTRACERD_BASE_RECBUF_H
+#define DFTRACERD_BASE_RECBUF_H
 
 #include "dftracerd/base.h"
 
@@ -22,7 +22,9 @@ struct rec rec_of(struct text t);
 uint64_t rec_u(struct rec *r);
 int64_t rec_i(struct rec *r);
 __int128 rec_i128(struct rec *r);
-struct text rec_text(struct rec *r);               /* borrowed from the record */
+struct text rec_text(struct rec *r); /* borrowed from the record */
+/* An array as it is in memory: for processes of one program only. */
+bool rec_array(struct rec *r, void *ret, size_t bytes);
 uint64_t rec_choice(struct rec *r, uint64_t most); /* at most that: more is bad (0) */
 /* A count of things that take at least `min_bytes` each: more than the record can hold is bad (0).
  */

@@ -1,5 +1,5 @@
 /* recbuf.c - see recbuf.h */
-#include "index/store/recbuf.h"
+#include "base/recbuf.h"
 
 #include <string.h>
 
@@ -91,6 +91,18 @@ struct text rec_text(struct rec *r)
         r->ptr += len;
     }
     return t;
+}
+
+bool rec_array(struct rec *r, void *ret, size_t bytes)
+{
+    if (r->bad || bytes > (size_t)(r->end - r->ptr)) {
+        r->bad = true;
+        return false;
+    }
+    if (bytes)
+        memcpy(ret, r->ptr, bytes);
+    r->ptr += bytes;
+    return true;
 }
 
 uint64_t rec_choice(struct rec *r, uint64_t most)

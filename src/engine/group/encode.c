@@ -1,0 +1,202 @@
+/* encode.c - groups as bytes. What is sent: the length of the body; the body: moments beyond 64
+ * bits, and of each set its keys, records and lists; then keys of the body by value. */
+#include "engine/group/encode.h"
+#include "engine/derived/keys.h"
+
+#include <errno.h>
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static void put_keys(struct groups_encoder *e)
+{
+    rec_put_u(e->out, e->keys.count);
+    for (uint32_t i = 0; i < e->keys.count; i++) {
+        uint64_t key = *group_table_keys(&e->keys, i);
+        buf_append(e->out, &key, sizeof(key));
+        key_encode(e->from->grouping->query, key, e->out);
+    }
+}
+
+static int read_keys(struct groups_decoder *d, struct rec *r)
+{
+    uint64_t n = rec_count(r, sizeof(uint64_t)), key, own;
+    int rc = vec_reserve(&d->own, n);
+
+    for (uint64_t i = 0; i < n && rc == 0; i++) {
+        rec_array(r, &key, sizeof(key));
+        rc = key_decode(d->into->grouping->query, r, &own);
+        if (rc == 0 && (r->bad || group_table_add(&d->keys, &key) != (int64_t)i))
+            rc = ERR_CORRUPT;
+        d->own.at[d->own.count++] = own;
+    }
+    return rc == 0 && r->bad ? ERR_CORRUPT : rc;
+}
+
+/* ---- maps ------------------------------------------------------------------------------------ */
+
+static int put_table(struct groups_encoder *e, const struct group_table *t, bool keys)
+{
+    size_t n = (size_t)t->count * t->width;
+    int rc = 0;
+
+    rec_put_u(e->out, t->count);
+    if (n)
+        buf_append(e->out, t->keys, n * sizeof(*t->keys));
+    for (size_t i = 0; keys && i < n && rc == 0; i++)
+        rc = encode_key(e, t->keys[i]);
+    return rc;
+}
+
+static int read_table(struct groups_decoder *d, struct group_table *t, bool keys)
+{
+    uint64_t count = rec_count(&d->rec, t->width * sizeof(uint64_t));
+    size_t n = (size_t)count * t->width;
+    int rc = d->rec.bad || count >= GROUP_NONE ? ERR_CORRUPT : 0;
+
+    rc = rc < 0 ? rc : group_table_append(t, (uint32_t)count);
+    if (rc == 0 && n && !rec_array(&d->rec, t->keys, n * sizeof(*t->keys)))
+        rc = ERR_CORRUPT;
+    for (size_t i = 0; keys && i < n && rc == 0; i++)
+        rc = decode_key(d, &t->keys[i]);
+    return rc;
+}
+
+/* Groups are words where they are packed: keys of each column, then the words. */
+static int put_map(struct groups_encoder *e, const struct group_map *m)
+{
+    const struct group_pack *p = m->pack;
+    int rc = 0;
+
+    rec_put_u(e->out, p != NULL);
+    if (p)
+        buf_append(e->out, p->place, p->width * sizeof(*p->place));
+    for (unsigned i = 0; p && i < p->width && rc == 0; i++)
+        rc = put_table(e, &p->column[i], true);
+    return rc < 0 ? rc : put_table(e, &m->table, !p);
+}
+
+static bool words_are_whole(const struct group_map *m)
+{
+    const struct group_pack *p = m->pack;
+    bool ret = true;
+
+    for (unsigned i = 0; i < p->width; i++)
+        ret &= p->place[i].bits <= 64 && p->place[i].shift < 64;
+    for (uint32_t g = 0; g < m->table.count && ret; g++) {
+        for (unsigned i = 0; i < p->width; i++)
+            ret &= group_number(m->table.keys[g], &p->place[i]) < p->column[i].count;
+    }
+    return ret;
+}
+
+static int read_map(struct groups_decoder *d, struct group_map *m)
+{
+    bool packed = rec_choice(&d->rec, m->width > 1);
+    int rc = packed ? group_map_pack(m) : 0;
+
+    if (rc == 0 && packed)
+        rec_array(&d->rec, m->pack->place, m->width * sizeof(*m->pack->place));
+    for (unsigned i = 0; rc == 0 && packed && i < m->width; i++)
+        rc = read_table(d, &m->pack->column[i], true);
+    rc = rc < 0 ? rc : read_table(d, &m->table, !packed);
+    return rc == 0 && packed && !words_are_whole(m) ? ERR_CORRUPT : rc;
+}
+
+/* ---- sets ------------------------------------------------------------------------------------ */
+
+static int put_set(struct groups_encoder *e, unsigned set)
+{
+    struct groups_of_set *s = &e->from->set[set];
+    int rc = groups_grow(e->from, set);
+
+    rc = rc < 0 ? rc : put_map(e, &s->map);
+    rec_put_u(e->out, s->stride);
+    if (s->ready)
+        buf_append(e->out, s->records, s->ready * s->stride);
+    for (unsigned i = 0; i < s->acc_count && rc == 0; i++) {
+        const struct acc_kind *kind = s->accs[i].spec->kind;
+        rc = kind->encode ? kind->encode(e, set, i) : 0;
+    }
+    return rc;
+}
+
+static int read_set(struct groups_decoder *d, unsigned set)
+{
+    struct groups_of_set *s = &d->into->set[set];
+    int rc = read_map(d, &s->map);
+
+    rc = rc < 0 ? rc : groups_grow(d->into, set);
+    if (rc == 0 &&
+        (rec_u(&d->rec) != s->stride || !rec_array(&d->rec, s->records, s->ready * s->stride)))
+        rc = ERR_CORRUPT;
+    for (unsigned i = 0; i < s->acc_count && rc == 0; i++) {
+        const struct acc_kind *kind = s->accs[i].spec->kind;
+        rc = kind->decode ? kind->decode(d, set, i) : 0;
+    }
+    return rc;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+int groups_encode(struct groups *f, struct buf *out)
+{
+    struct groups_encoder e = {.from = f, .out = out};
+    uint64_t length = 0;
+    size_t start = out->len;
+    int rc = 0;
+
+    group_table_init(&e.keys, 1, GROUP_NONE - 1, f->grouping->budget);
+    buf_append(out, &length, sizeof(length));
+    rec_put_u(out, f->more.count);
+    if (f->more.count)
+        buf_append(out, f->more.at, f->more.count * sizeof(*f->more.at));
+    for (unsigned i = 0; i < f->set_count && rc == 0; i++)
+        rc = put_set(&e, i);
+    length = out->len - start - sizeof(length);
+    if (rc == 0 && !out->error)
+        memcpy(out->data + start, &length, sizeof(length));
+    put_keys(&e);
+    group_table_done(&e.keys);
+    return rc < 0 ? rc : out->error;
+}
+
+static int read_more(struct groups_decoder *d)
+{
+    uint64_t n = rec_count(&d->rec, sizeof(*d->into->more.at));
+    int rc = vec_extend(&d->into->more, n);
+
+    rec_array(&d->rec, d->into->more.at, n * sizeof(*d->into->more.at));
+    return rc == 0 && d->rec.bad ? ERR_CORRUPT : rc;
+}
+
+static int read_all(struct groups_decoder *d, struct text bytes)
+{
+    uint64_t length = 0;
+    struct rec all = rec_of(bytes);
+
+    if (!rec_array(&all, &length, sizeof(length)) || length > (size_t)(all.end - all.ptr))
+        return ERR_CORRUPT;
+    d->rec = (struct rec){.ptr = all.ptr, .end = all.ptr + length};
+    all.ptr += length;
+    int rc = read_keys(d, &all);
+    rc = rc < 0 ? rc : read_more(d);
+    for (unsigned i = 0; i < d->into->set_count && rc == 0; i++)
+        rc = read_set(d, i);
+    return rc == 0 && (d->rec.bad || d->rec.ptr != d->rec.end) ? ERR_CORRUPT : rc;
+}
+
+int groups_decode(const struct grouping *g, struct text bytes, struct groups **ret)
+{
+    struct groups_decoder d = {.own.budget = g->budget};
+    int rc = groups_new(g, &d.into);
+
+    group_table_init(&d.keys, 1, GROUP_NONE - 1, g->budget);
+    rc = rc < 0 ? rc : read_all(&d, bytes);
+    group_table_done(&d.keys);
+    vec_done(&d.own);
+    if (rc < 0)
+        groups_free(d.into);
+    else
+        *ret = d.into;
+    return rc;
+}

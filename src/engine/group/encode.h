@@ -1,0 +1,47 @@
+/* encode.h - groups as bytes, for another process to merge.
+ *
+ * Between processes of one program on one kind of machine: arrays are sent as they are in memory.
+ * What is known in one process only, keys of texts and of large values, is sent once each as its
+ * value (key_encode); other keys, counts and sums of integers need no look.
+ * Used by:   scan.c; accumulators, with encode and decode of struct acc_kind.
+ * Path:      groups_encode -> bytes -> groups_decode -> groups_merge, as of another worker.
+ * Not sent:  doubles, which are merged by chunk (doubles.h): doubles_encode.
+ * Threads:   one at a time. Memory: of the groups, charged to the budget of their grouping.
+ */
+#ifndef DFTRACERD_ENGINE_GROUP_ENCODE_H
+#define DFTRACERD_ENGINE_GROUP_ENCODE_H
+
+#include "base/recbuf.h"
+#include "engine/group/groups.h"
+
+struct groups_encoder {
+    struct groups *from;
+    struct buf *out;
+    struct group_table keys; /* those that have to be sent by value */
+};
+struct groups_decoder {
+    struct groups *into;
+    struct rec rec;
+    struct group_table keys; /* as the sender has them */
+    VEC(uint64_t) own;       /* by number in `keys`: that of this process */
+};
+
+/* Appends all that was found but the doubles, in slots too: after slots_end. 0, -ENOMEM,
+ * ERR_MEMORY_LIMIT. */
+int groups_encode(struct groups *f, struct buf *out);
+/* Of a grouping with the same sets, of a query of the same selection. *ret: *new*; its keys have no
+ * slots yet (group_table_place), which merging does not need. ERR_CORRUPT, ERR_ROW_LIMIT,
+ * ERR_MEMORY_LIMIT, -ENOMEM. */
+int groups_decode(const struct grouping *g, struct text bytes, struct groups **ret);
+/* The doubles of a chunk. A part of nothing (NULL) has no bytes. */
+int doubles_encode(const struct grouping *g, const struct doubles_part *part, struct buf *out);
+int doubles_decode(const struct grouping *g, struct text bytes, struct doubles_part **ret);
+
+/* ---- for accumulators ------------------------------------------------------------------------ */
+
+/* A key that is in what is sent: its value is sent, too. */
+int encode_key(struct groups_encoder *e, uint64_t key);
+/* *key: the sender's, which becomes that of this process. */
+int decode_key(const struct groups_decoder *d, uint64_t *key);
+
+#endif
