@@ -214,8 +214,8 @@ static inline int64_t add(struct group_table *t, const uint64_t *keys, uint32_t 
         return group;
     if (t->count >= t->limit)
         return ERR_ROW_LIMIT;
-    if (t->count == t->cap) {
-        int rc = grow(t);
+    if (t->count == t->cap || !t->slots) {
+        int rc = t->count == t->cap ? grow(t) : grow_to(t, t->cap, true);
         if (rc < 0)
             return rc;
         (void)look_up(t, keys, hash, &at);

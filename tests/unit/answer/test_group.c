@@ -73,6 +73,8 @@ static void groups_are_appended(void)
     b.memory_limit = 4096;
     CHECK_INT(group_table_append(&t, 4000), ERR_MEMORY_LIMIT);
     CHECK_INT(t.count, 0);
+    CHECK_INT(group_table_append(&t, 0), 0); /* room, but no slots */
+    CHECK_INT(group_table_add(&t, keys), 0);
     group_table_done(&t);
     CHECK_INT(b.memory_used, 0);
 }
