@@ -62,6 +62,11 @@ static int windows_merge(struct acc *into, const struct acc *from, const uint32_
     return rc;
 }
 
+static uint64_t window_group(const void *item)
+{
+    return ((const struct window *)item)->thread;
+}
+
 /* ---- the scan -------------------------------------------------------------------------------- */
 
 /* What is read of a batch. */
@@ -200,6 +205,7 @@ struct group_set windows_set(const struct side_windows *job, unsigned width)
                                          .wide = true,
                                          .clear = windows_clear,
                                          .item = sizeof(struct window),
+                                         .item_group = window_group,
                                          .merge_lists = windows_merge};
     static const struct acc_spec windows = {.kind = &kind};
 

@@ -1,5 +1,6 @@
 /* cells.c - what objects of a group have in each column of the window. */
 #include "answer/timeline/found.h"
+#include "engine/group/encode.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -169,5 +170,46 @@ static int cells_merge(struct groups *into, struct acc *acc, void *slot, struct 
     return 0;
 }
 
-const struct acc_kind timeline_acc_cells = {
-    .bytes = cells_bytes, .clear = cells_clear, .free = cells_free, .merge = cells_merge};
+/* Objects without ts, and the parts, where there are some. */
+static int cells_encode(struct groups_encoder *e, unsigned set, unsigned acc)
+{
+    const struct timeline_found *f = e->from->grouping->arg;
+    const struct groups_of_set *s = &e->from->set[set];
+
+    for (uint32_t g = 0; g < s->ready; g++) {
+        const struct timeline_cells *cells = group_slot(s, g, acc);
+        rec_put_u(e->out, cells->untimed);
+        rec_put_u(e->out, cells->parts != NULL);
+        rec_put_u(e->out, cells->touched);
+        if (cells->parts)
+            buf_append(e->out, cells->parts, (f->plan->columns + 1ul) * sizeof(*cells->parts));
+    }
+    return e->out->error;
+}
+
+static int cells_decode(struct groups_decoder *d, unsigned set, unsigned acc)
+{
+    const struct timeline_found *f = d->into->grouping->arg;
+    const struct groups_of_set *s = &d->into->set[set];
+    int rc = 0;
+
+    for (uint32_t g = 0; g < s->ready && rc == 0; g++) {
+        struct timeline_cells *cells = group_slot(s, g, acc);
+        cells->untimed = rec_u(&d->rec);
+        bool has_parts = rec_choice(&d->rec, 1);
+        cells->touched = rec_u(&d->rec);
+        if (!has_parts)
+            continue;
+        rc = timeline_make_parts(f->plan, cells);
+        if (rc == 0)
+            rec_array(&d->rec, cells->parts, (f->plan->columns + 1ul) * sizeof(*cells->parts));
+    }
+    return rc;
+}
+
+const struct acc_kind timeline_acc_cells = {.bytes = cells_bytes,
+                                            .clear = cells_clear,
+                                            .free = cells_free,
+                                            .merge = cells_merge,
+                                            .encode = cells_encode,
+                                            .decode = cells_decode};

@@ -68,5 +68,10 @@ static int picks_merge(struct acc *into, const struct acc *from, const uint32_t 
     return rc;
 }
 
-const struct acc_kind timeline_acc_picks = {.item = sizeof(struct timeline_pick),
-                                            .merge_lists = picks_merge};
+static uint64_t pick_group(const void *item)
+{
+    return ((const struct timeline_pick *)item)->group;
+}
+
+const struct acc_kind timeline_acc_picks = {
+    .item = sizeof(struct timeline_pick), .item_group = pick_group, .merge_lists = picks_merge};

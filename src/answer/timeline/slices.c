@@ -153,8 +153,13 @@ static int items_merge(struct acc *into, const struct acc *from, const uint32_t 
     return rc;
 }
 
-const struct acc_kind timeline_acc_items = {.item = sizeof(struct call_item),
-                                            .merge_lists = items_merge};
+static uint64_t item_group(const void *item)
+{
+    return ((const struct call_item *)item)->tuple;
+}
+
+const struct acc_kind timeline_acc_items = {
+    .item = sizeof(struct call_item), .item_group = item_group, .merge_lists = items_merge};
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 

@@ -7,6 +7,24 @@
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
+int encode_key(struct groups_encoder *e, uint64_t key)
+{
+    int64_t rc = key_is_value(key) ? 0 : group_table_add(&e->keys, &key);
+
+    return rc < 0 ? (int)rc : 0;
+}
+
+int decode_key(const struct groups_decoder *d, uint64_t *key)
+{
+    if (key_is_value(*key))
+        return 0;
+    int64_t number = d->keys.count ? group_table_find(&d->keys, key) : -ENOENT;
+    if (number < 0)
+        return ERR_CORRUPT;
+    *key = d->own.at[number];
+    return 0;
+}
+
 static void put_keys(struct groups_encoder *e)
 {
     rec_put_u(e->out, e->keys.count);
@@ -102,6 +120,52 @@ static int read_map(struct groups_decoder *d, struct group_map *m)
     return rc == 0 && packed && !words_are_whole(m) ? ERR_CORRUPT : rc;
 }
 
+/* ---- accumulators ---------------------------------------------------------------------------- */
+
+static int put_acc(struct groups_encoder *e, unsigned set, unsigned acc)
+{
+    const struct acc *a = &e->from->set[set].accs[acc];
+    const struct acc_kind *kind = a->spec->kind;
+
+    if (kind->item)
+        rec_put_u(e->out, a->list.count);
+    if (a->list.count)
+        buf_append(e->out, a->list.at, a->list.count * kind->item);
+    return kind->encode ? kind->encode(e, set, acc) : 0;
+}
+
+static int read_list(struct groups_decoder *d, struct acc *a, uint32_t groups)
+{
+    const struct acc_kind *kind = a->spec->kind;
+    uint64_t n = kind->item ? rec_count(&d->rec, kind->item) : 0;
+    int rc = n ? vec_extend_items(&a->list, kind->item, n) : 0;
+
+    if (rc == 0 && n)
+        rec_array(&d->rec, a->list.at, n * kind->item);
+    for (uint64_t i = 0; i < n && rc == 0; i++)
+        rc = kind->item_group((char *)a->list.at + i * kind->item) < groups ? 0 : ERR_CORRUPT;
+    return rc;
+}
+
+static int read_acc(struct groups_decoder *d, unsigned set, unsigned acc)
+{
+    struct groups_of_set *s = &d->into->set[set];
+    const struct acc_kind *kind = s->accs[acc].spec->kind;
+    int rc = read_list(d, &s->accs[acc], s->ready);
+
+    return rc == 0 && kind->decode ? kind->decode(d, set, acc) : rc;
+}
+
+/* What the sender's slots refer to is not there. */
+static void clear_slots(struct groups_of_set *s)
+{
+    for (unsigned i = 0; i < s->acc_count; i++) {
+        const struct acc_spec *spec = s->accs[i].spec;
+        for (uint32_t g = 0; spec->kind->free && g < s->ready; g++)
+            spec->kind->clear(spec, group_slot(s, g, i));
+    }
+}
+
 /* ---- sets ------------------------------------------------------------------------------------ */
 
 static int put_set(struct groups_encoder *e, unsigned set)
@@ -113,10 +177,8 @@ static int put_set(struct groups_encoder *e, unsigned set)
     rec_put_u(e->out, s->stride);
     if (s->ready)
         buf_append(e->out, s->records, s->ready * s->stride);
-    for (unsigned i = 0; i < s->acc_count && rc == 0; i++) {
-        const struct acc_kind *kind = s->accs[i].spec->kind;
-        rc = kind->encode ? kind->encode(e, set, i) : 0;
-    }
+    for (unsigned i = 0; i < s->acc_count && rc == 0; i++)
+        rc = put_acc(e, set, i);
     return rc;
 }
 
@@ -129,10 +191,9 @@ static int read_set(struct groups_decoder *d, unsigned set)
     if (rc == 0 &&
         (rec_u(&d->rec) != s->stride || !rec_array(&d->rec, s->records, s->ready * s->stride)))
         rc = ERR_CORRUPT;
-    for (unsigned i = 0; i < s->acc_count && rc == 0; i++) {
-        const struct acc_kind *kind = s->accs[i].spec->kind;
-        rc = kind->decode ? kind->decode(d, set, i) : 0;
-    }
+    clear_slots(s);
+    for (unsigned i = 0; i < s->acc_count && rc == 0; i++)
+        rc = read_acc(d, set, i);
     return rc;
 }
 

@@ -123,13 +123,13 @@ void groups_drop(struct groups *f, unsigned set)
 size_t groups_bytes_each(const struct group_set *set)
 {
     enum { VALUES = 16 }; /* of a list for percentiles */
-    size_t bytes = lay_out(set, NULL) + (set->width + 2) * sizeof(uint64_t), intervals = 0;
+    size_t bytes = lay_out(set, NULL) + (set->width + 2) * sizeof(uint64_t), items = 0;
 
     for (unsigned i = 0; i < set->acc_count; i++) {
         bytes += set->accs[i].sample ? VALUES * sizeof(uint64_t) : 0;
-        intervals += set->accs[i].kind == &acc_intervals ? 4 * sizeof(struct span) : 0;
+        items += 4 * set->accs[i].kind->item;
     }
-    return 3 * bytes + intervals;
+    return 3 * bytes + items;
 }
 
 int groups_room(struct groups *f, unsigned set)

@@ -175,10 +175,10 @@ static void put_group(struct asked *a, struct groups *f, unsigned set, uint32_t 
     put_key(a, ((const struct pick *)group_slot(s, g, 3))->key, out);
     for (uint32_t i = 0; i < s->accs[4].pairs.count; i++)
         pairs += group_table_keys(&s->accs[4].pairs, i)[0] == g;
-    for (size_t i = 0; i < s->accs[5].intervals.count; i++)
-        length += s->accs[5].intervals.at[i].group == g
-                      ? (uint64_t)(s->accs[5].intervals.at[i].to - s->accs[5].intervals.at[i].from)
-                      : 0;
+    for (size_t i = 0; i < s->accs[5].intervals.count; i++) {
+        const struct span *span = &s->accs[5].intervals.at[i];
+        length += span->scope == g ? (uint64_t)(span->hi - span->lo) : 0;
+    }
     buf_printf(out, "%llu %llu %lld %lld\n", (unsigned long long)pairs, (unsigned long long)length,
                (long long)e->min_ts, (long long)e->max_te);
 }
@@ -196,6 +196,7 @@ static char *lines_of(struct asked *a, struct groups *f)
     size_t n = 0;
 
     for (unsigned set = 0; set < f->set_count; set++) {
+        CHECK_INT(intervals_unite(&f->set[set].accs[5]), 0);
         for (uint32_t g = 0; g < f->set[set].map.table.count; g++)
             put_group(a, f, set, g, &out);
     }
