@@ -78,8 +78,8 @@ int column_read_i64(struct chunk_view *v, const struct column *c, uint32_t first
 /* INT and BOOL are converted */
 int column_read_f64(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n,
                     double *out);
-/* Of integers without nulls, all of which are within 2^32 of c->min: their distances from it.
- * -EINVAL for others; ERR_CORRUPT also for what is beyond c->max. */
+/* Of integers, all of which are within 2^32 of c->min: their distances from it. Nulls are left out:
+ * `first` and `n` count values. -EINVAL for others; ERR_CORRUPT also for what is beyond c->max. */
 int column_read_distances(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n,
                           uint32_t *out);
 int column_read_codes(struct chunk_view *v, const struct column *c, uint32_t first, uint32_t n,

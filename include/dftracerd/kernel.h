@@ -28,6 +28,10 @@ struct kernels {
     /* places of set bits; out: n + 64 places */
     uint32_t (*select)(const uint64_t *mask, uint32_t n, uint16_t *out);
     uint32_t (*count)(const uint64_t *mask, uint32_t words); /* set bits */
+    /* The values whose bits are set, closed up. out: room for n rounded up to 8. Returns how many.
+     */
+    uint32_t (*keep_u32)(const uint32_t *v, const uint64_t *mask, uint32_t n, uint32_t *out);
+    uint32_t (*keep_i64)(const int64_t *v, const uint64_t *mask, uint32_t n, int64_t *out);
     /* Of n rows, ascending: at[i] = which of them is the i-th whose bit of `valid` is set,
      * places[i] = how many set bits of `valid` stand before that one. ranks[w]: set bits before
      * word w. Returns how many; the arrays have room for n. */
@@ -49,8 +53,9 @@ struct kernels {
      * may be added. */
     uint64_t (*sum)(const uint32_t *slot, const int64_t *v, uint32_t n, struct kernel_sum *table);
     uint32_t (*most)(const uint32_t *v, uint32_t n); /* the greatest, 0 of none */
-    /* out[j] += codes[j] * stride */
-    void (*add_scaled)(const uint32_t *codes, uint32_t n, uint32_t stride, uint32_t *out);
+    /* out[j] = sums[j] + codes[j] * stride; out may be sums */
+    void (*add_scaled)(const uint32_t *sums, const uint32_t *codes, uint32_t n, uint32_t stride,
+                       uint32_t *out);
     /* out[j] = (v[j] - first) / step where that is below count, else 0. step, count > 0. */
     void (*divide)(const int64_t *v, uint32_t n, int64_t first, uint64_t step, uint32_t count,
                    uint32_t *out);

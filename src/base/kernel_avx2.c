@@ -122,6 +122,52 @@ static uint32_t count_bits(const uint64_t *mask, uint32_t words)
     return count;
 }
 
+/* The lanes of the set bits of a byte, closed up. */
+static inline __m256i lanes_of(uint64_t byte)
+{
+    uint64_t spread = _pdep_u64(byte, 0x0101010101010101u) * 0xFF;
+
+    return _mm256_cvtepu8_epi32(
+        _mm_cvtsi64_si128((long long)_pext_u64(0x0706050403020100u, spread)));
+}
+
+/* A value is two lanes: each bit is taken twice. */
+static inline __m256i lanes_of_half(uint64_t bits)
+{
+    return lanes_of(_pdep_u64(bits, 0x55) * 3);
+}
+
+/* Words of few set bits are walked bit by bit. */
+#define KEEP(bits, lanes) \
+    for (uint32_t at = 0; at < n; at += 64) { \
+        uint64_t word = mask[at / 64]; \
+        for (bool few = _mm_popcnt_u64(word) <= 64 / (bits); few && word; word = _blsr_u64(word)) \
+            out[count++] = v[at + (uint32_t)_tzcnt_u64(word)]; \
+        for (uint32_t i = 0; word && i < 64 && at + i < n; i += (bits), word >>= (bits)) { \
+            uint64_t some = word & ((1 << (bits)) - 1); \
+            __m256i x = _mm256_loadu_si256((const __m256i *)(v + at + i)); \
+            _mm256_storeu_si256((__m256i *)(out + count), \
+                                _mm256_permutevar8x32_epi32(x, lanes(some))); \
+            count += (uint32_t)_mm_popcnt_u64(some); \
+        } \
+    }
+
+static uint32_t keep_u32(const uint32_t *v, const uint64_t *mask, uint32_t n, uint32_t *out)
+{
+    uint32_t count = 0;
+
+    KEEP(8, lanes_of)
+    return count;
+}
+
+static uint32_t keep_i64(const int64_t *v, const uint64_t *mask, uint32_t n, int64_t *out)
+{
+    uint32_t count = 0;
+
+    KEEP(4, lanes_of_half)
+    return count;
+}
+
 static uint64_t deposit(const uint64_t *bits, uint64_t at, const uint64_t *valid, uint32_t words,
                         uint64_t *out)
 {
@@ -190,18 +236,19 @@ static uint32_t most_u32(const uint32_t *v, uint32_t n)
     return most > of_lanes ? most : of_lanes;
 }
 
-static void add_scaled(const uint32_t *codes, uint32_t n, uint32_t stride, uint32_t *out)
+static void add_scaled(const uint32_t *sums, const uint32_t *codes, uint32_t n, uint32_t stride,
+                       uint32_t *out)
 {
     const __m256i by = _mm256_set1_epi32((int)stride);
     uint32_t j = 0;
 
     for (; j + 8 <= n; j += 8) {
         __m256i x = _mm256_loadu_si256((const __m256i *)(codes + j));
-        __m256i sum = _mm256_loadu_si256((const __m256i *)(out + j));
+        __m256i sum = _mm256_loadu_si256((const __m256i *)(sums + j));
         sum = _mm256_add_epi32(sum, _mm256_mullo_epi32(x, by));
         _mm256_storeu_si256((__m256i *)(out + j), sum);
     }
-    kernels_portable.add_scaled(codes + j, n - j, stride, out + j);
+    kernels_portable.add_scaled(sums + j, codes + j, n - j, stride, out + j);
 }
 
 /* Quotients of 4 values: below 2^51 everything is exact in doubles but the quotient, which is off
@@ -239,7 +286,7 @@ static void divide(const int64_t *v, uint32_t n, int64_t first, uint64_t step, u
     kernels_portable.divide(v + j, n - j, first, step, count, out + j);
 }
 
-const struct kernels kernels_avx2 = {range_i64,  range_f64,   equal_u32,  table_u32, select_rows,
-                                     count_bits, find_places, rank_words, deposit,   extract,
-                                     sum_slots,  most_u32,    add_scaled, divide};
+const struct kernels kernels_avx2 = {
+    range_i64,   range_f64,  equal_u32, table_u32, select_rows, count_bits, keep_u32,   keep_i64,
+    find_places, rank_words, deposit,   extract,   sum_slots,   most_u32,   add_scaled, divide};
 #endif

@@ -55,6 +55,28 @@ static uint32_t count_bits(const uint64_t *mask, uint32_t words)
     return count;
 }
 
+static uint32_t keep_u32(const uint32_t *v, const uint64_t *mask, uint32_t n, uint32_t *out)
+{
+    uint32_t count = 0;
+
+    for (uint32_t at = 0; at < n; at += 64) {
+        for (uint64_t word = mask[at / 64]; word; word &= word - 1)
+            out[count++] = v[at + (uint32_t)__builtin_ctzll(word)];
+    }
+    return count;
+}
+
+static uint32_t keep_i64(const int64_t *v, const uint64_t *mask, uint32_t n, int64_t *out)
+{
+    uint32_t count = 0;
+
+    for (uint32_t at = 0; at < n; at += 64) {
+        for (uint64_t word = mask[at / 64]; word; word &= word - 1)
+            out[count++] = v[at + (uint32_t)__builtin_ctzll(word)];
+    }
+    return count;
+}
+
 static uint64_t bits_from(const uint64_t *bits, uint64_t at)
 {
     uint64_t low = bits[at / 64] >> at % 64;
@@ -103,11 +125,11 @@ static uint32_t most_u32(const uint32_t *v, uint32_t n)
     return most;
 }
 
-static void add_scaled(const uint32_t *restrict codes, uint32_t n, uint32_t stride,
-                       uint32_t *restrict out)
+static void add_scaled(const uint32_t *sums, const uint32_t *codes, uint32_t n, uint32_t stride,
+                       uint32_t *out)
 {
     for (uint32_t j = 0; j < n; j++)
-        out[j] += codes[j] * stride;
+        out[j] = sums[j] + codes[j] * stride;
 }
 
 /* Values mostly come in order: a quotient is looked for only where they leave the one before. */
@@ -129,5 +151,5 @@ static void divide(const int64_t *v, uint32_t n, int64_t first, uint64_t step, u
 }
 
 const struct kernels kernels_portable = {
-    range_i64,  range_f64, equal_u32, table_u32, select_rows, count_bits, find_places,
-    rank_words, deposit,   extract,   sum_slots, most_u32,    add_scaled, divide};
+    range_i64,   range_f64,  equal_u32, table_u32, select_rows, count_bits, keep_u32,   keep_i64,
+    find_places, rank_words, deposit,   extract,   sum_slots,   most_u32,   add_scaled, divide};

@@ -226,8 +226,8 @@ int column_read_distances(struct chunk_view *v, const struct column *col, uint32
     uint32_t least = (uint32_t)(uint64_t)col->min;
     int rc;
 
-    assert(first % PACK_BLOCK == 0 && first <= col->rows && n <= col->rows - first);
-    if (col->type != COLUMN_INT || col->nulls > 0 || span >= UINT32_MAX)
+    assert(first % PACK_BLOCK == 0 && n + first <= col->rows - col->nulls);
+    if (col->type != COLUMN_INT || span >= UINT32_MAX)
         return -EINVAL;
     rc = view_values(v, c);
     if (rc == 0)

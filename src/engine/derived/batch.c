@@ -3,6 +3,8 @@
 
 #include "dftracerd/kernel.h"
 
+#include <string.h>
+
 void batch_at(struct scan_worker *w, uint32_t first, struct scan_batch *ret)
 {
     uint32_t left = w->chunk.rows - first;
@@ -38,6 +40,18 @@ struct scan_batch batch_of_places(struct scan_chunk *c, const uint32_t *places, 
                                .places = places,
                                .rows = n,
                                .count = n};
+}
+
+const uint64_t *batch_mask(const struct scan_batch *b, uint64_t *room)
+{
+    if (b->mask)
+        return b->mask;
+    memset(room, 0, SCAN_WORDS * sizeof(*room));
+    for (uint32_t j = 0; j < b->count; j++) {
+        uint32_t row = batch_row(b, j);
+        room[row / 64] |= (uint64_t)1 << row % 64;
+    }
+    return room;
 }
 
 uint32_t mask_to_select(const uint64_t *mask, uint32_t rows, uint16_t *out)

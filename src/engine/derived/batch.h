@@ -48,6 +48,9 @@ static inline bool batch_all_valid(const struct scan_batch *b, const uint64_t *v
     return missing == 0;
 }
 
+/* The selected rows as a bitmap: b->mask, or made in `room` of SCAN_WORDS words. */
+const uint64_t *batch_mask(const struct scan_batch *b, uint64_t *room);
+
 /* Marks selected row numbers of a bitmap: fills out (SCAN_BATCH long), returns how many. */
 uint32_t mask_to_select(const uint64_t *mask, uint32_t rows, uint16_t *out);
 

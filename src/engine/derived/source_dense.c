@@ -17,29 +17,58 @@
 static bool may_be_dense(const struct scan_worker *w, const struct bound *b)
 {
     return w->chunk.most && b->form == FORM_STORED && b->shape == SHAPE_INT &&
-           b->column.type == COLUMN_INT && b->column.nulls == 0 &&
+           b->column.type == COLUMN_INT &&
            (uint64_t)b->column.max - (uint64_t)b->column.min < SPAN_MOST;
+}
+
+/* Few codes more than there are values cost less than numbers: the distances themselves. */
+enum { SPAN_DENSE = 8 };
+static uint32_t number_all(uint32_t span, int64_t min, int64_t *values)
+{
+    for (uint32_t i = 0; i < span; i++)
+        values[i] = min + (int64_t)i;
+    return span;
 }
 
 /* Distances to numbers, in the order in which values come. numbers: number + 1 by distance, 0 =
  * none yet. */
-static uint32_t number_rows(uint32_t *codes, uint32_t n, int64_t min, uint32_t count,
-                            uint32_t *numbers, int64_t *values)
+static uint32_t number_rows(uint32_t *restrict codes, uint32_t n, int64_t min, uint32_t count,
+                            uint32_t *restrict numbers, int64_t *restrict values)
 {
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t distance = codes[i];
-        if (__builtin_expect(numbers[distance] == 0, 0)) {
+        uint32_t distance = codes[i], number = numbers[distance];
+        if (__builtin_expect(number == 0, 0)) {
             values[count] = min + (int64_t)distance;
-            numbers[distance] = ++count;
+            number = numbers[distance] = ++count;
         }
-        codes[i] = numbers[distance] - 1;
+        codes[i] = number - 1;
     }
     return count;
 }
 
+/* From the values at the end of `codes` to all rows: where there is none, `null`. */
+static int spread(struct scan_worker *w, const struct bound *b, uint32_t *codes, uint32_t null)
+{
+    const uint32_t *from = codes + b->column.nulls;
+    uint64_t valid[SCAN_WORDS];
+    int rc = 0;
+
+    for (uint32_t first = 0, n; first < w->chunk.rows && rc == 0; first += n) {
+        n = w->chunk.rows - first < SCAN_BATCH ? w->chunk.rows - first : SCAN_BATCH;
+        rc = column_read_valid(w->chunk.view, &b->column, first, n, valid);
+        for (uint32_t i = 0; i < n && rc == 0; i++) {
+            bool has = valid[i / 64] >> i % 64 & 1;
+            codes[first + i] = has ? *from : null;
+            from += has;
+        }
+    }
+    return rc;
+}
+
 int bound_dense(struct scan_worker *w, struct bound *b)
 {
-    uint32_t rows = w->chunk.rows, count = 0;
+    uint32_t rows = w->chunk.rows, there = rows - b->column.nulls, count = 0;
+    int rc = 0;
 
     if (b->dense_count)
         return 0;
@@ -52,15 +81,20 @@ int bound_dense(struct scan_worker *w, struct bound *b)
     if (!codes || !numbers || !values)
         return -ENOMEM;
     memset(numbers, 0, span * sizeof(*numbers));
-    for (uint32_t first = 0, n; first < rows; first += n) {
-        n = rows - first < SCAN_BATCH ? rows - first : SCAN_BATCH;
-        int rc = column_read_distances(w->chunk.view, &b->column, first, n, codes + first);
+    if (span <= SPAN_DENSE)
+        count = number_all(span, b->column.min, values);
+    for (uint32_t first = 0, n; first < there; first += n) {
+        uint32_t *some = codes + b->column.nulls + first;
+        n = there - first < SCAN_BATCH ? there - first : SCAN_BATCH;
+        rc = column_read_distances(w->chunk.view, &b->column, first, n, some);
         if (rc < 0)
             return rc;
-        count = number_rows(codes + first, n, b->column.min, count, numbers, values);
+        if (span > SPAN_DENSE)
+            count = number_rows(some, n, b->column.min, count, numbers, values);
     }
-    b->dense_count = count;
-    return 0;
+    rc = b->column.nulls ? spread(w, b, codes, count) : 0;
+    b->dense_count = rc < 0 ? 0 : count;
+    return rc;
 }
 
 int bound_dense_codes(struct scan_worker *w, struct bound *b, uint32_t limit)

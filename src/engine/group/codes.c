@@ -2,8 +2,6 @@
 #include "dftracerd/kernel.h"
 #include "engine/group/map.h"
 
-#include <string.h>
-
 const struct group_key *group_next_key(const struct group_map *m, struct scan_batch *b, unsigned *i,
                                        const uint32_t **ret_codes)
 {
@@ -17,13 +15,18 @@ const struct group_key *group_next_key(const struct group_map *m, struct scan_ba
     return NULL;
 }
 
-void group_sum_codes(struct group_map *m, struct scan_batch *b, bool packed, uint32_t *out)
+const uint32_t *group_sum_codes(struct group_map *m, struct scan_batch *b, bool packed,
+                                uint32_t *room)
 {
     const struct group_key *k;
-    const uint32_t *codes;
+    const uint32_t *codes, *sums = NULL;
     unsigned i = 0;
 
-    memset(out, 0, b->rows * sizeof(*out));
-    while ((k = group_next_key(m, b, &i, &codes)))
-        kernels()->add_scaled(codes, b->rows, packed ? (uint32_t)1 << k->shift : k->stride, out);
+    while ((k = group_next_key(m, b, &i, &codes))) {
+        if (sums) /* the first has stride 1 */
+            kernels()->add_scaled(sums, codes, b->rows,
+                                  packed ? (uint32_t)1 << k->shift : k->stride, room);
+        sums = sums ? room : codes;
+    }
+    return sums ? sums : no_values.codes;
 }

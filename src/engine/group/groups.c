@@ -162,6 +162,25 @@ int groups_grow(struct groups *f, unsigned set)
     return rc;
 }
 
+/* Neighbours are counted beside each other, so that rows of one group need not wait for each other.
+ */
+enum { FEW_GROUPS = 128, FEW_ROWS = 512 };
+static void count_few(const struct groups_of_set *s, const uint32_t *group, uint32_t n)
+{
+    uint32_t counts[4][FEW_GROUPS] = {{0}}, j = 0;
+
+    for (; j + 4 <= n; j += 4) {
+        counts[0][group[j]]++;
+        counts[1][group[j + 1]]++;
+        counts[2][group[j + 2]]++;
+        counts[3][group[j + 3]]++;
+    }
+    for (; j < n; j++)
+        counts[0][group[j]]++;
+    for (uint32_t g = 0; g < s->ready; g++)
+        *group_count(s, g) += counts[0][g] + counts[1][g] + counts[2][g] + counts[3][g];
+}
+
 /* Records beyond the caches are looked at some rows ahead, so that they come side by side. */
 void group_count_rows(const struct groups_of_set *s, const uint32_t *group, uint32_t n)
 {
@@ -170,6 +189,10 @@ void group_count_rows(const struct groups_of_set *s, const uint32_t *group, uint
     char *records = s->records;
     const size_t stride = s->stride;
 
+    if (s->ready <= FEW_GROUPS && n >= FEW_ROWS) {
+        count_few(s, group, n);
+        return;
+    }
     for (uint32_t j = 0; j < n; j++) {
         for (uint32_t k = j; far && j % AHEAD == 0 && k < n && k < j + AHEAD; k++)
             group_look(s, group[k]);

@@ -36,6 +36,7 @@ struct acc_kind {
     /* a multiple of 8; NULL: none */
     size_t (*bytes)(const struct acc_spec *spec);
     bool wide; /* slots are aligned to 16 bytes */
+    bool sums; /* slots begin with struct cell: integers may come from slots.c */
     void (*clear)(const struct acc_spec *spec, void *slot);
     /* memory that a slot refers to; NULL: none */
     void (*free)(const struct grouping *g, void *slot);

@@ -91,18 +91,6 @@ static void look_at_keys(struct group_map *m, struct scan_chunk *c, uint64_t *re
     *ret_bits = coded ? bits : 0;
 }
 
-static int choose_one(struct group_map *m)
-{
-    uint64_t keys[GROUP_KEYS_MAX];
-
-    for (unsigned i = 0; i < m->width; i++)
-        keys[i] = m->keys[i].key;
-    int64_t group = group_map_add(m, keys);
-    m->one = (uint32_t)group;
-    m->way = GROUP_ONE;
-    return group < 0 ? (int)group : 0;
-}
-
 static int choose_codes(struct group_map *m, uint32_t product)
 {
     if (product > m->dense_cap) {
@@ -122,20 +110,12 @@ int group_map_chunk(struct group_map *m, struct scan_chunk *c)
 {
     uint64_t product;
     unsigned bits;
-    bool constant = true;
     int rc = 0;
 
     look_at_keys(m, c, &product, &bits);
-    for (unsigned i = 0; i < m->width; i++)
-        constant &= m->keys[i].constant;
-    /* A batch is never empty of selected rows, but a chunk may be: its one group is made by the
-     * first batch. */
     m->way = GROUP_HASH;
-    m->one = UINT32_MAX;
     m->bits = bits;
-    if (constant)
-        m->way = GROUP_ONE;
-    else if (product > 0)
+    if (product > 0)
         rc = choose_codes(m, (uint32_t)product);
     else if (bits > 0 && bits <= 64)
         group_words_chunk(m);
@@ -159,23 +139,11 @@ static int64_t add_product(struct group_map *m, uint32_t product)
     return group;
 }
 
-/* out[row] = value for rows that are not selected. */
-static void put_at_gaps(const struct scan_batch *b, uint32_t value, uint32_t *out)
-{
-    for (uint32_t at = 0; b->select && at < b->rows; at += 64) {
-        uint64_t gaps = ~b->mask[at / 64];
-        if (b->rows - at < 64)
-            gaps &= ((uint64_t)1 << (b->rows - at)) - 1;
-        for (; gaps; gaps &= gaps - 1)
-            out[at + (uint32_t)__builtin_ctzll(gaps)] = value;
-    }
-}
-
-/* out[j]: group + 1 of the product, made where there is none. The loop has no branch, and a product
- * that is not there yet is
- * rare: it is seen by the sign of all, and its block is looked up again. */
-static int look_up_products(struct group_map *m, const uint32_t *products, uint32_t n,
-                            uint32_t *out)
+/* out[j]: the group of the product, made where there is none. The loop has no branch, and a product
+ * that is not there yet is rare: it is seen by the sign of all, and its block is looked up again.
+ */
+static int look_up_products(struct group_map *m, const uint32_t *restrict products, uint32_t n,
+                            uint32_t *restrict out)
 {
     enum { BLOCK = 128 };
 
@@ -184,14 +152,14 @@ static int look_up_products(struct group_map *m, const uint32_t *products, uint3
         uint32_t less = 0;
 #pragma GCC unroll 4
         for (uint32_t j = first; j < end; j++) {
-            out[j] = dense[products[j]];
-            less |= out[j] - 1;
+            out[j] = dense[products[j]] - 1;
+            less |= out[j];
         }
         for (uint32_t j = first; less >> 31 && j < end; j++) {
             int64_t added = dense[products[j]] ? 0 : add_product(m, products[j]);
             if (added < 0)
                 return (int)added;
-            out[j] = dense[products[j]];
+            out[j] = dense[products[j]] - 1;
         }
     }
     return 0;
@@ -221,107 +189,19 @@ static void sum_selected(struct group_map *m, struct scan_batch *b, uint32_t *ou
 
 static int batch_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *out)
 {
-    uint32_t products[SCAN_BATCH];
-    bool few = b->count < b->rows / 2;
-
-    if (few)
-        sum_selected(m, b, products);
-    else
-        group_sum_codes(m, b, false, products);
-    for (uint32_t j = 0; b->select && !few && j < b->count; j++)
-        products[j] = products[b->select[j]];
-    int rc = look_up_products(m, products, b->count, out);
-    for (uint32_t j = 0; j < b->count; j++)
-        out[j]--;
-    return rc;
-}
-
-/* All rows have products that are there: rows that nobody wants have that of one that is wanted. */
-static int rows_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *out)
-{
-    uint32_t products[SCAN_BATCH];
-
-    group_sum_codes(m, b, false, products);
-    if (b->select)
-        put_at_gaps(b, products[b->select[0]], products);
-    int rc = look_up_products(m, products, b->rows, out);
-    put_at_gaps(b, 0, out);
-    return rc;
-}
-
-int group_map_rows(struct group_map *m, struct scan_batch *b, uint32_t *out)
-{
-    if (m->way == GROUP_HASH || m->way == GROUP_PACKED)
-        return -EDOM;
-    if (m->way == GROUP_CODES)
-        return rows_by_codes(m, b, out);
-    int rc = m->one == UINT32_MAX ? choose_one(m) : 0;
-    for (uint32_t j = 0; j < b->rows; j++)
-        out[j] = m->one + 1;
-    put_at_gaps(b, 0, out);
-    return rc;
-}
-
-/* The one key that is not constant, where it has few codes in this chunk and most rows are
- * selected; else NULL. */
-static const struct group_key *few_codes(const struct group_map *m, const struct scan_batch *b)
-{
-    const struct group_key *found = NULL;
-
-    if (m->way != GROUP_CODES || m->dense_count > GROUP_TALLY_MOST || b->count < b->rows / 4)
-        return NULL;
-    for (unsigned i = 0; i < m->width; i++) {
-        if (m->keys[i].constant || m->keys[i].same)
-            continue;
-        if (found)
-            return NULL;
-        found = &m->keys[i];
-    }
-    return found;
-}
-
-/* Of the batch's selected rows, how many have the code. */
-static uint32_t count_code(const struct scan_batch *b, const uint32_t *codes, uint32_t code)
-{
+    uint32_t room[SCAN_BATCH], kept[SCAN_BATCH];
     uint64_t mask[SCAN_WORDS];
-    uint32_t words = (b->rows + 63) / 64;
 
-    kernels()->equal_u32(codes, b->rows, code, mask);
-    for (uint32_t i = 0; i < words; i++)
-        mask[i] &= b->mask[i];
-    return kernels()->count(mask, words);
-}
-
-static int tally_codes(struct group_map *m, struct scan_batch *b, const uint32_t *codes,
-                       struct group_rows *ret)
-{
-    int n = 0;
-
-    for (uint32_t code = 0, left = b->count; left && code < m->dense_count; code++) {
-        uint32_t rows = count_code(b, codes, code);
-        int64_t added = rows && !m->dense[code] ? add_product(m, code) : 0;
-        if (added < 0)
-            return (int)added;
-        left -= rows;
-        if (rows)
-            ret[n++] = (struct group_rows){m->dense[code] - 1, rows};
+    if (b->count < b->rows / 2) {
+        sum_selected(m, b, room);
+        return look_up_products(m, room, b->count, out);
     }
-    return n;
-}
-
-int group_map_tally(struct group_map *m, struct scan_batch *b,
-                    struct group_rows ret[GROUP_TALLY_MOST])
-{
-    const struct group_key *key = few_codes(m, b);
-    int rc = m->way == GROUP_ONE && m->one == UINT32_MAX ? choose_one(m) : 0;
-
-    if (rc < 0)
-        return rc;
-    if (m->way == GROUP_ONE) {
-        ret[0] = (struct group_rows){m->one, b->count};
-        return 1;
+    const uint32_t *products = group_sum_codes(m, b, false, room);
+    if (b->select) {
+        kernels()->keep_u32(products, batch_mask(b, mask), b->rows, kept);
+        products = kept;
     }
-    return key ? tally_codes(m, b, batch_codes(b, key->source), ret) : -EDOM;
+    return look_up_products(m, products, b->count, out);
 }
 
 /* Rows to tuples of keys, without those that repeat the one before: rows often do. of[j]: which
@@ -374,14 +254,5 @@ int group_map_batch(struct group_map *m, struct scan_batch *b, uint32_t *out)
         return batch_by_codes(m, b, out);
     if (m->way == GROUP_PACKED)
         return group_words_batch(m, b, out);
-    if (m->way == GROUP_HASH)
-        return group_map_few(m, b, out);
-    if (m->one == UINT32_MAX) {
-        int rc = choose_one(m);
-        if (rc < 0)
-            return rc;
-    }
-    for (uint32_t j = 0; j < b->count; j++)
-        out[j] = m->one;
-    return 0;
+    return group_map_few(m, b, out);
 }

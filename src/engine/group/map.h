@@ -2,8 +2,8 @@
  *
  * Used by:   groups.h; answers with tables of their own (compare, timeline, lines).
  * Way:       group_map_init names the key sources; for each chunk group_map_chunk chooses the
- *            cheapest way (one group for the chunk; a dense table over products of column codes;
- *            hashing of keys); group_map_batch gives the group number of each selected row. Numbers
+ *            cheapest way (a dense table over products of column codes; hashing of codes in a word,
+ *            or of keys); group_map_batch gives the group number of each selected row. Numbers
  *            are dense from 0 and belong to this map: maps of several workers are put together by
  *            group_table_add of their keys, or, of a packed one, as group_map_join says.
  * Threads:   one at a time.
@@ -17,7 +17,7 @@
 
 #define GROUP_KEYS_MAX 32
 
-enum group_way { GROUP_ONE, GROUP_CODES, GROUP_PACKED, GROUP_HASH };
+enum group_way { GROUP_CODES, GROUP_PACKED, GROUP_HASH };
 struct group_key { /* one key column in the present chunk */
     const struct source *source;
     bool constant, coded, same; /* same: its codes are those of a key before it */
@@ -56,7 +56,6 @@ struct group_map {
     struct group_pack *pack;
     struct group_key keys[GROUP_KEYS_MAX];
     enum group_way way;
-    uint32_t one;    /* GROUP_ONE */
     uint32_t *dense; /* GROUP_CODES: group + 1 of each product of codes, 0 = not met */
     uint32_t dense_count, dense_cap;
     unsigned bits; /* GROUP_PACKED: of a word */
@@ -93,10 +92,11 @@ static inline unsigned group_bits(uint32_t count)
 }
 /* codes.c, for map.c and words.c: the next key, from number *i on, whose codes distinguish rows,
  * with these (NULL: there is none); of all rows of the batch the sum of codes, each times its
- * stride or, packed, at its place in a word. */
+ * stride or, packed, at its place in a word: in `room`, or borrowed, where one key has codes. */
 const struct group_key *group_next_key(const struct group_map *m, struct scan_batch *b, unsigned *i,
                                        const uint32_t **ret_codes);
-void group_sum_codes(struct group_map *m, struct scan_batch *b, bool packed, uint32_t *out);
+const uint32_t *group_sum_codes(struct group_map *m, struct scan_batch *b, bool packed,
+                                uint32_t *room);
 void group_words_chunk(struct group_map *m);
 int group_words_batch(struct group_map *m, struct scan_batch *b, uint32_t *out);
 int group_map_chunk(struct group_map *m, struct scan_chunk *c);
@@ -105,17 +105,6 @@ int group_map_batch(struct group_map *m, struct scan_batch *b, uint32_t *out);
 /* The same where so few rows are looked at that knowing the chunk does not pay: group_map_chunk
  * need not have been called for it. Not of a map that is packed. */
 int group_map_few(struct group_map *m, struct scan_batch *b, uint32_t *out);
-/* Quicker, where most rows are selected: out[row] = group + 1 of a selected row of the batch, 0 of
- * any other. -EDOM: the chunk is grouped by hashing. */
-int group_map_rows(struct group_map *m, struct scan_batch *b, uint32_t *out);
-/* How many selected rows each group has that has any, without telling which: few groups only.
- * Returns how many, or -EDOM: as group_map_batch then. */
-enum { GROUP_TALLY_MOST = 16 };
-struct group_rows {
-    uint32_t group, rows;
-};
-int group_map_tally(struct group_map *m, struct scan_batch *b,
-                    struct group_rows ret[GROUP_TALLY_MOST]);
 
 /* ---- ranks.c --------------------------------------------------------------------------- */
 

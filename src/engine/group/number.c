@@ -1,4 +1,5 @@
 /* number.c - moments and percentiles of numbers by group. */
+#include "dftracerd/kernel.h"
 #include "engine/group/encode.h"
 #include "engine/group/worker.h"
 
@@ -199,92 +200,79 @@ static uint32_t some_rows(struct group_worker *w, const struct scan_batch *b, co
     return n;
 }
 
-/* Values of one column and their groups; borrowed. */
-struct taken {
-    const int64_t *v;
-    const uint32_t *group;
-    uint32_t n;
-};
-
-static struct taken take_all(struct group_worker *w, const struct scan_batch *b, const int64_t *v)
+/* The selected rows that have a value (and `also`, NULL: all), without gaps. */
+static struct group_values take_values(struct group_worker *w, const struct scan_batch *b,
+                                       const struct batch_numbers *of, const uint64_t *also)
 {
-    const uint16_t *select = b->select;
-    int64_t *to = w->some;
+    uint64_t room[SCAN_WORDS], wanted[SCAN_WORDS], some[SCAN_WORDS + 1];
+    const uint64_t *selected = batch_mask(b, room);
+    const uint32_t words = (b->rows + 63) / 64;
+    struct group_values ret = {.group = w->group, .v = of->i, .n = b->count, .nano = of->nano};
 
-    for (uint32_t j = 0, n = b->count; select && j < n; j++)
-        to[j] = v[select[j]];
-    return (struct taken){select ? to : v, w->group, b->count};
+    if (!of->valid && !also && !b->select)
+        return ret;
+    for (uint32_t i = 0; i < words; i++)
+        wanted[i] =
+            selected[i] & (of->valid ? of->valid[i] : UINT64_MAX) & (also ? also[i] : UINT64_MAX);
+    ret.n = kernels()->count(wanted, words);
+    if (ret.n == b->rows)
+        return ret;
+    ret.v = w->some;
+    kernels()->keep_i64(of->i, wanted, b->rows, w->some);
+    if (ret.n == b->count)
+        return ret;
+    kernels()->extract(wanted, selected, words, some);
+    kernels()->keep_u32(w->group, some, b->count, w->some_group);
+    ret.group = w->some_group;
+    return ret;
 }
 
-static struct taken take_values(struct group_worker *w, const struct scan_batch *b,
-                                const struct batch_numbers *of, const uint64_t *also)
+/* Rows without a value, where the others are counted by their slots. */
+static void count_others(const struct group_worker *w, const struct scan_batch *b, unsigned set,
+                         const struct group_values *of)
 {
-    const uint16_t *select = b->select, *some = w->some_row;
-    const int64_t *v = of->i;
+    const struct groups_of_set *s = &w->found->set[set];
 
-    if (!of->valid && !also)
-        return take_all(w, b, v);
-    uint32_t n = some_rows(w, b, of->valid, also);
-    for (uint32_t i = 0; i < n; i++) {
-        w->some[i] = v[select ? select[some[i]] : some[i]];
-        w->some_group[i] = w->group[some[i]];
-    }
-    return (struct taken){w->some, w->some_group, n};
+    group_count_rows(s, w->group, b->count);
+    for (uint32_t i = 0; i < of->n; i++)
+        --*group_count(s, of->group[i]);
 }
 
-/* Adds the values from `j` on, up to the first that needs another way; what is read for each is
- * kept in locals, for the compiler must take every store into a record as one that may change the
- * set. */
-static uint32_t add_plainly(const struct group_worker *w, const struct scan_batch *b, unsigned set,
-                            unsigned acc, const struct batch_numbers *of, uint32_t j)
+/* What is read for each value is kept in locals, for the compiler must take every store into a
+ * record as one that may change the set. */
+static int add_cells(struct group_worker *w, unsigned set, unsigned acc,
+                     const struct group_values *of)
 {
     const struct groups_of_set *s = &w->found->set[set];
     char *cells = s->records + s->accs[acc].at;
-    const uint16_t *select = b->select;
     const size_t stride = s->stride;
-    const int64_t *v = of->i;
-    const uint64_t *valid = of->valid;
+    const uint32_t *group = of->group, n = of->n;
+    const int64_t *v = of->v;
     const bool nano = of->nano;
-
-    for (const uint32_t n = b->count; j < n; j++) {
-        uint32_t row = select ? select[j] : j;
-        struct cell *c = (struct cell *)(cells + w->group[j] * stride);
-        if (batch_is_valid(valid, row) && !cell_add_quickly(c, v[row], nano))
-            break;
-    }
-    return j;
-}
-
-static int add_sums(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc,
-                    const struct batch_numbers *of)
-{
     int rc = 0;
 
-    for (uint32_t j = 0; j < b->count && rc == 0; j++) {
-        j = add_plainly(w, b, set, acc, of, j);
-        if (j < b->count)
-            rc = number_add(w, set, acc, w->group[j], of->i[batch_row(b, j)], of->nano);
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        struct cell *to = (struct cell *)(cells + group[i] * stride);
+        if (__builtin_expect(!cell_add_quickly(to, v[i], nano), 0))
+            rc = cell_add(w->found, to, v[i], nano);
     }
     return rc;
 }
 
-static inline __attribute__((always_inline)) int add_values(struct group_worker *w, unsigned set,
-                                                            unsigned acc, const uint32_t *group,
-                                                            const int64_t *v, uint32_t n, bool nano,
-                                                            bool sample)
+static inline __attribute__((always_inline)) int add_samples(struct group_worker *w, unsigned set,
+                                                             unsigned acc,
+                                                             const struct group_values *of,
+                                                             bool nano)
 {
     const struct groups_of_set *s = &w->found->set[set];
-    char *slots = s->records + s->accs[acc].at;
     struct sample_memory *memory = &w->found->memory;
+    char *samples = s->records + s->accs[acc].at + offsetof(struct sampled_cell, sample);
     const size_t stride = s->stride;
-    int rc = 0;
+    const uint32_t *group = of->group, n = of->n;
+    const int64_t *v = of->v;
 
     for (uint32_t i = 0; i < n; i++) {
-        struct sampled_cell *to = (struct sampled_cell *)(slots + group[i] * stride);
-        if (__builtin_expect(!cell_add_quickly(&to->cell, v[i], nano), 0))
-            rc = cell_add(w->found, &to->cell, v[i], nano);
-        if (sample && rc == 0)
-            rc = sample_add_i64(memory, &to->sample, v[i], nano);
+        int rc = sample_add_i64(memory, (struct sample *)(samples + group[i] * stride), v[i], nano);
         if (__builtin_expect(rc < 0, 0))
             return rc;
     }
@@ -294,22 +282,25 @@ static inline __attribute__((always_inline)) int add_values(struct group_worker 
 static int add_i64(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc,
                    const struct batch_numbers *of, const uint64_t *also)
 {
-    const struct groups_of_set *s = &w->found->set[set];
-    const struct acc_spec *spec = s->accs[acc].spec;
-    bool one = s->bound && s->map.way == GROUP_ONE;
+    const struct acc_spec *spec = w->found->set[set].accs[acc].spec;
+    struct group_values values = take_values(w, b, of, also);
+    int64_t min, max;
     int rc = 0;
 
-    if (!one && !spec->sample && !spec->shape && !also)
-        return add_sums(w, b, set, acc, of);
-    const struct taken t = take_values(w, b, of, also);
-    if (one)
-        return number_add_all(w, set, acc, s->map.one, t.v, t.n, of->nano);
-    if (!spec->shape)
-        return spec->sample ? add_values(w, set, acc, t.group, t.v, t.n, of->nano, true)
-                            : add_values(w, set, acc, t.group, t.v, t.n, of->nano, false);
-    for (uint32_t i = 0; i < t.n && rc == 0; i++)
-        rc = number_add(w, set, acc, t.group[i], t.v[i], of->nano);
-    return rc;
+    values.small = scan_range(b->chunk, spec->column, &min, &max) && min >= 0 && max < GROUP_SMALL;
+    if (acc == w->counter && values.n < b->count)
+        count_others(w, b, set, &values);
+    if (spec->shape) {
+        for (uint32_t i = 0; i < values.n && rc == 0; i++)
+            rc = number_add(w, set, acc, values.group[i], values.v[i], values.nano);
+        return rc;
+    }
+    rc =
+        slots_want(w, set, acc) ? slots_add(w, set, acc, &values) : add_cells(w, set, acc, &values);
+    if (rc < 0 || !spec->sample)
+        return rc;
+    return values.nano ? add_samples(w, set, acc, &values, true)
+                       : add_samples(w, set, acc, &values, false);
 }
 
 /* The values w->some_f64 of the groups w->some_group. */
@@ -361,7 +352,8 @@ static int numbers_add(struct group_worker *w, struct scan_batch *b, unsigned se
     return n.d ? add_f64(w, b, set, acc, &n, also) : 0;
 }
 
-const struct acc_kind acc_number = {.bytes = number_bytes,
+const struct acc_kind acc_number = {.sums = true,
+                                    .bytes = number_bytes,
                                     .clear = number_clear,
                                     .add = numbers_add,
                                     .merge = number_merge,

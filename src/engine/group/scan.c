@@ -4,6 +4,7 @@
 #include "engine/group/worker.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
 struct job {
@@ -21,18 +22,6 @@ int groups_accumulate(struct group_worker *w, struct scan_batch *b, unsigned set
 
     for (unsigned i = first; i < s->acc_count && rc == 0; i++)
         rc = s->accs[i].spec->kind->add(w, b, set, i);
-    return rc;
-}
-
-/* Of few groups, whose rows need not be told one by one. -EDOM: not so. */
-static int count_few(struct group_worker *w, struct scan_batch *b, unsigned set)
-{
-    struct groups_of_set *s = &w->found->set[set];
-    struct group_rows few[GROUP_TALLY_MOST];
-    int n = group_map_tally(&s->map, b, few), rc = n < 0 ? n : groups_grow(w->found, set);
-
-    for (int i = 0; i < n && rc == 0; i++)
-        *group_count(s, few[i].group) += few[i].rows;
     return rc;
 }
 
@@ -64,24 +53,16 @@ int groups_add(struct group_worker *w, struct scan_batch *b, unsigned set)
 {
     struct groups_of_set *s = &w->found->set[set];
     const struct group_set *spec = &w->grouping->sets[set];
-    int rc = bind_chunk(s, b->chunk);
+    int rc = groups_find(w, b, set);
 
-    if (rc == 0 && slots_want(w, b, set))
-        return slots_add(w, b, set);
-    if (rc == 0 && spec->acc_count == 0 && !spec->add && b->mask) {
-        rc = count_few(w, b, set);
-        if (rc != -EDOM)
-            return rc;
-        rc = 0;
-    }
-    rc = rc < 0 ? rc : groups_find(w, b, set);
     if (rc < 0 || spec->add)
         return rc < 0 ? rc : spec->add(w, b, set);
-    if (s->map.way == GROUP_ONE)
-        *group_count(s, s->map.one) += b->count;
-    else
+    w->counter = slots_counter(w, b, set);
+    if (w->counter == UINT_MAX)
         group_count_rows(s, w->group, b->count);
-    return groups_accumulate(w, b, set, 0);
+    rc = groups_accumulate(w, b, set, 0);
+    w->counter = UINT_MAX;
+    return rc;
 }
 
 int64_t groups_only(struct group_worker *w, unsigned set)
@@ -154,6 +135,7 @@ static int worker_begin(void *arg, unsigned worker, void **ret_state)
     if (!w)
         return -ENOMEM;
     w->grouping = job->grouping;
+    w->counter = UINT_MAX;
     int rc = worker_make(w);
     if (rc < 0)
         worker_free(w);
@@ -233,10 +215,8 @@ static int chunk_begin(void *state, struct scan_chunk *c)
     const struct group_hooks *hooks = w->grouping->hooks;
     int rc = 0;
 
-    for (unsigned i = 0; i < w->found->set_count; i++) {
+    for (unsigned i = 0; i < w->found->set_count; i++)
         w->found->set[i].bound = false;
-        slots_chunk(w, i, c);
-    }
     if (w->rows >= SAMPLE_FOLD_ROWS) {
         w->rows = 0;
         rc = sample_fold(&w->found->memory);

@@ -110,9 +110,9 @@ static int groups_of_words(struct group_map *m, const uint64_t *words, uint32_t 
  */
 static void narrow_words(struct group_map *m, struct scan_batch *b, uint64_t *words)
 {
-    uint32_t narrow[SCAN_BATCH];
+    uint32_t room[SCAN_BATCH];
+    const uint32_t *narrow = group_sum_codes(m, b, true, room);
 
-    group_sum_codes(m, b, true, narrow);
     for (uint32_t j = 0, n = b->count; j < n; j++)
         words[j] = narrow[batch_row(b, j)];
 }

@@ -16,8 +16,9 @@ struct group_worker {
     void *own;                         /* of group_hooks */
     uint64_t rows, all_rows;           /* since the last fold; in all */
     VEC(struct doubles_entry) entries; /* of the present chunk, in the order of first touch */
-    struct slots **slots;              /* by set; NULL: more than sums is wanted */
-    uint32_t group[SCAN_BATCH];        /* of the selected rows */
+    struct slots **slots;              /* by set; NULL: without */
+    unsigned counter; /* the accumulator whose slots count the batch's rows; UINT_MAX: none */
+    uint32_t group[SCAN_BATCH]; /* of the selected rows */
     /* number.c: selected rows of the batch that have a value, and their groups, for one column
      * after the other */
     uint16_t some_row[SCAN_BATCH];
@@ -41,6 +42,15 @@ int groups_accumulate(struct group_worker *w, struct scan_batch *b, unsigned set
 /* The group of a set without keys. */
 int64_t groups_only(struct group_worker *w, unsigned set);
 
+/* Integers and their groups. */
+struct group_values {
+    const uint32_t *group;
+    const int64_t *v; /* readable up to n rounded up to 64 */
+    uint32_t n;
+    bool nano, small; /* small: all are from 0 on and below GROUP_SMALL */
+};
+#define GROUP_SMALL (1ll << 26) /* a batch of their squares is 2^63 at most */
+
 /* ---- number.c -------------------------------------------------------------------------------- */
 
 /* One value of one number. */
@@ -55,15 +65,17 @@ int number_add_all(struct group_worker *w, unsigned set, unsigned acc, uint32_t 
 struct doubles_entry *number_doubles(struct group_worker *w, unsigned set, unsigned acc,
                                      uint32_t group);
 
-/* ---- slots.c: the quick way of batches of which only integers are summed up ------------------ */
+/* ---- slots.c: integers summed up in a table that stays in the cache -------------------------- */
 
-/* *ret: *new*, or NULL. */
+/* *ret: *new*, or NULL where the set has no number that goes this way. */
 int slots_new(const struct group_set *set, struct slots **ret);
 void slots_free(const struct group_set *set, struct slots *s);
-void slots_chunk(struct group_worker *w, unsigned set, struct scan_chunk *c);
-/* Whether slots_add can do all that is to be done with the batch; the set's map knows the chunk. */
-bool slots_want(const struct group_worker *w, const struct scan_batch *b, unsigned set);
-int slots_add(struct group_worker *w, struct scan_batch *b, unsigned set);
+/* Not where moments of four orders are wanted, or there are more groups than slots. */
+bool slots_want(const struct group_worker *w, unsigned set, unsigned acc);
+/* The accumulator whose slots count the rows of the batch, too; UINT_MAX: there is none. */
+unsigned slots_counter(const struct group_worker *w, const struct scan_batch *b, unsigned set);
+/* The sums of n values, whose groups these are; min, max: of all values of the column. */
+int slots_add(struct group_worker *w, unsigned set, unsigned acc, const struct group_values *of);
 /* To be called before `found` is looked at. */
 int slots_end(struct group_worker *w, unsigned set);
 

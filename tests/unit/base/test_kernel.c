@@ -217,8 +217,33 @@ static void check_codes(const struct kernels *k)
         most = codes[j] > most ? codes[j] : most;
     }
     CHECK_INT(k->most(codes, n), most);
-    k->add_scaled(codes, n, 77, out);
+    k->add_scaled(out, codes, n, 77, out);
     CHECK_MEM(out, n * 4, want, n * 4);
+}
+
+/* Against values chosen here, one by one; what is behind them may be written. */
+static void check_kept(const struct kernels *k)
+{
+    static int64_t wide[VALUES + 64], kept_wide[VALUES + 8];
+    static uint32_t narrow[VALUES + 64], kept_narrow[VALUES + 8];
+    static int64_t want_wide[VALUES];
+    static uint32_t want_narrow[VALUES];
+    uint64_t mask[VALUES / 64] = {0};
+    uint32_t n = random_below(VALUES + 1), some = 1 + random_below(9), count = 0;
+
+    for (uint32_t j = 0; j < n; j++) {
+        narrow[j] = random_below(UINT32_MAX);
+        wide[j] = (int64_t)((uint64_t)random_below(UINT32_MAX) << 32 | narrow[j]);
+        if (one_in(some) == (some < 5))
+            continue;
+        mask[j / 64] |= (uint64_t)1 << j % 64;
+        want_narrow[count] = narrow[j];
+        want_wide[count++] = wide[j];
+    }
+    CHECK_INT(k->keep_u32(narrow, mask, n, kept_narrow), count);
+    CHECK_MEM(kept_narrow, count * 4, want_narrow, count * 4);
+    CHECK_INT(k->keep_i64(wide, mask, n, kept_wide), count);
+    CHECK_MEM(kept_wide, count * 8, want_wide, count * 8);
 }
 
 static void sums_are_right(void)
@@ -227,9 +252,11 @@ static void sums_are_right(void)
         check_sums(&kernels_portable);
         check_divide(&kernels_portable);
         check_codes(&kernels_portable);
+        check_kept(&kernels_portable);
         check_sums(kernels());
         check_divide(kernels());
         check_codes(kernels());
+        check_kept(kernels());
     }
 }
 
