@@ -173,17 +173,22 @@ int pack_block_open(const struct pack_stream *s, uint32_t number, size_t n, stru
     return c.bad ? ERR_CORRUPT : 0;
 }
 
-static int apply_patches(const struct pack_block *b, size_t n, uint64_t *out)
+/* In 64 bits, or (out32 not NULL) in 32. */
+static int apply_patches(const struct pack_block *b, size_t n, uint64_t *out, uint32_t *out32)
 {
     uint64_t place[PACK_BLOCK], high[PACK_BLOCK];
+    uint64_t most = 0;
 
     pack_unpack_bits(b->places, 10, b->extra, 0, place);
     pack_unpack_bits(b->patches, b->patch_width, b->extra, 0, high);
-    for (uint32_t i = 0; i < b->extra; i++) {
-        if (place[i] >= n)
-            return ERR_CORRUPT;
+    for (uint32_t i = 0; i < b->extra; i++)
+        most = place[i] > most ? place[i] : most;
+    if (most >= n)
+        return ERR_CORRUPT;
+    for (uint32_t i = 0; out32 && i < b->extra; i++)
+        out32[place[i]] += (uint32_t)(high[i] << b->width);
+    for (uint32_t i = 0; !out32 && i < b->extra; i++)
         out[place[i]] += high[i] << b->width;
-    }
     return 0;
 }
 
@@ -232,11 +237,11 @@ int pack_block_read(const struct pack_stream *s, uint32_t number, size_t n, uint
         return read_runs(&b, n, out, NULL);
     if (b.kind == PACK_FOR) {
         pack_unpack_bits(b.bits, b.width, n, b.base, out);
-        return b.extra ? apply_patches(&b, n, out) : 0;
+        return b.extra ? apply_patches(&b, n, out, NULL) : 0;
     }
     pack_unpack_bits(b.bits, b.width, n - 1, b.base, out + 1);
     if (b.extra)
-        rc = apply_patches(&b, n - 1, out + 1);
+        rc = apply_patches(&b, n - 1, out + 1, NULL);
     out[0] = (uint64_t)b.first;
     pack_kernels()->prefix_sum(out, n);
     return rc;
@@ -251,9 +256,9 @@ static int read_block32(const struct pack_stream *s, uint32_t number, size_t n, 
         return rc;
     if (b.kind == PACK_RUNS)
         return read_runs(&b, n, NULL, out);
-    if (b.kind == PACK_FOR && b.width <= 32 && b.extra == 0) {
+    if (b.kind == PACK_FOR && b.width <= 32) {
         pack_kernels()->unpack32(b.bits, b.width, n, (uint32_t)b.base, out);
-        return 0;
+        return b.extra ? apply_patches(&b, n, NULL, out) : 0;
     }
     uint64_t wide[PACK_BLOCK];
     rc = pack_block_read(s, number, n, wide);
