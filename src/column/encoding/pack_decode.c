@@ -173,22 +173,25 @@ int pack_block_open(const struct pack_stream *s, uint32_t number, size_t n, stru
     return c.bad ? ERR_CORRUPT : 0;
 }
 
+#define ADD_PATCHES(type, out) \
+    for (uint32_t i = 0; i < b->extra; i++) { \
+        if (place[i] >= n) \
+            return ERR_CORRUPT; \
+        (out)[place[i]] += (type)(high[i] << b->width); \
+    }
+
 /* In 64 bits, or (out32 not NULL) in 32. */
 static int apply_patches(const struct pack_block *b, size_t n, uint64_t *out, uint32_t *out32)
 {
-    uint64_t place[PACK_BLOCK], high[PACK_BLOCK];
-    uint64_t most = 0;
+    uint32_t place[PACK_BLOCK];
+    uint64_t high[PACK_BLOCK];
 
-    pack_unpack_bits(b->places, 10, b->extra, 0, place);
+    pack_kernels()->unpack32(b->places, 10, b->extra, 0, place);
     pack_unpack_bits(b->patches, b->patch_width, b->extra, 0, high);
-    for (uint32_t i = 0; i < b->extra; i++)
-        most = place[i] > most ? place[i] : most;
-    if (most >= n)
-        return ERR_CORRUPT;
-    for (uint32_t i = 0; out32 && i < b->extra; i++)
-        out32[place[i]] += (uint32_t)(high[i] << b->width);
-    for (uint32_t i = 0; !out32 && i < b->extra; i++)
-        out[place[i]] += high[i] << b->width;
+    if (out32)
+        ADD_PATCHES(uint32_t, out32)
+    else
+        ADD_PATCHES(uint64_t, out)
     return 0;
 }
 

@@ -46,21 +46,35 @@ static uint32_t number_rows(uint32_t *restrict codes, uint32_t n, int64_t min, u
     return count;
 }
 
+/* Those of up to 64 rows; returns the values behind. Nulls come in clusters. */
+static const uint32_t *spread_word(uint64_t valid, uint32_t n, const uint32_t *from, uint32_t null,
+                                   uint32_t *to)
+{
+    if (valid == UINT64_MAX) {
+        memmove(to, from, 64 * sizeof(*to));
+        return from + 64;
+    }
+    for (uint32_t i = 0; i < n; i++, valid >>= 1) {
+        to[i] = valid & 1 ? *from : null;
+        from += valid & 1;
+    }
+    return from;
+}
+
 /* From the values at the end of `codes` to all rows: where there is none, `null`. */
 static int spread(struct scan_worker *w, const struct bound *b, uint32_t *codes, uint32_t null)
 {
     const uint32_t *from = codes + b->column.nulls;
+    const uint32_t rows = w->chunk.rows;
     uint64_t valid[SCAN_WORDS];
     int rc = 0;
 
-    for (uint32_t first = 0, n; first < w->chunk.rows && rc == 0; first += n) {
-        n = w->chunk.rows - first < SCAN_BATCH ? w->chunk.rows - first : SCAN_BATCH;
+    for (uint32_t first = 0, n; first < rows && rc == 0; first += n) {
+        n = rows - first < SCAN_BATCH ? rows - first : SCAN_BATCH;
         rc = column_read_valid(w->chunk.view, &b->column, first, n, valid);
-        for (uint32_t i = 0; i < n && rc == 0; i++) {
-            bool has = valid[i / 64] >> i % 64 & 1;
-            codes[first + i] = has ? *from : null;
-            from += has;
-        }
+        for (uint32_t i = 0; i < n && rc == 0; i += 64)
+            from =
+                spread_word(valid[i / 64], n - i < 64 ? n - i : 64, from, null, codes + first + i);
     }
     return rc;
 }
