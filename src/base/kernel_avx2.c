@@ -137,19 +137,13 @@ static inline __m256i lanes_of_half(uint64_t bits)
     return lanes_of(_pdep_u64(bits, 0x55) * 3);
 }
 
-/* Words of few set bits are walked bit by bit. */
 #define KEEP(bits, lanes) \
-    for (uint32_t at = 0; at < n; at += 64) { \
-        uint64_t word = mask[at / 64]; \
-        for (bool few = _mm_popcnt_u64(word) <= 64 / (bits); few && word; word = _blsr_u64(word)) \
-            out[count++] = v[at + (uint32_t)_tzcnt_u64(word)]; \
-        for (uint32_t i = 0; word && i < 64 && at + i < n; i += (bits), word >>= (bits)) { \
-            uint64_t some = word & ((1 << (bits)) - 1); \
-            __m256i x = _mm256_loadu_si256((const __m256i *)(v + at + i)); \
-            _mm256_storeu_si256((__m256i *)(out + count), \
-                                _mm256_permutevar8x32_epi32(x, lanes(some))); \
-            count += (uint32_t)_mm_popcnt_u64(some); \
-        } \
+    for (uint32_t at = 0; at < n; at += (bits)) { \
+        uint64_t some = mask[at / 64] >> at % 64 & ((1 << (bits)) - 1); \
+        __m256i x = _mm256_loadu_si256((const __m256i *)(v + at)); \
+        _mm256_storeu_si256((__m256i *)(out + count), \
+                            _mm256_permutevar8x32_epi32(x, lanes(some))); \
+        count += (uint32_t)_mm_popcnt_u64(some); \
     }
 
 static uint32_t keep_u32(const uint32_t *v, const uint64_t *mask, uint32_t n, uint32_t *out)

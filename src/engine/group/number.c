@@ -200,6 +200,13 @@ static uint32_t some_rows(struct group_worker *w, const struct scan_batch *b, co
     return n;
 }
 
+static void pick_values(const int64_t *restrict v, const uint16_t *restrict rows, uint32_t n,
+                        int64_t *restrict out)
+{
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = v[rows[i]];
+}
+
 /* The selected rows that have a value (and `also`, NULL: all), without gaps. */
 static struct group_values take_values(struct group_worker *w, const struct scan_batch *b,
                                        const struct batch_numbers *of, const uint64_t *also)
@@ -218,6 +225,10 @@ static struct group_values take_values(struct group_worker *w, const struct scan
     if (ret.n == b->rows)
         return ret;
     ret.v = w->some;
+    if (ret.n == b->count && ret.n < b->rows / 2) {
+        pick_values(of->i, b->select, ret.n, w->some);
+        return ret;
+    }
     kernels()->keep_i64(of->i, wanted, b->rows, w->some);
     if (ret.n == b->count)
         return ret;
