@@ -49,22 +49,23 @@ static void windows_clear(const struct acc_spec *spec, void *slot)
     memset(slot, 0, sizeof(struct present));
 }
 
-static int windows_merge(struct acc *into, const struct acc *from, const uint32_t *to)
+static int windows_merge(struct acc *into, const struct acc *from, unsigned set,
+                         const uint32_t *const *to)
 {
     const struct window *all = from->list.at;
     int rc = 0;
 
     for (size_t i = 0; i < from->list.count && rc == 0; i++) {
         struct window moved = all[i];
-        moved.thread = to[moved.thread];
+        moved.thread = to[set][moved.thread];
         rc = vec_push_item(&into->list, sizeof(moved), &moved);
     }
     return rc;
 }
 
-static uint64_t window_group(const void *item)
+static bool window_is_whole(const struct groups *f, unsigned set, const void *item)
 {
-    return ((const struct window *)item)->thread;
+    return ((const struct window *)item)->thread < f->set[set].ready;
 }
 
 /* ---- the scan -------------------------------------------------------------------------------- */
@@ -205,7 +206,7 @@ struct group_set windows_set(const struct side_windows *job, unsigned width)
                                          .wide = true,
                                          .clear = windows_clear,
                                          .item = sizeof(struct window),
-                                         .item_group = window_group,
+                                         .item_is_whole = window_is_whole,
                                          .merge_lists = windows_merge};
     static const struct acc_spec windows = {.kind = &kind};
 

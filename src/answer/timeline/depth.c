@@ -211,9 +211,10 @@ static int by_lane(struct timeline *t)
 static int number_names(struct timeline *t)
 {
     const struct snapshot *snapshot = query_snapshot(t->plan.query);
+    uint32_t tuples = timeline_groups(&t->found, TIMELINE_NAMES);
 
-    t->name_of = timeline_take_room(t, t->tuples.count, sizeof(*t->name_of));
-    t->names = timeline_take_room(t, t->tuples.count, sizeof(*t->names));
+    t->name_of = timeline_take_room(t, tuples, sizeof(*t->name_of));
+    t->names = timeline_take_room(t, tuples, sizeof(*t->names));
     t->number_of = timeline_take_room(t, snapshot_file_count(snapshot), sizeof(*t->number_of));
     t->files = timeline_take_room(t, snapshot_file_count(snapshot), sizeof(*t->files));
     for (uint32_t lane = 0; t->arena.error == 0 && lane < t->facts.lanes; lane++)
@@ -222,7 +223,7 @@ static int number_names(struct timeline *t)
                 &t->items[t->drawn_first[lane] + t->drawn[t->drawn_first[lane] + i].item];
             uint32_t file = t->found.chunks.at[slice_position(item)].file;
             if (t->name_of[item->tuple] == 0) {
-                const uint64_t *keys = group_table_keys(&t->tuples, item->tuple);
+                const uint64_t *keys = timeline_keys(&t->found, TIMELINE_NAMES, item->tuple);
                 struct timeline_name *name = &t->names[t->facts.names];
                 query_key_value(t->plan.query, keys[0], &name->name);
                 query_key_value(t->plan.query, keys[1], &name->cat);

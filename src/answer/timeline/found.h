@@ -1,13 +1,13 @@
 /* found.h - what the scans found: groups of engine/group/groups.h, in two sets.
  *
- * TIMELINE_CELLS:   by keys of lanes and color, cells of columns (cells.c). Objects with ts are
- *                   counted.
- * TIMELINE_OBJECTS: by these, name and cat, single objects: the longest (picks.c), and those that
- *                   may be drawn as slices (slices.c).
+ * TIMELINE_CELLS: by keys of lanes and color, cells of columns (cells.c). Objects with ts are
+ *                 counted.
+ * TIMELINE_NAMES: by name and cat, lists of objects: the longest (picks.c), and those that may be
+ *                 drawn as slices (slices.c).
  *
  * Used by:   scan.c, offer.c, density.c, slices.c fill it; lanes.c, depth.c and timeline.c read it.
  * Path:      timeline_scan: up to three scans (scan.c), each of which adds its groups to those of
- *            the ones before -> struct timeline (lanes.h).
+ *            the ones before -> struct timeline (lanes.h). Workers find nothing but groups.
  * Threads:   groups as groups.h says; the rest is written before scans, or by the place's thread.
  * Memory:    16 bytes a column, lane and color of each worker, charged to the budget of the plan
  *            until timeline_found_done.
@@ -20,8 +20,8 @@
 
 #include <stdatomic.h>
 
-enum { TIMELINE_CELLS, TIMELINE_OBJECTS, TIMELINE_SETS };
-enum { TIMELINE_PICKS, TIMELINE_ITEMS, TIMELINE_LISTS }; /* of objects */
+enum { TIMELINE_CELLS, TIMELINE_NAMES, TIMELINE_SETS };
+enum { TIMELINE_PICKS, TIMELINE_ITEMS, TIMELINE_LISTS }; /* of names */
 
 /* What objects of a group have in a column. */
 struct timeline_part {
@@ -92,7 +92,7 @@ static inline struct timeline_cells *timeline_cells_at(const struct groups *f, u
 /* struct timeline_pick, struct call_item */
 static inline struct vec *timeline_list(const struct groups *f, unsigned acc)
 {
-    return &f->set[TIMELINE_OBJECTS].accs[acc].list;
+    return &f->set[TIMELINE_NAMES].accs[acc].list;
 }
 
 /* Whether nothing begins, ends or goes on in the column's block: *c becomes the last column of it.

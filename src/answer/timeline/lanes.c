@@ -301,33 +301,6 @@ static int make_rest(struct timeline *t)
     return rc;
 }
 
-/* From groups of objects to those of cells, which have the first of their keys, and to tuples of
- * the last. */
-static int place_objects(struct timeline *t)
-{
-    struct vec *items = timeline_list(t->found.groups, TIMELINE_ITEMS);
-    struct call_item *item = items->at;
-    struct group_table *cells = &t->found.groups->set[TIMELINE_CELLS].map.table;
-    uint32_t count = timeline_groups(&t->found, TIMELINE_OBJECTS);
-    uint32_t *tuple_of = timeline_take_room(t, count, sizeof(*tuple_of));
-    int rc = group_table_place(cells);
-
-    t->cells_of = timeline_take_room(t, count, sizeof(*t->cells_of));
-    rc = rc < 0 ? rc : t->arena.error;
-    for (uint32_t i = 0; i < count && rc == 0; i++) {
-        const uint64_t *keys = timeline_keys(&t->found, TIMELINE_OBJECTS, i);
-        int64_t tuple = group_table_add(&t->tuples, keys + t->plan.width);
-        t->cells_of[i] = (uint32_t)group_table_find(cells, keys);
-        tuple_of[i] = (uint32_t)tuple;
-        rc = tuple < 0 ? (int)tuple : 0;
-    }
-    for (size_t i = 0; i < items->count && rc == 0; i++) {
-        item[i].lane = t->cells_of[item[i].tuple];
-        item[i].tuple = tuple_of[item[i].tuple];
-    }
-    return rc;
-}
-
 int timeline_make_lanes(struct timeline *t)
 {
     uint32_t groups = timeline_groups(&t->found, TIMELINE_CELLS), lanes = 0, colors = 0;
@@ -341,7 +314,6 @@ int timeline_make_lanes(struct timeline *t)
         if (timeline_cells_at(t->found.groups, i)->parts)
             t->placed[t->placed_count++].group = i;
     }
-    rc = rc < 0 ? rc : place_objects(t);
     rc = rc < 0 ? rc : number_keys(t, 0, t->plan.width - 1, t->lane_of, &lane, &lanes);
     rc = rc < 0 ? rc : number_keys(t, t->plan.width - 1, 1, t->color_of, &color, &colors);
     t->lanes = timeline_take_room(t, lanes, sizeof(*t->lanes));

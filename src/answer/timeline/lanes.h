@@ -17,10 +17,9 @@ struct timeline_placed {
 struct timeline {
     struct timeline_plan plan;
     struct timeline_found found;
-    struct group_table kept;   /* keys of colors */
-    struct group_table tuples; /* name and cat of objects */
-    bool bins;                 /* keys of colors are those of powers of two */
-    uint64_t others;           /* values whose color is QUERY_KEY_OTHERS */
+    struct group_table kept; /* keys of colors */
+    bool bins;               /* keys of colors are those of powers of two */
+    uint64_t others;         /* values whose color is QUERY_KEY_OTHERS */
     struct timeline_facts facts;
     struct timeline_lane *lanes;
     struct timeline_color *colors;
@@ -34,7 +33,6 @@ struct timeline {
     struct timeline_placed *placed;        /* sorted: groups that have parts */
     uint32_t placed_count;
     uint32_t *lane_of, *color_of; /* by group of cells */
-    uint32_t *cells_of;           /* by group of objects: that of cells */
     uint32_t *first_of;           /* by lane: its first in `placed`; one more at the end */
     /* by lane: its first group's parts are its cells: busy, count, and the color in `cover` */
     bool *folded;

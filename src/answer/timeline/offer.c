@@ -13,13 +13,18 @@ const struct timeline_pick *timeline_least(const struct group_worker *w)
     return own || !f->groups ? own : picks_least(timeline_list(f->groups, TIMELINE_PICKS), most);
 }
 
+static bool is_again(const struct group_worker *w)
+{
+    return timeline_found_of(w)->groups;
+}
+
 /* Whether it was offered by the scan before, with its chunk's density. */
 static bool is_told(const struct group_worker *w, uint32_t row)
 {
     const struct timeline_worker *own = w->own;
     const struct density *d = &own->density.chunk;
 
-    for (uint32_t i = 0; timeline_found_of(w)->groups && i < d->longest_count; i++)
+    for (uint32_t i = 0; is_again(w) && i < d->longest_count; i++)
         if (d->longest[i] == row)
             return true;
     return false;
@@ -37,14 +42,16 @@ static int64_t least_wanted(const struct group_worker *w, const struct batch_tim
     return least > INT64_MAX ? INT64_MAX : (int64_t)least;
 }
 
-static bool make_pick(const struct group_worker *w, const struct scan_batch *b, uint32_t row,
-                      const struct batch_times *t, struct timeline_pick *ret)
+/* Of the j-th selected row, the next of few.pick: 1; 0: it is not wanted. */
+static uint32_t make_pick(const struct group_worker *w, const struct scan_batch *b, uint32_t j,
+                          const struct batch_times *t, struct timeline_pick *ret)
 {
     const struct timeline_pick *least = timeline_least(w);
+    uint32_t row = batch_row(b, j);
 
-    *ret = (struct timeline_pick){.dur = -1};
+    *ret = (struct timeline_pick){.dur = -1, .lane = w->group[j]};
     if (!batch_is_valid(t->ts_valid, row) || is_told(w, batch_place(b, row)))
-        return false;
+        return 0;
     ret->ts = (__int128)t->ts[row] * (t->ts_nano ? 1 : 1000);
     if (batch_is_valid(t->dur_valid, row) && t->dur[row] >= 0)
         ret->dur = (__int128)t->dur[row] * (t->dur_nano ? 1 : 1000);
@@ -53,20 +60,28 @@ static bool make_pick(const struct group_worker *w, const struct scan_batch *b, 
     return !least || pick_before(ret, least);
 }
 
-/* few.pick: their groups are read of these rows alone, after their times, as both may need the same
- * memory. */
+/* few.pick: what else a pick has is read of these rows alone, and after their times, as both may
+ * need the same memory. */
 static int add_few(struct group_worker *w, struct scan_chunk *c, uint32_t n)
 {
     struct timeline_worker *own = w->own;
-    struct vec *picks = timeline_list(w->found, TIMELINE_PICKS);
+    struct timeline_pick *pick = own->few.pick;
+    int rc = 0;
 
+    if (n == 0)
+        return 0;
     for (uint32_t k = 0; k < n; k++)
-        own->few.place[k] = own->few.pick[k].row;
+        own->few.place[k] = pick[k].row;
     struct scan_batch few = batch_of_places(c, own->few.place, n);
-    int rc = n > 0 ? groups_find_few(w, &few, TIMELINE_OBJECTS) : 0;
+    if (is_again(w))
+        rc = groups_find_few(w, &few, TIMELINE_CELLS);
+    for (uint32_t k = 0; is_again(w) && k < n; k++)
+        pick[k].lane = w->group[k];
+    rc = rc < 0 ? rc : groups_find_few(w, &few, TIMELINE_NAMES);
     for (uint32_t k = 0; k < n && rc == 0; k++) {
-        own->few.pick[k].group = w->group[k];
-        rc = picks_add(picks, timeline_found_of(w)->plan->events, &own->few.pick[k]);
+        pick[k].tuple = w->group[k];
+        rc = picks_add(timeline_list(w->found, TIMELINE_PICKS), timeline_found_of(w)->plan->events,
+                       &pick[k]);
     }
     return rc;
 }
@@ -80,6 +95,7 @@ static void long_rows(const struct group_worker *w, const struct scan_batch *b,
         mask[i] &= b->mask[i];
 }
 
+/* `before`: selected rows in words before the one at hand. */
 int timeline_offer_rows(struct group_worker *w, struct scan_batch *b)
 {
     const struct timeline_plan *p = timeline_found_of(w)->plan;
@@ -91,9 +107,14 @@ int timeline_offer_rows(struct group_worker *w, struct scan_batch *b)
         return 0;
     const struct batch_times t = batch_times(b, p->ts, p->dur);
     long_rows(w, b, &t, mask);
-    for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
-        for (uint64_t left = mask[i]; left; left &= left - 1)
-            n += make_pick(w, b, i * 64 + (uint32_t)__builtin_ctzll(left), &t, &own->few.pick[n]);
+    for (uint32_t i = 0, before = 0; i < (b->rows + 63) / 64; i++) {
+        for (uint64_t left = mask[i]; left; left &= left - 1) {
+            uint64_t below = ((left & -left) - 1) & b->mask[i];
+            n += make_pick(w, b, before + (uint32_t)__builtin_popcountll(below), &t,
+                           &own->few.pick[n]);
+        }
+        before += (uint32_t)__builtin_popcountll(b->mask[i]);
+    }
     return add_few(w, b->chunk, n);
 }
 
@@ -113,8 +134,8 @@ static int offer_few(struct group_worker *w, struct scan_batch *b, const struct 
     uint32_t n = 0;
 
     for (uint32_t j = 0; j < b->count; j++) {
-        uint32_t row = batch_row(b, j);
-        n += is_in_window(p, t, row) && make_pick(w, b, row, t, &own->few.pick[n]);
+        if (is_in_window(p, t, batch_row(b, j)))
+            n += make_pick(w, b, j, t, &own->few.pick[n]);
     }
     return add_few(w, b->chunk, n);
 }
@@ -156,8 +177,9 @@ int timeline_add_tuples(struct group_worker *w, struct scan_batch *b)
 
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t row = longest[n] = batch_place(b, batch_row(b, j));
+        w->group[n] = w->group[j];
         if (timeline_density_tuple(&own->density, row, &tuple))
-            own->density.group.at[tuple] = w->group[j] + 1;
+            own->density.group.at[tuple] = w->group[n] + 1;
         n += timeline_density_longest(&own->density, row, &own->few.dur[n]);
     }
     return rc < 0 || n == 0 ? rc : offer_longest(w, b->chunk, longest, n);

@@ -56,22 +56,27 @@ int picks_add(struct vec *picks, uint32_t most, const struct timeline_pick *pick
     return rc;
 }
 
-static int picks_merge(struct acc *into, const struct acc *from, const uint32_t *to)
+static int picks_merge(struct acc *into, const struct acc *from, unsigned set,
+                       const uint32_t *const *to)
 {
     int rc = 0;
 
     for (size_t i = 0; i < from->list.count && rc == 0; i++) {
         struct timeline_pick pick = ((const struct timeline_pick *)from->list.at)[i];
-        pick.group = to[pick.group];
+        pick.lane = to[TIMELINE_CELLS][pick.lane];
+        pick.tuple = to[set][pick.tuple];
         rc = picks_add(&into->list, into->spec->most, &pick);
     }
     return rc;
 }
 
-static uint64_t pick_group(const void *item)
+static bool pick_is_whole(const struct groups *f, unsigned set, const void *item)
 {
-    return ((const struct timeline_pick *)item)->group;
+    const struct timeline_pick *pick = item;
+
+    return pick->lane < f->set[TIMELINE_CELLS].ready && pick->tuple < f->set[set].ready;
 }
 
-const struct acc_kind timeline_acc_picks = {
-    .item = sizeof(struct timeline_pick), .item_group = pick_group, .merge_lists = picks_merge};
+const struct acc_kind timeline_acc_picks = {.item = sizeof(struct timeline_pick),
+                                            .item_is_whole = pick_is_whole,
+                                            .merge_lists = picks_merge};

@@ -9,11 +9,11 @@
 
 #include "engine/group/groups.h"
 
-/* An object. Times in ns, which may be more than 64 bits have; dur -1: it has none. group: of
- * TIMELINE_OBJECTS. */
+/* An object. Times in ns, which may be more than 64 bits have; dur -1: it has none. lane, tuple:
+ * its groups of TIMELINE_CELLS and TIMELINE_NAMES. */
 struct timeline_pick {
     __int128 ts, dur;
-    uint32_t group, position, row;
+    uint32_t lane, tuple, position, row;
 };
 extern const struct acc_kind timeline_acc_picks;
 

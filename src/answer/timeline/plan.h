@@ -14,9 +14,8 @@ enum { TIMELINE_KEYS_MAX = 16 };
 struct timeline_plan {
     struct query *query;
     struct budget *budget;
-    const struct source *ts, *dur;
-    const struct source *keys[TIMELINE_KEYS_MAX + 3]; /* of lanes, the color; name and cat */
-    unsigned width;                                   /* keys of lanes, and the color */
+    const struct source *ts, *dur, *keys[TIMELINE_KEYS_MAX + 1], *names[2];
+    unsigned width;        /* keys with the color */
     uint32_t events;       /* so many of the longest objects are wanted */
     bool slices, overlaps; /* slices are wanted; what reaches into the window is in it */
     uint32_t colors_most;  /* of more, timeline_scan fails; 0: there may be any number */

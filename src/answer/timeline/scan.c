@@ -243,8 +243,8 @@ static int prepare(struct timeline_found *f)
     f->lists[TIMELINE_ITEMS] = (struct acc_spec){.kind = &timeline_acc_items};
     f->sets[TIMELINE_CELLS] = (struct group_set){
         .keys = p->keys, .width = p->width, .accs = &cells, .acc_count = 1, .add = cells_add};
-    f->sets[TIMELINE_OBJECTS] = (struct group_set){
-        .keys = p->keys, .width = p->width + 2, .accs = f->lists, .acc_count = TIMELINE_LISTS};
+    f->sets[TIMELINE_NAMES] = (struct group_set){
+        .keys = p->names, .width = 2, .accs = f->lists, .acc_count = TIMELINE_LISTS};
     f->grouping = (struct grouping){.query = p->query,
                                     .budget = p->budget,
                                     .set_count = TIMELINE_SETS,

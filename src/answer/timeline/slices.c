@@ -13,7 +13,7 @@ struct slice_worker {
     unsigned least;       /* items that are shorter were dropped */
     VEC(uint64_t) wanted; /* rows of the chunk that are long enough and near the window */
     uint64_t *near;       /* behind it: those near the window */
-    uint32_t row[SCAN_BATCH], place[SCAN_BATCH];
+    uint32_t row[SCAN_BATCH], place[SCAN_BATCH], lane[SCAN_BATCH];
     int64_t ts[SCAN_BATCH], te[SCAN_BATCH];
 };
 
@@ -94,15 +94,15 @@ static uint32_t choose_rows(struct group_worker *w, struct scan_batch *b)
 }
 
 /* Of the n chosen rows: w->group in their order. */
-static int find_groups(struct group_worker *w, struct scan_batch *b, uint32_t n)
+static int find_groups(struct group_worker *w, struct scan_batch *b, uint32_t n, unsigned set)
 {
     const struct slice_worker *own = w->own;
 
     if (!timeline_found_of(w)->slices.all) {
         struct scan_batch few = batch_of_places(b->chunk, own->place, n);
-        return groups_find_few(w, &few, TIMELINE_OBJECTS);
+        return groups_find_few(w, &few, set);
     }
-    int rc = groups_find(w, b, TIMELINE_OBJECTS);
+    int rc = groups_find(w, b, set);
     for (uint32_t k = 0; k < n; k++)
         w->group[k] = w->group[own->row[k]];
     return rc;
@@ -117,8 +117,11 @@ static int add_rows(struct group_worker *w, const struct scan_batch *b, uint32_t
 
     for (uint32_t k = 0; k < n && rc == 0; k++) {
         uint64_t place = (uint64_t)b->chunk->position << 32 | own->place[k];
-        ((struct call_item *)list->at)[list->count++] = (struct call_item){
-            .ts = own->ts[k], .te = own->te[k], .id = ~(int64_t)place, .tuple = w->group[k]};
+        ((struct call_item *)list->at)[list->count++] = (struct call_item){.ts = own->ts[k],
+                                                                           .te = own->te[k],
+                                                                           .id = ~(int64_t)place,
+                                                                           .tuple = w->group[k],
+                                                                           .lane = own->lane[k]};
         if (!s->all)
             atomic_fetch_add(&s->counts[class_of(s, length_of(own->ts[k], own->te[k]))], 1);
     }
@@ -134,13 +137,19 @@ static int add_rows(struct group_worker *w, const struct scan_batch *b, uint32_t
 
 static int batch(struct group_worker *w, struct scan_batch *b)
 {
+    struct slice_worker *own = w->own;
     uint32_t n = choose_rows(w, b);
-    int rc = n ? find_groups(w, b, n) : 0;
+    int rc = n ? find_groups(w, b, n, TIMELINE_CELLS) : 0;
 
-    return rc < 0 || n == 0 ? rc : add_rows(w, b, n);
+    if (rc < 0 || n == 0)
+        return rc;
+    memcpy(own->lane, w->group, n * sizeof(*own->lane));
+    rc = find_groups(w, b, n, TIMELINE_NAMES);
+    return rc < 0 ? rc : add_rows(w, b, n);
 }
 
-static int items_merge(struct acc *into, const struct acc *from, const uint32_t *to)
+static int items_merge(struct acc *into, const struct acc *from, unsigned set,
+                       const uint32_t *const *to)
 {
     const struct call_item *items = from->list.at;
     int rc = vec_reserve_items(&into->list, sizeof(*items), from->list.count);
@@ -148,18 +157,21 @@ static int items_merge(struct acc *into, const struct acc *from, const uint32_t 
     for (size_t i = 0; i < from->list.count && rc == 0; i++) {
         struct call_item *item = (struct call_item *)into->list.at + into->list.count++;
         *item = items[i];
-        item->tuple = to[item->tuple];
+        item->lane = to[TIMELINE_CELLS][item->lane];
+        item->tuple = to[set][item->tuple];
     }
     return rc;
 }
 
-static uint64_t item_group(const void *item)
+static bool item_is_whole(const struct groups *f, unsigned set, const void *of)
 {
-    return ((const struct call_item *)item)->tuple;
+    const struct call_item *item = of;
+
+    return item->lane < f->set[TIMELINE_CELLS].ready && item->tuple < f->set[set].ready;
 }
 
 const struct acc_kind timeline_acc_items = {
-    .item = sizeof(struct call_item), .item_group = item_group, .merge_lists = items_merge};
+    .item = sizeof(struct call_item), .item_is_whole = item_is_whole, .merge_lists = items_merge};
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 

@@ -35,9 +35,8 @@ struct timeline_drawn {
     uint32_t column, end; /* the first and last column in which it is the longest */
     uint32_t others;      /* that begin in these columns and are drawn nowhere */
 };
-/* ts, te in ns, nearest that fit; tuple: its group of objects; id: ~(position << 32 | row).
- * timeline_make_lanes makes of the group that of cells, `lane`, and that of name and cat, `tuple`.
- */
+/* ts, te in ns, nearest that fit; lane, tuple: its groups of TIMELINE_CELLS and TIMELINE_NAMES; id:
+ * ~(position << 32 | row). */
 static inline uint32_t slice_position(const struct call_item *item)
 {
     return (uint32_t)(~item->id >> 32);

@@ -28,8 +28,8 @@ static int plan_sources(struct timeline *t, struct query *q, const struct timeli
     int rc = query_source(q, TEXT("ts"), &p->ts);
 
     rc = rc < 0 ? rc : query_source(q, TEXT("dur"), &p->dur);
-    rc = rc < 0 ? rc : query_source(q, TEXT("name"), &p->keys[p->width]);
-    rc = rc < 0 ? rc : query_source(q, TEXT("cat"), &p->keys[p->width + 1]);
+    rc = rc < 0 ? rc : query_source(q, TEXT("name"), &p->names[0]);
+    rc = rc < 0 ? rc : query_source(q, TEXT("cat"), &p->names[1]);
     for (size_t i = 0; i < o->group_by_count && rc == 0; i++) {
         rc = query_source(q, text_of(o->group_by[i]), &p->keys[i]);
         rc = rc < 0 ? rc : query_check_column(q, p->keys[i], "group_by", err);
@@ -94,11 +94,10 @@ static int make_events(struct timeline *t)
     for (size_t i = 0; i < picks->count; i++) {
         const struct timeline_pick *pick = (const struct timeline_pick *)picks->at + i;
         const struct timeline_chunk *chunk = &t->found.chunks.at[pick->position];
-        const uint64_t *names =
-            timeline_keys(&t->found, TIMELINE_OBJECTS, pick->group) + t->plan.width;
+        const uint64_t *names = timeline_keys(&t->found, TIMELINE_NAMES, pick->tuple);
         struct timeline_event *e = &t->events[i];
-        e->lane = t->lane_of[t->cells_of[pick->group]];
-        e->color = t->color_of[t->cells_of[pick->group]];
+        e->lane = t->lane_of[pick->lane];
+        e->color = t->color_of[pick->lane];
         e->ts_ns = pick->ts;
         e->has_dur = pick->dur >= 0;
         e->dur_ns = e->has_dur ? pick->dur : 0;
@@ -188,7 +187,6 @@ int timeline_open(struct query *q, const struct timeline_options *o, struct err 
         t->plan.budget = t->arena.budget = query_budget(q);
         t->plan.width = (unsigned)o->group_by_count + 1;
         group_table_init(&t->kept, 1, 0, t->plan.budget);
-        group_table_init(&t->tuples, 2, 0, t->plan.budget);
     }
     rc = rc < 0 ? rc : plan_sources(t, q, o, err);
     rc = rc < 0 ? rc : run(t, o, err);
@@ -229,7 +227,6 @@ void timeline_close(struct timeline *t)
         return;
     timeline_found_done(&t->found);
     group_table_done(&t->kept);
-    group_table_done(&t->tuples);
     arena_done(&t->arena);
     free(t);
 }

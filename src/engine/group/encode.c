@@ -134,7 +134,7 @@ static int put_acc(struct groups_encoder *e, unsigned set, unsigned acc)
     return kind->encode ? kind->encode(e, set, acc) : 0;
 }
 
-static int read_list(struct groups_decoder *d, struct acc *a, uint32_t groups)
+static int read_list(struct groups_decoder *d, unsigned set, struct acc *a)
 {
     const struct acc_kind *kind = a->spec->kind;
     uint64_t n = kind->item ? rec_count(&d->rec, kind->item) : 0;
@@ -142,8 +142,10 @@ static int read_list(struct groups_decoder *d, struct acc *a, uint32_t groups)
 
     if (rc == 0 && n)
         rec_array(&d->rec, a->list.at, n * kind->item);
-    for (uint64_t i = 0; i < n && rc == 0; i++)
-        rc = kind->item_group((char *)a->list.at + i * kind->item) < groups ? 0 : ERR_CORRUPT;
+    for (uint64_t i = 0; i < n && rc == 0; i++) {
+        const char *item = (const char *)a->list.at + i * kind->item;
+        rc = kind->item_is_whole(d->into, set, item) ? 0 : ERR_CORRUPT;
+    }
     return rc;
 }
 
@@ -151,7 +153,7 @@ static int read_acc(struct groups_decoder *d, unsigned set, unsigned acc)
 {
     struct groups_of_set *s = &d->into->set[set];
     const struct acc_kind *kind = s->accs[acc].spec->kind;
-    int rc = read_list(d, &s->accs[acc], s->ready);
+    int rc = read_list(d, set, &s->accs[acc]);
 
     return rc == 0 && kind->decode ? kind->decode(d, set, acc) : rc;
 }

@@ -47,9 +47,12 @@ struct acc_kind {
     int (*merge)(struct groups *into, struct acc *acc, void *slot, struct groups *from,
                  const void *other, pthread_mutex_t *shared);
     size_t item; /* bytes of an item of acc.list; 0: it has none */
-    uint64_t (*item_group)(const void *item);
-    /* what is in no slot; to[g]: number in `into` of group g */
-    int (*merge_lists)(struct acc *into, const struct acc *from, const uint32_t *to);
+    /* An item is of groups that are there. */
+    bool (*item_is_whole)(const struct groups *f, unsigned set, const void *item);
+    /* What is in no slot. set: of the accumulator; to[s][g]: number in `into` of group g of set s.
+     */
+    int (*merge_lists)(struct acc *into, const struct acc *from, unsigned set,
+                       const uint32_t *const *to);
     /* What the bytes of records and items do not say: keys, what a slot refers to (encode.h). With
      * `free`, slots are clear before `decode`. */
     int (*encode)(struct groups_encoder *e, unsigned set, unsigned acc);

@@ -168,11 +168,12 @@ static int distinct_add(struct group_worker *w, struct scan_batch *b, unsigned s
     return 0;
 }
 
-static int distinct_merge(struct acc *into, const struct acc *from, const uint32_t *to)
+static int distinct_merge(struct acc *into, const struct acc *from, unsigned set,
+                          const uint32_t *const *to)
 {
     for (uint32_t i = 0; i < from->pairs.count; i++) {
         const uint64_t *pair = group_table_keys(&from->pairs, i);
-        int64_t rc = group_table_add(&into->pairs, (uint64_t[]){to[pair[0]], pair[1]});
+        int64_t rc = group_table_add(&into->pairs, (uint64_t[]){to[set][pair[0]], pair[1]});
         if (rc < 0)
             return (int)rc;
     }
@@ -260,23 +261,24 @@ static int intervals_add(struct group_worker *w, struct scan_batch *b, unsigned 
     return rc;
 }
 
-static int intervals_merge(struct acc *into, const struct acc *from, const uint32_t *to)
+static int intervals_merge(struct acc *into, const struct acc *from, unsigned set,
+                           const uint32_t *const *to)
 {
     int rc = 0;
 
     for (size_t i = 0; i < from->intervals.count && rc == 0; i++) {
         const struct span *s = &from->intervals.at[i];
-        rc = interval_add(into, to[s->scope], s->lo, s->hi);
+        rc = interval_add(into, to[set][s->scope], s->lo, s->hi);
     }
     return rc;
 }
 
-static uint64_t interval_group(const void *item)
+static bool interval_is_whole(const struct groups *f, unsigned set, const void *item)
 {
-    return ((const struct span *)item)->scope;
+    return ((const struct span *)item)->scope < f->set[set].ready;
 }
 
 const struct acc_kind acc_intervals = {.item = sizeof(struct span),
-                                       .item_group = interval_group,
+                                       .item_is_whole = interval_is_whole,
                                        .add = intervals_add,
                                        .merge_lists = intervals_merge};

@@ -189,7 +189,23 @@ static int merge_by_one(struct groups *into, struct groups *from, unsigned set, 
     return rc;
 }
 
-static int merge_lists(struct groups *into, struct groups *from, unsigned set, const uint32_t *to)
+/* *ret: *new*, on errors too: the numbers that the groups of `from` have in `into`. */
+static int merge_slots(struct groups *into, struct groups *from, unsigned set, uint32_t **ret)
+{
+    size_t count = from->set[set].map.table.count;
+    uint32_t *to = *ret = malloc((count + 1) * sizeof(*to));
+    struct merge m = {.into = into, .from = from, .set = set, .to = to};
+    int rc = to ? 0 : -ENOMEM;
+
+    if (rc == 0 && count > 0)
+        rc = group_map_join(&into->set[set].map, &from->set[set].map);
+    if (rc < 0)
+        return rc;
+    return is_for_all(from, set) ? merge_by_all(&m) : merge_by_one(into, from, set, to);
+}
+
+static int merge_lists(struct groups *into, struct groups *from, unsigned set,
+                       const uint32_t *const *to)
 {
     struct groups_of_set *s = &into->set[set];
     int rc = 0;
@@ -197,33 +213,21 @@ static int merge_lists(struct groups *into, struct groups *from, unsigned set, c
     for (unsigned i = 0; i < s->acc_count && rc == 0; i++) {
         const struct acc_kind *kind = s->accs[i].spec->kind;
         if (kind->merge_lists)
-            rc = kind->merge_lists(&s->accs[i], &from->set[set].accs[i], to);
+            rc = kind->merge_lists(&s->accs[i], &from->set[set].accs[i], set, to);
     }
-    return rc;
-}
-
-static int merge_set(struct groups *into, struct groups *from, unsigned set)
-{
-    size_t count = from->set[set].map.table.count;
-    uint32_t *to = malloc((count + 1) * sizeof(*to));
-    struct merge m = {.into = into, .from = from, .set = set, .to = to};
-    int rc = to ? 0 : -ENOMEM;
-
-    if (rc == 0 && count > 0)
-        rc = group_map_join(&into->set[set].map, &from->set[set].map);
-    if (rc == 0)
-        rc = is_for_all(from, set) ? merge_by_all(&m) : merge_by_one(into, from, set, to);
-    if (rc == 0)
-        rc = merge_lists(into, from, set, to);
-    free(to);
     return rc;
 }
 
 int groups_merge(struct groups *into, struct groups *from)
 {
+    uint32_t *to[GROUP_SETS_MAX] = {NULL};
     int rc = 0;
 
     for (unsigned i = 0; i < into->set_count && rc == 0; i++)
-        rc = merge_set(into, from, i);
+        rc = merge_slots(into, from, i, &to[i]);
+    for (unsigned i = 0; i < into->set_count && rc == 0; i++)
+        rc = merge_lists(into, from, i, (const uint32_t *const *)to);
+    for (unsigned i = 0; i < into->set_count; i++)
+        free(to[i]);
     return rc;
 }
