@@ -56,7 +56,7 @@ bool scan_is_nano(struct scan_chunk *c, const struct source *s); /* SHAPE_TIME i
 /* Bounds of the chunk's values (not always tight) of SHAPE_INT, SHAPE_TIME, SHAPE_BOOL; else false.
  */
 bool scan_range(struct scan_chunk *c, const struct source *s, int64_t *ret_min, int64_t *ret_max);
-/* True when all rows of the chunk have this one key (null included). */
+/* True when all selected rows of the chunk have this one key (null included). */
 bool scan_constant(struct scan_chunk *c, const struct source *s, uint64_t *ret_key);
 
 /* ---- one batch ------------------------------------------------------------------------------- */

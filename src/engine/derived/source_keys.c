@@ -47,11 +47,12 @@ bool bound_constant(struct scan_worker *w, struct bound *b, uint64_t *ret_key)
         *ret_key = QUERY_KEY_NULL;
         return true;
     }
-    if (b->nulls)
+    bool only = bound_has_dictionary(b) && b->only_serial == w->serial;
+    if (b->nulls && !only)
         return false;
     if (bound_has_dictionary(b)) {
-        const uint64_t *keys = b->entries == 1 ? make_key_table(w, b) : NULL;
-        *ret_key = keys ? *keys : QUERY_KEY_NULL;
+        const uint64_t *keys = only || b->entries == 1 ? make_key_table(w, b) : NULL;
+        *ret_key = keys ? keys[only ? b->only_code : 0] : QUERY_KEY_NULL;
         return keys != NULL;
     }
     if (bound_is_integer(b) && b->min == b->max)
