@@ -16,7 +16,7 @@
 
 /* of the tables, and of what is read from a trace; CHUNK_VERSION and the sizes below are part of
  * the schema text, too */
-#define STORE_SCHEMA 11
+#define STORE_SCHEMA 12
 
 /* ---- options --------------------------------------------------------------------------------- */
 

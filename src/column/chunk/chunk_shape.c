@@ -1,8 +1,7 @@
 /* chunk_shape.c - events of one shape have the same fields with the same types in the same order. A
- * trace has a few dozen
- * shapes: a call's arguments are always the same ones. So what to do with each value is decided
- * once for a shape, and instead of bits for every null a row keeps the number of its shape; the
- * bits are made when the chunk is finished. */
+ * trace has a few dozen shapes: a call's arguments are always the same ones. So what to do with
+ * each value is decided once for a shape, and instead of bits for every null a row keeps the number
+ * of its shape; the bits are made when the chunk is finished. */
 #include "column/chunk/chunk_build.h"
 
 #include <errno.h>
@@ -11,15 +10,30 @@
 
 #define WINDOW 64u /* words of bits at a time */
 
-/* Differs where a field, a type or the order does. No chain from value to value: they are
- * multiplied side by side. */
+/* No chain from value to value: they are multiplied side by side. Powers of the factor, for with
+ * multiples of one the same fields in another order often have the same sum. */
 static uint64_t hash_heads(const struct trace_event *event)
 {
     uint64_t hash = event->count, factor = 0x9E3779B97F4A7C15u;
 
-    for (uint32_t i = 0; i < event->count; i++, factor += 0xD6E8FEB86659FD92u)
+    for (uint32_t i = 0; i < event->count; i++, factor *= 0xD6E8FEB86659FD93u)
         hash += (step_head(&event->values[i]) + (uint64_t)1) * factor;
     return hash;
+}
+
+/* Shapes of one hash may be different ones. */
+static bool is_of_shape(const struct chunk_builder *b, const struct shape *s,
+                        const struct trace_event *event)
+{
+    const struct step *step = &b->steps[s->first], *end = step + s->count;
+
+    if (s->count != event->count)
+        return false;
+    for (; step < end; step++) {
+        if (step_head(&event->values[step->index]) != step->head)
+            return false;
+    }
+    return true;
 }
 
 static int plan_value(struct chunk_builder *b, const struct trace_value *v, uint16_t index,
@@ -139,10 +153,10 @@ static struct shape *shape_by_heads(struct chunk_builder *b, const struct trace_
         if (s == NULL)
             return NULL;
         *slot = s->number;
-        if (s->hash == hash)
+        if (s->hash == hash && (!s->regular || is_of_shape(b, s, event)))
             break;
     }
-    return s->regular && s->count == event->count ? s : NULL;
+    return s->regular ? s : NULL;
 }
 
 /* ---- texts that are the same in all events --------------------------------------------------- */

@@ -675,8 +675,61 @@ static void flipped_bits(void)
     maker_end();
 }
 
+/* ---- members in any order -------------------------------------------------------------------- */
+
+enum { MEMBERS = 5, ORDERS = 120, LINES = 4 * ORDERS };
+
+/* The members of line i, in the order number i % ORDERS; the value of a member says which it is. */
+static void put_members(struct buf *b, int i)
+{
+    static const char *const names[MEMBERS] = {"ret", "offset", "count", "image_idx", "epoch"};
+    int left[MEMBERS] = {0, 1, 2, 3, 4}, order = i % ORDERS;
+
+    buf_printf(b, "{\"name\":\"read\",\"ph\":\"X\",\"ts\":%d,\"dur\":1,\"args\":{", i);
+    for (int n = MEMBERS; n > 0; n--) {
+        int at = order % n, member = left[at];
+        order /= n;
+        buf_printf(b, "\"%s\":%d%s", names[member], (member + 1) * 100000 + i,
+                   n > 1 ? "," : "}}\n");
+        memmove(&left[at], &left[at + 1], (size_t)(MEMBERS - 1 - at) * sizeof(*left));
+    }
+}
+
+/* Shapes that differ in the order of members alone are different ones. Each comes several times,
+ * for a scanner knows it from the second time on. */
+static void members_in_any_order(void)
+{
+    static const char *const paths[MEMBERS] = {"args.ret", "args.offset", "args.count",
+                                               "args.image_idx", "args.epoch"};
+    struct buf text = {0}, value = {0};
+    struct chunk_built built;
+    char want[32];
+    int wrong = 0;
+
+    maker_begin();
+    for (int i = 0; i < LINES; i++)
+        put_members(&text, i);
+    size_t len = text.len;
+    buf_append(&text, (char[64]){0}, 64);
+    maker_build(text.data, len, &value, &built);
+    struct chunk_view *v = maker_view(&value);
+    CHECK_INT(chunk_rows(v), LINES);
+    for (uint32_t i = 0; i < LINES; i++) {
+        for (int member = 0; member < MEMBERS; member++) {
+            snprintf(want, sizeof(want), "int %d", (member + 1) * 100000 + (int)i);
+            wrong += strcmp(words(v, paths[member], i), want) != 0;
+        }
+    }
+    CHECK_INT(wrong, 0);
+    chunk_view_free(v);
+    buf_done(&text);
+    buf_done(&value);
+    maker_end();
+}
+
 static const struct check_test tests[] = {
     {"empty_chunk", empty_chunk},
+    {"members_in_any_order", members_in_any_order},
     {"types_of_columns", types_of_columns},
     {"times_that_do_not_fit", times_that_do_not_fit},
     {"null_patterns", null_patterns},
