@@ -15,8 +15,7 @@ const struct group_key *group_next_key(const struct group_map *m, struct scan_ba
     return NULL;
 }
 
-const uint32_t *group_sum_codes(struct group_map *m, struct scan_batch *b, bool packed,
-                                uint32_t *room)
+const uint32_t *group_sum_codes(struct group_map *m, struct scan_batch *b, uint32_t *room)
 {
     const struct group_key *k;
     const uint32_t *codes, *sums = NULL;
@@ -24,8 +23,7 @@ const uint32_t *group_sum_codes(struct group_map *m, struct scan_batch *b, bool 
 
     while ((k = group_next_key(m, b, &i, &codes))) {
         if (sums) /* the first has stride 1 */
-            kernels()->add_scaled(sums, codes, b->rows,
-                                  packed ? (uint32_t)1 << k->shift : k->stride, room);
+            kernels()->add_scaled(sums, codes, b->rows, k->stride, room);
         sums = sums ? room : codes;
     }
     return sums ? sums : no_values.codes;

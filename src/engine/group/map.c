@@ -196,7 +196,7 @@ static int batch_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *o
         sum_selected(m, b, room);
         return look_up_products(m, room, b->count, out);
     }
-    const uint32_t *products = group_sum_codes(m, b, false, room);
+    const uint32_t *products = group_sum_codes(m, b, room);
     if (b->select) {
         kernels()->keep_u32(products, batch_mask(b, mask), b->rows, kept);
         products = kept;

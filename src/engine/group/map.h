@@ -26,10 +26,9 @@ struct group_key { /* one key column in the present chunk */
     unsigned shift, bits; /* GROUP_PACKED: of its code within a word */
     const uint64_t *code_keys;
 };
-/* Free where the stamp is not the chunk's. */
 struct group_seen {
     uint64_t word;
-    uint32_t group, stamp;
+    uint32_t group;
 };
 /* Tuples as words (pack.c). */
 struct group_place {
@@ -61,7 +60,7 @@ struct group_map {
     unsigned bits; /* GROUP_PACKED: of a word */
     /* GROUP_PACKED: words of codes met in this chunk, a power of two of places */
     struct group_seen *seen;
-    uint32_t seen_mask, seen_count, stamp;
+    uint32_t seen_mask, seen_count;
     struct charge charge; /* for `seen` */
 };
 void group_map_init(struct group_map *m, const struct source *const *sources, unsigned width,
@@ -92,11 +91,10 @@ static inline unsigned group_bits(uint32_t count)
 }
 /* codes.c, for map.c and words.c: the next key, from number *i on, whose codes distinguish rows,
  * with these (NULL: there is none); of all rows of the batch the sum of codes, each times its
- * stride or, packed, at its place in a word: in `room`, or borrowed, where one key has codes. */
+ * stride: in `room`, or borrowed, where one key has codes. */
 const struct group_key *group_next_key(const struct group_map *m, struct scan_batch *b, unsigned *i,
                                        const uint32_t **ret_codes);
-const uint32_t *group_sum_codes(struct group_map *m, struct scan_batch *b, bool packed,
-                                uint32_t *room);
+const uint32_t *group_sum_codes(struct group_map *m, struct scan_batch *b, uint32_t *room);
 void group_words_chunk(struct group_map *m);
 int group_words_batch(struct group_map *m, struct scan_batch *b, uint32_t *out);
 int group_map_chunk(struct group_map *m, struct scan_chunk *c);

@@ -1,21 +1,29 @@
 /* words.c - group numbers of rows whose codes stand side by side in a word: the words of a
  * chunk are looked up in a small table of its own, and only those that are new in it among all
  * groups. */
+#ifndef __clang__
+#pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
+#endif
 #include "engine/group/map.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+
+/* No word: codes are less than the bits of a key can hold. */
+#define FREE UINT64_MAX
+
+static void clear_seen(struct group_seen *seen, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        seen[i].word = FREE;
+}
 
 void group_words_chunk(struct group_map *m)
 {
     m->way = GROUP_PACKED;
     m->seen_count = 0;
-    m->stamp++;
-    if (m->stamp == 0 && m->seen) { /* stamps of old begin anew */
-        memset(m->seen, 0, ((size_t)m->seen_mask + 1) * sizeof(*m->seen));
-        m->stamp = 1;
-    }
+    if (m->seen)
+        clear_seen(m->seen, m->seen_mask + 1);
 }
 
 static uint32_t place_of(const struct group_map *m, uint64_t word)
@@ -23,7 +31,7 @@ static uint32_t place_of(const struct group_map *m, uint64_t word)
     uint64_t h = word * 0x9E3779B97F4A7C15ull;
     uint32_t at = (uint32_t)(h >> 32) & m->seen_mask;
 
-    while (m->seen[at].stamp == m->stamp && m->seen[at].word != word)
+    while (m->seen[at].word != word && m->seen[at].word != FREE)
         at = (at + 1) & m->seen_mask;
     return at;
 }
@@ -41,13 +49,14 @@ static int seen_grow(struct group_map *m, uint32_t more)
     int rc = charge_add(&m->charge, (cap - before) * sizeof(*old));
     if (rc < 0)
         return rc;
-    struct group_seen *seen = calloc(cap, sizeof(*seen));
+    struct group_seen *seen = malloc(cap * sizeof(*seen));
     if (!seen)
         return -ENOMEM;
+    clear_seen(seen, cap);
     m->seen = seen;
     m->seen_mask = cap - 1;
     for (uint32_t i = 0; i < before; i++) {
-        if (old[i].stamp == m->stamp)
+        if (old[i].word != FREE)
             seen[place_of(m, old[i].word)] = old[i];
     }
     free(old);
@@ -78,67 +87,52 @@ static int groups_of_fresh(struct group_map *m, const uint64_t *words, uint32_t 
  * side. */
 static int groups_of_words(struct group_map *m, const uint64_t *words, uint32_t n, uint32_t *out)
 {
-    enum { BLOCK = GROUP_PACK_BLOCK };
-    uint64_t fresh_words[BLOCK];
-    uint32_t place[BLOCK], fresh[BLOCK], groups[BLOCK];
+    uint64_t fresh_words[GROUP_PACK_BLOCK];
+    uint32_t place[GROUP_PACK_BLOCK], fresh[GROUP_PACK_BLOCK], groups[GROUP_PACK_BLOCK], count = 0;
+    int rc = seen_grow(m, GROUP_PACK_BLOCK);
 
-    for (uint32_t first = 0; first < n; first += BLOCK) {
-        uint32_t end = n - first < BLOCK ? n - first : BLOCK, count = 0;
-        int rc = seen_grow(m, BLOCK);
-        for (uint32_t j = 0; j < end && rc == 0; j++) {
-            uint64_t word = words[first + j];
-            uint32_t at = place[j] = place_of(m, word);
-            if (m->seen[at].stamp == m->stamp)
-                continue;
-            m->seen[at] = (struct group_seen){.word = word, .stamp = m->stamp};
-            fresh_words[count] = word;
-            fresh[count++] = at;
-        }
-        rc = rc < 0 ? rc : groups_of_fresh(m, fresh_words, count, groups);
-        if (rc < 0)
-            return rc;
-        for (uint32_t i = 0; i < count; i++)
-            m->seen[fresh[i]].group = groups[i];
-        for (uint32_t j = 0; j < end; j++)
-            out[first + j] = m->seen[place[j]].group;
-        m->seen_count += count;
+    for (uint32_t j = 0; j < n && rc == 0; j++) {
+        uint32_t at = place[j] = place_of(m, words[j]);
+        out[j] = m->seen[at].group;
+        if (m->seen[at].word != FREE)
+            continue;
+        m->seen[at].word = fresh_words[count] = words[j];
+        fresh[count++] = at;
     }
-    return 0;
+    if (rc < 0 || count == 0)
+        return rc;
+    rc = groups_of_fresh(m, fresh_words, count, groups);
+    for (uint32_t i = 0; i < count && rc == 0; i++)
+        m->seen[fresh[i]].group = groups[i];
+    for (uint32_t j = 0; j < n; j++)
+        out[j] = m->seen[place[j]].group;
+    m->seen_count += count;
+    return rc;
 }
 
-/* Words of 32 bits of all rows, by a kernel: quicker than row by row where most rows are selected.
- */
-static void narrow_words(struct group_map *m, struct scan_batch *b, uint64_t *words)
+/* Into words that have no bits from `shift` on; the first codes of all (shift 0) are the words. */
+static void put_codes(const uint32_t *restrict codes, const uint16_t *restrict select, uint32_t n,
+                      unsigned shift, uint64_t *restrict words)
 {
-    uint32_t room[SCAN_BATCH];
-    const uint32_t *narrow = group_sum_codes(m, b, true, room);
-
-    for (uint32_t j = 0, n = b->count; j < n; j++)
-        words[j] = narrow[batch_row(b, j)];
-}
-
-static void wide_words(struct group_map *m, struct scan_batch *b, uint64_t *words)
-{
-    const struct group_key *k;
-    const uint32_t *codes;
-    unsigned i = 0;
-
-    memset(words, 0, b->count * sizeof(*words));
-    while ((k = group_next_key(m, b, &i, &codes))) {
-        for (uint32_t j = 0, n = b->select ? b->count : 0; j < n; j++)
-            words[j] |= (uint64_t)codes[b->select[j]] << k->shift;
-        for (uint32_t j = 0, n = b->select ? 0 : b->count; j < n; j++)
-            words[j] |= (uint64_t)codes[j] << k->shift;
-    }
+    for (uint32_t j = 0; select && j < n; j++)
+        words[j] = (shift ? words[j] : 0) | (uint64_t)codes[select[j]] << shift;
+    for (uint32_t j = 0; !select && j < n; j++)
+        words[j] = (shift ? words[j] : 0) | (uint64_t)codes[j] << shift;
 }
 
 int group_words_batch(struct group_map *m, struct scan_batch *b, uint32_t *out)
 {
     uint64_t words[SCAN_BATCH];
+    const struct group_key *k;
+    const uint32_t *codes;
+    unsigned i = 0;
+    int rc = 0;
 
-    if (m->bits <= 32 && b->count >= b->rows / 2)
-        narrow_words(m, b, words);
-    else
-        wide_words(m, b, words);
-    return groups_of_words(m, words, b->count, out);
+    while ((k = group_next_key(m, b, &i, &codes)))
+        put_codes(codes, b->select, b->count, k->shift, words);
+    for (uint32_t first = 0; first < b->count && rc == 0; first += GROUP_PACK_BLOCK) {
+        uint32_t n = b->count - first < GROUP_PACK_BLOCK ? b->count - first : GROUP_PACK_BLOCK;
+        rc = groups_of_words(m, words + first, n, out + first);
+    }
+    return rc;
 }
