@@ -131,10 +131,19 @@ static inline __m256i lanes_of(uint64_t byte)
         _mm_cvtsi64_si128((long long)_pext_u64(0x0706050403020100u, spread)));
 }
 
-/* A value is two lanes: each bit is taken twice. */
+/* The same of 4 bits, for values of two lanes: from a table, as there are few. */
+static const uint32_t half_lanes[16][8] = {
+    {0, 1, 0, 1, 0, 1, 0, 1}, {0, 1, 0, 1, 0, 1, 0, 1}, {2, 3, 0, 1, 0, 1, 0, 1},
+    {0, 1, 2, 3, 0, 1, 0, 1}, {4, 5, 0, 1, 0, 1, 0, 1}, {0, 1, 4, 5, 0, 1, 0, 1},
+    {2, 3, 4, 5, 0, 1, 0, 1}, {0, 1, 2, 3, 4, 5, 0, 1}, {6, 7, 0, 1, 0, 1, 0, 1},
+    {0, 1, 6, 7, 0, 1, 0, 1}, {2, 3, 6, 7, 0, 1, 0, 1}, {0, 1, 2, 3, 6, 7, 0, 1},
+    {4, 5, 6, 7, 0, 1, 0, 1}, {0, 1, 4, 5, 6, 7, 0, 1}, {2, 3, 4, 5, 6, 7, 0, 1},
+    {0, 1, 2, 3, 4, 5, 6, 7},
+};
+
 static inline __m256i lanes_of_half(uint64_t bits)
 {
-    return lanes_of(_pdep_u64(bits, 0x55) * 3);
+    return _mm256_loadu_si256((const __m256i *)half_lanes[bits]);
 }
 
 #define KEEP(bits, lanes) \
