@@ -56,6 +56,8 @@ struct kernels {
     /* out[j] = sums[j] + codes[j] * stride; out may be sums */
     void (*add_scaled)(const uint32_t *sums, const uint32_t *codes, uint32_t n, uint32_t stride,
                        uint32_t *out);
+    /* out[j] = table[at[j]], places below 2^31; false: one of these is UINT32_MAX */
+    bool (*look_up)(const uint32_t *table, const uint32_t *at, uint32_t n, uint32_t *out);
     /* out[j] = (v[j] - first) / step where that is below count, else 0. step, count > 0. */
     void (*divide)(const int64_t *v, uint32_t n, int64_t first, uint64_t step, uint32_t count,
                    uint32_t *out);

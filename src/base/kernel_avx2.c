@@ -254,6 +254,22 @@ static void add_scaled(const uint32_t *sums, const uint32_t *codes, uint32_t n, 
     kernels_portable.add_scaled(sums + j, codes + j, n - j, stride, out + j);
 }
 
+static bool look_up(const uint32_t *table, const uint32_t *at, uint32_t n, uint32_t *out)
+{
+    const __m256i none = _mm256_set1_epi32(-1);
+    __m256i any = _mm256_setzero_si256();
+    uint32_t j = 0;
+
+    for (; j + 8 <= n; j += 8) {
+        __m256i places = _mm256_loadu_si256((const __m256i *)(at + j));
+        __m256i found = _mm256_i32gather_epi32((const int *)table, places, 4);
+        any = _mm256_or_si256(any, _mm256_cmpeq_epi32(found, none));
+        _mm256_storeu_si256((__m256i *)(out + j), found);
+    }
+    bool all = _mm256_testz_si256(any, any);
+    return kernels_portable.look_up(table, at + j, n - j, out + j) && all;
+}
+
 /* Quotients of 4 values: below 2^51 everything is exact in doubles but the quotient, which is off
  * by one at most. */
 static inline __m128i divide4(__m256i x, __m256d step, __m256d part, __m256i limit)
@@ -289,7 +305,8 @@ static void divide(const int64_t *v, uint32_t n, int64_t first, uint64_t step, u
     kernels_portable.divide(v + j, n - j, first, step, count, out + j);
 }
 
-const struct kernels kernels_avx2 = {
-    range_i64,   range_f64,  equal_u32, table_u32, select_rows, count_bits, keep_u32,   keep_i64,
-    find_places, rank_words, deposit,   extract,   sum_slots,   most_u32,   add_scaled, divide};
+const struct kernels kernels_avx2 = {range_i64,  range_f64, equal_u32, table_u32,   select_rows,
+                                     count_bits, keep_u32,  keep_i64,  find_places, rank_words,
+                                     deposit,    extract,   sum_slots, most_u32,    add_scaled,
+                                     look_up,    divide};
 #endif

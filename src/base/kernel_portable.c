@@ -132,6 +132,17 @@ static void add_scaled(const uint32_t *sums, const uint32_t *codes, uint32_t n, 
         out[j] = sums[j] + codes[j] * stride;
 }
 
+static bool look_up(const uint32_t *table, const uint32_t *at, uint32_t n, uint32_t *out)
+{
+    bool all = true;
+
+    for (uint32_t j = 0; j < n; j++) {
+        out[j] = table[at[j]];
+        all &= out[j] != UINT32_MAX;
+    }
+    return all;
+}
+
 /* Values mostly come in order: a quotient is looked for only where they leave the one before. */
 static void divide(const int64_t *v, uint32_t n, int64_t first, uint64_t step, uint32_t count,
                    uint32_t *out)
@@ -150,6 +161,7 @@ static void divide(const int64_t *v, uint32_t n, int64_t first, uint64_t step, u
     }
 }
 
-const struct kernels kernels_portable = {
-    range_i64,   range_f64,  equal_u32, table_u32, select_rows, count_bits, keep_u32,   keep_i64,
-    find_places, rank_words, deposit,   extract,   sum_slots,   most_u32,   add_scaled, divide};
+const struct kernels kernels_portable = {range_i64,  range_f64, equal_u32, table_u32,   select_rows,
+                                         count_bits, keep_u32,  keep_i64,  find_places, rank_words,
+                                         deposit,    extract,   sum_slots, most_u32,    add_scaled,
+                                         look_up,    divide};

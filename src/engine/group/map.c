@@ -100,8 +100,7 @@ static int choose_codes(struct group_map *m, uint32_t product)
         if (!m->dense)
             return -ENOMEM;
     }
-    memset(m->dense, 0, product * sizeof(*m->dense));
-    m->dense_count = product;
+    memset(m->dense, 0xFF, product * sizeof(*m->dense));
     m->way = GROUP_CODES;
     return 0;
 }
@@ -135,31 +134,25 @@ static int64_t add_product(struct group_map *m, uint32_t product)
     }
     int64_t group = group_map_add(m, keys);
     if (group >= 0)
-        m->dense[product] = (uint32_t)group + 1;
+        m->dense[product] = (uint32_t)group;
     return group;
 }
 
-/* out[j]: the group of the product, made where there is none. The loop has no branch, and a product
- * that is not there yet is rare: it is seen by the sign of all, and its block is looked up again.
- */
-static int look_up_products(struct group_map *m, const uint32_t *restrict products, uint32_t n,
-                            uint32_t *restrict out)
+/* out[j]: the group of the product, made where there is none, which is rare. */
+static int look_up_products(struct group_map *m, const uint32_t *products, uint32_t n,
+                            uint32_t *out)
 {
     enum { BLOCK = 128 };
 
     for (uint32_t first = 0; first < n; first += BLOCK) {
-        const uint32_t *dense = m->dense, end = n - first < BLOCK ? n : first + BLOCK;
-        uint32_t less = 0;
-#pragma GCC unroll 4
+        uint32_t end = n - first < BLOCK ? n : first + BLOCK;
+        if (kernels()->look_up(m->dense, products + first, end - first, out + first))
+            continue;
         for (uint32_t j = first; j < end; j++) {
-            out[j] = dense[products[j]] - 1;
-            less |= out[j];
-        }
-        for (uint32_t j = first; less >> 31 && j < end; j++) {
-            int64_t added = dense[products[j]] ? 0 : add_product(m, products[j]);
+            int64_t added = m->dense[products[j]] == GROUP_NONE ? add_product(m, products[j]) : 0;
             if (added < 0)
                 return (int)added;
-            out[j] = dense[products[j]] - 1;
+            out[j] = m->dense[products[j]];
         }
     }
     return 0;

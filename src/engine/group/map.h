@@ -55,8 +55,8 @@ struct group_map {
     struct group_pack *pack;
     struct group_key keys[GROUP_KEYS_MAX];
     enum group_way way;
-    uint32_t *dense; /* GROUP_CODES: group + 1 of each product of codes, 0 = not met */
-    uint32_t dense_count, dense_cap;
+    uint32_t *dense; /* GROUP_CODES: group of each product of codes, GROUP_NONE = not met */
+    uint32_t dense_cap;
     unsigned bits; /* GROUP_PACKED: of a word */
     /* GROUP_PACKED: words of codes met in this chunk, a power of two of places */
     struct group_seen *seen;

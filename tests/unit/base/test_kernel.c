@@ -217,6 +217,17 @@ static void check_codes(const struct kernels *k)
         most = codes[j] > most ? codes[j] : most;
     }
     CHECK_INT(k->most(codes, n), most);
+    for (uint32_t j = 0, found = one_in(2) ? UINT32_MAX : 5; j < 2; j++, found = 6) {
+        uint32_t table[] = {3, found, 9}, at[VALUES], got[VALUES];
+        bool all = true;
+        for (uint32_t i = 0; i < n; i++) {
+            at[i] = one_in(n) ? 1 : random_below(2) * 2;
+            all &= table[at[i]] != UINT32_MAX;
+        }
+        CHECK(k->look_up(table, at, n, got) == all);
+        for (uint32_t i = 0; i < n; i++)
+            CHECK_INT(got[i], table[at[i]]);
+    }
     k->add_scaled(out, codes, n, 77, out);
     CHECK_MEM(out, n * 4, want, n * 4);
 }
