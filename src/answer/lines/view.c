@@ -5,6 +5,7 @@
 #include "answer/lines/view_metadata.h"
 #include "dftracerd/stats.h"
 #include "dftracerd/view.h"
+#include "engine/group/groups.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -228,34 +229,27 @@ uint64_t view_written(const struct view *v)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-static int count_begin(void *arg, unsigned worker, void **ret_state)
+static int count_by_scan(struct query *q, struct err *err, uint64_t *ret)
 {
-    (void)worker;
-    *ret_state = arg;
-    return 0;
-}
+    const struct group_set all = {.width = 0};
+    const struct grouping g = {.query = q, .budget = query_budget(q), .set_count = 1, .sets = &all};
+    struct groups *found = NULL;
+    int rc = groups_scan(&g, &found, err);
 
-static int count_batch(void *state, struct scan_batch *b)
-{
-    atomic_fetch_add_explicit((_Atomic uint64_t *)state, b->count, memory_order_relaxed);
-    return 0;
+    if (rc == 0 && found->set[0].map.table.count > 0)
+        *ret = *group_count(&found->set[0], 0);
+    groups_free(found);
+    return rc;
 }
 
 int view_count(struct query *q, uint64_t limit, uint64_t offset, struct err *err, uint64_t *ret)
 {
-    _Atomic uint64_t count = 0;
-    struct scan_sink sink = {.arg = &count, .worker_begin = count_begin, .batch = count_batch};
     struct stats_plan plan = {.query = q};
     struct stats_options options = {.report = STATS_TIME_RANGE};
     uint64_t n = 0;
-    int rc;
+    int rc = stats_can_summarise(&plan, &options) ? stats_summary_count(q, &n)
+                                                  : count_by_scan(q, err, &n);
 
-    if (stats_can_summarise(&plan, &options)) {
-        rc = stats_summary_count(q, &n);
-    } else {
-        rc = scan_run(q, &sink, err);
-        n = atomic_load(&count);
-    }
     if (rc < 0)
         return err_set(err, rc, "%s", err_text(rc));
     n = n > offset ? n - offset : 0;

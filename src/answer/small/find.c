@@ -1,146 +1,176 @@
 /* find.c - /find: the next selected object in the order of time. */
 #include "dftracerd/find.h"
-#include "engine/scan/scan.h"
+#include "engine/group/worker.h"
 
-#include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 
-/* In the order of time: ns, which may be more than 64 bits have. */
+/* In the order of time: ns, which may be more than 64 bits have; then by place. */
 struct spot {
     __int128 ts;
-    uint32_t file;
-    uint64_t object;
+    uint32_t file, chunk, row;
 };
 struct job {
     const struct find_options *options;
-    struct query *query;
-    const struct source *ts;
-    struct find_found *found;
-    struct spot best;
+    struct spot at; /* of has_place */
 };
-struct worker {
-    const struct job *job;
-    uint64_t chunk_start; /* object of the chunk's first row */
-    uint64_t objects, untimed, beyond;
-    bool any;
-    struct spot best;
+/* Slot of the one group. */
+struct nearest {
+    struct spot best; /* there is one if beyond > 0 */
+    uint64_t untimed, beyond;
 };
+
+static int place_cmp(uint32_t a, uint32_t b)
+{
+    return (a > b) - (a < b);
+}
 
 static int spot_cmp(const struct spot *a, const struct spot *b)
 {
     if (a->ts != b->ts)
         return a->ts < b->ts ? -1 : 1;
     if (a->file != b->file)
-        return a->file < b->file ? -1 : 1;
-    return a->object < b->object ? -1 : a->object > b->object;
+        return place_cmp(a->file, b->file);
+    return a->chunk != b->chunk ? place_cmp(a->chunk, b->chunk) : place_cmp(a->row, b->row);
 }
 
 /* Whether it may be the answer. */
-static bool is_beyond(const struct find_options *o, const struct spot *s)
+static bool is_beyond(const struct job *job, const struct spot *s)
 {
-    const struct spot at = {o->at_ns, o->file, o->object};
+    const struct find_options *o = job->options;
 
     if (!o->has_at)
         return true;
     if (!o->has_place)
         return o->backward ? s->ts <= o->at_ns : s->ts >= o->at_ns;
-    return o->backward ? spot_cmp(s, &at) < 0 : spot_cmp(s, &at) > 0;
+    return o->backward ? spot_cmp(s, &job->at) < 0 : spot_cmp(s, &job->at) > 0;
 }
 
-static void take(const struct find_options *o, struct spot *best, bool *any, const struct spot *s)
+/* Of `count` spots that may be the answer, `s` is the nearest. */
+static void take(const struct job *job, struct nearest *n, const struct spot *s, uint64_t count)
 {
-    int cmp = *any ? spot_cmp(s, best) : 0;
+    int cmp = n->beyond && count ? spot_cmp(s, &n->best) : -1;
 
-    if (!*any || (o->backward ? cmp > 0 : cmp < 0))
-        *best = *s;
-    *any = true;
+    if (count && (n->beyond == 0 || (job->options->backward ? cmp > 0 : cmp < 0)))
+        n->best = *s;
+    n->beyond += count;
 }
 
-static int chunk_begin(void *state, struct scan_chunk *c)
-{
-    struct worker *w = state;
+/* ---- accumulator ----------------------------------------------------------------------------- */
 
-    w->chunk_start = 0;
-    for (uint32_t i = 0; i < c->place.chunk; i++)
-        w->chunk_start += c->file->chunks[i].rows;
-    return 0;
+static size_t nearest_bytes(const struct acc_spec *spec)
+{
+    (void)spec;
+    return sizeof(struct nearest);
 }
 
-static int batch(void *state, struct scan_batch *b)
+static void nearest_clear(const struct acc_spec *spec, void *slot)
 {
-    struct worker *w = state;
-    const struct find_options *o = w->job->options;
+    (void)spec;
+    memset(slot, 0, sizeof(struct nearest));
+}
+
+static int nearest_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc)
+{
+    const struct job *job = w->grouping->arg;
+    const struct groups_of_set *s = &w->found->set[set];
+    struct nearest *n = group_slot(s, w->group[0], acc);
     const uint64_t *valid;
     bool nano;
-    const int64_t *values = batch_i64(b, w->job->ts, &valid, &nano);
+    const int64_t *values = batch_i64(b, s->accs[acc].spec->column, &valid, &nano);
 
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
         if (!batch_is_valid(valid, row)) {
-            w->untimed++;
+            n->untimed++;
             continue;
         }
-        struct spot s = {(__int128)values[row] * (nano ? 1 : 1000), b->chunk->place.file,
-                         w->chunk_start + batch_place(b, row)};
-        w->objects++;
-        if (!is_beyond(o, &s))
-            continue;
-        w->beyond++;
-        take(o, &w->best, &w->any, &s);
+        const struct spot spot = {(__int128)values[row] * (nano ? 1 : 1000), b->chunk->place.file,
+                                  b->chunk->place.chunk, batch_place(b, row)};
+        take(job, n, &spot, is_beyond(job, &spot));
     }
     return 0;
 }
 
-static int worker_begin(void *arg, unsigned number, void **ret_state)
+static int nearest_merge(struct groups *into, struct acc *acc, void *slot, struct groups *from,
+                         const void *other, pthread_mutex_t *shared)
 {
-    struct worker *w = calloc(1, sizeof(*w));
-    (void)number;
+    const struct nearest *n = other;
+    struct nearest *to = slot;
+    (void)acc, (void)from, (void)shared;
 
-    if (!w)
-        return -ENOMEM;
-    w->job = arg;
-    *ret_state = w;
+    to->untimed += n->untimed;
+    take(into->grouping->arg, to, &n->best, n->beyond);
     return 0;
 }
 
-/* `position` counts what may be the answer, until all workers are done. */
-static int worker_end(void *arg, unsigned number, void *state, bool failed)
-{
-    struct job *job = arg;
-    struct worker *w = state;
-    bool any = job->found->position > 0;
-    (void)number;
-    (void)failed;
+static const struct acc_kind acc_nearest = {.bytes = nearest_bytes,
+                                            .wide = true,
+                                            .clear = nearest_clear,
+                                            .add = nearest_add,
+                                            .merge = nearest_merge};
 
-    if (w->any)
-        take(job->options, &job->best, &any, &w->best);
-    job->found->objects += w->objects;
-    job->found->untimed += w->untimed;
-    job->found->position += w->beyond;
-    free(w);
-    return 0;
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+/* A place that the file does not have is behind all others. */
+static struct spot spot_of_object(const struct query *q, const struct find_options *o)
+{
+    const struct index_file *file = snapshot_file(query_snapshot(q), o->file);
+    struct spot s = {.ts = o->at_ns, .file = o->file};
+    uint64_t left = o->object;
+
+    for (; s.chunk < file->chunk_count && left >= file->chunks[s.chunk].rows; s.chunk++)
+        left -= file->chunks[s.chunk].rows;
+    s.row = (uint32_t)left;
+    return s;
+}
+
+static uint64_t object_of_spot(const struct query *q, const struct spot *s)
+{
+    const struct index_file *file = snapshot_file(query_snapshot(q), s->file);
+    uint64_t object = s->row;
+
+    for (uint32_t i = 0; i < s->chunk; i++)
+        object += file->chunks[i].rows;
+    return object;
+}
+
+static void take_found(const struct query *q, const struct job *job, struct groups *found,
+                       struct find_found *ret)
+{
+    const struct groups_of_set *set = &found->set[0];
+
+    if (set->map.table.count == 0)
+        return;
+    const struct nearest *n = group_slot(set, 0, 0);
+    ret->untimed = n->untimed;
+    ret->objects = *group_count(set, 0) - n->untimed;
+    if (n->beyond == 0)
+        return;
+    ret->position = job->options->backward ? n->beyond : ret->objects - n->beyond + 1;
+    ret->file = n->best.file;
+    ret->object = object_of_spot(q, &n->best);
 }
 
 int query_find(struct query *q, const struct find_options *o, struct find_found *ret,
                struct err *err)
 {
-    struct job job = {.options = o, .query = q, .found = ret};
-    struct scan_sink sink = {.arg = &job,
-                             .gathers = true,
-                             .worker_begin = worker_begin,
-                             .chunk_begin = chunk_begin,
-                             .batch = batch,
-                             .worker_end = worker_end};
-    int rc = query_source(q, TEXT("ts"), &job.ts);
+    struct job job = {.options = o};
+    struct acc_spec nearest = {.kind = &acc_nearest};
+    const struct group_set set = {.accs = &nearest, .acc_count = 1};
+    const struct grouping g = {
+        .query = q, .budget = query_budget(q), .set_count = 1, .sets = &set, .arg = &job};
+    struct groups *found = NULL;
+    int rc = query_source(q, TEXT("ts"), &nearest.column);
 
     *ret = (struct find_found){0};
-    rc = rc < 0 ? rc : scan_run(q, &sink, err);
+    if (o->has_place)
+        job.at = spot_of_object(q, o);
+    rc = rc < 0 ? rc : groups_scan(&g, &found, err);
+    if (rc == 0)
+        take_found(q, &job, found, ret);
+    groups_free(found);
     if (rc < 0)
         return err_set(err, rc, "%s", err_text(rc));
-    if (ret->position && !o->backward)
-        ret->position = ret->objects - ret->position + 1;
-    ret->file = job.best.file;
-    ret->object = job.best.object;
     query_counters(q, &ret->counters);
     ret->complete = query_complete(q);
     return 0;

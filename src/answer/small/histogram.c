@@ -2,12 +2,13 @@
 #include "dftracerd/aggregate.h"
 #include "dftracerd/histogram.h"
 #include "dftracerd/stats.h"
-#include "engine/scan/scan.h"
+#include "engine/group/worker.h"
 #include "engine/plan/seen.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Linear bins: of [lo, hi], `bins` of equal width. 0: powers of two. */
 struct job {
@@ -15,76 +16,44 @@ struct job {
     uint32_t bins;
     double lo, hi;
     struct value_histogram *found;
-    uint64_t *counts;
-    size_t size;
 };
-struct worker {
-    const struct job *job;
-    uint64_t objects, values, outside;
+/* Slot of the one group: acc_spec.most bins. */
+struct bins {
+    uint64_t values, outside;
     uint64_t counts[];
 };
 
-static int worker_begin(void *arg, unsigned number, void **ret_state)
-{
-    const struct job *job = arg;
-    struct worker *w = calloc(1, sizeof(*w) + job->size * sizeof(*w->counts));
-    (void)number;
-
-    if (!w)
-        return -ENOMEM;
-    w->job = job;
-    *ret_state = w;
-    return 0;
-}
-
-static int worker_end(void *arg, unsigned number, void *state, bool failed)
-{
-    struct job *job = arg;
-    struct worker *w = state;
-    (void)number;
-    (void)failed;
-
-    for (size_t i = 0; i < job->size; i++)
-        job->counts[i] += w->counts[i];
-    job->found->objects += w->objects;
-    job->found->values += w->values;
-    job->found->outside += w->outside;
-    free(w);
-    return 0;
-}
-
 /* As struct histogram has them; what is below 0 or beyond 2^64 is in none. */
-static void add_log2(struct worker *w, double x)
+static void add_log2(struct bins *to, double x)
 {
     if (x < 0 || x >= 0x1p64 || isnan(x))
-        w->outside++;
+        to->outside++;
     else
-        w->counts[x == 0 ? 0 : x < 1 ? HISTOGRAM_BINS - 1 : (unsigned)ilogb(x) + 1]++;
+        to->counts[x == 0 ? 0 : x < 1 ? HISTOGRAM_BINS - 1 : (unsigned)ilogb(x) + 1]++;
 }
 
-static void add_linear(struct worker *w, double x)
+static void add_linear(const struct job *job, struct bins *to, double x)
 {
-    const struct job *job = w->job;
     double half = isinf(job->hi - job->lo) ? 0.5 : 1; /* more than a double holds */
     double span = job->hi * half - job->lo * half;
     double at = span > 0 ? (x * half - job->lo * half) / span * job->bins : 0;
 
     if (!(x >= job->lo && x <= job->hi))
-        w->outside++;
+        to->outside++;
     else
-        w->counts[at >= job->bins ? job->bins - 1 : (uint32_t)at]++;
+        to->counts[at >= job->bins ? job->bins - 1 : (uint32_t)at]++;
 }
 
-static void add(struct worker *w, double x)
+static void add(const struct job *job, struct bins *to, double x)
 {
-    w->values++;
-    if (w->job->bins)
-        add_linear(w, x);
+    to->values++;
+    if (job->bins)
+        add_linear(job, to, x);
     else
-        add_log2(w, x);
+        add_log2(to, x);
 }
 
-static void add_integers(struct worker *w, const struct scan_batch *b,
+static void add_integers(const struct job *job, struct bins *to, const struct scan_batch *b,
                          const struct batch_numbers *n)
 {
     struct histogram h = {0};
@@ -94,33 +63,64 @@ static void add_integers(struct worker *w, const struct scan_batch *b,
         if (!batch_is_valid(n->valid, row))
             continue;
         int64_t v = n->i[row];
-        if (w->job->bins) {
-            add(w, n->nano ? (double)v / 1000 : (double)v);
+        if (job->bins) {
+            add(job, to, n->nano ? (double)v / 1000 : (double)v);
             continue;
         }
-        w->values++;
-        w->outside += v < 0;
+        to->values++;
+        to->outside += v < 0;
         histogram_add(&h, v, n->nano);
     }
-    for (unsigned i = 0; !w->job->bins && i < HISTOGRAM_BINS; i++)
-        w->counts[i] += h.count[i];
+    for (unsigned i = 0; !job->bins && i < HISTOGRAM_BINS; i++)
+        to->counts[i] += h.count[i];
 }
 
-static int batch(void *state, struct scan_batch *b)
-{
-    struct worker *w = state;
-    const struct batch_numbers n = batch_numbers(b, w->job->source);
+/* ---- accumulator ----------------------------------------------------------------------------- */
 
-    w->objects += b->count;
+static size_t bins_bytes(const struct acc_spec *spec)
+{
+    return sizeof(struct bins) + spec->most * sizeof(uint64_t);
+}
+
+static void bins_clear(const struct acc_spec *spec, void *slot)
+{
+    memset(slot, 0, bins_bytes(spec));
+}
+
+static int bins_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc)
+{
+    const struct job *job = w->grouping->arg;
+    struct bins *to = group_slot(&w->found->set[set], w->group[0], acc);
+    const struct batch_numbers n = batch_numbers(b, job->source);
+
     if (n.i)
-        add_integers(w, b, &n);
+        add_integers(job, to, b, &n);
     for (uint32_t j = 0; n.d && j < b->count; j++) {
         uint32_t row = batch_row(b, j);
         if (batch_is_valid(n.valid, row))
-            add(w, n.d[row]);
+            add(job, to, n.d[row]);
     }
     return 0;
 }
+
+static int bins_merge(struct groups *into, struct acc *acc, void *slot, struct groups *from,
+                      const void *other, pthread_mutex_t *shared)
+{
+    const struct bins *bins = other;
+    struct bins *to = slot;
+    (void)into, (void)from, (void)shared;
+
+    to->values += bins->values;
+    to->outside += bins->outside;
+    for (uint32_t i = 0; i < acc->spec->most; i++)
+        to->counts[i] += bins->counts[i];
+    return 0;
+}
+
+static const struct acc_kind acc_bins = {
+    .bytes = bins_bytes, .clear = bins_clear, .add = bins_add, .merge = bins_merge};
+
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 /* Of all values; NAN where there are none. */
 static int find_range(struct query *q, const char *column, struct job *job, struct err *err)
@@ -148,46 +148,60 @@ static int find_range(struct query *q, const char *column, struct job *job, stru
     return rc == ERR_END ? 0 : rc;
 }
 
-static int tell(const struct job *job, struct value_histogram *h)
+static int tell(const struct job *job, const struct bins *found, uint32_t size)
 {
-    h->bins = arena_alloc(&h->arena, (job->size + 1) * sizeof(*h->bins));
+    struct value_histogram *h = job->found;
+
+    h->bins = arena_alloc(&h->arena, (size + 1ul) * sizeof(*h->bins));
     if (!h->bins)
         return -ENOMEM;
-    for (size_t k = 0; k < job->size; k++) { /* the one of (0, 1) comes second */
-        size_t i = job->bins || k == 0 ? k : k == 1 ? HISTOGRAM_BINS - 1 : k - 1;
+    for (uint32_t k = 0; k < size; k++) { /* the one of (0, 1) comes second */
+        uint32_t i = job->bins || k == 0 ? k : k == 1 ? HISTOGRAM_BINS - 1 : k - 1;
         struct stats_bin *bin = &h->bins[h->count];
         double span = job->hi - job->lo;
         double width = isinf(span) ? job->hi / job->bins - job->lo / job->bins : span / job->bins;
-        if (!job->counts[i])
+        if (!found->counts[i])
             continue;
-        bin->count = job->counts[i];
+        bin->count = found->counts[i];
         if (job->bins) {
             bin->lo = job->lo + width * (double)i;
             bin->hi = i + 1 == job->bins ? job->hi : job->lo + width * (double)(i + 1);
         } else {
-            histogram_range((unsigned)i, &bin->lo, &bin->hi);
+            histogram_range(i, &bin->lo, &bin->hi);
         }
         h->count++;
     }
     return 0;
 }
 
+static int scan(struct query *q, struct job *job, struct err *err)
+{
+    const struct acc_spec bins = {.kind = &acc_bins,
+                                  .most = job->bins ? job->bins : HISTOGRAM_BINS};
+    const struct group_set set = {.accs = &bins, .acc_count = 1};
+    const struct grouping g = {
+        .query = q, .budget = query_budget(q), .set_count = 1, .sets = &set, .arg = job};
+    struct groups *found = NULL;
+    int rc = groups_scan(&g, &found, err);
+
+    if (rc == 0 && found->set[0].map.table.count > 0) {
+        const struct bins *of = group_slot(&found->set[0], 0, 0);
+        job->found->objects = *group_count(&found->set[0], 0);
+        job->found->values = of->values;
+        job->found->outside = of->outside;
+        rc = tell(job, of, bins.most);
+    }
+    groups_free(found);
+    return rc;
+}
+
 static int run(struct query *q, const char *column, struct job *job, struct err *err)
 {
-    struct scan_sink sink = {.arg = job,
-                             .gathers = true,
-                             .worker_begin = worker_begin,
-                             .batch = batch,
-                             .worker_end = worker_end};
     int rc = query_source(q, text_of(column), &job->source);
 
     rc = rc < 0 ? rc : query_check_column(q, job->source, "column", err);
     rc = rc < 0 || !job->bins ? rc : find_range(q, column, job, err);
-    if (rc < 0)
-        return rc;
-    job->size = job->bins ? job->bins : HISTOGRAM_BINS;
-    job->counts = calloc(job->size, sizeof(*job->counts));
-    return job->counts ? scan_run(q, &sink, err) : -ENOMEM;
+    return rc < 0 ? rc : scan(q, job, err);
 }
 
 int histogram_run(struct query *q, const char *column, uint32_t bins, struct err *err,
@@ -197,8 +211,6 @@ int histogram_run(struct query *q, const char *column, uint32_t bins, struct err
     struct job job = {.bins = bins, .found = h};
     int rc = h ? run(q, column, &job, err) : -ENOMEM;
 
-    rc = rc < 0 ? rc : tell(&job, h);
-    free(job.counts);
     if (rc < 0) {
         histogram_free(h);
         return err_set(err, rc, "%s", err_text(rc));

@@ -79,7 +79,7 @@ struct acc_spec {
     const struct source *with; /* of numbers: those count where this is there, too; NULL: all */
     bool sample;
     bool shape;    /* moments of four orders as doubles, of integers, too */
-    uint32_t most; /* items of acc.list that are wanted */
+    uint32_t most; /* items of acc.list, or of a slot, that are wanted */
     bool instants; /* intervals: also of rows without a duration above 0 */
 };
 struct group_set {
