@@ -1,8 +1,7 @@
 /* recbuf.h - values as bytes, in the store and between processes: variable-length integers, texts,
  * bytes; both directions sticky.
  *
- * Layout: unsigned as LEB128, signed as zigzag, texts as length and bytes, int128 as
- * 16 bytes.
+ * Layout: unsigned as LEB128, signed as zigzag, 128 bits as two halves, texts as length and bytes.
  */
 #ifndef DFTRACERD_BASE_RECBUF_H
 #define DFTRACERD_BASE_RECBUF_H
