@@ -5,7 +5,7 @@
 #include "answer/lines/view_metadata.h"
 #include "dftracerd/stats.h"
 #include "dftracerd/view.h"
-#include "engine/group/groups.h"
+#include "engine/group/worker.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -231,8 +231,10 @@ uint64_t view_written(const struct view *v)
 
 static int count_by_scan(struct query *q, struct err *err, uint64_t *ret)
 {
+    static const struct group_hooks hooks = {.batch = groups_add_all};
     const struct group_set all = {.width = 0};
-    const struct grouping g = {.query = q, .budget = query_budget(q), .set_count = 1, .sets = &all};
+    const struct grouping g = {
+        .query = q, .budget = query_budget(q), .set_count = 1, .sets = &all, .hooks = &hooks};
     struct groups *found = NULL;
     int rc = groups_scan(&g, &found, err);
 

@@ -73,7 +73,7 @@ static int nearest_add(struct group_worker *w, struct scan_batch *b, unsigned se
 {
     const struct job *job = w->grouping->arg;
     const struct groups_of_set *s = &w->found->set[set];
-    struct nearest *n = group_slot(s, w->group[0], acc);
+    struct nearest *n = group_slot(s, 0, acc);
     const uint64_t *valid;
     bool nano;
     const int64_t *values = batch_i64(b, s->accs[acc].spec->column, &valid, &nano);
@@ -156,9 +156,14 @@ int query_find(struct query *q, const struct find_options *o, struct find_found 
 {
     struct job job = {.options = o};
     struct acc_spec nearest = {.kind = &acc_nearest};
+    static const struct group_hooks hooks = {.batch = groups_add_all};
     const struct group_set set = {.accs = &nearest, .acc_count = 1};
-    const struct grouping g = {
-        .query = q, .budget = query_budget(q), .set_count = 1, .sets = &set, .arg = &job};
+    const struct grouping g = {.query = q,
+                               .budget = query_budget(q),
+                               .set_count = 1,
+                               .sets = &set,
+                               .hooks = &hooks,
+                               .arg = &job};
     struct groups *found = NULL;
     int rc = query_source(q, TEXT("ts"), &nearest.column);
 

@@ -90,7 +90,7 @@ static void bins_clear(const struct acc_spec *spec, void *slot)
 static int bins_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc)
 {
     const struct job *job = w->grouping->arg;
-    struct bins *to = group_slot(&w->found->set[set], w->group[0], acc);
+    struct bins *to = group_slot(&w->found->set[set], 0, acc);
     const struct batch_numbers n = batch_numbers(b, job->source);
 
     if (n.i)
@@ -178,9 +178,14 @@ static int scan(struct query *q, struct job *job, struct err *err)
 {
     const struct acc_spec bins = {.kind = &acc_bins,
                                   .most = job->bins ? job->bins : HISTOGRAM_BINS};
+    static const struct group_hooks hooks = {.batch = groups_add_all};
     const struct group_set set = {.accs = &bins, .acc_count = 1};
-    const struct grouping g = {
-        .query = q, .budget = query_budget(q), .set_count = 1, .sets = &set, .arg = job};
+    const struct grouping g = {.query = q,
+                               .budget = query_budget(q),
+                               .set_count = 1,
+                               .sets = &set,
+                               .hooks = &hooks,
+                               .arg = job};
     struct groups *found = NULL;
     int rc = groups_scan(&g, &found, err);
 

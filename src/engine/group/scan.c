@@ -73,6 +73,20 @@ int64_t groups_only(struct group_worker *w, unsigned set)
     return rc < 0 ? rc : group;
 }
 
+int groups_add_all(struct group_worker *w, struct scan_batch *b)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < w->found->set_count && rc == 0; i++) {
+        int64_t group = groups_only(w, i);
+        if (group < 0)
+            return (int)group;
+        *group_count(&w->found->set[i], (uint32_t)group) += b->count;
+        rc = groups_accumulate(w, b, i, 0);
+    }
+    return rc;
+}
+
 static int batch(void *state, struct scan_batch *b)
 {
     struct group_worker *w = state;

@@ -41,6 +41,8 @@ int groups_add(struct group_worker *w, struct scan_batch *b, unsigned set);
 int groups_accumulate(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned first);
 /* The group of a set without keys. */
 int64_t groups_only(struct group_worker *w, unsigned set);
+/* For group_hooks.batch where no set has keys: accumulators add to group 0, not to w->group. */
+int groups_add_all(struct group_worker *w, struct scan_batch *b);
 
 /* Integers and their groups. */
 struct group_values {
