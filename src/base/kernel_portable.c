@@ -55,26 +55,22 @@ static uint32_t count_bits(const uint64_t *mask, uint32_t words)
     return count;
 }
 
+#define KEEP \
+    uint32_t count = 0; \
+    for (uint32_t at = 0; at < n; at += 64) { \
+        for (uint64_t word = mask[at / 64]; word; word &= word - 1) \
+            out[count++] = v[at + (uint32_t)__builtin_ctzll(word)]; \
+    } \
+    return count;
+
 static uint32_t keep_u32(const uint32_t *v, const uint64_t *mask, uint32_t n, uint32_t *out)
 {
-    uint32_t count = 0;
-
-    for (uint32_t at = 0; at < n; at += 64) {
-        for (uint64_t word = mask[at / 64]; word; word &= word - 1)
-            out[count++] = v[at + (uint32_t)__builtin_ctzll(word)];
-    }
-    return count;
+    KEEP
 }
 
 static uint32_t keep_i64(const int64_t *v, const uint64_t *mask, uint32_t n, int64_t *out)
 {
-    uint32_t count = 0;
-
-    for (uint32_t at = 0; at < n; at += 64) {
-        for (uint64_t word = mask[at / 64]; word; word &= word - 1)
-            out[count++] = v[at + (uint32_t)__builtin_ctzll(word)];
-    }
-    return count;
+    KEEP
 }
 
 static uint64_t bits_from(const uint64_t *bits, uint64_t at)
