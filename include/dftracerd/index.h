@@ -256,6 +256,16 @@ static inline bool index_file_lacks(const struct index_file *f)
 {
     return f->damaged || f->state == INDEX_FAILED;
 }
+/* The chunk of an object of the file (from 0 on), which becomes its row; chunk_count: the file does
+ * not have so many. */
+static inline uint32_t index_file_chunk(const struct index_file *f, uint64_t *object)
+{
+    uint32_t chunk = 0;
+
+    while (chunk < f->chunk_count && *object >= f->chunks[chunk].rows)
+        *object -= f->chunks[chunk++].rows;
+    return chunk;
+}
 
 struct snapshot;
 struct snapshot *index_snapshot(struct index *ix); /* *new*; never NULL after index_open */

@@ -37,18 +37,6 @@ int windows_flush(struct group_worker *w)
     return rc;
 }
 
-static size_t windows_bytes(const struct acc_spec *spec)
-{
-    (void)spec;
-    return sizeof(struct present);
-}
-
-static void windows_clear(const struct acc_spec *spec, void *slot)
-{
-    (void)spec;
-    memset(slot, 0, sizeof(struct present));
-}
-
 static int windows_merge(struct acc *into, const struct acc *from, unsigned set,
                          const uint32_t *const *to)
 {
@@ -202,9 +190,8 @@ static int add_events(struct group_worker *w, struct scan_batch *b, unsigned set
 
 struct group_set windows_set(const struct side_windows *job, unsigned width)
 {
-    static const struct acc_kind kind = {.bytes = windows_bytes,
+    static const struct acc_kind kind = {.size = sizeof(struct present),
                                          .wide = true,
-                                         .clear = windows_clear,
                                          .item = sizeof(struct window),
                                          .item_is_whole = window_is_whole,
                                          .merge_lists = windows_merge};

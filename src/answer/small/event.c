@@ -21,8 +21,7 @@ int query_begin_at(struct query *q, uint32_t file, uint64_t object)
     const struct index_file *f = snapshot_file(query_snapshot(q), file);
     struct wanted w = {.file = file};
 
-    while (w.chunk < f->chunk_count && object >= f->chunks[w.chunk].rows)
-        object -= f->chunks[w.chunk++].rows;
+    w.chunk = index_file_chunk(f, &object);
     if (w.chunk == f->chunk_count)
         return ERR_NOT_FOUND;
     w.row = (uint32_t)object;

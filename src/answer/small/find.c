@@ -2,8 +2,6 @@
 #include "dftracerd/find.h"
 #include "engine/group/worker.h"
 
-#include <string.h>
-
 /* In the order of time: ns, which may be more than 64 bits have; then by place. */
 struct spot {
     __int128 ts;
@@ -57,18 +55,6 @@ static void take(const struct job *job, struct nearest *n, const struct spot *s,
 
 /* ---- accumulator ----------------------------------------------------------------------------- */
 
-static size_t nearest_bytes(const struct acc_spec *spec)
-{
-    (void)spec;
-    return sizeof(struct nearest);
-}
-
-static void nearest_clear(const struct acc_spec *spec, void *slot)
-{
-    (void)spec;
-    memset(slot, 0, sizeof(struct nearest));
-}
-
 static int nearest_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc)
 {
     const struct job *job = w->grouping->arg;
@@ -103,11 +89,8 @@ static int nearest_merge(struct groups *into, struct acc *acc, void *slot, struc
     return 0;
 }
 
-static const struct acc_kind acc_nearest = {.bytes = nearest_bytes,
-                                            .wide = true,
-                                            .clear = nearest_clear,
-                                            .add = nearest_add,
-                                            .merge = nearest_merge};
+static const struct acc_kind acc_nearest = {
+    .size = sizeof(struct nearest), .wide = true, .add = nearest_add, .merge = nearest_merge};
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
@@ -115,13 +98,10 @@ static const struct acc_kind acc_nearest = {.bytes = nearest_bytes,
 static struct spot spot_of_object(const struct query *q, const struct find_options *o)
 {
     const struct index_file *file = snapshot_file(query_snapshot(q), o->file);
-    struct spot s = {.ts = o->at_ns, .file = o->file};
-    uint64_t left = o->object;
+    uint64_t row = o->object;
+    uint32_t chunk = index_file_chunk(file, &row);
 
-    for (; s.chunk < file->chunk_count && left >= file->chunks[s.chunk].rows; s.chunk++)
-        left -= file->chunks[s.chunk].rows;
-    s.row = (uint32_t)left;
-    return s;
+    return (struct spot){o->at_ns, o->file, chunk, (uint32_t)row};
 }
 
 static uint64_t object_of_spot(const struct query *q, const struct spot *s)

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Linear bins: of [lo, hi], `bins` of equal width. 0: powers of two. */
 struct job {
@@ -82,11 +81,6 @@ static size_t bins_bytes(const struct acc_spec *spec)
     return sizeof(struct bins) + spec->most * sizeof(uint64_t);
 }
 
-static void bins_clear(const struct acc_spec *spec, void *slot)
-{
-    memset(slot, 0, bins_bytes(spec));
-}
-
 static int bins_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc)
 {
     const struct job *job = w->grouping->arg;
@@ -117,8 +111,7 @@ static int bins_merge(struct groups *into, struct acc *acc, void *slot, struct g
     return 0;
 }
 
-static const struct acc_kind acc_bins = {
-    .bytes = bins_bytes, .clear = bins_clear, .add = bins_add, .merge = bins_merge};
+static const struct acc_kind acc_bins = {.bytes = bins_bytes, .add = bins_add, .merge = bins_merge};
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 

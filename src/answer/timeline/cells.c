@@ -26,18 +26,6 @@ int timeline_make_parts(const struct timeline_plan *p, struct timeline_cells *ce
     return -ENOMEM;
 }
 
-static size_t cells_bytes(const struct acc_spec *spec)
-{
-    (void)spec;
-    return sizeof(struct timeline_cells);
-}
-
-static void cells_clear(const struct acc_spec *spec, void *slot)
-{
-    (void)spec;
-    memset(slot, 0, sizeof(struct timeline_cells));
-}
-
 static void cells_free(const struct grouping *g, void *slot)
 {
     const struct timeline_found *f = g->arg;
@@ -182,7 +170,7 @@ static int cells_encode(struct groups_encoder *e, unsigned set, unsigned acc)
         rec_put_u(e->out, cells->parts != NULL);
         rec_put_u(e->out, cells->touched);
         if (cells->parts)
-            buf_append(e->out, cells->parts, (f->plan->columns + 1ul) * sizeof(*cells->parts));
+            buf_append(e->out, cells->parts, parts_bytes(f->plan));
     }
     return e->out->error;
 }
@@ -202,13 +190,12 @@ static int cells_decode(struct groups_decoder *d, unsigned set, unsigned acc)
             continue;
         rc = timeline_make_parts(f->plan, cells);
         if (rc == 0)
-            rec_array(&d->rec, cells->parts, (f->plan->columns + 1ul) * sizeof(*cells->parts));
+            rec_array(&d->rec, cells->parts, parts_bytes(f->plan));
     }
     return rc;
 }
 
-const struct acc_kind timeline_acc_cells = {.bytes = cells_bytes,
-                                            .clear = cells_clear,
+const struct acc_kind timeline_acc_cells = {.size = sizeof(struct timeline_cells),
                                             .free = cells_free,
                                             .merge = cells_merge,
                                             .encode = cells_encode,

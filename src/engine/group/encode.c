@@ -162,9 +162,8 @@ static int read_acc(struct groups_decoder *d, unsigned set, unsigned acc)
 static void clear_slots(struct groups_of_set *s)
 {
     for (unsigned i = 0; i < s->acc_count; i++) {
-        const struct acc_spec *spec = s->accs[i].spec;
-        for (uint32_t g = 0; spec->kind->free && g < s->ready; g++)
-            spec->kind->clear(spec, group_slot(s, g, i));
+        for (uint32_t g = 0; s->accs[i].spec->kind->free && g < s->ready; g++)
+            group_clear(s, g, i);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- records --------------------------------------------------------------------------------- */
 
@@ -15,12 +16,12 @@ static size_t lay_out(const struct group_set *set, struct acc *accs)
     for (unsigned last = 0; last < 2; last++) {
         for (unsigned i = 0; i < set->acc_count; i++) {
             const struct acc_spec *spec = &set->accs[i];
-            size_t bytes = spec->kind->bytes ? spec->kind->bytes(spec) : 0;
+            size_t bytes = spec->kind->bytes ? spec->kind->bytes(spec) : spec->kind->size;
             if (spec->kind->wide != last)
                 continue;
             at = last ? (at + 15) & ~(size_t)15 : at;
             if (accs)
-                accs[i].at = at;
+                accs[i].at = at, accs[i].bytes = bytes;
             at += bytes;
             stride = last ? (at + 15) & ~(size_t)15 : at;
         }
@@ -28,14 +29,21 @@ static size_t lay_out(const struct group_set *set, struct acc *accs)
     return stride;
 }
 
+void group_clear(const struct groups_of_set *s, uint32_t group, unsigned acc)
+{
+    const struct acc *a = &s->accs[acc];
+
+    if (a->spec->kind->clear)
+        a->spec->kind->clear(a->spec, group_slot(s, group, acc));
+    else if (a->bytes)
+        memset(group_slot(s, group, acc), 0, a->bytes);
+}
+
 void group_begin(const struct groups_of_set *s, uint32_t group)
 {
     *group_count(s, group) = 0;
-    for (unsigned i = 0; i < s->acc_count; i++) {
-        const struct acc_spec *spec = s->accs[i].spec;
-        if (spec->kind->clear)
-            spec->kind->clear(spec, group_slot(s, group, i));
-    }
+    for (unsigned i = 0; i < s->acc_count; i++)
+        group_clear(s, group, i);
 }
 
 /* ---- made and freed -------------------------------------------------------------------------- */

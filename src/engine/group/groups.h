@@ -33,11 +33,11 @@ struct group_worker;
 /* What can be kept of a group. A slot is its part of the group's record. Answers may have kinds of
  * their own. */
 struct acc_kind {
-    /* a multiple of 8; NULL: none */
-    size_t (*bytes)(const struct acc_spec *spec);
-    bool wide; /* slots are aligned to 16 bytes */
+    size_t size;                                  /* of a slot, a multiple of 8; 0: none */
+    size_t (*bytes)(const struct acc_spec *spec); /* instead, where it depends on the spec */
+    bool wide;                                    /* slots are aligned to 16 bytes */
     bool sums; /* slots begin with struct cell: integers may come from slots.c */
-    void (*clear)(const struct acc_spec *spec, void *slot);
+    void (*clear)(const struct acc_spec *spec, void *slot); /* NULL: all is zero */
     /* memory that a slot refers to; NULL: none */
     void (*free)(const struct grouping *g, void *slot);
     /* the selected rows of a batch, whose groups are w->group */
@@ -148,7 +148,7 @@ struct pick {
 /* Of a set. */
 struct acc {
     const struct acc_spec *spec;
-    size_t at;                /* of its slot in a record */
+    size_t at, bytes;         /* of its slot in a record */
     VEC(uint32_t) doubles_at; /* by group: entry + 1 of the present chunk */
     struct group_table pairs; /* (group, key) */
     union {
@@ -215,6 +215,8 @@ int groups_room(struct groups *f, unsigned set);
 /* Room for all groups of a set, with empty records. */
 int groups_grow(struct groups *f, unsigned set);
 void group_begin(const struct groups_of_set *s, uint32_t group);
+/* The empty slot of one accumulator. */
+void group_clear(const struct groups_of_set *s, uint32_t group, unsigned acc);
 /* Counts each of n rows in its group. */
 void group_count_rows(const struct groups_of_set *s, const uint32_t *group, uint32_t n);
 /* All of a record is asked for. */

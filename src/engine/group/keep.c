@@ -8,12 +8,6 @@
 
 /* ---- extent ---------------------------------------------------------------------------------- */
 
-static size_t extent_bytes(const struct acc_spec *spec)
-{
-    (void)spec;
-    return sizeof(struct extent);
-}
-
 static void extent_clear(const struct acc_spec *spec, void *slot)
 {
     static const __int128 most = (__int128)(~(unsigned __int128)0 >> 1);
@@ -55,27 +49,13 @@ static int extent_merge(struct groups *into, struct acc *acc, void *slot, struct
     return 0;
 }
 
-const struct acc_kind acc_extent = {.bytes = extent_bytes,
+const struct acc_kind acc_extent = {.size = sizeof(struct extent),
                                     .wide = true,
                                     .clear = extent_clear,
                                     .add = extent_add,
                                     .merge = extent_merge};
 
 /* ---- first and last -------------------------------------------------------------------------- */
-
-static size_t pick_bytes(const struct acc_spec *spec)
-{
-    (void)spec;
-    return sizeof(struct pick);
-}
-
-static void pick_clear(const struct acc_spec *spec, void *slot)
-{
-    struct pick *p = slot;
-    (void)spec;
-
-    *p = (struct pick){.has = false};
-}
 
 static bool pick_before(const struct pick *a, const struct pick *b)
 {
@@ -145,7 +125,7 @@ static int pick_decode(struct groups_decoder *d, unsigned set, unsigned acc)
 }
 
 #define PICK \
-    .bytes = pick_bytes, .wide = true, .clear = pick_clear, .add = pick_add, .merge = pick_merge, \
+    .size = sizeof(struct pick), .wide = true, .add = pick_add, .merge = pick_merge, \
     .encode = pick_encode, .decode = pick_decode
 const struct acc_kind acc_first = {PICK};
 const struct acc_kind acc_last = {PICK};

@@ -268,8 +268,8 @@ static int send_part_to_self(const struct grouping *g, void **part)
 static int put_part(void *arg, size_t position, void *part, bool failed)
 {
     struct job *job = arg;
-    int rc = failpoint("group.send_doubles") ? send_part_to_self(job->grouping, &part) : 0,
-        put = doubles_put(job->grouping, &job->doubles, part, failed || rc < 0);
+    int rc = failpoint("group.send_doubles") ? send_part_to_self(job->grouping, &part) : 0;
+    int put = doubles_put(job->grouping, &job->doubles, part, failed || rc < 0);
     (void)position;
 
     return rc < 0 ? rc : put;

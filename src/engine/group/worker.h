@@ -76,7 +76,7 @@ void slots_free(const struct group_set *set, struct slots *s);
 bool slots_want(const struct group_worker *w, unsigned set, unsigned acc);
 /* The accumulator whose slots count the rows of the batch, too; UINT_MAX: there is none. */
 unsigned slots_counter(const struct group_worker *w, const struct scan_batch *b, unsigned set);
-/* The sums of n values, whose groups these are; min, max: of all values of the column. */
+/* Adds the values to the slots of their groups. */
 int slots_add(struct group_worker *w, unsigned set, unsigned acc, const struct group_values *of);
 /* To be called before `found` is looked at. */
 int slots_end(struct group_worker *w, unsigned set);
