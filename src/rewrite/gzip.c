@@ -62,6 +62,7 @@ static size_t pack_isal(struct gzip_packer *p, struct text text, char *out, size
 {
     struct isal_zstream z;
     isal_deflate_stateless_init(&z);
+    z.hist_bits = 0; /* the whole window; init leaves it as it is */
     z.gzip_flag = IGZIP_GZIP;
     z.end_of_stream = 1;
     z.level = 1;
