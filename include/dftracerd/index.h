@@ -33,6 +33,19 @@ struct index;
 struct index_share;
 struct index_share *index_share_new(void);
 void index_share_free(struct index_share *s); /* NULL-safe */
+/* An index may be spread over the processes of one job, its ranks. That of rank 0 has the catalog
+ * and all that is known of files; the others read files for it, and keep the chunks of these in
+ * indexes of their own. All have the same options but for `path`. The calls may come from any
+ * thread. */
+struct index_ranks {
+    unsigned rank, count; /* of this process; of all, at most INDEX_RANKS_MAX */
+    /* Sends a message (copied); they arrive in order. -ENOMEM, -EPIPE. */
+    int (*send)(void *arg, unsigned to, struct text message);
+    /* Asks, and waits; the answer is appended. -ENOMEM, -EPIPE, or the other one's error. */
+    int (*ask)(void *arg, unsigned to, struct text question, struct buf *answer);
+    void *arg;
+};
+#define INDEX_RANKS_MAX 4096
 struct index_options {
     /* directory for data.mdb; made 0700 if missing; owner and file system checked */
     const char *path;
@@ -66,6 +79,7 @@ struct index_options {
     struct index_share *share; /* NULL: this index alone */
     /* so many members of an archive are files, 0 = 100,000; the rest is left out */
     uint32_t archive_traces;
+    const struct index_ranks *ranks; /* NULL: this process alone; borrowed until index_close */
 };
 int index_open(const struct index_options *options, struct err *err, struct index **ret);
 /* Stops ingest at the next chunk, commits what is done, closes. All snapshots must have been
@@ -74,6 +88,9 @@ void index_close(struct index *ix);
 /* "NFS", "Lustre" ... where `path` is on a file system that index_open refuses; NULL else, also
  * when it cannot be told. */
 const char *index_network_name(const char *path);
+/* What came from another rank. Messages: by one thread, in order. Questions: by any. */
+void index_receive(struct index *ix, unsigned from, struct text message);
+int index_answer(struct index *ix, unsigned from, struct text question, struct buf *answer);
 const char *index_path(const struct index *ix);
 /* one of the paths with bloom filters in every file */
 bool index_is_dimension(const struct index *ix, struct text path);
@@ -188,6 +205,7 @@ struct index_chunk {
     uint32_t rows;            /* objects */
     uint32_t text_len;
     uint64_t text_offset; /* of the chunk's text in the file's text */
+    uint16_t home;        /* whose store has the value: 0 this one, else of another rank */
 };
 /* A member of an archive, as its header tells it. */
 enum index_skip {

@@ -40,7 +40,7 @@ struct rec rec_of(struct text t)
 {
     const uint8_t *p = (const uint8_t *)t.ptr;
 
-    return (struct rec){p, t.len ? p + t.len : p, false};
+    return (struct rec){.ptr = p, .end = t.len ? p + t.len : p};
 }
 
 uint64_t rec_u(struct rec *r)

@@ -13,10 +13,13 @@ void rec_put_i(struct buf *b, int64_t v);
 void rec_put_i128(struct buf *b, __int128 v);
 void rec_put_text(struct buf *b, struct text t);
 
+struct text_ids;
 struct rec {
     const uint8_t *ptr, *end;
-    bool bad;
-}; /* bad: ran out of bytes; values are then 0 */
+    bool bad; /* ran out of bytes; values are then 0 */
+    /* its ids of texts are those of another process (index/store/text_ids.h); NULL: of this one */
+    const struct text_ids *ids;
+};
 struct rec rec_of(struct text t);
 uint64_t rec_u(struct rec *r);
 int64_t rec_i(struct rec *r);

@@ -175,6 +175,7 @@ void index_listed(struct index *ix)
     if (!ix->listed && (ix->generation != ix->generation_opened || ix->generation == 0))
         catalog_changed(ix);
     ix->listed = true;
+    queue_place_waiting(ix);
     pthread_mutex_unlock(&ix->lock);
     catalog_notify(ix);
 }
@@ -260,7 +261,7 @@ int index_store_error(struct index *ix)
 void index_progress(struct index *ix, struct index_progress *ret)
 {
     pthread_mutex_lock(&ix->lock);
-    sum_progress(ix, ix->queue_head != NULL);
+    sum_progress(ix, !queues_are_empty(ix));
     *ret = ix->progress;
     ret->listed = ix->listed;
     if (ix->store_error)

@@ -1,11 +1,14 @@
 /* open.c - opening and closing the index: its options, its schema, what it knows already. */
 #include "index/catalog/archive_members.h"
+#include "index/catalog/catalog.h"
 #include "index/catalog/catalog_record.h"
 #include "index/catalog/names.h"
 #include "index/catalog/snapshot.h"
 #include "index/ingest/garbage.h"
 #include "index/ingest/ingest.h"
 #include "index/place.h"
+#include "index/ranks/ranks.h"
+#include "index/spread.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -441,6 +444,7 @@ int index_open(const struct index_options *options, struct err *err, struct inde
         return err_set(err, -ENOMEM, "out of memory");
     init_locks(ix);
     rc = fill_options(ix, options);
+    rc = rc ? rc : spread_init(ix);
     if (rc)
         err_set(err, rc, "out of memory");
     if (rc == 0)
@@ -449,6 +453,8 @@ int index_open(const struct index_options *options, struct err *err, struct inde
         rc = place_lock(ix->path, err, &ix->lock_fd);
     if (rc == 0)
         rc = open_store(ix, err);
+    if (rc == 0)
+        rc = spread_meet(ix, err);
     ix->generation_opened = ix->generation;
     if (rc == 0) {
         first =
@@ -475,6 +481,9 @@ void index_close(struct index *ix)
     drop_state(ix);
     if (ix->lock_fd >= 0)
         close(ix->lock_fd);
+    queues_done(ix);
+    far_cache_free(ix->far);
+    ranks_free(ix->ranks);
     terms_release(ix->terms);
     free(ix->path);
     free(ix->rebuilt);

@@ -82,6 +82,9 @@ struct chunk_texts {
     bool just_built; /* the value is in memory since it was built: checksums are not compared */
     void (*corrupt)(void *file); /* called where a checksum is wrong; may be NULL */
     void *file;
+    /* The value was made by another process: what a global id of it is here. NULL: the same. */
+    uint32_t (*here)(const void *ids, uint32_t id);
+    const void *ids;
 };
 /* `value` is borrowed until chunk_view_free (chunk_close). `texts` is copied; text may be NULL if
  * column_entry is not asked for global texts. 0, ERR_CORRUPT, -ENOMEM. Checks header, directory and
@@ -92,6 +95,7 @@ void chunk_view_free(struct chunk_view *v); /* NULL is fine; does not touch the 
 /* One pointer for chunk_open/chunk_close to keep (transaction, struct index): NULL at first. */
 void chunk_view_set_owner(struct chunk_view *v, void *owner);
 void *chunk_view_owner(const struct chunk_view *v);
+const struct chunk_texts *chunk_view_texts(const struct chunk_view *v);
 uint32_t chunk_view_number(const struct chunk_view *v);
 /* Reads everything once: 0 or ERR_CORRUPT, -ENOMEM (index_check). */
 int chunk_view_check(struct chunk_view *v);

@@ -182,6 +182,10 @@ void *chunk_view_owner(const struct chunk_view *v)
 {
     return v->owner;
 }
+const struct chunk_texts *chunk_view_texts(const struct chunk_view *v)
+{
+    return &v->texts;
+}
 uint32_t chunk_view_number(const struct chunk_view *v)
 {
     return v->head.number;

@@ -49,6 +49,9 @@ static int read_ids(struct chunk_view *v, struct column_view *c)
     if (rc == 0)
         rc = pack_read_u32(&s, 0, c->dir.entries, c->ids);
     pack_close(&s);
+    for (uint32_t i = 0; rc == 0 && v->texts.here && i < c->dir.entries; i++)
+        if (c->ids[i] != INDEX_NO_TEXT)
+            c->ids[i] = v->texts.here(v->texts.ids, c->ids[i]);
     return rc;
 }
 

@@ -130,23 +130,6 @@ struct entry *catalog_entry(struct index *ix, const char *name, const char *path
     return make ? entry_new(ix, id, name, path) : NULL;
 }
 
-void catalog_queue(struct index *ix, struct entry *e, bool front)
-{
-    if (e->queued)
-        return;
-    e->queued = true;
-    e->next_queued = front ? ix->queue_head : NULL;
-    if (!ix->queue_head)
-        ix->queue_tail = e;
-    else if (!front)
-        ix->queue_tail->next_queued = e;
-    if (front || !ix->queue_head)
-        ix->queue_head = e;
-    if (!front)
-        ix->queue_tail = e;
-    pthread_cond_signal(&ix->files_cond);
-}
-
 void catalog_rebuild(struct index *ix, struct entry *e)
 {
     struct view *v;

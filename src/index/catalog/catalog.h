@@ -3,6 +3,7 @@
  *   catalog.c        entries, what is published of them
  *   catalog_gone.c   entries leave
  *   links.c          one file of several names
+ *   queue.c          which rank reads which file
  *
  * May use:   view, index.h. Used by: catalog, ingest, index.
  * Memory:    an entry lives until catalog_drop_gone or catalog_done.
@@ -36,6 +37,8 @@ struct entry {
     uint8_t failures;            /* of the system, in a row: readings that ended so */
     bool no_memory;              /* the last reading ended for lack of memory */
     struct entry *next_queued;
+    uint16_t rank; /* which reads it, where `placed` */
+    bool placed;
     bool is_archive;
     struct entry *members; /* of an archive */
     struct entry *archive; /* of a member; and its neighbours: */
@@ -50,6 +53,13 @@ struct entry *catalog_entry(struct index *ix, const char *name, const char *path
 /* What an offer has found at the path (st NULL: nothing): it may be of several names (links.c). */
 void catalog_note_link(struct index *ix, struct entry *e, const void *stat, bool symlink);
 void catalog_queue(struct index *ix, struct entry *e, bool front);
+/* queue.c: which rank reads which file. A file stays with its rank. */
+int queues_init(struct index *ix);
+void queues_done(struct index *ix);
+bool queues_are_empty(const struct index *ix);
+struct entry *queue_take(struct index *ix, unsigned rank); /* NULL: there is none */
+void queue_place(struct index *ix, struct entry *e, unsigned rank);
+void queue_place_waiting(struct index *ix); /* all files have been offered */
 /* It is to be indexed anew. Visible at once: a client that waits for the index from now on waits
  * for this. */
 void catalog_rebuild(struct index *ix, struct entry *e);

@@ -385,6 +385,8 @@ static int load_chunks(struct kv_read *r, struct body *b)
         chunk.rows = (uint32_t)rec_u(&rec);
         chunk.text_len = (uint32_t)rec_u(&rec);
         chunk.text_offset = rec_u(&rec);
+        if (rec.ptr < rec.end)
+            chunk.home = (uint16_t)rec_choice(&rec, UINT16_MAX);
         if (rec.bad)
             c.error = ERR_CORRUPT;
         else
@@ -408,7 +410,7 @@ static int add_names(struct index *ix, struct body *b, const struct index_chunk 
 {
     struct index_name *names = NULL;
     uint32_t n = 0, first;
-    int rc = names_decode(ix, value, &names, &n, NULL, NULL);
+    int rc = names_decode(ix, rec_of(value), &names, &n, NULL, NULL);
 
     if (rc)
         return rc;

@@ -3,13 +3,16 @@
 #include "column/chunk/bloom.h"
 #include "index/catalog/index.h"
 #include "index/catalog/view.h"
+#include "index/ranks/ranks.h"
 #include "index/store/texts.h"
 
 #include <errno.h>
 
 static struct text text_by_id(void *arg, uint32_t id)
 {
-    return texts_get(arg, id);
+    const struct index *ix = arg;
+
+    return texts_get(ix->texts, id);
 }
 
 _Static_assert(CHUNK_HEAD_BYTES == KV_CHUNK_HEAD, "what kv.h checks of a chunk");
@@ -19,46 +22,79 @@ static void on_corrupt_part(void *file)
     index_file_corrupt(view_of_file(file)->body->ix, file);
 }
 
+static int open_here(struct index *ix, const struct kv_key *key, const struct chunk_texts *texts,
+                     struct chunk_view **ret)
+{
+    struct kv_read *r;
+    struct text value;
+    int rc = kv_read_begin(ix->kv, &r);
+
+    if (rc)
+        return rc;
+    rc = kv_get(r, KV_CHUNK, key, &value);
+    rc = rc ? rc : chunk_view_new(value.ptr, value.len, texts, ret);
+    if (rc)
+        return kv_read_end(r), rc;
+    chunk_view_set_owner(*ret, r);
+    return 0;
+}
+
+static uint32_t id_here(const void *ids, uint32_t id)
+{
+    return text_ids_get(ids, id);
+}
+
+/* By the rank that has it. */
+static int open_far(struct index *ix, unsigned home, const struct kv_key *key,
+                    const struct chunk_texts *here, struct chunk_view **ret)
+{
+    struct chunk_texts texts = *here;
+    struct far_chunk *c;
+    int rc = ix->far ? far_chunk_open(ix->far, home, key, &c) : ERR_STORE;
+
+    if (rc)
+        return rc;
+    texts.here = id_here;
+    texts.ids = ranks_ids(ix->ranks, ranks_at(ix->ranks, home));
+    rc = chunk_view_new(c->value.data, c->value.len, &texts, ret);
+    if (rc)
+        return far_chunk_release(ix->far, c), rc;
+    chunk_view_set_owner(*ret, c);
+    return 0;
+}
+
 int chunk_open(struct index *ix, const struct snapshot *s, const struct index_file *file,
                uint32_t i, struct chunk_view **ret)
 {
-    struct chunk_texts texts = {text_by_id, ix->texts, false, on_corrupt_part,
-                                (void *)(uintptr_t)file};
+    struct chunk_texts texts = {text_by_id, ix, false, on_corrupt_part, (void *)(uintptr_t)file};
     struct kv_key key;
-    struct kv_read *r;
-    struct text value;
     int rc;
 
     (void)s;
     if (i >= file->chunk_count)
         return -EINVAL;
     key = kv_key_of_chunk(file->id, file->chunks[i].number, file->chunks[i].version);
-    rc = kv_read_begin(ix->kv, &r);
-    if (rc)
-        return rc;
-    rc = kv_get(r, KV_CHUNK, &key, &value);
-    if (rc == 0)
-        rc = chunk_view_new(value.ptr, value.len, &texts, ret);
-    if (rc) {
-        kv_read_end(r);
-        /* One that is not there may have gone, unless a snapshot is held: then scan_run.c tells. */
-        if (rc == ERR_CORRUPT)
-            index_file_corrupt(ix, file);
-        return rc == -ENOENT ? ERR_CORRUPT : rc;
-    }
-    chunk_view_set_owner(*ret, r);
-    return 0;
+    rc = file->chunks[i].home ? open_far(ix, file->chunks[i].home, &key, &texts, ret)
+                              : open_here(ix, &key, &texts, ret);
+    /* One that is not there may have gone, unless a snapshot is held: then scan_run.c tells. */
+    if (rc == ERR_CORRUPT)
+        index_file_corrupt(ix, file);
+    return rc == -ENOENT ? ERR_CORRUPT : rc;
 }
 
 void chunk_close(struct chunk_view *v)
 {
-    struct kv_read *r;
-
     if (!v)
         return;
-    r = chunk_view_owner(v);
+    const struct chunk_texts *texts = chunk_view_texts(v);
+    struct index *ix = texts->arg;
+    bool far = texts->here != NULL;
+    void *owner = chunk_view_owner(v);
     chunk_view_free(v);
-    kv_read_end(r);
+    if (far)
+        far_chunk_release(ix->far, owner);
+    else
+        kv_read_end(owner);
 }
 
 bool index_file_may_have(struct index *ix, const struct index_file *file, struct text path,

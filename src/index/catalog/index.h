@@ -26,11 +26,14 @@
 #include <pthread.h>
 
 struct entry;
+struct far_cache;
+struct file_queue;
 struct held;
 struct ingest;
 struct kv;
 struct line_range;
 struct part_fact;
+struct ranks;
 struct root;
 struct snapshot;
 struct terms;
@@ -47,6 +50,8 @@ struct index {
     struct kv *kv;
     struct texts *texts;
     struct ingest *ingest; /* NULL: read only */
+    struct ranks *ranks;   /* NULL: this process alone */
+    struct far_cache *far; /* chunks of other ranks; NULL there, too */
     bool read_only;
 
     pthread_mutex_t lock;
@@ -56,7 +61,9 @@ struct index {
     uint32_t sorted_count;      /* so many of the first entries are in order */
     struct intern *entry_names; /* name -> position in by_id */
     VEC(struct entry *) by_id;
-    struct entry *queue_head, *queue_tail;
+    struct file_queue *queues;    /* files to be read, by the rank that reads them (queue.c) */
+    VEC(struct entry *) unplaced; /* of no rank yet */
+    uint64_t *placed_bytes;       /* of the files of each rank */
     struct arena strings;
     struct held *held; /* directories that cannot be read, or NULL: none (held.c) */
     bool listed;

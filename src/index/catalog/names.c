@@ -266,10 +266,10 @@ static int decode_lines(struct index *ix, struct rec *value, const struct index_
     return rc;
 }
 
-int names_decode(struct index *ix, struct text value, struct index_name **ret, uint32_t *ret_count,
+int names_decode(struct index *ix, struct rec whole, struct index_name **ret, uint32_t *ret_count,
                  struct text **ret_lines, char **ret_bytes)
 {
-    struct rec whole = rec_of(value), r;
+    struct rec r;
     struct index_name *names = NULL;
     uint8_t *marks = NULL;
     struct text section;
@@ -279,6 +279,7 @@ int names_decode(struct index *ix, struct text value, struct index_name **ret, u
 
     if (rc == 0) {
         r = rec_of(section);
+        r.ids = whole.ids;
         count = rec_count(&r, 6);
         names = malloc((count + 1) * sizeof *names);
         marks = malloc(count + 1);
@@ -378,7 +379,7 @@ static int load_range(struct index *ix, struct line_range *range)
         return rc;
     rc = kv_get(r, KV_NAME, &key, &value);
     if (rc == 0)
-        rc = names_decode(ix, value, NULL, &count, &range->texts, &range->bytes);
+        rc = names_decode(ix, rec_of(value), NULL, &count, &range->texts, &range->bytes);
     kv_read_end(r);
     if (rc == 0 && count == range->count)
         return 0;

@@ -19,7 +19,7 @@ int lines_register(struct index *ix, const struct line_range *chunk, uint32_t *r
 void lines_done(struct index *ix);
 /* Value of table `name`. */
 int names_encode(struct index *ix, const struct part *p, struct buf *out);
-int names_decode(struct index *ix, struct text value, struct index_name **ret, uint32_t *ret_count,
+int names_decode(struct index *ix, struct rec value, struct index_name **ret, uint32_t *ret_count,
                  struct text **ret_lines, char **ret_bytes); /* the last two may be NULL */
 void names_sort(struct index_name *names, uint32_t count);
 void names_merge(const struct index_name *a, uint32_t a_count, const struct index_name *b,

@@ -2,6 +2,7 @@
  */
 #include "index/catalog/names.h"
 #include "index/ingest/hashes.h"
+#include "index/ingest/order.h"
 #include "index/ingest/write.h"
 #include "index/store/checkpoint_record.h"
 
@@ -53,6 +54,8 @@ static void put_span(struct writer *w, const struct run *run, const struct index
     rec_put_u(&value, c->rows);
     rec_put_u(&value, c->text_len);
     rec_put_u(&value, c->text_offset);
+    if (c->home)
+        rec_put_u(&value, c->home);
     kv_put_buf(w->batch, KV_SPAN, &key, &value);
     buf_done(&value);
 }
@@ -124,7 +127,8 @@ static int take_tail(struct run *run, struct result *r)
                                 .version = run->version,
                                 .rows = r->rows,
                                 .text_len = (uint32_t)r->text_len,
-                                .text_offset = r->chunk.text_offset};
+                                .text_offset = r->chunk.text_offset,
+                                .home = order_home(run)};
 
     if (run->has_tail) {
         if (!run->base && !(run->base = part_new()))
@@ -169,7 +173,7 @@ static int apply_chunk(struct writer *w, struct result *r)
         return 0;
     mark_dirty(w, run);
     run->info = r->info;
-    run->index_bytes += r->value.len;
+    run->index_bytes += r->value_len;
     rc = put_names(w, run, r->part, (uint32_t)r->chunk.number);
     rc = rc ? rc : run_add_damage(run, r->damage.at, r->damage.count);
     rc = rc ? rc : add_hashes(run, r);
@@ -181,7 +185,8 @@ static int apply_chunk(struct writer *w, struct result *r)
         r->chunk.text_offset + r->text_len >= (r->chunk.number + 1) * run->terms->checkpoint_size;
     put_checkpoints(w, run, r);
     put_span(w, run, &run->chunks.at[run->chunks.count - 1]);
-    kv_put_take(w->batch, KV_CHUNK, &key, r->value.data, r->value.len);
+    if (!run->order)
+        kv_put_take(w->batch, KV_CHUNK, &key, r->value.data, r->value.len);
     r->value = (struct buf){0};
     return 0;
 }
@@ -240,8 +245,22 @@ static void apply(struct writer *w, struct result *r)
     run->next_seq++;
     if (r->end)
         run->waiting = (struct result *)-1; /* nothing comes after it: store_run frees the run */
-    ingest_give_credits(w->in, r->credits);
+    if (run->order)
+        order_taken(w->ix, run->order, r->credits);
+    else
+        ingest_give_credits(w->in, r->credits);
     result_free(r);
+}
+
+/* What has come early is given up: what was between will not come. */
+static void drop_waiting(struct run *run, struct result *end)
+{
+    for (struct result *r = run->waiting, *next; r; r = next) {
+        next = r->next;
+        result_free(r);
+    }
+    run->waiting = NULL;
+    end->seq = run->next_seq;
 }
 
 /* In order: what comes too early waits. */
@@ -250,6 +269,8 @@ void apply_result(struct writer *w, struct result *r)
     struct run *run = r->run;
     struct result **at = &run->waiting;
 
+    if (r->abrupt)
+        drop_waiting(run, r);
     if (r->seq != run->next_seq) {
         while (*at && (*at)->seq < r->seq)
             at = &(*at)->next;

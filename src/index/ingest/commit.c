@@ -1,5 +1,6 @@
 /* commit.c - the writer: what has changed is stored, and then seen. */
 #include "index/catalog/store_error.h"
+#include "index/ingest/order.h"
 #include "index/ingest/write.h"
 
 #include <stdlib.h>
@@ -116,6 +117,7 @@ void commit_dirty(struct writer *w, bool clean)
         texts_flush(w->ix->texts, w->batch);
     }
     rc = commit_batch(w);
+    serve_committed(w, rc);
     if (rc == 0) {
         texts_stored(w->ix->texts);
         w->freed = w->files_deleted > 0;

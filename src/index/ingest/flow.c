@@ -1,6 +1,7 @@
 /* flow.c - what flows between the threads of ingest: chunks within the credits there are, mail to
  * the writer, and when to rest. */
 #include "index/ingest/flow.h"
+#include "index/ingest/ingest.h"
 #include "index/ingest/run.h"
 #include "index/ingest/share.h"
 
@@ -76,4 +77,13 @@ void ingest_post(struct ingest *in, struct result *r)
     in->mail_end = &r->next;
     pthread_cond_signal(&in->mail_cond);
     pthread_mutex_unlock(&in->lock);
+}
+
+void ingest_wake(struct index *ix)
+{
+    if (!ix->ingest)
+        return;
+    pthread_mutex_lock(&ix->ingest->lock);
+    pthread_cond_signal(&ix->ingest->mail_cond);
+    pthread_mutex_unlock(&ix->ingest->lock);
 }

@@ -7,11 +7,18 @@
 #define DFTRACERD_INDEX_INGEST_FLOW_H
 
 #include "index/catalog/index.h"
+#include "index/ingest/garbage.h"
 
 #include <pthread.h>
 
 struct ahead;
+struct order;
 struct result;
+struct ingest_reader {
+    pthread_t thread;
+    struct ingest *in;
+    unsigned rank; /* for which it takes files from the queue; not its own: it gives orders */
+};
 struct ingest_worker {
     pthread_t thread;
     struct ingest *in;
@@ -29,10 +36,15 @@ struct ingest {
     bool stopping, readers_gone, workers_gone;
     unsigned active;  /* runs and jobs not yet with the writer */
     unsigned reading; /* runs that readers are at */
-    pthread_t *readers, writer;
+    pthread_t writer;
+    struct ingest_reader *readers;
     struct ingest_worker *workers;
     unsigned reader_count, worker_count;
     bool writer_started;
+    struct order *orders; /* rank 0: given, and not ended; other ranks: to be read */
+    uint32_t order_number;
+    VEC(struct garbage) forgotten; /* other ranks: chunks to be deleted */
+    uint32_t texts_sent;           /* other ranks: rank 0 has those with ids below */
 };
 
 void ingest_yield(struct ingest *in);
@@ -42,7 +54,7 @@ int ingest_take_credits(struct ingest *in, size_t bytes); /* waits; -EPIPE when 
 void ingest_give_credits(struct ingest *in, size_t bytes);
 void ingest_post(struct ingest *in, struct result *r); /* to the writer */
 /* Main functions of the threads: read.c, scan.c, write.c. */
-void *ingest_reader_main(void *ingest);
+void *ingest_reader_main(void *ingest_reader);
 void *ingest_worker_main(void *ingest_worker);
 void *ingest_writer_main(void *ingest);
 

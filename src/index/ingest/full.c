@@ -138,7 +138,7 @@ static void go_on(struct writer *w)
     for (uint32_t i = 0; i < ix->entries.count; i++)
         if (ix->entries.at[i]->failures) /* perhaps for the same reason */
             ix->entries.at[i]->check_ns = 0;
-    idle = !ix->queue_head;
+    idle = queues_are_empty(ix);
     pthread_cond_broadcast(&ix->files_cond);
     pthread_mutex_unlock(&ix->lock);
     if (idle)

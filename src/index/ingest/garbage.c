@@ -2,6 +2,7 @@
  * and deleted when no snapshot reads it any more. */
 #include "index/ingest/garbage.h"
 #include "index/catalog/snapshot.h"
+#include "index/ingest/order.h"
 #include "index/ingest/write.h"
 
 #include <time.h>
@@ -89,6 +90,7 @@ void collect_garbage(struct writer *w)
             continue;
         }
         garbage_delete(w->batch, &w->garbage.at[i]);
+        orders_forget(w->ix, &w->garbage.at[i]);
         w->files_deleted += w->garbage.at[i].kind == GARBAGE_FILE;
         w->garbage_files -= w->garbage.at[i].kind == GARBAGE_FILE;
     }

@@ -18,6 +18,13 @@ void hashes_merge(struct hashes *into, const struct hashes *from);
 int hashes_filter(const struct hashes *h, struct body *b, unsigned dimension);
 /* values.c: those of a stored chunk, a set a dimension. 0, or what chunk_open and
  * column_read return. */
+struct ingest;
+struct result;
+struct run;
+/* The values of the chunks that a run went on behind go into the result that ends it, once the file
+ * is complete: as long as it grows it has no filters. -EPIPE: the next process ends the run.
+ * Without memory it stays without filters. */
+int hashes_of_kept(struct ingest *in, const struct run *run, uint32_t kept, struct result *end);
 int hashes_add_chunk(struct index *ix, const struct index_file *file, uint32_t chunk,
                      struct hashes *const *to);
 

@@ -7,7 +7,9 @@
  * in text order, so the writer, which applies them in that order, always gets the one it waits for.
  */
 #include "index/ingest/ingest.h"
+#include "index/ingest/order.h"
 #include "index/ingest/share.h"
+#include "index/ranks/ranks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,15 +28,6 @@ int64_t index_silence_ns(const struct index *ix)
         most = silence > most ? silence : most;
     }
     return most;
-}
-
-void ingest_wake(struct index *ix)
-{
-    if (!ix->ingest)
-        return;
-    pthread_mutex_lock(&ix->ingest->lock);
-    pthread_cond_signal(&ix->ingest->mail_cond);
-    pthread_mutex_unlock(&ix->ingest->lock);
 }
 
 uint64_t ingest_pieces(struct index *ix)
@@ -61,7 +54,8 @@ static void init_conds(struct ingest *in)
 int ingest_start(struct index *ix, struct err *err)
 {
     struct ingest *in = calloc(1, sizeof *in);
-    unsigned n = ix->options.workers;
+    unsigned n = ix->options.workers,
+             others = ranks_is_first(ix->ranks) ? ranks_count(ix->ranks) - 1 : 0;
     int rc = 0;
 
     if (!in)
@@ -72,7 +66,7 @@ int ingest_start(struct index *ix, struct err *err)
     in->credits_max = ix->options.memory_limit;
     init_conds(in);
     ix->ingest = in;
-    in->readers = calloc(n, sizeof *in->readers);
+    in->readers = calloc(n + others, sizeof *in->readers);
     in->workers = calloc(n, sizeof *in->workers);
     if (!in->readers || !in->workers)
         return err_set(err, -ENOMEM, "out of memory");
@@ -86,13 +80,17 @@ int ingest_start(struct index *ix, struct err *err)
         if (rc)
             break;
     }
-    for (; rc == 0 && in->reader_count < n; in->reader_count++) {
-        rc = pthread_create(&in->readers[in->reader_count], NULL, ingest_reader_main, in);
+    for (; rc == 0 && in->reader_count < n + others; in->reader_count++) {
+        struct ingest_reader *r = &in->readers[in->reader_count];
+
+        r->in = in;
+        r->rank = in->reader_count < others ? in->reader_count + 1 : 0;
+        rc = pthread_create(&r->thread, NULL, ingest_reader_main, r);
         if (rc)
             break;
     }
     /* With one thread of each kind it works, only slower. */
-    if (in->writer_started && in->worker_count && in->reader_count)
+    if (in->writer_started && in->worker_count && in->reader_count > others)
         return 0;
     return err_set(err, -rc, "cannot start threads: %s", err_text(-rc));
 }
@@ -113,7 +111,8 @@ void ingest_stop(struct index *ix)
     pthread_cond_broadcast(&ix->files_cond);
     pthread_mutex_unlock(&ix->lock);
     for (unsigned i = 0; i < in->reader_count; i++)
-        pthread_join(in->readers[i], NULL);
+        pthread_join(in->readers[i].thread, NULL);
+    orders_stop(in);
     pthread_mutex_lock(&in->lock);
     in->readers_gone = true;
     pthread_cond_broadcast(&in->jobs_cond);
@@ -132,6 +131,7 @@ void ingest_stop(struct index *ix)
     pthread_cond_destroy(&in->mail_cond);
     pthread_cond_destroy(&in->credit_cond);
     pthread_cond_destroy(&in->ahead_cond);
+    vec_done(&in->forgotten);
     free(in->readers);
     free(in->workers);
     free(in);

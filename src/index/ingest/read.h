@@ -1,7 +1,8 @@
 /* read.h - the inside of a reader.
  *
  *   plan.c    what is to be done with a file
- *   read.c    the thread: takes files from the queue, reads files and members chunk by chunk
+ *   read.c    the thread: takes files from the queue
+ *   read_text.c  the text of a file or member, chunk by chunk
  *   found.c   opens the text; checkpoints and damage
  *   walk.c    walks archives
  *
@@ -18,6 +19,7 @@ struct reader {
     struct ingest *in;
     struct index *ix;
     struct run *run;
+    unsigned rank; /* that reads what this reader takes */
     int fd;
     struct trace_reader *trace;
     struct trace_chunker *chunker;
@@ -33,6 +35,11 @@ struct reader {
     struct trace_damage extra[4]; /* that the trace reader does not tell: for the next result */
     unsigned extra_count;
 };
+
+/* read_text.c: the text of r->run, which is open, to results; what a run ends with; the rest. */
+int reader_text(struct reader *r);
+void reader_end(struct reader *r, int error);
+void reader_close(struct reader *r);
 
 /* It should be gzip. */
 static inline bool run_named_gzip(const struct run *r)

@@ -1,6 +1,7 @@
 /* run.c - runs and their results: what they hold. */
 #include "index/ingest/run.h"
 #include "index/ingest/hashes.h"
+#include "index/ingest/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,6 +16,15 @@ int run_add_damage(struct run *run, const struct trace_damage *list, size_t coun
         run->damage_count++;
     }
     return 0;
+}
+
+void order_free(struct order *o)
+{
+    if (!o)
+        return;
+    arena_done(&o->strings);
+    free((void *)o->from.window);
+    free(o);
 }
 
 void run_free(struct run *r)
@@ -32,6 +42,7 @@ void run_free(struct run *r)
     vec_done(&r->damage);
     for (int i = 0; i < DIMENSIONS_MAX; i++)
         hashes_free(r->hashes[i]);
+    order_free(r->order);
     free(r);
 }
 

@@ -15,8 +15,10 @@
 struct entry;
 struct hashes;
 struct index;
+struct order;
 struct run {
     struct entry *entry;
+    struct order *order; /* by or for another rank (order.h); freed with the run */
     uint32_t id, version;
     bool fresh;     /* a new id: from the start */
     bool stored;    /* some of it is in the store, or in the batch */
@@ -65,13 +67,15 @@ struct result {
     struct run *run;
     uint64_t seq;
     bool end;
+    bool abrupt; /* an end that does not wait for results before it: they will not come */
     bool walked; /* no chunk: what was found in an archive */
     struct archive_list members;
     struct trace_chunk chunk; /* text freed by the worker */
     uint64_t text_len;
     struct trace_reader_info info;
     struct buf value;
-    uint32_t rows, version;
+    uint64_t value_len; /* also where the value is in the batch, or in the store of another rank */
+    uint32_t rows;
     struct part *part;
     VEC(struct trace_checkpoint) checkpoints;
     VEC(struct trace_damage) damage;

@@ -149,7 +149,7 @@ static int build(struct worker *w, struct result *r, struct chunk_built *ret)
     if (!r->value.data)
         return -ENOMEM;
     memcpy(r->value.data, value->data, value->len);
-    r->value.len = r->value.cap = value->len;
+    r->value.len = r->value.cap = r->value_len = value->len;
     return 0;
 }
 

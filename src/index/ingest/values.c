@@ -2,7 +2,9 @@
  * its filters, too, once it is complete. Hashed as the builder of chunks hashes them; a value too
  * many does no harm, one too few would hide rows. */
 #include "column/chunk/column_hash.h"
+#include "index/ingest/flow.h"
 #include "index/ingest/hashes.h"
+#include "index/ingest/run.h"
 
 #include <errno.h>
 
@@ -72,5 +74,24 @@ int hashes_add_chunk(struct index *ix, const struct index_file *file, uint32_t c
     for (unsigned i = 0; i < t->dimension_count && rc == 0; i++)
         rc = add_column(v, text_of(t->dimensions[i]), to[i]);
     chunk_close(v);
+    return rc;
+}
+
+int hashes_of_kept(struct ingest *in, const struct run *run, uint32_t kept, struct result *end)
+{
+    const struct terms *t = run->terms;
+    int rc = 0;
+
+    for (unsigned i = 0; i < t->dimension_count && rc == 0; i++)
+        rc = (end->before[i] = hashes_new(t, i)) ? 0 : -ENOMEM;
+    for (uint32_t i = 0; i < kept && rc == 0; i++) {
+        ingest_yield(in);
+        rc =
+            ingest_stopping(in) ? -EPIPE : hashes_add_chunk(in->ix, &run->old->pub, i, end->before);
+    }
+    for (unsigned i = 0; i < DIMENSIONS_MAX && rc; i++) {
+        hashes_free(end->before[i]);
+        end->before[i] = NULL;
+    }
     return rc;
 }

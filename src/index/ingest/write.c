@@ -3,6 +3,8 @@
 #include "index/catalog/catalog_record.h"
 #include "index/catalog/held.h"
 #include "index/ingest/again.h"
+#include "index/ingest/order.h"
+#include "index/ranks/ranks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +15,7 @@
 
 static bool has_work(const struct writer *w)
 {
-    return w->dirty || !kv_batch_empty(w->batch) || w->ix->records_dirty > 0;
+    return w->dirty || w->served || !kv_batch_empty(w->batch) || w->ix->records_dirty > 0;
 }
 
 static bool may_purge(const struct index *ix, const struct entry *e, int64_t now)
@@ -176,7 +178,7 @@ static struct result *next_mail(struct writer *w, bool *ret_idle, bool *ret_over
 void *ingest_writer_main(void *arg)
 {
     struct ingest *in = arg;
-    struct writer w = {.in = in, .ix = in->ix};
+    struct writer w = {.in = in, .ix = in->ix, .served_end = &w.served};
     bool idle, over = false;
 
     pthread_setname_np(pthread_self(), "dft-write");
@@ -185,9 +187,13 @@ void *ingest_writer_main(void *arg)
     while (w.batch && !over) {
         struct result *r = next_mail(&w, &idle, &over), *next;
 
+        serve_forgotten(&w); /* first: a lost store of rank 0 uses ids of files again */
         for (; r; r = next) {
             next = r->next;
-            apply_result(&w, r);
+            if (r->run->order && !ranks_is_first(w.ix->ranks))
+                serve_result(&w, r);
+            else
+                apply_result(&w, r);
             if (commit_is_due(&w, false))
                 commit_dirty(&w, false);
         }

@@ -22,7 +22,8 @@ struct writer {
     struct ingest *in;
     struct index *ix;
     struct kv_batch *batch;
-    struct run *dirty; /* runs with something to be stored and published */
+    struct result *served, **served_end; /* of orders: sent to rank 0 after the commit */
+    struct run *dirty;                   /* runs with something to be stored and published */
     uint32_t dirty_count;
     VEC(struct garbage) garbage;
     uint32_t garbage_files; /* whole files among them */

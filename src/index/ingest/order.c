@@ -1,0 +1,224 @@
+/* order.c - rank 0: files that other ranks read. */
+#include "index/ingest/hashes.h"
+#include "index/ingest/order.h"
+#include "index/ingest/read.h"
+#include "index/ranks/ranks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { ORDERS_MOST = 16 }; /* that a rank knows of: enough to keep it busy */
+
+/* ---- giving ---------------------------------------------------------------------------------- */
+
+static void add_order(struct ingest *in, struct order *o)
+{
+    pthread_mutex_lock(&in->lock);
+    o->number = ++in->order_number;
+    o->next = in->orders;
+    in->orders = o;
+    pthread_mutex_unlock(&in->lock);
+}
+
+void order_unlist(struct ingest *in, struct order *o)
+{
+    pthread_mutex_lock(&in->lock);
+    for (struct order **at = &in->orders; *at; at = &(*at)->next)
+        if (*at == o) {
+            *at = o->next;
+            break;
+        }
+    pthread_mutex_unlock(&in->lock);
+}
+
+bool order_is_full(struct ingest *in, unsigned rank)
+{
+    unsigned count = 0;
+
+    pthread_mutex_lock(&in->lock);
+    for (const struct order *o = in->orders; rank && o; o = o->next)
+        count += o->rank == rank;
+    pthread_mutex_unlock(&in->lock);
+    return count >= ORDERS_MOST;
+}
+
+int order_give(struct reader *r)
+{
+    struct order *o = calloc(1, sizeof *o);
+    struct buf message = {0};
+
+    if (!o)
+        return -ENOMEM;
+    o->run = r->run;
+    o->rank = r->rank;
+    o->home = ranks_home(r->ix->ranks, r->rank);
+    o->kept = r->kept;
+    o->finish = r->finish;
+    add_order(r->in, o);
+    buf_putc(&message, RANK_ORDER);
+    order_put(r, o, &message);
+    r->run->order = o;
+    int rc = ranks_send(r->ix->ranks, o->rank, &message);
+    buf_done(&message);
+    if (rc == 0)
+        return 0;
+    r->run->order = NULL;
+    order_unlist(r->in, o);
+    order_free(o);
+    return rc;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static void send_number(struct index *ix, unsigned rank, enum rank_message kind, uint64_t number)
+{
+    struct buf message = {0};
+
+    buf_putc(&message, kind);
+    rec_put_u(&message, number);
+    ranks_send(ix->ranks, rank, &message);
+    buf_done(&message);
+}
+
+void order_taken(struct index *ix, const struct order *o, size_t credits)
+{
+    if (credits)
+        send_number(ix, o->rank, RANK_TAKEN, credits);
+}
+
+static struct order *find_order(struct ingest *in, unsigned rank, uint32_t number)
+{
+    struct order *o;
+
+    pthread_mutex_lock(&in->lock);
+    for (o = in->stopping ? NULL : in->orders; o && (o->number != number || o->rank != rank);)
+        o = o->next;
+    pthread_mutex_unlock(&in->lock);
+    return o;
+}
+
+/* Waits for memory where there is none: no result may be lost. NULL: ingest stops. */
+static struct result *take(struct ingest *in, struct order *o, const struct rec *message)
+{
+    struct result *r = NULL;
+    int rc;
+
+    do {
+        struct rec again = *message;
+        rc = result_take(in->ix, o->run, &again, &r);
+    } while (rc == -ENOMEM && (ingest_rest(in), !ingest_stopping(in)));
+    if (rc == 0)
+        return r;
+    while (!(r = calloc(1, sizeof *r)) && !ingest_stopping(in))
+        ingest_rest(in);
+    if (r)
+        *r = (struct result){.run = o->run, .end = true, .abrupt = true, .error = rc};
+    return r;
+}
+
+static void finish(struct ingest *in, struct order *o, struct result *end)
+{
+    if (end->error == 0 && o->finish && o->run->hashes_lost &&
+        hashes_of_kept(in, o->run, o->kept, end) == -EPIPE)
+        end->error = -EPIPE;
+    o->run->finished = o->finish;
+    order_unlist(in, o);
+    pthread_mutex_lock(&in->lock);
+    in->reading--;
+    pthread_mutex_unlock(&in->lock);
+    pthread_mutex_lock(&in->ix->lock);
+    pthread_cond_broadcast(&in->ix->files_cond); /* the rank may have another order */
+    pthread_mutex_unlock(&in->ix->lock);
+}
+
+/* Again until there is memory for them: all that comes later refers to them. */
+static int take_texts(struct index *ix, unsigned rank, struct rec *message)
+{
+    struct rec rest;
+    int rc;
+
+    do {
+        rest = *message;
+        rc = ranks_take_texts(ix->ranks, rank, ix->texts, &rest);
+    } while (rc == -ENOMEM && (ingest_rest(ix->ingest), !ingest_stopping(ix->ingest)));
+    *message = rest;
+    return rc;
+}
+
+void order_result(struct index *ix, unsigned rank, struct rec *message)
+{
+    struct ingest *in = ix->ingest;
+
+    message->ids = ranks_ids(ix->ranks, rank);
+    message->bad = take_texts(ix, rank, message) < 0;
+    struct order *o = find_order(in, rank, (uint32_t)rec_u(message));
+    struct result *r = o ? take(in, o, message) : NULL;
+    if (!r)
+        return;
+    if (r->end) {
+        finish(in, o, r);
+    } else if (atomic_load(&o->run->cancelled) && !o->cancelled) {
+        o->cancelled = true;
+        send_number(ix, rank, RANK_CANCEL, o->number);
+    }
+    ingest_post(in, r);
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+void orders_forget(struct index *ix, const struct garbage *g)
+{
+    struct buf message = {0};
+
+    if (!ranks_is_first(ix->ranks) || g->kind == GARBAGE_SUMMARY)
+        return;
+    buf_putc(&message, RANK_FORGET);
+    rec_put_u(&message, g->kind);
+    rec_put_u(&message, g->file);
+    rec_put_u(&message, g->a);
+    rec_put_u(&message, g->b);
+    for (unsigned i = 1; i < ranks_count(ix->ranks); i++)
+        ranks_send(ix->ranks, i, &message);
+    buf_done(&message);
+}
+
+/* What no reader has begun is dropped. */
+static void drop_orders(struct ingest *in)
+{
+    struct order *dropped = NULL, *o;
+
+    pthread_mutex_lock(&in->lock);
+    for (struct order **at = &in->orders; (o = *at);) {
+        if (o->begun) {
+            at = &o->next;
+            continue;
+        }
+        *at = o->next;
+        o->next = dropped;
+        dropped = o;
+    }
+    pthread_mutex_unlock(&in->lock);
+    for (; (o = dropped);) {
+        dropped = o->next;
+        run_free(o->run);
+    }
+}
+
+void orders_stop(struct ingest *in)
+{
+    struct order *o;
+
+    if (in->ix->ranks && !ranks_is_first(in->ix->ranks))
+        drop_orders(in);
+    while (ranks_is_first(in->ix->ranks) && (o = in->orders)) {
+        struct result *end = calloc(1, sizeof *end);
+        if (!end) {
+            usleep(10000);
+            continue;
+        }
+        *end = (struct result){.run = o->run, .end = true, .abrupt = true, .error = -EPIPE};
+        order_unlist(in, o);
+        ingest_post(in, end);
+    }
+}

@@ -1,0 +1,142 @@
+/* read_text.c - a reader: the text of one file, chunk by chunk to the workers, and its end. */
+#include "index/ingest/ahead.h"
+#include "index/ingest/hashes.h"
+#include "index/ingest/ingest.h"
+#include "index/ingest/read.h"
+#include "index/catalog/archive_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void post_job(struct ingest *in, struct result *r)
+{
+    r->next = NULL;
+    pthread_mutex_lock(&in->lock);
+    *in->jobs_end = r;
+    in->jobs_end = &r->next;
+    pthread_cond_signal(&in->jobs_cond);
+    pthread_mutex_unlock(&in->lock);
+}
+
+/* Of the builder beyond what each worker has for chunks of the usual size. */
+static size_t scratch_bytes(const struct reader *r)
+{
+    uint64_t size = r->run->terms->checkpoint_size, usual = r->ix->options.checkpoint_size;
+
+    return size > usual ? builder_bytes(size - usual) : 0;
+}
+
+/* 0 went on, ERR_END, or why reading ended. */
+static int read_chunk(struct reader *r)
+{
+    uint64_t size = r->run->terms->checkpoint_size;
+    size_t scratch = scratch_bytes(r), credits = size + (size >> 2) + (256 << 10) + scratch;
+    struct result *result;
+    bool ended;
+    int rc = ingest_take_credits(r->in, credits);
+
+    if (rc)
+        return rc;
+    result = reader_result(r);
+    rc = result ? trace_chunker_next(r->chunker, r->finish, &result->chunk) : -ENOMEM;
+    if (rc) {
+        ingest_give_credits(r->in, credits);
+        free(result);
+        return rc;
+    }
+    trace_reader_info(r->trace, &result->info);
+    ahead_at(r->ahead, &result->info);
+    if (result->chunk.cap + scratch > credits) {
+        result->credits = credits;
+    } else {
+        result->credits = result->chunk.cap + scratch;
+        ingest_give_credits(r->in, credits - result->credits);
+    }
+    rc = reader_take_below(r, result, result->chunk.text_offset + result->chunk.len);
+    if (rc) {
+        ingest_give_credits(r->in, result->credits);
+        result_free(result);
+        return rc;
+    }
+    ended = result->chunk.ended;
+    r->seq++;
+    post_job(r->in, result);
+    if (r->ix->options.on_chunk)
+        r->ix->options.on_chunk(r->ix->options.on_chunk_arg);
+    /* Asked again, the chunker would deliver a provisional chunk once more if the file has grown
+     * just now: it would count twice. The next run reads on from here. */
+    return ended ? 0 : ERR_END;
+}
+
+int reader_text(struct reader *r)
+{
+    uint64_t size = r->run->terms->checkpoint_size;
+    int rc = reader_open(r);
+
+    if (rc == 0)
+        rc = trace_chunker_new(r->trace, size, r->skip_to, &r->chunker);
+    while (rc == 0) {
+        if (atomic_load(&r->run->cancelled) || ingest_stopping(r->in))
+            return -EPIPE;
+        ingest_yield(r->in);
+        rc = read_chunk(r);
+    }
+    return rc == ERR_END ? 0 : rc;
+}
+
+/* What happened to the archive where the member is; not what happened to the member's own packing.
+ */
+static void note_archive_damage(struct reader *r)
+{
+    const struct run *run = r->run;
+    const struct index_file *a = &run->archive->pub;
+    uint64_t from = run->member.offset, to = from + run->member.size;
+    struct trace_reader_info info;
+
+    trace_reader_info(r->trace, &info);
+    for (uint32_t i = 0; i < a->damage_count && i < DAMAGE_KEPT; i++)
+        if (a->damage[i].text_offset >= from && a->damage[i].text_offset < to)
+            reader_note_damage(r, (enum trace_damage_kind)a->damage[i].kind, info.text_offset);
+    if (run->member.cut && info.format == TRACE_PLAIN)
+        reader_note_damage(r, TRACE_DAMAGE_CUT, info.text_offset);
+}
+
+void reader_end(struct reader *r, int error)
+{
+    struct result *end = reader_result(r);
+
+    /* Without memory for the end of a run nothing can go on: wait for some. */
+    while (!end) {
+        usleep(10000);
+        end = reader_result(r);
+    }
+    end->end = true;
+    end->error = error;
+    if (r->trace) {
+        trace_reader_info(r->trace, &end->info);
+        if (error == 0 && r->run->archive)
+            note_archive_damage(r);
+        if (error == 0 && reader_take_found(r, end) < 0)
+            end->error = -ENOMEM;
+    }
+    if (end->error == 0 && r->finish && r->run->action == RUN_READ && r->run->hashes_lost &&
+        hashes_of_kept(r->in, r->run, r->kept, end) == -EPIPE)
+        end->error = -EPIPE;
+    r->run->finished = r->finish;
+    pthread_mutex_lock(&r->in->lock);
+    r->in->reading--;
+    pthread_mutex_unlock(&r->in->lock);
+    ingest_post(r->in, end);
+}
+
+void reader_close(struct reader *r)
+{
+    trace_chunker_free(r->chunker);
+    trace_reader_close(r->trace);
+    archive_source_back(r->place, r->source);
+    ahead_end(r->ahead);
+    free((void *)r->from.window);
+    if (r->fd >= 0)
+        close(r->fd);
+}

@@ -1,0 +1,236 @@
+/* wire.c - orders and results as bytes. */
+#include "index/catalog/names.h"
+#include "index/ingest/order.h"
+#include "index/ingest/read.h"
+#include "index/store/checkpoint_record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put_checkpoint(struct buf *out, const struct trace_checkpoint *c)
+{
+    struct buf value = {0};
+
+    checkpoint_encode(c, &value);
+    rec_put_u(out, c->text_offset);
+    rec_put_text(out, (struct text){value.data, value.len});
+    out->error = out->error ? out->error : value.error;
+    buf_done(&value);
+}
+
+/* With a *new* window. */
+static int take_checkpoint(struct rec *in, struct trace_checkpoint *ret)
+{
+    struct kv_key key = kv_key_of_u32(0);
+    struct trace_checkpoint c;
+
+    kv_key_u64(&key, rec_u(in));
+    int rc = checkpoint_decode((struct text){(const char *)key.data, key.len}, rec_text(in), &c);
+    return rc ? rc : checkpoint_clone(&c, ret);
+}
+
+static void put_array(struct buf *out, const void *list, size_t count, size_t size)
+{
+    rec_put_u(out, count);
+    buf_append(out, list, count * size);
+}
+
+/* A *new* array, NULL if it is empty. */
+static void *take_array(struct rec *in, size_t size, size_t *ret_count, int *rc)
+{
+    size_t count = rec_count(in, size);
+    void *list = count ? malloc(count * size) : NULL;
+
+    if (count && !list)
+        *rc = -ENOMEM;
+    else if (count && !rec_array(in, list, count * size))
+        *rc = ERR_CORRUPT;
+    *ret_count = *rc ? 0 : count;
+    return list;
+}
+
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+void order_put(const struct reader *r, const struct order *o, struct buf *out)
+{
+    const struct run *run = r->run;
+
+    rec_put_u(out, o->number);
+    rec_put_text(out, text_of(run->entry->name));
+    rec_put_text(out, text_of(run->entry->path));
+    terms_encode(run->terms, r->ix->terms, out);
+    rec_put_u(out, run->id);
+    rec_put_u(out, run->version);
+    rec_put_u(out, run->unit);
+    rec_put_u(out, o->finish);
+    rec_put_u(out, r->skip_to);
+    rec_put_u(out, r->resumed);
+    if (r->resumed)
+        put_checkpoint(out, &r->from);
+}
+
+static int take_run(struct index *ix, struct rec *in, struct order *o)
+{
+    struct run *run = o->run = calloc(1, sizeof *run);
+
+    if (!run)
+        return -ENOMEM;
+    run->order = o;
+    run->entry = &o->entry;
+    run->action = RUN_READ;
+    run->begin_ns = clock_mono_ns();
+    run->old = view_empty(&o->entry, INDEX_PENDING);
+    if (!run->old)
+        return -ENOMEM;
+    int rc = terms_decode(in, ix->terms, &run->terms);
+    run->id = (uint32_t)rec_u(in);
+    run->version = (uint32_t)rec_u(in);
+    run->unit = (enum trace_unit)rec_choice(in, TRACE_SEC);
+    return rc;
+}
+
+int order_take(struct index *ix, struct rec *in, struct order **ret)
+{
+    struct order *o = calloc(1, sizeof *o);
+
+    if (!o)
+        return -ENOMEM;
+    o->number = (uint32_t)rec_u(in);
+    o->entry.name = arena_strdup(&o->strings, rec_text(in));
+    o->entry.path = arena_strdup(&o->strings, rec_text(in));
+    int rc = o->strings.error ? o->strings.error : take_run(ix, in, o);
+    o->finish = rec_u(in);
+    o->skip_to = rec_u(in);
+    o->resumed = rec_u(in);
+    if (rc == 0 && o->resumed)
+        rc = take_checkpoint(in, &o->from);
+    rc = rc ? rc : in->bad ? ERR_CORRUPT : 0;
+    *ret = o;
+    if (rc && o->run)
+        run_free(o->run); /* and the order */
+    else if (rc)
+        order_free(o);
+    return rc;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static void put_part(struct index *ix, const struct part *p, struct buf *out)
+{
+    struct buf names = {0};
+    int rc = names_encode(ix, p, &names);
+
+    part_encode(p, ix->texts, out);
+    rec_put_text(out, (struct text){names.data, names.len});
+    out->error = out->error ? out->error : rc;
+    buf_done(&names);
+}
+
+void result_put(struct index *ix, const struct result *r, struct buf *out)
+{
+    rec_put_u(out, r->seq);
+    rec_put_u(out, r->end);
+    rec_put_i(out, r->error);
+    rec_put_u(out, r->credits);
+    buf_append(out, &r->info, sizeof r->info);
+    rec_put_u(out, r->chunk.number);
+    rec_put_u(out, r->chunk.text_offset);
+    rec_put_u(out, r->chunk.ended);
+    rec_put_u(out, r->text_len);
+    rec_put_u(out, r->value_len);
+    rec_put_u(out, r->rows);
+    rec_put_u(out, r->other);
+    rec_put_u(out, r->checkpoints.count);
+    for (size_t i = 0; i < r->checkpoints.count; i++)
+        put_checkpoint(out, &r->checkpoints.at[i]);
+    put_array(out, r->damage.at, r->damage.count, sizeof *r->damage.at);
+    for (unsigned i = 0; i < DIMENSIONS_MAX; i++)
+        put_array(out, r->hashes[i], r->hash_count[i], sizeof *r->hashes[i]);
+    bool whole = r->part && !r->error && !r->end;
+    rec_put_u(out, whole);
+    if (whole)
+        put_part(ix, r->part, out);
+}
+
+static int take_lines(struct part *p, const struct text *lines, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        p->names.at[i].line = i;
+        buf_text(&p->lines, lines[i]);
+        buf_putc(&p->lines, '\n');
+    }
+    return p->lines.error;
+}
+
+static int take_part(struct index *ix, struct rec *in, struct part **ret)
+{
+    struct index_name *names = NULL;
+    struct text *lines = NULL;
+    char *bytes = NULL;
+    uint32_t count = 0;
+    int rc = part_decode(in, ix->texts, ret);
+    struct rec packed = rec_of(rec_text(in));
+
+    packed.ids = in->ids;
+    if (rc == 0)
+        rc = names_decode(ix, packed, &names, &count, &lines, &bytes);
+    rc = rc ? rc : vec_reserve(&(*ret)->names, count);
+    if (rc == 0 && count) {
+        memcpy((*ret)->names.at, names, count * sizeof *names);
+        (*ret)->names.count = count;
+        rc = take_lines(*ret, lines, count);
+    }
+    free(names);
+    free(lines);
+    free(bytes);
+    return rc;
+}
+
+static int take_lists(struct rec *in, struct result *r)
+{
+    uint64_t count = rec_count(in, 4);
+    int rc = vec_reserve(&r->checkpoints, count);
+    size_t n;
+
+    for (; count && rc == 0; count--) {
+        rc = take_checkpoint(in, &r->checkpoints.at[r->checkpoints.count]);
+        r->checkpoints.count += rc == 0;
+    }
+    r->damage.at = take_array(in, sizeof *r->damage.at, &n, &rc);
+    r->damage.count = n;
+    for (unsigned i = 0; i < DIMENSIONS_MAX && rc == 0; i++) {
+        r->hashes[i] = take_array(in, sizeof *r->hashes[i], &n, &rc);
+        r->hash_count[i] = (uint32_t)n;
+    }
+    return rc;
+}
+
+int result_take(struct index *ix, struct run *run, struct rec *in, struct result **ret)
+{
+    struct result *r = calloc(1, sizeof *r);
+
+    if (!r)
+        return -ENOMEM;
+    r->run = run;
+    r->seq = rec_u(in);
+    r->end = rec_u(in);
+    r->error = (int)rec_i(in);
+    r->credits = rec_u(in);
+    rec_array(in, &r->info, sizeof r->info);
+    r->chunk.number = rec_u(in);
+    r->chunk.text_offset = rec_u(in);
+    r->chunk.ended = rec_u(in);
+    r->text_len = rec_u(in);
+    r->value_len = rec_u(in);
+    r->rows = (uint32_t)rec_u(in);
+    r->other = rec_u(in);
+    int rc = take_lists(in, r);
+    if (rc == 0 && rec_u(in))
+        rc = take_part(ix, in, &r->part);
+    rc = rc ? rc : in->bad ? ERR_CORRUPT : 0;
+    *ret = r;
+    if (rc)
+        result_free(r);
+    return rc;
+}

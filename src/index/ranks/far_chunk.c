@@ -1,0 +1,167 @@
+/* far_chunk.c - values of chunks that other ranks have: asked for when they are opened, and kept as
+ * long as there is room.
+ *
+ * A place of the cache is found by the hash of the key. What comes to a place that is taken
+ * replaces it; beyond the limit places are emptied in turn.
+ */
+#include "index/ranks/ranks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLACES = 1 << 14 };
+
+struct far_cache {
+    struct ranks *ranks;
+    pthread_mutex_t lock;
+    uint64_t bytes, bytes_most;
+    uint32_t next; /* to be emptied */
+    struct far_chunk *places[PLACES];
+};
+
+struct far_cache *far_cache_new(struct ranks *r, uint64_t bytes)
+{
+    struct far_cache *c = calloc(1, sizeof *c);
+
+    if (!c)
+        return NULL;
+    pthread_mutex_init(&c->lock, NULL);
+    c->ranks = r;
+    c->bytes_most = bytes;
+    return c;
+}
+
+static void chunk_free(struct far_chunk *c)
+{
+    buf_done(&c->value);
+    free(c);
+}
+
+void far_cache_free(struct far_cache *c)
+{
+    for (unsigned i = 0; c && i < PLACES; i++)
+        if (c->places[i])
+            chunk_free(c->places[i]);
+    if (c)
+        pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+/* ---- places; all under the lock -------------------------------------------------------------- */
+
+static uint32_t place_of(const struct kv_key *key)
+{
+    return (uint32_t)(text_hash((struct text){(const char *)key->data, key->len}) % PLACES);
+}
+
+static void release(struct far_chunk *c)
+{
+    if (--c->references == 0)
+        chunk_free(c);
+}
+
+static void empty(struct far_cache *cache, uint32_t place)
+{
+    struct far_chunk *c = cache->places[place];
+
+    if (!c)
+        return;
+    cache->places[place] = NULL;
+    cache->bytes -= c->value.len;
+    release(c);
+}
+
+static struct far_chunk *find(struct far_cache *cache, const struct kv_key *key)
+{
+    struct far_chunk *c = cache->places[place_of(key)];
+    bool same = c && c->key.len == key->len && memcmp(c->key.data, key->data, key->len) == 0;
+
+    if (!same)
+        return NULL;
+    c->references++;
+    return c;
+}
+
+static void keep(struct far_cache *cache, struct far_chunk *c)
+{
+    uint32_t place = place_of(&c->key);
+
+    if (c->value.len > cache->bytes_most / 8)
+        return;
+    empty(cache, place);
+    while (cache->bytes + c->value.len > cache->bytes_most)
+        empty(cache, cache->next++ % PLACES);
+    cache->places[place] = c;
+    cache->bytes += c->value.len;
+    c->references++;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int fetch(struct ranks *r, unsigned rank, const struct kv_key *key, struct far_chunk **ret)
+{
+    struct far_chunk *c = calloc(1, sizeof *c);
+    struct buf question = {0};
+
+    if (!c)
+        return -ENOMEM;
+    c->key = *key;
+    c->references = 1;
+    buf_putc(&question, RANK_CHUNK);
+    rec_put_text(&question, (struct text){(const char *)key->data, key->len});
+    int rc = ranks_ask(r, rank, &question, &c->value);
+    buf_done(&question);
+    if (rc)
+        return chunk_free(c), rc;
+    *ret = c;
+    return 0;
+}
+
+int far_chunk_open(struct far_cache *cache, unsigned home, const struct kv_key *key,
+                   struct far_chunk **ret)
+{
+    unsigned rank = ranks_at(cache->ranks, home);
+
+    if (!rank)
+        return ERR_STORE;
+    pthread_mutex_lock(&cache->lock);
+    *ret = find(cache, key);
+    pthread_mutex_unlock(&cache->lock);
+    if (*ret)
+        return 0;
+    int rc = fetch(cache->ranks, rank, key, ret);
+    if (rc)
+        return rc;
+    pthread_mutex_lock(&cache->lock);
+    keep(cache, *ret);
+    pthread_mutex_unlock(&cache->lock);
+    return 0;
+}
+
+void far_chunk_release(struct far_cache *cache, struct far_chunk *c)
+{
+    pthread_mutex_lock(&cache->lock);
+    release(c);
+    pthread_mutex_unlock(&cache->lock);
+}
+
+int far_chunk_answer(struct kv *kv, struct rec *question, struct buf *answer)
+{
+    struct text name = rec_text(question), value;
+    struct kv_key key = {0};
+    struct kv_read *r;
+
+    if (question->bad || name.len > sizeof key.data)
+        return -EINVAL;
+    kv_key_bytes(&key, name.ptr, name.len);
+    int rc = kv_read_begin(kv, &r);
+    if (rc)
+        return rc;
+    rc = kv_get(r, KV_CHUNK, &key, &value);
+    if (rc == 0)
+        buf_text(answer, value);
+    kv_read_end(r);
+    return rc ? rc : answer->error;
+}

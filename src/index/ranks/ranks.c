@@ -1,0 +1,92 @@
+/* ranks.c - the other processes of a job: links to them, their stores, their texts. */
+#include "index/ranks/ranks.h"
+
+#include <stdlib.h>
+
+struct one_rank {
+    unsigned home;
+    struct text_ids *ids;
+};
+struct ranks {
+    const struct index_ranks *links;
+    struct one_rank *list;
+    uint16_t *rank_of; /* by home; 0: none */
+};
+
+struct ranks *ranks_new(const struct index_ranks *links)
+{
+    struct ranks *r = calloc(1, sizeof *r);
+
+    if (!r)
+        return NULL;
+    r->links = links;
+    r->list = calloc(links->count, sizeof *r->list);
+    r->rank_of = calloc(UINT16_MAX + 1u, sizeof *r->rank_of);
+    bool ok = r->list && r->rank_of;
+    for (unsigned i = 0; ok && i < links->count; i++)
+        ok = (r->list[i].ids = text_ids_new()) != NULL;
+    if (!ok)
+        return ranks_free(r), NULL;
+    return r;
+}
+
+void ranks_free(struct ranks *r)
+{
+    if (!r)
+        return;
+    for (unsigned i = 0; r->list && i < r->links->count; i++)
+        text_ids_free(r->list[i].ids);
+    free(r->rank_of);
+    free(r->list);
+    free(r);
+}
+
+unsigned ranks_count(const struct ranks *r)
+{
+    return r ? r->links->count : 1;
+}
+
+bool ranks_is_first(const struct ranks *r)
+{
+    return r && r->links->rank == 0;
+}
+
+int ranks_send(struct ranks *r, unsigned to, const struct buf *message)
+{
+    return message->error
+               ? message->error
+               : r->links->send(r->links->arg, to, (struct text){message->data, message->len});
+}
+
+int ranks_ask(struct ranks *r, unsigned to, const struct buf *question, struct buf *answer)
+{
+    return question->error ? question->error
+                           : r->links->ask(r->links->arg, to,
+                                           (struct text){question->data, question->len}, answer);
+}
+
+unsigned ranks_home(const struct ranks *r, unsigned rank)
+{
+    return r->list[rank].home;
+}
+
+unsigned ranks_at(const struct ranks *r, unsigned home)
+{
+    return r && home <= UINT16_MAX ? r->rank_of[home] : 0;
+}
+
+void ranks_set_home(struct ranks *r, unsigned rank, unsigned home)
+{
+    r->list[rank].home = home;
+    r->rank_of[home] = (uint16_t)rank;
+}
+
+int ranks_take_texts(struct ranks *r, unsigned rank, struct texts *here, struct rec *message)
+{
+    return text_ids_take(r->list[rank].ids, here, message);
+}
+
+const struct text_ids *ranks_ids(const struct ranks *r, unsigned rank)
+{
+    return r->list[rank].ids;
+}

@@ -1,0 +1,74 @@
+/* ranks.h - an index that is spread over several processes: what one of them knows of the others.
+ *
+ *   rank 0                              another rank
+ *   reader: looks at a file  --order->  reader, scanners
+ *                                       writer: commits the chunks' values,
+ *   writer: commits all else <-result-            and tells what they are
+ *   a request opens a chunk  --chunk->  store
+ *
+ * A rank is a process of this job. A home is a store, by a number that stays: rank 0's store has
+ * the uuids of the others, so a chunk is found whatever rank its store's process has this time.
+ *
+ * May use:   base, store. Used by: catalog, ingest, index.
+ * Threads:   any, but for what says otherwise.
+ */
+#ifndef DFTRACERD_INDEX_RANKS_RANKS_H
+#define DFTRACERD_INDEX_RANKS_RANKS_H
+
+#include "dftracerd/index.h"
+#include "index/store/text_ids.h"
+
+enum rank_message {              /* first byte of a message */
+                    RANK_KEEP,   /* to a rank: files whose chunks it has; it deletes all else */
+                    RANK_ORDER,  /* to a rank: read a file */
+                    RANK_CANCEL, /* to a rank: an order */
+                    RANK_TAKEN,  /* to a rank: a result, whose credits are free again */
+                    RANK_FORGET, /* to a rank: a chunk, or those of a file */
+                    RANK_RESULT  /* to rank 0: a chunk of an order, or its end */
+};
+enum rank_question {             /* first byte of a question */
+                     RANK_HELLO, /* which store is it, with which texts? */
+                     RANK_CHUNK  /* the value of a chunk */
+};
+
+struct ranks;
+struct ranks *ranks_new(const struct index_ranks *links); /* *new* or NULL */
+void ranks_free(struct ranks *r);                         /* NULL is fine */
+unsigned ranks_count(const struct ranks *r);              /* 1 where there are none */
+bool ranks_is_first(const struct ranks *r);               /* rank 0, with others */
+int ranks_send(struct ranks *r, unsigned to, const struct buf *message); /* or its error */
+int ranks_ask(struct ranks *r, unsigned to, const struct buf *question, struct buf *answer);
+
+/* ---- homes ----------------------------------------------------------------------------------- */
+
+/* The home of a rank, and the rank that has a home now, 0: none. Set before there are others. */
+unsigned ranks_home(const struct ranks *r, unsigned rank);
+unsigned ranks_at(const struct ranks *r, unsigned home);
+void ranks_set_home(struct ranks *r, unsigned rank, unsigned home);
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+/* What is said of texts refers to the ids of that rank. By the thread of messages. */
+int ranks_take_texts(struct ranks *r, unsigned rank, struct texts *here, struct rec *message);
+const struct text_ids *ranks_ids(const struct ranks *r, unsigned rank);
+
+/* ---- chunks (far_chunk.c) -------------------------------------------------------------------- */
+
+/* Chunks of other ranks, of which up to `bytes` are kept in memory. *new* or NULL. */
+struct far_cache;
+struct far_cache *far_cache_new(struct ranks *r, uint64_t bytes);
+void far_cache_free(struct far_cache *c); /* NULL is fine */
+/* The value of a chunk that another rank has, until far_chunk_release. */
+struct far_chunk {
+    struct kv_key key;
+    struct buf value;
+    unsigned references; /* under the lock of the cache, the cache's own among them */
+};
+/* 0, -ENOENT, ERR_CORRUPT, ERR_STORE: no rank has it; -ENOMEM, -EPIPE. */
+int far_chunk_open(struct far_cache *cache, unsigned home, const struct kv_key *key,
+                   struct far_chunk **ret);
+void far_chunk_release(struct far_cache *cache, struct far_chunk *c);
+/* For the rank that has it. */
+int far_chunk_answer(struct kv *kv, struct rec *question, struct buf *answer);
+
+#endif

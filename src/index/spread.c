@@ -1,0 +1,257 @@
+/* spread.c - an index that is spread over several ranks: how they meet when it is opened, and what
+ * comes from them. */
+#include "index/catalog/catalog.h"
+#include "index/ingest/order.h"
+#include "index/ranks/ranks.h"
+#include "index/spread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CACHE_SHARE 16 /* of the memory is for chunks of other ranks */
+
+int spread_init(struct index *ix)
+{
+    const struct index_ranks *links = ix->options.ranks;
+
+    if (links && links->count > 1) {
+        ix->ranks = ranks_new(links);
+        ix->far = ix->ranks ? far_cache_new(ix->ranks, ix->options.memory / CACHE_SHARE) : NULL;
+        if (!ix->far)
+            return -ENOMEM;
+    }
+    return queues_init(ix);
+}
+
+/* ---- homes ----------------------------------------------------------------------------------- */
+
+/* Uuids of the stores that have or had chunks, in the order of their homes, which begin with 1. */
+struct homes {
+    VEC(char *) uuids;
+};
+
+static void homes_done(struct homes *h)
+{
+    for (size_t i = 0; i < h->uuids.count; i++)
+        free(h->uuids.at[i]);
+    vec_done(&h->uuids);
+}
+
+static int homes_add(struct homes *h, struct text uuid)
+{
+    char *copy = strndup(uuid.len ? uuid.ptr : "", uuid.len);
+    int rc = copy ? vec_push(&h->uuids, copy) : -ENOMEM;
+
+    if (rc)
+        free(copy);
+    return rc;
+}
+
+static struct kv_key homes_key(void)
+{
+    struct kv_key key = {0};
+
+    kv_key_bytes(&key, "homes", 5);
+    return key;
+}
+
+static int homes_load(struct index *ix, struct homes *h)
+{
+    struct kv_key key = homes_key();
+    struct kv_read *r;
+    struct text value;
+    int rc = kv_read_begin(ix->kv, &r);
+
+    if (rc)
+        return rc;
+    rc = kv_get(r, KV_META, &key, &value);
+    struct rec rec = rec_of(rc ? (struct text){NULL, 0} : value);
+    while (rc == 0 && rec.ptr < rec.end && !rec.bad)
+        rc = homes_add(h, rec_text(&rec));
+    kv_read_end(r);
+    return rc == -ENOENT ? 0 : rc ? rc : rec.bad ? ERR_CORRUPT : 0;
+}
+
+static int homes_store(struct index *ix, const struct homes *h)
+{
+    struct kv_batch *b = kv_batch_new();
+    struct kv_key key = homes_key();
+    struct buf value = {0};
+
+    for (size_t i = 0; i < h->uuids.count; i++)
+        rec_put_text(&value, text_of(h->uuids.at[i]));
+    if (b)
+        kv_put_buf(b, KV_META, &key, &value);
+    int rc = b ? kv_commit(ix->kv, b) : -ENOMEM;
+    buf_done(&value);
+    kv_batch_free(b);
+    return rc;
+}
+
+static int home_of(struct homes *h, struct text uuid, unsigned *ret)
+{
+    for (size_t i = 0; i < h->uuids.count; i++)
+        if (text_eq(text_of(h->uuids.at[i]), uuid))
+            return *ret = (unsigned)i + 1, 0;
+    *ret = (unsigned)h->uuids.count + 1;
+    return *ret > UINT16_MAX ? -EOVERFLOW : homes_add(h, uuid);
+}
+
+/* ---- meeting --------------------------------------------------------------------------------- */
+
+static int say_hello(struct index *ix, unsigned rank, struct homes *h)
+{
+    struct buf question = {0}, answer = {0};
+    unsigned home;
+
+    buf_putc(&question, RANK_HELLO);
+    int rc = ranks_ask(ix->ranks, rank, &question, &answer);
+    struct rec rec = rec_of((struct text){answer.data, answer.len});
+    rc = rc ? rc : home_of(h, rec_text(&rec), &home);
+    rc = rc ? rc : ranks_take_texts(ix->ranks, rank, ix->texts, &rec);
+    if (rc == 0)
+        ranks_set_home(ix->ranks, rank, home);
+    buf_done(&question);
+    buf_done(&answer);
+    return rc;
+}
+
+/* Where the chunks of a file are: the rank that reads on, 0 where none are; -1: one of their stores
+ * is not here. */
+static int rank_of_file(const struct index *ix, const struct index_file *f)
+{
+    int rank = 0;
+
+    for (uint32_t i = 0; i < f->chunk_count; i++) {
+        rank = f->chunks[i].home ? (int)ranks_at(ix->ranks, f->chunks[i].home) : 0;
+        if (f->chunks[i].home && !rank)
+            return -1;
+    }
+    return rank;
+}
+
+/* It is as if another file had come under its name. */
+static int read_anew(struct index *ix, struct entry *e)
+{
+    struct view *v = view_hidden(e->view);
+
+    if (!v)
+        return -ENOMEM;
+    e->replaced = e->rebuild = true;
+    catalog_publish(ix, e, v);
+    return 0;
+}
+
+/* Files stay where their chunks are. */
+static int place_files(struct index *ix)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < ix->entries.count && rc == 0; i++) {
+        struct entry *e = ix->entries.at[i];
+        int rank = rank_of_file(ix, &e->view->pub);
+
+        if (rank < 0)
+            rc = ix->read_only ? 0 : read_anew(ix, e);
+        else if (ix->ranks && e->view->pub.chunk_count)
+            queue_place(ix, e, (unsigned)rank);
+    }
+    return rc;
+}
+
+/* Which files each rank is to keep: all of one home. */
+static int send_keep(struct index *ix, unsigned rank)
+{
+    struct buf ids = {0}, message = {0};
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < ix->entries.count; i++) {
+        const struct entry *e = ix->entries.at[i];
+        if (!e->view->pub.chunk_count || rank_of_file(ix, &e->view->pub) != (int)rank)
+            continue;
+        rec_put_u(&ids, e->view->pub.id);
+        count++;
+    }
+    buf_putc(&message, RANK_KEEP);
+    rec_put_u(&message, count);
+    buf_append(&message, ids.data, ids.len);
+    int rc = ids.error ? ids.error : ranks_send(ix->ranks, rank, &message);
+    buf_done(&ids);
+    buf_done(&message);
+    return rc;
+}
+
+int spread_meet(struct index *ix, struct err *err)
+{
+    struct homes h = {0};
+    bool first = ranks_is_first(ix->ranks);
+    unsigned count = first ? ranks_count(ix->ranks) : 1;
+    int rc = first ? homes_load(ix, &h) : 0;
+    size_t known = h.uuids.count;
+
+    for (unsigned i = 1; i < count && rc == 0; i++)
+        rc = say_hello(ix, i, &h);
+    if (rc == 0 && h.uuids.count > known)
+        rc = homes_store(ix, &h);
+    rc = rc ? rc : place_files(ix);
+    for (unsigned i = 1; i < count && rc == 0; i++)
+        rc = send_keep(ix, i);
+    homes_done(&h);
+    return rc ? err_set(err, rc, "the other ranks cannot be reached: %s", err_text(rc)) : 0;
+}
+
+/* ---- what comes from other ranks ------------------------------------------------------------- */
+
+static void forget(struct index *ix, struct rec *message)
+{
+    struct garbage g = {.kind = (uint8_t)rec_choice(message, GARBAGE_SUMMARY)};
+
+    g.file = (uint32_t)rec_u(message);
+    g.a = (uint32_t)rec_u(message);
+    g.b = (uint32_t)rec_u(message);
+    if (!message->bad)
+        order_forget(ix, &g);
+}
+
+void index_receive(struct index *ix, unsigned from, struct text message)
+{
+    struct rec rec = rec_of(message);
+
+    switch ((enum rank_message)rec_u(&rec)) {
+    case RANK_KEEP:
+        order_keep(ix, &rec);
+        break;
+    case RANK_ORDER:
+        order_receive(ix, &rec);
+        break;
+    case RANK_CANCEL:
+        order_cancel(ix, &rec);
+        break;
+    case RANK_TAKEN:
+        ingest_give_credits(ix->ingest, rec_u(&rec));
+        break;
+    case RANK_FORGET:
+        forget(ix, &rec);
+        break;
+    case RANK_RESULT:
+        order_result(ix, from, &rec);
+        break;
+    }
+}
+
+int index_answer(struct index *ix, unsigned from, struct text question, struct buf *answer)
+{
+    struct rec rec = rec_of(question);
+
+    (void)from;
+    switch ((enum rank_question)rec_u(&rec)) {
+    case RANK_HELLO:
+        rec_put_text(answer, text_of(ix->uuid));
+        ix->ingest->texts_sent = text_ids_put(ix->texts, 0, answer);
+        return answer->error;
+    case RANK_CHUNK:
+        return far_chunk_answer(ix->kv, &rec, answer);
+    }
+    return -EINVAL;
+}
