@@ -1,4 +1,4 @@
-/* daemon.h - the whole of a running daemon, for main.c and further.c. */
+/* daemon.h - the whole of a running daemon. */
 #ifndef DFTRACERD_DAEMON_DAEMON_H
 #define DFTRACERD_DAEMON_DAEMON_H
 
@@ -32,6 +32,12 @@ struct daemon {
     int argc;       /* for reading the options again */
     char **argv;
 };
+
+/* serve.c: the daemon, from its arguments to its exit status. `ranks`: of a job of several processes,
+ * of which this one is rank 0; NULL: this process alone. Once in a process. */
+int daemon_main(int argc, char **argv, const struct daemon_ranks *ranks);
+/* Fewer and smaller stacks and arenas, as the machine or its limits ask for. */
+void daemon_use_little_memory(void);
 
 /* For index_on_change and watch_on_look, with the daemon. A thread of an index may still be here
  * when the callback has been taken away. */

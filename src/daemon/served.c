@@ -21,8 +21,17 @@ static const char **split_dimensions(char *list, const char **names)
     return names;
 }
 
-int served_open(struct served *s, const struct options *o, struct index_share *share,
-                void (*call)(void *arg), void *arg, struct err *err)
+/* The default is all processors, which the ranks of a node share. */
+static unsigned workers_of(const struct served *s, const struct options *o)
+{
+    unsigned share = s->ranks ? cpu_count() / s->ranks->on_node : 0;
+    if (o->executor_threads || !s->ranks)
+        return (unsigned)o->executor_threads;
+    return share ? share : 1;
+}
+
+int served_open_index(struct served *s, const struct options *o, struct index_share *share,
+                      struct err *err)
 {
     const char *names[OPTIONS_LIST_MAX + 1];
     char *dimensions = o->dimensions ? strdup(o->dimensions) : NULL;
@@ -33,20 +42,31 @@ int served_open(struct served *s, const struct options *o, struct index_share *s
         .map_max = o->max_index_size,
         .share = share,
         .archive_traces = (uint32_t)o->archive_traces,
-        .workers = (unsigned)o->executor_threads,
+        .workers = workers_of(s, o),
+        .memory = s->ranks ? memory_limit().bytes / s->ranks->on_node : 0,
         /* Whoever starts a daemon for one question means files as they are. */
         .settle_ms = o->on_demand ? -1 : (int64_t)o->settle_ms,
         .purge_ms = (int64_t)o->keep_missing_ms,
         .on_demand = o->on_demand,
-        .dimensions = dimensions ? split_dimensions(dimensions, names) : NULL};
+        .dimensions = dimensions ? split_dimensions(dimensions, names) : NULL,
+        .ranks = s->ranks ? &s->ranks->links : NULL};
     if (o->dimensions && !dimensions)
         return -ENOMEM;
-    s->rescan_ms = o->rescan_ms;
     int rc = index_open(&x, err, &s->index);
     if (rc == ERR_STORE_BUSY && !o->on_demand && !o->join &&
         (join_end(&s->meeting, s->index_path) || takeover(s->index_path, TAKEOVER_MS)))
         rc = index_open(&x, err, &s->index);
     free(dimensions);
+    if (rc == 0 && s->ranks)
+        s->ranks->receive(s->ranks->arg, s->index);
+    return rc;
+}
+
+int served_open(struct served *s, const struct options *o, struct index_share *share,
+                void (*call)(void *arg), void *arg, struct err *err)
+{
+    s->rescan_ms = o->rescan_ms;
+    int rc = served_open_index(s, o, share, err);
     if (rc == 0)
         rc = watch_new(s->index, &s->roots, &s->watch);
     if (rc == 0)
@@ -85,6 +105,8 @@ void served_close(struct served *s)
     served_rest(s);
     watch_free(s->watch);
     s->watch = NULL;
+    if (s->index && s->ranks)
+        s->ranks->receive(s->ranks->arg, NULL);
     if (s->index)
         index_close(s->index);
     s->index = NULL;

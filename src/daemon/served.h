@@ -9,8 +9,18 @@
 
 #include <pthread.h>
 
+/* A job of several processes, its ranks (dftracerd-mpi). */
+struct daemon_ranks {
+    struct index_ranks links;
+    unsigned on_node; /* ranks of this node, which share its processors and memory */
+    /* The index gets what comes from other ranks. With NULL none does any more on return. */
+    void (*receive)(void *arg, struct index *ix);
+    void *arg;
+};
+
 struct watch;
 struct served {
+    const struct daemon_ranks *ranks; /* NULL: this process alone */
     struct roots roots;
     char *index_path, *output_dir;
     struct meeting meeting;
@@ -31,6 +41,9 @@ struct served {
  * index if it serves more. As index_open. */
 int served_open(struct served *s, const struct options *o, struct index_share *share,
                 void (*call)(void *arg), void *arg, struct err *err);
+/* The index alone: of a rank that watches and answers nothing itself. */
+int served_open_index(struct served *s, const struct options *o, struct index_share *share,
+                      struct err *err);
 /* Starts the thread that scans the directories: a slow file system must not hold up signals. 0,
  * -errno. */
 int served_watch(struct served *s);
