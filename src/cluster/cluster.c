@@ -27,10 +27,10 @@ const char *cluster_host(const struct cluster *c, unsigned rank)
 
 static void free_cluster(struct cluster *c)
 {
-    pthread_cond_destroy(&c->wake);
     pthread_mutex_destroy(&c->lock);
     free(c->hosts);
     free(c->peers);
+    free(c->bells);
     free(c->sent);
     free(c);
 }
@@ -43,7 +43,6 @@ static struct cluster *new_cluster(unsigned rank, unsigned size)
     if (!c)
         return NULL;
     pthread_mutex_init(&c->lock, NULL);
-    clock_cond_init(&c->wake);
     c->rank = rank;
     c->size = size;
     c->outbox_end = &c->outbox;
@@ -51,8 +50,9 @@ static struct cluster *new_cluster(unsigned rank, unsigned size)
     c->receives_end = &c->receives;
     c->hosts = calloc(size, sizeof(c->hosts[0]));
     c->peers = calloc(size, sizeof(c->peers[0]));
+    c->bells = calloc(size, sizeof(c->bells[0]));
     c->sent = calloc(size, sizeof(c->sent[0]));
-    if (!c->hosts || !c->peers || !c->sent) {
+    if (!c->hosts || !c->peers || !c->bells || !c->sent) {
         free_cluster(c);
         return NULL;
     }
@@ -65,6 +65,7 @@ static void meet(struct cluster *c)
     char *own = c->hosts[c->rank];
     int len;
 
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     mpi_check(c, MPI_Get_processor_name(own, &len), "MPI_Get_processor_name");
     mpi_check(c, MPI_Comm_dup(MPI_COMM_WORLD, &c->comm), "MPI_Comm_dup");
     mpi_check(c, MPI_Comm_set_errhandler(c->comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
@@ -72,6 +73,7 @@ static void meet(struct cluster *c)
               MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, c->hosts, sizeof(c->hosts[0]),
                             MPI_CHAR, c->comm),
               "MPI_Allgather");
+    bells_open(c);
 }
 
 int cluster_join(int *argc, char ***argv, struct err *err, struct cluster **ret)
@@ -162,15 +164,15 @@ void cluster_leave(struct cluster *c)
         return;
     pthread_mutex_lock(&c->lock);
     c->leaving = true;
-    c->woken = true;
     bool has_thread = c->has_thread;
     pthread_mutex_unlock(&c->lock);
-    pthread_cond_signal(&c->wake);
+    bell_ring(c->bells[c->rank]);
     if (has_thread)
         pthread_join(c->thread, NULL);
     else /* others may still send something to this rank */
         transport_run(c);
     stop_pools(c);
+    bells_close(c);
     MPI_Comm_free(&c->comm);
     MPI_Finalize();
     free_cluster(c);

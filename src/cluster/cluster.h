@@ -7,8 +7,8 @@
  * May use:   base, MPI.       Used by: the daemon of an MPI job.
  * Threads:   cluster_join, cluster_start and cluster_leave: the main thread. All others: any thread.
  *            The module has one thread for all calls of MPI, one for messages, and a pool of 2 to 8
- *            threads for requests. The MPI thread polls, less often the longer nothing has happened
- *            (every 0.5 ms at the longest), so an idle rank costs little processor time.
+ *            threads for requests. The MPI thread sleeps. It is woken by the threads of its rank and by
+ *            other ranks of its node; for those of other nodes it polls, at least every 1 ms.
  * Memory:    bytes are copied. What was sent is freed; what was received waits in memory until its
  *            handler was called: nothing limits a sender that is faster than the handlers.
  * Errors:    MPI cannot survive the death of a process: the job ends. A failed call of MPI, or no

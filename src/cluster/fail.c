@@ -25,10 +25,11 @@ static bool leave_to_thread(struct cluster *c)
 {
     pthread_mutex_lock(&c->lock);
     bool other = c->has_thread && !pthread_equal(c->thread, pthread_self());
-    c->aborting = other;
-    c->woken = true;
-    pthread_cond_signal(&c->wake);
     pthread_mutex_unlock(&c->lock);
+    if (other) {
+        atomic_store(&c->aborting, true);
+        bell_ring(c->bells[c->rank]);
+    }
     return other;
 }
 

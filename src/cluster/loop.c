@@ -9,11 +9,15 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-#define YIELD_NS 50000        /* after something happened, so long without a pause */
-#define PAUSE_LEAST_NS 20000  /* a pause is a quarter of the time since then, ... */
-#define PAUSE_BUSY_NS 50000   /* ... at most so long while packets are being transferred, */
-#define PAUSE_IDLE_NS 500000  /* ... and otherwise */
-#define STUCK_NS 5000000000ll /* a transfer during which nothing happened does not count */
+/* After something happened, the thread does not pause for a moment. A pause is then a quarter of the
+ * time since, within limits: while packets are being transferred (but for transfers during which
+ * nothing happens), if ranks of other nodes can send something, and if all ranks ring. */
+#define YIELD_NS 50000
+#define PAUSE_LEAST_NS 20000
+#define PAUSE_BUSY_NS 50000
+#define PAUSE_IDLE_NS 1000000
+#define PAUSE_RUNG_NS 20000000
+#define STUCK_NS 5000000000ll
 
 enum phase { WORKING, COUNTING, DRAINING, PARTING, DONE };
 
@@ -69,35 +73,30 @@ static bool farewell_step(struct cluster *c, struct farewell *f)
     return true;
 }
 
-static int64_t pause_ns(const struct cluster *c, int64_t quiet_ns)
+static int64_t pause_ns(const struct cluster *c, enum phase phase, int64_t quiet_ns)
 {
     bool busy = (c->sends || c->receives) && quiet_ns < STUCK_NS;
-    int64_t most = busy ? PAUSE_BUSY_NS : PAUSE_IDLE_NS, pause = quiet_ns / 4;
+    bool rung = c->on_one_node && phase == WORKING && !c->sends && !c->receives;
+    int64_t most = busy ? PAUSE_BUSY_NS : rung ? PAUSE_RUNG_NS : PAUSE_IDLE_NS;
+    int64_t pause = quiet_ns / 4;
 
     if (pause < PAUSE_LEAST_NS)
         return PAUSE_LEAST_NS;
     return pause < most ? pause : most;
 }
 
-/* Until the next look, or until another thread has something to send. */
-static void rest(struct cluster *c, bool moved)
+/* Until the next look. */
+static void rest(struct cluster *c, enum phase phase, bool moved)
 {
     int64_t now = clock_mono_ns();
 
     if (moved)
         c->active_ns = now;
-    if (now - c->active_ns < YIELD_NS) {
+    if (now - c->active_ns < YIELD_NS)
         sched_yield();
-        return;
-    }
-    pthread_mutex_lock(&c->lock);
-    c->sleeping = true;
-    if (!c->woken)
-        clock_cond_wait(&c->wake, &c->lock, now + pause_ns(c, now - c->active_ns));
-    c->sleeping = false;
-    bool aborting = c->aborting;
-    pthread_mutex_unlock(&c->lock);
-    if (aborting)
+    else
+        bell_wait(c->bells[c->rank], pause_ns(c, phase, now - c->active_ns));
+    if (atomic_load_explicit(&c->aborting, memory_order_relaxed))
         MPI_Abort(c->comm, EXIT_FAILURE);
 }
 
@@ -107,9 +106,10 @@ void transport_run(struct cluster *c)
 
     prctl(PR_SET_TIMERSLACK, 1); /* ns: pauses are short; usually 50,000 are added */
     while (farewell.phase != DONE) {
-        bool moved = sends_step(c);
+        bool moved = bell_answer(c->bells[c->rank]);
+        moved |= sends_step(c);
         moved |= receives_step(c);
         moved |= farewell_step(c, &farewell);
-        rest(c, moved);
+        rest(c, farewell.phase, moved);
     }
 }

@@ -7,11 +7,8 @@ static void add_and_unlock(struct cluster *c, struct packet *p)
     p->next = NULL;
     *c->outbox_end = p;
     c->outbox_end = &p->next;
-    c->woken = true;
-    bool sleeping = c->sleeping;
     pthread_mutex_unlock(&c->lock);
-    if (sleeping)
-        pthread_cond_signal(&c->wake);
+    bell_ring(c->bells[c->rank]);
 }
 
 void outbox_add(struct packet *p)
@@ -40,7 +37,6 @@ struct packet *outbox_take(struct cluster *c)
     struct packet *all = c->outbox;
     c->outbox = NULL;
     c->outbox_end = &c->outbox;
-    c->woken = false;
     pthread_mutex_unlock(&c->lock);
     return all;
 }

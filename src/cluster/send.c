@@ -15,6 +15,8 @@ static void send_piece(struct cluster *c, struct packet *p)
         MPI_Isend(p->bytes + p->sent, (int)piece, MPI_BYTE, (int)p->peer, tag, c->comm, &p->mpi);
     mpi_check(c, rc, "MPI_Isend");
     p->sent += piece;
+    if (c->bells[p->peer])
+        bell_ring(c->bells[p->peer]);
 }
 
 static void send_queued(struct cluster *c, struct peer *to)

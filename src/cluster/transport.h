@@ -61,11 +61,15 @@ struct cluster {
     struct pool *messages, *requests; /* NULL: not started */
     atomic_size_t unhandled;          /* messages that the pool has */
 
+    MPI_Win window;
+    struct bell **bells; /* of each rank; NULL: it is on another node */
+    bool on_one_node;    /* all ranks are */
+    atomic_bool aborting;
+
     pthread_mutex_t lock; /* of what follows */
-    pthread_cond_t wake;
     struct packet *outbox, **outbox_end;
     size_t asks; /* that wait for their answer */
-    bool has_thread, sleeping, woken, leaving, aborting;
+    bool has_thread, leaving;
     pthread_t thread;
 
     /* Of the MPI thread: */
@@ -76,14 +80,20 @@ struct cluster {
     int64_t active_ns;        /* when something last happened */
 };
 
-/* A thread that waits for an answer. */
-struct ask;
-
 /* ---- fail.c ---------------------------------------------------------------------------------- */
 
 /* Aborts the job if a call of MPI failed. */
 void mpi_check(struct cluster *c, int rc, const char *call);
 _Noreturn void out_of_memory(struct cluster *c, size_t bytes, const char *what);
+
+/* ---- bell.c ---------------------------------------------------------------------------------- */
+
+void bells_open(struct cluster *c); /* collective, as is bells_close */
+void bells_close(struct cluster *c);
+void bell_ring(struct bell *b);
+bool bell_answer(struct bell *b); /* whether it was rung since the last call */
+/* Until it is rung, or has been since bell_answer. */
+void bell_wait(struct bell *b, int64_t longest_ns);
 
 /* ---- packet.c -------------------------------------------------------------------------------- */
 
