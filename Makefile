@@ -13,10 +13,11 @@
 #   src/tools/<name>.c        -> $(BUILD)/bin/<name>   '_' becomes '-', except in dftracer_* (old names)
 #   src/tools/<name>/*.c      -> the same, for a tool of several files
 #   src/tools/tool_*.c        -> $(BUILD)/libtools.a, shared by all tools
-#   *_mpi.c, *_mpi/ in tools  -> built with mpicc, left out when there is none
+#   *_mpi.c, *_mpi/ in tools  -> built with mpicc, left out when there is none; so is src/cluster
 #   src/client/parts/*        -> $(BUILD)/bin/dftracerctl, one script
 #   tests/unit/<module>/      -> $(BUILD)/tests/unit_<module>, one program a module
 #   tests/answers/*.c         -> $(BUILD)/tests/answers, which runs tests/answers/*.case
+#   tests/cluster/*.c         -> $(BUILD)/tests/cluster_exchange, which fault/test_cluster starts with mpirun
 #   failpoint.h               -> $(BUILD)/fail/bin, two programs for tests/fault
 #   tests/fuzz/fuzz_x.c       -> $(BUILD)/fuzz/fuzz_x, replays tests/fuzz/corpus/x/
 # The first line of a unit test or fuzz target names its module: /* module: trace */. It is linked
@@ -91,7 +92,7 @@ endif
 # ---- modules ---------------------------------------------------------------------------------------
 
 # Lowest first: a module may use those before it. tools stands beside http.
-CHAIN := base dlio trace column index engine answer format rewrite replay http daemon
+CHAIN := base dlio trace column index engine answer format rewrite replay http daemon cluster
 MODULES := $(CHAIN) tools
 
 sources_of = $(wildcard $(if $(filter tools,$1),src/tools/tool_*.c,src/$1/*.c src/$1/*/*.c))
@@ -143,7 +144,7 @@ $(B)/lib%.list: FORCE
 $(MODULES:%=$(B)/lib%.a): $(B)/lib%.a: $$(call objects_of,$$(call sources_of,$$*)) $(B)/lib%.list
 	$(call say,AR,$@)rm -f $@ && $(AR) qcs $@ $(filter %.o,$^)
 
-LIBS_ALL := $(foreach m,$(MODULES),$(call lib_of,$m))
+LIBS_ALL := $(foreach m,$(if $(MPICC),$(MODULES),$(filter-out cluster,$(MODULES))),$(call lib_of,$m))
 
 # ---- programs --------------------------------------------------------------------------------------
 
@@ -167,16 +168,19 @@ tool_name    = $(if $(filter dftracer_%,$(notdir $1)),$(notdir $1),$(subst _,-,$
 tool_parts   = $(wildcard $1.c) $(wildcard $1/*.c)
 TOOLS        := $(foreach t,$(TOOL_SOURCES),$(B)/bin/$(call tool_name,$t))
 
+# The compiler of MPI, with that of configure.
+MPI_CC := OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC)
+
 define tool_rules
 $(B)/bin/$(call tool_name,$1): $(call objects_of,$(call tool_parts,$1)) $(call libs_to,tools)
 	@mkdir -p $$(@D)
-	$$(call say,LINK,$$@)$(if $(filter %_mpi,$1),OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC),$$(CC)) \
+	$$(call say,LINK,$$@)$(if $(filter %_mpi,$1),$(MPI_CC),$$(CC)) \
 	    $$(DFT_LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $$(DFT_LIBS)
 endef
 $(foreach t,$(TOOL_SOURCES),$(eval $(call tool_rules,$t)))
 
-MPI_OBJECTS := $(call objects_of,$(foreach t,$(filter %_mpi,$(TOOL_SOURCES)),$(call tool_parts,$t)))
-$(MPI_OBJECTS): override CC := OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC)
+MPI_OBJECTS := $(call objects_of,$(foreach t,$(filter %_mpi,$(TOOL_SOURCES)),$(call tool_parts,$t)) $(call sources_of,cluster))
+$(MPI_OBJECTS): override CC := $(MPI_CC)
 
 # The client answers to the names of the old commands too: links, one name a line of that file.
 CLIENT := $(B)/bin/dftracerctl
@@ -231,6 +235,12 @@ $(ANSWERS): $(call objects_of,$(wildcard tests/answers/*.c)) $(B)/obj/tests/unit
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(DFT_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DFT_LIBS)
 
+# Messages between the processes of an MPI job.
+EXCHANGE := $(if $(MPICC),$(B)/tests/cluster_exchange)
+$(B)/tests/cluster_exchange: $(call objects_of,$(wildcard tests/cluster/*.c)) $(call lib_of,cluster) $(call lib_of,base)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(MPI_CC) $(DFT_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DFT_LIBS)
+
 ifeq ($(FUZZER),yes)
 FUZZ_MAIN :=
 else
@@ -265,7 +275,7 @@ test-unit: $(UNIT)
 test-answers: $(ANSWERS)
 test-fuzz: $(FUZZ)
 test-threads: $(THREADED)
-test-fault: all $(FAIL_PROGRAMS)
+test-fault: all $(FAIL_PROGRAMS) $(EXCHANGE)
 programs: all test-unit test-answers test-fuzz test-threads test-fault
 
 # tests/run knows the suites, their builds and what each test needs; tests/run --help.

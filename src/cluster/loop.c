@@ -1,0 +1,115 @@
+/* loop.c - the MPI thread: looks, pauses, and the end of the job in order.
+ *
+ * A rank that leaves first waits until it has nothing more to send or to ask. Then all ranks sum up,
+ * without blocking, how many messages each was sent; the sum also shows that no request is on its
+ * way. When a rank has received and handled its number of messages, it enters a barrier. */
+#include "cluster/transport.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+/* After something happened, the thread does not pause for a moment. A pause is then a quarter of the
+ * time since, within limits: while packets are being transferred (but for transfers during which
+ * nothing happens), if ranks of other nodes can send something, and if all ranks ring. */
+#define YIELD_NS 50000
+#define PAUSE_LEAST_NS 20000
+#define PAUSE_BUSY_NS 50000
+#define PAUSE_IDLE_NS 1000000
+#define PAUSE_RUNG_NS 20000000
+#define STUCK_NS 5000000000ll
+
+enum phase { WORKING, COUNTING, DRAINING, PARTING, DONE };
+
+struct farewell {
+    enum phase phase;
+    MPI_Request mpi;
+    uint64_t expected; /* messages to this rank */
+};
+
+static bool is_complete(struct cluster *c, struct farewell *f)
+{
+    int done = 0;
+
+    mpi_check(c, MPI_Test(&f->mpi, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    return done;
+}
+
+static bool is_drained(struct cluster *c, const struct farewell *f)
+{
+    return c->received == f->expected && atomic_load(&c->unhandled) == 0 && !c->sends &&
+           !c->receives && outbox_is_closed(c);
+}
+
+/* One step towards the end. Whether there was one. */
+static bool farewell_step(struct cluster *c, struct farewell *f)
+{
+    switch (f->phase) {
+    case WORKING:
+        if (!outbox_is_closed(c))
+            return false;
+        mpi_check(c,
+                  MPI_Ireduce_scatter_block(c->sent, &f->expected, 1, MPI_UINT64_T, MPI_SUM,
+                                            c->comm, &f->mpi),
+                  "MPI_Ireduce_scatter_block");
+        break;
+    case COUNTING:
+        if (!is_complete(c, f))
+            return false;
+        break;
+    case DRAINING:
+        if (!is_drained(c, f))
+            return false;
+        mpi_check(c, MPI_Ibarrier(c->comm, &f->mpi), "MPI_Ibarrier");
+        break;
+    case PARTING:
+        if (!is_complete(c, f))
+            return false;
+        break;
+    case DONE:
+        return false;
+    }
+    f->phase++;
+    return true;
+}
+
+static int64_t pause_ns(const struct cluster *c, enum phase phase, int64_t quiet_ns)
+{
+    bool busy = (c->sends || c->receives) && quiet_ns < STUCK_NS;
+    bool rung = c->on_one_node && phase == WORKING && !c->sends && !c->receives;
+    int64_t most = busy ? PAUSE_BUSY_NS : rung ? PAUSE_RUNG_NS : PAUSE_IDLE_NS;
+    int64_t pause = quiet_ns / 4;
+
+    if (pause < PAUSE_LEAST_NS)
+        return PAUSE_LEAST_NS;
+    return pause < most ? pause : most;
+}
+
+/* Until the next look. */
+static void rest(struct cluster *c, enum phase phase, bool moved)
+{
+    int64_t now = clock_mono_ns();
+
+    if (moved)
+        c->active_ns = now;
+    if (now - c->active_ns < YIELD_NS)
+        sched_yield();
+    else
+        bell_wait(c->bells[c->rank], pause_ns(c, phase, now - c->active_ns));
+    if (atomic_load_explicit(&c->aborting, memory_order_relaxed))
+        MPI_Abort(c->comm, EXIT_FAILURE);
+}
+
+void transport_run(struct cluster *c)
+{
+    struct farewell farewell = {.phase = WORKING, .mpi = MPI_REQUEST_NULL};
+
+    prctl(PR_SET_TIMERSLACK, 1); /* ns: pauses are short; usually 50,000 are added */
+    while (farewell.phase != DONE) {
+        bool moved = bell_answer(c->bells[c->rank]);
+        moved |= sends_step(c);
+        moved |= receives_step(c);
+        moved |= farewell_step(c, &farewell);
+        rest(c, farewell.phase, moved);
+    }
+}

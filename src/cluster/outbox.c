@@ -1,0 +1,50 @@
+/* outbox.c - what other threads hand to the MPI thread. */
+#include "cluster/transport.h"
+
+/* Caller holds the lock, which is released. */
+static void add_and_unlock(struct cluster *c, struct packet *p)
+{
+    p->next = NULL;
+    *c->outbox_end = p;
+    c->outbox_end = &p->next;
+    pthread_mutex_unlock(&c->lock);
+    bell_ring(c->bells[c->rank]);
+}
+
+void outbox_add(struct packet *p)
+{
+    pthread_mutex_lock(&p->cluster->lock);
+    add_and_unlock(p->cluster, p);
+}
+
+int outbox_add_new(struct packet *p, bool is_ask)
+{
+    struct cluster *c = p->cluster;
+
+    pthread_mutex_lock(&c->lock);
+    if (c->leaving) {
+        pthread_mutex_unlock(&c->lock);
+        return -EPIPE;
+    }
+    c->asks += is_ask;
+    add_and_unlock(c, p);
+    return 0;
+}
+
+struct packet *outbox_take(struct cluster *c)
+{
+    pthread_mutex_lock(&c->lock);
+    struct packet *all = c->outbox;
+    c->outbox = NULL;
+    c->outbox_end = &c->outbox;
+    pthread_mutex_unlock(&c->lock);
+    return all;
+}
+
+bool outbox_is_closed(struct cluster *c)
+{
+    pthread_mutex_lock(&c->lock);
+    bool closed = c->leaving && !c->outbox && c->asks == 0;
+    pthread_mutex_unlock(&c->lock);
+    return closed;
+}

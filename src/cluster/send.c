@@ -1,0 +1,98 @@
+/* send.c - packets to other ranks: a few at a time to each, the others wait in its queue. */
+#include "cluster/transport.h"
+
+/* What a peer is sent at a time, so that a small request need not wait for a large answer, and MPI
+ * does not have to keep much. */
+#define SENDS_MAX 8
+
+static void send_piece(struct cluster *c, struct packet *p)
+{
+    size_t left = p->len - p->sent, piece = left < PIECE_BYTES ? left : PIECE_BYTES;
+    bool in_order = p->len > PIECE_BYTES || packet_trailer(p).kind == PACKET_MESSAGE;
+    int tag = piece < left ? TAG_PIECE : in_order ? TAG_IN_ORDER : TAG_ANY_ORDER;
+
+    int rc =
+        MPI_Isend(p->bytes + p->sent, (int)piece, MPI_BYTE, (int)p->peer, tag, c->comm, &p->mpi);
+    mpi_check(c, rc, "MPI_Isend");
+    p->sent += piece;
+    if (c->bells[p->peer])
+        bell_ring(c->bells[p->peer]);
+}
+
+static void send_queued(struct cluster *c, struct peer *to)
+{
+    while (to->first && to->sending < SENDS_MAX && !to->in_pieces) {
+        struct packet *p = to->first;
+        to->first = p->next;
+        to->sending++;
+        to->in_pieces = p->len > PIECE_BYTES;
+        send_piece(c, p);
+        p->next = NULL;
+        *c->sends_end = p;
+        c->sends_end = &p->next;
+    }
+}
+
+static void queue_packet(struct cluster *c, struct packet *p)
+{
+    struct peer *to = &c->peers[p->peer];
+
+    p->next = NULL;
+    if (to->first)
+        to->last->next = p;
+    else
+        to->first = p;
+    to->last = p;
+    send_queued(c, to);
+}
+
+static bool take_outbox(struct cluster *c)
+{
+    struct packet *p = outbox_take(c), *next;
+    bool some = p != NULL;
+
+    for (; p; p = next) {
+        next = p->next;
+        if (packet_trailer(p).kind == PACKET_MESSAGE)
+            c->sent[p->peer]++;
+        if (p->peer == c->rank)
+            deliver(p);
+        else
+            queue_packet(c, p);
+    }
+    return some;
+}
+
+/* Whether all of it has been sent. */
+static bool is_sent(struct cluster *c, struct packet *p)
+{
+    int done = 0;
+
+    mpi_check(c, MPI_Test(&p->mpi, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (!done || p->sent == p->len)
+        return done;
+    send_piece(c, p);
+    return false;
+}
+
+bool sends_step(struct cluster *c)
+{
+    bool moved = take_outbox(c);
+
+    for (struct packet **at = &c->sends, *p; (p = *at);) {
+        if (!is_sent(c, p)) {
+            at = &p->next;
+            continue;
+        }
+        struct peer *to = &c->peers[p->peer];
+        *at = p->next;
+        if (!*at)
+            c->sends_end = at;
+        to->sending--;
+        to->in_pieces = to->in_pieces && p->len <= PIECE_BYTES;
+        packet_free(p);
+        send_queued(c, to);
+        moved = true;
+    }
+    return moved;
+}
