@@ -92,10 +92,11 @@ endif
 # ---- modules ---------------------------------------------------------------------------------------
 
 # Lowest first: a module may use those before it. tools stands beside http.
-CHAIN := base dlio trace column index engine answer format rewrite replay http daemon cluster
+CHAIN := base dlio trace column index engine answer format rewrite replay http daemon cluster mpi
 MODULES := $(CHAIN) tools
 
-sources_of = $(wildcard $(if $(filter tools,$1),src/tools/tool_*.c,src/$1/*.c src/$1/*/*.c))
+sources_of = $(filter-out src/mpi/dftracer%,$(wildcard \
+    $(if $(filter tools,$1),src/tools/tool_*.c,src/$1/*.c src/$1/*/*.c)))
 objects_of = $(patsubst %.c,$(B)/obj/%.o,$1)
 lib_of     = $(if $(call sources_of,$1),$(B)/lib$1.a)
 
@@ -144,7 +145,7 @@ $(B)/lib%.list: FORCE
 $(MODULES:%=$(B)/lib%.a): $(B)/lib%.a: $$(call objects_of,$$(call sources_of,$$*)) $(B)/lib%.list
 	$(call say,AR,$@)rm -f $@ && $(AR) qcs $@ $(filter %.o,$^)
 
-LIBS_ALL := $(foreach m,$(if $(MPICC),$(MODULES),$(filter-out cluster,$(MODULES))),$(call lib_of,$m))
+LIBS_ALL := $(foreach m,$(if $(MPICC),$(MODULES),$(filter-out cluster mpi,$(MODULES))),$(call lib_of,$m))
 
 # ---- programs --------------------------------------------------------------------------------------
 
@@ -182,6 +183,16 @@ $(foreach t,$(TOOL_SOURCES),$(eval $(call tool_rules,$t)))
 MPI_OBJECTS := $(call objects_of,$(foreach t,$(filter %_mpi,$(TOOL_SOURCES)),$(call tool_parts,$t)) $(call sources_of,cluster))
 $(MPI_OBJECTS): override CC := $(MPI_CC)
 
+# Programs that are started by mpirun or srun.
+MPI_PROGRAMS := $(if $(MPICC),$(patsubst src/mpi/%.c,%,$(wildcard src/mpi/dftracer*_mpi.c)))
+define mpi_rules
+$(B)/bin/$(call tool_name,$1): $(call objects_of,src/mpi/$1.c) $(call libs_to,mpi)
+	@mkdir -p $$(@D)
+	$$(call say,LINK,$$@)$(MPI_CC) $$(DFT_LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $$(DFT_LIBS)
+endef
+$(foreach p,$(MPI_PROGRAMS),$(eval $(call mpi_rules,$p)))
+MPI_TOOLS := $(foreach p,$(MPI_PROGRAMS),$(B)/bin/$(call tool_name,$p))
+
 # The client answers to the names of the old commands too: links, one name a line of that file.
 CLIENT := $(B)/bin/dftracerctl
 OLD_NAMES = $(shell cat src/client/names)
@@ -193,7 +204,7 @@ $(CLIENT): $(CLIENT_PARTS) src/client/names Makefile
 	@ln -sf dftracerd $(@D)/dftracer_server
 
 .PHONY: all
-all: $(LIBS_ALL) $(DAEMON) $(TOOLS) $(CLIENT)
+all: $(LIBS_ALL) $(DAEMON) $(TOOLS) $(MPI_TOOLS) $(CLIENT)
 	@:
 
 # ---- tests -----------------------------------------------------------------------------------------

@@ -33,8 +33,8 @@ struct daemon {
     char **argv;
 };
 
-/* serve.c: the daemon, from its arguments to its exit status. `ranks`: of a job of several processes,
- * of which this one is rank 0; NULL: this process alone. Once in a process. */
+/* serve.c: the daemon, from its arguments to its exit status. `ranks`: of a job of several
+ * processes, of which this one is rank 0; NULL: this process alone. Once in a process. */
 int daemon_main(int argc, char **argv, const struct daemon_ranks *ranks);
 /* Fewer and smaller stacks and arenas, as the machine or its limits ask for. */
 void daemon_use_little_memory(void);

@@ -38,6 +38,18 @@ def programs(what):
     return os.path.join(tree, "build", "bin")
 
 
+def ranks(build, count, mpirun):
+    """A folder whose dftracerd is a job of so many processes."""
+    folder = os.path.join(WORK, "ranks", "bin")
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "dftracerd")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\nexport OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n")
+        f.write("exec %s -n %d '%s/bin/dftracerd-mpi' \"$@\"\n" % (mpirun, count, build))
+    os.chmod(path, 0o755)
+    return folder
+
+
 def whole(answer):
     """The body; of one that was cut, its part and a word."""
     try:

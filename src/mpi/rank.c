@@ -1,0 +1,123 @@
+/* rank.c - a process of an MPI job, for an index that is spread over all of them. */
+#include "mpi/rank.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { OVER = 0xff }; /* a message of this byte: rank 0 has ended; all others are of indexes */
+
+/* ---- links of the index ---------------------------------------------------------------------- */
+
+static int link_send(void *arg, unsigned to, struct text message)
+{
+    return cluster_send(((struct rank *)arg)->cluster, to, message);
+}
+
+static int link_ask(void *arg, unsigned to, struct text question, struct buf *answer)
+{
+    return cluster_ask(((struct rank *)arg)->cluster, to, question, answer);
+}
+
+static void link_receive(void *arg, struct index *ix)
+{
+    struct rank *r = arg;
+
+    pthread_rwlock_wrlock(&r->lock);
+    r->index = ix;
+    pthread_rwlock_unlock(&r->lock);
+}
+
+/* ---- what comes ------------------------------------------------------------------------------ */
+
+static void on_message(void *arg, unsigned from, struct text bytes)
+{
+    struct rank *r = arg;
+
+    if (bytes.len == 1 && (uint8_t)*bytes.ptr == OVER) {
+        sem_post(&r->over);
+        return;
+    }
+    pthread_rwlock_rdlock(&r->lock);
+    if (r->index)
+        index_receive(r->index, from, bytes);
+    pthread_rwlock_unlock(&r->lock);
+}
+
+static int on_request(void *arg, unsigned from, struct text bytes, struct buf *answer)
+{
+    struct rank *r = arg;
+
+    pthread_rwlock_rdlock(&r->lock);
+    int rc = r->index ? index_answer(r->index, from, bytes, answer) : -EPIPE;
+    pthread_rwlock_unlock(&r->lock);
+    return rc;
+}
+
+/* ---- the job --------------------------------------------------------------------------------- */
+
+/* How many ranks this node has. */
+static unsigned count_on_node(const struct cluster *c)
+{
+    const char *here = cluster_host(c, cluster_rank(c));
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < cluster_size(c); i++)
+        count += strcmp(cluster_host(c, i), here) == 0;
+    return count;
+}
+
+int rank_join(struct rank *r, int *argc, char ***argv)
+{
+    struct err err = {0};
+
+    *r = (struct rank){0};
+    if (cluster_join(argc, argv, &err, &r->cluster) < 0) {
+        fprintf(stderr, "%s: %s\n", (*argv)[0], err.text);
+        err_done(&err);
+        return 1;
+    }
+    r->ranks = (struct daemon_ranks){.links = {.rank = cluster_rank(r->cluster),
+                                               .count = cluster_size(r->cluster),
+                                               .send = link_send,
+                                               .ask = link_ask,
+                                               .arg = r},
+                                     .on_node = count_on_node(r->cluster),
+                                     .receive = link_receive,
+                                     .arg = r};
+    pthread_rwlock_init(&r->lock, NULL);
+    sem_init(&r->over, 0, 0);
+    return 0;
+}
+
+void rank_start(struct rank *r)
+{
+    const struct cluster_handler handler = {on_message, on_request, r};
+    struct err err = {0};
+
+    if (cluster_start(r->cluster, &handler, &err) < 0)
+        cluster_abort(r->cluster, err.text);
+}
+
+void rank_end_all(struct rank *r)
+{
+    const char over = (char)OVER;
+
+    for (unsigned i = 1; i < r->ranks.links.count; i++)
+        while (cluster_send(r->cluster, i, (struct text){&over, 1}) == -ENOMEM)
+            nanosleep(&(struct timespec){0, 10000000}, NULL);
+}
+
+void rank_wait(struct rank *r)
+{
+    while (sem_wait(&r->over) < 0)
+        ;
+}
+
+void rank_leave(struct rank *r)
+{
+    cluster_leave(r->cluster);
+    sem_destroy(&r->over);
+    pthread_rwlock_destroy(&r->lock);
+}
