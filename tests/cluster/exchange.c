@@ -1,7 +1,7 @@
 /* exchange.c - the ranks of a job send each other random messages and requests, and check what they
  * receive.
  *
- *   cluster_exchange exchange [LARGE-MIB] [ROUNDS]   all of it; LARGE-MIB: one message and one answer
+ *   cluster_exchange exchange [LARGE-MIB] [ROUNDS]   all of it, large packets too
  *   cluster_exchange measure                         round trips, transfers, idle processor time
  *   cluster_exchange bystander                       rank 0 leaves without having started
  *   cluster_exchange abort                           the last rank ends the job
