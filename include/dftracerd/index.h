@@ -406,10 +406,15 @@ unsigned index_rank_count(const struct index *ix); /* 1: this process alone */
  * error; -ENOMEM, -EPIPE. */
 int index_ask_rank(struct index *ix, unsigned rank, const struct snapshot *s, struct text question,
                    struct buf *answer);
-void index_on_question(struct index *ix,
-                       int (*answer)(void *arg, struct snapshot *s, struct text question,
-                                     struct buf *answer),
-                       void *arg);
+/* The number that a question says of itself: its answer is needed no longer. -ENOMEM, -EPIPE. */
+int index_stop_rank(struct index *ix, unsigned rank, uint64_t number);
+/* What another rank does about these. Any thread. */
+struct index_asked {
+    int (*answer)(void *arg, struct snapshot *s, struct text question, struct buf *answer);
+    void (*stop)(void *arg, uint64_t number);
+    void *arg;
+};
+void index_on_question(struct index *ix, const struct index_asked *asked); /* copied */
 /* What the index has of a file is corrupt: the file is indexed again, and counted in
  * index_progress.files_corrupt. chunk_open finds some by itself. Where pages of LMDB make no sense,
  * indexing ends with ERR_CORRUPT, and the next index_open rebuilds all. Not under locks of the

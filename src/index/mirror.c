@@ -58,7 +58,8 @@ int mirror_answer(struct index *ix, struct rec *question, struct buf *answer)
 
     if (!m || !s)
         return m ? -ESRCH : -ENOMEM;
-    int rc = ix->question ? ix->question(ix->question_arg, s, rec_text(question), answer) : -ESRCH;
+    int rc =
+        ix->asked.answer ? ix->asked.answer(ix->asked.arg, s, rec_text(question), answer) : -ESRCH;
     snapshot_release(s);
     return rc;
 }
@@ -251,13 +252,20 @@ int index_ask_rank(struct index *ix, unsigned rank, const struct snapshot *s, st
     return rc;
 }
 
-void index_on_question(struct index *ix,
-                       int (*answer)(void *arg, struct snapshot *s, struct text question,
-                                     struct buf *answer),
-                       void *arg)
+int index_stop_rank(struct index *ix, unsigned rank, uint64_t number)
 {
-    ix->question = answer;
-    ix->question_arg = arg;
+    struct buf message = {0};
+
+    buf_putc(&message, RANK_STOP);
+    rec_put_u(&message, number);
+    int rc = ranks_send(ix->ranks, rank, &message);
+    buf_done(&message);
+    return rc;
+}
+
+void index_on_question(struct index *ix, const struct index_asked *asked)
+{
+    ix->asked = *asked;
 }
 
 unsigned index_rank_count(const struct index *ix)

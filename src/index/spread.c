@@ -235,6 +235,10 @@ void index_receive(struct index *ix, unsigned from, struct text message)
     case RANK_FORGET:
         forget(ix, &rec);
         break;
+    case RANK_STOP:
+        if (ix->asked.stop)
+            ix->asked.stop(ix->asked.arg, rec_u(&rec));
+        break;
     case RANK_RESULT:
         order_result(ix, from, &rec);
         break;

@@ -3,14 +3,18 @@
  * Rank 0 asks each of them with the request itself. They do the same with it as rank 0 did, up to
  * the scan that they are asked for: what scans before it found comes with the question. Where a
  * rank cannot answer, rank 0 fetches its chunks and scans them. Results are merged in the order of
- * ranks, doubles in the order of (file, chunk), so the answer does not depend on who had which file.
+ * ranks, doubles in the order of (file, chunk), so the answer does not depend on who had which
+ * file.
  */
 #include "engine/group/encode.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
-#include <string.h>
+#include <time.h>
+
+#define LOOK_NS 20000000 /* so often is looked whether the answer is still wanted */
 
 void query_far_done(struct query_far *far)
 {
@@ -28,6 +32,7 @@ static int64_t time_left(const struct budget *b)
 
 static void put_question(const struct query_far *far, const struct budget *b, struct buf *out)
 {
+    rec_put_u(out, far->number);
     rec_put_u(out, far->scans);
     rec_put_i(out, time_left(b));
     rec_put_text(out, far->request);
@@ -38,7 +43,8 @@ int query_far_read(struct text question, struct query_far *ret, int64_t *ret_ns)
 {
     struct rec rec = rec_of(question);
 
-    *ret = (struct query_far){.wanted = (unsigned)rec_u(&rec)};
+    *ret = (struct query_far){.number = rec_u(&rec)};
+    ret->wanted = (unsigned)rec_u(&rec);
     *ret_ns = rec_i(&rec);
     ret->request = rec_text(&rec);
     ret->given = rec_text(&rec);
@@ -187,6 +193,7 @@ static int answer(struct query_far *far, struct groups_job *job)
 
 struct asked {
     pthread_t thread;
+    sem_t *done;
     struct query *query;
     struct text question;
     struct buf answer;
@@ -201,6 +208,7 @@ static void *ask(void *arg)
 
     a->rc =
         index_ask_rank(a->query->env.index, a->rank, a->query->snapshot, a->question, &a->answer);
+    sem_post(a->done);
     return NULL;
 }
 
@@ -219,8 +227,11 @@ static bool choose_ranks(const struct query *q, struct asked *list, unsigned cou
     return any;
 }
 
-static void begin_all(struct query *q, struct asked *list, unsigned count, struct text question)
+static unsigned begin_all(struct query *q, struct asked *list, unsigned count, struct text question,
+                          sem_t *done)
 {
+    unsigned begun = 0;
+
     for (unsigned i = 1; i < count; i++) {
         struct asked *a = &list[i];
         if (!a->wanted)
@@ -228,8 +239,37 @@ static void begin_all(struct query *q, struct asked *list, unsigned count, struc
         a->query = q;
         a->rank = i;
         a->question = question;
+        a->done = done;
         a->begun = pthread_create(&a->thread, NULL, ask, a) == 0;
         a->failed = !a->begun;
+        begun += a->begun;
+    }
+    return begun;
+}
+
+/* Until all have answered; they are told when nobody wants that any more. */
+static void wait_all(struct query *q, const struct asked *list, unsigned count, unsigned begun,
+                     sem_t *done)
+{
+    bool stopped = false;
+
+    while (begun > 0) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += LOOK_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        if (sem_timedwait(done, &until) == 0) {
+            begun--;
+            continue;
+        }
+        pulse_beat();
+        if (stopped || budget_check(q->budget) == 0)
+            continue;
+        stopped = true;
+        for (unsigned i = 1; i < count; i++)
+            if (list[i].begun)
+                index_stop_rank(q->env.index, i, q->env.far->number);
     }
 }
 
@@ -311,14 +351,21 @@ static int scan_with(struct groups_job *job, struct asked *list, unsigned count)
     static const bool own = true;
     struct query *q = job->grouping->query;
     struct groups_here here = {.ranks = &own, .rank_count = 1, .parts = parts_new(q)};
+    static atomic_ullong number;
     struct buf question = {0};
+    sem_t done;
 
+    q->env.far->number = atomic_fetch_add(&number, 1) + 1;
     put_question(q->env.far, q->budget, &question);
     int rc = here.parts ? question.error : -ENOMEM;
     if (rc == 0) {
-        begin_all(q, list, count, (struct text){question.data, question.len});
+        sem_init(&done, 0, 0);
+        unsigned begun =
+            begin_all(q, list, count, (struct text){question.data, question.len}, &done);
         rc = groups_scan_here(job, 1, &here);
+        wait_all(q, list, count, begun, &done);
         end_all(list, count);
+        sem_destroy(&done);
         job->error = rc < 0 ? rc : collect(job, list, count, here.parts);
         job->error = parts_merge(job->grouping, here.parts, job->found, job->error);
         here.parts = NULL;

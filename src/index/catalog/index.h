@@ -54,8 +54,7 @@ struct index {
     struct ranks *ranks;   /* NULL: this process alone */
     struct far_cache *far; /* chunks of other ranks; NULL there, too */
     struct mirror *mirror; /* another rank: the snapshots of rank 0 (mirror.c); NULL: none yet */
-    int (*question)(void *arg, struct snapshot *s, struct text question, struct buf *answer);
-    void *question_arg;
+    struct index_asked asked;
     bool read_only;
 
     pthread_mutex_t lock;

@@ -25,6 +25,7 @@ enum rank_message {
     RANK_CANCEL, /* to a rank: an order */
     RANK_TAKEN,  /* to a rank: a result, whose credits are free again */
     RANK_FORGET, /* to a rank: a chunk, or those of a file */
+    RANK_STOP,   /* to a rank: a scan, by its number */
     RANK_RESULT  /* to rank 0: a chunk of an order, or its end */
 };
 /* First byte of a question. */
