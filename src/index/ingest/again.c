@@ -16,6 +16,8 @@ bool again_is_system(int error)
     static const int errors[] = {EIO,    ESTALE, ETIMEDOUT, ENOMEM,   EAGAIN,    EMFILE,
                                  ENFILE, ENODEV, EREMOTEIO, ENOTCONN, EHOSTDOWN, EHOSTUNREACH};
 
+    if (error == ERR_STORE_FULL || error == ERR_ADDRESS_SPACE)
+        return true; /* of another rank: here, indexing stops */
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         if (error == -errors[i])
             return true;
