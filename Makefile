@@ -392,7 +392,7 @@ help:
 DESTDIR ?=
 PROGRAMS = $(DAEMON) $(filter-out %_mpi,$(TOOLS))
 # Installed by install-mpi, and in a package of their own.
-MPI_INSTALLED = $(MPI_TOOLS) $(filter %_mpi,$(TOOLS))
+MPI_INSTALLED = $(strip $(MPI_TOOLS) $(filter %_mpi,$(TOOLS)))
 # Installed programs have no debugging symbols; STRIP=: keeps them.
 STRIP   ?= strip
 STRIP_FLAGS = --strip-unneeded --remove-section=.comment --remove-section=.note
