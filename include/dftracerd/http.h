@@ -2,7 +2,7 @@
  *
  * May use:   everything below; libmicrohttpd (src/http/server only), jansson, zlib, zstd (content
  *            encodings).
- * Used by:   daemon.
+ * Used by:   daemon, mpi.
  * Threads:   libmicrohttpd's epoll threads parse, admit and suspend; request workers run the
  *            endpoints (open once, then next() whenever the response's ring has room: no thread
  *            waits for a slow client); a 50 ms tick polls the sockets of unfinished requests for
@@ -135,5 +135,43 @@ void http_finish(struct http *h, int most_ms);
  * now is refused. Then cancels and resumes everything, waits at most `grace_ms` for clients to be
  * told, frees. */
 void http_stop(struct http *h, int drain_ms, int grace_ms);
+
+/* ---- requests without a server --------------------------------------------------------------- */
+
+/* Runs requests inside the process: parameters, answers and errors are those of the server, without
+ * connections, access control and response cache. Of the options, index, roots, looked, output_dir,
+ * workers and the limits of a query count; borrowed until http_runner_free. */
+struct http_runner;
+int http_runner_new(const struct http_options *options, struct err *err, struct http_runner **ret);
+void http_runner_free(struct http_runner *r); /* NULL-safe; no call is left */
+/* The index progress changed: wakes calls that wait for it. Any thread. */
+void http_runner_index_changed(struct http_runner *r);
+
+/* One request. */
+struct http_call_options {
+    const char *target; /* as in a URL: "/aggregate?group_by=name&format=csv"; copied */
+    /* Answer from this snapshot of the index; borrowed until http_call_free. NULL: the newest one,
+     * as `wait` says. */
+    struct snapshot *snapshot;
+    size_t memory;       /* that it may use; 0 = query_memory of the runner */
+    int64_t deadline_ns; /* clock_mono_ns; 0 = none */
+};
+struct http_call;
+/* Reads and checks the parameters. ERR_PARAM, ERR_NOT_FOUND (no such endpoint, or it needs a
+ * server), ERR_FORMAT, -ENOMEM. */
+int http_call_new(struct http_runner *r, const struct http_call_options *options, struct err *err,
+                  struct http_call **ret);
+/* Waits for the index (wait=ready, wait=fresh), and computes the answer on this thread and those of
+ * the runner. `piece` gets the bytes in order, and may return a negative error, which ends the
+ * call; NULL: they are dropped. A stream that follows the index ends where it would wait. Once a
+ * call. 0, or an error; some of the answer may have been given by then. */
+typedef int http_piece(void *arg, struct text bytes);
+int http_call_run(struct http_call *c, http_piece *piece, void *arg, struct err *err);
+/* Ends a run with this error, soon. Any thread, until http_call_free. */
+void http_call_cancel(struct http_call *c, int code);
+void http_call_free(struct http_call *c); /* NULL-safe; http_call_run has returned */
+/* What the `detail` of a problem document says of an error: its message, for a query with a line
+ * that points at the position. Appended. */
+void http_problem_detail(const struct err *err, struct buf *out);
 
 #endif

@@ -2,8 +2,8 @@
 #include "answer.h"
 
 #include "failing_malloc.h"
-#include "http/request/negotiate.h"
 #include "http/request/problem.h"
+#include "http/request/read.h"
 #include "http/request/router.h"
 #include "http/server/routes.h"
 
@@ -54,17 +54,11 @@ static int read_parameters(struct request *rq, const struct case_request *reques
 {
     const char *search = strchr(request->target, '?');
     const char *form = search ? encoded(&rq->arena, search + 1, rq->http->env.root_paths[0]) : "";
-    int rc = form ? params_begin(rq) : -ENOMEM;
+    int rc = form ? request_begin(rq, *form ? form : NULL) : -ENOMEM;
 
-    if (rc == 0 && *form)
-        rc = params_add_form(rq, text_of(form));
     if (rc == 0 && *request->body)
         rc = params_add_json(rq, text_of(request->body));
-    rc = rc < 0 ? rc : params_finish(rq);
-    rc = rc < 0 ? rc : negotiate_format(rq, NULL);
-    if (rc == 0)
-        rq->pretty = request_flag(rq, "pretty");
-    return rc;
+    return rc < 0 ? rc : request_finish(rq, NULL);
 }
 
 /* Some endpoints give memory back. */

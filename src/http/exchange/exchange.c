@@ -5,6 +5,7 @@
 #include "http/access/viewer.h"
 #include "http/exchange/exchanges.h"
 #include "http/exchange/site.h"
+#include "http/exchange/steps.h"
 #include "http/exchange/work.h"
 #include "http/request/problem.h"
 
@@ -16,7 +17,6 @@
 
 #define STILL_NS 1000000000ll /* a client that takes nothing for so long is not waited for */
 #define REST_NS (3 * 1000000000ll)
-#define STEP_NS (100 * 1000000ll) /* a job ends after this time if it has anything to show */
 
 struct exchange *exchange_new(struct http *h, const char *uri)
 {
@@ -57,10 +57,7 @@ static void exchange_free(struct exchange *x)
     exchange_tell_joined(x);
     cache_answer_release(x->whole);
     exchange_scatter(x);
-    if (x->rq.state && x->rq.endpoint->close)
-        x->rq.endpoint->close(&x->rq);
-    if (x->rq.snapshot)
-        snapshot_release(x->rq.snapshot);
+    steps_close(&x->rq);
     viewer_unref(x->rq.viewer);
     leave(x);
     encoder_free(x->encoder);
@@ -115,25 +112,6 @@ void exchange_resume(struct exchange *x)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Runs next() until a step's worth is there. 0 more to come, NEXT_TURN (so far nothing), NEXT_WAIT,
- * ERR_END, or why it broke. */
-static int produce(struct exchange *x, struct buf *out)
-{
-    int64_t until = clock_mono_ns() + STEP_NS;
-    int rc = 0;
-    x->rq.wait_ms = 0;
-    while (rc == 0 && out->len < x->step_bytes && !(out->len && clock_mono_ns() > until)) {
-        rc = budget_check(&x->rq.budget);
-        if (rc == 0)
-            rc = x->rq.endpoint->next(&x->rq, out);
-        if (out->error)
-            rc = out->error;
-        else if (rc == NEXT_TURN && (out->len || clock_mono_ns() < until))
-            rc = 0;
-    }
-    return rc == NEXT_WAIT && x->rq.ending ? ERR_END : rc;
-}
-
 /* After the first byte an error can only be told in the stream, and by not ending it properly. */
 static void tell_broken(struct exchange *x, int rc, struct buf *out)
 {
@@ -164,7 +142,7 @@ int exchange_step(struct exchange *x, bool first, struct buf *out)
 {
     bool coded = x->coding != CODING_IDENTITY;
     struct buf own = {0}, *plain = coded ? &own : out;
-    int rc = produce(x, plain);
+    int rc = steps_run(&x->rq, x->step_bytes, plain);
     bool broken = rc < 0 && rc != ERR_END;
     if (broken && !first)
         tell_broken(x, rc, plain);

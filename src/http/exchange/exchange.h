@@ -119,8 +119,6 @@ void exchange_unpin(struct exchange *x);
 bool exchange_validate(struct exchange *x);
 /* Starts the clock of the work to come: the daemon's limit and the client's own. */
 void exchange_set_deadline(struct exchange *x);
-/* Allocates the endpoint's state and calls its open(): for answers made without a worker. */
-int exchange_open(struct exchange *x);
 /* Looks for the answer in the cache; it is whole then. */
 bool exchange_find(struct exchange *x);
 /* Judges a parked request again, if the index has changed. `gap_ns` as below. Caller does not hold

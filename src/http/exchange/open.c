@@ -4,6 +4,7 @@
 #include "http/exchange/etag.h"
 #include "http/exchange/exchanges.h"
 #include "http/exchange/readiness.h"
+#include "http/exchange/steps.h"
 #include "http/exchange/work.h"
 
 #include "dftracerd/failpoint.h"
@@ -146,20 +147,13 @@ static bool needs_work(struct exchange *x)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-int exchange_open(struct exchange *x)
-{
-    size_t size = x->rq.endpoint->state_size;
-    x->rq.state = size ? arena_alloc(&x->rq.arena, size) : NULL;
-    return x->rq.arena.error ? x->rq.arena.error : x->rq.endpoint->open(&x->rq);
-}
-
 static int open_one(struct exchange *x)
 {
     x->stepped_ns = clock_mono_ns();
     atomic_store(&x->begun, true);
     int rc = budget_check(&x->rq.budget);
     if (rc == 0)
-        rc = failpoint("query.open") ? -errno : exchange_open(x);
+        rc = failpoint("query.open") ? -errno : steps_open(&x->rq);
     return rc;
 }
 

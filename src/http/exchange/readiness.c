@@ -43,10 +43,15 @@ static bool is_all_ready(struct exchange *x)
 
 /* ---- wait=fresh ------------------------------------------------------------------------------ */
 
+static bool is_fresh_asked(const struct request *rq)
+{
+    const char *wait = request_text(rq, "wait");
+    return wait && strcmp(wait, "fresh") == 0;
+}
+
 bool readiness_is_fresh_asked(const struct exchange *x)
 {
-    const char *wait = request_text(&x->rq, "wait");
-    return wait && strcmp(wait, "fresh") == 0;
+    return is_fresh_asked(&x->rq);
 }
 
 static int64_t time_ns(struct timespec t)
@@ -94,14 +99,18 @@ static bool want_selected(struct request *rq, bool fresh)
     return ready;
 }
 
+bool readiness_of_request(struct request *rq)
+{
+    const struct http_options *o = rq->http->options;
+    bool fresh = is_fresh_asked(rq);
+    if (fresh && o->looked && !o->looked(o->looked_arg, rq->started_ns))
+        return false;
+    return want_selected(rq, fresh) && snapshot_is_listed(rq->snapshot);
+}
+
 bool readiness_of(struct exchange *x)
 {
-    const struct http_options *o = x->rq.http->options;
-    bool fresh = readiness_is_fresh_asked(x);
-    if (fresh && o->looked && !o->looked(o->looked_arg, x->rq.started_ns))
-        return false;
-    return (!fresh && is_all_ready(x)) ||
-           (want_selected(&x->rq, fresh) && snapshot_is_listed(x->rq.snapshot));
+    return (!readiness_is_fresh_asked(x) && is_all_ready(x)) || readiness_of_request(&x->rq);
 }
 
 void readiness_want(struct exchange *x)

@@ -19,6 +19,8 @@ bool readiness_is_fresh_asked(const struct exchange *x);
  * (index_want). On a worker: there may be 10,000. A selection that is wrong counts as ready: open()
  * tells why. */
 bool readiness_of(struct exchange *x);
+/* The same, of a request without an exchange: nothing is known of its generation. */
+bool readiness_of_request(struct request *rq);
 /* Asks for them, unless the client said that it wants what is there (`wait=no`), or the endpoint
  * has no such choice. */
 void readiness_want(struct exchange *x);

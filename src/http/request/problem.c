@@ -1,6 +1,8 @@
 /* problem.c - error codes to statuses and problem documents. */
 #include "http/request/problem.h"
 
+#include "dftracerd/http.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -111,19 +113,30 @@ static void put_caret(struct buf *out, const struct err *err)
     buf_putc(out, '^');
 }
 
+/* `other`: in place of the error's own text; or NULL. */
+static void put_detail(struct buf *out, const struct err *err, const char *other)
+{
+    buf_puts(out, other ? other : err->text[0] ? err->text : err_text(err->code));
+    if (err && err->source && err->position >= 0)
+        put_caret(out, err);
+}
+
+void http_problem_detail(const struct err *err, struct buf *out)
+{
+    put_detail(out, err, NULL);
+}
+
 static void write_problem(struct buf *out, const struct object_type *type, struct problem *p,
                           const struct err *err)
 {
     struct buf detail = {0};
 
-    if (!p->detail)
-        p->detail = !err ? "" : err->text[0] ? err->text : err_text(err->code);
-    buf_puts(&detail, p->detail);
-    if (err && err->source && err->position >= 0)
-        put_caret(&detail, err);
+    put_detail(&detail, err, p->detail || err ? p->detail : "");
     buf_putc(&detail, '\0');
     if (!detail.error)
         p->detail = detail.data;
+    else if (!p->detail)
+        p->detail = "";
     if (err && err->code) {
         p->code = err_name(err->code);
         p->param = err->param[0] ? err->param : NULL;

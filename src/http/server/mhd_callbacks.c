@@ -3,6 +3,7 @@
 #include "http/endpoints/endpoints.h"
 #include "http/exchange/etag.h"
 #include "http/exchange/readiness.h"
+#include "http/exchange/steps.h"
 #include "http/metrics/metrics.h"
 #include "http/server/mhd_connection.h"
 #include "http/server/mhd_message.h"
@@ -241,7 +242,7 @@ static void pack_fixed(struct exchange *x, struct MHD_Connection *c)
 /* Cheap endpoints: made here and now. */
 static int answer_now(struct exchange *x, struct MHD_Connection *c)
 {
-    int rc = exchange_open(x);
+    int rc = steps_open(&x->rq);
     while (rc == 0)
         rc = x->rq.endpoint->next(&x->rq, &x->pending);
     x->ended = true;

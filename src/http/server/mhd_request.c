@@ -5,6 +5,7 @@
 #include "http/access/viewer.h"
 #include "http/endpoints/endpoints.h"
 #include "http/request/problem.h"
+#include "http/request/read.h"
 #include "http/request/router.h"
 #include "http/server/mhd_message.h"
 
@@ -481,11 +482,9 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
         return refuse(r, 400, 0,
                       "only POST accepts a body; put the parameters of other methods into the URL");
     x->rq.post = strcmp(x->method, "POST") == 0;
-    int rc = params_begin(&x->rq);
     bool stored = x->rq.stored && !names_stored(x);
     const char *search = strchr(stored ? x->rq.stored->query : x->uri, '?');
-    if (rc == 0 && search)
-        rc = params_add_form(&x->rq, text_of(search + 1));
+    int rc = request_begin(&x->rq, search ? search + 1 : NULL);
     if (rc == 0 && strcmp(x->method, "POST") == 0)
         rc = add_body(x, c);
     if (rc == -EPROTOTYPE)
@@ -496,14 +495,11 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
                   "application/x-www-form-urlencoded or application/json"
                 : "the body must be application/x-www-form-urlencoded or application/json");
     if (rc == 0)
-        rc = params_finish(&x->rq);
-    if (rc == 0)
-        rc = negotiate_format(&x->rq, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept"));
+        rc = request_finish(&x->rq, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept"));
     if (rc < 0)
         return refuse_err(x, r, rc);
     if (!check_changes(x, c, r))
         return false;
-    x->rq.pretty = request_flag(&x->rq, "pretty");
     x->coding =
         negotiate_coding(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding"));
     bool fixed = x->rq.endpoint->immediate; /* packed only if its answer is the same for all */

@@ -1,6 +1,7 @@
 /* server.c - start and stop. */
 #include "http/server/server.h"
 
+#include "http/server/context.h"
 #include "http/server/mhd_message.h"
 #include "http/server/mhd_tls.h"
 #include "http/server/site.h"
@@ -13,29 +14,6 @@
 #include <unistd.h>
 
 /* ---- start ----------------------------------------------------------------------------------- */
-
-static void fill_limits(struct http_limits *l, unsigned workers)
-{
-    l->requests = l->requests ? l->requests : 2 * workers;
-    l->queue = l->queue ? l->queue : 256;
-    l->query_time_ms = l->query_time_ms ? l->query_time_ms : 300000;
-    l->query_memory = l->query_memory ? l->query_memory : (size_t)1 << 30;
-    l->total_memory = l->total_memory ? l->total_memory : (size_t)4 << 30;
-    l->spool_bytes = l->spool_bytes ? l->spool_bytes : SPOOL_BYTES;
-    l->answer_memory = l->answer_memory ? l->answer_memory : CACHE_BYTES;
-    l->connections = l->connections ? l->connections : 16384;
-    l->arrival_ms = l->arrival_ms ? l->arrival_ms : 60000;
-    l->idle_ms = l->idle_ms ? l->idle_ms : 120000;
-    l->link_ms = l->link_ms ? l->link_ms : 900000;
-}
-
-static void fill_shares(struct http_limits *l)
-{
-    l->client_requests = l->client_requests ? l->client_requests : (l->requests + l->queue + 1) / 2;
-    l->client_memory = l->client_memory ? l->client_memory : l->total_memory / 2;
-    l->client_connections =
-        l->client_connections ? l->client_connections : (l->connections + 1) / 2;
-}
 
 static int add_first_site(struct http *h)
 {
@@ -58,8 +36,7 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
 {
     unsigned workers = o->workers ? o->workers : cpu_count();
     h->options = *o;
-    fill_limits(&h->options.limits, workers);
-    fill_shares(&h->options.limits);
+    context_fill_limits(&h->options.limits, workers);
     h->exchanges.transport = &callbacks_transport;
     h->exchanges.limits = &h->options.limits;
     h->exchanges.memory.limit = h->options.limits.total_memory;

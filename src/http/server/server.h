@@ -20,7 +20,6 @@
 
 #define HTTP_FIRST_LISTENERS_MAX 16
 #define HTTP_LISTENERS_MAX (HTTP_FIRST_LISTENERS_MAX + HTTP_SITES_MAX)
-#define SPOOL_BYTES (16ull << 30)
 /* A text of the program in a coding: packed when it is asked for first. */
 struct packed {
     const char *of;

@@ -3,6 +3,7 @@
 
 #include "http/access/stored.h"
 #include "http/metrics/metrics.h"
+#include "http/server/context.h"
 #include "http/server/routes.h"
 #include "http/server/server.h"
 #include "http/server/sockets.h"
@@ -35,29 +36,20 @@ static struct http_options options_of(const struct http *h, const struct http_si
     };
 }
 
-static struct http_context context_of(struct http *h, const struct site *site)
+static struct http_context context_in(struct http *h, const struct site *site)
 {
-    const struct http_options *o = &site->options;
-    return (struct http_context){
-        .options = o,
-        .site = (unsigned)atomic_load(&h->sites.count),
-        .endpoints = routes,
-        .env = {.index = o->index,
-                .pool = h->pool,
-                .root_paths = o->root_paths,
-                .root_labels = o->root_labels,
-                .root_count = o->root_count,
-                .covered = covered_cache_new()},
-        .started_ns = h->started_ns,
-        .started_real_ns = h->started_real_ns,
-        .metrics = calloc(1, sizeof(struct metrics)),
-        .cache = h->cache,
-        .spools = &h->spools,
-        .stored = stored_new(h->options.limits.link_ms),
-        .exchanges = &h->exchanges,
-        .sites = &h->sites,
-        .facts = &h->facts,
-    };
+    struct http_context c = context_of(&site->options, h->pool);
+    c.site = (unsigned)atomic_load(&h->sites.count);
+    c.started_ns = h->started_ns;
+    c.started_real_ns = h->started_real_ns;
+    c.metrics = calloc(1, sizeof(struct metrics));
+    c.cache = h->cache;
+    c.spools = &h->spools;
+    c.stored = stored_new(h->options.limits.link_ms);
+    c.exchanges = &h->exchanges;
+    c.sites = &h->sites;
+    c.facts = &h->facts;
+    return c;
 }
 
 void site_limit_time(struct site *s, int64_t query_time_ms)
@@ -76,7 +68,7 @@ int site_new(struct http *h, const struct http_site *s, struct site **ret)
     if (!site)
         return -ENOMEM;
     site->options = options_of(h, s);
-    site->context = context_of(h, site);
+    site->context = context_in(h, site);
     site_limit_time(site, time_limit(h));
     if (!site->context.metrics || !site->context.stored || !site->context.env.covered)
         return site_free(site), -ENOMEM;

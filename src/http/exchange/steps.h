@@ -1,0 +1,17 @@
+/* steps.h - the work of an endpoint for one request: open(), steps of next(), close(). Used by
+ * exchanges, whose jobs run it, and by requests without a server.
+ * Threads: those of the request, one at a time. */
+#ifndef DFTRACERD_HTTP_EXCHANGE_STEPS_H
+#define DFTRACERD_HTTP_EXCHANGE_STEPS_H
+
+#include "http/request/endpoint.h"
+
+/* Allocates the endpoint's state and calls its open(). */
+int steps_open(struct request *rq);
+/* Runs next() until `bytes` are there, or something is and it took a while. 0 more to come,
+ * NEXT_TURN (so far nothing), NEXT_WAIT, ERR_END, or why it broke. */
+int steps_run(struct request *rq, size_t bytes, struct buf *out);
+/* Calls close(), and releases the snapshot. */
+void steps_close(struct request *rq);
+
+#endif
