@@ -24,10 +24,10 @@ bool again_is_system(int error)
     return false;
 }
 
-void again_text(int error, char *text, size_t size)
+void again_text(int error, const char *host, char *text, size_t size)
 {
-    snprintf(text, size, "%s%s", err_text(error),
-             again_is_system(error) ? "; reading will be retried" : "");
+    snprintf(text, size, "%s%s%.100s%s%s", err_text(error), host ? " (on " : "", host ? host : "",
+             host ? ")" : "", again_is_system(error) ? "; reading will be retried" : "");
 }
 
 /* Where reading ended: the last damage there is. NULL: it came to the end. */
