@@ -176,6 +176,7 @@ struct index_progress {
      * file could not be read for lack of memory); it goes on by itself when there is
      * room, which forgotten files make at once */
     int store_error;
+    const char *store_error_host; /* where it is not that of this process; borrowed; NULL */
 };
 /* while files are queued: as it was a moment ago */
 void index_progress(struct index *ix, struct index_progress *ret);

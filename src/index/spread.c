@@ -215,6 +215,15 @@ static void forget(struct index *ix, struct rec *message)
         order_forget(ix, &g);
 }
 
+static void take_error(struct index *ix, unsigned rank, int error)
+{
+    pthread_mutex_lock(&ix->lock);
+    ranks_set_error(ix->ranks, rank, error);
+    catalog_changed(ix);
+    pthread_mutex_unlock(&ix->lock);
+    catalog_notify(ix);
+}
+
 void index_receive(struct index *ix, unsigned from, struct text message)
 {
     struct rec rec = rec_of(message);
@@ -238,6 +247,9 @@ void index_receive(struct index *ix, unsigned from, struct text message)
     case RANK_STOP:
         if (ix->asked.stop)
             ix->asked.stop(ix->asked.arg, rec_u(&rec));
+        break;
+    case RANK_ERROR:
+        take_error(ix, from, (int)rec_i(&rec));
         break;
     case RANK_RESULT:
         order_result(ix, from, &rec);

@@ -26,6 +26,7 @@ enum rank_message {
     RANK_TAKEN,  /* to a rank: a result, whose credits are free again */
     RANK_FORGET, /* to a rank: a chunk, or those of a file */
     RANK_STOP,   /* to a rank: a scan, by its number */
+    RANK_ERROR,  /* to rank 0: why indexing stopped there; 0: it goes on */
     RANK_RESULT  /* to rank 0: a chunk of an order, or its end */
 };
 /* First byte of a question. */
@@ -45,6 +46,11 @@ bool ranks_is_first(const struct ranks *r);                   /* rank 0, with ot
 const char *ranks_host(const struct ranks *r, unsigned rank); /* NULL: unknown */
 int ranks_send(struct ranks *r, unsigned to, const struct buf *message); /* or its error */
 int ranks_ask(struct ranks *r, unsigned to, const struct buf *question, struct buf *answer);
+
+/* Why indexing stopped at a rank; 0. */
+void ranks_set_error(struct ranks *r, unsigned rank, int error);
+/* The first one that there is, and its host. 0: none (or no ranks). */
+int ranks_error(const struct ranks *r, const char **ret_host);
 
 /* ---- homes ----------------------------------------------------------------------------------- */
 
