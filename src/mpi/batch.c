@@ -8,6 +8,7 @@
 #include "daemon/watch.h"
 #include "mpi/output.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ void batch_put_parameter(struct buf *out, const char *name, const char *value)
 {
     buf_printf(out, "%s=", name);
     for (const unsigned char *c = (const unsigned char *)value; *c; c++)
-        if ((*c | 0x20) - 'a' < 26u || *c - '0' < 10u || strchr("-._~/", *c))
+        if (isalnum(*c) || strchr("-._~/", *c)) /* in the C locale */
             buf_putc(out, (char)*c);
         else
             buf_printf(out, "%%%02X", *c);

@@ -1,5 +1,5 @@
-/* batch.h - programs that answer one request and end: an index is opened on all ranks, the traces of
- * a directory are read into it, and rank 0 writes the answer to a file.
+/* batch.h - programs that answer one request and end: an index is opened on all ranks, the traces
+ * of a directory are read into it, and rank 0 writes the answer to a file.
  *
  *   rank 0                                           another rank
  *   batch_options.c: arguments                       the same

@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum kind { TEXT_VALUE, COUNT, FLAG, NONE, NONE_WITH_VALUE };
+enum kind { TEXT_VALUE, INTERVAL, COUNT, FLAG, NONE, NONE_WITH_VALUE };
 
-enum { ROWS_MAX = 32, BOTH = BATCH_AGGREGATOR | BATCH_CALL_TREE };
+enum { BOTH = BATCH_AGGREGATOR | BATCH_CALL_TREE };
+#define ROWS_MAX 32
 
 struct row {
     char letter; /* 0: none */
@@ -28,7 +29,7 @@ static const struct row rows[] = {
     {'o', "output", "FILE", TEXT_VALUE, AT(output), BATCH_CALL_TREE,
      "write to FILE, which stays unchanged on failure; - is standard output (default: "
      "call_tree.pfw)"},
-    {'t', "time-interval", "MS", TEXT_VALUE, AT(interval), BATCH_AGGREGATOR,
+    {'t', "time-interval", "MS", INTERVAL, AT(interval), BATCH_AGGREGATOR,
      "length of a time interval, in milliseconds or with a unit (default: 5000)"},
     {0, "gzip", NULL, FLAG, AT(gzip), BATCH_CALL_TREE,
      "compress the output with gzip, .gz is appended to its name"},
@@ -109,6 +110,17 @@ static int check_number(const struct row *row, const char *value, uint64_t *numb
     return counts && *number == 0 ? err_set(err, -EINVAL, "--%s must not be 0", row->name) : 0;
 }
 
+/* As /aggregate takes it: a wrong one would be refused when all is read. */
+static int check_interval(const char *value, struct err *err)
+{
+    int64_t ns;
+
+    if (num_parse_duration(text_of(value), 1000000, &ns) == 0 && ns > 0)
+        return 0;
+    return err_set(err, -EINVAL, "--time-interval %s: must be a duration such as 5000 or 5s",
+                   value);
+}
+
 static int take(const struct row *row, const char *value, struct batch_settings *s, struct err *err)
 {
     void *at = (char *)s + row->at;
@@ -118,6 +130,9 @@ static int take(const struct row *row, const char *value, struct batch_settings 
     case TEXT_VALUE:
         *(const char **)at = value;
         return 0;
+    case INTERVAL:
+        *(const char **)at = value;
+        return check_interval(value, err);
     case FLAG:
         *(bool *)at = true;
         return 0;

@@ -1,5 +1,5 @@
-/* dftracer_aggregator_mpi.c - dftracer_aggregator as a job of several processes: statistics per time
- * interval and key, as a compressed trace for Perfetto. */
+/* dftracer_aggregator_mpi.c - dftracer_aggregator as a job of several processes: statistics per
+ * time interval and key, as a compressed trace for Perfetto. */
 #include "mpi/batch.h"
 
 static void put_request(const struct batch_settings *s, struct buf *out)
