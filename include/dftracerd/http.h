@@ -157,6 +157,9 @@ struct http_call_options {
     struct snapshot *snapshot;
     size_t memory;       /* that it may use; 0 = query_memory of the runner */
     int64_t deadline_ns; /* clock_mono_ns; 0 = none */
+    /* It is a request of rank 0, of which one scan is wanted; borrowed until http_call_free. NULL:
+     * it is a request of its own. */
+    struct query_far *far;
 };
 struct http_call;
 /* Reads and checks the parameters. ERR_PARAM, ERR_NOT_FOUND (no such endpoint, or it needs a

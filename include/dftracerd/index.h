@@ -398,6 +398,23 @@ uint32_t index_resolve(const struct snapshot *s, const struct index_file *file, 
 int chunk_open(struct index *ix, const struct snapshot *s, const struct index_file *file,
                uint32_t i, struct chunk_view **ret);
 void chunk_close(struct chunk_view *v);
+/* Which rank has it: 0 this one. On a rank other than 0: whether another one has it. */
+unsigned index_chunk_rank(const struct index *ix, const struct index_file *file, uint32_t i);
+unsigned index_rank_count(const struct index *ix); /* 1: this process alone */
+/* Rank 0 asks another one, which answers by what index_on_question has named; it has a snapshot of
+ * the same files then, in which the chunks that it has can be opened. The answer is appended. Its
+ * error; -ENOMEM, -EPIPE. */
+int index_ask_rank(struct index *ix, unsigned rank, const struct snapshot *s, struct text question,
+                   struct buf *answer);
+/* The number that a question says of itself: its answer is needed no longer. -ENOMEM, -EPIPE. */
+int index_stop_rank(struct index *ix, unsigned rank, uint64_t number);
+/* What another rank does about these. Any thread. */
+struct index_asked {
+    int (*answer)(void *arg, struct snapshot *s, struct text question, struct buf *answer);
+    void (*stop)(void *arg, uint64_t number);
+    void *arg;
+};
+void index_on_question(struct index *ix, const struct index_asked *asked); /* copied */
 /* What the index has of a file is corrupt: the file is indexed again, and counted in
  * index_progress.files_corrupt. chunk_open finds some by itself. Where pages of LMDB make no sense,
  * indexing ends with ERR_CORRUPT, and the next index_open rebuilds all. Not under locks of the

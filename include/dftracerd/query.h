@@ -108,6 +108,25 @@ struct selection {
 };
 void selection_init(struct selection *s); /* all files, recursive, PHASE_DATA */
 
+/* A request in whose scans other ranks take part, each with the chunks that it has. Every rank does
+ * the same with the request, until it comes to the scan that it is asked for. */
+struct query_far {
+    struct text request; /* borrowed; what the others are told of it */
+    unsigned scans;      /* how many there have been */
+    uint64_t number;     /* of the question that is asked */
+    struct buf earlier;  /* what they found, as far as a later one needs it */
+    bool alone;          /* some of that cannot be told: the rest is scanned here */
+    /* on another rank */
+    struct buf *answer; /* what its scan found; NULL: this is rank 0 */
+    bool answered;
+    unsigned wanted;   /* number of the scan that it is asked for */
+    struct text given; /* what those before found */
+};
+void query_far_done(struct query_far *far);
+/* What rank 0 asks: another rank reads from it the request, and for how long it may work.
+ * -EINVAL. */
+int query_far_read(struct text question, struct query_far *ret, int64_t *ret_ns);
+
 /* What all queries share. Borrowed by each query for its life. */
 struct query_env {
     struct index *index;
@@ -117,6 +136,7 @@ struct query_env {
     size_t root_count;
     uint64_t max_groups;           /* 0 = 10 M; more is ERR_ROW_LIMIT */
     struct covered_cache *covered; /* see below; NULL = found again by each query */
+    struct query_far *far;         /* of the request; NULL = all is scanned here */
 };
 /* Which calls of a file the column bytes leaves out, from query to query: at most 16 MiB. *new*;
  * NULL without memory. */

@@ -5,15 +5,16 @@
  * requests are answered at a time, in any order, so one that reads the disk does not delay others.
  *
  * May use:   base, MPI.       Used by: the daemon of an MPI job.
- * Threads:   cluster_join, cluster_start and cluster_leave: the main thread. All others: any thread.
- *            The module has one thread for all calls of MPI, one for messages, and a pool of 2 to 8
- *            threads for requests. The MPI thread sleeps. It is woken by the threads of its rank and by
- *            other ranks of its node; for those of other nodes it polls, at least every 1 ms.
- * Memory:    bytes are copied. What was sent is freed; what was received waits in memory until its
+ * Threads:   cluster_join, cluster_start and cluster_leave: the main thread. All others: any
+ *            thread. The module has one thread for all calls of MPI, one for messages, and a pool
+ *            of 2 to 8 threads for requests. The MPI thread sleeps. It is woken by the threads of
+ *            its rank and by other ranks of its node; for those of other nodes it polls, at least
+ *            every 1 ms.
+ * Memory:    bytes are copied. What was sent is freed. What was received waits in memory until its
  *            handler was called: nothing limits a sender that is faster than the handlers.
  * Errors:    MPI cannot survive the death of a process: the job ends. A failed call of MPI, or no
- *            memory for what arrives, ends it too. The last line on standard error is then
- *            "rank R on HOST: reason".
+ *            memory for what arrives, ends it too. The last line that the process writes to
+ *            standard error is then "rank R on HOST: reason".
  * Caveat:    a request handler may request something from other ranks only if their handlers do not
  *            do the same in turn: all threads could wait for each other.
  */
@@ -55,9 +56,9 @@ int cluster_send(struct cluster *c, unsigned to, struct text bytes);
  * -EPIPE once this rank is leaving, or if the other one is leaving without having started. */
 int cluster_ask(struct cluster *c, unsigned to, struct text bytes, struct buf *answer);
 
-/* Leaves the job: MPI_Finalize. Collective: returns when all ranks have called it, their cluster_ask
- * calls have returned, and all messages have been handled. Meanwhile requests of others are still
- * answered. Frees c (may be NULL). */
+/* Leaves the job: MPI_Finalize. Collective: returns when all ranks have called it, their
+ * cluster_ask calls have returned, and all messages have been handled. Meanwhile requests of
+ * others are still answered. Frees c (may be NULL). */
 void cluster_leave(struct cluster *c);
 /* Ends all processes of the job after writing a line "rank R on HOST: WHY". */
 _Noreturn void cluster_abort(struct cluster *c, const char *why);

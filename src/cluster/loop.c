@@ -1,17 +1,17 @@
 /* loop.c - the MPI thread: looks, pauses, and the end of the job in order.
  *
- * A rank that leaves first waits until it has nothing more to send or to ask. Then all ranks sum up,
- * without blocking, how many messages each was sent; the sum also shows that no request is on its
- * way. When a rank has received and handled its number of messages, it enters a barrier. */
+ * A rank that leaves first waits until it has nothing more to send or to ask. Then all ranks sum
+ * up, without blocking, how many messages each was sent; the sum also shows that no request is on
+ * its way. When a rank has received and handled its number of messages, it enters a barrier. */
 #include "cluster/transport.h"
 
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-/* After something happened, the thread does not pause for a moment. A pause is then a quarter of the
- * time since, within limits: while packets are being transferred (but for transfers during which
- * nothing happens), if ranks of other nodes can send something, and if all ranks ring. */
+/* After something happened, the thread does not pause for a moment. A pause is then a quarter of
+ * the time since, within limits: while packets are being transferred (but for transfers during
+ * which nothing happens), if ranks of other nodes can send something, and if all ranks ring. */
 #define YIELD_NS 50000
 #define PAUSE_LEAST_NS 20000
 #define PAUSE_BUSY_NS 50000

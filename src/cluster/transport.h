@@ -1,11 +1,11 @@
 /* transport.h - private to cluster: packets on their way, and what the files of the module share.
  *
- * A packet is a message, a request or an answer: its bytes, and a trailer after them. (A trailer, as
- * the answer that a handler has written then needs no copy.) Packets up to PIECE_BYTES are one MPI
- * message; larger ones are several, in order.
+ * A packet is a message, a request or an answer: its bytes, and a trailer after them. (A trailer,
+ * as the answer that a handler has written then needs no copy.) Packets up to PIECE_BYTES are one
+ * MPI message; larger ones are several, in order.
  *
- * A packet belongs to one place at a time: the outbox, a peer's queue, the list of sends or receives,
- * a job of a pool, or an ask.
+ * A packet belongs to one place at a time: the outbox, a peer's queue, the list of sends or
+ * receives, a job of a pool, or an ask.
  */
 #ifndef DFTRACERD_CLUSTER_TRANSPORT_H
 #define DFTRACERD_CLUSTER_TRANSPORT_H
@@ -88,12 +88,23 @@ _Noreturn void out_of_memory(struct cluster *c, size_t bytes, const char *what);
 
 /* ---- bell.c ---------------------------------------------------------------------------------- */
 
-void bells_open(struct cluster *c); /* collective, as is bells_close */
-void bells_close(struct cluster *c);
+/* In memory that all ranks of a node share. Rings for the MPI thread of one of them: its own
+ * threads ring it, and ranks that have sent it something. So it need not poll often, but for ranks
+ * of other nodes. Open MPI aligns this memory to 8 bytes. */
+struct bell {
+    atomic_uint rung; /* the word of the futex */
+    atomic_uint sleeping;
+    char padding[56]; /* the next bell is on another cache line */
+};
 void bell_ring(struct bell *b);
 bool bell_answer(struct bell *b); /* whether it was rung since the last call */
 /* Until it is rung, or has been since bell_answer. */
 void bell_wait(struct bell *b, int64_t longest_ns);
+
+/* ---- node.c, collective ---------------------------------------------------------------------- */
+
+void bells_open(struct cluster *c);
+void bells_close(struct cluster *c);
 
 /* ---- packet.c -------------------------------------------------------------------------------- */
 

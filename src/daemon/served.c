@@ -21,8 +21,7 @@ static const char **split_dimensions(char *list, const char **names)
     return names;
 }
 
-/* The default is all processors, which the ranks of a node share. */
-static unsigned workers_of(const struct served *s, const struct options *o)
+unsigned served_workers(const struct served *s, const struct options *o)
 {
     unsigned share = s->ranks ? cpu_count() / s->ranks->on_node : 0;
     if (o->executor_threads || !s->ranks)
@@ -42,7 +41,7 @@ int served_open_index(struct served *s, const struct options *o, struct index_sh
         .map_max = o->max_index_size,
         .share = share,
         .archive_traces = (uint32_t)o->archive_traces,
-        .workers = workers_of(s, o),
+        .workers = served_workers(s, o),
         .memory = s->ranks ? memory_limit().bytes / s->ranks->on_node : 0,
         /* Whoever starts a daemon for one question means files as they are. */
         .settle_ms = o->on_demand ? -1 : (int64_t)o->settle_ms,

@@ -44,6 +44,9 @@ int served_open(struct served *s, const struct options *o, struct index_share *s
 /* The index alone: of a rank that watches and answers nothing itself. */
 int served_open_index(struct served *s, const struct options *o, struct index_share *share,
                       struct err *err);
+/* executor-threads; the default, all processors, is shared by the ranks of a node. 0: of one
+ * process alone, as each part has it. */
+unsigned served_workers(const struct served *s, const struct options *o);
 /* Starts the thread that scans the directories: a slow file system must not hold up signals. 0,
  * -errno. */
 int served_watch(struct served *s);

@@ -6,6 +6,7 @@
 #include "index/catalog/snapshot.h"
 #include "index/ingest/garbage.h"
 #include "index/ingest/ingest.h"
+#include "index/mirror.h"
 #include "index/place.h"
 #include "index/ranks/ranks.h"
 #include "index/spread.h"
@@ -478,6 +479,7 @@ void index_close(struct index *ix)
     if (!ix)
         return;
     ingest_stop(ix);
+    mirror_free(ix->mirror);
     drop_state(ix);
     if (ix->lock_fd >= 0)
         close(ix->lock_fd);

@@ -2,6 +2,7 @@
  * comes from them. */
 #include "index/catalog/catalog.h"
 #include "index/ingest/order.h"
+#include "index/mirror.h"
 #include "index/ranks/ranks.h"
 #include "index/spread.h"
 
@@ -234,6 +235,10 @@ void index_receive(struct index *ix, unsigned from, struct text message)
     case RANK_FORGET:
         forget(ix, &rec);
         break;
+    case RANK_STOP:
+        if (ix->asked.stop)
+            ix->asked.stop(ix->asked.arg, rec_u(&rec));
+        break;
     case RANK_RESULT:
         order_result(ix, from, &rec);
         break;
@@ -252,6 +257,12 @@ int index_answer(struct index *ix, unsigned from, struct text question, struct b
         return answer->error;
     case RANK_CHUNK:
         return far_chunk_answer(ix->kv, &rec, answer);
+    case RANK_SCAN:
+        return mirror_answer(ix, &rec, answer);
+    case RANK_KNOWN:
+        return mirror_known(ix, &rec, answer);
+    case RANK_VIEWS:
+        return mirror_take(ix, &rec);
     }
     return -EINVAL;
 }

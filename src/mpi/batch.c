@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ARGUMENTS_MAX = 16 };
+enum { THREADS_MOST = 1024 };
 
 /* What one rank knows of the job. */
 struct batch {
@@ -53,33 +53,30 @@ static uint64_t share_of(const struct batch *b, uint64_t of_node)
     return share ? share : 1;
 }
 
-/* Files are read when the request selects them, as for one that starts a daemon. */
+/* Files are read when the request selects them, as for one that starts a daemon. Half of the memory
+ * is for that request. */
 static int make_options(struct batch *b, struct err *err)
 {
     const struct batch_settings *s = &b->settings;
-    char threads[24];
-    const char *argv[ARGUMENTS_MAX] = {"dftracerd",   "--config",
-                                       "/dev/null",   "--on-demand",
-                                       "--log-level", s->verbose ? "info" : "warning",
-                                       "--directory"};
-    int argc = 7;
+    struct options *o = &b->options;
 
     b->directory = realpath(s->directory, NULL);
     if (!b->directory) /* it is missing: the message is that of the index */
         b->directory = strdup(s->directory);
-    argv[argc++] = b->directory;
     if (!b->directory)
         return -ENOMEM;
-    if (s->index_dir) {
-        argv[argc++] = "--index-base";
-        argv[argc++] = s->index_dir;
-    }
-    if (s->threads) {
-        snprintf(threads, sizeof threads, "%llu", (unsigned long long)share_of(b, s->threads));
-        argv[argc++] = "--executor-threads";
-        argv[argc++] = threads;
-    }
-    return options_parse(&b->options, argc, (char **)argv, err);
+    char *argv[] = {"dftracerd", "--config", "/dev/null", "--directory", b->directory};
+    int rc = options_parse(o, sizeof argv / sizeof *argv, argv, err);
+    if (rc < 0)
+        return rc;
+    o->on_demand = true;
+    o->log_level = s->verbose ? "info" : "warning";
+    o->query_memory = o->total_memory = share_of(b, memory_limit().bytes / 2);
+    if (s->index_dir)
+        o->index_base = s->index_dir;
+    if (s->threads)
+        o->executor_threads = share_of(b, s->threads < THREADS_MOST ? s->threads : THREADS_MOST);
+    return 0;
 }
 
 /* ---- staging: a folder for the indexes of a node --------------------------------------------- */
@@ -201,18 +198,16 @@ static int open_index(struct batch *b, struct err *err)
 static int open_runner(struct batch *b, struct err *err)
 {
     const struct served *s = &b->served;
-    size_t memory = memory_limit().bytes / b->rank->ranks.on_node / 2;
 
     b->http = (struct http_options){.index = s->index,
                                     .root_labels = (const char *const *)s->roots.labels,
                                     .root_paths = (const char *const *)s->roots.paths,
                                     .root_count = s->roots.count,
-                                    .workers = (unsigned)b->options.executor_threads,
-                                    .limits = {.query_memory = memory, .total_memory = memory},
+                                    .workers = served_workers(s, &b->options),
+                                    .limits = {.query_memory = b->options.query_memory,
+                                               .total_memory = b->options.total_memory},
                                     .version = DFT_VERSION,
                                     .build = DFT_BUILD_SUMMARY};
-    if (!b->http.workers)
-        b->http.workers = (unsigned)share_of(b, cpu_count());
     int rc = http_runner_new(&b->http, err, &b->runner);
     if (rc == 0)
         index_on_change(s->index, on_change, b->runner);

@@ -31,6 +31,8 @@ static inline bool rank_is_first(const struct rank *r)
 /* Rank 0: all may leave. The others: waits for that. */
 void rank_end_all(struct rank *r);
 void rank_wait(struct rank *r);
+/* Nothing comes to the index any more, and what has come is answered. */
+void rank_rest(struct rank *r);
 void rank_leave(struct rank *r);
 
 /* worker.c: what a rank other than 0 does, from the arguments of the daemon to the end of the job:

@@ -2,7 +2,9 @@
 #include "mpi/rank.h"
 
 #include "daemon/log.h"
+#include "dftracerd/http.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +45,103 @@ static int open_index(struct served *s, const struct options *o, const struct ra
     return rc;
 }
 
+/* ---- scans for rank 0 ------------------------------------------------------------------------ */
+
+/* Requests that are at work here, so that rank 0 can end them. */
+struct scans {
+    struct http_runner *runner;
+    pthread_mutex_t lock;
+    struct scan {
+        struct scan *next;
+        uint64_t number;
+        struct http_call *call;
+    } * first;
+};
+
+static void begin(struct scans *all, struct scan *own)
+{
+    pthread_mutex_lock(&all->lock);
+    own->next = all->first;
+    all->first = own;
+    pthread_mutex_unlock(&all->lock);
+}
+
+static void end(struct scans *all, struct scan *own)
+{
+    pthread_mutex_lock(&all->lock);
+    struct scan **at = &all->first;
+    while (*at != own)
+        at = &(*at)->next;
+    *at = own->next;
+    pthread_mutex_unlock(&all->lock);
+}
+
+/* Rank 0 needs the answer no longer. */
+static void on_stop(void *arg, uint64_t number)
+{
+    struct scans *all = arg;
+
+    pthread_mutex_lock(&all->lock);
+    for (struct scan *s = all->first; s; s = s->next)
+        if (s->number == number)
+            http_call_cancel(s->call, ERR_CANCELLED);
+    pthread_mutex_unlock(&all->lock);
+}
+
+static int run(struct scans *all, const struct http_call_options *o, struct err *err)
+{
+    struct scan own = {.number = o->far->number};
+    int rc = http_call_new(all->runner, o, err, &own.call);
+
+    if (rc < 0)
+        return rc;
+    begin(all, &own);
+    rc = http_call_run(own.call, NULL, NULL, err);
+    end(all, &own);
+    http_call_free(own.call);
+    return rc;
+}
+
+/* Does what rank 0 does with the request, up to the scan that it asks for. */
+static int on_question(void *arg, struct snapshot *s, struct text question, struct buf *answer)
+{
+    struct query_far far;
+    struct err err = {0};
+    int64_t time_ns;
+    int rc = query_far_read(question, &far, &time_ns);
+    char *target = rc == 0 ? strndup(far.request.ptr, far.request.len) : NULL;
+
+    rc = rc < 0 ? rc : target ? 0 : -ENOMEM;
+    far.answer = answer;
+    const struct http_call_options o = {.target = target,
+                                        .snapshot = s,
+                                        .deadline_ns = time_ns ? clock_mono_ns() + time_ns : 0,
+                                        .far = &far};
+    rc = rc < 0 ? rc : run(arg, &o, &err);
+    err_done(&err);
+    free(target);
+    return far.answered ? 0 : rc < 0 && rc != ERR_CANCELLED ? rc : ERR_NOT_FOUND;
+}
+
+static int begin_scans(struct served *s, const struct options *o, struct scans *ret,
+                       struct err *err)
+{
+    const struct http_options h = {
+        .index = s->index,
+        .root_labels = (const char *const *)s->roots.labels,
+        .root_paths = (const char *const *)s->roots.paths,
+        .root_count = s->roots.count,
+        .workers = served_workers(s, o),
+        .limits = {.query_memory = o->query_memory, .total_memory = o->total_memory}};
+    int rc = http_runner_new(&h, err, &ret->runner);
+
+    if (rc == 0)
+        index_on_question(s->index, &(struct index_asked){on_question, on_stop, ret});
+    return rc;
+}
+
+/* ---- the job --------------------------------------------------------------------------------- */
+
 /* The signals that end rank 0 may be sent to all: this one ends when rank 0 has. */
 static void leave_signals(void)
 {
@@ -57,16 +156,20 @@ static void leave_signals(void)
 void rank_serve(struct rank *r, const struct options *o, const struct rank_place *place)
 {
     struct served s = {.ranks = &r->ranks};
+    struct scans scans = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct err err = {0};
 
     leave_signals();
     log_set_level(o->log_level);
     daemon_use_little_memory();
     int rc = open_index(&s, o, place, &err);
+    rc = rc < 0 ? rc : begin_scans(&s, o, &scans, &err);
     if (rc < 0 && !(r->failed = strdup(err.text[0] ? err.text : err_text(rc))))
         cluster_abort(r->cluster, err_text(rc));
     rank_start(r);
     rank_wait(r);
+    rank_rest(r);
+    http_runner_free(scans.runner);
     served_close(&s);
     err_done(&err);
 }

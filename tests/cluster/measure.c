@@ -9,7 +9,7 @@
 
 #define IDLE_MS 1000
 #define TRIPS 2000
-#define IDLE_TRIPS 60
+#define IDLE_TRIPS 30
 #define LARGE (100 * MIB)
 
 static int64_t cpu_ns(void)

@@ -14,6 +14,9 @@ MASKED = re.compile(
     rb"|(Processing Time: |Completed in ) *[0-9.]+ m?s"
     rb'|("id": ?"|/q/|/open/)[0-9a-f]{32}'
 )
+# Between indexes that were made apart: their sizes.
+SIZES = re.compile(rb'("index_bytes": ?|"path":"PLACE/index","bytes":)[0-9]+|(Index Store: +|^Index (?:size|bytes): +)[0-9.]+ \w+(?: \([0-9]+ bytes\))?', re.M)
+apart = False
 NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 PIECES = re.compile(rb"[{\n]")
 SHOWN = 160
@@ -25,7 +28,8 @@ def headers(told):
 
 
 def masked(text):
-    return MASKED.sub(rb"\1\3\4", text)
+    text = MASKED.sub(rb"\1\3\4", text)
+    return SIZES.sub(rb"\1\2", text) if apart else text
 
 
 def unpacked(told, place):

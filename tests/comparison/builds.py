@@ -38,9 +38,11 @@ def programs(what):
     return os.path.join(tree, "build", "bin")
 
 
-def ranks(build, count, mpirun):
+MPIRUN = "mpirun --oversubscribe --bind-to none"
+
+
+def ranks(build, count, mpirun=MPIRUN, folder=os.path.join(WORK, "ranks")):
     """A folder whose dftracerd is a job of so many processes."""
-    folder = os.path.join(WORK, "ranks", "bin")
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "dftracerd")
     with open(path, "w", encoding="utf-8") as f:

@@ -186,6 +186,7 @@ int plan_grouping(struct aggregate_plan *p)
                                     .sets = p->sets,
                                     .tell_keys = p->parts ? plan_keys : NULL,
                                     .hooks = &hooks,
-                                    .arg = p};
+                                    .arg = p,
+                                    .spreads = !p->pass};
     return 0;
 }

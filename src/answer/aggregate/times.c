@@ -18,8 +18,12 @@ static int find_span(const struct aggregate_plan *p, bool ends, __int128 *ret_le
     const struct acc_spec times[] = {{.kind = &acc_extent, .column = p->ts},
                                      {.kind = &acc_extent, .column = p->te}};
     const struct group_set all = {.accs = times, .acc_count = ends ? 2 : 1};
-    const struct grouping g = {
-        .query = p->query, .budget = p->budget, .set_count = 1, .sets = &all};
+    const struct grouping g = {.query = p->query,
+                               .budget = p->budget,
+                               .set_count = 1,
+                               .sets = &all,
+                               .spreads = true,
+                               .more = true};
     struct groups *found;
     int rc = groups_scan(&g, &found, err);
 

@@ -233,8 +233,12 @@ static int count_by_scan(struct query *q, struct err *err, uint64_t *ret)
 {
     static const struct group_hooks hooks = {.batch = groups_add_all};
     const struct group_set all = {.width = 0};
-    const struct grouping g = {
-        .query = q, .budget = query_budget(q), .set_count = 1, .sets = &all, .hooks = &hooks};
+    const struct grouping g = {.query = q,
+                               .budget = query_budget(q),
+                               .set_count = 1,
+                               .sets = &all,
+                               .hooks = &hooks,
+                               .spreads = true};
     struct groups *found = NULL;
     int rc = groups_scan(&g, &found, err);
 

@@ -56,7 +56,8 @@ static int count_by_scan(struct query *q, uint64_t *counts, struct err *err)
 {
     const struct source *trace;
     const struct group_set set = {.keys = &trace, .width = 1};
-    const struct grouping g = {.query = q, .budget = query_budget(q), .set_count = 1, .sets = &set};
+    const struct grouping g = {
+        .query = q, .budget = query_budget(q), .set_count = 1, .sets = &set, .spreads = true};
     struct groups *found = NULL;
     int rc = query_source(q, TEXT("trace"), &trace);
 

@@ -178,7 +178,8 @@ static int scan(struct query *q, struct job *job, struct err *err)
                                .set_count = 1,
                                .sets = &set,
                                .hooks = &hooks,
-                               .arg = job};
+                               .arg = job,
+                               .spreads = true};
     struct groups *found = NULL;
     int rc = groups_scan(&g, &found, err);
 

@@ -64,6 +64,16 @@ static int values(struct group_worker *w, const struct scan_values *v)
     return number_add_all(w, SET_TOTAL, 0, (uint32_t)group, v->values, v->count, v->nano);
 }
 
+static void put(void *arg, struct buf *out)
+{
+    known_put(&((struct stats_found *)arg)->known, out);
+}
+
+static int take(void *arg, struct rec *in)
+{
+    return known_take(&((struct stats_found *)arg)->known, in);
+}
+
 /* ---- sets ------------------------------------------------------------------------------------ */
 
 static bool only_durations(const struct stats_plan *plan)
@@ -101,7 +111,9 @@ int stats_scan(const struct stats_plan *plan, struct stats_found *f, struct err 
                                              .worker_end = worker_end,
                                              .chunk_begin = chunk_begin,
                                              .batch = batch,
-                                             .values = values};
+                                             .values = values,
+                                             .put = put,
+                                             .take = take};
 
     *f = (struct stats_found){.plan = plan};
     known_init(&f->known, plan->ts, plan->dur, plan->total_duration || plan->groups);
@@ -115,7 +127,8 @@ int stats_scan(const struct stats_plan *plan, struct stats_found *f, struct err 
                                     .hooks = &hooks,
                                     .arg = f,
                                     .ends_first = true,
-                                    .only = only_durations(plan) ? plan->dur : NULL};
+                                    .only = only_durations(plan) ? plan->dur : NULL,
+                                    .spreads = true};
     return groups_scan(&f->grouping, &f->groups, err);
 }
 

@@ -30,6 +30,28 @@ static void span_add(struct time_span *s, __int128 min_ts, __int128 max_te)
     s->any = true;
 }
 
+void known_put(const struct stats_known *known, struct buf *out)
+{
+    rec_put_u(out, known->events);
+    rec_put_u(out, known->span.any);
+    rec_put_i128(out, known->span.min_ts);
+    rec_put_i128(out, known->span.max_te);
+}
+
+int known_take(struct stats_known *known, struct rec *in)
+{
+    uint64_t events = rec_u(in);
+    bool any = rec_u(in);
+    __int128 min_ts = rec_i128(in), max_te = rec_i128(in);
+
+    if (in->bad)
+        return ERR_CORRUPT;
+    known->events += events;
+    if (any)
+        span_add(&known->span, min_ts, max_te);
+    return 0;
+}
+
 void times_end(struct stats_times *t, uint64_t events)
 {
     pthread_mutex_lock(&t->job->lock);

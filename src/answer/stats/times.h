@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include "base/recbuf.h"
 #include "engine/scan/scan.h"
 
 struct time_span {
@@ -27,6 +28,9 @@ struct stats_known {
 void known_init(struct stats_known *known, const struct source *ts, const struct source *dur,
                 bool reads_durations);
 void known_done(struct stats_known *known);
+/* To another process, and added to what is known here. 0, ERR_CORRUPT. */
+void known_put(const struct stats_known *known, struct buf *out);
+int known_take(struct stats_known *known, struct rec *in);
 
 /* One worker's. */
 struct stats_times {

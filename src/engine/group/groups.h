@@ -105,6 +105,10 @@ struct group_hooks {
     int (*batch)(struct group_worker *w, struct scan_batch *b);
     /* as in struct scan_sink, with `only` */
     int (*values)(struct group_worker *w, const struct scan_values *v);
+    /* What else was found, in `arg`: to another process, and added to what this one has. NULL:
+     * nothing. */
+    void (*put)(void *arg, struct buf *out);
+    int (*take)(void *arg, struct rec *in);
 };
 struct grouping {
     struct query *query;
@@ -118,6 +122,9 @@ struct grouping {
     const struct group_hooks *hooks; /* NULL: none */
     void *arg;                       /* of both */
     bool ends_first, apart;          /* see struct scan_sink */
+    /* Other ranks may find it in the chunks that they have: all there is of it is in struct groups,
+     * and told by hooks.put. `more`: another scan of the request depends on it. */
+    bool spreads, more;
     const struct source *only;
 };
 
@@ -204,6 +211,13 @@ struct groups_job {
     int error;            /* out: 0, or what the scan failed with */
 };
 int groups_scan_all(struct groups_job *jobs, size_t count);
+/* scan.c: the same of chunks that some ranks have, here. */
+struct groups_here {
+    const bool *ranks; /* by rank; chunks of others are left out */
+    unsigned rank_count;
+    struct doubles_part **parts; /* out: the doubles of each place, not yet merged */
+};
+int groups_scan_here(struct groups_job *jobs, size_t count, const struct groups_here *here);
 int groups_new(const struct grouping *g, struct groups **ret);
 void groups_free(struct groups *f);
 /* Frees what was found of one set: it has no groups then. */

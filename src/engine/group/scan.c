@@ -9,7 +9,8 @@
 
 struct job {
     const struct grouping *grouping;
-    struct groups *found; /* NULL: nothing yet */
+    const struct groups_here *here; /* NULL: all chunks */
+    struct groups *found;           /* NULL: nothing yet */
     struct group_doubles doubles;
 };
 
@@ -209,11 +210,24 @@ static int worker_end(void *arg, unsigned worker, void *state, bool failed)
     return rc;
 }
 
+static bool is_elsewhere(const struct job *job, size_t position)
+{
+    const struct query *q = job->grouping->query;
+    const struct scan_place *p = &q->places[position];
+    unsigned rank =
+        job->here ? index_chunk_rank(q->env.index, snapshot_file(q->snapshot, p->file), p->chunk)
+                  : 0;
+
+    return job->here && (rank >= job->here->rank_count || !job->here->ranks[rank]);
+}
+
 static bool skip(void *arg, size_t position)
 {
     const struct job *job = arg;
+    const struct grouping *g = job->grouping;
 
-    return job->grouping->hooks->skip(job->grouping->arg, position);
+    return is_elsewhere(job, position) ||
+           (g->hooks && g->hooks->skip && g->hooks->skip(g->arg, position));
 }
 
 static int chunk_plan(void *state, struct scan_chunk *c)
@@ -269,8 +283,12 @@ static int put_part(void *arg, size_t position, void *part, bool failed)
 {
     struct job *job = arg;
     int rc = failpoint("group.send_doubles") ? send_part_to_self(job->grouping, &part) : 0;
+
+    if (job->here && !failed && rc == 0) {
+        job->here->parts[position] = part;
+        return 0;
+    }
     int put = doubles_put(job->grouping, &job->doubles, part, failed || rc < 0);
-    (void)position;
 
     return rc < 0 ? rc : put;
 }
@@ -289,7 +307,7 @@ static struct scan_sink sink_of(struct job *job)
                               .only = knows_values ? g->only : NULL,
                               .values = knows_values ? values : NULL,
                               .worker_begin = worker_begin,
-                              .skip = g->hooks && g->hooks->skip ? skip : NULL,
+                              .skip = job->here || (g->hooks && g->hooks->skip) ? skip : NULL,
                               .chunk_plan = g->hooks && g->hooks->chunk_plan ? chunk_plan : NULL,
                               .chunk_begin = chunk_begin,
                               .batch = batch,
@@ -313,7 +331,7 @@ static int job_end(struct job *job, struct groups_job *ret)
     return rc;
 }
 
-int groups_scan_all(struct groups_job *jobs, size_t count)
+int groups_scan_here(struct groups_job *jobs, size_t count, const struct groups_here *here)
 {
     struct job *all = calloc(count, sizeof(*all));
     struct scan_sink *sinks = calloc(count, sizeof(*sinks));
@@ -324,6 +342,7 @@ int groups_scan_all(struct groups_job *jobs, size_t count)
         jobs[i].found = NULL;
     for (size_t i = 0; i < count && rc == 0; i++) {
         all[i].grouping = jobs[i].grouping;
+        all[i].here = here;
         rc = doubles_init(&all[i].doubles, jobs[i].grouping);
         sinks[i] = sink_of(&all[i]);
         scans[i] = (struct scan_job){.query = jobs[i].grouping->query, .sink = &sinks[i]};
@@ -337,15 +356,6 @@ int groups_scan_all(struct groups_job *jobs, size_t count)
     free(sinks);
     free(scans);
     return rc;
-}
-
-int groups_scan(const struct grouping *g, struct groups **ret, struct err *err)
-{
-    struct groups_job job = {.grouping = g};
-    int rc = groups_scan_all(&job, 1);
-
-    *ret = job.found;
-    return scan_tell(err, rc < 0 ? rc : job.error);
 }
 
 /* ---- quantities ------------------------------------------------------------------------------ */

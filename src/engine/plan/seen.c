@@ -67,6 +67,10 @@ int query_seen(struct query *q, const struct source *const *sources, size_t coun
     int rc = 0;
 
     *ret = 0;
+    if (q->env.far && q->env.far->answer) { /* rank 0 has looked, and found no mistake */
+        *ret = SEEN_NUMBER | SEEN_MAYBE;
+        return 0;
+    }
     for (size_t i = 0; i < n && rc == 0 && !(*ret & enough); i++)
         rc = look_at(q, places[i].file, places[i].chunk, sources, count, ret);
     return rc < 0 || *ret ? rc : look_at_files(q, sources, count, ret);

@@ -46,7 +46,12 @@ static int collect(struct query *q, struct within *in, struct err *err)
         .kind = &acc_intervals, .column = in->ts, .with = in->dur, .instants = true};
     const struct group_set scopes = {
         .keys = in->keys, .width = in->width, .accs = &spans, .acc_count = 1};
-    const struct grouping g = {.query = q, .budget = q->budget, .set_count = 1, .sets = &scopes};
+    const struct grouping g = {.query = q,
+                               .budget = q->budget,
+                               .set_count = 1,
+                               .sets = &scopes,
+                               .spreads = true,
+                               .more = true};
     struct query_counters counters = q->counters;
     struct test *root = q->root;
     struct groups *found = NULL;

@@ -1,5 +1,6 @@
 /* steps.c - the work of an endpoint for one request. */
 #include "http/exchange/steps.h"
+#include "http/request/spread.h"
 
 #define STEP_NS (100 * 1000000ll) /* a step ends after this time if it has anything to show */
 
@@ -7,7 +8,8 @@ int steps_open(struct request *rq)
 {
     size_t size = rq->endpoint->state_size;
     rq->state = size ? arena_alloc(&rq->arena, size) : NULL;
-    return rq->arena.error ? rq->arena.error : rq->endpoint->open(rq);
+    int rc = rq->arena.error ? rq->arena.error : request_spread(rq);
+    return rc < 0 ? rc : rq->endpoint->open(rq);
 }
 
 int steps_run(struct request *rq, size_t bytes, struct buf *out)
@@ -31,6 +33,7 @@ void steps_close(struct request *rq)
 {
     if (rq->state && rq->endpoint->close)
         rq->endpoint->close(rq);
+    request_spread_done(rq);
     if (rq->snapshot)
         snapshot_release(rq->snapshot);
     rq->state = NULL;

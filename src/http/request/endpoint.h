@@ -87,6 +87,7 @@ struct request {
     struct budget budget;
     struct err err;            /* why open or next failed */
     struct snapshot *snapshot; /* pinned before open */
+    struct query_far *far;     /* other ranks take part in its scans; NULL: none do */
     struct arena arena;        /* lives as long as the request */
     int64_t started_ns;
     /* answers */

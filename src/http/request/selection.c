@@ -1,6 +1,7 @@
 /* selection.c - the parameters by which every query chooses its events: files, times, classes,
  * filter. */
 #include "http/request/selection.h"
+#include "http/request/spread.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -159,7 +160,8 @@ int selection_read(struct request *rq, struct selection *ret)
 
 int selection_open(struct request *rq, const struct selection *s, struct query **ret)
 {
-    int rc = query_open(&rq->http->env, rq->snapshot, s, &rq->budget, &rq->err, ret);
+    const struct query_env env = request_env(rq);
+    int rc = query_open(&env, rq->snapshot, s, &rq->budget, &rq->err, ret);
     if (rc == 0)
         rq->incomplete = !query_complete(*ret);
     return rc;

@@ -331,9 +331,8 @@ static int decode_body(struct index *ix, struct rec *r, struct body *b)
     return rc ? rc : r->bad ? ERR_CORRUPT : 0;
 }
 
-int file_decode(struct index *ix, uint32_t id, struct text value, struct view **ret)
+int file_decode(struct index *ix, uint32_t id, struct rec r, struct view **ret)
 {
-    struct rec r = rec_of(value);
     struct body *b = body_new();
     struct view *v = NULL;
     uint64_t state, before;
@@ -458,7 +457,7 @@ static int load_file(struct index *ix, struct kv_read *r, uint32_t id, struct te
     struct view *v = NULL;
     enum index_state state;
     struct entry *e;
-    int rc = file_decode(ix, id, value, &v);
+    int rc = file_decode(ix, id, rec_of(value), &v);
 
     if (rc)
         return rc;

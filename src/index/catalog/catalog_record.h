@@ -11,7 +11,7 @@
 
 void file_encode(struct index *ix, const struct view *v, struct buf *out);
 /* Without chunks and names. */
-int file_decode(struct index *ix, uint32_t id, struct text value, struct view **ret);
+int file_decode(struct index *ix, uint32_t id, struct rec value, struct view **ret);
 int catalog_load(struct index *ix, struct kv_read *r, struct err *err);
 struct kv_key path_key(const char *name);
 

@@ -32,6 +32,7 @@ struct held;
 struct ingest;
 struct kv;
 struct line_range;
+struct mirror;
 struct part_fact;
 struct ranks;
 struct root;
@@ -52,6 +53,8 @@ struct index {
     struct ingest *ingest; /* NULL: read only */
     struct ranks *ranks;   /* NULL: this process alone */
     struct far_cache *far; /* chunks of other ranks; NULL there, too */
+    struct mirror *mirror; /* another rank: the snapshots of rank 0 (mirror.c); NULL: none yet */
+    struct index_asked asked;
     bool read_only;
 
     pthread_mutex_t lock;

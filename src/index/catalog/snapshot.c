@@ -14,6 +14,7 @@
 /* Room for so many. NULL without memory. */
 static struct snapshot *new_snapshot(struct index *ix, uint32_t files, uint32_t archives)
 {
+    static atomic_ullong last;
     struct snapshot *s = calloc(1, sizeof *s);
 
     if (!s)
@@ -29,6 +30,7 @@ static struct snapshot *new_snapshot(struct index *ix, uint32_t files, uint32_t 
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->resolver_lock, NULL);
     atomic_init(&s->refs, 1);
+    s->serial = atomic_fetch_add(&last, 1) + 1;
     s->ix = ix;
     return s;
 }
@@ -253,6 +255,23 @@ struct snapshot *snapshot_filter(struct snapshot *s,
     link_snapshot(s->ix, part, s); /* beside it, so that the oldest comes first */
     pthread_mutex_unlock(&s->ix->lock);
     return part;
+}
+
+struct snapshot *snapshot_of_views(struct index *ix, uint64_t generation, struct view **views,
+                                   uint32_t count)
+{
+    struct snapshot *s = new_snapshot(ix, count, 0);
+
+    if (!s)
+        return NULL;
+    for (uint32_t i = 0; i < count; i++)
+        s->views[s->count++] = view_ref(views[i]);
+    s->generation = generation;
+    s->listed = true;
+    pthread_mutex_lock(&ix->lock);
+    link_snapshot(ix, s, ix->newest);
+    pthread_mutex_unlock(&ix->lock);
+    return s;
 }
 
 struct snapshot *snapshot_ref(struct snapshot *s)

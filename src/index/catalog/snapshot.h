@@ -13,6 +13,7 @@
 struct resolver;
 struct snapshot {
     atomic_uint refs;
+    uint64_t serial; /* which no other snapshot of this process has */
     struct index *ix;
     uint64_t generation;
     bool listed;
@@ -30,6 +31,9 @@ struct snapshot {
     struct root *root;         /* under lock */
 };
 
+/* Of the files of another rank's, by name; the views are referenced. *new*; NULL without memory. */
+struct snapshot *snapshot_of_views(struct index *ix, uint64_t generation, struct view **views,
+                                   uint32_t count);
 /* Generation of the oldest living snapshot, UINT64_MAX: none. Under index.lock. */
 uint64_t snapshot_oldest(struct index *ix);
 

@@ -66,6 +66,7 @@ void body_release(struct body *b)
 
 struct view *view_of_body(struct body *b, enum index_state state)
 {
+    static atomic_ullong last;
     struct view *v = calloc(1, sizeof *v);
 
     if (!v) {
@@ -73,6 +74,7 @@ struct view *view_of_body(struct body *b, enum index_state state)
         return NULL;
     }
     atomic_init(&v->refs, 1);
+    v->serial = atomic_fetch_add(&last, 1) + 1;
     v->body = b;
     v->pub = b->pub;
     v->pub.state = state;

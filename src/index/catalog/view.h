@@ -46,6 +46,7 @@ struct body {
 };
 struct view {
     atomic_uint refs;
+    uint64_t serial; /* which no other view of this process has */
     struct body *body;
     struct index_file pub; /* body->pub with the state of now */
     /* pub.processes where forks in other files told parents; NULL: those of the body */

@@ -203,8 +203,8 @@ static struct view *decode_again(struct index *ix, const struct view *old)
 
     if (kv_read_begin(ix->kv, &r) < 0)
         return NULL;
-    if (kv_get(r, KV_FILE, &key, &value) == 0 && file_decode(ix, old->pub.id, value, &v) == 0 &&
-        !copy_lists(v->body, &old->pub)) {
+    if (kv_get(r, KV_FILE, &key, &value) == 0 &&
+        file_decode(ix, old->pub.id, rec_of(value), &v) == 0 && !copy_lists(v->body, &old->pub)) {
         view_release(v);
         v = NULL;
     }

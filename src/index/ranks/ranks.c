@@ -1,10 +1,13 @@
 /* ranks.c - the other processes of a job: links to them, their stores, their texts. */
 #include "index/ranks/ranks.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 struct one_rank {
     unsigned home;
+    pthread_mutex_t tell; /* of what follows */
+    uint32_t told;        /* it knows texts of this process with ids below */
     struct text_ids *ids;
 };
 struct ranks {
@@ -25,6 +28,8 @@ struct ranks *ranks_new(const struct index_ranks *links)
     bool ok = r->list && r->rank_of;
     for (unsigned i = 0; ok && i < links->count; i++)
         ok = (r->list[i].ids = text_ids_new()) != NULL;
+    for (unsigned i = 0; r->list && i < links->count; i++)
+        pthread_mutex_init(&r->list[i].tell, NULL);
     if (!ok)
         return ranks_free(r), NULL;
     return r;
@@ -35,7 +40,7 @@ void ranks_free(struct ranks *r)
     if (!r)
         return;
     for (unsigned i = 0; r->list && i < r->links->count; i++)
-        text_ids_free(r->list[i].ids);
+        text_ids_free(r->list[i].ids), pthread_mutex_destroy(&r->list[i].tell);
     free(r->rank_of);
     free(r->list);
     free(r);
@@ -84,6 +89,17 @@ void ranks_set_home(struct ranks *r, unsigned rank, unsigned home)
 int ranks_take_texts(struct ranks *r, unsigned rank, struct texts *here, struct rec *message)
 {
     return text_ids_take(r->list[rank].ids, here, message);
+}
+
+void ranks_tell_begin(struct ranks *r, unsigned rank, uint32_t **ret_told)
+{
+    pthread_mutex_lock(&r->list[rank].tell);
+    *ret_told = &r->list[rank].told;
+}
+
+void ranks_tell_end(struct ranks *r, unsigned rank)
+{
+    pthread_mutex_unlock(&r->list[rank].tell);
 }
 
 const struct text_ids *ranks_ids(const struct ranks *r, unsigned rank)

@@ -18,17 +18,23 @@
 #include "dftracerd/index.h"
 #include "index/store/text_ids.h"
 
-enum rank_message {              /* first byte of a message */
-                    RANK_KEEP,   /* to a rank: files whose chunks it has; it deletes all else */
-                    RANK_ORDER,  /* to a rank: read a file */
-                    RANK_CANCEL, /* to a rank: an order */
-                    RANK_TAKEN,  /* to a rank: a result, whose credits are free again */
-                    RANK_FORGET, /* to a rank: a chunk, or those of a file */
-                    RANK_RESULT  /* to rank 0: a chunk of an order, or its end */
+/* First byte of a message. */
+enum rank_message {
+    RANK_KEEP,   /* to a rank: files whose chunks it has; it deletes all else */
+    RANK_ORDER,  /* to a rank: read a file */
+    RANK_CANCEL, /* to a rank: an order */
+    RANK_TAKEN,  /* to a rank: a result, whose credits are free again */
+    RANK_FORGET, /* to a rank: a chunk, or those of a file */
+    RANK_STOP,   /* to a rank: a scan, by its number */
+    RANK_RESULT  /* to rank 0: a chunk of an order, or its end */
 };
-enum rank_question {             /* first byte of a question */
-                     RANK_HELLO, /* which store is it, with which texts? */
-                     RANK_CHUNK  /* the value of a chunk */
+/* First byte of a question. */
+enum rank_question {
+    RANK_HELLO, /* which store is it, with which texts? */
+    RANK_CHUNK, /* the value of a chunk */
+    RANK_SCAN,  /* what a request finds in the chunks that the rank has */
+    RANK_KNOWN, /* which files of a snapshot are not known? */
+    RANK_VIEWS  /* a snapshot, with these files */
 };
 
 struct ranks;
@@ -50,6 +56,10 @@ void ranks_set_home(struct ranks *r, unsigned rank, unsigned home);
 
 /* What is said of texts refers to the ids of that rank. By the thread of messages. */
 int ranks_take_texts(struct ranks *r, unsigned rank, struct texts *here, struct rec *message);
+/* Another rank is told of the texts of this one: one thread at a time, from *ret_told on, which the
+ * caller sets when they have arrived. */
+void ranks_tell_begin(struct ranks *r, unsigned rank, uint32_t **ret_told);
+void ranks_tell_end(struct ranks *r, unsigned rank);
 const struct text_ids *ranks_ids(const struct ranks *r, unsigned rank);
 
 /* ---- chunks (far_chunk.c) -------------------------------------------------------------------- */

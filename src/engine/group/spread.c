@@ -1,0 +1,443 @@
+/* spread.c - a scan of which other ranks do the part that they have the chunks for.
+ *
+ * Rank 0 asks each of them with the request itself. They do the same with it as rank 0 did, up to
+ * the scan that they are asked for: what scans before it found comes with the question. Where a
+ * rank cannot answer, rank 0 fetches its chunks and scans them. Results are merged in the order of
+ * ranks, doubles in the order of (file, chunk), so the answer does not depend on who had which
+ * file.
+ */
+#include "engine/group/encode.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define LOOK_NS 20000000 /* so often is looked whether the answer is still wanted */
+
+void query_far_done(struct query_far *far)
+{
+    buf_done(&far->earlier);
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+static int64_t time_left(const struct budget *b)
+{
+    int64_t left = b->deadline_ns ? b->deadline_ns - clock_mono_ns() : 0;
+
+    return b->deadline_ns && left < 1 ? 1 : left;
+}
+
+static void put_question(const struct query_far *far, const struct budget *b, struct buf *out)
+{
+    rec_put_u(out, far->number);
+    rec_put_u(out, far->scans);
+    rec_put_i(out, time_left(b));
+    rec_put_text(out, far->request);
+    rec_put_text(out, (struct text){far->earlier.data, far->earlier.len});
+}
+
+int query_far_read(struct text question, struct query_far *ret, int64_t *ret_ns)
+{
+    struct rec rec = rec_of(question);
+
+    *ret = (struct query_far){.number = rec_u(&rec)};
+    ret->wanted = (unsigned)rec_u(&rec);
+    *ret_ns = rec_i(&rec);
+    ret->request = rec_text(&rec);
+    ret->given = rec_text(&rec);
+    return rec.bad ? -EINVAL : 0;
+}
+
+/* ---- what was found, as bytes ---------------------------------------------------------------- */
+
+static void put_text_of(struct buf *out, const struct buf *bytes)
+{
+    rec_put_text(out, (struct text){bytes->data, bytes->len});
+    out->error = out->error ? out->error : bytes->error;
+}
+
+/* Groups, and what hooks have found. */
+static int put_found(const struct grouping *g, struct groups *found, struct buf *out)
+{
+    struct buf own = {0}, groups = {0};
+    int rc = groups_encode(found, &groups);
+
+    if (g->hooks && g->hooks->put)
+        g->hooks->put(g->arg, &own);
+    put_text_of(out, &own);
+    put_text_of(out, &groups);
+    buf_done(&own);
+    buf_done(&groups);
+    return rc < 0 ? rc : out->error;
+}
+
+static int take_found(const struct grouping *g, struct rec *in, struct groups **ret)
+{
+    struct rec own = rec_of(rec_text(in));
+    int rc = g->hooks && g->hooks->take ? g->hooks->take(g->arg, &own) : 0;
+
+    return rc < 0 ? rc : groups_decode(g, rec_text(in), ret);
+}
+
+static int put_parts(const struct grouping *g, struct doubles_part **parts, struct buf *out)
+{
+    size_t count = g->query->place_count;
+    int rc = 0;
+
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        struct buf bytes = {0};
+        if (!parts[i])
+            continue;
+        rc = doubles_encode(g, parts[i], &bytes);
+        rec_put_u(out, i + 1);
+        put_text_of(out, &bytes);
+        buf_done(&bytes);
+    }
+    rec_put_u(out, 0);
+    return rc < 0 ? rc : out->error;
+}
+
+static int take_parts(const struct grouping *g, struct rec *in, struct doubles_part **parts)
+{
+    size_t count = g->query->place_count, i;
+    int rc = 0;
+
+    while (rc == 0 && (i = rec_u(in)) != 0) {
+        struct text bytes = rec_text(in);
+        if (i > count || parts[i - 1] || in->bad)
+            return ERR_CORRUPT;
+        rc = doubles_decode(g, bytes, &parts[i - 1]);
+    }
+    return rc < 0 ? rc : in->bad ? ERR_CORRUPT : 0;
+}
+
+/* ---- doubles of all places ------------------------------------------------------------------- */
+
+static struct doubles_part **parts_new(const struct query *q)
+{
+    return calloc(q->place_count + 1, sizeof(struct doubles_part *));
+}
+
+/* In their order; frees them. */
+static int parts_merge(const struct grouping *g, struct doubles_part **parts, struct groups *found,
+                       int rc)
+{
+    for (size_t i = 0; i < g->query->place_count; i++) {
+        if (!parts[i])
+            continue;
+        int put = doubles_put(g, found ? &found->doubles : NULL, parts[i], rc < 0 || !found);
+        rc = rc < 0 ? rc : put;
+    }
+    free(parts);
+    return rc;
+}
+
+/* ---- another rank ---------------------------------------------------------------------------- */
+
+/* What a scan before found. */
+static int take_given(struct query_far *far, struct groups_job *job)
+{
+    struct rec rec = rec_of(far->given);
+    int rc = take_found(job->grouping, &rec, &job->found);
+
+    far->given = (struct text){(const char *)rec.ptr, (size_t)(rec.end - rec.ptr)};
+    for (unsigned i = 0; rc == 0 && i < job->found->set_count; i++)
+        rc = group_table_place(&job->found->set[i].map.table);
+    return rc;
+}
+
+static int put_counters(const struct query *q, const struct query_counters *before, struct buf *out)
+{
+    struct query_counters c;
+
+    query_counters(q, &c);
+    rec_put_u(out, c.chunks_scanned - before->chunks_scanned);
+    rec_put_u(out, c.chunks_skipped - before->chunks_skipped);
+    rec_put_u(out, c.rows_scanned - before->rows_scanned);
+    rec_put_u(out, c.rows_selected - before->rows_selected);
+    rec_put_u(out, c.name_conflicts - before->name_conflicts);
+    return out->error;
+}
+
+static int answer(struct query_far *far, struct groups_job *job)
+{
+    static const bool own = true;
+    struct groups_here here = {.ranks = &own, .rank_count = 1};
+    const struct grouping *g = job->grouping;
+    struct query_counters before;
+
+    query_counters(g->query, &before);
+    here.parts = parts_new(g->query);
+    if (!here.parts)
+        return -ENOMEM;
+    int rc = groups_scan_here(job, 1, &here);
+    rc = rc < 0 ? rc : job->error;
+    rec_put_i(far->answer, rc);
+    rec_put_u(far->answer, g->query->place_count);
+    if (rc == 0) {
+        rc = put_counters(g->query, &before, far->answer);
+        rc = rc < 0 ? rc : put_found(g, job->found, far->answer);
+        rc = rc < 0 ? rc : put_parts(g, here.parts, far->answer);
+        far->answered = rc == 0;
+    } else {
+        far->answered = far->answer->error == 0;
+    }
+    (void)parts_merge(g, here.parts, NULL, ERR_CANCELLED);
+    return ERR_CANCELLED; /* rank 0 goes on */
+}
+
+/* ---- rank 0 ---------------------------------------------------------------------------------- */
+
+struct asked {
+    pthread_t thread;
+    sem_t *done;
+    struct query *query;
+    struct text question;
+    struct buf answer;
+    unsigned rank;
+    int rc;
+    bool wanted, begun, failed; /* it has some of the chunks; and they are to be scanned here */
+};
+
+static void *ask(void *arg)
+{
+    struct asked *a = arg;
+
+    a->rc =
+        index_ask_rank(a->query->env.index, a->rank, a->query->snapshot, a->question, &a->answer);
+    sem_post(a->done);
+    return NULL;
+}
+
+/* Which ranks have chunks of the query. */
+static bool choose_ranks(const struct query *q, struct asked *list, unsigned count)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < q->place_count; i++) {
+        const struct scan_place *p = &q->places[i];
+        unsigned rank =
+            index_chunk_rank(q->env.index, snapshot_file(q->snapshot, p->file), p->chunk);
+        if (rank && rank < count)
+            any = list[rank].wanted = true;
+    }
+    return any;
+}
+
+static unsigned begin_all(struct query *q, struct asked *list, unsigned count, struct text question,
+                          sem_t *done)
+{
+    unsigned begun = 0;
+
+    for (unsigned i = 1; i < count; i++) {
+        struct asked *a = &list[i];
+        if (!a->wanted)
+            continue;
+        a->query = q;
+        a->rank = i;
+        a->question = question;
+        a->done = done;
+        a->begun = pthread_create(&a->thread, NULL, ask, a) == 0;
+        a->failed = !a->begun;
+        begun += a->begun;
+    }
+    return begun;
+}
+
+/* Until all have answered; they are told when nobody wants that any more. */
+static void wait_all(struct query *q, const struct asked *list, unsigned count, unsigned begun,
+                     sem_t *done)
+{
+    bool stopped = false;
+
+    while (begun > 0) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += LOOK_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        if (sem_timedwait(done, &until) == 0) {
+            begun--;
+            continue;
+        }
+        pulse_beat();
+        if (stopped || budget_check(q->budget) == 0)
+            continue;
+        stopped = true;
+        for (unsigned i = 1; i < count; i++)
+            if (list[i].begun)
+                index_stop_rank(q->env.index, i, q->env.far->number);
+    }
+}
+
+static void end_all(struct asked *list, unsigned count)
+{
+    for (unsigned i = 1; i < count; i++)
+        if (list[i].begun) {
+            pthread_join(list[i].thread, NULL);
+            list[i].failed = list[i].rc < 0;
+        }
+}
+
+static void take_counters(struct query *q, struct rec *in)
+{
+    struct query_counters c = {0};
+
+    c.chunks_scanned = rec_u(in);
+    c.chunks_skipped = rec_u(in);
+    c.rows_scanned = rec_u(in);
+    c.rows_selected = rec_u(in);
+    c.name_conflicts = rec_u(in);
+    query_count(q, &c);
+}
+
+/* *failed: it has another idea of the request. */
+static int take_answer(struct groups_job *job, const struct asked *a, struct doubles_part **parts,
+                       bool *failed)
+{
+    const struct grouping *g = job->grouping;
+    struct rec rec = rec_of((struct text){a->answer.data, a->answer.len});
+    struct groups *got = NULL;
+    int rc = (int)rec_i(&rec);
+
+    *failed = rec_u(&rec) != g->query->place_count;
+    if (*failed || rc < 0)
+        return *failed ? 0 : rc;
+    take_counters(g->query, &rec);
+    rc = take_found(g, &rec, &got);
+    rc = rc < 0 ? rc : groups_merge(job->found, got);
+    rc = rc < 0 ? rc : take_parts(g, &rec, parts);
+    groups_free(got);
+    return rc;
+}
+
+/* Chunks of ranks that gave no answer. */
+static int scan_failed(struct groups_job *job, const struct asked *list, unsigned count,
+                       struct doubles_part **parts)
+{
+    struct groups_job rest = {.grouping = job->grouping};
+    bool *ranks = calloc(count, sizeof(*ranks)), any = false;
+    struct groups_here here = {.ranks = ranks, .rank_count = count, .parts = parts};
+    int rc = ranks ? 0 : -ENOMEM;
+
+    for (unsigned i = 1; i < count && rc == 0; i++)
+        any |= ranks[i] = list[i].wanted && list[i].failed;
+    if (any) {
+        rc = groups_scan_here(&rest, 1, &here);
+        rc = rc < 0 ? rc : rest.error;
+        rc = rc < 0 ? rc : groups_merge(job->found, rest.found);
+        groups_free(rest.found);
+    }
+    free(ranks);
+    return rc;
+}
+
+static int collect(struct groups_job *job, struct asked *list, unsigned count,
+                   struct doubles_part **parts)
+{
+    int rc = job->error;
+
+    for (unsigned i = 1; i < count && rc == 0; i++)
+        if (list[i].wanted && !list[i].failed)
+            rc = take_answer(job, &list[i], parts, &list[i].failed);
+    return rc < 0 ? rc : scan_failed(job, list, count, parts);
+}
+
+static int scan_with(struct groups_job *job, struct asked *list, unsigned count)
+{
+    static const bool own = true;
+    struct query *q = job->grouping->query;
+    struct groups_here here = {.ranks = &own, .rank_count = 1, .parts = parts_new(q)};
+    static atomic_ullong number;
+    struct buf question = {0};
+    sem_t done;
+
+    q->env.far->number = atomic_fetch_add(&number, 1) + 1;
+    put_question(q->env.far, q->budget, &question);
+    int rc = here.parts ? question.error : -ENOMEM;
+    if (rc == 0) {
+        sem_init(&done, 0, 0);
+        unsigned begun =
+            begin_all(q, list, count, (struct text){question.data, question.len}, &done);
+        rc = groups_scan_here(job, 1, &here);
+        wait_all(q, list, count, begun, &done);
+        end_all(list, count);
+        sem_destroy(&done);
+        job->error = rc < 0 ? rc : collect(job, list, count, here.parts);
+        job->error = parts_merge(job->grouping, here.parts, job->found, job->error);
+        here.parts = NULL;
+    }
+    free(here.parts);
+    for (unsigned i = 1; i < count; i++)
+        buf_done(&list[i].answer);
+    buf_done(&question);
+    return rc;
+}
+
+static bool has_doubles(const struct groups *f)
+{
+    for (unsigned i = 0; f->doubles.set && i < f->set_count; i++)
+        if (f->doubles.set[i].fine.count)
+            return true;
+    return false;
+}
+
+/* What later scans on other ranks need. */
+static void keep_found(struct query_far *far, struct groups_job *job)
+{
+    far->scans++;
+    if (job->error == 0 && job->grouping->more && !has_doubles(job->found))
+        far->alone = put_found(job->grouping, job->found, &far->earlier) < 0;
+    else
+        far->alone = true;
+}
+
+static int spread(struct query_far *far, struct groups_job *job)
+{
+    struct query *q = job->grouping->query;
+    unsigned count = index_rank_count(q->env.index);
+    struct asked *list = calloc(count, sizeof(*list));
+    int rc = list ? 0 : -ENOMEM;
+
+    if (rc == 0)
+        rc = choose_ranks(q, list, count) ? scan_with(job, list, count)
+                                          : groups_scan_here(job, 1, NULL);
+    free(list);
+    if (rc == 0)
+        keep_found(far, job);
+    return rc;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+int groups_scan_all(struct groups_job *jobs, size_t count)
+{
+    const struct grouping *g = jobs->grouping;
+    struct query_far *far = g->query->env.far;
+    bool spreads = count == 1 && g->spreads && !g->tell_keys;
+
+    jobs->found = NULL;
+    if (far && far->answer) {
+        int rc = !spreads                     ? ERR_CANCELLED
+                 : far->scans++ < far->wanted ? take_given(far, jobs)
+                                              : answer(far, jobs);
+        return jobs->error = rc, 0;
+    }
+    if (far && !far->alone && spreads)
+        return spread(far, jobs);
+    if (far)
+        far->alone = true;
+    return groups_scan_here(jobs, count, NULL);
+}
+
+int groups_scan(const struct grouping *g, struct groups **ret, struct err *err)
+{
+    struct groups_job job = {.grouping = g};
+    int rc = groups_scan_all(&job, 1);
+
+    *ret = job.found;
+    return scan_tell(err, rc < 0 ? rc : job.error);
+}

@@ -1,0 +1,14 @@
+/* spread.h - a request in whose scans other ranks take part (struct query_far of query.h).
+ * Threads: those of the request, one at a time. Memory: in the request's arena. */
+#ifndef DFTRACERD_HTTP_REQUEST_SPREAD_H
+#define DFTRACERD_HTTP_REQUEST_SPREAD_H
+
+#include "http/request/endpoint.h"
+
+/* Where there are other ranks, and the request can be told in a URL. 0, -ENOMEM. */
+int request_spread(struct request *rq);
+void request_spread_done(struct request *rq);
+/* For the queries of the request. */
+struct query_env request_env(const struct request *rq);
+
+#endif

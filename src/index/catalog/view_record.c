@@ -1,0 +1,179 @@
+/* view_record.c - a view as bytes: the record of the file, and what that leaves out. */
+#include "index/catalog/view_record.h"
+#include "index/catalog/catalog_record.h"
+#include "index/catalog/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- to bytes -------------------------------------------------------------------------------- */
+
+static void put_chunks(const struct index_file *f, struct buf *out)
+{
+    rec_put_u(out, f->chunk_count);
+    buf_append(out, f->chunks, f->chunk_count * sizeof *f->chunks);
+}
+
+static void put_names(struct index *ix, const struct index_file *f, struct buf *out)
+{
+    rec_put_u(out, f->name_count);
+    for (uint32_t i = 0; i < f->name_count; i++) {
+        const struct index_name *n = &f->names[i];
+        rec_put_u(out, n->kind);
+        texts_put_ref(ix->texts, out, n->hash);
+        texts_put_ref(ix->texts, out, n->value);
+        rec_put_i(out, n->pid);
+        rec_put_u(out, n->chunk);
+        rec_put_u(out, n->row);
+    }
+}
+
+/* What forks in other files told. */
+static void put_parents(const struct view *v, struct buf *out)
+{
+    rec_put_u(out, v->linked != NULL);
+    for (uint32_t i = 0; v->linked && i < v->pub.process_count; i++) {
+        rec_put_i(out, v->linked[i].ppid);
+        rec_put_u(out, v->linked[i].parent_by);
+    }
+}
+
+/* Nothing of it has been read, or answers are not to see it: it has a name and a place. */
+static bool is_bare(const struct view *v)
+{
+    return v->hidden || !v->body->terms || !v->pub.id;
+}
+
+void view_put(struct index *ix, const struct view *v, struct buf *out)
+{
+    struct buf record = {0};
+
+    rec_put_u(out, v->serial);
+    rec_put_u(out, is_bare(v));
+    rec_put_u(out, v->pub.id);
+    rec_put_u(out, v->pub.state);
+    if (is_bare(v)) {
+        rec_put_text(out, text_of(v->pub.name));
+        rec_put_text(out, text_of(v->pub.path));
+        return;
+    }
+    file_encode(ix, v, &record);
+    rec_put_text(out, (struct text){record.data, record.len});
+    out->error = out->error ? out->error : record.error;
+    buf_done(&record);
+    put_chunks(&v->pub, out);
+    put_names(ix, &v->pub, out);
+    put_parents(v, out);
+}
+
+/* ---- from bytes ------------------------------------------------------------------------------ */
+
+static int take_bare(struct rec *in, enum index_state state, struct view **ret)
+{
+    struct body *b = body_new();
+
+    if (!b)
+        return -ENOMEM;
+    b->pub.name = arena_strdup(&b->arena, rec_text(in));
+    b->pub.path = arena_strdup(&b->arena, rec_text(in));
+    if (b->arena.error || in->bad) {
+        int rc = b->arena.error ? b->arena.error : ERR_CORRUPT;
+        return body_release(b), rc;
+    }
+    *ret = view_of_body(b, state);
+    return *ret ? 0 : -ENOMEM;
+}
+
+static int take_chunks(struct rec *in, struct body *b, uint16_t home)
+{
+    uint64_t count = rec_count(in, sizeof *b->pub.chunks);
+    struct index_chunk *list = arena_alloc(&b->arena, (count + 1) * sizeof *list);
+
+    if (!list)
+        return -ENOMEM;
+    if (!rec_array(in, list, count * sizeof *list) || count != b->pub.chunk_count)
+        return ERR_CORRUPT;
+    for (uint64_t i = 0; i < count; i++)
+        list[i].home = list[i].home == home ? 0 : HOME_ELSEWHERE;
+    b->pub.chunks = list;
+    return 0;
+}
+
+static int take_names(struct index *ix, struct rec *in, struct body *b)
+{
+    uint64_t count = rec_count(in, 6);
+    struct index_name *list = arena_alloc(&b->arena, (count + 1) * sizeof *list);
+
+    for (uint64_t i = 0; list && i < count; i++) {
+        struct index_name *n = &list[i];
+        n->kind = (uint8_t)rec_choice(in, INDEX_CM);
+        n->hash = texts_get_ref(ix->texts, in);
+        n->value = texts_get_ref(ix->texts, in);
+        n->pid = rec_i(in);
+        n->chunk = (uint32_t)rec_u(in);
+        n->row = (uint32_t)rec_u(in);
+        n->line = INDEX_NO_TEXT;
+    }
+    if (!list || in->bad)
+        return list ? ERR_CORRUPT : -ENOMEM;
+    names_sort(list, (uint32_t)count); /* ids are others here */
+    b->pub.names = list;
+    b->pub.name_count = (uint32_t)count;
+    return 0;
+}
+
+static int take_parents(struct rec *in, struct view *v)
+{
+    uint32_t count = v->pub.process_count;
+
+    if (!rec_u(in))
+        return 0;
+    v->linked = malloc((count + 1ul) * sizeof *v->linked);
+    if (!v->linked)
+        return -ENOMEM;
+    memcpy(v->linked, v->pub.processes, count * sizeof *v->linked);
+    for (uint32_t i = 0; i < count; i++) {
+        v->linked[i].ppid = rec_i(in);
+        v->linked[i].parent_by = (uint8_t)rec_choice(in, INDEX_PARENT_SPAWN);
+    }
+    v->pub.processes = v->linked;
+    return 0;
+}
+
+static int take_whole(struct index *ix, struct rec *in, uint32_t id, uint16_t home,
+                      struct view **ret)
+{
+    struct rec record = rec_of(rec_text(in));
+
+    record.ids = in->ids;
+    int rc = file_decode(ix, id, record, ret);
+    rc = rc ? rc : take_chunks(in, (*ret)->body, home);
+    rc = rc ? rc : take_names(ix, in, (*ret)->body);
+    if (rc)
+        return rc;
+    enum index_state state = (*ret)->pub.state;
+    (*ret)->pub = (*ret)->body->pub;
+    (*ret)->pub.state = state;
+    return take_parents(in, *ret);
+}
+
+int view_take(struct index *ix, struct rec *in, uint16_t home, struct view **ret)
+{
+    uint64_t serial = rec_u(in);
+    bool bare = rec_u(in);
+    uint32_t id = (uint32_t)rec_u(in);
+    enum index_state state = (enum index_state)rec_choice(in, INDEX_MISSING);
+
+    *ret = NULL;
+    int rc = bare ? take_bare(in, state, ret) : take_whole(ix, in, id, home, ret);
+    rc = rc ? rc : in->bad ? ERR_CORRUPT : 0;
+    if (rc) {
+        view_release(*ret);
+        *ret = NULL;
+        return rc;
+    }
+    (*ret)->serial = serial;
+    (*ret)->pub.state = state;
+    return 0;
+}

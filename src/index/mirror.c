@@ -1,0 +1,281 @@
+/* mirror.c - the snapshots of rank 0 on another rank, and rank 0's part of the exchange. */
+#include "index/mirror.h"
+#include "index/catalog/snapshot.h"
+#include "index/catalog/view_record.h"
+#include "index/ranks/ranks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { SNAPSHOTS = 4 }; /* that are kept: requests go on with the one they began with */
+
+struct mirror {
+    pthread_mutex_t lock;
+    struct snapshot *list[SNAPSHOTS]; /* the latest first */
+    uint16_t home;                    /* of this rank's chunks, as rank 0 numbers them */
+};
+
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
+static struct mirror *mirror_of(struct index *ix)
+{
+    pthread_mutex_lock(&making);
+    if (!ix->mirror && (ix->mirror = calloc(1, sizeof *ix->mirror)))
+        pthread_mutex_init(&ix->mirror->lock, NULL);
+    pthread_mutex_unlock(&making);
+    return ix->mirror;
+}
+
+void mirror_free(struct mirror *m)
+{
+    if (!m)
+        return;
+    for (unsigned i = 0; i < SNAPSHOTS; i++)
+        snapshot_release(m->list[i]);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+/* ---- the rank -------------------------------------------------------------------------------- */
+
+/* A reference; NULL: not known. */
+static struct snapshot *find(struct mirror *m, uint64_t serial)
+{
+    struct snapshot *s = NULL;
+
+    pthread_mutex_lock(&m->lock);
+    for (unsigned i = 0; i < SNAPSHOTS && !s; i++)
+        if (m->list[i] && m->list[i]->serial == serial)
+            s = snapshot_ref(m->list[i]);
+    pthread_mutex_unlock(&m->lock);
+    return s;
+}
+
+int mirror_answer(struct index *ix, struct rec *question, struct buf *answer)
+{
+    struct mirror *m = mirror_of(ix);
+    struct snapshot *s = m ? find(m, rec_u(question)) : NULL;
+
+    if (!m || !s)
+        return m ? -ESRCH : -ENOMEM;
+    int rc =
+        ix->asked.answer ? ix->asked.answer(ix->asked.arg, s, rec_text(question), answer) : -ESRCH;
+    snapshot_release(s);
+    return rc;
+}
+
+static int compare_views(const void *a, const void *b)
+{
+    uint64_t x = (*(struct view *const *)a)->serial, y = (*(struct view *const *)b)->serial;
+
+    return x < y ? -1 : x > y;
+}
+
+/* All views that are here, by serial; under the lock. */
+struct known {
+    VEC(struct view *) views;
+};
+
+static int collect(const struct mirror *m, struct known *k)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < SNAPSHOTS && m->list[i] && rc == 0; i++) {
+        const struct snapshot *s = m->list[i];
+        rc = vec_reserve(&k->views, s->count);
+        for (uint32_t n = 0; n < s->count && rc == 0; n++)
+            k->views.at[k->views.count++] = s->views[n];
+    }
+    if (k->views.count)
+        qsort(k->views.at, k->views.count, sizeof *k->views.at, compare_views);
+    return rc;
+}
+
+static struct view *look_up(const struct known *k, uint64_t serial)
+{
+    struct view key = {.serial = serial}, *at = &key, **found;
+
+    found = k->views.count
+                ? bsearch(&at, k->views.at, k->views.count, sizeof *k->views.at, compare_views)
+                : NULL;
+    return found ? *found : NULL;
+}
+
+int mirror_known(struct index *ix, struct rec *question, struct buf *answer)
+{
+    struct mirror *m = mirror_of(ix);
+    struct known k = {0};
+    int rc = -ENOMEM;
+
+    if (!m)
+        return rc;
+    pthread_mutex_lock(&m->lock);
+    rc = collect(m, &k);
+    uint64_t count = rec_count(question, 1);
+    for (uint64_t i = 0; i < count && rc == 0; i++)
+        buf_putc(answer, look_up(&k, rec_u(question)) ? 1 : 0);
+    pthread_mutex_unlock(&m->lock);
+    vec_done(&k.views);
+    return rc ? rc : question->bad ? ERR_CORRUPT : answer->error;
+}
+
+/* *views: *new*, with a reference of each. */
+static int take_views(struct index *ix, struct rec *in, const struct known *k, struct view **views,
+                      uint32_t *ret_count)
+{
+    uint64_t count = rec_choice(in, UINT32_MAX);
+    int rc = 0;
+
+    for (uint32_t i = 0; i < count && rc == 0; i++) {
+        uint64_t serial = rec_u(in);
+        struct view *old = serial ? look_up(k, serial) : NULL;
+        views[i] = old ? view_ref(old) : NULL;
+        if (!serial)
+            rc = view_take(ix, in, ix->mirror->home, &views[i]);
+        else if (!old)
+            rc = -ESRCH;
+        *ret_count += rc == 0;
+    }
+    return rc;
+}
+
+static void keep(struct mirror *m, struct snapshot *s)
+{
+    snapshot_release(m->list[SNAPSHOTS - 1]);
+    for (unsigned i = SNAPSHOTS - 1; i > 0; i--)
+        m->list[i] = m->list[i - 1];
+    m->list[0] = s;
+}
+
+int mirror_take(struct index *ix, struct rec *question)
+{
+    struct mirror *m = mirror_of(ix);
+    struct view **views = NULL;
+    struct known k = {0};
+    uint32_t taken = 0;
+
+    if (!m)
+        return -ENOMEM;
+    pthread_mutex_lock(&m->lock);
+    question->ids = ranks_ids(ix->ranks, 0);
+    int rc = ranks_take_texts(ix->ranks, 0, ix->texts, question);
+    uint64_t serial = rec_u(question), generation = rec_u(question);
+    m->home = (uint16_t)rec_u(question);
+    struct rec at = *question;
+    uint64_t count = rec_count(&at, 1);
+    views = malloc((count + 1) * sizeof *views);
+    rc = rc ? rc : views ? collect(m, &k) : -ENOMEM;
+    rc = rc ? rc : take_views(ix, question, &k, views, &taken);
+    struct snapshot *s = rc ? NULL : snapshot_of_views(ix, generation, views, taken);
+    if (s) {
+        s->serial = serial;
+        keep(m, s);
+    }
+    rc = rc ? rc : s ? 0 : -ENOMEM;
+    for (uint32_t i = 0; i < taken; i++)
+        view_release(views[i]);
+    pthread_mutex_unlock(&m->lock);
+    free(views);
+    vec_done(&k.views);
+    return rc;
+}
+
+/* ---- rank 0 ---------------------------------------------------------------------------------- */
+
+/* Which files the rank knows: a byte each. */
+static int ask_known(struct index *ix, unsigned rank, const struct snapshot *s, struct buf *ret)
+{
+    struct buf question = {0};
+
+    buf_putc(&question, RANK_KNOWN);
+    rec_put_u(&question, s->count);
+    for (uint32_t i = 0; i < s->count; i++)
+        rec_put_u(&question, s->views[i]->serial);
+    int rc = ranks_ask(ix->ranks, rank, &question, ret);
+    buf_done(&question);
+    return rc ? rc : ret->len == s->count ? 0 : ERR_CORRUPT;
+}
+
+/* 0 stands for a file that follows. */
+static void put_snapshot(struct index *ix, unsigned rank, const struct snapshot *s,
+                         const char *known, struct buf *out)
+{
+    rec_put_u(out, s->serial);
+    rec_put_u(out, s->generation);
+    rec_put_u(out, ranks_home(ix->ranks, rank));
+    rec_put_u(out, s->count);
+    for (uint32_t i = 0; i < s->count; i++) {
+        rec_put_u(out, known[i] ? s->views[i]->serial : 0);
+        if (!known[i])
+            view_put(ix, s->views[i], out);
+    }
+}
+
+static int tell_snapshot(struct index *ix, unsigned rank, const struct snapshot *s)
+{
+    struct buf known = {0}, message = {0};
+    uint32_t *told, texts = 0;
+
+    ranks_tell_begin(ix->ranks, rank, &told);
+    int rc = ask_known(ix, rank, s, &known);
+    if (rc == 0) {
+        buf_putc(&message, RANK_VIEWS);
+        texts = text_ids_put(ix->texts, *told, &message);
+        put_snapshot(ix, rank, s, known.data, &message);
+        struct buf answer = {0};
+        rc = ranks_ask(ix->ranks, rank, &message, &answer);
+        buf_done(&answer);
+    }
+    if (rc == 0)
+        *told = texts;
+    ranks_tell_end(ix->ranks, rank);
+    buf_done(&known);
+    buf_done(&message);
+    return rc;
+}
+
+int index_ask_rank(struct index *ix, unsigned rank, const struct snapshot *s, struct text question,
+                   struct buf *answer)
+{
+    struct buf message = {0};
+
+    buf_putc(&message, RANK_SCAN);
+    rec_put_u(&message, s->serial);
+    rec_put_text(&message, question);
+    int rc = ranks_ask(ix->ranks, rank, &message, answer);
+    if (rc == -ESRCH)
+        rc = tell_snapshot(ix, rank, s);
+    else
+        return buf_done(&message), rc;
+    rc = rc ? rc : ranks_ask(ix->ranks, rank, &message, answer);
+    buf_done(&message);
+    return rc;
+}
+
+int index_stop_rank(struct index *ix, unsigned rank, uint64_t number)
+{
+    struct buf message = {0};
+
+    buf_putc(&message, RANK_STOP);
+    rec_put_u(&message, number);
+    int rc = ranks_send(ix->ranks, rank, &message);
+    buf_done(&message);
+    return rc;
+}
+
+void index_on_question(struct index *ix, const struct index_asked *asked)
+{
+    ix->asked = *asked;
+}
+
+unsigned index_rank_count(const struct index *ix)
+{
+    return ranks_count(ix->ranks);
+}
+
+unsigned index_chunk_rank(const struct index *ix, const struct index_file *file, uint32_t i)
+{
+    uint16_t home = file->chunks[i].home;
+
+    return home == HOME_ELSEWHERE ? UINT16_MAX : home ? ranks_at(ix->ranks, home) : 0;
+}

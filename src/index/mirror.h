@@ -1,0 +1,22 @@
+/* mirror.h - the snapshots of rank 0, on another rank: so that a request finds there what it finds
+ * on rank 0, but for the chunks that are elsewhere.
+ *
+ *   rank 0: index_ask_rank       the rank
+ *     question with a snapshot -> is it known? --no--> which of its files are?
+ *     the other files          -> ...                  then the question again
+ *
+ * Threads:   any.
+ */
+#ifndef DFTRACERD_INDEX_MIRROR_H
+#define DFTRACERD_INDEX_MIRROR_H
+
+#include "index/catalog/index.h"
+#include "base/recbuf.h"
+
+void mirror_free(struct mirror *m); /* NULL is fine */
+/* Answers of the rank: -ESRCH where the snapshot is not known; else those of index_on_question. */
+int mirror_answer(struct index *ix, struct rec *question, struct buf *answer);
+int mirror_known(struct index *ix, struct rec *question, struct buf *answer);
+int mirror_take(struct index *ix, struct rec *question);
+
+#endif
