@@ -17,7 +17,7 @@ static const struct batch_tool tool = {
     .synopsis = "[OPTION]...",
     .description = "Computes statistics per time interval and key, on several processes or nodes. "
                    "Each process\nreads a part of the traces; the output is that of "
-                   "`dftracer_aggregator --compress`.\n",
+                   "dftracer_aggregator, compressed.\n",
     .staging = "_staging",
     .defaults = {.directory = ".", .output = "aggregated_output.json.gz", .gzip = true},
     .put_request = put_request,
