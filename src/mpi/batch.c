@@ -260,17 +260,27 @@ static int append_piece(void *arg, struct text bytes)
     return b->about.error;
 }
 
+static uint64_t number_after(const char *text, const char *words)
+{
+    const char *at = strstr(text, words);
+    return at ? strtoull(at + strlen(words), NULL, 10) : 0;
+}
+
 /* Waits until they are indexed. */
 static int count_files(struct batch *b, uint64_t *ret, struct err *err)
 {
-    static const char *const before = "\"totals\":{\"files\":";
     int rc = run_request(b, "/info?format=json", append_piece, err);
 
     buf_putc(&b->about, '\0');
     rc = rc ? rc : b->about.error;
-    const char *at = rc == 0 ? strstr(b->about.data, before) : NULL;
-    *ret = at ? strtoull(at + strlen(before), NULL, 10) : 0;
-    return rc;
+    if (rc < 0)
+        return rc;
+    uint64_t failed = number_after(b->about.data, "\"files_failed\":");
+    *ret = number_after(b->about.data, "\"totals\":{\"files\":");
+    if (failed)
+        fprintf(stderr, "%s: %llu of %llu files cannot be read: the output lacks them\n",
+                b->tool->name, (unsigned long long)failed, (unsigned long long)*ret);
+    return 0;
 }
 
 static int write_piece(void *arg, struct text bytes)
