@@ -16,9 +16,9 @@ static int link_send(void *arg, unsigned to, struct text message)
     return cluster_send(((struct rank *)arg)->cluster, to, message);
 }
 
-static int link_ask(void *arg, unsigned to, struct text question, struct buf *answer)
+static int link_ask(void *arg, unsigned to, struct text request, struct buf *answer)
 {
-    return cluster_ask(((struct rank *)arg)->cluster, to, question, answer);
+    return cluster_ask(((struct rank *)arg)->cluster, to, request, answer);
 }
 
 static const char *link_host(void *arg, unsigned rank)

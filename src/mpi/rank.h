@@ -22,7 +22,7 @@ struct rank {
 
 /* Joins the job, and takes the arguments of MPI out. 0, or the exit status after a message. */
 int rank_join(struct rank *r, int *argc, char ***argv);
-/* Messages and questions come from now on. */
+/* Messages and requests come from now on. */
 void rank_start(struct rank *r);
 static inline bool rank_is_first(const struct rank *r)
 {

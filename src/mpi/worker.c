@@ -103,12 +103,12 @@ static int run(struct scans *all, const struct http_call_options *o, struct err 
 }
 
 /* Does what rank 0 does with the request, up to the scan that it asks for. */
-static int on_question(void *arg, struct snapshot *s, struct text question, struct buf *answer)
+static int on_request(void *arg, struct snapshot *s, struct text request, struct buf *answer)
 {
     struct query_far far;
     struct err err = {0};
     int64_t time_ns;
-    int rc = query_far_read(question, &far, &time_ns);
+    int rc = query_far_read(request, &far, &time_ns);
     char *target = rc == 0 ? strndup(far.request.ptr, far.request.len) : NULL;
 
     rc = rc < 0 ? rc : target ? 0 : -ENOMEM;
@@ -136,7 +136,7 @@ static int begin_scans(struct served *s, const struct options *o, struct scans *
     int rc = http_runner_new(&h, err, &ret->runner);
 
     if (rc == 0)
-        index_on_question(s->index, &(struct index_asked){on_question, on_stop, ret});
+        index_on_request(s->index, &(struct index_asked){on_request, on_stop, ret});
     return rc;
 }
 

@@ -1,7 +1,7 @@
 /* spread.c - a scan of which other ranks do the part that they have the chunks for.
  *
  * Rank 0 asks each of them with the request itself. They do the same with it as rank 0 did, up to
- * the scan that they are asked for: what scans before it found comes with the question. Where a
+ * the scan that they are asked for: what scans before it found comes with it. Where a
  * rank cannot answer, rank 0 fetches its chunks and scans them. Results are merged in the order of
  * ranks, doubles in the order of (file, chunk), so the answer does not depend on who had which
  * file.
@@ -45,7 +45,7 @@ bool query_far_told(struct query *q, struct text *ret)
     return !rec.bad;
 }
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static int64_t time_left(const struct budget *b)
 {
@@ -54,7 +54,7 @@ static int64_t time_left(const struct budget *b)
     return b->deadline_ns && left < 1 ? 1 : left;
 }
 
-static void put_question(const struct query_far *far, const struct budget *b, struct buf *out)
+static void put_message(const struct query_far *far, const struct budget *b, struct buf *out)
 {
     rec_put_u(out, far->number);
     rec_put_u(out, far->scans);
@@ -63,9 +63,9 @@ static void put_question(const struct query_far *far, const struct budget *b, st
     rec_put_text(out, (struct text){far->earlier.data, far->earlier.len});
 }
 
-int query_far_read(struct text question, struct query_far *ret, int64_t *ret_ns)
+int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns)
 {
-    struct rec rec = rec_of(question);
+    struct rec rec = rec_of(message);
 
     *ret = (struct query_far){.number = rec_u(&rec)};
     ret->wanted = (unsigned)rec_u(&rec);
@@ -257,7 +257,7 @@ struct asked {
     pthread_t thread;
     sem_t *done;
     struct query *query;
-    struct text question;
+    struct text message;
     struct buf answer;
     unsigned rank;
     int rc;
@@ -269,7 +269,7 @@ static void *ask(void *arg)
     struct asked *a = arg;
 
     a->rc =
-        index_ask_rank(a->query->env.index, a->rank, a->query->snapshot, a->question, &a->answer);
+        index_ask_rank(a->query->env.index, a->rank, a->query->snapshot, a->message, &a->answer);
     sem_post(a->done);
     return NULL;
 }
@@ -289,7 +289,7 @@ static bool choose_ranks(const struct query *q, struct asked *list, unsigned cou
     return any;
 }
 
-static unsigned begin_all(struct query *q, struct asked *list, unsigned count, struct text question,
+static unsigned begin_all(struct query *q, struct asked *list, unsigned count, struct text message,
                           sem_t *done)
 {
     unsigned begun = 0;
@@ -300,7 +300,7 @@ static unsigned begin_all(struct query *q, struct asked *list, unsigned count, s
             continue;
         a->query = q;
         a->rank = i;
-        a->question = question;
+        a->message = message;
         a->done = done;
         a->begun = pthread_create(&a->thread, NULL, ask, a) == 0;
         a->failed = !a->begun;
@@ -436,16 +436,15 @@ static int scan_with(struct groups_job *jobs, size_t count, struct asked *list, 
     static atomic_ullong number;
     struct query *q = jobs->grouping->query;
     struct groups_here here = {.ranks = &own, .rank_count = 1, .parts = parts_new(jobs, count)};
-    struct buf question = {0};
+    struct buf message = {0};
     sem_t done;
 
     q->env.far->number = atomic_fetch_add(&number, 1) + 1;
-    put_question(q->env.far, q->budget, &question);
-    int rc = here.parts ? question.error : -ENOMEM;
+    put_message(q->env.far, q->budget, &message);
+    int rc = here.parts ? message.error : -ENOMEM;
     if (rc == 0) {
         sem_init(&done, 0, 0);
-        unsigned begun =
-            begin_all(q, list, ranks, (struct text){question.data, question.len}, &done);
+        unsigned begun = begin_all(q, list, ranks, (struct text){message.data, message.len}, &done);
         rc = groups_scan_here(jobs, count, &here);
         wait_all(q, list, ranks, begun, &done);
         end_all(list, ranks);
@@ -458,7 +457,7 @@ static int scan_with(struct groups_job *jobs, size_t count, struct asked *list, 
     free(here.parts);
     for (unsigned i = 1; i < ranks; i++)
         buf_done(&list[i].answer);
-    buf_done(&question);
+    buf_done(&message);
     return rc;
 }
 

@@ -69,11 +69,11 @@ int ranks_send(struct ranks *r, unsigned to, const struct buf *message)
                : r->links->send(r->links->arg, to, (struct text){message->data, message->len});
 }
 
-int ranks_ask(struct ranks *r, unsigned to, const struct buf *question, struct buf *answer)
+int ranks_ask(struct ranks *r, unsigned to, const struct buf *request, struct buf *answer)
 {
-    return question->error ? question->error
-                           : r->links->ask(r->links->arg, to,
-                                           (struct text){question->data, question->len}, answer);
+    return request->error ? request->error
+                          : r->links->ask(r->links->arg, to,
+                                          (struct text){request->data, request->len}, answer);
 }
 
 void ranks_set_error(struct ranks *r, unsigned rank, int error)
