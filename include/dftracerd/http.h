@@ -176,6 +176,11 @@ int http_call_run(struct http_call *c, http_piece *piece, void *arg, struct err 
 /* Ends a run with this error, soon. Any thread, until http_call_free. */
 void http_call_cancel(struct http_call *c, int code);
 void http_call_free(struct http_call *c); /* NULL-safe; http_call_run has returned */
+/* Another rank than 0: the runner does the scans that rank 0 asks for, as long as messages come to
+ * the index. 0, -ENOMEM. */
+struct http_far;
+int http_far_new(struct http_runner *r, struct index *ix, struct http_far **ret);
+void http_far_free(struct http_far *f); /* NULL-safe; no message comes any more */
 /* What the `detail` of a problem document says of an error: its message, for a query with a line
  * that points at the position. Appended. */
 void http_problem_detail(const struct err *err, struct buf *out);

@@ -47,81 +47,10 @@ static int open_index(struct served *s, const struct options *o, const struct ra
 
 /* ---- scans for rank 0 ------------------------------------------------------------------------ */
 
-/* Requests that are at work here, so that rank 0 can end them. */
 struct scans {
     struct http_runner *runner;
-    pthread_mutex_t lock;
-    struct scan {
-        struct scan *next;
-        uint64_t number;
-        struct http_call *call;
-    } * first;
+    struct http_far *far;
 };
-
-static void begin(struct scans *all, struct scan *own)
-{
-    pthread_mutex_lock(&all->lock);
-    own->next = all->first;
-    all->first = own;
-    pthread_mutex_unlock(&all->lock);
-}
-
-static void end(struct scans *all, struct scan *own)
-{
-    pthread_mutex_lock(&all->lock);
-    struct scan **at = &all->first;
-    while (*at != own)
-        at = &(*at)->next;
-    *at = own->next;
-    pthread_mutex_unlock(&all->lock);
-}
-
-/* Rank 0 needs the answer no longer. */
-static void on_stop(void *arg, uint64_t number)
-{
-    struct scans *all = arg;
-
-    pthread_mutex_lock(&all->lock);
-    for (struct scan *s = all->first; s; s = s->next)
-        if (s->number == number)
-            http_call_cancel(s->call, ERR_CANCELLED);
-    pthread_mutex_unlock(&all->lock);
-}
-
-static int run(struct scans *all, const struct http_call_options *o, struct err *err)
-{
-    struct scan own = {.number = o->far->number};
-    int rc = http_call_new(all->runner, o, err, &own.call);
-
-    if (rc < 0)
-        return rc;
-    begin(all, &own);
-    rc = http_call_run(own.call, NULL, NULL, err);
-    end(all, &own);
-    http_call_free(own.call);
-    return rc;
-}
-
-/* Does what rank 0 does with the request, up to the scan that it asks for. */
-static int on_request(void *arg, struct snapshot *s, struct text request, struct buf *answer)
-{
-    struct query_far far;
-    struct err err = {0};
-    int64_t time_ns;
-    int rc = query_far_read(request, &far, &time_ns);
-    char *target = rc == 0 ? strndup(far.request.ptr, far.request.len) : NULL;
-
-    rc = rc < 0 ? rc : target ? 0 : -ENOMEM;
-    far.answer = answer;
-    const struct http_call_options o = {.target = target,
-                                        .snapshot = s,
-                                        .deadline_ns = time_ns ? clock_mono_ns() + time_ns : 0,
-                                        .far = &far};
-    rc = rc < 0 ? rc : run(arg, &o, &err);
-    err_done(&err);
-    free(target);
-    return far.answered ? 0 : rc < 0 && rc != ERR_CANCELLED ? rc : ERR_NOT_FOUND;
-}
 
 static int begin_scans(struct served *s, const struct options *o, struct scans *ret,
                        struct err *err)
@@ -135,9 +64,7 @@ static int begin_scans(struct served *s, const struct options *o, struct scans *
         .limits = {.query_memory = o->query_memory, .total_memory = o->total_memory}};
     int rc = http_runner_new(&h, err, &ret->runner);
 
-    if (rc == 0)
-        index_on_request(s->index, &(struct index_asked){on_request, on_stop, ret});
-    return rc;
+    return rc < 0 ? rc : http_far_new(ret->runner, s->index, &ret->far);
 }
 
 /* ---- the job --------------------------------------------------------------------------------- */
@@ -156,7 +83,7 @@ static void leave_signals(void)
 void rank_serve(struct rank *r, const struct options *o, const struct rank_place *place)
 {
     struct served s = {.ranks = &r->ranks};
-    struct scans scans = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct scans scans = {0};
     struct err err = {0};
 
     leave_signals();
@@ -169,6 +96,7 @@ void rank_serve(struct rank *r, const struct options *o, const struct rank_place
     rank_start(r);
     rank_wait(r);
     rank_rest(r);
+    http_far_free(scans.far);
     http_runner_free(scans.runner);
     served_close(&s);
     err_done(&err);

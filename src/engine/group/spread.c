@@ -1,10 +1,9 @@
 /* spread.c - a scan of which other ranks do the part that they have the chunks for.
  *
  * Rank 0 asks each of them with the request itself. They do the same with it as rank 0 did, up to
- * the scan that they are asked for: what scans before it found comes with it. Where a
- * rank cannot answer, rank 0 fetches its chunks and scans them. Results are merged in the order of
- * ranks, doubles in the order of (file, chunk), so the answer does not depend on who had which
- * file.
+ * the scan that they are asked for: what scans before it found comes with it. Where a rank cannot
+ * answer, rank 0 fetches its chunks and scans them. Results are merged in the order of ranks,
+ * doubles in the order of (file, chunk), so the answer does not depend on who had which file.
  */
 #include "engine/group/encode.h"
 
@@ -421,12 +420,22 @@ static int scan_failed(struct groups_job *jobs, size_t count, const struct asked
     return rc;
 }
 
+/* All answers are in memory until they are merged. */
 static int collect(struct groups_job *jobs, size_t count, struct asked *list, unsigned ranks,
                    struct doubles_part ***parts)
 {
+    struct budget *budget = jobs->grouping->query->budget;
+    size_t bytes = 0;
+
+    for (unsigned i = 1; i < ranks; i++)
+        bytes += list[i].answer.len;
+    int rc = budget_charge(budget, bytes);
+    if (rc < 0)
+        return rc;
     for (unsigned i = 1; i < ranks; i++)
         if (list[i].wanted && !list[i].failed)
             take_answer(jobs, count, &list[i], parts);
+    budget_release(budget, bytes);
     return scan_failed(jobs, count, list, ranks, parts);
 }
 

@@ -71,14 +71,18 @@ int order_give(struct reader *r)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
+/* Again until there is memory for it: a rank waits for its credits. */
 static void send_number(struct index *ix, unsigned rank, enum rank_message kind, uint64_t number)
 {
-    struct buf message = {0};
+    int rc;
 
-    buf_putc(&message, kind);
-    rec_put_u(&message, number);
-    ranks_send(ix->ranks, rank, &message);
-    buf_done(&message);
+    do {
+        struct buf message = {0};
+        buf_putc(&message, kind);
+        rec_put_u(&message, number);
+        rc = ranks_send(ix->ranks, rank, &message);
+        buf_done(&message);
+    } while (rc == -ENOMEM && (ingest_rest(ix->ingest), !ingest_stopping(ix->ingest)));
 }
 
 void order_taken(struct index *ix, const struct order *o, size_t credits)

@@ -1,0 +1,235 @@
+/* module: http; threads */
+/* Requests whose scans several ranks do, here in one process, are answered as by one index alone. */
+#include "rank_world.h"
+
+#include "dftracerd/http.h"
+
+static const char *const requests[] = {
+    "/aggregate?group_by=name,pid&agg=count,sum:dur,p50:dur,p99:args.ret&format=csv",
+    "/aggregate?group_by=args.fhash,ts&agg=count,mean:args.half,std:args.half&query=dur%3E20",
+    "/aggregate?time_interval=1ms&agg=count,busy,first:name,distinct:args.ret&limit=50",
+    "/stats?query=dur%3E7&report=detailed&group_by=name",
+    "/stats?query=name%20LIKE%20%27r%25%27",
+    "/timeline?width=40&color=name",
+    "/timeline?width=7&group_by=pid&color=args.fhash&colors=3&events=20",
+    "/timeline?query=dur%3E50&color=dur&events=0",
+    "/compare?baseline=0.pfw&variant=1.pfw.gz&format=ndjson",
+    "/compare?query_a=dur%3C50&query_b=dur%3E%3D50&group_by=name",
+    "/event-count?within=dur%3E90",
+    "/view?within=dur%3E95&within_scope=all&count_only=true",
+    "/histogram?column=dur&bins=9",
+    "/histogram?column=args.half",
+    "/processes",
+    "/aggregate?group_by=no_such_column",
+    "/aggregate?agg=sum:name",
+    "/view?query=dur%3E97&limit=30&format=pfw",
+    "/call-tree?format=text&limit=20",
+    "/schema",
+};
+enum { REQUESTS = sizeof requests / sizeof *requests };
+
+/* Doubles, and arguments that are not in every file. */
+static void write_more(void)
+{
+    for (int i = 0; i < 3; i++) {
+        struct buf b = {0};
+        char name[16];
+        put_head(&b, 200 + i, 99);
+        for (int k = 0; k < 2500; k++)
+            buf_printf(
+                &b,
+                "{\"id\":%d,\"name\":\"read\",\"cat\":\"POSIX\",\"pid\":%d,\"tid\":%d,\"ts\":"
+                "%d,\"dur\":%d,\"ph\":\"X\",\"args\":{\"half\":%d.5,\"ret\":%d}}\n",
+                k, 200 + i, 200 + i, 1500 + k * 7, k % 99, k % 13, k);
+        snprintf(name, sizeof name, "more-%d.pfw", i);
+        write_file(name, "w", b.data, b.len);
+        buf_done(&b);
+    }
+}
+
+static void offer_more(struct index *ix)
+{
+    leave(ix, "more-0.pfw");
+    leave(ix, "more-1.pfw");
+    leave(ix, "more-2.pfw");
+    offer_all(ix);
+}
+
+static struct http_runner *runner_of(struct index *ix)
+{
+    static const char *root = "/nowhere", *label = "";
+    const struct http_options o = {
+        .index = ix, .workers = 2, .root_count = 1, .root_paths = &root, .root_labels = &label};
+    struct http_runner *r = NULL;
+    struct err err = {0};
+
+    CHECK_INT(http_runner_new(&o, &err, &r), 0);
+    return r;
+}
+
+static int keep(void *arg, struct text bytes)
+{
+    buf_text(arg, bytes);
+    return 0;
+}
+
+static int64_t later(int64_t ns)
+{
+    return ns ? clock_mono_ns() + ns : 0;
+}
+
+/* Its bytes, or its error. */
+static int run(struct http_runner *r, const char *target, int64_t time_ns, struct buf *ret)
+{
+    const struct http_call_options o = {.target = target, .deadline_ns = later(time_ns)};
+    struct http_call *c = NULL;
+    struct err err = {0};
+    int rc = http_call_new(r, &o, &err, &c);
+
+    rc = rc ? rc : http_call_run(c, keep, ret, &err);
+    if (rc)
+        buf_printf(ret, "%s", err.text);
+    http_call_free(c);
+    err_done(&err);
+    return rc;
+}
+
+/* Numbers of generations, and times of work, are others. */
+static void mask(struct buf *b)
+{
+    static const char *const members[] = {"\"generation\":", "\"elapsed_ms\":"};
+
+    buf_putc(b, '\0');
+    for (unsigned i = 0; i < 2; i++)
+        for (char *at = b->data; (at = strstr(at, members[i])) != NULL;)
+            for (at += strlen(members[i]); (*at >= '0' && *at <= '9') || *at == '.'; at++)
+                *at = ' ';
+    for (char *from = b->data, *to = b->data;; from++) {
+        if (*from != ' ')
+            *to++ = *from;
+        if (!*from)
+            break;
+    }
+}
+
+static void ask_all(struct http_runner *r, struct buf *ret)
+{
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        run(r, requests[i], 0, &ret[i]);
+        mask(&ret[i]);
+    }
+}
+
+struct far_world {
+    struct http_runner *runner[RANKS];
+    struct http_far *far[RANKS];
+};
+
+static void open_far(struct far_world *w)
+{
+    for (unsigned i = 0; i < RANKS; i++) {
+        w->runner[i] = runner_of(ranks[i].ix);
+        w->far[i] = NULL;
+        if (i)
+            CHECK_INT(http_far_new(w->runner[i], ranks[i].ix, &w->far[i]), 0);
+    }
+}
+
+static void close_far(struct far_world *w)
+{
+    for (unsigned i = 0; i < RANKS; i++) {
+        http_far_free(w->far[i]);
+        http_runner_free(w->runner[i]);
+    }
+}
+
+static void ranks_answer_what_one_index_answers(void)
+{
+    struct buf one[REQUESTS] = {{0}}, many[REQUESTS] = {{0}};
+    struct far_world w;
+    char command[128];
+
+    world();
+    write_files();
+    write_more();
+    struct index *ix = open_with(usual);
+    offer_more(ix);
+    struct http_runner *r = runner_of(ix);
+    ask_all(r, one);
+    http_runner_free(r);
+    index_close(ix);
+    snprintf(command, sizeof command, "rm -rf %s/index", dir);
+    CHECK_INT(system(command), 0);
+    offer_more(open_ranks(usual));
+    open_far(&w);
+    ask_all(w.runner[0], many);
+    CHECK(ranks[1].ix->mirror && ranks[2].ix->mirror); /* they were asked */
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        if (strcmp(one[i].data, many[i].data) != 0)
+            check_fail(__FILE__, __LINE__, "%s:\n%.600s\nis now\n%.600s", requests[i], one[i].data,
+                       many[i].data);
+        buf_done(&one[i]);
+        buf_done(&many[i]);
+    }
+    close_far(&w);
+    close_ranks();
+    world_end();
+}
+
+struct asker {
+    pthread_t thread;
+    struct http_runner *runner;
+    struct buf first;
+    unsigned number;
+};
+
+static void *ask_often(void *arg)
+{
+    struct asker *a = arg;
+
+    for (unsigned k = 0; k < 2 * REQUESTS; k++) {
+        struct buf got = {0};
+        run(a->runner, requests[(a->number + k) % REQUESTS], k % 3 == 2 ? 1000 : 0, &got);
+        buf_done(&got);
+    }
+    return NULL;
+}
+
+/* While files change and requests run out of time. */
+static void many_at_once(void)
+{
+    struct index_options options = usual;
+    struct asker list[3];
+    struct far_world w;
+
+    options.settle_ms = NEVER_SETTLES_MS;
+    world();
+    write_files();
+    write_more();
+    struct index *ix = open_ranks(options);
+    offer_more(ix);
+    open_far(&w);
+    for (unsigned i = 0; i < 3; i++) {
+        list[i] = (struct asker){.runner = w.runner[0], .number = i * 5};
+        pthread_create(&list[i].thread, NULL, ask_often, &list[i]);
+    }
+    for (int k = 0; k < 6; k++) {
+        struct buf b = {0};
+        put_events(&b, 10000 + 500 * k, 500, 100);
+        write_file("0.pfw", "a", b.data, b.len);
+        offer(ix, "0.pfw");
+        buf_done(&b);
+        rest();
+    }
+    for (unsigned i = 0; i < 3; i++)
+        pthread_join(list[i].thread, NULL);
+    close_far(&w);
+    close_ranks();
+    world_end();
+}
+
+static const struct check_test tests[] = {
+    {"ranks_answer_what_one_index_answers", ranks_answer_what_one_index_answers},
+    {"many_at_once", many_at_once},
+    {NULL, NULL}};
+CHECK_MAIN(tests)
