@@ -1,5 +1,5 @@
 /* module: http; threads */
-/* Requests whose scans several ranks do, here in one process, are answered as by one index alone. */
+/* Requests whose scans several ranks do, here in one process, are answered as by one index. */
 #include "rank_world.h"
 
 #include "dftracerd/http.h"
