@@ -121,6 +121,7 @@ char *buf_reserve(struct buf *b, size_t more); /* room for `more` bytes or NULL 
 void buf_append(struct buf *b, const void *data, size_t len);
 void buf_text(struct buf *b, struct text t);
 void buf_puts(struct buf *b, const char *cstr);
+void buf_percent(struct buf *b, struct text t); /* as a part of a URL (RFC 3986) */
 void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_json_text(struct buf *b, struct text t); /* quoted; ill-formed UTF-8 becomes U+FFFD */

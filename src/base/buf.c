@@ -65,6 +65,28 @@ void buf_text(struct buf *b, struct text t)
     buf_append(b, t.ptr, t.len);
 }
 
+static bool is_unreserved(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
+}
+
+void buf_percent(struct buf *b, struct text t)
+{
+    static const char digits[] = "0123456789ABCDEF";
+
+    for (size_t i = 0; i < t.len; i++) {
+        unsigned char c = (unsigned char)t.ptr[i];
+        if (is_unreserved(t.ptr[i])) {
+            buf_putc(b, t.ptr[i]);
+            continue;
+        }
+        buf_putc(b, '%');
+        buf_putc(b, digits[c >> 4]);
+        buf_putc(b, digits[c & 15]);
+    }
+}
+
 void buf_puts(struct buf *b, const char *cstr)
 {
     buf_append(b, cstr, strlen(cstr));

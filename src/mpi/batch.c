@@ -8,7 +8,6 @@
 #include "daemon/watch.h"
 #include "mpi/output.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,11 +37,7 @@ struct batch {
 void batch_put_parameter(struct buf *out, const char *name, const char *value)
 {
     buf_printf(out, "%s=", name);
-    for (const unsigned char *c = (const unsigned char *)value; *c; c++)
-        if (isalnum(*c) || strchr("-._~/", *c)) /* in the C locale */
-            buf_putc(out, (char)*c);
-        else
-            buf_printf(out, "%%%02X", *c);
+    buf_percent(out, text_of(value));
 }
 
 /* ---- options of the index -------------------------------------------------------------------- */

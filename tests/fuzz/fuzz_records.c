@@ -68,13 +68,13 @@ static void file(struct text value)
     struct view *v = NULL, *again = NULL;
     struct buf once = {0}, twice = {0};
 
-    int rc = file_decode(&ix, 1, value, &v);
+    int rc = file_decode(&ix, 1, rec_of(value), &v);
     assert(rc == 0 || rc == ERR_CORRUPT);
     if (rc < 0)
         return;
     read_body(v);
     file_encode(&ix, v, &once);
-    assert(file_decode(&ix, 1, bytes_of(&once), &again) == 0);
+    assert(file_decode(&ix, 1, rec_of(bytes_of(&once)), &again) == 0);
     file_encode(&ix, again, &twice);
     need_same(&once, &twice);
     view_release(v);
@@ -93,7 +93,7 @@ static void names(struct text value)
     uint32_t count = 0;
     size_t sum = 0;
 
-    int rc = names_decode(&ix, value, &list, &count, &lines, &bytes);
+    int rc = names_decode(&ix, rec_of(value), &list, &count, &lines, &bytes);
     assert(rc == 0 || rc == ERR_CORRUPT);
     for (uint32_t i = 0; rc == 0 && i < count; i++) {
         assert(list[i].kind <= INDEX_CM);

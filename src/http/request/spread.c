@@ -5,30 +5,13 @@
 #include <errno.h>
 #include <string.h>
 
-static void put_encoded(struct buf *out, const char *text)
-{
-    static const char digits[] = "0123456789ABCDEF";
-
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        bool plain = (*p >= '0' && *p <= '9') || (*p >= 'A' && *p <= 'Z') ||
-                     (*p >= 'a' && *p <= 'z') || *p == '-' || *p == '_' || *p == '.';
-        if (plain) {
-            buf_putc(out, (char)*p);
-            continue;
-        }
-        buf_putc(out, '%');
-        buf_putc(out, digits[*p >> 4]);
-        buf_putc(out, digits[*p & 15]);
-    }
-}
-
 static void put_param(struct buf *out, bool *first, const char *name, const char *value)
 {
     buf_putc(out, *first ? '?' : '&');
     *first = false;
     buf_puts(out, name);
     buf_putc(out, '=');
-    put_encoded(out, value);
+    buf_percent(out, text_of(value));
 }
 
 /* All that the client has given, however: as parameters of a URL. What it waits for is over. */

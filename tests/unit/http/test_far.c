@@ -33,7 +33,7 @@ static void write_more(void)
 {
     for (int i = 0; i < 3; i++) {
         struct buf b = {0};
-        char name[16];
+        char name[32];
         put_head(&b, 200 + i, 99);
         for (int k = 0; k < 2500; k++)
             buf_printf(
