@@ -231,16 +231,35 @@ def add_small(world, folder):
     data.generate("-p", 8, "-H", 8, "--events", 160, "-o", folder)
 
 
+def small_requests(files):
+    """(key, what, function that gets a number and returns path and parameters)"""
+    return (
+        ("info", "/info", lambda i: ("/info", None)),
+        ("event_count", "/event-count", lambda i: ("/event-count", {})),
+        ("event_count_query", "/event-count with a query", lambda i: ("/event-count", {"query": "dur > %d" % i})),
+        ("event_count_file", "/event-count of one small file, with a query", lambda i: ("/event-count", {"file": files[i % len(files)], "query": "dur > %d" % i})),
+        ("aggregate_file", "/aggregate of one small file", lambda i: ("/aggregate", {"file": files[i % len(files)]})),
+    )  # fmt: skip
+
+
+def wall(d, path, params):
+    """Milliseconds; without parameters it may be answered from the response cache."""
+    if params is not None:
+        return d.ask(path, **params)[0] * 1000
+    begin = time.perf_counter()
+    d.get(path)
+    return (time.perf_counter() - begin) * 1000
+
+
 def small(report, world, count=8):
     traces = data.once(os.path.join(world.work, "some-small"), lambda folder: add_small(world, folder))
     files = sorted({os.path.basename(path) for path in data.traces(traces)} - set(os.listdir(world.many)))
     with Job(world, traces, place(world, "small", None), None) as one, Job(world, traces, place(world, "small", count), count) as ranks:
         for d in (one, ranks):
             d.get("/stats?wait=ready")
-        for key, path, params in (("info", "/info", [{}]), ("event_count", "/event-count", [{}]), ("file", "/aggregate", [{"file": file} for file in files])):
-            walls = [[d.ask(path, **params[i % len(params)])[0] * 1000 for d in (one, ranks)] for i in range(40 if world.quick else 200)]
+        for key, what, request in small_requests(files):
+            walls = [[wall(d, *request(i)) for d in (one, ranks)] for i in range(40 if world.quick else 200)]
             alone, many = (statistics.median(column) for column in zip(*walls))
-            what = path + (" of one small file" if key == "file" else "")
             report.value("ranks_small_" + key, "%s through %d ranks, wall time beyond that of one dftracerd" % (what, count), many - alone, "ms", 3,
                          figure=None, note="%.2f ms, one dftracerd %.2f ms" % (many, alone))  # fmt: skip
 
@@ -254,7 +273,7 @@ def from_nothing(world, index, groups):
     with Job(world, world.many, index, 2) as d:
         answer = d.get("/aggregate", group_by="cat,name", agg="count,sum:dur", time_interval="0", wait="ready")
         wall, cpu = time.perf_counter() - d.begin, d.cpu()
-    groups.append({(g["cat"], g["name"]): (g["count"], g["sum_dur"]) for g in map(json.loads, answer.splitlines())})
+    groups.append({(g["cat"], g["name"]): (g["count"], g["dur_sum"]) for g in map(json.loads, answer.splitlines())})
     return wall, cpu
 
 
