@@ -390,7 +390,9 @@ help:
 # ---- installing --------------------------------------------------------------------------------------
 
 DESTDIR ?=
-PROGRAMS = $(DAEMON) $(TOOLS)
+PROGRAMS = $(DAEMON) $(filter-out %_mpi,$(TOOLS))
+# Installed by install-mpi, and in a package of their own.
+MPI_INSTALLED = $(strip $(MPI_TOOLS) $(filter %_mpi,$(TOOLS)))
 # Installed programs have no debugging symbols; STRIP=: keeps them.
 STRIP   ?= strip
 STRIP_FLAGS = --strip-unneeded --remove-section=.comment --remove-section=.note
@@ -398,17 +400,18 @@ BASH_COMPLETIONS = $(datarootdir)/bash-completion/completions
 ZSH_COMPLETIONS = $(datarootdir)/zsh/site-functions
 COMPLETED = $(OLD_NAMES) dftracer_server
 NAMES_HERE = sed 's/@NAMES@/$(COMPLETED)/'
-MAN_PAGES = $(wildcard docs/man/*.[1-8])
+MPI_PAGES = $(wildcard docs/man/*[-_]mpi.1)
+MAN_PAGES = $(filter-out $(MPI_PAGES),$(wildcard docs/man/*.[1-8]))
 # The template is for users' own managers, the others for the system's.
 USER_UNITS = $(wildcard systemd/*@.service)
 UNITS = $(filter-out $(USER_UNITS),$(wildcard systemd/*.service systemd/*.socket))
 systemduserunitdir = $(patsubst %/system,%/user,$(systemdsystemunitdir))
-ETC = $(filter-out etc/grafana,$(wildcard etc/*))
+ETC = $(filter-out etc/grafana etc/slurm,$(wildcard etc/*))
 DOCS = $(wildcard README.md LICENSE packaging/copyright docs/*.md)
 DROP_INS = $(wildcard systemd/*.conf)
 
-.PHONY: install uninstall
-install: all
+.PHONY: install install-mpi uninstall
+install: all $(if $(MPI_INSTALLED),install-mpi)
 	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(docdir)'
 	rm -f '$(DESTDIR)$(sbindir)/dftracerd' # where earlier versions installed it
 	for f in $(PROGRAMS) $(CLIENT); do install -m 755 $$f '$(DESTDIR)$(bindir)' || exit 1; done
@@ -434,13 +437,20 @@ install: all
 	for f in $(DOCS); do install -m 644 $$f '$(DESTDIR)$(docdir)' || exit 1; done
 	install -d '$(DESTDIR)$(docdir)/grafana' && install -m 644 etc/grafana/* '$(DESTDIR)$(docdir)/grafana'
 
+install-mpi: $(MPI_INSTALLED)
+	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(mandir)/man1' '$(DESTDIR)$(docdir)/slurm'
+	for f in $(MPI_INSTALLED); do install -m 755 $$f '$(DESTDIR)$(bindir)' && \
+	    $(STRIP) $(STRIP_FLAGS) "$(DESTDIR)$(bindir)/$${f##*/}" || exit 1; done
+	install -m 644 $(MPI_PAGES) '$(DESTDIR)$(mandir)/man1'
+	install -m 644 etc/slurm/* '$(DESTDIR)$(docdir)/slurm'
+
 # Configuration files stay: they are the administrator's.
 uninstall:
-	for f in $(notdir $(PROGRAMS) $(CLIENT)) $(OLD_NAMES); do rm -f "$(DESTDIR)$(bindir)/$$f"; done
+	for f in $(notdir $(PROGRAMS) $(MPI_INSTALLED) $(CLIENT)) $(OLD_NAMES); do rm -f "$(DESTDIR)$(bindir)/$$f"; done
 	for f in dftracerctl $(COMPLETED); do rm -f "$(DESTDIR)$(BASH_COMPLETIONS)/$$f"; done
 	rm -f '$(DESTDIR)$(ZSH_COMPLETIONS)/_dftracerctl'
 	rm -f '$(DESTDIR)$(bindir)/dftracer_server' '$(DESTDIR)$(sbindir)/dftracerd'
-	for f in $(MAN_PAGES); do rm -f "$(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/}"; done
+	for f in $(MAN_PAGES) $(MPI_PAGES); do rm -f "$(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/}"; done
 	for f in $(COMPLETED); do rm -f "$(DESTDIR)$(mandir)/man1/$$f.1"; done
 	for f in $(notdir $(USER_UNITS)); do rm -f "$(DESTDIR)$(systemduserunitdir)/$$f"; done
 	for f in $(notdir $(UNITS)); do rm -f "$(DESTDIR)$(systemdsystemunitdir)/$$f"; done
@@ -460,7 +470,8 @@ dist: configure $(PAGE)/index.html
 	gzip -9nf <build/dist.tar >build/dftracerd-$(VERSION).tar.gz
 	@rm build/dist.tar; echo build/dftracerd-$(VERSION).tar.gz
 
-# A package for this release of Debian, built beside everything else; deb-of makes it of a build that is there.
+# Packages for this release of Debian, built beside everything else; deb-of makes them of a build that is there. What needs MPI is
+# in dftracerd-mpi.
 # It is compiled as Debian hardens its own packages.
 deb_flags = $1="$(shell DEB_BUILD_MAINT_OPTIONS=hardening=+all dpkg-buildflags --get $1)"
 DEB_CONFIG = --prefix=/usr --sysconfdir=/etc --localstatedir=/var $(foreach v,CFLAGS CPPFLAGS LDFLAGS,$(call deb_flags,$v))
@@ -480,10 +491,12 @@ deb-build:
 
 deb-of: all
 	@command -v dpkg-shlibdeps >/dev/null || { echo 'dpkg-dev is needed'; exit 1; }
-	@rm -rf $(B)/package $(B)/*.deb
-	@$(MAKE) -s BUILD=$(BUILD) install prefix=/usr sysconfdir=/etc localstatedir=/var \
+	@rm -rf $(B)/package $(B)/package-mpi $(B)/*.deb
+	@$(MAKE) -s BUILD=$(BUILD) install MPI_INSTALLED= prefix=/usr sysconfdir=/etc localstatedir=/var \
 	    ZSH_COMPLETIONS=/usr/share/zsh/vendor-completions DESTDIR='$(abspath $B)/package'
-	@packaging/deb '$(abspath $B)/package' $(VERSION) '$(abspath $B)'
+	@packaging/deb dftracerd '$(abspath $B)/package' $(VERSION) '$(abspath $B)'
+	@[ -z '$(MPI_INSTALLED)' ] || { $(MAKE) -s BUILD=$(BUILD) install-mpi prefix=/usr docdir=/usr/share/doc/dftracerd-mpi \
+	    DESTDIR='$(abspath $B)/package-mpi' && packaging/deb dftracerd-mpi '$(abspath $B)/package-mpi' $(VERSION) '$(abspath $B)'; }
 
 .PHONY: FORCE
 FORCE:

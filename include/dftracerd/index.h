@@ -44,6 +44,8 @@ struct index_ranks {
     /* Asks, and waits; the answer is appended. -ENOMEM, -EPIPE, or the other one's error. */
     int (*ask)(void *arg, unsigned to, struct text question, struct buf *answer);
     void *arg;
+    /* The node of a rank: a text that stays. May be NULL: they have no names. */
+    const char *(*host)(void *arg, unsigned rank);
 };
 #define INDEX_RANKS_MAX 4096
 struct index_options {
@@ -178,6 +180,17 @@ struct index_progress {
 /* while files are queued: as it was a moment ago */
 void index_progress(struct index *ix, struct index_progress *ret);
 int index_store_error(struct index *ix); /* index_progress.store_error alone: cheap */
+/* How far each rank is: files that have their rank, so not those that no request has selected yet,
+ * and none before index_listed. An archive and its members are of rank 0. */
+struct index_rank_progress {
+    uint32_t rank;
+    const char *host;              /* its node; borrowed until index_close; "": unknown */
+    uint64_t files, files_pending; /* as in index_progress, and so on */
+    uint64_t bytes, bytes_done;
+};
+/* *ret: *new*, of all ranks in order. Without other ranks, or on one that is not rank 0: none. 0,
+ * -ENOMEM. */
+int index_rank_progress(struct index *ix, struct index_rank_progress **ret, size_t *ret_count);
 /* The longest time that a thread which makes columns has worked without getting on. */
 int64_t index_silence_ns(const struct index *ix);
 struct index_file;

@@ -123,6 +123,11 @@ struct query_far {
     struct text given; /* what those before found */
 };
 void query_far_done(struct query_far *far);
+/* What rank 0 has found otherwise than by its scans, and others cannot find: it is told to them, as
+ * it stands for all that was found before it. Another rank: true, and the bytes (borrowed). */
+struct query;
+void query_far_tell(struct query *q, struct text fact);
+bool query_far_told(struct query *q, struct text *ret);
 /* What rank 0 asks: another rank reads from it the request, and for how long it may work.
  * -EINVAL. */
 int query_far_read(struct text question, struct query_far *ret, int64_t *ret_ns);

@@ -233,7 +233,8 @@ static const char man8_tail[] =
     "programs of\ndftracerd read them, too.\n"
     ".SH EXIT STATUS\n0 after a regular shutdown, 1 on failure, 2 for wrong options or "
     "configuration.\nWith \\fB\\-\\-background\\fR, 75 if another daemon uses the index.\n"
-    ".SH SEE ALSO\n.BR dftracerd.conf (5),\n.BR dftracerctl (1),\n.BR dftracerd\\-inspect (1)\n";
+    ".SH SEE ALSO\n.BR dftracerd.conf (5),\n.BR dftracerctl (1),\n.BR dftracerd\\-inspect (1),\n"
+    ".BR dftracerd\\-mpi (1)\n";
 static const char man5_head[] =
     ".\\\" made by dftracerd --document man5\n"
     ".TH DFTRACERD.CONF 5 \"\" dftracerd \"File Formats\"\n"

@@ -1,6 +1,7 @@
 /* files.c - files in: what the watcher says of them, and how far they are. */
 #include "index/catalog/archive_members.h"
 #include "index/catalog/held.h"
+#include "index/files.h"
 #include "index/ingest/ingest.h"
 #include "index/ingest/run.h"
 
@@ -195,7 +196,7 @@ void index_query_running(struct index *ix, int delta)
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
-static void add_progress(const struct index *ix, struct index_progress *p, const struct entry *e)
+void files_add_progress(const struct index *ix, struct index_progress *p, const struct entry *e)
 {
     const struct index_file *f = &e->view->pub;
 
@@ -244,7 +245,7 @@ static void sum_progress(struct index *ix, bool may_be_old)
         return;
     ix->progress = (struct index_progress){0};
     for (uint32_t i = 0; i < ix->entries.count; i++)
-        add_progress(ix, &ix->progress, ix->entries.at[i]);
+        files_add_progress(ix, &ix->progress, ix->entries.at[i]);
     int64_t end = clock_mono_ns();
     ix->progress_until_ns = end + (end - begin) * REST;
 }

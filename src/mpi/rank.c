@@ -20,6 +20,11 @@ static int link_ask(void *arg, unsigned to, struct text question, struct buf *an
     return cluster_ask(((struct rank *)arg)->cluster, to, question, answer);
 }
 
+static const char *link_host(void *arg, unsigned rank)
+{
+    return cluster_host(((struct rank *)arg)->cluster, rank);
+}
+
 static void link_receive(void *arg, struct index *ix)
 {
     struct rank *r = arg;
@@ -68,12 +73,24 @@ static unsigned count_on_node(const struct cluster *c)
     return count;
 }
 
+/* The MPI library starts threads, which must not take the signals that the daemon waits for. */
+static int join_job(struct rank *r, int *argc, char ***argv, struct err *err)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int rc = cluster_join(argc, argv, err, &r->cluster);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
 int rank_join(struct rank *r, int *argc, char ***argv)
 {
     struct err err = {0};
 
     *r = (struct rank){0};
-    if (cluster_join(argc, argv, &err, &r->cluster) < 0) {
+    if (join_job(r, argc, argv, &err) < 0) {
         fprintf(stderr, "%s: %s\n", (*argv)[0], err.text);
         err_done(&err);
         return 1;
@@ -82,7 +99,8 @@ int rank_join(struct rank *r, int *argc, char ***argv)
                                                .count = cluster_size(r->cluster),
                                                .send = link_send,
                                                .ask = link_ask,
-                                               .arg = r},
+                                               .arg = r,
+                                               .host = link_host},
                                      .on_node = count_on_node(r->cluster),
                                      .receive = link_receive,
                                      .arg = r};

@@ -3,6 +3,7 @@
 #include "answer/aggregate/plan_columns.h"
 #include "engine/derived/members.h"
 #include "engine/derived/derived.h"
+#include "base/recbuf.h"
 #include "engine/plan/seen.h"
 
 #include <errno.h>
@@ -166,12 +167,41 @@ static int add_system_measures(struct aggregate_plan *p, const struct intern *na
     return rc;
 }
 
+static void tell_arguments(const struct aggregate_plan *p, const struct intern *names)
+{
+    struct buf told = {0};
+
+    for (uint32_t i = 0; i < intern_count(names); i++)
+        rec_put_text(&told, intern_text(names, i));
+    if (told.error == 0)
+        query_far_tell(p->query, (struct text){told.data, told.len});
+    buf_done(&told);
+}
+
+static int find_arguments(const struct aggregate_plan *p, struct intern *names)
+{
+    struct query_far *far = query_environment(p->query)->far;
+    bool alone = far && far->alone; /* something before it cannot be told */
+    struct text told;
+    int rc = 0;
+
+    if (query_far_told(p->query, &told)) {
+        for (struct rec rec = rec_of(told); rc == 0 && rec.ptr < rec.end && !rec.bad;)
+            rc = intern_add(names, rec_text(&rec)) < 0 ? -ENOMEM : 0;
+        return rc;
+    }
+    rc = system_arguments(p, names);
+    if (rc == 0 && !alone)
+        tell_arguments(p, names);
+    return rc;
+}
+
 int plan_system_measures(struct aggregate_plan *p, struct err *err)
 {
     if (!(query_phases(p->query) & (PHASE_COUNTERS | PHASE_AGGREGATED)))
         return 0;
     struct intern *names = intern_new();
-    int rc = names ? system_arguments(p, names) : -ENOMEM;
+    int rc = names ? find_arguments(p, names) : -ENOMEM;
 
     rc = rc < 0 ? rc : add_system_measures(p, names);
     intern_free(names);

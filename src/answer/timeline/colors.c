@@ -58,7 +58,9 @@ static int count_values(struct census *census, struct err *err)
                                          .set_count = 1,
                                          .sets = &census->set,
                                          .hooks = &hooks,
-                                         .arg = census};
+                                         .arg = census,
+                                         .spreads = true,
+                                         .more = true};
     return groups_scan(&census->grouping, &census->values, err);
 }
 

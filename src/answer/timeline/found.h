@@ -116,6 +116,9 @@ int timeline_scan(const struct timeline_plan *plan, struct timeline_found *ret, 
 
 /* One more scan: its groups are added to those of the ones before. */
 int timeline_scan_more(struct timeline_found *f, const struct group_hooks *hooks, struct err *err);
+/* For group_hooks of all scans. */
+void timeline_put(void *found, struct buf *out);
+int timeline_take(void *found, struct rec *in);
 void timeline_found_done(struct timeline_found *f);
 
 /* ---- cells.c: 0, -ENOMEM, ERR_MEMORY_LIMIT --------------------------------------------------- */

@@ -218,7 +218,9 @@ static int look_again(struct timeline_found *f, struct err *err)
                                              .worker_end = worker_end,
                                              .skip = skip_again,
                                              .chunk_plan = plan_again,
-                                             .batch = batch_again};
+                                             .batch = batch_again,
+                                             .put = timeline_put,
+                                             .take = timeline_take};
     bool any = false;
 
     if (f->plan->events == 0 || timeline_list(f->groups, TIMELINE_PICKS)->count >= f->objects)
@@ -250,7 +252,9 @@ static int prepare(struct timeline_found *f)
                                     .set_count = TIMELINE_SETS,
                                     .sets = f->sets,
                                     .arg = f,
-                                    .apart = true};
+                                    .apart = true,
+                                    .spreads = true,
+                                    .more = p->slices || p->events};
     f->chunks.budget = p->budget;
     int rc = vec_extend(&f->chunks, n);
     for (size_t i = 0; i < n && rc == 0; i++) {
@@ -272,7 +276,9 @@ int timeline_scan(const struct timeline_plan *plan, struct timeline_found *ret, 
                                              .chunk_plan = chunk_plan,
                                              .chunk_begin = chunk_begin,
                                              .batch = batch,
-                                             .chunk_end = chunk_end};
+                                             .chunk_end = chunk_end,
+                                             .put = timeline_put,
+                                             .take = timeline_take};
 
     ret->plan = plan;
     int rc = prepare(ret);

@@ -304,7 +304,9 @@ int timeline_collect_slices(struct timeline_found *f, struct err *err)
                                              .worker_end = worker_end,
                                              .skip = is_short,
                                              .chunk_plan = chunk_plan,
-                                             .batch = batch};
+                                             .batch = batch,
+                                             .put = timeline_put,
+                                             .take = timeline_take};
     struct timeline_slices *s = &f->slices;
 
     s->all = f->objects <= TIMELINE_SLICES_MOST;

@@ -39,7 +39,7 @@ static int plan_sources(struct timeline *t, struct query *q, const struct timeli
 }
 
 /* From the first begin to the last end of what is selected. False: nothing is. */
-static int find_window(struct query *q, struct timeline_facts *f, bool *ret, struct err *err)
+static int find_own_window(struct query *q, struct timeline_facts *f, bool *ret, struct err *err)
 {
     struct stats_options options = {.report = STATS_TIME_RANGE};
     struct stats *s = NULL;
@@ -55,6 +55,40 @@ static int find_window(struct query *q, struct timeline_facts *f, bool *ret, str
     f->objects = s->events;
     stats_free(s);
     return 0;
+}
+
+struct told_window {
+    int64_t from_ns, to_ns;
+    uint64_t objects;
+    bool any;
+};
+
+/* Rank 0 may know it from summaries: other ranks are told. */
+static int find_window(struct query *q, struct timeline_facts *f, bool *ret, struct err *err)
+{
+    struct query_far *far = query_environment(q)->far;
+    bool alone = far && far->alone;
+    struct told_window w;
+    struct text told;
+
+    if (query_far_told(q, &told) && told.len == sizeof w) {
+        memcpy(&w, told.ptr, sizeof w);
+        f->from_ns = w.from_ns;
+        f->to_ns = w.to_ns;
+        f->objects = w.objects;
+        *ret = w.any;
+        return 0;
+    }
+    int rc = find_own_window(q, f, ret, err);
+    memset(&w, 0, sizeof w);
+    if (rc == 0 && !alone) {
+        w.from_ns = f->from_ns;
+        w.to_ns = f->to_ns;
+        w.objects = f->objects;
+        w.any = *ret;
+        query_far_tell(q, (struct text){(const char *)&w, sizeof w});
+    }
+    return rc;
 }
 
 static void plan_columns(struct timeline *t, uint32_t width)

@@ -169,6 +169,23 @@ measure() {
     printf '%s\n' "$facts" | sed -n "s/^$1 \\([0-9]*\\).*/\\1/p"
 }
 
+# The hosts of a daemon that is a job of several processes, and which of its ranks each has: node1 (0-3), node2 (4-7).
+examine_ranks() {
+    ranks=$(printf '%s\n' "$facts" | sed -n 's/^dftracerd_rank_files{rank="\([0-9]*\)",host="\(.*\)"} [0-9]*$/\1 \2/p')
+    [ -n "$ranks" ] || return 0
+    well "it has $(printf '%s\n' "$ranks" | awk '
+        function range(host) { return begin[host] == last[host] ? last[host] : begin[host] "-" last[host] }
+        { rank = $1; host = substr($0, length(rank) + 2) }
+        !(host in last) { order[++hosts] = host; begin[host] = rank; last[host] = rank - 1 }
+        rank != last[host] + 1 { list[host] = list[host] range(host) ","; begin[host] = rank }
+        { last[host] = rank }
+        END {
+            printf "%d ranks: ", NR
+            for (i = 1; i <= hosts; i++)
+                printf "%s%s (%s)", (i > 1 ? ", " : ""), order[i], list[order[i]] range(order[i])
+        }')"
+}
+
 examine_daemon() {
     facts=$(call metrics '' -m 10 -w '%{http_code}')
     code=${facts##*"$newline"}
@@ -198,6 +215,7 @@ examine_daemon() {
     case $all in
     *"$newline"*) well "it serves $(printf '%s\n' "$all" | wc -l | tr -d ' ') directories: $(printf '%s\n' "$all" | awk 'NR > 1 { printf ", " } { printf "%s", $0 }')" ;;
     esac
+    examine_ranks
     if [ "$(measure dftracerd_index_stopped)" = 1 ]; then
         why=$(call readyz '' -m 10 | sed -n 's/.*"error":"\([^"]*\)".*/\1/p')
         ill "it has stopped indexing${why:+: $why}" "free disk space for its index, or see its log; it resumes by itself when there is space"

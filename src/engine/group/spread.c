@@ -21,6 +21,30 @@ void query_far_done(struct query_far *far)
     buf_done(&far->earlier);
 }
 
+void query_far_tell(struct query *q, struct text fact)
+{
+    struct query_far *far = q->env.far;
+
+    if (!far || far->answer)
+        return;
+    rec_put_u(&far->earlier, far->scans);
+    rec_put_text(&far->earlier, fact);
+    far->alone = far->earlier.error != 0;
+}
+
+bool query_far_told(struct query *q, struct text *ret)
+{
+    struct query_far *far = q->env.far;
+
+    if (!far || !far->answer || far->given.len == 0)
+        return false;
+    struct rec rec = rec_of(far->given);
+    far->scans = (unsigned)rec_u(&rec);
+    *ret = rec_text(&rec);
+    far->given = (struct text){(const char *)rec.ptr, (size_t)(rec.end - rec.ptr)};
+    return !rec.bad;
+}
+
 /* ---- questions ------------------------------------------------------------------------------- */
 
 static int64_t time_left(const struct budget *b)
@@ -59,27 +83,37 @@ static void put_text_of(struct buf *out, const struct buf *bytes)
     out->error = out->error ? out->error : bytes->error;
 }
 
-/* Groups, and what hooks have found. */
-static int put_found(const struct grouping *g, struct groups *found, struct buf *out)
+/* What hooks have found. */
+static void put_own(const struct grouping *g, struct buf *out)
 {
-    struct buf own = {0}, groups = {0};
-    int rc = groups_encode(found, &groups);
+    struct buf own = {0};
 
     if (g->hooks && g->hooks->put)
         g->hooks->put(g->arg, &own);
     put_text_of(out, &own);
-    put_text_of(out, &groups);
     buf_done(&own);
+}
+
+static int take_own(const struct grouping *g, struct rec *in)
+{
+    struct rec own = rec_of(rec_text(in));
+
+    return g->hooks && g->hooks->take ? g->hooks->take(g->arg, &own) : 0;
+}
+
+static int put_groups(struct groups *found, struct buf *out)
+{
+    struct buf groups = {0};
+    int rc = groups_encode(found, &groups);
+
+    put_text_of(out, &groups);
     buf_done(&groups);
     return rc < 0 ? rc : out->error;
 }
 
-static int take_found(const struct grouping *g, struct rec *in, struct groups **ret)
+static int take_groups(const struct grouping *g, struct rec *in, struct groups **ret)
 {
-    struct rec own = rec_of(rec_text(in));
-    int rc = g->hooks && g->hooks->take ? g->hooks->take(g->arg, &own) : 0;
-
-    return rc < 0 ? rc : groups_decode(g, rec_text(in), ret);
+    return groups_decode(g, rec_text(in), ret);
 }
 
 static int put_parts(const struct grouping *g, struct doubles_part **parts, struct buf *out)
@@ -141,7 +175,9 @@ static int parts_merge(const struct grouping *g, struct doubles_part **parts, st
 static int take_given(struct query_far *far, struct groups_job *job)
 {
     struct rec rec = rec_of(far->given);
-    int rc = take_found(job->grouping, &rec, &job->found);
+    int rc = take_own(job->grouping, &rec);
+
+    rc = rc < 0 ? rc : take_groups(job->grouping, &rec, &job->found);
 
     far->given = (struct text){(const char *)rec.ptr, (size_t)(rec.end - rec.ptr)};
     for (unsigned i = 0; rc == 0 && i < job->found->set_count; i++)
@@ -177,9 +213,10 @@ static int answer(struct query_far *far, struct groups_job *job)
     rc = rc < 0 ? rc : job->error;
     rec_put_i(far->answer, rc);
     rec_put_u(far->answer, g->query->place_count);
+    put_own(g, far->answer);
     if (rc == 0) {
         rc = put_counters(g->query, &before, far->answer);
-        rc = rc < 0 ? rc : put_found(g, job->found, far->answer);
+        rc = rc < 0 ? rc : put_groups(job->found, far->answer);
         rc = rc < 0 ? rc : put_parts(g, here.parts, far->answer);
         far->answered = rc == 0;
     } else {
@@ -304,10 +341,12 @@ static int take_answer(struct groups_job *job, const struct asked *a, struct dou
     int rc = (int)rec_i(&rec);
 
     *failed = rec_u(&rec) != g->query->place_count;
+    int taken = *failed ? 0 : take_own(g, &rec);
+    rc = rc < 0 ? rc : taken;
     if (*failed || rc < 0)
         return *failed ? 0 : rc;
     take_counters(g->query, &rec);
-    rc = take_found(g, &rec, &got);
+    rc = take_groups(g, &rec, &got);
     rc = rc < 0 ? rc : groups_merge(job->found, got);
     rc = rc < 0 ? rc : take_parts(g, &rec, parts);
     groups_free(got);
@@ -389,10 +428,12 @@ static bool has_doubles(const struct groups *f)
 static void keep_found(struct query_far *far, struct groups_job *job)
 {
     far->scans++;
-    if (job->error == 0 && job->grouping->more && !has_doubles(job->found))
-        far->alone = put_found(job->grouping, job->found, &far->earlier) < 0;
-    else
+    if (job->error == 0 && job->grouping->more && !has_doubles(job->found)) {
+        put_own(job->grouping, &far->earlier);
+        far->alone = put_groups(job->found, &far->earlier) < 0;
+    } else {
         far->alone = true;
+    }
 }
 
 static int spread(struct query_far *far, struct groups_job *job)

@@ -215,15 +215,25 @@ static int open_index(struct request *rq)
     return rc < 0 ? rc : read_progress(rq, s, &p);
 }
 
-static void write_progress(struct request *rq, const struct index_progress *p, struct buf *out)
+/* Ranks have all files, so they are not for viewers. */
+static int write_progress(struct request *rq, const struct index_progress *p, struct buf *out)
 {
     const struct state *s = rq->state;
     struct progress_report r;
+    struct index_rank_progress *ranks = NULL;
+    size_t count = 0;
+    int rc = rq->viewer ? 0 : index_rank_progress(rq->http->options->index, &ranks, &count);
 
+    if (rc < 0)
+        return rc;
     progress_report(rq, p, &r);
+    r.ranks = ranks;
+    r.rank_count = count;
     if (rq->post)
         r.queued = (struct value){.type = VALUE_UINT, .u = s->queued};
     format_object(&progress_report_type, &r, rq->pretty, out);
+    free(ranks);
+    return 0;
 }
 
 /* A line when something has changed or nothing has been said for long. */
@@ -240,7 +250,9 @@ static int follow(struct request *rq, struct state *s, struct buf *out)
         rq->wait_ms = (gap - since) / 1000000 + 1;
         return NEXT_WAIT;
     }
-    write_progress(rq, &p, out);
+    rc = write_progress(rq, &p, out);
+    if (rc < 0)
+        return rc;
     s->told = p;
     s->told_ns = now;
     rq->wait_ms = QUIET_NS / 1000000;
@@ -253,10 +265,8 @@ static int next_index(struct request *rq, struct buf *out)
     if (request_flag(rq, "follow"))
         return follow(rq, rq->state, out);
     int rc = read_progress(rq, rq->state, &p);
-    if (rc < 0)
-        return rc;
-    write_progress(rq, &p, out);
-    return ERR_END;
+    rc = rc < 0 ? rc : write_progress(rq, &p, out);
+    return rc < 0 ? rc : ERR_END;
 }
 
 const struct endpoint endpoint_index = {

@@ -7,7 +7,9 @@
 #include "dftracerd/rewrite.h"
 
 #include <dirent.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -201,6 +203,47 @@ static void write_index(const struct http_context *c, struct buf *out)
     write_store(ix, out);
 }
 
+/* ---- ranks ----------------------------------------------------------------------------------- */
+
+static void write_rank_family(struct buf *out, const char *name, const char *help,
+                              const struct index_rank_progress *ranks, size_t count, size_t field)
+{
+    head(out, name, "gauge", help);
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(out, "%s{rank=\"%u\",host=", name, (unsigned)ranks[i].rank);
+        label(out, ranks[i].host);
+        buf_printf(out, "} %llu\n",
+                   (unsigned long long)*(const uint64_t *)((const char *)&ranks[i] + field));
+    }
+}
+
+/* Of a job of several processes; nothing otherwise. */
+static void write_ranks(struct index *ix, struct buf *out)
+{
+    static const struct {
+        const char *name, *help;
+        size_t field;
+    } families[] = {
+        {"dftracerd_rank_files", "Files that the rank reads.",
+         offsetof(struct index_rank_progress, files)},
+        {"dftracerd_rank_pending_files",
+         "Files of the rank that are waiting to be indexed or being indexed.",
+         offsetof(struct index_rank_progress, files_pending)},
+        {"dftracerd_rank_source_bytes", "Size of the files of the rank in bytes.",
+         offsetof(struct index_rank_progress, bytes)},
+        {"dftracerd_rank_source_done_bytes", "Bytes of the files of the rank that are indexed.",
+         offsetof(struct index_rank_progress, bytes_done)},
+    };
+    struct index_rank_progress *ranks = NULL;
+    size_t count = 0;
+
+    if (index_rank_progress(ix, &ranks, &count) < 0)
+        return;
+    for (size_t i = 0; count && i < sizeof families / sizeof *families; i++)
+        write_rank_family(out, families[i].name, families[i].help, ranks, count, families[i].field);
+    free(ranks);
+}
+
 /* ---- the process ----------------------------------------------------------------------------- */
 
 /* Of all sites: they share what the process has. */
@@ -301,6 +344,7 @@ static int next_metrics(struct request *rq, struct buf *out)
     const struct site *s = rq->http->sites->list[rq->http->site];
     metrics_write(rq->http->metrics, atomic_load(&s->queued), rq->http->cache, out);
     write_index(rq->http, out);
+    write_ranks(rq->http->options->index, out);
     write_limits(rq->http, out);
     write_directories(rq->http->sites, out);
     write_process(rq->http, out);

@@ -69,6 +69,19 @@ void progress_report(const struct request *rq, const struct index_progress *p,
 
 static const char *const states[] = {"ready", "indexing", "failed", "stopped", NULL};
 
+#define OBJECT struct index_rank_progress
+static const struct member rank_members[] = {
+    MEMBER("rank", rank, .help = "number of the process; rank 0 answers requests"),
+    MEMBER("host", host, .help = "the node on which it runs"),
+    MEMBER("files", files, .help = "files that this rank reads"),
+    MEMBER("files_pending", files_pending,
+           .help = "those of them that are waiting to be indexed or being indexed"),
+    MEMBER("bytes", bytes, .help = "compressed size of the files"),
+    MEMBER("bytes_done", bytes_done, .help = "those of them that are indexed"),
+};
+static const struct object_type rank_type = {NULL, MEMBERS(rank_members)};
+#undef OBJECT
+
 #define OBJECT struct progress_report
 static const struct member members[] = {
     MEMBER("state", state, .choices = states,
@@ -90,6 +103,10 @@ static const struct member members[] = {
                "`files`, but not in the other numbers"),
     MEMBER("queued", queued, .type = VALUE_UINT, .optional = true,
            .help = "answer of `POST`: number of files to be indexed"),
+    MEMBER_OBJECTS("ranks", ranks, rank_count, &rank_type, .optional = true,
+                   .help = "only with `dftracerd-mpi` and more than one process: their progress, "
+                           "whatever files are selected; missing where "
+                           "`--enforce-file-permissions` checks the permissions of the client"),
 };
 const struct object_type progress_report_type = {"Index", MEMBERS(members)};
 #undef OBJECT

@@ -17,6 +17,8 @@ struct progress_report {
     double bytes_per_s, eta_s; /* NAN: unknown */
     bool has_unasked;
     struct value queued; /* of a POST */
+    const struct index_rank_progress *ranks;
+    size_t rank_count;
 };
 extern const struct object_type progress_report_type;
 void progress_report(const struct request *rq, const struct index_progress *p,

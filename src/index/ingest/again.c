@@ -16,16 +16,18 @@ bool again_is_system(int error)
     static const int errors[] = {EIO,    ESTALE, ETIMEDOUT, ENOMEM,   EAGAIN,    EMFILE,
                                  ENFILE, ENODEV, EREMOTEIO, ENOTCONN, EHOSTDOWN, EHOSTUNREACH};
 
+    if (error == ERR_STORE_FULL || error == ERR_ADDRESS_SPACE)
+        return true; /* of another rank: here, indexing stops */
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         if (error == -errors[i])
             return true;
     return false;
 }
 
-void again_text(int error, char *text, size_t size)
+void again_text(int error, const char *host, char *text, size_t size)
 {
-    snprintf(text, size, "%s%s", err_text(error),
-             again_is_system(error) ? "; reading will be retried" : "");
+    snprintf(text, size, "%s%s%.100s%s%s", err_text(error), host ? " (on " : "", host ? host : "",
+             host ? ")" : "", again_is_system(error) ? "; reading will be retried" : "");
 }
 
 /* Where reading ended: the last damage there is. NULL: it came to the end. */

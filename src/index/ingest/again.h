@@ -10,8 +10,8 @@
 
 /* Memory, descriptors, the disk: another time it may not come. */
 bool again_is_system(int error);
-/* What answers tell of a run that ended with this error. */
-void again_text(int error, char *text, size_t size);
+/* What answers tell of a run that ended with this error; `host`: of the rank that read, or NULL. */
+void again_text(int error, const char *host, char *text, size_t size);
 /* Read, but not to its end. */
 bool again_is_wanted(const struct entry *e);
 /* After a run, whose view has been published: not looked at before so long. */

@@ -117,7 +117,7 @@ static int copy_damage(struct body *b, const struct run *r)
     b->pub.damage_count = r->damage_count;
     b->pub.damaged = r->damage_count > 0;
     if (r->error)
-        again_text(r->error, text, sizeof text);
+        again_text(r->error, NULL, text, sizeof text);
     else if (kept && list[0].kind == TRACE_DAMAGE_MANY)
         snprintf(text, sizeof text,
                  "the archive contains more traces than --archive-traces allows: those from "

@@ -1,7 +1,9 @@
 /* store.c - the writer's records: what of a run is put into the store. */
 #include "index/catalog/catalog_record.h"
 #include "index/ingest/again.h"
+#include "index/ingest/order.h"
 #include "index/ingest/write.h"
+#include "index/ranks/ranks.h"
 
 #include <errno.h>
 #include <string.h>
@@ -78,7 +80,15 @@ static void retire_replaced(struct writer *w, struct run *run)
     }
 }
 
-static struct view *failed_view(struct run *run)
+/* Why a run has failed, and on which host if another rank has read. */
+static void failed_text(const struct index *ix, const struct run *run, char *text, size_t size)
+{
+    const char *host = run->order ? ranks_host(ix->ranks, run->order->rank) : NULL;
+
+    again_text(run->error, host, text, size);
+}
+
+static struct view *failed_view(const struct index *ix, struct run *run)
 {
     struct view *v = view_empty(run->entry, INDEX_FAILED);
     char text[200];
@@ -86,7 +96,7 @@ static struct view *failed_view(struct run *run)
 
     if (!v)
         return NULL;
-    again_text(run->error, text, sizeof text);
+    failed_text(ix, run, text, sizeof text);
     why = arena_strdup(&v->body->arena, text_of(text));
     v->body->identity = run->identity;
     v->body->terms = terms_ref(run->terms);
@@ -104,7 +114,7 @@ static bool failed_as_before(struct index *ix, const struct run *run)
     char text[200];
     bool same;
 
-    again_text(run->error, text, sizeof text);
+    failed_text(ix, run, text, sizeof text);
     pthread_mutex_lock(&ix->lock);
     now = run->entry->view;
     same = now->pub.state == INDEX_FAILED && !run->stored && now->pub.error &&
@@ -151,7 +161,7 @@ static struct view *store_failed_run(struct writer *w, struct run *run)
         drop_id(w, run->id);
     if (!run->stored && run->old->pub.id && run->old->pub.id != run->id)
         drop_id(w, run->old->pub.id);
-    return need(w, failed_view(run));
+    return need(w, failed_view(w->ix, run));
 }
 
 /* The view that is published after the commit; NULL: nothing changes. */

@@ -56,6 +56,11 @@ bool ranks_is_first(const struct ranks *r)
     return r && r->links->rank == 0;
 }
 
+const char *ranks_host(const struct ranks *r, unsigned rank)
+{
+    return r && r->links->host ? r->links->host(r->links->arg, rank) : NULL;
+}
+
 int ranks_send(struct ranks *r, unsigned to, const struct buf *message)
 {
     return message->error

@@ -38,10 +38,11 @@ enum rank_question {
 };
 
 struct ranks;
-struct ranks *ranks_new(const struct index_ranks *links); /* *new* or NULL */
-void ranks_free(struct ranks *r);                         /* NULL is fine */
-unsigned ranks_count(const struct ranks *r);              /* 1 where there are none */
-bool ranks_is_first(const struct ranks *r);               /* rank 0, with others */
+struct ranks *ranks_new(const struct index_ranks *links);     /* *new* or NULL */
+void ranks_free(struct ranks *r);                             /* NULL is fine */
+unsigned ranks_count(const struct ranks *r);                  /* 1 where there are none */
+bool ranks_is_first(const struct ranks *r);                   /* rank 0, with others */
+const char *ranks_host(const struct ranks *r, unsigned rank); /* NULL: unknown */
 int ranks_send(struct ranks *r, unsigned to, const struct buf *message); /* or its error */
 int ranks_ask(struct ranks *r, unsigned to, const struct buf *question, struct buf *answer);
 

@@ -133,6 +133,8 @@ class Answer:
 class Web:
     """with Web(directory) as w: w.get("/stats", report="names").json()"""
 
+    launcher = [PROGRAM]
+
     def __init__(self, directory, *options, index=None):
         self.directory = directory
         self.place = tempfile.mkdtemp(prefix="dftracerd-http-")
@@ -140,7 +142,7 @@ class Web:
         self.log_path = os.path.join(self.place, "stderr")
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
-                [PROGRAM, "-d", directory, "--index-dir", self.index, "-b", "127.0.0.1", "-p", "0", *options],
+                [*self.launcher, "-d", directory, "--index-dir", self.index, "-b", "127.0.0.1", "-p", "0", *options],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)  # fmt: skip
         self.pid = self.process.pid
         self.port = self.wait_for_port()
