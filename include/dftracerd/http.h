@@ -143,7 +143,9 @@ void http_stop(struct http *h, int drain_ms, int grace_ms);
  * workers and the limits of a query count; borrowed until http_runner_free. */
 struct http_runner;
 int http_runner_new(const struct http_options *options, struct err *err, struct http_runner **ret);
-void http_runner_free(struct http_runner *r); /* NULL-safe; no call is left */
+/* NULL-safe; no call is left. The index may be closed by then, and should be where it calls
+ * http_runner_index_changed. */
+void http_runner_free(struct http_runner *r);
 /* The index progress changed: wakes calls that wait for it. Any thread. */
 void http_runner_index_changed(struct http_runner *r);
 
@@ -164,10 +166,11 @@ struct http_call;
  * server), ERR_FORMAT, -ENOMEM. */
 int http_call_new(struct http_runner *r, const struct http_call_options *options, struct err *err,
                   struct http_call **ret);
-/* Waits for the index (wait=ready, wait=fresh), and computes the answer on this thread and those of
- * the runner. `piece` gets the bytes in order, and may return a negative error, which ends the
- * call; NULL: they are dropped. A stream that follows the index ends where it would wait. Once a
- * call. 0, or an error; some of the answer may have been given by then. */
+/* Waits for the index (wait=ready, wait=fresh) unless indexing has stopped, and computes the answer
+ * on this thread and those of the runner. `piece` gets the bytes in order, and may return a
+ * negative error, which ends the call; NULL: they are dropped. A stream that follows the index ends
+ * where it would wait. Once a call. 0, or an error; some of the answer may have been given by then.
+ */
 typedef int http_piece(void *arg, struct text bytes);
 int http_call_run(struct http_call *c, http_piece *piece, void *arg, struct err *err);
 /* Ends a run with this error, soon. Any thread, until http_call_free. */

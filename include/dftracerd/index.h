@@ -42,7 +42,7 @@ struct index_ranks {
     /* Sends a message (copied); they arrive in order. -ENOMEM, -EPIPE. */
     int (*send)(void *arg, unsigned to, struct text message);
     /* Asks, and waits; the answer is appended. -ENOMEM, -EPIPE, or the other one's error. */
-    int (*ask)(void *arg, unsigned to, struct text question, struct buf *answer);
+    int (*ask)(void *arg, unsigned to, struct text request, struct buf *answer);
     void *arg;
     /* The node of a rank: a text that stays. May be NULL: they have no names. */
     const char *(*host)(void *arg, unsigned rank);
@@ -90,9 +90,9 @@ void index_close(struct index *ix);
 /* "NFS", "Lustre" ... where `path` is on a file system that index_open refuses; NULL else, also
  * when it cannot be told. */
 const char *index_network_name(const char *path);
-/* What came from another rank. Messages: by one thread, in order. Questions: by any. */
+/* What came from another rank. Messages: by one thread, in order. Requests: by any. */
 void index_receive(struct index *ix, unsigned from, struct text message);
-int index_answer(struct index *ix, unsigned from, struct text question, struct buf *answer);
+int index_answer(struct index *ix, unsigned from, struct text request, struct buf *answer);
 const char *index_path(const struct index *ix);
 /* one of the paths with bloom filters in every file */
 bool index_is_dimension(const struct index *ix, struct text path);
@@ -176,6 +176,7 @@ struct index_progress {
      * file could not be read for lack of memory); it goes on by itself when there is
      * room, which forgotten files make at once */
     int store_error;
+    const char *store_error_host; /* where it is not that of this process; borrowed; NULL */
 };
 /* while files are queued: as it was a moment ago */
 void index_progress(struct index *ix, struct index_progress *ret);
@@ -414,20 +415,20 @@ void chunk_close(struct chunk_view *v);
 /* Which rank has it: 0 this one. On a rank other than 0: whether another one has it. */
 unsigned index_chunk_rank(const struct index *ix, const struct index_file *file, uint32_t i);
 unsigned index_rank_count(const struct index *ix); /* 1: this process alone */
-/* Rank 0 asks another one, which answers by what index_on_question has named; it has a snapshot of
+/* Rank 0 asks another one, which answers by what index_on_request has named; it has a snapshot of
  * the same files then, in which the chunks that it has can be opened. The answer is appended. Its
  * error; -ENOMEM, -EPIPE. */
-int index_ask_rank(struct index *ix, unsigned rank, const struct snapshot *s, struct text question,
+int index_ask_rank(struct index *ix, unsigned rank, const struct snapshot *s, struct text request,
                    struct buf *answer);
-/* The number that a question says of itself: its answer is needed no longer. -ENOMEM, -EPIPE. */
+/* The number that a request says of itself: its answer is needed no longer. -ENOMEM, -EPIPE. */
 int index_stop_rank(struct index *ix, unsigned rank, uint64_t number);
 /* What another rank does about these. Any thread. */
 struct index_asked {
-    int (*answer)(void *arg, struct snapshot *s, struct text question, struct buf *answer);
+    int (*answer)(void *arg, struct snapshot *s, struct text request, struct buf *answer);
     void (*stop)(void *arg, uint64_t number);
     void *arg;
 };
-void index_on_question(struct index *ix, const struct index_asked *asked); /* copied */
+void index_on_request(struct index *ix, const struct index_asked *asked); /* copied */
 /* What the index has of a file is corrupt: the file is indexed again, and counted in
  * index_progress.files_corrupt. chunk_open finds some by itself. Where pages of LMDB make no sense,
  * indexing ends with ERR_CORRUPT, and the next index_open rebuilds all. Not under locks of the

@@ -113,7 +113,7 @@ void selection_init(struct selection *s); /* all files, recursive, PHASE_DATA */
 struct query_far {
     struct text request; /* borrowed; what the others are told of it */
     unsigned scans;      /* how many there have been */
-    uint64_t number;     /* of the question that is asked */
+    uint64_t number;     /* of what other ranks are asked */
     struct buf earlier;  /* what they found, as far as a later one needs it */
     bool alone;          /* some of that cannot be told: the rest is scanned here */
     /* on another rank */
@@ -130,7 +130,7 @@ void query_far_tell(struct query *q, struct text fact);
 bool query_far_told(struct query *q, struct text *ret);
 /* What rank 0 asks: another rank reads from it the request, and for how long it may work.
  * -EINVAL. */
-int query_far_read(struct text question, struct query_far *ret, int64_t *ret_ns);
+int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns);
 
 /* What all queries share. Borrowed by each query for its life. */
 struct query_env {

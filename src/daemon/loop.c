@@ -79,7 +79,9 @@ static const char *trouble(int error)
 static void log_troubles(struct served *l, const struct index_progress *p)
 {
     if (p->store_error && p->store_error != l->store_error)
-        log_line(LOG_LEVEL_ERROR, "indexing stopped error=\"%s\"", trouble(p->store_error));
+        log_line(LOG_LEVEL_ERROR, "indexing stopped error=\"%s\"%s%s", trouble(p->store_error),
+                 p->store_error_host ? " host=" : "",
+                 p->store_error_host ? p->store_error_host : "");
     else if (!p->store_error && l->store_error)
         log_line(LOG_LEVEL_INFO, "indexing resumed");
     l->store_error = p->store_error;

@@ -4,6 +4,7 @@
 #include "index/files.h"
 #include "index/ingest/ingest.h"
 #include "index/ingest/run.h"
+#include "index/ranks/ranks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -254,7 +255,9 @@ int index_store_error(struct index *ix)
 {
     pthread_mutex_lock(&ix->lock);
     sum_progress(ix, true);
+    const char *host;
     int error = ix->store_error ? ix->store_error : ix->progress.store_error;
+    error = error ? error : ranks_error(ix->ranks, &host);
     pthread_mutex_unlock(&ix->lock);
     return error;
 }
@@ -267,6 +270,8 @@ void index_progress(struct index *ix, struct index_progress *ret)
     ret->listed = ix->listed;
     if (ix->store_error)
         ret->store_error = ix->store_error;
+    else if (!ret->store_error)
+        ret->store_error = ranks_error(ix->ranks, &ret->store_error_host);
     ret->read_again = ix->read_again;
     ret->upkeeps = ix->upkeeps;
     ret->files_corrupt = ix->files_corrupt;

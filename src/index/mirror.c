@@ -51,15 +51,15 @@ static struct snapshot *find(struct mirror *m, uint64_t serial)
     return s;
 }
 
-int mirror_answer(struct index *ix, struct rec *question, struct buf *answer)
+int mirror_answer(struct index *ix, struct rec *request, struct buf *answer)
 {
     struct mirror *m = mirror_of(ix);
-    struct snapshot *s = m ? find(m, rec_u(question)) : NULL;
+    struct snapshot *s = m ? find(m, rec_u(request)) : NULL;
 
     if (!m || !s)
         return m ? -ESRCH : -ENOMEM;
     int rc =
-        ix->asked.answer ? ix->asked.answer(ix->asked.arg, s, rec_text(question), answer) : -ESRCH;
+        ix->asked.answer ? ix->asked.answer(ix->asked.arg, s, rec_text(request), answer) : -ESRCH;
     snapshot_release(s);
     return rc;
 }
@@ -101,7 +101,7 @@ static struct view *look_up(const struct known *k, uint64_t serial)
     return found ? *found : NULL;
 }
 
-int mirror_known(struct index *ix, struct rec *question, struct buf *answer)
+int mirror_known(struct index *ix, struct rec *request, struct buf *answer)
 {
     struct mirror *m = mirror_of(ix);
     struct known k = {0};
@@ -111,12 +111,12 @@ int mirror_known(struct index *ix, struct rec *question, struct buf *answer)
         return rc;
     pthread_mutex_lock(&m->lock);
     rc = collect(m, &k);
-    uint64_t count = rec_count(question, 1);
+    uint64_t count = rec_count(request, 1);
     for (uint64_t i = 0; i < count && rc == 0; i++)
-        buf_putc(answer, look_up(&k, rec_u(question)) ? 1 : 0);
+        buf_putc(answer, look_up(&k, rec_u(request)) ? 1 : 0);
     pthread_mutex_unlock(&m->lock);
     vec_done(&k.views);
-    return rc ? rc : question->bad ? ERR_CORRUPT : answer->error;
+    return rc ? rc : request->bad ? ERR_CORRUPT : answer->error;
 }
 
 /* *views: *new*, with a reference of each. */
@@ -147,7 +147,7 @@ static void keep(struct mirror *m, struct snapshot *s)
     m->list[0] = s;
 }
 
-int mirror_take(struct index *ix, struct rec *question)
+int mirror_take(struct index *ix, struct rec *request)
 {
     struct mirror *m = mirror_of(ix);
     struct view **views = NULL;
@@ -157,15 +157,15 @@ int mirror_take(struct index *ix, struct rec *question)
     if (!m)
         return -ENOMEM;
     pthread_mutex_lock(&m->lock);
-    question->ids = ranks_ids(ix->ranks, 0);
-    int rc = ranks_take_texts(ix->ranks, 0, ix->texts, question);
-    uint64_t serial = rec_u(question), generation = rec_u(question);
-    m->home = (uint16_t)rec_u(question);
-    struct rec at = *question;
+    request->ids = ranks_ids(ix->ranks, 0);
+    int rc = ranks_take_texts(ix->ranks, 0, ix->texts, request);
+    uint64_t serial = rec_u(request), generation = rec_u(request);
+    m->home = (uint16_t)rec_u(request);
+    struct rec at = *request;
     uint64_t count = rec_count(&at, 1);
     views = malloc((count + 1) * sizeof *views);
     rc = rc ? rc : views ? collect(m, &k) : -ENOMEM;
-    rc = rc ? rc : take_views(ix, question, &k, views, &taken);
+    rc = rc ? rc : take_views(ix, request, &k, views, &taken);
     struct snapshot *s = rc ? NULL : snapshot_of_views(ix, generation, views, taken);
     if (s) {
         s->serial = serial;
@@ -185,14 +185,14 @@ int mirror_take(struct index *ix, struct rec *question)
 /* Which files the rank knows: a byte each. */
 static int ask_known(struct index *ix, unsigned rank, const struct snapshot *s, struct buf *ret)
 {
-    struct buf question = {0};
+    struct buf request = {0};
 
-    buf_putc(&question, RANK_KNOWN);
-    rec_put_u(&question, s->count);
+    buf_putc(&request, RANK_KNOWN);
+    rec_put_u(&request, s->count);
     for (uint32_t i = 0; i < s->count; i++)
-        rec_put_u(&question, s->views[i]->serial);
-    int rc = ranks_ask(ix->ranks, rank, &question, ret);
-    buf_done(&question);
+        rec_put_u(&request, s->views[i]->serial);
+    int rc = ranks_ask(ix->ranks, rank, &request, ret);
+    buf_done(&request);
     return rc ? rc : ret->len == s->count ? 0 : ERR_CORRUPT;
 }
 
@@ -234,14 +234,14 @@ static int tell_snapshot(struct index *ix, unsigned rank, const struct snapshot 
     return rc;
 }
 
-int index_ask_rank(struct index *ix, unsigned rank, const struct snapshot *s, struct text question,
+int index_ask_rank(struct index *ix, unsigned rank, const struct snapshot *s, struct text request,
                    struct buf *answer)
 {
     struct buf message = {0};
 
     buf_putc(&message, RANK_SCAN);
     rec_put_u(&message, s->serial);
-    rec_put_text(&message, question);
+    rec_put_text(&message, request);
     int rc = ranks_ask(ix->ranks, rank, &message, answer);
     if (rc == -ESRCH)
         rc = tell_snapshot(ix, rank, s);
@@ -263,7 +263,7 @@ int index_stop_rank(struct index *ix, unsigned rank, uint64_t number)
     return rc;
 }
 
-void index_on_question(struct index *ix, const struct index_asked *asked)
+void index_on_request(struct index *ix, const struct index_asked *asked)
 {
     ix->asked = *asked;
 }

@@ -2,8 +2,8 @@
  * on rank 0, but for the chunks that are elsewhere.
  *
  *   rank 0: index_ask_rank       the rank
- *     question with a snapshot -> is it known? --no--> which of its files are?
- *     the other files          -> ...                  then the question again
+ *     request with a snapshot -> is it known? --no--> which of its files are?
+ *     the other files          -> ...                  then the request again
  *
  * Threads:   any.
  */
@@ -14,9 +14,9 @@
 #include "base/recbuf.h"
 
 void mirror_free(struct mirror *m); /* NULL is fine */
-/* Answers of the rank: -ESRCH where the snapshot is not known; else those of index_on_question. */
-int mirror_answer(struct index *ix, struct rec *question, struct buf *answer);
-int mirror_known(struct index *ix, struct rec *question, struct buf *answer);
-int mirror_take(struct index *ix, struct rec *question);
+/* Answers of the rank: -ESRCH where the snapshot is not known; else those of index_on_request. */
+int mirror_answer(struct index *ix, struct rec *request, struct buf *answer);
+int mirror_known(struct index *ix, struct rec *request, struct buf *answer);
+int mirror_take(struct index *ix, struct rec *request);
 
 #endif

@@ -103,17 +103,17 @@ static int home_of(struct homes *h, struct text uuid, unsigned *ret)
 
 static int say_hello(struct index *ix, unsigned rank, struct homes *h)
 {
-    struct buf question = {0}, answer = {0};
+    struct buf request = {0}, answer = {0};
     unsigned home;
 
-    buf_putc(&question, RANK_HELLO);
-    int rc = ranks_ask(ix->ranks, rank, &question, &answer);
+    buf_putc(&request, RANK_HELLO);
+    int rc = ranks_ask(ix->ranks, rank, &request, &answer);
     struct rec rec = rec_of((struct text){answer.data, answer.len});
     rc = rc ? rc : home_of(h, rec_text(&rec), &home);
     rc = rc ? rc : ranks_take_texts(ix->ranks, rank, ix->texts, &rec);
     if (rc == 0)
         ranks_set_home(ix->ranks, rank, home);
-    buf_done(&question);
+    buf_done(&request);
     buf_done(&answer);
     return rc;
 }
@@ -215,6 +215,15 @@ static void forget(struct index *ix, struct rec *message)
         order_forget(ix, &g);
 }
 
+static void take_error(struct index *ix, unsigned rank, int error)
+{
+    pthread_mutex_lock(&ix->lock);
+    ranks_set_error(ix->ranks, rank, error);
+    catalog_changed(ix);
+    pthread_mutex_unlock(&ix->lock);
+    catalog_notify(ix);
+}
+
 void index_receive(struct index *ix, unsigned from, struct text message)
 {
     struct rec rec = rec_of(message);
@@ -239,18 +248,21 @@ void index_receive(struct index *ix, unsigned from, struct text message)
         if (ix->asked.stop)
             ix->asked.stop(ix->asked.arg, rec_u(&rec));
         break;
+    case RANK_ERROR:
+        take_error(ix, from, (int)rec_i(&rec));
+        break;
     case RANK_RESULT:
         order_result(ix, from, &rec);
         break;
     }
 }
 
-int index_answer(struct index *ix, unsigned from, struct text question, struct buf *answer)
+int index_answer(struct index *ix, unsigned from, struct text request, struct buf *answer)
 {
-    struct rec rec = rec_of(question);
+    struct rec rec = rec_of(request);
 
     (void)from;
-    switch ((enum rank_question)rec_u(&rec)) {
+    switch ((enum rank_request)rec_u(&rec)) {
     case RANK_HELLO:
         rec_put_text(answer, text_of(ix->uuid));
         ix->ingest->texts_sent = text_ids_put(ix->texts, 0, answer);

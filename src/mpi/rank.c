@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { OVER = 0xff }; /* a message of this byte: rank 0 has ended; all others are of indexes */
@@ -15,9 +16,9 @@ static int link_send(void *arg, unsigned to, struct text message)
     return cluster_send(((struct rank *)arg)->cluster, to, message);
 }
 
-static int link_ask(void *arg, unsigned to, struct text question, struct buf *answer)
+static int link_ask(void *arg, unsigned to, struct text request, struct buf *answer)
 {
-    return cluster_ask(((struct rank *)arg)->cluster, to, question, answer);
+    return cluster_ask(((struct rank *)arg)->cluster, to, request, answer);
 }
 
 static const char *link_host(void *arg, unsigned rank)
@@ -54,6 +55,8 @@ static int on_request(void *arg, unsigned from, struct text bytes, struct buf *a
 {
     struct rank *r = arg;
 
+    if (r->failed)
+        cluster_abort(r->cluster, r->failed);
     pthread_rwlock_rdlock(&r->lock);
     int rc = r->index ? index_answer(r->index, from, bytes, answer) : -EPIPE;
     pthread_rwlock_unlock(&r->lock);
@@ -141,6 +144,7 @@ void rank_rest(struct rank *r)
 void rank_leave(struct rank *r)
 {
     cluster_leave(r->cluster);
+    free(r->failed);
     sem_destroy(&r->over);
     pthread_rwlock_destroy(&r->lock);
 }

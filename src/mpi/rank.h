@@ -16,12 +16,13 @@ struct rank {
     struct daemon_ranks ranks;
     pthread_rwlock_t lock; /* of `index`: written when it is opened and closed */
     struct index *index;
-    sem_t over; /* rank 0 has ended */
+    char *failed; /* why there is no index: rank 0's first request ends the job with it; or NULL */
+    sem_t over;   /* rank 0 has ended */
 };
 
 /* Joins the job, and takes the arguments of MPI out. 0, or the exit status after a message. */
 int rank_join(struct rank *r, int *argc, char ***argv);
-/* Messages and questions come from now on. */
+/* Messages and requests come from now on. */
 void rank_start(struct rank *r);
 static inline bool rank_is_first(const struct rank *r)
 {
@@ -37,5 +38,12 @@ void rank_leave(struct rank *r);
 /* worker.c: what a rank other than 0 does, from the arguments of the daemon to the end of the job:
  * its index reads files for rank 0. */
 void rank_work(struct rank *r, int argc, char **argv);
+/* The same, with the options read. `choose` sets s->index_path. */
+struct rank_place {
+    int (*choose)(struct served *s, const struct options *o, unsigned rank, void *arg,
+                  struct err *err);
+    void *arg;
+};
+void rank_serve(struct rank *r, const struct options *o, const struct rank_place *place);
 
 #endif

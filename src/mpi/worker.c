@@ -10,10 +10,12 @@
 #include <string.h>
 
 /* Each rank of a node has an index of its own, inside the place that the node has for it. */
-static int choose_place(struct served *s, const struct options *o, unsigned rank, struct err *err)
+static int choose_place(struct served *s, const struct options *o, unsigned rank, void *arg,
+                        struct err *err)
 {
     struct buf path = {0};
     char *place = NULL;
+    (void)arg;
     int rc = place_choose(&s->roots, o, true, &place, err);
 
     if (rc == 0)
@@ -30,11 +32,13 @@ static int choose_place(struct served *s, const struct options *o, unsigned rank
     return 0;
 }
 
-static int open_index(struct served *s, const struct options *o, unsigned rank, struct err *err)
+static int open_index(struct served *s, const struct options *o, const struct rank_place *place,
+                      struct err *err)
 {
+    unsigned rank = s->ranks->links.rank;
     int rc = roots_open(&s->roots, o, err);
 
-    rc = rc ? rc : choose_place(s, o, rank, err);
+    rc = rc ? rc : place->choose(s, o, rank, place->arg, err);
     rc = rc ? rc : served_open_index(s, o, NULL, err);
     if (rc == 0)
         log_line(LOG_LEVEL_INFO, "index rank=%u path=%s", rank, s->index_path);
@@ -99,12 +103,12 @@ static int run(struct scans *all, const struct http_call_options *o, struct err 
 }
 
 /* Does what rank 0 does with the request, up to the scan that it asks for. */
-static int on_question(void *arg, struct snapshot *s, struct text question, struct buf *answer)
+static int on_request(void *arg, struct snapshot *s, struct text request, struct buf *answer)
 {
     struct query_far far;
     struct err err = {0};
     int64_t time_ns;
-    int rc = query_far_read(question, &far, &time_ns);
+    int rc = query_far_read(request, &far, &time_ns);
     char *target = rc == 0 ? strndup(far.request.ptr, far.request.len) : NULL;
 
     rc = rc < 0 ? rc : target ? 0 : -ENOMEM;
@@ -132,7 +136,7 @@ static int begin_scans(struct served *s, const struct options *o, struct scans *
     int rc = http_runner_new(&h, err, &ret->runner);
 
     if (rc == 0)
-        index_on_question(s->index, &(struct index_asked){on_question, on_stop, ret});
+        index_on_request(s->index, &(struct index_asked){on_request, on_stop, ret});
     return rc;
 }
 
@@ -147,29 +151,43 @@ static void leave_signals(void)
         signal(signals[i], SIG_IGN);
 }
 
-void rank_work(struct rank *r, int argc, char **argv)
+/* Why there is no index is of interest only if rank 0 needs it: what is wrong here may be wrong
+ * there, too. */
+void rank_serve(struct rank *r, const struct options *o, const struct rank_place *place)
 {
-    struct options o = {0};
     struct served s = {.ranks = &r->ranks};
-    struct err err = {0};
     struct scans scans = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    int rc = options_parse(&o, argc, argv, &err);
-    bool serves = rc == 0 && !o.help && !o.version && !o.document && !o.check_only;
+    struct err err = {0};
 
     leave_signals();
-    if (serves) { /* else rank 0 says what is wrong, or prints what was asked for */
-        log_set_level(o.log_level);
-        daemon_use_little_memory();
-        rc = open_index(&s, &o, r->ranks.links.rank, &err);
-        rc = rc < 0 ? rc : begin_scans(&s, &o, &scans, &err);
-        if (rc < 0)
-            cluster_abort(r->cluster, err.text[0] ? err.text : err_text(rc));
-    }
+    log_set_level(o->log_level);
+    daemon_use_little_memory();
+    int rc = open_index(&s, o, place, &err);
+    rc = rc < 0 ? rc : begin_scans(&s, o, &scans, &err);
+    if (rc < 0 && !(r->failed = strdup(err.text[0] ? err.text : err_text(rc))))
+        cluster_abort(r->cluster, err_text(rc));
     rank_start(r);
     rank_wait(r);
     rank_rest(r);
     http_runner_free(scans.runner);
     served_close(&s);
+    err_done(&err);
+}
+
+void rank_work(struct rank *r, int argc, char **argv)
+{
+    const struct rank_place place = {choose_place, NULL};
+    struct options o = {0};
+    struct err err = {0};
+    int rc = options_parse(&o, argc, argv, &err);
+
+    if (rc == 0 && !o.help && !o.version && !o.document && !o.check_only) {
+        rank_serve(r, &o, &place);
+    } else { /* rank 0 says what is wrong, or prints what was asked for */
+        leave_signals();
+        rank_start(r);
+        rank_wait(r);
+    }
     options_done(&o);
     err_done(&err);
 }

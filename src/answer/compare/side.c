@@ -105,6 +105,16 @@ static int batch(struct group_worker *w, struct scan_batch *b)
     return rc < 0 ? rc : groups_accumulate(w, b, SIDE_GROUPS, 0);
 }
 
+static void put(void *arg, struct buf *out)
+{
+    known_put(&((struct side *)arg)->known, out);
+}
+
+static int take(void *arg, struct rec *in)
+{
+    return known_take(&((struct side *)arg)->known, in);
+}
+
 /* ---- what is looked for ---------------------------------------------------------------------- */
 
 static int make_plan(struct node_work *w, struct side *s)
@@ -112,7 +122,9 @@ static int make_plan(struct node_work *w, struct side *s)
     static const struct group_hooks hooks = {.worker_begin = worker_begin,
                                              .worker_end = worker_end,
                                              .chunk_begin = chunk_begin,
-                                             .batch = batch};
+                                             .batch = batch,
+                                             .put = put,
+                                             .take = take};
     const struct source *size, *bytes;
     const struct {
         const char *path;
@@ -140,7 +152,8 @@ static int make_plan(struct node_work *w, struct side *s)
                                     .sets = s->sets,
                                     .hooks = &hooks,
                                     .arg = s,
-                                    .ends_first = true};
+                                    .ends_first = true,
+                                    .spreads = true};
     known_init(&s->known, s->ts, s->dur, true);
     return 0;
 }

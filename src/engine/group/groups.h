@@ -215,7 +215,7 @@ int groups_scan_all(struct groups_job *jobs, size_t count);
 struct groups_here {
     const bool *ranks; /* by rank; chunks of others are left out */
     unsigned rank_count;
-    struct doubles_part **parts; /* out: the doubles of each place, not yet merged */
+    struct doubles_part ***parts; /* out: by job and place, doubles that are not yet merged */
 };
 int groups_scan_here(struct groups_job *jobs, size_t count, const struct groups_here *here);
 int groups_new(const struct grouping *g, struct groups **ret);

@@ -10,7 +10,8 @@
 struct job {
     const struct grouping *grouping;
     const struct groups_here *here; /* NULL: all chunks */
-    struct groups *found;           /* NULL: nothing yet */
+    size_t number;
+    struct groups *found; /* NULL: nothing yet */
     struct group_doubles doubles;
 };
 
@@ -285,7 +286,7 @@ static int put_part(void *arg, size_t position, void *part, bool failed)
     int rc = failpoint("group.send_doubles") ? send_part_to_self(job->grouping, &part) : 0;
 
     if (job->here && !failed && rc == 0) {
-        job->here->parts[position] = part;
+        job->here->parts[job->number][position] = part;
         return 0;
     }
     int put = doubles_put(job->grouping, &job->doubles, part, failed || rc < 0);
@@ -343,6 +344,7 @@ int groups_scan_here(struct groups_job *jobs, size_t count, const struct groups_
     for (size_t i = 0; i < count && rc == 0; i++) {
         all[i].grouping = jobs[i].grouping;
         all[i].here = here;
+        all[i].number = i;
         rc = doubles_init(&all[i].doubles, jobs[i].grouping);
         sinks[i] = sink_of(&all[i]);
         scans[i] = (struct scan_job){.query = jobs[i].grouping->query, .sink = &sinks[i]};

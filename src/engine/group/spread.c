@@ -1,7 +1,7 @@
 /* spread.c - a scan of which other ranks do the part that they have the chunks for.
  *
  * Rank 0 asks each of them with the request itself. They do the same with it as rank 0 did, up to
- * the scan that they are asked for: what scans before it found comes with the question. Where a
+ * the scan that they are asked for: what scans before it found comes with it. Where a
  * rank cannot answer, rank 0 fetches its chunks and scans them. Results are merged in the order of
  * ranks, doubles in the order of (file, chunk), so the answer does not depend on who had which
  * file.
@@ -45,7 +45,7 @@ bool query_far_told(struct query *q, struct text *ret)
     return !rec.bad;
 }
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static int64_t time_left(const struct budget *b)
 {
@@ -54,7 +54,7 @@ static int64_t time_left(const struct budget *b)
     return b->deadline_ns && left < 1 ? 1 : left;
 }
 
-static void put_question(const struct query_far *far, const struct budget *b, struct buf *out)
+static void put_message(const struct query_far *far, const struct budget *b, struct buf *out)
 {
     rec_put_u(out, far->number);
     rec_put_u(out, far->scans);
@@ -63,9 +63,9 @@ static void put_question(const struct query_far *far, const struct budget *b, st
     rec_put_text(out, (struct text){far->earlier.data, far->earlier.len});
 }
 
-int query_far_read(struct text question, struct query_far *ret, int64_t *ret_ns)
+int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns)
 {
-    struct rec rec = rec_of(question);
+    struct rec rec = rec_of(message);
 
     *ret = (struct query_far){.number = rec_u(&rec)};
     ret->wanted = (unsigned)rec_u(&rec);
@@ -150,16 +150,11 @@ static int take_parts(const struct grouping *g, struct rec *in, struct doubles_p
 
 /* ---- doubles of all places ------------------------------------------------------------------- */
 
-static struct doubles_part **parts_new(const struct query *q)
-{
-    return calloc(q->place_count + 1, sizeof(struct doubles_part *));
-}
-
 /* In their order; frees them. */
 static int parts_merge(const struct grouping *g, struct doubles_part **parts, struct groups *found,
                        int rc)
 {
-    for (size_t i = 0; i < g->query->place_count; i++) {
+    for (size_t i = 0; parts && i < g->query->place_count; i++) {
         if (!parts[i])
             continue;
         int put = doubles_put(g, found ? &found->doubles : NULL, parts[i], rc < 0 || !found);
@@ -169,19 +164,39 @@ static int parts_merge(const struct grouping *g, struct doubles_part **parts, st
     return rc;
 }
 
+/* Of all jobs. NULL without memory. */
+static struct doubles_part ***parts_new(const struct groups_job *jobs, size_t count)
+{
+    struct doubles_part ***parts = calloc(count, sizeof(struct doubles_part **));
+    bool ok = parts != NULL;
+
+    for (size_t i = 0; i < count && ok; i++) {
+        size_t places = jobs[i].grouping->query->place_count;
+        parts[i] = calloc(places + 1, sizeof(struct doubles_part *));
+        ok = parts[i] != NULL;
+    }
+    for (size_t i = 0; parts && !ok && i < count; i++)
+        free(parts[i]);
+    if (!ok)
+        free(parts);
+    return ok ? parts : NULL;
+}
+
 /* ---- another rank ---------------------------------------------------------------------------- */
 
 /* What a scan before found. */
-static int take_given(struct query_far *far, struct groups_job *job)
+static int take_given(struct query_far *far, struct groups_job *jobs, size_t count)
 {
     struct rec rec = rec_of(far->given);
-    int rc = take_own(job->grouping, &rec);
+    int rc = 0;
 
-    rc = rc < 0 ? rc : take_groups(job->grouping, &rec, &job->found);
-
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        rc = take_own(jobs[i].grouping, &rec);
+        rc = rc < 0 ? rc : take_groups(jobs[i].grouping, &rec, &jobs[i].found);
+        for (unsigned k = 0; rc == 0 && k < jobs[i].found->set_count; k++)
+            rc = group_table_place(&jobs[i].found->set[k].map.table);
+    }
     far->given = (struct text){(const char *)rec.ptr, (size_t)(rec.end - rec.ptr)};
-    for (unsigned i = 0; rc == 0 && i < job->found->set_count; i++)
-        rc = group_table_place(&job->found->set[i].map.table);
     return rc;
 }
 
@@ -198,31 +213,41 @@ static int put_counters(const struct query *q, const struct query_counters *befo
     return out->error;
 }
 
-static int answer(struct query_far *far, struct groups_job *job)
+static int put_answer(const struct groups_job *job, const struct query_counters *before,
+                      struct doubles_part **parts, struct buf *out)
+{
+    const struct grouping *g = job->grouping;
+    int rc = 0;
+
+    rec_put_i(out, job->error);
+    put_own(g, out);
+    if (job->error == 0) {
+        rc = put_counters(g->query, before, out);
+        rc = rc < 0 ? rc : put_groups(job->found, out);
+        rc = rc < 0 ? rc : put_parts(g, parts, out);
+    }
+    return rc < 0 ? rc : out->error;
+}
+
+static int answer(struct query_far *far, struct groups_job *jobs, size_t count)
 {
     static const bool own = true;
-    struct groups_here here = {.ranks = &own, .rank_count = 1};
-    const struct grouping *g = job->grouping;
-    struct query_counters before;
+    struct groups_here here = {.ranks = &own, .rank_count = 1, .parts = parts_new(jobs, count)};
+    struct query_counters *before = calloc(count, sizeof(*before));
+    int rc = here.parts && before ? 0 : -ENOMEM;
 
-    query_counters(g->query, &before);
-    here.parts = parts_new(g->query);
-    if (!here.parts)
-        return -ENOMEM;
-    int rc = groups_scan_here(job, 1, &here);
-    rc = rc < 0 ? rc : job->error;
-    rec_put_i(far->answer, rc);
-    rec_put_u(far->answer, g->query->place_count);
-    put_own(g, far->answer);
-    if (rc == 0) {
-        rc = put_counters(g->query, &before, far->answer);
-        rc = rc < 0 ? rc : put_groups(job->found, far->answer);
-        rc = rc < 0 ? rc : put_parts(g, here.parts, far->answer);
-        far->answered = rc == 0;
-    } else {
-        far->answered = far->answer->error == 0;
-    }
-    (void)parts_merge(g, here.parts, NULL, ERR_CANCELLED);
+    for (size_t i = 0; i < count && rc == 0; i++)
+        query_counters(jobs[i].grouping->query, &before[i]);
+    rc = rc < 0 ? rc : groups_scan_here(jobs, count, &here);
+    for (size_t i = 0; i < count && rc == 0; i++)
+        rec_put_u(far->answer, jobs[i].grouping->query->place_count);
+    for (size_t i = 0; i < count && rc == 0; i++)
+        rc = put_answer(&jobs[i], &before[i], here.parts[i], far->answer);
+    far->answered = rc == 0;
+    for (size_t i = 0; i < count && here.parts; i++)
+        (void)parts_merge(jobs[i].grouping, here.parts[i], NULL, ERR_CANCELLED);
+    free(here.parts);
+    free(before);
     return ERR_CANCELLED; /* rank 0 goes on */
 }
 
@@ -232,7 +257,7 @@ struct asked {
     pthread_t thread;
     sem_t *done;
     struct query *query;
-    struct text question;
+    struct text message;
     struct buf answer;
     unsigned rank;
     int rc;
@@ -244,7 +269,7 @@ static void *ask(void *arg)
     struct asked *a = arg;
 
     a->rc =
-        index_ask_rank(a->query->env.index, a->rank, a->query->snapshot, a->question, &a->answer);
+        index_ask_rank(a->query->env.index, a->rank, a->query->snapshot, a->message, &a->answer);
     sem_post(a->done);
     return NULL;
 }
@@ -264,7 +289,7 @@ static bool choose_ranks(const struct query *q, struct asked *list, unsigned cou
     return any;
 }
 
-static unsigned begin_all(struct query *q, struct asked *list, unsigned count, struct text question,
+static unsigned begin_all(struct query *q, struct asked *list, unsigned count, struct text message,
                           sem_t *done)
 {
     unsigned begun = 0;
@@ -275,7 +300,7 @@ static unsigned begin_all(struct query *q, struct asked *list, unsigned count, s
             continue;
         a->query = q;
         a->rank = i;
-        a->question = question;
+        a->message = message;
         a->done = done;
         a->begun = pthread_create(&a->thread, NULL, ask, a) == 0;
         a->failed = !a->begun;
@@ -331,88 +356,108 @@ static void take_counters(struct query *q, struct rec *in)
     query_count(q, &c);
 }
 
-/* *failed: it has another idea of the request. */
-static int take_answer(struct groups_job *job, const struct asked *a, struct doubles_part **parts,
-                       bool *failed)
+static int take_job(struct groups_job *job, struct rec *in, struct doubles_part **parts)
 {
     const struct grouping *g = job->grouping;
-    struct rec rec = rec_of((struct text){a->answer.data, a->answer.len});
     struct groups *got = NULL;
-    int rc = (int)rec_i(&rec);
+    int rc = (int)rec_i(in), taken = take_own(g, in);
 
-    *failed = rec_u(&rec) != g->query->place_count;
-    int taken = *failed ? 0 : take_own(g, &rec);
     rc = rc < 0 ? rc : taken;
-    if (*failed || rc < 0)
-        return *failed ? 0 : rc;
-    take_counters(g->query, &rec);
-    rc = take_groups(g, &rec, &got);
-    rc = rc < 0 ? rc : groups_merge(job->found, got);
-    rc = rc < 0 ? rc : take_parts(g, &rec, parts);
+    if (rc < 0)
+        return rc;
+    take_counters(g->query, in);
+    rc = take_groups(g, in, &got);
+    rc = rc < 0 || job->error < 0 ? rc : groups_merge(job->found, got);
+    rc = rc < 0 ? rc : take_parts(g, in, parts);
     groups_free(got);
     return rc;
 }
 
-/* Chunks of ranks that gave no answer. */
-static int scan_failed(struct groups_job *job, const struct asked *list, unsigned count,
-                       struct doubles_part **parts)
+/* One that has another idea of the request, so of its places, is not believed. */
+static void take_answer(struct groups_job *jobs, size_t count, struct asked *a,
+                        struct doubles_part ***parts)
 {
-    struct groups_job rest = {.grouping = job->grouping};
-    bool *ranks = calloc(count, sizeof(*ranks)), any = false;
-    struct groups_here here = {.ranks = ranks, .rank_count = count, .parts = parts};
-    int rc = ranks ? 0 : -ENOMEM;
+    struct rec rec = rec_of((struct text){a->answer.data, a->answer.len});
 
-    for (unsigned i = 1; i < count && rc == 0; i++)
-        any |= ranks[i] = list[i].wanted && list[i].failed;
-    if (any) {
-        rc = groups_scan_here(&rest, 1, &here);
-        rc = rc < 0 ? rc : rest.error;
-        rc = rc < 0 ? rc : groups_merge(job->found, rest.found);
-        groups_free(rest.found);
+    for (size_t i = 0; i < count; i++)
+        a->failed |= rec_u(&rec) != jobs[i].grouping->query->place_count;
+    for (size_t i = 0; i < count && !a->failed; i++) {
+        int rc = take_job(&jobs[i], &rec, parts[i]);
+        jobs[i].error = jobs[i].error < 0 ? jobs[i].error : rc;
     }
-    free(ranks);
+}
+
+/* Chunks of ranks that gave no answer. */
+static int scan_rest(struct groups_job *jobs, size_t count, const struct groups_here *here)
+{
+    struct groups_job *rest = calloc(count, sizeof(*rest));
+
+    for (size_t i = 0; rest && i < count; i++)
+        rest[i].grouping = jobs[i].grouping;
+    int rc = rest ? groups_scan_here(rest, count, here) : -ENOMEM;
+    for (size_t i = 0; rest && i < count; i++) {
+        int merged = rc < 0 ? rc : rest[i].error;
+        merged =
+            merged < 0 || jobs[i].error < 0 ? merged : groups_merge(jobs[i].found, rest[i].found);
+        jobs[i].error = jobs[i].error < 0 ? jobs[i].error : merged;
+        groups_free(rest[i].found);
+    }
+    free(rest);
     return rc;
 }
 
-static int collect(struct groups_job *job, struct asked *list, unsigned count,
-                   struct doubles_part **parts)
+static int scan_failed(struct groups_job *jobs, size_t count, const struct asked *list,
+                       unsigned ranks, struct doubles_part ***parts)
 {
-    int rc = job->error;
+    bool *failed = calloc(ranks, sizeof(*failed)), any = false;
+    const struct groups_here here = {.ranks = failed, .rank_count = ranks, .parts = parts};
+    int rc = failed ? 0 : -ENOMEM;
 
-    for (unsigned i = 1; i < count && rc == 0; i++)
-        if (list[i].wanted && !list[i].failed)
-            rc = take_answer(job, &list[i], parts, &list[i].failed);
-    return rc < 0 ? rc : scan_failed(job, list, count, parts);
+    for (unsigned i = 1; i < ranks && rc == 0; i++)
+        any |= failed[i] = list[i].wanted && list[i].failed;
+    if (any)
+        rc = scan_rest(jobs, count, &here);
+    free(failed);
+    return rc;
 }
 
-static int scan_with(struct groups_job *job, struct asked *list, unsigned count)
+static int collect(struct groups_job *jobs, size_t count, struct asked *list, unsigned ranks,
+                   struct doubles_part ***parts)
+{
+    for (unsigned i = 1; i < ranks; i++)
+        if (list[i].wanted && !list[i].failed)
+            take_answer(jobs, count, &list[i], parts);
+    return scan_failed(jobs, count, list, ranks, parts);
+}
+
+static int scan_with(struct groups_job *jobs, size_t count, struct asked *list, unsigned ranks)
 {
     static const bool own = true;
-    struct query *q = job->grouping->query;
-    struct groups_here here = {.ranks = &own, .rank_count = 1, .parts = parts_new(q)};
     static atomic_ullong number;
-    struct buf question = {0};
+    struct query *q = jobs->grouping->query;
+    struct groups_here here = {.ranks = &own, .rank_count = 1, .parts = parts_new(jobs, count)};
+    struct buf message = {0};
     sem_t done;
 
     q->env.far->number = atomic_fetch_add(&number, 1) + 1;
-    put_question(q->env.far, q->budget, &question);
-    int rc = here.parts ? question.error : -ENOMEM;
+    put_message(q->env.far, q->budget, &message);
+    int rc = here.parts ? message.error : -ENOMEM;
     if (rc == 0) {
         sem_init(&done, 0, 0);
-        unsigned begun =
-            begin_all(q, list, count, (struct text){question.data, question.len}, &done);
-        rc = groups_scan_here(job, 1, &here);
-        wait_all(q, list, count, begun, &done);
-        end_all(list, count);
+        unsigned begun = begin_all(q, list, ranks, (struct text){message.data, message.len}, &done);
+        rc = groups_scan_here(jobs, count, &here);
+        wait_all(q, list, ranks, begun, &done);
+        end_all(list, ranks);
         sem_destroy(&done);
-        job->error = rc < 0 ? rc : collect(job, list, count, here.parts);
-        job->error = parts_merge(job->grouping, here.parts, job->found, job->error);
-        here.parts = NULL;
     }
+    rc = rc < 0 ? rc : collect(jobs, count, list, ranks, here.parts);
+    for (size_t i = 0; i < count && here.parts; i++)
+        jobs[i].error = parts_merge(jobs[i].grouping, here.parts[i], jobs[i].found,
+                                    rc < 0 ? rc : jobs[i].error);
     free(here.parts);
-    for (unsigned i = 1; i < count; i++)
+    for (unsigned i = 1; i < ranks; i++)
         buf_done(&list[i].answer);
-    buf_done(&question);
+    buf_done(&message);
     return rc;
 }
 
@@ -425,50 +470,64 @@ static bool has_doubles(const struct groups *f)
 }
 
 /* What later scans on other ranks need. */
-static void keep_found(struct query_far *far, struct groups_job *job)
+static void keep_found(struct query_far *far, struct groups_job *jobs, size_t count)
 {
     far->scans++;
-    if (job->error == 0 && job->grouping->more && !has_doubles(job->found)) {
-        put_own(job->grouping, &far->earlier);
-        far->alone = put_groups(job->found, &far->earlier) < 0;
-    } else {
-        far->alone = true;
+    for (size_t i = 0; i < count && !far->alone; i++) {
+        const struct grouping *g = jobs[i].grouping;
+        far->alone = jobs[i].error || !g->more || has_doubles(jobs[i].found);
+        if (far->alone)
+            break;
+        put_own(g, &far->earlier);
+        far->alone = put_groups(jobs[i].found, &far->earlier) < 0;
     }
 }
 
-static int spread(struct query_far *far, struct groups_job *job)
+static int spread(struct query_far *far, struct groups_job *jobs, size_t count)
 {
-    struct query *q = job->grouping->query;
-    unsigned count = index_rank_count(q->env.index);
-    struct asked *list = calloc(count, sizeof(*list));
+    unsigned ranks = index_rank_count(jobs->grouping->query->env.index);
+    struct asked *list = calloc(ranks, sizeof(*list));
+    bool any = false;
     int rc = list ? 0 : -ENOMEM;
 
+    for (size_t i = 0; i < count && rc == 0; i++)
+        any |= choose_ranks(jobs[i].grouping->query, list, ranks);
     if (rc == 0)
-        rc = choose_ranks(q, list, count) ? scan_with(job, list, count)
-                                          : groups_scan_here(job, 1, NULL);
+        rc = any ? scan_with(jobs, count, list, ranks) : groups_scan_here(jobs, count, NULL);
     free(list);
     if (rc == 0)
-        keep_found(far, job);
+        keep_found(far, jobs, count);
     return rc;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+static bool all_spread(const struct groups_job *jobs, size_t count)
+{
+    bool ret = true;
+
+    for (size_t i = 0; i < count; i++)
+        ret &= jobs[i].grouping->spreads && !jobs[i].grouping->tell_keys;
+    return ret;
+}
+
 int groups_scan_all(struct groups_job *jobs, size_t count)
 {
-    const struct grouping *g = jobs->grouping;
-    struct query_far *far = g->query->env.far;
-    bool spreads = count == 1 && g->spreads && !g->tell_keys;
+    struct query_far *far = count ? jobs->grouping->query->env.far : NULL;
+    bool spreads = all_spread(jobs, count);
 
-    jobs->found = NULL;
+    for (size_t i = 0; i < count; i++)
+        jobs[i].found = NULL;
     if (far && far->answer) {
         int rc = !spreads                     ? ERR_CANCELLED
-                 : far->scans++ < far->wanted ? take_given(far, jobs)
-                                              : answer(far, jobs);
-        return jobs->error = rc, 0;
+                 : far->scans++ < far->wanted ? take_given(far, jobs, count)
+                                              : answer(far, jobs, count);
+        for (size_t i = 0; i < count; i++)
+            jobs[i].error = rc;
+        return 0;
     }
     if (far && !far->alone && spreads)
-        return spread(far, jobs);
+        return spread(far, jobs, count);
     if (far)
         far->alone = true;
     return groups_scan_here(jobs, count, NULL);

@@ -5,6 +5,7 @@
 #include "http/endpoints/endpoints.h"
 #include "http/request/compare_request.h"
 #include "http/request/selection.h"
+#include "http/request/spread.h"
 
 static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON,   FORMAT_CSV,
                                       FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_COLLAPSED_DIFF};
@@ -20,12 +21,12 @@ struct state {
 static int open_compare(struct request *rq)
 {
     struct state *s = rq->state;
+    const struct query_env env = request_env(rq);
     int rc = compare_request_read(rq, &s->asked);
     if (rc == 0 && rq->format == FORMAT_COLLAPSED_DIFF)
         return compare_stacks(rq, &s->asked, &s->stacks);
     if (rc == 0)
-        rc = compare_run(&rq->http->env, rq->snapshot, &s->asked.options, &rq->budget, &rq->err,
-                         &s->found);
+        rc = compare_run(&env, rq->snapshot, &s->asked.options, &rq->budget, &rq->err, &s->found);
     if (rc == 0)
         rq->incomplete = !s->found->complete;
     return rc;

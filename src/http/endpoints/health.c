@@ -2,6 +2,8 @@
 #include "http/endpoints/endpoints.h"
 #include "http/metrics/metrics.h"
 
+#include <stdio.h>
+
 static const enum format formats[] = {FORMAT_JSON};
 
 struct ready {
@@ -55,12 +57,17 @@ static int next_readyz(struct request *rq, struct buf *out)
 {
     struct ready r = {.counts = !rq->viewer};
     bool ends = atomic_load(&rq->http->stopping);
+    char text[200];
 
     index_progress(rq->http->options->index, &r.p);
     bool ready = !ends && metrics_ready(rq->http->metrics, &r.p);
     rq->status = ready ? 200 : 503;
     r.status = ready ? "ready" : ends ? "stopping" : r.p.store_error ? "stopped" : "indexing";
     r.error = r.p.store_error ? err_text(r.p.store_error) : NULL;
+    if (r.p.store_error_host) {
+        snprintf(text, sizeof text, "%s (on %s)", r.error, r.p.store_error_host);
+        r.error = text;
+    }
     return format_object(&ready_type, &r, rq->pretty, out);
 }
 

@@ -55,8 +55,8 @@ int request_spread(struct request *rq)
 {
     struct buf target = {0};
 
-    if (rq->far || index_rank_count(rq->http->env.index) < 2 || rq->upload || rq->stored ||
-        rq->own_format || rq->endpoint->changes)
+    if (rq->far || !rq->http->env.index || index_rank_count(rq->http->env.index) < 2 ||
+        rq->upload || rq->stored || rq->own_format || rq->endpoint->changes)
         return 0;
     struct query_far *far = arena_alloc(&rq->arena, sizeof *far);
     put_target(rq, &target);

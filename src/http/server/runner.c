@@ -194,6 +194,17 @@ static bool waits(const struct request *rq)
     return wait && strcmp(wait, "no") != 0;
 }
 
+static int check_indexing(struct request *rq)
+{
+    int stopped = index_store_error(rq->http->options->index);
+
+    if (stopped == 0)
+        return budget_check(&rq->budget);
+    return err_set(&rq->err, stopped,
+                   "indexing has stopped, so the index will not become ready: %s",
+                   err_text(stopped));
+}
+
 /* The newest snapshot, once the files that the request selects are indexed in it. */
 static int pin_ready(struct http_call *c)
 {
@@ -210,7 +221,7 @@ static int pin_ready(struct http_call *c)
         snapshot_release(rq->snapshot);
         rq->snapshot = NULL;
         wait_for_change(c->runner, seen);
-        rc = budget_check(&rq->budget);
+        rc = check_indexing(rq);
     }
     return rc;
 }

@@ -1,17 +1,36 @@
 /* store_error.c - errors of the store: why indexing stopped, and files whose values are corrupt. */
 #include "index/catalog/store_error.h"
 #include "index/catalog/catalog.h"
+#include "index/ranks/ranks.h"
 #include "index/store/kv.h"
+
+/* Rank 0 answers for all. */
+static void tell_rank_0(struct index *ix, int error)
+{
+    struct buf message = {0};
+
+    if (!ix->ranks || ranks_is_first(ix->ranks))
+        return;
+    buf_putc(&message, RANK_ERROR);
+    rec_put_i(&message, error);
+    ranks_send(ix->ranks, 0, &message);
+    buf_done(&message);
+}
 
 void set_store_error(struct index *ix, int error)
 {
+    bool changed = false;
+
     pthread_mutex_lock(&ix->lock);
     if (ix->store_error != error &&
         ix->store_error != ERR_CORRUPT) { /* that stays, until it is opened again */
         ix->store_error = error;
         catalog_changed(ix);
+        changed = true;
     }
     pthread_mutex_unlock(&ix->lock);
+    if (changed)
+        tell_rank_0(ix, error);
     catalog_notify(ix);
 }
 

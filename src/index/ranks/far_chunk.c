@@ -103,16 +103,16 @@ static void keep(struct far_cache *cache, struct far_chunk *c)
 static int fetch(struct ranks *r, unsigned rank, const struct kv_key *key, struct far_chunk **ret)
 {
     struct far_chunk *c = calloc(1, sizeof *c);
-    struct buf question = {0};
+    struct buf request = {0};
 
     if (!c)
         return -ENOMEM;
     c->key = *key;
     c->references = 1;
-    buf_putc(&question, RANK_CHUNK);
-    rec_put_text(&question, (struct text){(const char *)key->data, key->len});
-    int rc = ranks_ask(r, rank, &question, &c->value);
-    buf_done(&question);
+    buf_putc(&request, RANK_CHUNK);
+    rec_put_text(&request, (struct text){(const char *)key->data, key->len});
+    int rc = ranks_ask(r, rank, &request, &c->value);
+    buf_done(&request);
     if (rc)
         return chunk_free(c), rc;
     *ret = c;
@@ -147,13 +147,13 @@ void far_chunk_release(struct far_cache *cache, struct far_chunk *c)
     pthread_mutex_unlock(&cache->lock);
 }
 
-int far_chunk_answer(struct kv *kv, struct rec *question, struct buf *answer)
+int far_chunk_answer(struct kv *kv, struct rec *request, struct buf *answer)
 {
-    struct text name = rec_text(question), value;
+    struct text name = rec_text(request), value;
     struct kv_key key = {0};
     struct kv_read *r;
 
-    if (question->bad || name.len > sizeof key.data)
+    if (request->bad || name.len > sizeof key.data)
         return -EINVAL;
     kv_key_bytes(&key, name.ptr, name.len);
     int rc = kv_read_begin(kv, &r);

@@ -6,6 +6,7 @@
 
 struct one_rank {
     unsigned home;
+    atomic_int error;
     pthread_mutex_t tell; /* of what follows */
     uint32_t told;        /* it knows texts of this process with ids below */
     struct text_ids *ids;
@@ -68,11 +69,26 @@ int ranks_send(struct ranks *r, unsigned to, const struct buf *message)
                : r->links->send(r->links->arg, to, (struct text){message->data, message->len});
 }
 
-int ranks_ask(struct ranks *r, unsigned to, const struct buf *question, struct buf *answer)
+int ranks_ask(struct ranks *r, unsigned to, const struct buf *request, struct buf *answer)
 {
-    return question->error ? question->error
-                           : r->links->ask(r->links->arg, to,
-                                           (struct text){question->data, question->len}, answer);
+    return request->error ? request->error
+                          : r->links->ask(r->links->arg, to,
+                                          (struct text){request->data, request->len}, answer);
+}
+
+void ranks_set_error(struct ranks *r, unsigned rank, int error)
+{
+    atomic_store(&r->list[rank].error, error);
+}
+
+int ranks_error(const struct ranks *r, const char **ret_host)
+{
+    int error = 0;
+
+    for (unsigned i = 1; r && i < r->links->count && !error; i++)
+        if ((error = atomic_load(&r->list[i].error)) != 0)
+            *ret_host = ranks_host(r, i);
+    return error;
 }
 
 unsigned ranks_home(const struct ranks *r, unsigned rank)

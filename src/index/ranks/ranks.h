@@ -26,10 +26,11 @@ enum rank_message {
     RANK_TAKEN,  /* to a rank: a result, whose credits are free again */
     RANK_FORGET, /* to a rank: a chunk, or those of a file */
     RANK_STOP,   /* to a rank: a scan, by its number */
+    RANK_ERROR,  /* to rank 0: why indexing stopped there; 0: it goes on */
     RANK_RESULT  /* to rank 0: a chunk of an order, or its end */
 };
-/* First byte of a question. */
-enum rank_question {
+/* First byte of a request. */
+enum rank_request {
     RANK_HELLO, /* which store is it, with which texts? */
     RANK_CHUNK, /* the value of a chunk */
     RANK_SCAN,  /* what a request finds in the chunks that the rank has */
@@ -44,7 +45,12 @@ unsigned ranks_count(const struct ranks *r);                  /* 1 where there a
 bool ranks_is_first(const struct ranks *r);                   /* rank 0, with others */
 const char *ranks_host(const struct ranks *r, unsigned rank); /* NULL: unknown */
 int ranks_send(struct ranks *r, unsigned to, const struct buf *message); /* or its error */
-int ranks_ask(struct ranks *r, unsigned to, const struct buf *question, struct buf *answer);
+int ranks_ask(struct ranks *r, unsigned to, const struct buf *request, struct buf *answer);
+
+/* Why indexing stopped at a rank; 0. */
+void ranks_set_error(struct ranks *r, unsigned rank, int error);
+/* The first one that there is, and its host. 0: none (or no ranks). */
+int ranks_error(const struct ranks *r, const char **ret_host);
 
 /* ---- homes ----------------------------------------------------------------------------------- */
 
@@ -80,6 +86,6 @@ int far_chunk_open(struct far_cache *cache, unsigned home, const struct kv_key *
                    struct far_chunk **ret);
 void far_chunk_release(struct far_cache *cache, struct far_chunk *c);
 /* For the rank that has it. */
-int far_chunk_answer(struct kv *kv, struct rec *question, struct buf *answer);
+int far_chunk_answer(struct kv *kv, struct rec *request, struct buf *answer);
 
 #endif

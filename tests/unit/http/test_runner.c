@@ -56,8 +56,8 @@ static bool open_store(bool on_demand)
 static void close_store(void)
 {
     index_on_change(store.index, NULL, NULL);
-    http_runner_free(runner);
     index_close(store.index);
+    http_runner_free(runner); /* a thread of the index may have called it until now */
     nftw(store.dir, store_remove, 8, FTW_DEPTH | FTW_PHYS);
     nftw(store.place, store_remove, 8, FTW_DEPTH | FTW_PHYS);
 }

@@ -39,9 +39,9 @@ static int send_letter(void *arg, unsigned to, struct text message)
     return 0;
 }
 
-static int ask_rank(void *arg, unsigned to, struct text question, struct buf *answer)
+static int ask_rank(void *arg, unsigned to, struct text request, struct buf *answer)
 {
-    return index_answer(ranks[to].ix, ((struct rank *)arg)->links.rank, question, answer);
+    return index_answer(ranks[to].ix, ((struct rank *)arg)->links.rank, request, answer);
 }
 
 /* Until it is over and nothing is left. */

@@ -1,0 +1,419 @@
+/* batch.c - an index on all ranks, the files of a directory in it, one request, and its answer in a
+ * file. */
+#include "config.h"
+
+#include "mpi/batch.h"
+
+#include "daemon/log.h"
+#include "daemon/watch.h"
+#include "mpi/output.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { THREADS_MOST = 1024 };
+
+/* What one rank knows of the job. */
+struct batch {
+    const struct batch_tool *tool;
+    struct batch_settings settings;
+    struct rank *rank;
+    struct options options; /* of the index */
+    struct served served;
+    char *directory; /* of traces, as the options have it */
+    char *staging;   /* folder of this node's indexes; NULL: not chosen yet */
+    char *index_path;
+    struct http_options http;
+    struct http_runner *runner;
+    struct output *output;
+    struct err write_error;
+    struct buf about; /* the answer of /info */
+    int64_t since_ns; /* the present stage began */
+};
+
+void batch_put_parameter(struct buf *out, const char *name, const char *value)
+{
+    buf_printf(out, "%s=", name);
+    for (const unsigned char *c = (const unsigned char *)value; *c; c++)
+        if (isalnum(*c) || strchr("-._~/", *c)) /* in the C locale */
+            buf_putc(out, (char)*c);
+        else
+            buf_printf(out, "%%%02X", *c);
+}
+
+/* ---- options of the index -------------------------------------------------------------------- */
+
+static uint64_t share_of(const struct batch *b, uint64_t of_node)
+{
+    uint64_t share = of_node / b->rank->ranks.on_node;
+    return share ? share : 1;
+}
+
+/* Files are read when the request selects them, as for one that starts a daemon. Half of the memory
+ * is for that request. */
+static int make_options(struct batch *b, struct err *err)
+{
+    const struct batch_settings *s = &b->settings;
+    struct options *o = &b->options;
+
+    b->directory = realpath(s->directory, NULL);
+    if (!b->directory) /* it is missing: the message is that of the index */
+        b->directory = strdup(s->directory);
+    if (!b->directory)
+        return -ENOMEM;
+    char *argv[] = {"dftracerd", "--config", "/dev/null", "--directory", b->directory};
+    int rc = options_parse(o, sizeof argv / sizeof *argv, argv, err);
+    if (rc < 0)
+        return rc;
+    o->on_demand = true;
+    o->log_level = s->verbose ? "info" : "warning";
+    o->query_memory = o->total_memory = share_of(b, memory_limit().bytes / 2);
+    if (s->index_dir)
+        o->index_base = s->index_dir;
+    if (s->threads)
+        o->executor_threads = share_of(b, s->threads < THREADS_MOST ? s->threads : THREADS_MOST);
+    return 0;
+}
+
+/* ---- staging: a folder for the indexes of a node --------------------------------------------- */
+
+/* "Lustre" ..., of a directory that need not be there yet; NULL: a local file system. */
+static const char *network_of(const char *path)
+{
+    char *at = strdup(path), *slash;
+
+    while (at && access(at, F_OK) < 0 && (slash = strrchr(at, '/')) && slash > at)
+        *slash = '\0';
+    const char *network = at ? index_network_name(at) : NULL;
+    free(at);
+    return network;
+}
+
+static int choose_staging(struct batch *b, struct err *err)
+{
+    const char *given = b->settings.staging_dir, *network = given ? network_of(given) : NULL;
+    char *place = NULL;
+
+    if (given && !network)
+        return (b->staging = strdup(given)) ? 0 : -ENOMEM;
+    int rc = place_choose(&b->served.roots, &b->options, true, &place, err);
+    if (rc == 0 && asprintf(&b->staging, "%s/%s", place, b->tool->staging) < 0) {
+        b->staging = NULL;
+        rc = -ENOMEM;
+    }
+    if (rc == 0 && network && rank_is_first(b->rank))
+        fprintf(stderr, "%s: --staging-dir %s is on %s: the indexes are in %s instead\n",
+                b->tool->name, given, network, b->staging);
+    free(place);
+    return rc;
+}
+
+/* The files of an index, and its folder. Others than files are not ours. */
+static void remove_index(const char *path)
+{
+    DIR *d = opendir(path);
+    struct dirent *e;
+
+    while (d && (e = readdir(d)))
+        if (e->d_type == DT_REG)
+            unlinkat(dirfd(d), e->d_name, 0);
+    if (d)
+        closedir(d);
+    rmdir(path);
+}
+
+/* The last rank of a node removes the folder, too. */
+static void remove_staging(const struct batch *b)
+{
+    if (!b->index_path || b->settings.keep_staging)
+        return;
+    char *place = strdup(b->staging), *slash = place ? strrchr(place, '/') : NULL;
+    remove_index(b->index_path);
+    rmdir(b->staging);
+    if (slash && slash > place && !b->settings.staging_dir) {
+        *slash = '\0';
+        rmdir(place);
+    }
+    free(place);
+}
+
+/* For struct rank_place, and for rank 0. */
+static int choose_index(struct served *s, const struct options *o, unsigned rank, void *arg,
+                        struct err *err)
+{
+    struct batch *b = arg;
+    (void)o;
+    int rc = choose_staging(b, err);
+
+    if (rc < 0)
+        return rc;
+    if (asprintf(&b->index_path, "%s/rank_%u", b->staging, rank) < 0)
+        return b->index_path = NULL, -ENOMEM;
+    if (b->settings.force)
+        remove_index(b->index_path);
+    s->index_path = strdup(b->index_path);
+    return s->index_path ? 0 : -ENOMEM;
+}
+
+/* ---- rank 0: the index ----------------------------------------------------------------------- */
+
+/* With --verbose. */
+__attribute__((format(printf, 2, 3))) static void print_stage(struct batch *b, const char *fmt, ...)
+{
+    int64_t now = clock_mono_ns();
+    va_list args;
+
+    if (b->settings.verbose) {
+        va_start(args, fmt);
+        fprintf(stderr, "%s: ", b->tool->name);
+        vfprintf(stderr, fmt, args);
+        fprintf(stderr, " (%.3f s)\n", (double)(now - b->since_ns) / 1e9);
+        va_end(args);
+    }
+    b->since_ns = now;
+}
+
+static void on_change(void *arg)
+{
+    http_runner_index_changed(arg);
+}
+
+static int open_index(struct batch *b, struct err *err)
+{
+    struct served *s = &b->served;
+    int rc = roots_open(&s->roots, &b->options, err);
+
+    rc = rc ? rc : choose_index(s, &b->options, 0, b, err);
+    rc = rc ? rc : served_open_index(s, &b->options, NULL, err);
+    rc = rc ? rc : watch_new(s->index, &s->roots, &s->watch);
+    if (rc == 0)
+        print_stage(b, "opened indexes, processes: %u", b->rank->ranks.links.count);
+    return rc;
+}
+
+static int open_runner(struct batch *b, struct err *err)
+{
+    const struct served *s = &b->served;
+
+    b->http = (struct http_options){.index = s->index,
+                                    .root_labels = (const char *const *)s->roots.labels,
+                                    .root_paths = (const char *const *)s->roots.paths,
+                                    .root_count = s->roots.count,
+                                    .workers = served_workers(s, &b->options),
+                                    .limits = {.query_memory = b->options.query_memory,
+                                               .total_memory = b->options.total_memory},
+                                    .version = DFT_VERSION,
+                                    .build = DFT_BUILD_SUMMARY};
+    int rc = http_runner_new(&b->http, err, &b->runner);
+    if (rc == 0)
+        index_on_change(s->index, on_change, b->runner);
+    return rc;
+}
+
+/* What the watcher of a daemon does once. */
+static int scan_directory(struct batch *b, struct err *err)
+{
+    struct index_progress p;
+    atomic_bool stop = false;
+    int rc = watch_scan(b->served.watch, &stop);
+
+    index_progress(b->served.index, &p);
+    if (rc == 0 && !p.listed)
+        rc = err_set(err, -ENOMEM, "%s cannot be scanned: out of memory", b->directory);
+    if (rc == 0 && p.directories_unreadable)
+        fprintf(stderr, "%s: some directories cannot be read: the output may lack their files\n",
+                b->tool->name);
+    return rc;
+}
+
+/* ---- rank 0: requests ------------------------------------------------------------------------ */
+
+/* Only files of the directory itself, as without -r; once they are indexed. */
+static int run_request(struct batch *b, const char *request, http_piece *piece, struct err *err)
+{
+    struct http_call_options o = {0};
+    struct http_call *call = NULL;
+    struct buf target = {0};
+
+    buf_printf(&target, "%s&", request);
+    batch_put_parameter(&target, "dir", b->served.roots.paths[0]);
+    buf_puts(&target, "&recursive=false&wait=ready");
+    buf_putc(&target, '\0');
+    o.target = target.data;
+    int rc = target.error ? target.error : http_call_new(b->runner, &o, err, &call);
+    rc = rc ? rc : http_call_run(call, piece, b, err);
+    http_call_free(call);
+    buf_done(&target);
+    return rc;
+}
+
+/* ---- rank 0: the answer ---------------------------------------------------------------------- */
+
+static int append_piece(void *arg, struct text bytes)
+{
+    struct batch *b = arg;
+    buf_text(&b->about, bytes);
+    return b->about.error;
+}
+
+static uint64_t number_after(const char *text, const char *words)
+{
+    const char *at = strstr(text, words);
+    return at ? strtoull(at + strlen(words), NULL, 10) : 0;
+}
+
+/* Waits until they are indexed. */
+static int count_files(struct batch *b, uint64_t *ret, struct err *err)
+{
+    int rc = run_request(b, "/info?format=json", append_piece, err);
+
+    buf_putc(&b->about, '\0');
+    rc = rc ? rc : b->about.error;
+    if (rc < 0)
+        return rc;
+    uint64_t failed = number_after(b->about.data, "\"files_failed\":");
+    *ret = number_after(b->about.data, "\"totals\":{\"files\":");
+    if (failed)
+        fprintf(stderr, "%s: %llu of %llu files cannot be read: the output lacks them\n",
+                b->tool->name, (unsigned long long)failed, (unsigned long long)*ret);
+    return 0;
+}
+
+static int write_piece(void *arg, struct text bytes)
+{
+    struct batch *b = arg;
+    return output_write(b->output, bytes, &b->write_error);
+}
+
+static int write_answer(struct batch *b, struct err *err)
+{
+    struct buf request = {0};
+
+    b->tool->put_request(&b->settings, &request);
+    buf_putc(&request, '\0');
+    int rc = request.error ? request.error : run_request(b, request.data, write_piece, err);
+    buf_done(&request);
+    if (b->write_error.code) {
+        err_done(err);
+        *err = b->write_error;
+    }
+    return rc ? rc : output_finish(b->output, err);
+}
+
+/* The output is opened first: that it cannot be written is known before all is read. */
+static int run(struct batch *b, struct err *err)
+{
+    const struct batch_settings *s = &b->settings;
+    uint64_t files = 0;
+    int rc = open_index(b, err);
+
+    rc = rc ? rc : open_runner(b, err);
+    rc = rc ? rc : output_open(s->output, s->gzip, b->http.workers, err, &b->output);
+    rc = rc ? rc : scan_directory(b, err);
+    rc = rc ? rc : count_files(b, &files, err);
+    if (rc == 0 && files == 0)
+        rc = err_set(err, ERR_NOT_FOUND, "no trace files found in %s", b->directory);
+    if (rc < 0)
+        return rc;
+    print_stage(b, "indexed %llu files", (unsigned long long)files);
+    rc = write_answer(b, err);
+    if (rc == 0)
+        print_stage(b, "wrote %s", output_name(b->output));
+    return rc;
+}
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+static void print_failure(const struct batch *b, int rc, struct err *err)
+{
+    struct buf why = {0};
+    char limit[120];
+
+    err_set(err, rc, "%s", err_text(rc)); /* where nothing was said */
+    http_problem_detail(err, &why);
+    memory_explain(rc, limit, sizeof limit);
+    fprintf(stderr, "%s: %.*s%s%s\n", b->tool->name, (int)why.len, why.len ? why.data : "",
+            limit[0] ? "; " : "", limit);
+    buf_done(&why);
+}
+
+static int work_first(struct batch *b)
+{
+    struct err err = {0};
+
+    log_set_level(b->options.log_level);
+    daemon_use_little_memory();
+    rank_start(b->rank);
+    int rc = run(b, &err);
+    if (rc < 0)
+        print_failure(b, rc, &err);
+    output_free(b->output);
+    served_close(&b->served);
+    http_runner_free(b->runner);
+    buf_done(&b->about);
+    err_done(&err);
+    rank_end_all(b->rank);
+    return rc < 0;
+}
+
+static int work(struct batch *b)
+{
+    const struct rank_place place = {choose_index, b};
+    struct err err = {0};
+    int status = 0, rc = make_options(b, &err);
+
+    if (rc < 0 && rank_is_first(b->rank))
+        print_failure(b, rc, &err);
+    if (rc < 0)
+        status = 1;
+    else if (rank_is_first(b->rank))
+        status = work_first(b);
+    else
+        rank_serve(b->rank, &b->options, &place);
+    remove_staging(b);
+    options_done(&b->options);
+    err_done(&err);
+    free(b->staging);
+    free(b->index_path);
+    free(b->directory);
+    return status;
+}
+
+/* What each rank finds out by itself, and the first one says. */
+static int read_arguments(struct batch *b, int argc, char **argv)
+{
+    struct err err = {0};
+    bool first = rank_is_first(b->rank);
+    int rc = batch_parse(b->tool, argc, argv, &b->settings, &err);
+
+    if (rc < 0 && first)
+        fprintf(stderr, "%s: %s\nTry: %s --help\n", b->tool->name, err.text, b->tool->name);
+    else if (rc == 0 && first && b->settings.help)
+        batch_help(b->tool);
+    else if (rc == 0 && first && b->settings.version)
+        printf("%s (dftracerd) %s\n", b->tool->name, DFT_VERSION);
+    err_done(&err);
+    return rc;
+}
+
+int batch_main(const struct batch_tool *tool, int argc, char **argv)
+{
+    static struct rank rank;
+    static struct batch b;
+    int status = rank_join(&rank, &argc, &argv);
+
+    if (status)
+        return status;
+    b = (struct batch){.tool = tool, .rank = &rank, .since_ns = clock_mono_ns()};
+    b.served.ranks = &rank.ranks;
+    if (read_arguments(&b, argc, argv) < 0)
+        status = 1;
+    else if (!b.settings.help && !b.settings.version)
+        status = work(&b);
+    rank_leave(&rank);
+    return status;
+}

@@ -1,0 +1,179 @@
+/* output.c - the file that a batch program writes. */
+#include "mpi/output.h"
+
+#include "dftracerd/rewrite.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SEND_BYTES (1u << 20)
+
+struct output {
+    char *path, *part; /* part: written first, in the same directory; NULL: path itself */
+    int fd;
+    struct pool *pool; /* of the press; NULL: not compressed */
+    struct outlet *body;
+    struct press *press;
+    struct press_file *file;
+};
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int open_press(struct output *o, unsigned threads)
+{
+    const struct press_options options = {.level = GZIP_LEVEL_USUAL};
+    int rc = pool_new(threads, "gzip", &o->pool);
+
+    rc = rc ? rc : outlet_body_new(&o->body);
+    rc = rc ? rc : press_new(o->pool, o->body, &options, &o->press);
+    return rc ? rc : press_open(o->press, NULL, &o->file);
+}
+
+static bool is_special(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+/* The name as it will be, and that of the file until then. */
+static int choose_names(struct output *o, const char *path, bool gzip)
+{
+    bool special = strcmp(path, "-") == 0 || is_special(path);
+    bool appended = gzip && !special && !text_ends(text_of(path), TEXT(".gz"));
+
+    if (asprintf(&o->path, "%s%s", path, appended ? ".gz" : "") < 0)
+        return o->path = NULL, -ENOMEM;
+    if (special || is_special(o->path))
+        return 0;
+    if (asprintf(&o->part, "%s.part.%ld", o->path, (long)getpid()) < 0)
+        return o->part = NULL, -ENOMEM;
+    return 0;
+}
+
+static int open_file(struct output *o, struct err *err)
+{
+    struct stat st;
+
+    if (stat(o->path, &st) == 0 && S_ISDIR(st.st_mode))
+        return err_set(err, -EISDIR, "%s is a directory", o->path);
+    if (strcmp(o->path, "-") == 0)
+        o->fd = dup(STDOUT_FILENO);
+    else if (o->part)
+        o->fd = open(o->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    else
+        o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
+    if (o->fd >= 0)
+        return 0;
+    return err_set(err, -errno, "cannot write %s: %s", o->path, strerror(errno));
+}
+
+int output_open(const char *path, bool gzip, unsigned threads, struct err *err, struct output **ret)
+{
+    struct output *o = calloc(1, sizeof *o);
+
+    if (!o)
+        return -ENOMEM;
+    o->fd = -1;
+    int rc = choose_names(o, path, gzip);
+    rc = rc ? rc : open_file(o, err);
+    rc = rc || !gzip ? rc : open_press(o, threads);
+    if (rc == 0)
+        return *ret = o, 0;
+    output_free(o);
+    return rc;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static int write_all(struct output *o, struct text bytes, struct err *err)
+{
+    while (bytes.len) {
+        ssize_t n = write(o->fd, bytes.ptr, bytes.len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_set(err, -errno, "cannot write %s: %s", o->path, strerror(errno));
+        bytes.ptr += n;
+        bytes.len -= (size_t)n;
+    }
+    return 0;
+}
+
+/* What the press has compressed so far. */
+static int write_compressed(struct output *o, struct err *err)
+{
+    struct buf out = {0};
+    int rc = 0;
+
+    while (rc == 0 && (rc = outlet_send(o->body, SEND_BYTES, &out, err)) == 0) {
+        rc = out.error ? out.error : write_all(o, (struct text){out.data, out.len}, err);
+        buf_clear(&out);
+    }
+    buf_done(&out);
+    return rc == ERR_END ? 0 : rc;
+}
+
+int output_write(struct output *o, struct text bytes, struct err *err)
+{
+    if (!o->press)
+        return write_all(o, bytes, err);
+    int rc = press_text(o->file, bytes, err);
+    return rc ? rc : write_compressed(o, err);
+}
+
+static int finish_press(struct output *o, struct err *err)
+{
+    struct buf rest = {0};
+    int rc = press_finish(o->file, "output", NULL, NULL, err);
+
+    o->file = NULL;
+    rc = rc ? rc : press_flush(o->press, err);
+    rc = rc ? rc : write_compressed(o, err);
+    rc = rc ? rc : outlet_end(o->body, &rest, err);
+    rc = rc ? rc : write_all(o, (struct text){rest.data, rest.len}, err);
+    buf_done(&rest);
+    return rc;
+}
+
+int output_finish(struct output *o, struct err *err)
+{
+    int rc = o->press ? finish_press(o, err) : 0;
+
+    if (rc == 0 && close(o->fd) < 0)
+        rc = err_set(err, -errno, "cannot write %s: %s", o->path, strerror(errno));
+    o->fd = rc ? o->fd : -1;
+    if (rc == 0 && o->part && rename(o->part, o->path) < 0)
+        rc = err_set(err, -errno, "cannot write %s: %s", o->path, strerror(errno));
+    if (rc == 0) {
+        free(o->part);
+        o->part = NULL;
+    }
+    return rc;
+}
+
+const char *output_name(const struct output *o)
+{
+    return o->path;
+}
+
+void output_free(struct output *o)
+{
+    if (!o)
+        return;
+    press_drop(o->file);
+    press_free(o->press);
+    outlet_free(o->body);
+    pool_free(o->pool);
+    if (o->fd >= 0)
+        close(o->fd);
+    if (o->part)
+        unlink(o->part);
+    free(o->part);
+    free(o->path);
+    free(o);
+}
