@@ -198,7 +198,7 @@ def merged(report, world, jobs):
     for key, what, agg, *_ in rows_query.WIDE:
         seen = compared(report, jobs, world.runs_long, key, what + ", until the first row", lambda d: d.ask("/aggregate", True, **WIDE, agg=agg))  # noqa: B023
         one, ranks = seen["ours"][1], seen[named(8)][1]
-        report.value("ranks_merge_" + key, "encoding and merging the groups of 8 ranks, as a multiple of the scan", (ranks - one) / one, "x",
+        report.value("ranks_merge_" + key, "encoding and merging the groups of 8 ranks%s, as a multiple of the scan" % (" with percentiles" if key != "wide" else ""), (ranks - one) / one, "x",
                      0.5 if key == "wide" and world.events >= FULL else None, figure=None)  # fmt: skip
 
 
@@ -311,7 +311,7 @@ def ranks(report, world):
 def table(report):
     """Rows of processor times, for docs/BENCHMARKS.md."""
     rows = {row["key"]: row for row in report.rows}
-    lines = ["| processor time of all ranks | one dftracerd | 2 ranks | ratio | 8 ranks | ratio | goal |", "|---|---|---|---|---|---|---|"]
+    lines = ["| processor time of all ranks | one dftracerd | 2 ranks | ratio | 8 ranks | ratio | target |", "|---|---|---|---|---|---|---|"]
     for key, row in rows.items():
         eight = rows.get(key.replace("ranks_2_", "ranks_8_", 1), {})
         if key.startswith("ranks_2_") and row["peers"] and eight.get("peers"):
