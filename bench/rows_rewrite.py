@@ -44,6 +44,15 @@ def by_hand(world):
     return command("; ".join("cat %s/*.gz | gzip -dc | %s | gzip" % (world.many, grep) for _, _, grep in GROUPS))
 
 
+def unpack_organized(world, d):
+    """The folder with the output of /organize."""
+    place = os.path.join(world.outputs, "organized")
+    shutil.rmtree(place, ignore_errors=True)
+    os.mkdir(place)
+    subprocess.run("curl -sSf '%s' | tar -xf - -C %s" % (d.url + ORGANIZE[1:], place), shell=True, check=True)
+    return place
+
+
 def organize(report, world, d, packed):
     """Three groups, of which the last takes the rest; the originals again, from the directory that was unpacked. In a quick run
     pigz is not asked again, and /organize not beside /reconstruct."""
@@ -56,10 +65,7 @@ def organize(report, world, d, packed):
     report.value("rss_organize", "peak anonymous memory of /organize", memory.peak / 2**20, "MiB", 256, note="%.0f MiB before" % (memory.first / 2**20))
     if hand:
         report.time("organize_hand", "/organize into three groups, against three greps", ours, {"zcat | grep | gzip": hand}, 0.5)
-    place = os.path.join(world.outputs, "organized")
-    shutil.rmtree(place, ignore_errors=True)
-    os.mkdir(place)
-    subprocess.run("curl -sSf '%s' | tar -xf - -C %s" % (d.url + ORGANIZE[1:], place), shell=True, check=True)
+    place = unpack_organized(world, d)
     sidecar = os.path.getsize(os.path.join(place, "provenance.zst"))
     with Memory(d.pid) as memory:
         actors = {"ours": lambda: d.curl("/reconstruct?dir=organized"), **({} if world.quick else {"/organize": lambda: d.curl(ORGANIZE)})}
