@@ -38,16 +38,17 @@ static void put_keys(struct groups_encoder *e)
 static int read_keys(struct groups_decoder *d, struct rec *r)
 {
     uint64_t n = rec_count(r, sizeof(uint64_t)), key, own;
-    int rc = vec_reserve(&d->own, n);
+    int rc = n < GROUP_NONE ? vec_reserve(&d->own, n) : ERR_CORRUPT;
 
+    rc = rc < 0 ? rc : group_table_append(&d->keys, (uint32_t)n);
     for (uint64_t i = 0; i < n && rc == 0; i++) {
         rec_array(r, &key, sizeof(key));
         rc = key_decode(d->into->grouping->query, r, &own);
-        if (rc == 0 && (r->bad || group_table_add(&d->keys, &key) != (int64_t)i))
-            rc = ERR_CORRUPT;
+        d->keys.keys[i] = key;
         d->own.at[d->own.count++] = own;
     }
-    return rc == 0 && r->bad ? ERR_CORRUPT : rc;
+    rc = rc == 0 && r->bad ? ERR_CORRUPT : rc;
+    return rc < 0 ? rc : group_table_place(&d->keys);
 }
 
 /* ---- maps ------------------------------------------------------------------------------------ */

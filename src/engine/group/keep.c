@@ -176,15 +176,14 @@ static int distinct_encode(struct groups_encoder *e, unsigned set, unsigned acc)
 static int distinct_decode(struct groups_decoder *d, unsigned set, unsigned acc)
 {
     struct groups_of_set *s = &d->into->set[set];
-    uint64_t n = rec_count(&d->rec, 2 * sizeof(uint64_t)), pair[2];
-    int rc = 0;
+    struct group_table *pairs = &s->accs[acc].pairs;
+    uint64_t n = rec_count(&d->rec, 2 * sizeof(uint64_t));
+    int rc = n < GROUP_NONE ? group_table_append(pairs, (uint32_t)n) : ERR_CORRUPT;
 
-    for (uint64_t i = 0; i < n && rc == 0; i++) {
-        rec_array(&d->rec, pair, sizeof(pair));
-        rc = pair[0] < s->ready ? decode_key(d, &pair[1]) : ERR_CORRUPT;
-        int64_t added = rc < 0 ? rc : group_table_add(&s->accs[acc].pairs, pair);
-        rc = added < 0 ? (int)added : 0;
-    }
+    if (rc == 0 && n && !rec_array(&d->rec, pairs->keys, n * 2 * sizeof(uint64_t)))
+        rc = ERR_CORRUPT;
+    for (uint64_t i = 0; i < n && rc == 0; i++)
+        rc = pairs->keys[2 * i] < s->ready ? decode_key(d, &pairs->keys[2 * i + 1]) : ERR_CORRUPT;
     return rc;
 }
 

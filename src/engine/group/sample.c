@@ -368,9 +368,35 @@ static bool has_octave(const struct sample_pages *p, unsigned octave)
     return p->page[octave] || p->wide[octave];
 }
 
+/* Which bins there are, and their counts: as 32 bits each if they all fit (`wide` is false). */
+struct octave {
+    uint64_t bins[SAMPLE_PAGE / 64];
+    uint64_t counts[SAMPLE_PAGE];
+    uint32_t narrow[SAMPLE_PAGE];
+    unsigned count;
+    bool wide;
+};
+
+static void octave_of(const struct sample_pages *p, unsigned octave, struct octave *ret)
+{
+    memset(ret->bins, 0, sizeof(ret->bins));
+    ret->count = 0;
+    ret->wide = false;
+    for (unsigned i = 0; i < SAMPLE_PAGE; i++) {
+        uint64_t count = bin_count(p, octave, i);
+        if (!count)
+            continue;
+        ret->bins[i / 64] |= (uint64_t)1 << i % 64;
+        ret->wide |= count > UINT32_MAX;
+        ret->narrow[ret->count] = (uint32_t)count;
+        ret->counts[ret->count++] = count;
+    }
+}
+
 static void put_pages(const struct sample_pages *p, struct buf *out)
 {
     unsigned n = 0;
+    struct octave o;
 
     rec_put_u(out, p->zeros);
     put_sketch(p->negative, out);
@@ -381,24 +407,66 @@ static void put_pages(const struct sample_pages *p, struct buf *out)
     for (unsigned octave = 0; octave < SAMPLE_OCTAVES; octave++) {
         if (!has_octave(p, octave))
             continue;
-        rec_put_u(out, octave);
-        for (unsigned i = 0; i < SAMPLE_PAGE; i++)
-            rec_put_u(out, bin_count(p, octave, i));
+        octave_of(p, octave, &o);
+        rec_put_u(out, octave << 1 | o.wide);
+        buf_append(out, o.bins, sizeof(o.bins));
+        if (o.wide)
+            buf_append(out, o.counts, o.count * sizeof(*o.counts));
+        else
+            buf_append(out, o.narrow, o.count * sizeof(*o.narrow));
     }
+}
+
+static bool read_octave(struct rec *r, bool wide, struct octave *ret)
+{
+    ret->count = 0;
+    if (!rec_array(r, ret->bins, sizeof(ret->bins)))
+        return false;
+    for (unsigned i = 0; i < SAMPLE_PAGE / 64; i++)
+        ret->count += (unsigned)__builtin_popcountll(ret->bins[i]);
+    return wide ? rec_array(r, ret->counts, ret->count * sizeof(*ret->counts))
+                : rec_array(r, ret->narrow, ret->count * sizeof(*ret->narrow));
+}
+
+static int take_octave(struct sample_memory *m, struct sample_pages *p, unsigned octave, bool wide,
+                       const struct octave *o)
+{
+    uint32_t *page = NULL;
+    uint64_t *counts = NULL;
+    unsigned from = 0;
+
+    if (wide)
+        counts = p->wide[octave] = sample_alloc(m, SAMPLE_PAGE * sizeof(*counts));
+    else
+        page = p->page[octave] = sample_alloc(m, SAMPLE_PAGE * sizeof(*page));
+    if (!counts && !page)
+        return m->error;
+    for (unsigned i = 0; i < SAMPLE_PAGE / 64; i++)
+        for (uint64_t bins = o->bins[i]; bins; bins &= bins - 1, from++) {
+            unsigned bin = i * 64 + (unsigned)__builtin_ctzll(bins);
+            if (wide)
+                counts[bin] = o->counts[from];
+            else
+                page[bin] = o->narrow[from];
+        }
+    return 0;
 }
 
 static int read_pages(struct sample_memory *m, struct rec *r, struct sample_pages *p)
 {
+    struct octave o;
+
     p->zeros = rec_u(r);
     int rc = read_sketch(r, &p->negative);
     rc = rc < 0 ? rc : read_sketch(r, &p->tiny);
-    uint64_t n = rec_count(r, SAMPLE_PAGE);
+    uint64_t n = rec_count(r, sizeof(o.bins));
     for (uint64_t k = 0; k < n && rc == 0; k++) {
-        uint64_t octave = rec_choice(r, SAMPLE_OCTAVES - 1);
-        uint64_t *wide = p->wide[octave] = sample_alloc(m, SAMPLE_PAGE * sizeof(*wide));
-        rc = wide ? 0 : m->error;
-        for (unsigned i = 0; rc == 0 && i < SAMPLE_PAGE; i++)
-            wide[i] = rec_u(r);
+        uint64_t which = rec_choice(r, SAMPLE_OCTAVES << 1 | 1);
+        unsigned octave = (unsigned)(which >> 1);
+        r->bad |= octave >= SAMPLE_OCTAVES || has_octave(p, octave % SAMPLE_OCTAVES);
+        if (r->bad || !read_octave(r, which & 1, &o))
+            break;
+        rc = take_octave(m, p, octave, which & 1, &o);
     }
     return rc;
 }
