@@ -13,6 +13,7 @@
 #define DFTRACERD_BASE_H
 
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -216,6 +217,9 @@ int64_t clock_real_ns(void);
  * or ETIMEDOUT. */
 void clock_cond_init(pthread_cond_t *ret);
 int clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ns);
+/* For threads that are started until the mask is set back: signals are the main thread's. Faults
+ * stay. */
+void signals_leave(sigset_t *ret_before);
 
 /* ---- pulses: does a thread that works get on? ------------------------------------------------ */
 

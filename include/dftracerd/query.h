@@ -116,6 +116,7 @@ struct query_far {
     uint64_t number;     /* of what other ranks are asked */
     struct buf earlier;  /* what they found, as far as a later one needs it */
     bool alone;          /* some of that cannot be told: the rest is scanned here */
+    bool looks_alone;    /* so it was before what query_far_told was asked for */
     /* on another rank */
     struct buf *answer; /* what its scan found; NULL: this is rank 0 */
     bool answered;
@@ -123,11 +124,12 @@ struct query_far {
     struct text given; /* what those before found */
 };
 void query_far_done(struct query_far *far);
-/* What rank 0 has found otherwise than by its scans, and others cannot find: it is told to them, as
- * it stands for all that was found before it. Another rank: true, and the bytes (borrowed). */
+/* What rank 0 finds otherwise than by scans that others could do: they are told. `told` is asked
+ * before it is looked for: on another rank true, and the bytes (borrowed). `tell` follows what was
+ * found; it stands for the scans that were done for it. */
 struct query;
-void query_far_tell(struct query *q, struct text fact);
 bool query_far_told(struct query *q, struct text *ret);
+void query_far_tell(struct query *q, struct text fact);
 /* What rank 0 asks: another rank reads from it the request, and for how long it may work.
  * -EINVAL. */
 int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns);

@@ -180,19 +180,24 @@ static void *worker(void *arg)
     return NULL;
 }
 
-/* Signals are the main thread's: a worker must never be the one that is interrupted. Faults stay.
- */
-static int start_thread(struct pool *p)
+void signals_leave(sigset_t *ret_before)
 {
-    sigset_t all, before;
-    char label[16];
+    sigset_t all;
 
     sigfillset(&all);
     sigdelset(&all, SIGSEGV);
     sigdelset(&all, SIGBUS);
     sigdelset(&all, SIGFPE);
     sigdelset(&all, SIGILL);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_sigmask(SIG_SETMASK, &all, ret_before);
+}
+
+static int start_thread(struct pool *p)
+{
+    sigset_t before;
+    char label[16];
+
+    signals_leave(&before);
     struct member *m = &p->members[atomic_load(&p->count)];
     m->pool = p;
     int rc = pthread_create(&m->thread, NULL, worker, m);

@@ -36,6 +36,12 @@ void rec_put_text(struct buf *b, struct text t)
         buf_append(b, t.ptr, t.len);
 }
 
+void rec_put_buf(struct buf *b, const struct buf *bytes)
+{
+    rec_put_text(b, (struct text){bytes->data, bytes->len});
+    b->error = b->error ? b->error : bytes->error;
+}
+
 struct rec rec_of(struct text t)
 {
     const uint8_t *p = (const uint8_t *)t.ptr;

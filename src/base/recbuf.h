@@ -12,6 +12,7 @@ void rec_put_u(struct buf *b, uint64_t v);
 void rec_put_i(struct buf *b, int64_t v);
 void rec_put_i128(struct buf *b, __int128 v);
 void rec_put_text(struct buf *b, struct text t);
+void rec_put_buf(struct buf *b, const struct buf *bytes); /* as a text; or its error */
 
 struct text_ids;
 struct rec {

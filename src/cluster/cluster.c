@@ -110,17 +110,11 @@ static void *mpi_thread(void *arg)
     return NULL;
 }
 
-/* Signals are the main thread's; faults stay. */
 static int start_thread(struct cluster *c)
 {
-    sigset_t all, before;
+    sigset_t before;
 
-    sigfillset(&all);
-    sigdelset(&all, SIGSEGV);
-    sigdelset(&all, SIGBUS);
-    sigdelset(&all, SIGFPE);
-    sigdelset(&all, SIGILL);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    signals_leave(&before);
     pthread_mutex_lock(&c->lock);
     int rc = pthread_create(&c->thread, NULL, mpi_thread, c);
     c->has_thread = rc == 0;

@@ -15,15 +15,13 @@ struct mirror {
     uint16_t home;                    /* of this rank's chunks, as rank 0 numbers them */
 };
 
-static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-
-static struct mirror *mirror_of(struct index *ix)
+struct mirror *mirror_new(void)
 {
-    pthread_mutex_lock(&making);
-    if (!ix->mirror && (ix->mirror = calloc(1, sizeof *ix->mirror)))
-        pthread_mutex_init(&ix->mirror->lock, NULL);
-    pthread_mutex_unlock(&making);
-    return ix->mirror;
+    struct mirror *m = calloc(1, sizeof *m);
+
+    if (m)
+        pthread_mutex_init(&m->lock, NULL);
+    return m;
 }
 
 void mirror_free(struct mirror *m)
@@ -53,11 +51,10 @@ static struct snapshot *find(struct mirror *m, uint64_t serial)
 
 int mirror_answer(struct index *ix, struct rec *request, struct buf *answer)
 {
-    struct mirror *m = mirror_of(ix);
-    struct snapshot *s = m ? find(m, rec_u(request)) : NULL;
+    struct snapshot *s = find(ix->mirror, rec_u(request));
 
-    if (!m || !s)
-        return m ? -ESRCH : -ENOMEM;
+    if (!s)
+        return -ESRCH;
     int rc =
         ix->asked.answer ? ix->asked.answer(ix->asked.arg, s, rec_text(request), answer) : -ESRCH;
     snapshot_release(s);
@@ -103,14 +100,11 @@ static struct view *look_up(const struct known *k, uint64_t serial)
 
 int mirror_known(struct index *ix, struct rec *request, struct buf *answer)
 {
-    struct mirror *m = mirror_of(ix);
+    struct mirror *m = ix->mirror;
     struct known k = {0};
-    int rc = -ENOMEM;
 
-    if (!m)
-        return rc;
     pthread_mutex_lock(&m->lock);
-    rc = collect(m, &k);
+    int rc = collect(m, &k);
     uint64_t count = rec_count(request, 1);
     for (uint64_t i = 0; i < count && rc == 0; i++)
         buf_putc(answer, look_up(&k, rec_u(request)) ? 1 : 0);
@@ -149,13 +143,11 @@ static void keep(struct mirror *m, struct snapshot *s)
 
 int mirror_take(struct index *ix, struct rec *request)
 {
-    struct mirror *m = mirror_of(ix);
+    struct mirror *m = ix->mirror;
     struct view **views = NULL;
     struct known k = {0};
     uint32_t taken = 0;
 
-    if (!m)
-        return -ENOMEM;
     pthread_mutex_lock(&m->lock);
     request->ids = ranks_ids(ix->ranks, 0);
     int rc = ranks_take_texts(ix->ranks, 0, ix->texts, request);
@@ -254,13 +246,7 @@ int index_ask_rank(struct index *ix, unsigned rank, const struct snapshot *s, st
 
 int index_stop_rank(struct index *ix, unsigned rank, uint64_t number)
 {
-    struct buf message = {0};
-
-    buf_putc(&message, RANK_STOP);
-    rec_put_u(&message, number);
-    int rc = ranks_send(ix->ranks, rank, &message);
-    buf_done(&message);
-    return rc;
+    return ranks_send_number(ix->ranks, rank, RANK_STOP, (int64_t)number);
 }
 
 void index_on_request(struct index *ix, const struct index_asked *asked)

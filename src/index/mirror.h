@@ -13,6 +13,7 @@
 #include "index/catalog/index.h"
 #include "base/recbuf.h"
 
+struct mirror *mirror_new(void);    /* *new* or NULL */
 void mirror_free(struct mirror *m); /* NULL is fine */
 /* Answers of the rank: -ESRCH where the snapshot is not known; else those of index_on_request. */
 int mirror_answer(struct index *ix, struct rec *request, struct buf *answer);

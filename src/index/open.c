@@ -447,7 +447,7 @@ int index_open(const struct index_options *options, struct err *err, struct inde
     rc = fill_options(ix, options);
     rc = rc ? rc : spread_init(ix);
     if (rc)
-        err_set(err, rc, "out of memory");
+        err_set(err, rc, rc == -ENOMEM ? "out of memory" : "too many processes for one index");
     if (rc == 0)
         rc = place_prepare(ix->path, ix->read_only, err);
     if (rc == 0 && !ix->read_only)

@@ -12,17 +12,24 @@
 
 #define CACHE_SHARE 16 /* of the memory is for chunks of other ranks */
 
+static int make_ranks(struct index *ix, const struct index_ranks *links)
+{
+    if (links->count > INDEX_RANKS_MAX)
+        return -E2BIG;
+    ix->ranks = ranks_new(links);
+    ix->far = ix->ranks ? far_cache_new(ix->ranks, ix->options.memory / CACHE_SHARE) : NULL;
+    bool mirrors = links->rank > 0;
+    if (mirrors)
+        ix->mirror = mirror_new();
+    return ix->far && (ix->mirror || !mirrors) ? 0 : -ENOMEM;
+}
+
 int spread_init(struct index *ix)
 {
     const struct index_ranks *links = ix->options.ranks;
+    int rc = links && links->count > 1 ? make_ranks(ix, links) : 0;
 
-    if (links && links->count > 1) {
-        ix->ranks = ranks_new(links);
-        ix->far = ix->ranks ? far_cache_new(ix->ranks, ix->options.memory / CACHE_SHARE) : NULL;
-        if (!ix->far)
-            return -ENOMEM;
-    }
-    return queues_init(ix);
+    return rc ? rc : queues_init(ix);
 }
 
 /* ---- homes ----------------------------------------------------------------------------------- */
@@ -169,7 +176,7 @@ static int send_keep(struct index *ix, unsigned rank)
 
     for (size_t i = 0; i < ix->entries.count; i++) {
         const struct entry *e = ix->entries.at[i];
-        if (!e->view->pub.chunk_count || rank_of_file(ix, &e->view->pub) != (int)rank)
+        if (!e->placed || e->rank != rank)
             continue;
         rec_put_u(&ids, e->view->pub.id);
         count++;
@@ -239,14 +246,14 @@ void index_receive(struct index *ix, unsigned from, struct text message)
         order_cancel(ix, &rec);
         break;
     case RANK_TAKEN:
-        ingest_give_credits(ix->ingest, rec_u(&rec));
+        ingest_give_credits(ix->ingest, (size_t)rec_i(&rec));
         break;
     case RANK_FORGET:
         forget(ix, &rec);
         break;
     case RANK_STOP:
         if (ix->asked.stop)
-            ix->asked.stop(ix->asked.arg, rec_u(&rec));
+            ix->asked.stop(ix->asked.arg, (uint64_t)rec_i(&rec));
         break;
     case RANK_ERROR:
         take_error(ix, from, (int)rec_i(&rec));

@@ -26,7 +26,6 @@ struct batch {
     char *directory; /* of traces, as the options have it */
     char *staging;   /* folder of this node's indexes; NULL: not chosen yet */
     char *index_path;
-    struct http_options http;
     struct http_runner *runner;
     struct output *output;
     struct err write_error;
@@ -192,20 +191,10 @@ static int open_index(struct batch *b, struct err *err)
 
 static int open_runner(struct batch *b, struct err *err)
 {
-    const struct served *s = &b->served;
+    int rc = rank_open_runner(&b->served, &b->options, err, &b->runner);
 
-    b->http = (struct http_options){.index = s->index,
-                                    .root_labels = (const char *const *)s->roots.labels,
-                                    .root_paths = (const char *const *)s->roots.paths,
-                                    .root_count = s->roots.count,
-                                    .workers = served_workers(s, &b->options),
-                                    .limits = {.query_memory = b->options.query_memory,
-                                               .total_memory = b->options.total_memory},
-                                    .version = DFT_VERSION,
-                                    .build = DFT_BUILD_SUMMARY};
-    int rc = http_runner_new(&b->http, err, &b->runner);
     if (rc == 0)
-        index_on_change(s->index, on_change, b->runner);
+        index_on_change(b->served.index, on_change, b->runner);
     return rc;
 }
 
@@ -307,7 +296,9 @@ static int run(struct batch *b, struct err *err)
     int rc = open_index(b, err);
 
     rc = rc ? rc : open_runner(b, err);
-    rc = rc ? rc : output_open(s->output, s->gzip, b->http.workers, err, &b->output);
+    rc = rc ? rc
+            : output_open(s->output, s->gzip, served_workers(&b->served, &b->options), err,
+                          &b->output);
     rc = rc ? rc : scan_directory(b, err);
     rc = rc ? rc : count_files(b, &files, err);
     if (rc == 0 && files == 0)

@@ -45,5 +45,8 @@ struct rank_place {
     void *arg;
 };
 void rank_serve(struct rank *r, const struct options *o, const struct rank_place *place);
+/* For requests inside the process; `s` is borrowed by the runner. */
+int rank_open_runner(const struct served *s, const struct options *o, struct err *err,
+                     struct http_runner **ret);
 
 #endif

@@ -1,4 +1,6 @@
 /* worker.c - a rank other than 0: an index that reads files for rank 0, until that ends. */
+#include "config.h"
+
 #include "mpi/rank.h"
 
 #include "daemon/log.h"
@@ -52,8 +54,8 @@ struct scans {
     struct http_far *far;
 };
 
-static int begin_scans(struct served *s, const struct options *o, struct scans *ret,
-                       struct err *err)
+int rank_open_runner(const struct served *s, const struct options *o, struct err *err,
+                     struct http_runner **ret)
 {
     const struct http_options h = {
         .index = s->index,
@@ -61,8 +63,17 @@ static int begin_scans(struct served *s, const struct options *o, struct scans *
         .root_paths = (const char *const *)s->roots.paths,
         .root_count = s->roots.count,
         .workers = served_workers(s, o),
-        .limits = {.query_memory = o->query_memory, .total_memory = o->total_memory}};
-    int rc = http_runner_new(&h, err, &ret->runner);
+        .limits = {.query_memory = o->query_memory, .total_memory = o->total_memory},
+        .version = DFT_VERSION,
+        .build = DFT_BUILD_SUMMARY};
+
+    return http_runner_new(&h, err, ret);
+}
+
+static int begin_scans(struct served *s, const struct options *o, struct scans *ret,
+                       struct err *err)
+{
+    int rc = rank_open_runner(s, o, err, &ret->runner);
 
     return rc < 0 ? rc : http_far_new(ret->runner, s->index, &ret->far);
 }

@@ -180,8 +180,6 @@ static void tell_arguments(const struct aggregate_plan *p, const struct intern *
 
 static int find_arguments(const struct aggregate_plan *p, struct intern *names)
 {
-    struct query_far *far = query_environment(p->query)->far;
-    bool alone = far && far->alone; /* something before it cannot be told */
     struct text told;
     int rc = 0;
 
@@ -191,7 +189,7 @@ static int find_arguments(const struct aggregate_plan *p, struct intern *names)
         return rc;
     }
     rc = system_arguments(p, names);
-    if (rc == 0 && !alone)
+    if (rc == 0)
         tell_arguments(p, names);
     return rc;
 }

@@ -66,8 +66,6 @@ struct told_window {
 /* Rank 0 may know it from summaries: other ranks are told. */
 static int find_window(struct query *q, struct timeline_facts *f, bool *ret, struct err *err)
 {
-    struct query_far *far = query_environment(q)->far;
-    bool alone = far && far->alone;
     struct told_window w;
     struct text told;
 
@@ -81,7 +79,7 @@ static int find_window(struct query *q, struct timeline_facts *f, bool *ret, str
     }
     int rc = find_own_window(q, f, ret, err);
     memset(&w, 0, sizeof w);
-    if (rc == 0 && !alone) {
+    if (rc == 0) {
         w.from_ns = f->from_ns;
         w.to_ns = f->to_ns;
         w.objects = f->objects;

@@ -349,8 +349,7 @@ static void put_sketch(const struct sketch *s, struct buf *out)
 
     if (s)
         sketch_encode(s, &bytes);
-    rec_put_text(out, (struct text){bytes.data, bytes.len});
-    out->error = out->error ? out->error : bytes.error;
+    rec_put_buf(out, &bytes);
     buf_done(&bytes);
 }
 

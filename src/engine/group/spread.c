@@ -9,9 +9,7 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define LOOK_NS 20000000 /* so often is looked whether the answer is still wanted */
 
@@ -24,7 +22,7 @@ void query_far_tell(struct query *q, struct text fact)
 {
     struct query_far *far = q->env.far;
 
-    if (!far || far->answer)
+    if (!far || far->answer || far->looks_alone)
         return;
     rec_put_u(&far->earlier, far->scans);
     rec_put_text(&far->earlier, fact);
@@ -35,6 +33,8 @@ bool query_far_told(struct query *q, struct text *ret)
 {
     struct query_far *far = q->env.far;
 
+    if (far)
+        far->looks_alone = far->alone;
     if (!far || !far->answer || far->given.len == 0)
         return false;
     struct rec rec = rec_of(far->given);
@@ -59,7 +59,7 @@ static void put_message(const struct query_far *far, const struct budget *b, str
     rec_put_u(out, far->scans);
     rec_put_i(out, time_left(b));
     rec_put_text(out, far->request);
-    rec_put_text(out, (struct text){far->earlier.data, far->earlier.len});
+    rec_put_buf(out, &far->earlier);
 }
 
 int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns)
@@ -76,12 +76,6 @@ int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns)
 
 /* ---- what was found, as bytes ---------------------------------------------------------------- */
 
-static void put_text_of(struct buf *out, const struct buf *bytes)
-{
-    rec_put_text(out, (struct text){bytes->data, bytes->len});
-    out->error = out->error ? out->error : bytes->error;
-}
-
 /* What hooks have found. */
 static void put_own(const struct grouping *g, struct buf *out)
 {
@@ -89,7 +83,7 @@ static void put_own(const struct grouping *g, struct buf *out)
 
     if (g->hooks && g->hooks->put)
         g->hooks->put(g->arg, &own);
-    put_text_of(out, &own);
+    rec_put_buf(out, &own);
     buf_done(&own);
 }
 
@@ -105,7 +99,7 @@ static int put_groups(struct groups *found, struct buf *out)
     struct buf groups = {0};
     int rc = groups_encode(found, &groups);
 
-    put_text_of(out, &groups);
+    rec_put_buf(out, &groups);
     buf_done(&groups);
     return rc < 0 ? rc : out->error;
 }
@@ -126,7 +120,7 @@ static int put_parts(const struct grouping *g, struct doubles_part **parts, stru
             continue;
         rc = doubles_encode(g, parts[i], &bytes);
         rec_put_u(out, i + 1);
-        put_text_of(out, &bytes);
+        rec_put_buf(out, &bytes);
         buf_done(&bytes);
     }
     rec_put_u(out, 0);
@@ -254,22 +248,31 @@ static int answer(struct query_far *far, struct groups_job *jobs, size_t count)
 
 struct asked {
     pthread_t thread;
-    sem_t *done;
-    struct query *query;
-    struct text message;
+    struct asks *all;
     struct buf answer;
     unsigned rank;
     int rc;
     bool wanted, begun, failed; /* it has some of the chunks; and they are to be scanned here */
 };
+struct asks {
+    struct query *query;
+    struct text message;
+    pthread_mutex_t lock;
+    pthread_cond_t come;
+    unsigned left; /* under the lock: answers to come */
+};
 
 static void *ask(void *arg)
 {
     struct asked *a = arg;
+    struct asks *all = a->all;
+    const struct query *q = all->query;
 
-    a->rc =
-        index_ask_rank(a->query->env.index, a->rank, a->query->snapshot, a->message, &a->answer);
-    sem_post(a->done);
+    a->rc = index_ask_rank(q->env.index, a->rank, q->snapshot, all->message, &a->answer);
+    pthread_mutex_lock(&all->lock);
+    all->left--;
+    pthread_cond_signal(&all->come);
+    pthread_mutex_unlock(&all->lock);
     return NULL;
 }
 
@@ -288,50 +291,48 @@ static bool choose_ranks(const struct query *q, struct asked *list, unsigned cou
     return any;
 }
 
-static unsigned begin_all(struct query *q, struct asked *list, unsigned count, struct text message,
-                          sem_t *done)
+static void begin_all(struct asks *all, struct asked *list, unsigned count)
 {
-    unsigned begun = 0;
-
+    for (unsigned i = 1; i < count; i++)
+        all->left += list[i].wanted;
     for (unsigned i = 1; i < count; i++) {
         struct asked *a = &list[i];
         if (!a->wanted)
             continue;
-        a->query = q;
+        a->all = all;
         a->rank = i;
-        a->message = message;
-        a->done = done;
         a->begun = pthread_create(&a->thread, NULL, ask, a) == 0;
         a->failed = !a->begun;
-        begun += a->begun;
+        pthread_mutex_lock(&all->lock);
+        all->left -= a->failed;
+        pthread_mutex_unlock(&all->lock);
     }
-    return begun;
+}
+
+static void stop_all(struct query *q, const struct asked *list, unsigned count)
+{
+    for (unsigned i = 1; i < count; i++)
+        if (list[i].begun)
+            index_stop_rank(q->env.index, i, q->env.far->number);
 }
 
 /* Until all have answered; they are told when nobody wants that any more. */
-static void wait_all(struct query *q, const struct asked *list, unsigned count, unsigned begun,
-                     sem_t *done)
+static void wait_all(struct asks *all, const struct asked *list, unsigned count)
 {
+    struct query *q = all->query;
     bool stopped = false;
 
-    while (begun > 0) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += LOOK_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        if (sem_timedwait(done, &until) == 0) {
-            begun--;
+    pthread_mutex_lock(&all->lock);
+    while (all->left > 0) {
+        if (clock_cond_wait(&all->come, &all->lock, clock_mono_ns() + LOOK_NS) == 0)
             continue;
-        }
         pulse_beat();
         if (stopped || budget_check(q->budget) == 0)
             continue;
         stopped = true;
-        for (unsigned i = 1; i < count; i++)
-            if (list[i].begun)
-                index_stop_rank(q->env.index, i, q->env.far->number);
+        stop_all(q, list, count);
     }
+    pthread_mutex_unlock(&all->lock);
 }
 
 static void end_all(struct asked *list, unsigned count)
@@ -446,18 +447,19 @@ static int scan_with(struct groups_job *jobs, size_t count, struct asked *list, 
     struct query *q = jobs->grouping->query;
     struct groups_here here = {.ranks = &own, .rank_count = 1, .parts = parts_new(jobs, count)};
     struct buf message = {0};
-    sem_t done;
+    struct asks all = {.query = q, .lock = PTHREAD_MUTEX_INITIALIZER};
 
     q->env.far->number = atomic_fetch_add(&number, 1) + 1;
     put_message(q->env.far, q->budget, &message);
+    all.message = (struct text){message.data, message.len};
     int rc = here.parts ? message.error : -ENOMEM;
     if (rc == 0) {
-        sem_init(&done, 0, 0);
-        unsigned begun = begin_all(q, list, ranks, (struct text){message.data, message.len}, &done);
+        clock_cond_init(&all.come);
+        begin_all(&all, list, ranks);
         rc = groups_scan_here(jobs, count, &here);
-        wait_all(q, list, ranks, begun, &done);
+        wait_all(&all, list, ranks);
         end_all(list, ranks);
-        sem_destroy(&done);
+        pthread_cond_destroy(&all.come);
     }
     rc = rc < 0 ? rc : collect(jobs, count, list, ranks, here.parts);
     for (size_t i = 0; i < count && here.parts; i++)

@@ -4,6 +4,7 @@
 
 #include "http/request/selection.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -119,4 +120,10 @@ void readiness_want(struct exchange *x)
     bool no = !wait || (wait->given && text_eq(wait->text, TEXT("no")));
     if (!no && !is_all_ready(x))
         want_selected(&x->rq, false);
+}
+
+void readiness_stopped(int error, char *ret, size_t size)
+{
+    snprintf(ret, size, "indexing has stopped, so the index will not become ready: %s",
+             err_text(error));
 }

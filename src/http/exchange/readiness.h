@@ -21,6 +21,9 @@ bool readiness_is_fresh_asked(const struct exchange *x);
 bool readiness_of(struct exchange *x);
 /* The same, of a request without an exchange: nothing is known of its generation. */
 bool readiness_of_request(struct request *rq);
+/* Why requests that wait for the index do so in vain. */
+enum { READINESS_TEXT = 200 };
+void readiness_stopped(int error, char *ret, size_t size);
 /* Asks for them, unless the client said that it wants what is there (`wait=no`), or the endpoint
  * has no such choice. */
 void readiness_want(struct exchange *x);

@@ -1,5 +1,6 @@
 /* mhd_response.c - headers and bodies: fixed answers, streams, problems. */
 #include "http/exchange/etag.h"
+#include "http/exchange/readiness.h"
 #include "http/request/problem.h"
 #include "http/request/router.h"
 #include "http/server/mhd_message.h"
@@ -131,7 +132,7 @@ static void answer_headers(struct exchange *x, struct MHD_Connection *c, struct 
 static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code, bool abandoned)
 {
     struct exchange_refusal why = {.status = problem_status(code)};
-    char stopped[200];
+    char stopped[READINESS_TEXT];
     if (!abandoned)
         why.err = x->rq.err;
     if (!why.err.code)
@@ -147,8 +148,7 @@ static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code
     } else if (code == ERR_DEADLINE && x->unready)
         why.detail = "the index was not ready in time; see /readyz for its progress";
     else if (x->unready) {
-        snprintf(stopped, sizeof stopped,
-                 "indexing has stopped, so the index will not become ready: %s", err_text(code));
+        readiness_stopped(code, stopped, sizeof stopped);
         why.detail = stopped;
     } else if (code == ERR_DEADLINE)
         why.detail = "the request exceeded its time limit (`timeout`, or the daemon's own limit)";

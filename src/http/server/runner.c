@@ -37,15 +37,11 @@ struct http_call {
 static int runner_init(struct http_runner *r, const struct http_options *o)
 {
     unsigned workers = o->workers ? o->workers : cpu_count();
-    pthread_condattr_t clock;
 
     r->options = *o;
     context_fill_limits(&r->options.limits, workers);
     pthread_mutex_init(&r->lock, NULL);
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&r->changed, &clock);
-    pthread_condattr_destroy(&clock);
+    clock_cond_init(&r->changed);
     r->spools.limit = r->options.limits.spool_bytes;
     r->memory.limit = r->options.limits.total_memory;
     int rc = pool_new(workers, "query", &r->pool);
@@ -96,12 +92,11 @@ static uint64_t changes_of(struct http_runner *r)
 static void wait_for_change(struct http_runner *r, uint64_t seen)
 {
     int64_t until = clock_mono_ns() + LOOK_MS * 1000000ll;
-    struct timespec at = {until / 1000000000, until % 1000000000};
     int rc = 0;
 
     pthread_mutex_lock(&r->lock);
     while (r->changes == seen && rc == 0)
-        rc = pthread_cond_timedwait(&r->changed, &r->lock, &at);
+        rc = clock_cond_wait(&r->changed, &r->lock, until);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -197,12 +192,12 @@ static bool waits(const struct request *rq)
 static int check_indexing(struct request *rq)
 {
     int stopped = index_store_error(rq->http->options->index);
+    char why[READINESS_TEXT];
 
     if (stopped == 0)
         return budget_check(&rq->budget);
-    return err_set(&rq->err, stopped,
-                   "indexing has stopped, so the index will not become ready: %s",
-                   err_text(stopped));
+    readiness_stopped(stopped, why, sizeof why);
+    return err_set(&rq->err, stopped, "%s", why);
 }
 
 /* The newest snapshot, once the files that the request selects are indexed in it. */

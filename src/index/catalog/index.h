@@ -53,7 +53,7 @@ struct index {
     struct ingest *ingest; /* NULL: read only */
     struct ranks *ranks;   /* NULL: this process alone */
     struct far_cache *far; /* chunks of other ranks; NULL there, too */
-    struct mirror *mirror; /* another rank: the snapshots of rank 0 (mirror.c); NULL: none yet */
+    struct mirror *mirror; /* another rank: the snapshots of rank 0 (mirror.c); NULL elsewhere */
     struct index_asked asked;
     bool read_only;
 

@@ -4,19 +4,6 @@
 #include "index/ranks/ranks.h"
 #include "index/store/kv.h"
 
-/* Rank 0 answers for all. */
-static void tell_rank_0(struct index *ix, int error)
-{
-    struct buf message = {0};
-
-    if (!ix->ranks || ranks_is_first(ix->ranks))
-        return;
-    buf_putc(&message, RANK_ERROR);
-    rec_put_i(&message, error);
-    ranks_send(ix->ranks, 0, &message);
-    buf_done(&message);
-}
-
 void set_store_error(struct index *ix, int error)
 {
     bool changed = false;
@@ -29,8 +16,8 @@ void set_store_error(struct index *ix, int error)
         changed = true;
     }
     pthread_mutex_unlock(&ix->lock);
-    if (changed)
-        tell_rank_0(ix, error);
+    if (changed && ix->ranks && !ranks_is_first(ix->ranks))
+        ranks_send_number(ix->ranks, 0, RANK_ERROR, error); /* which answers for all */
     catalog_notify(ix);
 }
 

@@ -59,8 +59,7 @@ void view_put(struct index *ix, const struct view *v, struct buf *out)
         return;
     }
     file_encode(ix, v, &record);
-    rec_put_text(out, (struct text){record.data, record.len});
-    out->error = out->error ? out->error : record.error;
+    rec_put_buf(out, &record);
     buf_done(&record);
     put_chunks(&v->pub, out);
     put_names(ix, &v->pub, out);

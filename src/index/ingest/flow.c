@@ -39,6 +39,21 @@ void ingest_rest(struct ingest *in)
         nanosleep(&pause, NULL);
 }
 
+bool ingest_again(struct ingest *in, int rc)
+{
+    if (rc != -ENOMEM)
+        return false;
+    ingest_rest(in);
+    return !ingest_stopping(in);
+}
+
+void ingest_wake_readers(struct index *ix)
+{
+    pthread_mutex_lock(&ix->lock);
+    pthread_cond_broadcast(&ix->files_cond);
+    pthread_mutex_unlock(&ix->lock);
+}
+
 int ingest_take_credits(struct ingest *in, size_t bytes)
 {
     int rc;

@@ -50,6 +50,9 @@ struct ingest {
 void ingest_yield(struct ingest *in);
 bool ingest_stopping(struct ingest *in);
 void ingest_rest(struct ingest *in); /* there is no memory: 50 ms later there may be some */
+/* Whether what ended with rc is to be done again: for lack of memory, after a rest. */
+bool ingest_again(struct ingest *in, int rc);
+void ingest_wake_readers(struct index *ix); /* there may be something to read, or an end */
 int ingest_take_credits(struct ingest *in, size_t bytes); /* waits; -EPIPE when stopping */
 void ingest_give_credits(struct ingest *in, size_t bytes);
 void ingest_post(struct ingest *in, struct result *r); /* to the writer */

@@ -9,6 +9,9 @@
 #include "index/catalog/view.h"
 
 struct hashes;
+struct ingest;
+struct result;
+struct run;
 struct hashes *hashes_new(const struct terms *t, unsigned dimension);
 void hashes_free(struct hashes *h);
 void hashes_add(struct hashes *h, uint64_t hash);
@@ -16,15 +19,12 @@ void hashes_give_up(struct hashes *h); /* there are others */
 void hashes_merge(struct hashes *into, const struct hashes *from);
 /* The filter of the body for this dimension; none where there are too many. 0, -ENOMEM. */
 int hashes_filter(const struct hashes *h, struct body *b, unsigned dimension);
-/* values.c: those of a stored chunk, a set a dimension. 0, or what chunk_open and
- * column_read return. */
-struct ingest;
-struct result;
-struct run;
 /* The values of the chunks that a run went on behind go into the result that ends it, once the file
  * is complete: as long as it grows it has no filters. -EPIPE: the next process ends the run.
  * Without memory it stays without filters. */
 int hashes_of_kept(struct ingest *in, const struct run *run, uint32_t kept, struct result *end);
+/* values.c: those of a stored chunk, a set a dimension. 0, or what chunk_open and
+ * column_read return. */
 int hashes_add_chunk(struct index *ix, const struct index_file *file, uint32_t chunk,
                      struct hashes *const *to);
 

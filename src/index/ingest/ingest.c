@@ -107,9 +107,7 @@ void ingest_stop(struct index *ix)
     in->stopping = true;
     pthread_cond_broadcast(&in->credit_cond);
     pthread_mutex_unlock(&in->lock);
-    pthread_mutex_lock(&ix->lock);
-    pthread_cond_broadcast(&ix->files_cond);
-    pthread_mutex_unlock(&ix->lock);
+    ingest_wake_readers(ix);
     for (unsigned i = 0; i < in->reader_count; i++)
         pthread_join(in->readers[i].thread, NULL);
     orders_stop(in);

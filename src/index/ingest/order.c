@@ -77,12 +77,8 @@ static void send_number(struct index *ix, unsigned rank, enum rank_message kind,
     int rc;
 
     do {
-        struct buf message = {0};
-        buf_putc(&message, kind);
-        rec_put_u(&message, number);
-        rc = ranks_send(ix->ranks, rank, &message);
-        buf_done(&message);
-    } while (rc == -ENOMEM && (ingest_rest(ix->ingest), !ingest_stopping(ix->ingest)));
+        rc = ranks_send_number(ix->ranks, rank, kind, number);
+    } while (ingest_again(ix->ingest, rc));
 }
 
 void order_taken(struct index *ix, const struct order *o, size_t credits)
@@ -111,7 +107,7 @@ static struct result *take(struct ingest *in, struct order *o, const struct rec 
     do {
         struct rec again = *message;
         rc = result_take(in->ix, o->run, &again, &r);
-    } while (rc == -ENOMEM && (ingest_rest(in), !ingest_stopping(in)));
+    } while (ingest_again(in, rc));
     if (rc == 0)
         return r;
     while (!(r = calloc(1, sizeof *r)) && !ingest_stopping(in))
@@ -131,9 +127,7 @@ static void finish(struct ingest *in, struct order *o, struct result *end)
     pthread_mutex_lock(&in->lock);
     in->reading--;
     pthread_mutex_unlock(&in->lock);
-    pthread_mutex_lock(&in->ix->lock);
-    pthread_cond_broadcast(&in->ix->files_cond); /* the rank may have another order */
-    pthread_mutex_unlock(&in->ix->lock);
+    ingest_wake_readers(in->ix); /* the rank may have another order */
 }
 
 /* Again until there is memory for them: all that comes later refers to them. */
@@ -145,7 +139,7 @@ static int take_texts(struct index *ix, unsigned rank, struct rec *message)
     do {
         rest = *message;
         rc = ranks_take_texts(ix->ranks, rank, ix->texts, &rest);
-    } while (rc == -ENOMEM && (ingest_rest(ix->ingest), !ingest_stopping(ix->ingest)));
+    } while (ingest_again(ix->ingest, rc));
     *message = rest;
     return rc;
 }

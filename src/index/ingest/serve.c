@@ -14,13 +14,6 @@
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static void wake_readers(struct index *ix)
-{
-    pthread_mutex_lock(&ix->lock);
-    pthread_cond_broadcast(&ix->files_cond);
-    pthread_mutex_unlock(&ix->lock);
-}
-
 void order_receive(struct index *ix, struct rec *message)
 {
     struct ingest *in = ix->ingest;
@@ -30,7 +23,7 @@ void order_receive(struct index *ix, struct rec *message)
     do {
         struct rec again = *message;
         rc = order_take(ix, &again, &o);
-    } while (rc == -ENOMEM && (ingest_rest(in), !ingest_stopping(in)));
+    } while (ingest_again(in, rc));
     if (rc)
         return;
     pthread_mutex_lock(&in->lock);
@@ -38,13 +31,13 @@ void order_receive(struct index *ix, struct rec *message)
         at = &(*at)->next;
     *at = o;
     pthread_mutex_unlock(&in->lock);
-    wake_readers(ix);
+    ingest_wake_readers(ix);
 }
 
 void order_cancel(struct index *ix, struct rec *message)
 {
     struct ingest *in = ix->ingest;
-    uint32_t number = (uint32_t)rec_u(message);
+    uint32_t number = (uint32_t)rec_i(message);
 
     pthread_mutex_lock(&in->lock);
     for (struct order *o = in->orders; o; o = o->next)
@@ -199,7 +192,7 @@ static void send_result(struct index *ix, const struct result *r)
         rec_put_u(&message, r->run->order->number);
         result_put(ix, r, &message);
         rc = ranks_send(ix->ranks, 0, &message);
-    } while (rc == -ENOMEM && (ingest_rest(in), !ingest_stopping(in)));
+    } while (ingest_again(in, rc));
     if (rc == 0)
         in->texts_sent = texts;
     buf_done(&message);

@@ -14,8 +14,7 @@ static void put_checkpoint(struct buf *out, const struct trace_checkpoint *c)
 
     checkpoint_encode(c, &value);
     rec_put_u(out, c->text_offset);
-    rec_put_text(out, (struct text){value.data, value.len});
-    out->error = out->error ? out->error : value.error;
+    rec_put_buf(out, &value);
     buf_done(&value);
 }
 
@@ -122,7 +121,7 @@ static void put_part(struct index *ix, const struct part *p, struct buf *out)
     int rc = names_encode(ix, p, &names);
 
     part_encode(p, ix->texts, out);
-    rec_put_text(out, (struct text){names.data, names.len});
+    rec_put_buf(out, &names);
     out->error = out->error ? out->error : rc;
     buf_done(&names);
 }

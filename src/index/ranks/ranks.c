@@ -69,6 +69,17 @@ int ranks_send(struct ranks *r, unsigned to, const struct buf *message)
                : r->links->send(r->links->arg, to, (struct text){message->data, message->len});
 }
 
+int ranks_send_number(struct ranks *r, unsigned to, enum rank_message kind, int64_t number)
+{
+    struct buf message = {0};
+
+    buf_putc(&message, kind);
+    rec_put_i(&message, number);
+    int rc = ranks_send(r, to, &message);
+    buf_done(&message);
+    return rc;
+}
+
 int ranks_ask(struct ranks *r, unsigned to, const struct buf *request, struct buf *answer)
 {
     return request->error ? request->error

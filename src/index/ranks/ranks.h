@@ -45,6 +45,8 @@ unsigned ranks_count(const struct ranks *r);                  /* 1 where there a
 bool ranks_is_first(const struct ranks *r);                   /* rank 0, with others */
 const char *ranks_host(const struct ranks *r, unsigned rank); /* NULL: unknown */
 int ranks_send(struct ranks *r, unsigned to, const struct buf *message); /* or its error */
+/* A message of a number alone. */
+int ranks_send_number(struct ranks *r, unsigned to, enum rank_message kind, int64_t number);
 int ranks_ask(struct ranks *r, unsigned to, const struct buf *request, struct buf *answer);
 
 /* Why indexing stopped at a rank; 0. */

@@ -23,19 +23,6 @@ static void dump(struct index *ix, struct buf *ret)
     buf_done(&out);
 }
 
-/* By one index alone. */
-static void dump_of_one(struct buf *ret)
-{
-    char command[128];
-    struct index *ix = open_with(usual);
-
-    offer_all(ix);
-    dump(ix, ret);
-    index_close(ix);
-    snprintf(command, sizeof command, "rm -rf %s/index", dir);
-    CHECK_INT(system(command), 0);
-}
-
 static bool same(const struct buf *a, const struct buf *b)
 {
     return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
@@ -55,12 +42,19 @@ static unsigned chunks_elsewhere(struct index *ix)
     return count;
 }
 
-/* What one index alone, opened anew, tells of the files as they are now. */
-static bool one_tells(struct index *ix)
+/* Whether one index alone, which is made anew and offered the same, tells what this one does. */
+static bool one_tells(struct index *ix, struct index_options options,
+                      void (*offer_to)(struct index *ix))
 {
     struct buf one = {0}, many = {0};
+    struct index *alone = open_with(options);
+    char command[128];
 
-    dump_of_one(&one);
+    offer_to(alone);
+    dump(alone, &one);
+    index_close(alone);
+    snprintf(command, sizeof command, "rm -rf %s/index", dir);
+    CHECK_INT(system(command), 0);
     dump(ix, &many);
     bool equal = same(&one, &many);
     buf_done(&one);
@@ -99,7 +93,7 @@ static void ranks_tell_what_one_index_tells(void)
     ix = open_ranks(usual);
     offer_all(ix);
     CHECK(chunks_elsewhere(ix) > 10);
-    CHECK(one_tells(ix));
+    CHECK(one_tells(ix, usual, offer_all));
     CHECK(chunks_stored(1) > 5 && chunks_stored(2) > 5);
     close_ranks();
     /* All is found where it was. */
@@ -107,15 +101,24 @@ static void ranks_tell_what_one_index_tells(void)
     struct index_progress p;
     index_progress(ix, &p);
     CHECK_INT(p.files_ready, FILES);
-    CHECK(one_tells(ix));
+    CHECK(one_tells(ix, usual, offer_all));
     close_ranks();
     world_end();
+}
+
+static const char *const names[] = {"a.pfw", "b.pfw.gz", "c.pfw.gz"};
+
+static void offer_grown(struct index *ix)
+{
+    for (int i = 0; i < 3; i++)
+        offer(ix, names[i]);
+    index_listed(ix);
+    wait_quiet(ix);
 }
 
 /* A file that grows is read on by the rank that has it, from a checkpoint of rank 0. */
 static void a_file_grows(void)
 {
-    static const char *const names[] = {"a.pfw", "b.pfw.gz", "c.pfw.gz"};
     struct index_options options = {.checkpoint_size = 64 << 10, .settle_ms = NEVER_SETTLES_MS};
     struct index *ix;
     struct snapshot *s;
@@ -145,18 +148,8 @@ static void a_file_grows(void)
         wait_for(ix, names[i], INDEX_READY, &s);
         snapshot_release(s);
     }
-    struct buf one = {0}, many = {0};
-    struct index *alone = open_with((struct index_options){.checkpoint_size = 64 << 10});
-    for (int i = 0; i < 3; i++)
-        offer(alone, names[i]);
-    index_listed(alone);
-    wait_quiet(alone);
-    dump(alone, &one);
-    index_close(alone);
-    dump(ix, &many);
-    CHECK(same(&one, &many));
-    buf_done(&one);
-    buf_done(&many);
+    options.settle_ms = 0;
+    CHECK(one_tells(ix, options, offer_grown));
     close_ranks();
     world_end();
 }
@@ -176,14 +169,14 @@ static void a_store_is_lost(void)
     CHECK_INT(system(command), 0);
     ix = open_ranks(usual);
     offer_all(ix);
-    CHECK(one_tells(ix));
+    CHECK(one_tells(ix, usual, offer_all));
     close_ranks();
     /* Rank 0's store is one that others had chunks for: a new one has others delete theirs. */
     snprintf(command, sizeof command, "rm -rf %s/rank0", dir);
     CHECK_INT(system(command), 0);
     ix = open_ranks(usual);
     offer_all(ix);
-    CHECK(one_tells(ix));
+    CHECK(one_tells(ix, usual, offer_all));
     close_ranks();
     ix = open_ranks(usual);
     for (int i = 0; i < 200 && all_chunks() != (uint64_t)chunks_elsewhere(ix) + chunks_stored(0);
@@ -239,9 +232,17 @@ static void stopped_at_any_moment(void)
     }
     ix = open_ranks(usual);
     offer_all(ix);
-    CHECK(one_tells(ix));
+    CHECK(one_tells(ix, usual, offer_all));
     close_ranks();
     world_end();
+}
+
+static void offer_late(struct index *ix)
+{
+    for (int i = 0; i < 4; i++)
+        leave(ix, file_name(2 * i));
+    index_listed(ix);
+    wait_quiet(ix);
 }
 
 /* The unit is said behind events: the order is cancelled, and the file read with it. */
@@ -261,22 +262,8 @@ static void a_unit_is_told_late(void)
         buf_done(&b);
     }
     ix = open_ranks(usual);
-    for (int i = 0; i < 4; i++)
-        leave(ix, file_name(2 * i));
-    index_listed(ix);
-    wait_quiet(ix);
-    struct buf one = {0}, many = {0};
-    struct index *alone = open_with(usual);
-    for (int i = 0; i < 4; i++)
-        leave(alone, file_name(2 * i));
-    index_listed(alone);
-    wait_quiet(alone);
-    dump(alone, &one);
-    index_close(alone);
-    dump(ix, &many);
-    CHECK(same(&one, &many));
-    buf_done(&one);
-    buf_done(&many);
+    offer_late(ix);
+    CHECK(one_tells(ix, usual, offer_late));
     close_ranks();
     world_end();
 }
