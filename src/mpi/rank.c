@@ -79,10 +79,9 @@ static unsigned count_on_node(const struct cluster *c)
 /* The MPI library starts threads, which must not take the signals that the daemon waits for. */
 static int join_job(struct rank *r, int *argc, char ***argv, struct err *err)
 {
-    sigset_t all, before;
+    sigset_t before;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
+    signals_leave(&before);
     int rc = cluster_join(argc, argv, err, &r->cluster);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;
