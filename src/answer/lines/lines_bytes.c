@@ -1,5 +1,5 @@
 /* lines_bytes.c - the lines of a place as bytes, for another process: count, unit of times, keys,
- * lengths, groups, text. Keys of hosts and ids of texts are sent as what they stand for. */
+ * lengths, groups; and text. Keys of hosts and ids of texts are sent as what they stand for. */
 #include "answer/lines/lines.h"
 
 #include <errno.h>
@@ -76,27 +76,50 @@ static void put_text(const struct lines *l, uint32_t n, struct buf *out)
     }
 }
 
-int lines_encode(void *plan, const void *item, struct buf *out)
+/* The text begins with these lines, one after the other. */
+static bool is_whole(const struct lines *l, uint32_t n)
+{
+    size_t end = 0;
+    uint32_t i = 0;
+
+    for (; !l->item.order && i < n && l->offset[i] == end; i++)
+        end += l->len[i] + 1ul;
+    return i == n;
+}
+
+static void give_text(struct lines *l, uint32_t n, size_t bytes, struct buf *out)
+{
+    if (out->len == 0 && is_whole(l, n)) {
+        struct buf own = *out;
+        *out = l->text;
+        out->len = bytes;
+        l->text = own;
+        return;
+    }
+    buf_reserve(out, bytes);
+    put_text(l, n, out);
+}
+
+int lines_encode(void *plan, void *item, struct buf *text, struct buf *facts)
 {
     const struct lines_plan *p = plan;
-    const struct lines *l = item;
+    struct lines *l = item;
     uint32_t n = l->item.count < p->most ? l->item.count : (uint32_t)p->most;
     size_t bytes = 0;
     int rc = 0;
 
-    for (uint32_t k = 0; k < n; k++)
-        bytes += l->len[item_index(&l->item, k)] + 1ul;
-    buf_reserve(out, bytes + n * 16ul);
-    rec_put_u(out, n);
+    rec_put_u(facts, n);
     if (p->order.by_key)
-        put_keys(l, n, out);
-    for (uint32_t k = 0; k < n; k++)
-        rec_put_u(out, l->len[item_index(&l->item, k)]);
+        put_keys(l, n, facts);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t len = l->len[item_index(&l->item, k)];
+        rec_put_u(facts, len);
+        bytes += len + 1ul;
+    }
     if (p->references)
-        rc = put_groups(p, l, n, out);
-    rec_put_u(out, bytes);
-    put_text(l, n, out);
-    return rc < 0 ? rc : out->error;
+        rc = put_groups(p, l, n, facts);
+    give_text(l, n, bytes, text);
+    return rc < 0 ? rc : facts->error ? facts->error : text->error;
 }
 
 /* ---- from bytes ------------------------------------------------------------------------------ */
@@ -162,19 +185,25 @@ static int take_groups(struct lines_plan *p, struct lines *l, uint64_t n, struct
     return rc;
 }
 
-static int take_text(struct lines *l, size_t bytes, struct rec *in)
+static int take_text(struct lines *l, size_t bytes, struct text text, struct buf *whole)
 {
-    struct text text = rec_text(in);
-    int rc = in->bad || text.len != bytes || bytes > UINT32_MAX / 2
-                 ? ERR_CORRUPT
-                 : charge_add(&l->item.charge, bytes);
+    int rc = text.len != bytes || bytes > UINT32_MAX / 2 ? ERR_CORRUPT
+                                                         : charge_add(&l->item.charge, bytes);
 
-    if (rc == 0)
-        buf_text(&l->text, text);
-    return rc < 0 ? rc : l->text.error;
+    if (rc < 0)
+        return rc;
+    if (whole) {
+        buf_done(&l->text);
+        l->text = *whole;
+        *whole = (struct buf){0};
+        return 0;
+    }
+    buf_text(&l->text, text);
+    return l->text.error;
 }
 
-static int take_lines(struct lines_plan *p, struct lines *l, struct rec *in)
+static int take_lines(struct lines_plan *p, struct lines *l, struct rec *in, struct text text,
+                      struct buf *whole)
 {
     uint64_t n = rec_count(in, 1);
     int rc = n == 0 || n > UINT32_MAX / 2 ? ERR_CORRUPT : lines_grow(l, p, (uint32_t)n);
@@ -185,24 +214,24 @@ static int take_lines(struct lines_plan *p, struct lines *l, struct rec *in)
         take_keys(l, n, in);
     size_t bytes = take_lengths(l, n, in);
     rc = p->references ? take_groups(p, l, n, in) : 0;
-    rc = rc < 0 ? rc : take_text(l, bytes, in);
+    rc = rc < 0 ? rc : in->bad ? ERR_CORRUPT : take_text(l, bytes, text, whole);
     l->item.count = (uint32_t)n;
     return rc;
 }
 
-int lines_decode(void *plan, size_t position, struct text bytes, void **ret)
+int lines_decode(void *plan, size_t position, struct rec *facts, struct text text,
+                 struct buf *whole, void **ret)
 {
     struct lines_plan *p = plan;
     const struct scan_place *places;
     struct lines *l = lines_new(p);
-    struct rec in = rec_of(bytes);
 
     if (!l)
         return -ENOMEM;
     scan_places(p->query, &places);
     l->item.position = position;
     l->item.file = snapshot_file(query_snapshot(p->query), places[position].file);
-    int rc = take_lines(p, l, &in);
+    int rc = take_lines(p, l, facts, text, whole);
     if (rc < 0)
         lines_drop(p, l);
     else

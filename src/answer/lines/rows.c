@@ -95,15 +95,16 @@ static int block_make(void *arg, struct ahead_tools *tools, size_t position, voi
     return rc;
 }
 
-static int block_encode(void *arg, const void *item, struct buf *out)
+static int block_encode(void *arg, void *item, struct buf *text, struct buf *facts)
 {
-    return rows_encode(arg, item, out);
+    return rows_encode(arg, item, text, facts);
 }
 
-static int block_decode(void *arg, size_t position, struct text bytes, void **ret)
+static int block_decode(void *arg, size_t position, struct rec *facts, struct text text,
+                        struct buf *whole, void **ret)
 {
     struct block *b = block_new(arg, position);
-    int rc = b ? rows_decode(arg, bytes, b) : -ENOMEM;
+    int rc = b ? rows_decode(arg, facts, text, whole, b) : -ENOMEM;
 
     if (rc == 0)
         *ret = b;

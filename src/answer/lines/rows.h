@@ -39,8 +39,9 @@ int rows_fill_values(const struct rows_plan *p, struct scan_worker *w, size_t po
 int rows_fill_text(const struct rows_plan *p, struct scan_worker *w, size_t position,
                    struct block *b);
 /* rows_bytes.c: with a writer; in the order of keys. */
-int rows_encode(const struct rows_plan *p, const struct block *b, struct buf *out);
-int rows_decode(const struct rows_plan *p, struct text bytes, struct block *b);
+int rows_encode(const struct rows_plan *p, struct block *b, struct buf *text, struct buf *facts);
+int rows_decode(const struct rows_plan *p, struct rec *facts, struct text text, struct buf *whole,
+                struct block *b);
 /* Room for `need` rows: of `each` bytes in *array, and for their times. */
 int rows_grow(const struct rows_plan *p, struct item *item, uint32_t need, void **array,
               size_t each);

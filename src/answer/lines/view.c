@@ -61,14 +61,15 @@ static void drop(void *arg, void *item)
     lines_drop(&((struct view *)arg)->plan, item);
 }
 
-static int encode(void *arg, const void *item, struct buf *out)
+static int encode(void *arg, void *item, struct buf *text, struct buf *facts)
 {
-    return lines_encode(&((struct view *)arg)->plan, item, out);
+    return lines_encode(&((struct view *)arg)->plan, item, text, facts);
 }
 
-static int decode(void *arg, size_t position, struct text bytes, void **ret)
+static int decode(void *arg, size_t position, struct rec *facts, struct text text,
+                  struct buf *whole, void **ret)
 {
-    return lines_decode(&((struct view *)arg)->plan, position, bytes, ret);
+    return lines_decode(&((struct view *)arg)->plan, position, facts, text, whole, ret);
 }
 
 /* What was lost is told later, if at all: nothing behind it may be told before. */

@@ -15,14 +15,16 @@
  * SMALL_TIMES as many are made ahead, and no job is begun for a few of them. */
 #define SMALL_NS (200 * 1000ll)
 #define SMALL_TIMES 4u
-/* Of items that other ranks make: a run has so many bytes, or a part of the memory of the query, and
- * the rest of the last item. As many runs are on the way or wait to be handed out, at most. */
-#define PULL_BYTES ((size_t)8 << 20)
-#define PULL_PART 32
-#define PULL_RUNS 8
-#define PULL_SMALL ((size_t)64 << 10)    /* an item is small */
-#define PULL_WINDOW 16u                  /* at least so many are made ahead */
-#define LOOK_NS (20 * 1000000ll)         /* so often is looked whether they are still wanted */
+/* Items that other ranks make: so many bytes are on the way or wait to be handed out, at most, or a
+ * part of the memory of the query. A run ends with the item that makes it as long as a part of that;
+ * until it comes, it counts as much as the last item may be longer. */
+#define PULL_BYTES ((size_t)64 << 20)
+#define PULL_OF_MEMORY 4
+#define RUN_PART 64
+#define LONG_RUN_PART 8
+#define PULL_SMALL ((size_t)64 << 10) /* an item is small */
+#define PULL_WINDOW 16u          /* at least so many are made ahead; of small ones for each rank */
+#define LOOK_NS (20 * 1000000ll) /* so often is looked whether they are still wanted */
 
 /* FAR: another rank is to make it, and has not been asked. */
 enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_FAR, SLOT_RUNNING, SLOT_DONE };
@@ -47,6 +49,7 @@ struct ahead {
     size_t *positions, count;
     uint64_t next, filled;     /* item to hand out; first that has no slot yet */
     unsigned window, slots;    /* window: items to be made ahead */
+    unsigned large;            /* its most, unless items are small */
     unsigned queued;           /* slots that nobody has begun */
     int64_t handed_ns;         /* an item was handed out last; 0 = never */
     struct slot *slot;         /* of item n: n % slots */
@@ -57,12 +60,13 @@ struct ahead {
     struct pull *pull; /* NULL: there are none */
     struct pull_client client;
     pthread_cond_t asked; /* there may be a run for a rank */
-    bool *failed;         /* by rank: what it has is made here */
-    bool stopped;         /* the ranks are to end soon */
-    bool ending, resting; /* no rank is asked any more; for a while */
-    size_t pull_bytes;    /* of runs on the way, and of items that wait */
-    size_t run_bytes;
-    size_t each; /* of an item, as far as is known; 0: not yet */
+    /* by rank: it was not asked; it is asked first, and then others; what it has is made here */
+    enum rank_state { RANK_NEW, RANK_BEGINS, RANK_OPEN, RANK_FAILED } * ranks;
+    bool stopped;                 /* the ranks are to end soon */
+    bool ending, resting;         /* no rank is asked any more; for a while */
+    unsigned far, idle_pulls;     /* slots that are FAR; threads that wait for a run */
+    size_t pull_most, pull_bytes; /* of runs on the way, and of items that wait */
+    size_t each;                  /* of an item, as far as is known; 0: not yet */
 };
 
 /* ---- tools ----------------------------------------------------------------------------------- */
@@ -116,7 +120,7 @@ static void ahead_destroy(struct ahead *a)
     pthread_cond_destroy(&a->done);
     pthread_cond_destroy(&a->asked);
     pull_free(a->pull);
-    free(a->failed);
+    free(a->ranks);
     free(a->positions);
     free(a->slot);
     free(a->idle);
@@ -185,75 +189,109 @@ static void submit(struct ahead *a)
 
 /* ---- items that other ranks make ------------------------------------------------------------- */
 
-/* The rank is not asked any more. Caller holds the lock. */
+/* All under the lock. */
+static void make_far(struct ahead *a, struct slot *slot)
+{
+    slot->state = SLOT_FAR;
+    a->far++;
+}
+
+static void make_here(struct ahead *a, struct slot *slot)
+{
+    slot->state = SLOT_QUEUED;
+    a->queued++;
+}
+
+static void queue_slot(struct ahead *a, struct slot *slot)
+{
+    slot->rank = a->pull ? pull_rank(a->pull, a->positions[slot->number]) : 0;
+    if (slot->rank && a->ranks[slot->rank] != RANK_FAILED)
+        make_far(a, slot);
+    else
+        make_here(a, slot);
+}
+
+/* The rank is not asked any more. */
 static void give_up(struct ahead *a, unsigned rank)
 {
-    a->failed[rank] = true;
+    a->ranks[rank] = RANK_FAILED;
     for (uint64_t n = a->next; n < a->filled; n++) {
         struct slot *slot = &a->slot[n % a->slots];
         if (slot->state == SLOT_FAR && slot->rank == rank) {
-            slot->state = SLOT_QUEUED;
-            a->queued++;
+            a->far--;
+            make_here(a, slot);
         }
     }
 }
 
-/* Caller holds the lock. */
-static void queue_far(struct ahead *a, struct slot *slot)
+/* There is somebody who pulls; else all is made here. */
+static void wake_pulls(struct ahead *a)
 {
-    slot->rank = pull_rank(a->pull, a->positions[slot->number]);
-    if (!slot->rank || a->failed[slot->rank])
+    if (a->far == 0)
         return;
-    if (pull_begin(a->pull, slot->rank) < 0) {
-        a->failed[slot->rank] = true;
+    if (a->idle_pulls > 0 || pull_add(a->pull)) {
+        pthread_cond_broadcast(&a->asked);
         return;
     }
-    slot->state = SLOT_FAR;
-    a->queued--;
-    pthread_cond_broadcast(&a->asked);
+    for (unsigned i = 1; i < pull_ranks(a->pull); i++)
+        give_up(a, i);
 }
 
-/* What may be asked of a rank now. Caller holds the lock. */
-static void choose_run(struct ahead *a, unsigned rank, struct pull_run *run)
+static void add_to_run(struct ahead *a, struct slot *slot, struct pull_run *run)
 {
-    unsigned most = a->each ? (unsigned)(a->run_bytes / a->each) + 1 : 1;
+    slot->state = SLOT_RUNNING;
+    a->far--;
+    run->rank = slot->rank;
+    run->items[run->count++] =
+        (struct pull_item){.position = a->positions[slot->number], .number = slot->number};
+}
 
-    bool full = a->pull_bytes + a->run_bytes > PULL_RUNS * a->run_bytes;
+/* The first items that may be asked for now, all of one rank. */
+static void choose_run(struct ahead *a, struct pull_run *run)
+{
+    size_t bytes = a->pull_most / RUN_PART,
+           room = a->each && a->each < PULL_SMALL ? 2 * bytes : a->pull_most / LONG_RUN_PART;
+    size_t most = a->alone || !a->each ? 1 : bytes / a->each + 1;
+    bool full = a->pull_bytes + room > a->pull_most;
 
     most = most < PULL_ITEMS ? most : PULL_ITEMS;
     run->count = 0;
-    for (uint64_t n = a->next; n < a->filled && run->count < most && !a->resting; n++) {
+    for (uint64_t n = a->next; n < a->filled && run->count < most && a->far && !a->resting; n++) {
         struct slot *slot = &a->slot[n % a->slots];
-        if (slot->state != SLOT_FAR || slot->rank != rank)
-            continue;
-        if (run->count == 0 && n > a->next && full)
-            break;
-        slot->state = SLOT_RUNNING;
-        run->items[run->count++] = (struct pull_item){.position = a->positions[n], .number = n};
+        bool wanted = run->count ? slot->rank == run->rank
+                                 : a->ranks[slot->rank] != RANK_BEGINS && (n == a->next || !full);
+        if (slot->state == SLOT_FAR && wanted)
+            add_to_run(a, slot, run);
     }
-    run->bytes = a->alone ? 1 : a->run_bytes;
-    a->pull_bytes += run->count ? run->bytes : 0;
+    if (run->count == 0)
+        return;
+    run->known = a->ranks[run->rank] == RANK_OPEN;
+    a->ranks[run->rank] = run->known ? RANK_OPEN : RANK_BEGINS;
+    run->bytes = bytes;
+    run->room = room;
+    a->pull_bytes += room;
 }
 
-static bool take_run(void *arg, unsigned rank, struct pull_run *run)
+static bool take_run(void *arg, struct pull_run *run)
 {
     struct ahead *a = arg;
 
     pthread_mutex_lock(&a->lock);
-    for (;;) {
-        run->count = 0;
-        if (a->ending || a->failed[rank])
-            break;
-        choose_run(a, rank, run);
+    run->count = 0;
+    while (!a->ending && run->count == 0) {
+        choose_run(a, run);
         if (run->count)
             break;
+        a->idle_pulls++;
         pthread_cond_wait(&a->asked, &a->lock);
+        a->idle_pulls--;
     }
+    if (run->count)
+        wake_pulls(a); /* there may be another run */
     pthread_mutex_unlock(&a->lock);
     return run->count > 0;
 }
 
-/* Caller holds the lock. */
 static void note_made(struct ahead *a, const struct pull_item *i)
 {
     struct slot *slot = &a->slot[i->number % a->slots];
@@ -263,25 +301,28 @@ static void note_made(struct ahead *a, const struct pull_item *i)
     slot->rc = 0;
     slot->state = SLOT_DONE;
     a->pull_bytes += i->bytes;
-    a->each = a->each ? (3 * a->each + i->bytes) / 4 : i->bytes;
+    a->each = a->each ? (3 * a->each + i->bytes) / 4 + 1 : i->bytes + 1;
     a->small = i->bytes < PULL_SMALL;
 }
 
 /* What was not made is asked for again, or made here where the rank failed. */
-static void end_run(void *arg, unsigned rank, const struct pull_run *run)
+static void end_run(void *arg, const struct pull_run *run)
 {
     struct ahead *a = arg;
 
     pthread_mutex_lock(&a->lock);
-    a->pull_bytes -= run->bytes;
+    a->pull_bytes -= run->room;
+    if (a->ranks[run->rank] == RANK_BEGINS)
+        a->ranks[run->rank] = run->rc < 0 ? RANK_NEW : RANK_OPEN;
     for (unsigned i = 0; i < run->made; i++)
         note_made(a, &run->items[i]);
-    for (unsigned i = run->made; i < run->count; i++) {
-        a->slot[run->items[i].number % a->slots].state = run->rc < 0 ? SLOT_QUEUED : SLOT_FAR;
-        a->queued += run->rc < 0;
-    }
+    for (unsigned i = run->made; i < run->count; i++)
+        if (run->rc < 0)
+            make_here(a, &a->slot[run->items[i].number % a->slots]);
+        else
+            make_far(a, &a->slot[run->items[i].number % a->slots]);
     if (run->rc < 0 && run->rc != ERR_MEMORY_LIMIT)
-        give_up(a, rank);
+        give_up(a, run->rank);
     if (a->queued)
         submit(a);
     pthread_cond_signal(&a->done);
@@ -296,11 +337,10 @@ static void fill(struct ahead *a, unsigned window)
 {
     while (a->filled < a->count && a->filled - a->next < window) {
         struct slot *slot = &a->slot[a->filled % a->slots];
-        *slot = (struct slot){.state = SLOT_QUEUED, .number = a->filled++};
-        a->queued++;
-        if (a->pull)
-            queue_far(a, slot);
+        *slot = (struct slot){.number = a->filled++};
+        queue_slot(a, slot);
     }
+    wake_pulls(a);
     submit(a);
 }
 
@@ -359,6 +399,7 @@ static void drop_ahead(struct ahead *a)
         while (slot->state == SLOT_RUNNING)
             wait_others(a, slot);
         a->queued -= slot->state == SLOT_QUEUED;
+        a->far -= slot->state == SLOT_FAR;
         void *item = slot->state == SLOT_DONE ? slot->item : NULL;
         free_slot(a, slot);
         if (item)
@@ -374,7 +415,7 @@ static void adapt(struct ahead *a)
 {
     bool quick = a->handed_ns && clock_mono_ns() - a->handed_ns < QUICK_NS;
     unsigned more = a->window ? a->window * 2 : 2;
-    unsigned most = a->small ? a->slots : a->slots / SMALL_TIMES;
+    unsigned most = a->small ? a->slots : a->large;
 
     a->window = !quick || a->alone ? 0 : more < most ? more : most;
 }
@@ -434,6 +475,8 @@ static void end_pull(struct ahead *a)
     pull_end(a->pull);
     pthread_mutex_lock(&a->lock);
     a->ending = false;
+    for (unsigned i = 0; i < pull_ranks(a->pull); i++)
+        a->ranks[i] = a->ranks[i] == RANK_FAILED ? RANK_FAILED : RANK_NEW;
 }
 
 void ahead_rest(struct ahead *a, bool again)
@@ -449,22 +492,28 @@ void ahead_rest(struct ahead *a, bool again)
 
 static int begin_pull(struct ahead *a)
 {
-    unsigned ranks = index_rank_count(query_index(a->maker.query));
-    size_t part = query_budget(a->maker.query)->memory_limit / PULL_PART;
+    size_t part = query_budget(a->maker.query)->memory_limit / PULL_OF_MEMORY;
 
-    a->run_bytes = part && part < PULL_BYTES ? part : PULL_BYTES;
+    a->pull_most = part && part < PULL_BYTES ? part : PULL_BYTES;
     a->client = (struct pull_client){&a->maker, a, take_run, end_run};
     int rc = pull_new(&a->client, &a->pull);
-    if (rc == 0 && a->pull && !(a->failed = calloc(ranks, sizeof(*a->failed))))
+    if (rc == 0 && a->pull && !(a->ranks = calloc(pull_ranks(a->pull), sizeof(*a->ranks))))
         rc = -ENOMEM;
     return rc;
 }
 
-static unsigned window_most(const struct ahead *a)
+/* Large ones, and small ones: slots. */
+static void set_windows(struct ahead *a)
 {
-    unsigned threads = a->pool ? pool_threads(a->pool) : 0, most = threads ? 2 * threads + 2 : 0;
+    unsigned threads = a->pool ? pool_threads(a->pool) : 0, small;
 
-    return a->pull && most < PULL_WINDOW ? PULL_WINDOW : most;
+    a->large = threads ? 2 * threads + 2 : 0;
+    if (a->pull && a->large < PULL_WINDOW)
+        a->large = PULL_WINDOW;
+    small = SMALL_TIMES * a->large;
+    if (a->pull && small < PULL_WINDOW * pull_ranks(a->pull))
+        small = PULL_WINDOW * pull_ranks(a->pull);
+    a->slots = small ? small : 1;
 }
 
 /* Rank 0 asks for no more than it wants. */
@@ -474,16 +523,16 @@ static void make_at_once(struct ahead *a)
 
     if (!far || !far->answer)
         return;
-    a->window = a->slots / SMALL_TIMES;
+    a->window = a->large;
     a->handed_ns = clock_mono_ns();
 }
 
 static int ahead_init(struct ahead *a, const size_t *positions)
 {
     int rc = begin_pull(a);
-    unsigned most = window_most(a);
 
-    a->slots = most ? SMALL_TIMES * most : 1;
+    if (rc == 0)
+        set_windows(a);
     a->positions = malloc((a->count + 1) * sizeof(*a->positions));
     a->slot = calloc(a->slots, sizeof(*a->slot));
     a->idle = calloc(a->slots + 1, sizeof(struct ahead_tools *));

@@ -31,10 +31,13 @@ struct ahead_maker {
     /* *ret NULL: nothing there */
     int (*make)(void *arg, struct ahead_tools *tools, size_t position, void **ret);
     void (*drop)(void *arg, void *item);
-    /* An item as bytes, and made of them by another process: what answers need of it. NULL: items
-     * are made here, also those of chunks that other ranks have. */
-    int (*encode)(void *arg, const void *item, struct buf *out);
-    int (*decode)(void *arg, size_t position, struct text bytes, void **ret);
+    /* An item as bytes, and made of them by another process: its text, and what else answers need of
+     * it. They may take the memory of the text: encode the item's where `text` is empty, decode
+     * `whole` where it is not NULL and has nothing else. NULL: items are made here, also those of
+     * chunks that other ranks have. */
+    int (*encode)(void *arg, void *item, struct buf *text, struct buf *facts);
+    int (*decode)(void *arg, size_t position, struct rec *facts, struct text text,
+                  struct buf *whole, void **ret);
     bool read_text; /* the items need text: errors name the file */
     /* in the snapshot; NULL: positions are those of scan_places */
     uint32_t (*file_of)(void *arg, size_t position);

@@ -1,23 +1,22 @@
-/* view_pull.c - asks other ranks for items. An answer is: the number of places; for each item one
- * more than its length, as 8 bytes, and its bytes; 8 bytes of zero; counters. */
+/* view_pull.c - asks other ranks for items. An answer is: the texts of all items;
+ * behind them the number of places and of items, counters, and of each item whether there is one,
+ * the length of its text, and its facts; at last the length of all that, as 8 bytes. */
 #include "answer/lines/view_pull.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-struct puller {
-    struct pull *all;
-    pthread_t thread;
-    unsigned rank;
-    bool begun;
-    atomic_bool opened; /* the rank has the stream open, perhaps */
-};
+enum { THREADS_USUAL = 8, THREADS_MOST = 64 };
+
 struct pull {
     const struct pull_client *client;
     struct query *query;
     struct query_far far; /* as it was when the stream began: borrows request and earlier */
-    unsigned count;
-    struct puller *list; /* by rank */
+    unsigned ranks;
+    atomic_bool *opened; /* by rank: it has the stream open, perhaps */
+    pthread_t threads[THREADS_MOST];
+    unsigned thread_count, thread_most;
 };
 
 /* ---- a run ----------------------------------------------------------------------------------- */
@@ -35,19 +34,60 @@ static void put_asked(const struct pull *p, const struct pull_run *run, struct b
         rec_put_u(out, run->items[i].position);
 }
 
-static int send(struct puller *own, bool whole, struct text asked, struct buf *answer)
+static int send(struct pull *p, unsigned rank, bool whole, struct text asked, struct buf *answer)
 {
-    const struct pull *p = own->all;
     struct buf message = {0};
 
-    atomic_store(&own->opened, true);
+    atomic_store(&p->opened[rank], true);
     query_far_put(&p->far, query_budget(p->query), whole, asked, &message);
-    int rc = message.error
-                 ? message.error
-                 : index_ask_rank(query_index(p->query), own->rank, query_snapshot(p->query),
-                                  (struct text){message.data, message.len}, answer);
+    int rc = message.error ? message.error
+                           : index_ask_rank(query_index(p->query), rank, query_snapshot(p->query),
+                                            (struct text){message.data, message.len}, answer);
     buf_done(&message);
     return rc;
+}
+
+/* An answer that is read. */
+struct taking {
+    struct buf *answer;
+    struct rec facts;
+    size_t texts, at; /* bytes of texts; those that were taken */
+};
+
+static int open_answer(struct buf *answer, struct taking *ret)
+{
+    uint64_t length = 0;
+
+    if (answer->len < sizeof(length))
+        return ERR_CORRUPT;
+    size_t end = answer->len - sizeof(length);
+    memcpy(&length, answer->data + end, sizeof(length));
+    if (length > end)
+        return ERR_CORRUPT;
+    *ret = (struct taking){.answer = answer, .texts = end - length};
+    ret->facts = rec_of((struct text){answer->data + ret->texts, length});
+    return 0;
+}
+
+/* The memory of the answer may become that of an item which has all texts of it: its facts are
+ * behind them. */
+static int take_item(const struct ahead_maker *m, struct taking *t, struct pull_item *ret)
+{
+    bool there = rec_u(&t->facts);
+    size_t length = rec_u(&t->facts);
+    struct text bytes = rec_text(&t->facts);
+    struct rec facts = rec_of(bytes);
+
+    if (t->facts.bad || length > t->texts - t->at)
+        return ERR_CORRUPT;
+    struct text text = {t->answer->data + t->at, length};
+    bool whole = length && length == t->texts;
+    t->at += length;
+    ret->item = NULL;
+    ret->bytes = length + bytes.len;
+    return there ? m->decode(m->arg, ret->position, &facts, text, whole ? t->answer : NULL,
+                             &ret->item)
+                 : 0;
 }
 
 static void take_counters(struct query *q, struct rec *in)
@@ -62,52 +102,39 @@ static void take_counters(struct query *q, struct rec *in)
     query_count(q, &c);
 }
 
-static int take_item(const struct ahead_maker *m, struct rec *in, uint64_t len,
-                     struct pull_item *ret)
-{
-    struct text bytes = {(const char *)in->ptr, (size_t)len};
-
-    if (len > (size_t)(in->end - in->ptr))
-        return ERR_CORRUPT;
-    in->ptr += len;
-    ret->item = NULL;
-    ret->bytes = len;
-    return len ? m->decode(m->arg, ret->position, bytes, &ret->item) : 0;
-}
-
 /* One that has another idea of the request, so of its places, is not believed. */
-static int take_answer(struct pull *p, struct pull_run *run, const struct buf *answer)
+static int take_answer(struct pull *p, struct pull_run *run, struct buf *answer)
 {
-    struct rec in = rec_of((struct text){answer->data, answer->len});
-    uint64_t length;
-    int rc = rec_u(&in) == p->query->place_count ? 0 : ERR_CORRUPT;
+    struct taking t;
+    int rc = open_answer(answer, &t);
 
-    while (rc == 0 && rec_array(&in, &length, sizeof(length)) && length) {
-        rc = run->made == run->count ? ERR_CORRUPT
-                                     : take_item(p->client->maker, &in, length - 1,
-                                                 &run->items[run->made]);
+    if (rc < 0)
+        return rc;
+    bool same = rec_u(&t.facts) == p->query->place_count;
+    uint64_t count = rec_u(&t.facts);
+    if (!same || count == 0 || count > run->count)
+        return ERR_CORRUPT;
+    take_counters(p->query, &t.facts);
+    for (uint64_t i = 0; i < count && rc == 0; i++) {
+        rc = take_item(p->client->maker, &t, &run->items[i]);
         run->made += rc == 0;
     }
-    if (rc == 0)
-        take_counters(p->query, &in);
-    return rc < 0 ? rc : in.bad ? ERR_CORRUPT : 0;
+    return rc;
 }
 
-static int ask(struct puller *own, struct pull_run *run)
+static int ask(struct pull *p, struct pull_run *run)
 {
-    struct pull *p = own->all;
     struct charge charge = {.budget = query_budget(p->query)};
     struct buf asked = {0}, answer = {0};
-    int rc = charge_add(&charge, run->bytes);
+    int rc = charge_add(&charge, run->room);
 
     put_asked(p, run, &asked);
     rc = rc < 0 ? rc : asked.error;
     struct text text = {asked.data, asked.len};
-    bool open = atomic_load(&own->opened);
     if (rc == 0)
-        rc = open ? send(own, false, text, &answer) : ERR_NOT_FOUND;
+        rc = run->known ? send(p, run->rank, false, text, &answer) : ERR_NOT_FOUND;
     if (rc == ERR_NOT_FOUND)
-        rc = send(own, true, text, &answer);
+        rc = send(p, run->rank, true, text, &answer);
     rc = rc < 0 ? rc : charge_up_to(&charge, answer.len);
     rc = rc < 0 ? rc : take_answer(p, run, &answer);
     buf_done(&asked);
@@ -118,19 +145,24 @@ static int ask(struct puller *own, struct pull_run *run)
 
 static void *work(void *arg)
 {
-    struct puller *own = arg;
-    const struct pull_client *c = own->all->client;
+    struct pull *p = arg;
+    const struct pull_client *c = p->client;
     struct pull_run run = {.count = 0};
 
-    while (c->take(c->arg, own->rank, &run)) {
+    while (c->take(c->arg, &run)) {
         run.made = 0;
-        run.rc = ask(own, &run);
-        c->done(c->arg, own->rank, &run);
+        run.rc = ask(p, &run);
+        c->done(c->arg, &run);
     }
     return NULL;
 }
 
 /* ---- all ranks ------------------------------------------------------------------------------- */
+
+static unsigned threads_for(unsigned ranks)
+{
+    return ranks < THREADS_USUAL ? THREADS_USUAL : ranks > THREADS_MOST ? THREADS_MOST : ranks;
+}
 
 int pull_new(const struct pull_client *client, struct pull **ret)
 {
@@ -147,18 +179,20 @@ int pull_new(const struct pull_client *client, struct pull **ret)
     p->query = q;
     p->far = *far;
     p->far.number = query_far_number();
-    p->count = index_rank_count(query_index(q));
-    p->list = calloc(p->count, sizeof(*p->list));
-    for (unsigned i = 0; p->list && i < p->count; i++) {
-        p->list[i].all = p;
-        p->list[i].rank = i;
-    }
-    if (!p->list) {
+    p->ranks = index_rank_count(query_index(q));
+    p->thread_most = threads_for(p->ranks);
+    p->opened = calloc(p->ranks, sizeof(*p->opened));
+    if (!p->opened) {
         pull_free(p);
         return -ENOMEM;
     }
     *ret = p;
     return 0;
+}
+
+unsigned pull_ranks(const struct pull *p)
+{
+    return p->ranks;
 }
 
 unsigned pull_rank(const struct pull *p, size_t position)
@@ -167,36 +201,33 @@ unsigned pull_rank(const struct pull *p, size_t position)
     const struct index_file *file = snapshot_file(query_snapshot(p->query), place->file);
     unsigned rank = index_chunk_rank(query_index(p->query), file, place->chunk);
 
-    return rank < p->count ? rank : 0;
+    return rank < p->ranks ? rank : 0;
 }
 
-int pull_begin(struct pull *p, unsigned rank)
+bool pull_add(struct pull *p)
 {
-    struct puller *own = &p->list[rank];
+    bool added = p->thread_count < p->thread_most &&
+                 pthread_create(&p->threads[p->thread_count], NULL, work, p) == 0;
 
-    if (!own->begun)
-        own->begun = pthread_create(&own->thread, NULL, work, own) == 0;
-    return own->begun ? 0 : -EAGAIN;
+    p->thread_count += added;
+    return p->thread_count > 0;
 }
 
 void pull_stop(struct pull *p)
 {
-    for (unsigned i = 1; i < p->count; i++)
-        if (atomic_load(&p->list[i].opened))
+    for (unsigned i = 1; i < p->ranks; i++)
+        if (atomic_load(&p->opened[i]))
             index_stop_rank(query_index(p->query), i, p->far.number);
 }
 
 /* What comes to the ranks late is of a number that is used no more. */
 void pull_end(struct pull *p)
 {
-    for (unsigned i = 1; i < p->count; i++) {
-        if (p->list[i].begun)
-            pthread_join(p->list[i].thread, NULL);
-        p->list[i].begun = false;
-    }
+    while (p->thread_count > 0)
+        pthread_join(p->threads[--p->thread_count], NULL);
     pull_stop(p);
-    for (unsigned i = 1; i < p->count; i++)
-        atomic_store(&p->list[i].opened, false);
+    for (unsigned i = 1; i < p->ranks; i++)
+        atomic_store(&p->opened[i], false);
     p->far.number = query_far_number();
 }
 
@@ -204,7 +235,7 @@ void pull_free(struct pull *p)
 {
     if (!p)
         return;
-    free(p->list);
+    free(p->opened);
     free(p);
 }
 

@@ -6,8 +6,7 @@
  *     <--items as bytes--                (view_serve.h), and does nothing until it is asked again
  *
  * Used by:   view_ahead.c, which says what is pulled, and bounds what is on the way.
- * Threads:   one for each rank that is asked, of which each asks for one run at a time. The owner
- *            is one thread.
+ * Threads:   some, each of which asks for one run at a time. The owner is one thread.
  * Memory:    an answer is charged to the budget of the query before it comes.
  */
 #ifndef DFTRACERD_ANSWER_LINES_VIEW_PULL_H
@@ -23,29 +22,33 @@ struct pull_item {
     void *item;      /* out: NULL: nothing there */
     size_t bytes;    /* out: on the way */
 };
+/* Places of one rank. */
 struct pull_run {
     struct pull_item items[PULL_ITEMS];
-    unsigned count;
+    unsigned count, rank;
+    bool known;    /* the rank has been asked before */
     size_t bytes;  /* no more items when there are so many */
+    size_t room;   /* memory for the answer */
     unsigned made; /* out: of the first so many */
     int rc;        /* out: why there are not all; 0: the bytes */
 };
-/* Both on the thread of a rank. */
+/* Both on a thread that pulls. */
 struct pull_client {
     const struct ahead_maker *maker;
     void *arg;
-    /* Waits for a run of that rank. False: there will be none until pull_end. */
-    bool (*take)(void *arg, unsigned rank, struct pull_run *run);
-    void (*done)(void *arg, unsigned rank, const struct pull_run *run);
+    /* Waits for a run. False: there will be none until pull_end. */
+    bool (*take)(void *arg, struct pull_run *run);
+    void (*done)(void *arg, const struct pull_run *run);
 };
 
 struct pull;
 /* *ret NULL: there are no other ranks, or they cannot be asked for this. *client is borrowed. */
 int pull_new(const struct pull_client *client, struct pull **ret);
+unsigned pull_ranks(const struct pull *p);
 /* The rank that has the chunk of a place; 0: this one. */
 unsigned pull_rank(const struct pull *p, size_t position);
-/* Its thread is there from now on. -EAGAIN. */
-int pull_begin(struct pull *p, unsigned rank);
+/* One thread more, if there may be more. False: there is none. */
+bool pull_add(struct pull *p);
 /* What ranks do now ends soon, with an error. */
 void pull_stop(struct pull *p);
 /* Waits for the threads, for which there must be no more runs, and closes what ranks have open. */

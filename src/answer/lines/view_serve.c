@@ -5,87 +5,137 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-static int put_item(const struct ahead_maker *m, const void *item, struct buf *out)
+/* An answer in the making. */
+struct serving {
+    const struct ahead_maker *maker;
+    struct charge charge;
+    struct buf *texts, facts;
+    uint64_t count;
+};
+
+void server_init(struct server *s, const struct ahead_maker *maker)
 {
-    uint64_t length = 0;
-    size_t start = out->len;
-
-    buf_append(out, &length, sizeof(length));
-    int rc = item ? m->encode(m->arg, item, out) : 0;
-    length = out->len - start - sizeof(length) + 1;
-    if (rc == 0 && !out->error)
-        memcpy(out->data + start, &length, sizeof(length));
-    return rc < 0 ? rc : out->error;
+    *s = (struct server){.maker = maker};
+    pthread_mutex_init(&s->lock, NULL);
 }
 
-static int next_item(struct ahead *a, const struct ahead_maker *m, struct charge *charge,
-                     struct buf *out)
+void server_done(struct server *s)
 {
-    struct err err = {0};
-    size_t start = out->len;
-    void *item = NULL;
-    int rc = ahead_next(a, &err, &item);
+    if (s->maker)
+        pthread_mutex_destroy(&s->lock);
+}
 
-    err_done(&err);
-    if (rc < 0)
-        return rc;
-    rc = put_item(m, item, out);
-    rc = rc < 0 ? rc : charge_up_to(charge, out->len);
-    if (item)
-        m->drop(m->arg, item);
-    if (rc < 0)
-        out->len = start;
+/* ---- items ----------------------------------------------------------------------------------- */
+
+static int put_item(struct serving *s, void *item)
+{
+    size_t before = s->texts->len, facts_before = s->facts.len;
+    struct buf facts = {0};
+    int rc = item ? s->maker->encode(s->maker->arg, item, s->texts, &facts) : 0;
+
+    rec_put_u(&s->facts, item != NULL);
+    rec_put_u(&s->facts, s->texts->len - before);
+    rec_put_buf(&s->facts, &facts);
+    buf_done(&facts);
+    rc = rc < 0 ? rc : s->texts->error ? s->texts->error : s->facts.error;
+    rc = rc < 0 ? rc : charge_up_to(&s->charge, s->texts->len + s->facts.len);
+    if (rc < 0) {
+        s->texts->len = before;
+        s->facts.len = facts_before;
+    }
+    s->count += rc == 0;
     return rc;
 }
 
-static int put_items(const struct ahead_maker *m, const struct pull_asked *asked, struct buf *out)
+static int take_item(struct serving *s, int rc, void *item)
 {
-    struct charge charge = {.budget = query_budget(m->query)};
-    size_t start = out->len, count = 0;
-    const uint64_t end = 0;
-    struct ahead *a = NULL;
-    int rc = ahead_new(m, asked->positions, asked->count, &a);
+    rc = rc < 0 ? rc : put_item(s, item);
+    if (item)
+        s->maker->drop(s->maker->arg, item);
+    return rc;
+}
 
-    while (rc == 0 && out->len - start < asked->bytes && count < asked->count) {
-        rc = next_item(a, m, &charge, out);
-        count += rc == 0;
+static int make_one(struct serving *s, size_t position)
+{
+    struct query *q = s->maker->query;
+    struct ahead_tools *tools = NULL;
+    void *item = NULL;
+    int rc = tools_new(q, &tools);
+
+    index_query_running(query_index(q), 1);
+    rc = rc < 0 ? rc : s->maker->make(s->maker->arg, tools, position, &item);
+    index_query_running(query_index(q), -1);
+    tools_free(tools);
+    return take_item(s, rc, item);
+}
+
+static int make_several(struct serving *s, const struct pull_asked *asked)
+{
+    struct ahead *a = NULL;
+    int rc = ahead_new(s->maker, asked->positions, asked->count, &a);
+
+    while (rc == 0 && s->texts->len + s->facts.len < asked->bytes && s->count < asked->count) {
+        struct err err = {0};
+        void *item = NULL;
+        rc = ahead_next(a, &err, &item);
+        rc = take_item(s, rc, item);
+        err_done(&err);
     }
     ahead_free(a);
-    charge_done(&charge);
-    buf_append(out, &end, sizeof(end));
-    return count ? 0 : rc; /* the one that failed is asked for again */
+    return rc;
 }
 
-static void put_counters(const struct query *q, const struct query_counters *before,
-                         struct buf *out)
-{
-    struct query_counters c;
+/* ---- an answer ------------------------------------------------------------------------------- */
 
-    query_counters(q, &c);
-    rec_put_u(out, c.chunks_scanned - before->chunks_scanned);
-    rec_put_u(out, c.chunks_skipped - before->chunks_skipped);
-    rec_put_u(out, c.rows_scanned - before->rows_scanned);
-    rec_put_u(out, c.rows_selected - before->rows_selected);
-    rec_put_u(out, c.name_conflicts - before->name_conflicts);
+/* What no answer has said yet. */
+static void put_counters(struct server *s, struct buf *out)
+{
+    struct query_counters c, *told = &s->told;
+
+    pthread_mutex_lock(&s->lock);
+    query_counters(s->maker->query, &c);
+    rec_put_u(out, c.chunks_scanned - told->chunks_scanned);
+    rec_put_u(out, c.chunks_skipped - told->chunks_skipped);
+    rec_put_u(out, c.rows_scanned - told->rows_scanned);
+    rec_put_u(out, c.rows_selected - told->rows_selected);
+    rec_put_u(out, c.name_conflicts - told->name_conflicts);
+    *told = c;
+    pthread_mutex_unlock(&s->lock);
 }
 
-int serve_items(const struct ahead_maker *maker, struct text asked, struct buf *answer)
+static int put_facts(struct server *s, const struct serving *made)
 {
-    struct query *q = maker->query;
-    struct query_counters before;
+    struct buf head = {0};
+
+    rec_put_u(&head, s->maker->query->place_count);
+    rec_put_u(&head, made->count);
+    put_counters(s, &head);
+    uint64_t length = head.len + made->facts.len;
+    buf_append(made->texts, head.data, head.len);
+    buf_append(made->texts, made->facts.data, made->facts.len);
+    buf_append(made->texts, &length, sizeof(length));
+    int rc = head.error ? head.error : made->texts->error;
+    buf_done(&head);
+    return rc;
+}
+
+int server_answer(struct server *s, struct text asked, struct buf *answer)
+{
+    struct query *q = s->maker->query;
+    struct serving made = {.maker = s->maker, .charge.budget = query_budget(q), .texts = answer};
     struct pull_asked what;
-    int rc = pull_read(q, asked, &what);
+    int rc = answer->len ? -EINVAL : pull_read(q, asked, &what);
 
     if (rc < 0)
         return rc;
     if (what.time_ns)
         query_budget(q)->deadline_ns = clock_mono_ns() + what.time_ns;
-    query_counters(q, &before);
-    rec_put_u(answer, q->place_count);
-    rc = put_items(maker, &what, answer);
-    put_counters(q, &before, answer);
+    rc = what.count == 1 ? make_one(&made, what.positions[0]) : make_several(&made, &what);
+    if (made.count) /* the one that failed is asked for again */
+        rc = put_facts(s, &made);
+    buf_done(&made.facts);
+    charge_done(&made.charge);
     free(what.positions);
-    return rc < 0 ? rc : answer->error;
+    return rc;
 }

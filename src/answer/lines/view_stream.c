@@ -21,6 +21,7 @@ struct stream {
     size_t heap_count;
     __int128 *first; /* by key: first one of each item to come */
     size_t made, count;
+    struct server server; /* on another rank: rank 0 pulls the items */
 };
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -315,9 +316,9 @@ static int open_ahead(struct stream *s, struct err *err)
 
 /* ---- other ranks ----------------------------------------------------------------------------- */
 
-static int serve(void *stream, struct text asked, struct buf *answer)
+static int serve(void *server, struct text asked, struct buf *answer)
 {
-    return serve_items(&((struct stream *)stream)->maker, asked, answer);
+    return server_answer(server, asked, answer);
 }
 
 /* On another rank: rank 0 pulls what it wants of the stream. */
@@ -334,8 +335,9 @@ static int begin_serving(struct stream *s, struct query_far *far, struct err *er
         return rc;
     if (!s->maker.encode || far->serve || far->scans != far->wanted)
         return ERR_CANCELLED;
+    server_init(&s->server, &s->maker);
     far->serve = serve;
-    far->serve_arg = s;
+    far->serve_arg = &s->server;
     return 0;
 }
 
@@ -569,5 +571,6 @@ void stream_free(struct stream *s)
         s->maker.drop(s->maker.arg, s->heap[i]);
     free(s->heap);
     free(s->first);
+    server_done(&s->server);
     free(s);
 }

@@ -21,9 +21,10 @@ struct scan {
     bool streams;
     /* of a stream */
     struct query_far far;
-    struct buf none;  /* far.answer: it has no other than what is served */
-    bool busy, over;  /* someone works for it, who frees it when it is over */
-    int64_t asked_ns; /* the last time */
+    struct buf none;   /* far.answer: it has no other than what is served */
+    bool begins, over; /* the last one who works for it frees it */
+    unsigned busy;     /* so many work for it */
+    int64_t asked_ns;  /* the last time */
 };
 struct http_far {
     struct http_runner *runner;
@@ -87,14 +88,14 @@ static void stream_free(struct scan *s)
     free(s);
 }
 
-/* The stream is the caller's to work for. 0; -EBUSY; ERR_NOT_FOUND. */
+/* The stream is there until it is given back. 0; -EBUSY: it is not open yet; ERR_NOT_FOUND. */
 static int stream_take(struct http_far *all, uint64_t number, struct scan **ret)
 {
     pthread_mutex_lock(&all->lock);
     struct scan *s = find(all, number);
-    int rc = !s || !s->streams ? ERR_NOT_FOUND : s->busy ? -EBUSY : 0;
+    int rc = !s || !s->streams || s->over ? ERR_NOT_FOUND : s->begins ? -EBUSY : 0;
     if (rc == 0) {
-        s->busy = true;
+        s->busy++;
         *ret = s;
     }
     pthread_mutex_unlock(&all->lock);
@@ -104,9 +105,10 @@ static int stream_take(struct http_far *all, uint64_t number, struct scan **ret)
 static void stream_give_back(struct http_far *all, struct scan *s, int rc)
 {
     pthread_mutex_lock(&all->lock);
-    s->busy = false;
+    s->busy--;
     s->asked_ns = clock_mono_ns();
-    bool over = s->over || rc < 0;
+    s->over |= rc < 0;
+    bool over = s->over && s->busy == 0;
     if (over)
         take_out(all, s);
     pthread_mutex_unlock(&all->lock);
@@ -138,13 +140,18 @@ static int stream_begin(struct http_far *all, struct scan *own, const struct htt
 
     if (rc < 0)
         return rc;
-    own->streams = own->busy = true;
+    own->streams = own->begins = true;
+    own->busy = 1;
     pthread_mutex_lock(&all->lock);
     add(all, own);
     pthread_mutex_unlock(&all->lock);
     rc = http_call_open(own->call, err);
     own->far.request = own->far.given = TEXT(""); /* of the message */
-    return rc < 0 ? rc : own->far.serve ? 0 : ERR_NOT_FOUND;
+    rc = rc < 0 ? rc : own->far.serve ? 0 : ERR_NOT_FOUND;
+    pthread_mutex_lock(&all->lock);
+    own->begins = false;
+    pthread_mutex_unlock(&all->lock);
+    return rc;
 }
 
 static int stream_open(struct http_far *all, struct snapshot *s, const struct query_far *far,
@@ -178,9 +185,7 @@ static int serve(struct http_far *all, struct snapshot *s, const struct query_fa
     int rc = stream_take(all, far->number, &own);
 
     if (rc == ERR_NOT_FOUND)
-        rc = !s                 ? -ESRCH
-             : far->request.len ? stream_open(all, s, far, o, &own)
-                                : ERR_NOT_FOUND;
+        rc = !s ? -ESRCH : far->request.len ? stream_open(all, s, far, o, &own) : ERR_NOT_FOUND;
     if (rc < 0)
         return rc;
     rc = own->far.serve(own->far.serve_arg, far->asked, answer);
