@@ -46,6 +46,8 @@ static const char *const requests[] = {
     "/find?query=dur%3E97&direction=previous&at=9000",
     "/call-tree?format=text&limit=20",
     "/schema",
+    "/schema?query=dur%3E90",
+    "/schema?query=dur%3E50&within=dur%3E95&format=csv",
 };
 enum { REQUESTS = sizeof requests / sizeof *requests };
 
@@ -264,9 +266,14 @@ static void ranks_may_fail(void)
 static void streams_are_made_where_the_chunks_are(void)
 {
     static const char *const streams[] = {
-        "/view?format=ndjson&metadata=false", "/view?format=pfw&query=dur%3C50",
-        "/view?order=ts&query=dur%3E30",      "/view?offset=5000&limit=2500&format=pfw",
-        "/view?select=ts,name&format=csv",    "/view?select=ts,name&order=ts&limit=500&format=csv",
+        "/view?format=ndjson&metadata=false",
+        "/view?format=pfw&query=dur%3C50",
+        "/view?order=ts&query=dur%3E30",
+        "/view?offset=5000&limit=2500&format=pfw",
+        "/view?select=ts,name&format=csv",
+        "/view?select=ts,name&order=ts&limit=500&format=csv",
+        "/schema",
+        "/schema?query=dur%3E90",
     };
     struct far_world w;
 
