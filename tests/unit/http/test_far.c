@@ -45,6 +45,9 @@ static const char *const requests[] = {
     "/find?query=dur%3E97",
     "/find?query=dur%3E97&direction=previous&at=9000",
     "/call-tree?format=text&limit=20",
+    "/call-tree?max_depth=1000",
+    "/call-tree?query=dur%3E50&group_by=args.fhash&analyze=true",
+    "/call-tree?within=dur%3E95&clip=true",
     "/schema",
     "/schema?query=dur%3E90",
     "/schema?query=dur%3E50&within=dur%3E95&format=csv",
@@ -274,6 +277,7 @@ static void streams_are_made_where_the_chunks_are(void)
         "/view?select=ts,name&order=ts&limit=500&format=csv",
         "/schema",
         "/schema?query=dur%3E90",
+        "/call-tree?max_depth=1000",          "/find?query=dur%3E97",
     };
     struct far_world w;
 
