@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+enum { ITEMS_AT_ONCE = 4096, ITEM_BYTES = 50 };
+
 /* ---- to bytes -------------------------------------------------------------------------------- */
 
 static void put_table(struct query *q, const struct group_table *t, struct buf *out)
@@ -23,19 +25,43 @@ static int64_t plus(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
+/* As rec_put_u and rec_put_i, of many. */
+static uint8_t *put_u(uint8_t *at, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7)
+        *at++ = (uint8_t)v | 0x80;
+    *at++ = (uint8_t)v;
+    return at;
+}
+
+static uint8_t *put_i(uint8_t *at, int64_t v)
+{
+    return put_u(at, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+}
+
+static uint8_t *put_item(uint8_t *at, const struct item_part *p, const struct call_item *before,
+                         const struct call_item *item)
+{
+    at = put_i(at, minus(item->ts, before->ts));
+    at = put_i(at, minus(item->te, item->ts));
+    at = put_i(at, minus(item->id, before->id));
+    at = put_u(at, p->numbers->tuple[item->tuple]);
+    return put_u(at, p->numbers->lane[item->lane]);
+}
+
 static void put_part(const struct item_part *p, struct buf *out)
 {
-    struct call_item before = {0};
+    static const struct call_item none;
+    const struct call_item *before = &none;
 
     rec_put_u(out, p->position);
-    for (uint32_t i = 0; i < p->count; i++) {
-        const struct call_item *item = &p->items[i];
-        rec_put_i(out, minus(item->ts, before.ts));
-        rec_put_i(out, minus(item->te, item->ts));
-        rec_put_i(out, minus(item->id, before.id));
-        rec_put_u(out, p->numbers->tuple[item->tuple]);
-        rec_put_u(out, p->numbers->lane[item->lane]);
-        before = *item;
+    for (uint32_t i = 0; i < p->count; i += ITEMS_AT_ONCE) {
+        uint8_t *start = (uint8_t *)buf_reserve(out, ITEMS_AT_ONCE * ITEM_BYTES), *at = start;
+        for (uint32_t k = i; at && k < i + ITEMS_AT_ONCE && k < p->count; k++) {
+            at = put_item(at, p, before, &p->items[k]);
+            before = &p->items[k];
+        }
+        out->len += (size_t)(at - start);
     }
 }
 
@@ -76,17 +102,45 @@ static int take_table(struct query *q, struct group_table *t, uint64_t count, st
     return rc;
 }
 
+/* As rec_u and rec_i, of many that are small. */
+static uint64_t take_u(struct rec *in)
+{
+    const uint8_t *p = in->ptr;
+
+    bool one = in->end - p >= 2 && p[0] < 0x80, two = !one && in->end - p >= 2 && p[1] < 0x80;
+
+    if (!one && !two)
+        return rec_u(in);
+    in->ptr += 1 + two;
+    return two ? (p[0] & 0x7fu) | (uint64_t)p[1] << 7 : p[0];
+}
+
+static int64_t take_i(struct rec *in)
+{
+    uint64_t v = take_u(in);
+
+    return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+}
+
+static uint32_t take_number(struct rec *in, uint64_t count)
+{
+    uint64_t v = take_u(in);
+
+    in->bad |= v >= count;
+    return v < count ? (uint32_t)v : 0;
+}
+
 static void take_items(struct item_part *p, struct rec *in, uint64_t lanes, uint64_t tuples)
 {
     struct call_item before = {0};
 
     for (uint32_t i = 0; i < p->count; i++) {
         struct call_item *item = &p->items[i];
-        item->ts = plus(before.ts, rec_i(in));
-        item->te = plus(item->ts, rec_i(in));
-        item->id = plus(before.id, rec_i(in));
-        item->tuple = (uint32_t)rec_choice(in, tuples - 1);
-        item->lane = (uint32_t)rec_choice(in, lanes - 1);
+        item->ts = plus(before.ts, take_i(in));
+        item->te = plus(item->ts, take_i(in));
+        item->id = plus(before.id, take_i(in));
+        item->tuple = take_number(in, tuples);
+        item->lane = take_number(in, lanes);
         before = *item;
     }
 }
