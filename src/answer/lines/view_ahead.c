@@ -15,9 +15,9 @@
  * SMALL_TIMES as many are made ahead, and no job is begun for a few of them. */
 #define SMALL_NS (200 * 1000ll)
 #define SMALL_TIMES 4u
-/* Items that other ranks make: so many bytes are on the way or wait to be handed out, at most, or a
- * part of the memory of the query. A run ends with the item that makes it as long as a part of that;
- * until it comes, it counts as much as the last item may be longer. */
+/* Items that other ranks make: PULL_BYTES, or a quarter of the memory of the query, may be on the
+ * way or wait to be handed out. A run ends with the item that makes it 1/RUN_PART of that. Until it
+ * has come, 1/LONG_RUN_PART is set aside for it, unless items are small. */
 #define PULL_BYTES ((size_t)64 << 20)
 #define PULL_OF_MEMORY 4
 #define RUN_PART 64

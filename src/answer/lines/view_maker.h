@@ -31,8 +31,8 @@ struct ahead_maker {
     /* *ret NULL: nothing there */
     int (*make)(void *arg, struct ahead_tools *tools, size_t position, void **ret);
     void (*drop)(void *arg, void *item);
-    /* An item as bytes, and made of them by another process: its text, and what else answers need of
-     * it. They may take the memory of the text: encode the item's where `text` is empty, decode
+    /* An item as bytes, and made of them by another process: its text, and what else answers need
+     * of it. They may take the memory of the text: encode the item's where `text` is empty, decode
      * `whole` where it is not NULL and has nothing else. NULL: items are made here, also those of
      * chunks that other ranks have. */
     int (*encode)(void *arg, void *item, struct buf *text, struct buf *facts);

@@ -57,7 +57,8 @@ void pull_free(struct pull *p); /* after pull_end; NULL is fine */
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
-/* As the rank reads it: *new* array of positions, all of them of the query. ERR_CORRUPT, -ENOMEM. */
+/* As the rank reads it: *new* array of positions, all of them of the query. ERR_CORRUPT, -ENOMEM.
+ */
 struct pull_asked {
     int64_t time_ns; /* 0: any */
     size_t bytes, count;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAMS_MOST = 64 };
+enum { STREAMS_MOST = 64, STOPPED = 64 };
 #define STREAM_IDLE_NS (60 * 1000000000ll)
 
 /* At work here, so that rank 0 can end it. */
@@ -31,15 +31,28 @@ struct http_far {
     pthread_mutex_t lock;
     struct scan *first;
     unsigned streams;
+    /* what rank 0 has ended before it began here: numbers, the last ones; they are given once */
+    uint64_t stopped[STOPPED];
+    unsigned stopped_next;
 };
 
 /* ---- the list; all under the lock ------------------------------------------------------------ */
+
+static bool is_stopped(const struct http_far *all, uint64_t number)
+{
+    for (unsigned i = 0; i < STOPPED; i++)
+        if (all->stopped[i] == number)
+            return true;
+    return false;
+}
 
 static void add(struct http_far *all, struct scan *own)
 {
     own->next = all->first;
     all->first = own;
     all->streams += own->streams;
+    if (is_stopped(all, own->number))
+        http_call_cancel(own->call, ERR_CANCELLED);
 }
 
 static void take_out(struct http_far *all, struct scan *own)
@@ -244,6 +257,8 @@ static void on_stop(void *arg, uint64_t number)
         http_call_cancel(s->call, ERR_CANCELLED);
     } else if (s) {
         take_out(all, idle = s);
+    } else {
+        all->stopped[all->stopped_next++ % STOPPED] = number;
     }
     pthread_mutex_unlock(&all->lock);
     stream_free(idle);

@@ -1,4 +1,5 @@
-/* far_checkpoint.c - checkpoints for another rank that reads the text of chunks: rank 0 has them. */
+/* far_checkpoint.c - checkpoints for another rank that reads the text of chunks: rank 0 has them.
+ */
 #include "index/ranks/ranks.h"
 
 #include <errno.h>

@@ -32,11 +32,11 @@ enum rank_message {
 };
 /* First byte of a request. */
 enum rank_request {
-    RANK_HELLO, /* which store is it, with which texts? */
-    RANK_CHUNK, /* the value of a chunk */
-    RANK_SCAN,  /* what a request finds in the chunks that the rank has */
-    RANK_KNOWN, /* which files of a snapshot are not known? */
-    RANK_VIEWS, /* a snapshot, with these files */
+    RANK_HELLO,     /* which store is it, with which texts? */
+    RANK_CHUNK,     /* the value of a chunk */
+    RANK_SCAN,      /* what a request finds in the chunks that the rank has */
+    RANK_KNOWN,     /* which files of a snapshot are not known? */
+    RANK_VIEWS,     /* a snapshot, with these files */
     RANK_CHECKPOINT /* of rank 0: the one before a place in the text of a file */
 };
 

@@ -277,7 +277,8 @@ static void streams_are_made_where_the_chunks_are(void)
         "/view?select=ts,name&order=ts&limit=500&format=csv",
         "/schema",
         "/schema?query=dur%3E90",
-        "/call-tree?max_depth=1000",          "/find?query=dur%3E97",
+        "/call-tree?max_depth=1000",
+        "/find?query=dur%3E97",
     };
     struct far_world w;
 
