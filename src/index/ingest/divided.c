@@ -21,6 +21,7 @@
 #include <stdlib.h>
 
 enum { TEXTS_OUT = 4 };
+#define TEXT_HEAD (64u << 10) /* about what is said of a chunk, its checkpoint among that */
 
 /* a/b < c/d, of what is far below 2^64. */
 static bool is_less(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
@@ -69,6 +70,7 @@ static int send_text(struct reader *r, unsigned rank, const struct result *resul
 {
     struct buf message = {0};
 
+    buf_reserve(&message, result->chunk.len + TEXT_HEAD);
     buf_putc(&message, RANK_TEXT);
     rec_put_u(&message, r->run->order->number);
     result_put(r->ix, result, &message);
