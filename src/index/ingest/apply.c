@@ -4,6 +4,7 @@
 #include "index/ingest/hashes.h"
 #include "index/ingest/order.h"
 #include "index/ingest/write.h"
+#include "index/ranks/ranks.h"
 #include "index/store/checkpoint_record.h"
 
 #include <errno.h>
@@ -121,14 +122,14 @@ static bool other_unit(struct writer *w, struct run *run, const struct result *r
     return true;
 }
 
-static int take_tail(struct run *run, struct result *r)
+static int take_tail(const struct index *ix, struct run *run, struct result *r)
 {
     struct index_chunk chunk = {.number = (uint32_t)r->chunk.number,
                                 .version = run->version,
                                 .rows = r->rows,
                                 .text_len = (uint32_t)r->text_len,
                                 .text_offset = r->chunk.text_offset,
-                                .home = order_home(run)};
+                                .home = (uint16_t)(r->rank ? ranks_home(ix->ranks, r->rank) : 0)};
 
     if (run->has_tail) {
         if (!run->base && !(run->base = part_new()))
@@ -177,7 +178,7 @@ static int apply_chunk(struct writer *w, struct result *r)
     rc = put_names(w, run, r->part, (uint32_t)r->chunk.number);
     rc = rc ? rc : run_add_damage(run, r->damage.at, r->damage.count);
     rc = rc ? rc : add_hashes(run, r);
-    rc = rc ? rc : take_tail(run, r);
+    rc = rc ? rc : take_tail(w->ix, run, r);
     if (rc)
         return rc;
     run->tail_final =
@@ -185,7 +186,7 @@ static int apply_chunk(struct writer *w, struct result *r)
         r->chunk.text_offset + r->text_len >= (r->chunk.number + 1) * run->terms->checkpoint_size;
     put_checkpoints(w, run, r);
     put_span(w, run, &run->chunks.at[run->chunks.count - 1]);
-    if (!run->order)
+    if (!r->rank)
         kv_put_take(w->batch, KV_CHUNK, &key, r->value.data, r->value.len);
     r->value = (struct buf){0};
     return 0;
@@ -211,8 +212,10 @@ static void apply_end(struct writer *w, struct result *r)
 
     add_hashes_before(run, r);
 
-    if (!run->error && r->error != -EPIPE)
+    if (!run->error && r->error != -EPIPE) {
         run->error = r->error;
+        run->error_rank = r->rank;
+    }
     run->ended = r->error != -EPIPE;
     if (run->ended && run->action == RUN_READ && !run->error) {
         run->info = r->info;
@@ -239,14 +242,15 @@ static void apply(struct writer *w, struct result *r)
 
         if (rc) {
             run->error = rc;
+            run->error_rank = r->rank;
             atomic_store(&run->cancelled, true);
         }
     }
     run->next_seq++;
     if (r->end)
         run->waiting = (struct result *)-1; /* nothing comes after it: store_run frees the run */
-    if (run->order)
-        order_taken(w->ix, run->order, r->credits);
+    if (r->rank)
+        order_taken(w->ix, r->rank, r->credits);
     else
         ingest_give_credits(w->in, r->credits);
     result_free(r);

@@ -84,6 +84,16 @@ void ingest_give_credits(struct ingest *in, size_t bytes)
     pthread_mutex_unlock(&in->lock);
 }
 
+void ingest_scan(struct ingest *in, struct result *r)
+{
+    r->next = NULL;
+    pthread_mutex_lock(&in->lock);
+    *in->jobs_end = r;
+    in->jobs_end = &r->next;
+    pthread_cond_signal(&in->jobs_cond);
+    pthread_mutex_unlock(&in->lock);
+}
+
 void ingest_post(struct ingest *in, struct result *r)
 {
     r->next = NULL;

@@ -24,6 +24,7 @@ void order_free(struct order *o)
         return;
     arena_done(&o->strings);
     free((void *)o->from.window);
+    free(o->divided);
     free(o);
 }
 

@@ -2,6 +2,7 @@
 #include "index/catalog/names.h"
 #include "index/ingest/order.h"
 #include "index/ingest/read.h"
+#include "index/ranks/ranks.h"
 #include "index/store/checkpoint_record.h"
 
 #include <errno.h>
@@ -67,6 +68,24 @@ void order_put(const struct reader *r, const struct order *o, struct buf *out)
     rec_put_u(out, r->resumed);
     if (r->resumed)
         put_checkpoint(out, &r->from);
+    const uint64_t *shares = run->entry->shares;
+    unsigned count = shares ? ranks_count(r->ix->ranks) : 0;
+    rec_put_u(out, count);
+    for (unsigned i = 0; i < count; i++)
+        rec_put_u(out, shares[i]);
+}
+
+static int take_shares(struct rec *in, struct order *o)
+{
+    uint64_t count = rec_count(in, 1);
+
+    o->divided = count ? calloc(count, sizeof *o->divided) : NULL;
+    if (count && !o->divided)
+        return -ENOMEM;
+    o->divided_count = (unsigned)count;
+    for (unsigned i = 0; i < count; i++)
+        o->divided[i].share = rec_u(in);
+    return 0;
 }
 
 static int take_run(struct index *ix, struct rec *in, struct order *o)
@@ -104,6 +123,7 @@ int order_take(struct index *ix, struct rec *in, struct order **ret)
     o->resumed = rec_u(in);
     if (rc == 0 && o->resumed)
         rc = take_checkpoint(in, &o->from);
+    rc = rc ? rc : take_shares(in, o);
     rc = rc ? rc : in->bad ? ERR_CORRUPT : 0;
     *ret = o;
     if (rc && o->run)
