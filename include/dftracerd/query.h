@@ -125,7 +125,8 @@ struct query_far {
     /* What is wanted is a stream, of which rank 0 asks for parts (answer/lines/view_pull.h): it
      * stays open, and makes what is `asked`, as bytes. Empty: a scan. */
     struct text asked;
-    int (*serve)(void *arg, struct text asked, struct buf *answer); /* set by the stream */
+    /* Set by the stream; -EXDEV: rank 0 itself must make the first part. */
+    int (*serve)(void *arg, struct text asked, struct buf *answer);
     void *serve_arg;
 };
 void query_far_done(struct query_far *far);

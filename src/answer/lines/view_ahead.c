@@ -313,15 +313,17 @@ static void end_run(void *arg, const struct pull_run *run)
     pthread_mutex_lock(&a->lock);
     a->pull_bytes -= run->room;
     if (a->ranks[run->rank] == RANK_BEGINS)
-        a->ranks[run->rank] = run->rc < 0 ? RANK_NEW : RANK_OPEN;
+        a->ranks[run->rank] = run->rc < 0 && run->rc != -EXDEV ? RANK_NEW : RANK_OPEN;
     for (unsigned i = 0; i < run->made; i++)
         note_made(a, &run->items[i]);
+    bool one = run->rc == -EXDEV, failed = run->rc < 0 && !one;
+
     for (unsigned i = run->made; i < run->count; i++)
-        if (run->rc < 0)
+        if (failed || (one && i == run->made))
             make_here(a, &a->slot[run->items[i].number % a->slots]);
         else
             make_far(a, &a->slot[run->items[i].number % a->slots]);
-    if (run->rc < 0 && run->rc != ERR_MEMORY_LIMIT)
+    if (failed && run->rc != ERR_MEMORY_LIMIT)
         give_up(a, run->rank);
     if (a->queued)
         submit(a);

@@ -30,7 +30,8 @@ struct pull_run {
     size_t bytes;  /* no more items when there are so many */
     size_t room;   /* memory for the answer */
     unsigned made; /* out: of the first so many */
-    int rc;        /* out: why there are not all; 0: the bytes */
+    /* out: why there are not all; 0: the bytes; -EXDEV: the rank cannot make the next one */
+    int rc;
 };
 /* Both on a thread that pulls. */
 struct pull_client {

@@ -2,6 +2,7 @@
 #include "answer/lines/view_ahead.h"
 #include "answer/lines/view_pull.h"
 #include "answer/lines/view_serve.h"
+#include "engine/derived/covered.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -120,6 +121,18 @@ static int put_facts(struct server *s, const struct serving *made)
     return rc;
 }
 
+/* Those before the first one for which chunks of other ranks are needed. */
+static int leave_to_rank_0(const struct query *q, struct pull_asked *asked)
+{
+    size_t n = 0;
+
+    while (n < asked->count && !covered_by_others(q, asked->positions[n]))
+        n++;
+    bool none = n == 0 && asked->count > 0;
+    asked->count = n;
+    return none ? -EXDEV : 0;
+}
+
 int server_answer(struct server *s, struct text asked, struct buf *answer)
 {
     struct query *q = s->maker->query;
@@ -131,7 +144,9 @@ int server_answer(struct server *s, struct text asked, struct buf *answer)
         return rc;
     if (what.time_ns)
         query_budget(q)->deadline_ns = clock_mono_ns() + what.time_ns;
-    rc = what.count == 1 ? make_one(&made, what.positions[0]) : make_several(&made, &what);
+    rc = leave_to_rank_0(q, &what);
+    if (rc == 0)
+        rc = what.count == 1 ? make_one(&made, what.positions[0]) : make_several(&made, &what);
     if (made.count) /* the one that failed is asked for again */
         rc = put_facts(s, &made);
     buf_done(&made.facts);

@@ -17,7 +17,7 @@ struct server {
 void server_init(struct server *s, const struct ahead_maker *maker);
 void server_done(struct server *s);
 /* Fills the answer, which is empty, with what is asked for, an item at least. Fails where the first
- * item cannot be made. */
+ * item cannot be made; -EXDEV: only rank 0 can make that one. */
 int server_answer(struct server *s, struct text asked, struct buf *answer);
 
 #endif

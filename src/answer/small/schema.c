@@ -196,9 +196,11 @@ static int tell(struct run *r, struct schema *s)
 int schema_run(struct query *q, struct err *err, struct schema **ret)
 {
     struct run r = {.query = q};
+    const struct source *bytes; /* the scan knows that it is needed */
     struct schema *s = calloc(1, sizeof(*s));
     int rc = s ? columns_init(&r.all, query_budget(q)) : -ENOMEM;
 
+    rc = rc < 0 ? rc : query_source(q, TEXT("bytes"), &bytes);
     rc = rc < 0 ? rc : scan(&r, err);
     rc = rc < 0 ? rc : tell(&r, s);
     columns_done(&r.all);

@@ -202,7 +202,7 @@ static int serve(struct http_far *all, struct snapshot *s, const struct query_fa
     if (rc < 0)
         return rc;
     rc = own->far.serve(own->far.serve_arg, far->asked, answer);
-    stream_give_back(all, own, rc);
+    stream_give_back(all, own, rc == -EXDEV ? 0 : rc);
     return rc == -ESRCH ? ERR_STALE : rc;
 }
 
