@@ -129,6 +129,12 @@ static void note_positions(struct finder *f, const struct scan_batch *b)
     f->row += b->rows;
 }
 
+/* In file order, more objects cannot be told. */
+static bool has_enough(const struct finder *f)
+{
+    return !f->plan->order.by_key && f->lines->item.count >= f->plan->most;
+}
+
 static int find_batch(void *arg, struct scan_batch *b)
 {
     struct finder *f = arg;
@@ -149,7 +155,7 @@ static int find_batch(void *arg, struct scan_batch *b)
     if (f->plan->order.by_key && rc == 0)
         item_add_keys(&l->item, b, &f->plan->order);
     l->item.count += b->count;
-    return rc;
+    return rc == 0 && has_enough(f) ? ERR_END : rc;
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -267,6 +273,8 @@ static int find_and_fetch(struct finder *f, struct ahead_tools *tools, size_t po
     rc = rc < 0 ? rc : top_scan(f->plan->order.top, tools->scan, position, find_batch, f);
     if (rc < 0 || l->item.count == 0)
         return rc;
+    if (has_enough(f))
+        l->item.count = (uint32_t)f->plan->most;
     if (f->refs)
         rc = refs_groups(f->refs, &l->arena, &l->groups);
     if (rc == 0 && f->plan->order.by_key)
