@@ -479,7 +479,7 @@ static int next_in_order(struct stream *s, struct err *err, struct item **ret, u
 {
     while (!s->now) {
         void *item = NULL;
-        int rc = ahead_next(s->ahead, err, &item);
+        int rc = s->ahead ? ahead_next(s->ahead, err, &item) : ERR_CANCELLED;
         if (rc < 0)
             return rc;
         if (item && s->refuse && s->refuse(s->maker.arg, item))
