@@ -5,14 +5,13 @@
  * its way. When a rank has received and handled its number of messages, it enters a barrier. */
 #include "cluster/transport.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-/* After something happened, the thread does not pause for a moment. A pause is then a quarter of
- * the time since, within limits: while packets are being transferred (but for transfers during
- * which nothing happens), if ranks of other nodes can send something, and if all ranks ring. */
-#define YIELD_NS 50000
+/* After something happened, the thread looks again. Then it pauses: long, if all that can happen
+ * rings. Otherwise for a quarter of the time since, within limits: while packets are being
+ * transferred (but for transfers during which nothing happens), and if ranks of other nodes can
+ * send something. */
 #define PAUSE_LEAST_NS 20000
 #define PAUSE_BUSY_NS 50000
 #define PAUSE_IDLE_NS 1000000
@@ -77,11 +76,10 @@ static int64_t pause_ns(const struct cluster *c, enum phase phase, int64_t quiet
 {
     bool busy = (c->sends || c->receives) && quiet_ns < STUCK_NS;
     bool rung = c->on_one_node && phase == WORKING && !c->sends && !c->receives;
-    int64_t most = busy ? PAUSE_BUSY_NS : rung ? PAUSE_RUNG_NS : PAUSE_IDLE_NS;
-    int64_t pause = quiet_ns / 4;
+    int64_t most = busy ? PAUSE_BUSY_NS : PAUSE_IDLE_NS, pause = quiet_ns / 4;
 
-    if (pause < PAUSE_LEAST_NS)
-        return PAUSE_LEAST_NS;
+    if (rung || pause < PAUSE_LEAST_NS)
+        return rung ? PAUSE_RUNG_NS : PAUSE_LEAST_NS;
     return pause < most ? pause : most;
 }
 
@@ -92,8 +90,6 @@ static void rest(struct cluster *c, enum phase phase, bool moved)
 
     if (moved)
         c->active_ns = now;
-    if (now - c->active_ns < YIELD_NS)
-        sched_yield();
     else
         bell_wait(c->bells[c->rank], pause_ns(c, phase, now - c->active_ns));
     if (atomic_load_explicit(&c->aborting, memory_order_relaxed))

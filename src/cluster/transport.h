@@ -39,6 +39,7 @@ struct packet {
     unsigned peer; /* to, or from */
     int tag;       /* of a receive */
     bool arrived;  /* of a receive */
+    bool waits;    /* of a send: it was not complete at once */
     char *bytes;
     size_t len;  /* with the trailer */
     size_t sent; /* up to and with the piece that is being sent */
