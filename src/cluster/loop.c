@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-/* After something happened, the thread looks again. Then it pauses: long, if all that can happen
- * rings. Otherwise for a quarter of the time since, within limits: while packets are being
- * transferred (but for transfers during which nothing happens), and if ranks of other nodes can
- * send something. */
+/* When nothing happened, the thread pauses: long, if all that can happen rings. So it is on one node,
+ * where the receiver of a transfer rings for the sender whenever it looks. Receivers, ranks of
+ * several nodes, and those that leave pause for a quarter of the time since something happened,
+ * within limits. */
 #define PAUSE_LEAST_NS 20000
 #define PAUSE_BUSY_NS 50000
 #define PAUSE_IDLE_NS 1000000
@@ -72,14 +72,20 @@ static bool farewell_step(struct cluster *c, struct farewell *f)
     return true;
 }
 
+static bool all_rings(const struct cluster *c, enum phase phase)
+{
+    return c->on_one_node && phase == WORKING && !c->receives;
+}
+
 static int64_t pause_ns(const struct cluster *c, enum phase phase, int64_t quiet_ns)
 {
     bool busy = (c->sends || c->receives) && quiet_ns < STUCK_NS;
-    bool rung = c->on_one_node && phase == WORKING && !c->sends && !c->receives;
     int64_t most = busy ? PAUSE_BUSY_NS : PAUSE_IDLE_NS, pause = quiet_ns / 4;
 
-    if (rung || pause < PAUSE_LEAST_NS)
-        return rung ? PAUSE_RUNG_NS : PAUSE_LEAST_NS;
+    if (all_rings(c, phase))
+        return c->sends ? PAUSE_IDLE_NS : PAUSE_RUNG_NS;
+    if (pause < PAUSE_LEAST_NS)
+        return PAUSE_LEAST_NS;
     return pause < most ? pause : most;
 }
 

@@ -5,12 +5,6 @@
  * does not have to keep much. */
 #define SENDS_MAX 8
 
-static void ring(struct cluster *c, unsigned peer)
-{
-    if (c->bells[peer])
-        bell_ring(c->bells[peer]);
-}
-
 static void send_piece(struct cluster *c, struct packet *p)
 {
     size_t left = p->len - p->sent, piece = left < PIECE_BYTES ? left : PIECE_BYTES;
@@ -21,7 +15,7 @@ static void send_piece(struct cluster *c, struct packet *p)
         MPI_Isend(p->bytes + p->sent, (int)piece, MPI_BYTE, (int)p->peer, tag, c->comm, &p->mpi);
     mpi_check(c, rc, "MPI_Isend");
     p->sent += piece;
-    ring(c, p->peer);
+    bell_ring_peer(c, p->peer);
 }
 
 static void send_queued(struct cluster *c, struct peer *to)
@@ -91,7 +85,7 @@ bool sends_step(struct cluster *c)
             continue;
         }
         if (p->waits) /* MPI may have queued it until now */
-            ring(c, p->peer);
+            bell_ring_peer(c, p->peer);
         struct peer *to = &c->peers[p->peer];
         *at = p->next;
         if (!*at)
