@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-/* When nothing happened, the thread pauses: long, if all that can happen rings. So it is on one node,
- * where the receiver of a transfer rings for the sender whenever it looks. Receivers, ranks of
- * several nodes, and those that leave pause for a quarter of the time since something happened,
+/* When nothing happened, the thread pauses: for long, if all that can happen rings. So it is on one
+ * node, where the receiver of a transfer rings for the sender whenever it looks. Receivers, ranks
+ * of several nodes, and those that leave pause for a quarter of the time since something happened,
  * within limits. */
 #define PAUSE_LEAST_NS 20000
 #define PAUSE_BUSY_NS 50000

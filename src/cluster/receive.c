@@ -16,6 +16,7 @@ static struct packet *new_receive(struct cluster *c, const MPI_Status *status)
     char *bytes = malloc((size_t)len);
     if (!p || !bytes)
         out_of_memory(c, (size_t)len, "a packet");
+    large_advise(bytes, (size_t)len);
     p->cluster = c;
     p->peer = (unsigned)status->MPI_SOURCE;
     p->tag = status->MPI_TAG;

@@ -99,7 +99,7 @@ struct bell {
 };
 void bell_ring(struct bell *b);
 void bell_ring_peer(struct cluster *c, unsigned peer); /* if it is on this node */
-bool bell_answer(struct bell *b); /* whether it was rung since the last call */
+bool bell_answer(struct bell *b);                      /* whether it was rung since the last call */
 /* Until it is rung, or has been since bell_answer. */
 void bell_wait(struct bell *b, int64_t longest_ns);
 

@@ -5,6 +5,38 @@
 
 #include <errno.h>
 
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+size_t encode_begin(struct buf *out)
+{
+    uint64_t length = 0;
+
+    buf_append(out, &length, sizeof(length));
+    return out->len;
+}
+
+void encode_end(struct buf *out, size_t begin)
+{
+    uint64_t length = out->len - begin;
+
+    if (!out->error)
+        memcpy(out->data + begin - sizeof(length), &length, sizeof(length));
+}
+
+struct text decode_block(struct rec *r)
+{
+    struct text ret = {(const char *)r->ptr, 0};
+    uint64_t length = 0;
+
+    rec_array(r, &length, sizeof(length));
+    r->bad |= length > (size_t)(r->end - r->ptr);
+    if (!r->bad) {
+        ret = (struct text){(const char *)r->ptr, length};
+        r->ptr += length;
+    }
+    return ret;
+}
+
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 int encode_key(struct groups_encoder *e, uint64_t key)
@@ -204,20 +236,16 @@ static int read_set(struct groups_decoder *d, unsigned set)
 int groups_encode(struct groups *f, struct buf *out)
 {
     struct groups_encoder e = {.from = f, .out = out};
-    uint64_t length = 0;
-    size_t start = out->len;
+    size_t body = encode_begin(out);
     int rc = 0;
 
     group_table_init(&e.keys, 1, GROUP_NONE - 1, f->grouping->budget);
-    buf_append(out, &length, sizeof(length));
     rec_put_u(out, f->more.count);
     if (f->more.count)
         buf_append(out, f->more.at, f->more.count * sizeof(*f->more.at));
     for (unsigned i = 0; i < f->set_count && rc == 0; i++)
         rc = put_set(&e, i);
-    length = out->len - start - sizeof(length);
-    if (rc == 0 && !out->error)
-        memcpy(out->data + start, &length, sizeof(length));
+    encode_end(out, body);
     put_keys(&e);
     group_table_done(&e.keys);
     return rc < 0 ? rc : out->error;
@@ -234,14 +262,10 @@ static int read_more(struct groups_decoder *d)
 
 static int read_all(struct groups_decoder *d, struct text bytes)
 {
-    uint64_t length = 0;
     struct rec all = rec_of(bytes);
 
-    if (!rec_array(&all, &length, sizeof(length)) || length > (size_t)(all.end - all.ptr))
-        return ERR_CORRUPT;
-    d->rec = (struct rec){.ptr = all.ptr, .end = all.ptr + length};
-    all.ptr += length;
-    int rc = read_keys(d, &all);
+    d->rec = rec_of(decode_block(&all));
+    int rc = all.bad ? ERR_CORRUPT : read_keys(d, &all);
     rc = rc < 0 ? rc : read_more(d);
     for (unsigned i = 0; i < d->into->set_count && rc == 0; i++)
         rc = read_set(d, i);

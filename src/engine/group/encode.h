@@ -26,6 +26,11 @@ struct groups_decoder {
     VEC(uint64_t) own;       /* by number in `keys`: that of this process */
 };
 
+/* A part of a message whose length comes before it, once it is known. */
+size_t encode_begin(struct buf *out);
+void encode_end(struct buf *out, size_t begin);
+struct text decode_block(struct rec *r); /* borrowed */
+
 /* Appends all that was found but the doubles, in slots too: after slots_end. 0, -ENOMEM,
  * ERR_MEMORY_LIMIT. */
 int groups_encode(struct groups *f, struct buf *out);

@@ -79,34 +79,32 @@ int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns)
 /* What hooks have found. */
 static void put_own(const struct grouping *g, struct buf *out)
 {
-    struct buf own = {0};
+    size_t begin = encode_begin(out);
 
     if (g->hooks && g->hooks->put)
-        g->hooks->put(g->arg, &own);
-    rec_put_buf(out, &own);
-    buf_done(&own);
+        g->hooks->put(g->arg, out);
+    encode_end(out, begin);
 }
 
 static int take_own(const struct grouping *g, struct rec *in)
 {
-    struct rec own = rec_of(rec_text(in));
+    struct rec own = rec_of(decode_block(in));
 
     return g->hooks && g->hooks->take ? g->hooks->take(g->arg, &own) : 0;
 }
 
 static int put_groups(struct groups *found, struct buf *out)
 {
-    struct buf groups = {0};
-    int rc = groups_encode(found, &groups);
+    size_t begin = encode_begin(out);
+    int rc = groups_encode(found, out);
 
-    rec_put_buf(out, &groups);
-    buf_done(&groups);
-    return rc < 0 ? rc : out->error;
+    encode_end(out, begin);
+    return rc;
 }
 
 static int take_groups(const struct grouping *g, struct rec *in, struct groups **ret)
 {
-    return groups_decode(g, rec_text(in), ret);
+    return groups_decode(g, decode_block(in), ret);
 }
 
 static int put_parts(const struct grouping *g, struct doubles_part **parts, struct buf *out)
@@ -115,13 +113,12 @@ static int put_parts(const struct grouping *g, struct doubles_part **parts, stru
     int rc = 0;
 
     for (size_t i = 0; i < count && rc == 0; i++) {
-        struct buf bytes = {0};
         if (!parts[i])
             continue;
-        rc = doubles_encode(g, parts[i], &bytes);
         rec_put_u(out, i + 1);
-        rec_put_buf(out, &bytes);
-        buf_done(&bytes);
+        size_t begin = encode_begin(out);
+        rc = doubles_encode(g, parts[i], out);
+        encode_end(out, begin);
     }
     rec_put_u(out, 0);
     return rc < 0 ? rc : out->error;
@@ -133,7 +130,7 @@ static int take_parts(const struct grouping *g, struct rec *in, struct doubles_p
     int rc = 0;
 
     while (rc == 0 && (i = rec_u(in)) != 0) {
-        struct text bytes = rec_text(in);
+        struct text bytes = decode_block(in);
         if (i > count || parts[i - 1] || in->bad)
             return ERR_CORRUPT;
         rc = doubles_decode(g, bytes, &parts[i - 1]);
