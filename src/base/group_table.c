@@ -1,6 +1,7 @@
 /* group_table.c - the table of groups: open addressing over tuples of 64-bit keys. */
 #include "base/group_table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,11 @@ void group_table_init(struct group_table *t, unsigned width, uint64_t limit, str
 
 void group_table_done(struct group_table *t)
 {
-    large_free(t->keys);
+    if (!t->borrowed)
+        large_free(t->keys);
     large_free(t->slots);
     budget_release(t->budget, t->charged);
+    t->borrowed = false;
     t->keys = NULL;
     t->slots = NULL;
     t->charged = 0;
@@ -102,6 +105,7 @@ static int grow_to(struct group_table *t, uint32_t cap, bool slots_too)
     size_t before = t->charged, bytes = keys_bytes + slot_bytes;
     int rc = budget_charge(t->budget, bytes);
 
+    assert(!t->borrowed);
     if (rc < 0)
         return rc;
     t->charged += bytes;
@@ -146,13 +150,25 @@ int group_table_append(struct group_table *t, uint32_t more)
     return rc;
 }
 
+int group_table_borrow(struct group_table *t, uint64_t *keys, uint32_t count)
+{
+    assert(!t->keys);
+    if (count > t->limit || count > 1u << 30)
+        return ERR_ROW_LIMIT;
+    t->keys = keys;
+    t->count = t->cap = count;
+    t->borrowed = true;
+    return 0;
+}
+
 int group_table_rekey(struct group_table *t, unsigned width,
                       void (*rekey)(void *arg, const uint64_t *from, uint64_t *to), void *arg)
 {
-    size_t before = t->charged, bytes = (size_t)t->cap * width * sizeof(*t->keys);
+    bool same = width == t->width, borrowed = same && t->borrowed;
+    size_t before = t->charged, bytes = borrowed ? 0 : (size_t)t->cap * width * sizeof(*t->keys);
     uint64_t *keys = t->keys;
 
-    if (width != t->width) {
+    if (!same) {
         int rc = budget_charge(t->budget, bytes);
         if (rc < 0)
             return rc;
@@ -168,10 +184,11 @@ int group_table_rekey(struct group_table *t, unsigned width,
     }
     for (uint32_t i = 0; i < t->count; i++)
         rekey(arg, group_table_keys(t, i), keys + (size_t)i * width);
-    if (keys != t->keys)
+    if (!same && !t->borrowed)
         large_free(t->keys);
     large_free(t->slots);
     budget_release(t->budget, before);
+    t->borrowed = borrowed;
     t->keys = keys;
     t->slots = NULL;
     t->width = width;

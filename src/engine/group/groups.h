@@ -168,6 +168,7 @@ struct groups_of_set {
     bool bound; /* the map knows the present chunk */
     /* of each group: its count, then slots */
     char *records;
+    bool borrowed; /* they are memory of a message */
     size_t stride;
     uint32_t cap, ready; /* groups with room; those whose records are made */
     unsigned acc_count;

@@ -167,7 +167,7 @@ static int send_to_self(const struct grouping *g, struct groups **found)
     struct groups *got = NULL;
     int rc = groups_encode(*found, &bytes);
 
-    rc = rc < 0 ? rc : groups_decode(g, (struct text){bytes.data, bytes.len}, &got);
+    rc = rc < 0 ? rc : groups_decode(g, (struct text){bytes.data, bytes.len}, false, &got);
     buf_done(&bytes);
     if (rc < 0)
         return rc;

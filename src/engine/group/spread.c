@@ -102,11 +102,6 @@ static int put_groups(struct groups *found, struct buf *out)
     return rc;
 }
 
-static int take_groups(const struct grouping *g, struct rec *in, struct groups **ret)
-{
-    return groups_decode(g, decode_block(in), ret);
-}
-
 static int put_parts(const struct grouping *g, struct doubles_part **parts, struct buf *out)
 {
     size_t count = g->query->place_count;
@@ -182,7 +177,8 @@ static int take_given(struct query_far *far, struct groups_job *jobs, size_t cou
 
     for (size_t i = 0; i < count && rc == 0; i++) {
         rc = take_own(jobs[i].grouping, &rec);
-        rc = rc < 0 ? rc : take_groups(jobs[i].grouping, &rec, &jobs[i].found);
+        rc = rc < 0 ? rc
+                    : groups_decode(jobs[i].grouping, decode_block(&rec), false, &jobs[i].found);
         for (unsigned k = 0; rc == 0 && k < jobs[i].found->set_count; k++)
             rc = group_table_place(&jobs[i].found->set[k].map.table);
     }
@@ -363,7 +359,7 @@ static int take_job(struct groups_job *job, struct rec *in, struct doubles_part 
     if (rc < 0)
         return rc;
     take_counters(g->query, in);
-    rc = take_groups(g, in, &got);
+    rc = groups_decode(g, decode_block(in), true, &got);
     rc = rc < 0 || job->error < 0 ? rc : groups_merge(job->found, got);
     rc = rc < 0 ? rc : take_parts(g, in, parts);
     groups_free(got);
@@ -430,10 +426,12 @@ static int collect(struct groups_job *jobs, size_t count, struct asked *list, un
     int rc = budget_charge(budget, bytes);
     if (rc < 0)
         return rc;
-    for (unsigned i = 1; i < ranks; i++)
+    for (unsigned i = 1; i < ranks; i++) {
         if (list[i].wanted && !list[i].failed)
             take_answer(jobs, count, &list[i], parts);
-    budget_release(budget, bytes);
+        budget_release(budget, list[i].answer.len);
+        buf_done(&list[i].answer);
+    }
     return scan_failed(jobs, count, list, ranks, parts);
 }
 
