@@ -185,7 +185,7 @@ static int take_found(struct job *job, struct group_worker *w)
     if (rc == 0 && !job->found && job->grouping->tell_keys)
         rc = groups_new(job->grouping, &job->found);
     if (rc < 0 || job->found)
-        return rc < 0 ? rc : groups_merge(job->found, w->found);
+        return rc < 0 ? rc : groups_merge(job->found, w->found, 0);
     job->found = w->found;
     w->found = NULL;
     return 0;

@@ -349,7 +349,8 @@ static void take_counters(struct query *q, struct rec *in)
     query_count(q, &c);
 }
 
-static int take_job(struct groups_job *job, struct rec *in, struct doubles_part **parts)
+static int take_job(struct groups_job *job, struct rec *in, unsigned later,
+                    struct doubles_part **parts)
 {
     const struct grouping *g = job->grouping;
     struct groups *got = NULL;
@@ -360,14 +361,14 @@ static int take_job(struct groups_job *job, struct rec *in, struct doubles_part 
         return rc;
     take_counters(g->query, in);
     rc = groups_decode(g, decode_block(in), true, &got);
-    rc = rc < 0 || job->error < 0 ? rc : groups_merge(job->found, got);
+    rc = rc < 0 || job->error < 0 ? rc : groups_merge(job->found, got, later);
     rc = rc < 0 ? rc : take_parts(g, in, parts);
     groups_free(got);
     return rc;
 }
 
 /* One that has another idea of the request, so of its places, is not believed. */
-static void take_answer(struct groups_job *jobs, size_t count, struct asked *a,
+static void take_answer(struct groups_job *jobs, size_t count, struct asked *a, unsigned later,
                         struct doubles_part ***parts)
 {
     struct rec rec = rec_of((struct text){a->answer.data, a->answer.len});
@@ -375,7 +376,7 @@ static void take_answer(struct groups_job *jobs, size_t count, struct asked *a,
     for (size_t i = 0; i < count; i++)
         a->failed |= rec_u(&rec) != jobs[i].grouping->query->place_count;
     for (size_t i = 0; i < count && !a->failed; i++) {
-        int rc = take_job(&jobs[i], &rec, parts[i]);
+        int rc = take_job(&jobs[i], &rec, later, parts[i]);
         jobs[i].error = jobs[i].error < 0 ? jobs[i].error : rc;
     }
 }
@@ -390,8 +391,8 @@ static int scan_rest(struct groups_job *jobs, size_t count, const struct groups_
     int rc = rest ? groups_scan_here(rest, count, here) : -ENOMEM;
     for (size_t i = 0; rest && i < count; i++) {
         int merged = rc < 0 ? rc : rest[i].error;
-        merged =
-            merged < 0 || jobs[i].error < 0 ? merged : groups_merge(jobs[i].found, rest[i].found);
+        merged = merged < 0 || jobs[i].error < 0 ? merged
+                                                 : groups_merge(jobs[i].found, rest[i].found, 0);
         jobs[i].error = jobs[i].error < 0 ? jobs[i].error : merged;
         groups_free(rest[i].found);
     }
@@ -420,15 +421,18 @@ static int collect(struct groups_job *jobs, size_t count, struct asked *list, un
 {
     struct budget *budget = jobs->grouping->query->budget;
     size_t bytes = 0;
+    unsigned answers = 0;
 
-    for (unsigned i = 1; i < ranks; i++)
+    for (unsigned i = 1; i < ranks; i++) {
         bytes += list[i].answer.len;
+        answers += list[i].wanted && !list[i].failed;
+    }
     int rc = budget_charge(budget, bytes);
     if (rc < 0)
         return rc;
     for (unsigned i = 1; i < ranks; i++) {
         if (list[i].wanted && !list[i].failed)
-            take_answer(jobs, count, &list[i], parts);
+            take_answer(jobs, count, &list[i], --answers, parts);
         budget_release(budget, list[i].answer.len);
         buf_done(&list[i].answer);
     }

@@ -236,7 +236,7 @@ static void take(struct asked *a, struct groups *into, unsigned store, bool pack
     struct groups *got = NULL;
 
     if (CHECK_INT(groups_decode(&a->grouping, bytes, keep, &got), 0)) {
-        CHECK_INT(groups_merge(into, got), 0);
+        CHECK_INT(groups_merge(into, got, 0), 0);
         groups_free(got);
     }
     free((char *)(uintptr_t)bytes.ptr);
