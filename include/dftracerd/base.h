@@ -151,6 +151,8 @@ void arena_done(struct arena *a); /* frees all, releases the charge, forgets the
 void *large_realloc(void *array, size_t bytes);
 void *large_zeroed(size_t bytes); /* *new* */
 void large_free(void *array);
+/* Memory of malloc that is about to be filled: pages of 2 MiB where it has many MiB. */
+void large_advise(void *at, size_t bytes);
 
 /* ---- limits of memory ------------------------------------------------------------------------ */
 

@@ -32,6 +32,7 @@ static bool grow(struct buf *b, size_t need)
         b->error = -ENOMEM;
         return false;
     }
+    large_advise(data, cap);
     b->data = data;
     b->cap = cap;
     return true;

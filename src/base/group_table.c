@@ -1,6 +1,7 @@
 /* group_table.c - the table of groups: open addressing over tuples of 64-bit keys. */
 #include "base/group_table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,11 @@ void group_table_init(struct group_table *t, unsigned width, uint64_t limit, str
 
 void group_table_done(struct group_table *t)
 {
-    large_free(t->keys);
+    if (!t->borrowed)
+        large_free(t->keys);
     large_free(t->slots);
     budget_release(t->budget, t->charged);
+    t->borrowed = false;
     t->keys = NULL;
     t->slots = NULL;
     t->charged = 0;
@@ -75,6 +78,16 @@ static inline int64_t look_up(const struct group_table *t, const uint64_t *keys,
     return -ENOENT;
 }
 
+/* Behind all that begin at the same place: it is none of them. */
+static inline void put_slot(uint64_t *slots, uint32_t mask, uint64_t slot)
+{
+    uint32_t at = hash_of(slot) & mask;
+
+    while (slots[at])
+        at = (at + 1) & mask;
+    slots[at] = slot;
+}
+
 /* The slots know their hashes, so the keys are not looked at. */
 static int move_slots(const struct group_table *t, uint64_t *slots, uint32_t mask)
 {
@@ -82,12 +95,8 @@ static int move_slots(const struct group_table *t, uint64_t *slots, uint32_t mas
 
     for (size_t i = 0; t->slots && i <= t->slot_mask && rc == 0; i++) {
         rc = pass_looks(i) ? budget_check(t->budget) : 0;
-        if (!t->slots[i])
-            continue;
-        uint32_t at = hash_of(t->slots[i]) & mask;
-        while (slots[at])
-            at = (at + 1) & mask;
-        slots[at] = t->slots[i];
+        if (t->slots[i])
+            put_slot(slots, mask, t->slots[i]);
     }
     return rc;
 }
@@ -102,6 +111,7 @@ static int grow_to(struct group_table *t, uint32_t cap, bool slots_too)
     size_t before = t->charged, bytes = keys_bytes + slot_bytes;
     int rc = budget_charge(t->budget, bytes);
 
+    assert(!t->borrowed);
     if (rc < 0)
         return rc;
     t->charged += bytes;
@@ -128,6 +138,16 @@ static int grow_to(struct group_table *t, uint32_t cap, bool slots_too)
     return 0;
 }
 
+/* Room for groups, a power of two. */
+static uint32_t room_for(uint64_t count)
+{
+    uint32_t cap = FIRST_GROUPS;
+
+    while (cap < count && cap < 1u << 31)
+        cap *= 2;
+    return cap;
+}
+
 static int grow(struct group_table *t)
 {
     return grow_to(t, t->cap ? t->cap * 2 : FIRST_GROUPS, true);
@@ -135,24 +155,42 @@ static int grow(struct group_table *t)
 
 int group_table_append(struct group_table *t, uint32_t more)
 {
-    uint32_t cap = t->cap ? t->cap : FIRST_GROUPS;
+    uint32_t cap = room_for(t->count + (uint64_t)more);
 
     if (t->count + (uint64_t)more > t->limit || t->count + (uint64_t)more > 1u << 30)
         return ERR_ROW_LIMIT;
-    while (cap < t->count + more)
-        cap *= 2;
     int rc = cap > t->cap ? grow_to(t, cap, false) : 0;
     t->count += rc < 0 ? 0 : more;
     return rc;
 }
 
+void group_table_expect(struct group_table *t, uint64_t count)
+{
+    uint32_t cap = room_for(count < t->limit ? count : t->limit);
+
+    if (cap > t->cap && cap <= 1u << 30)
+        (void)grow_to(t, cap, true);
+}
+
+int group_table_borrow(struct group_table *t, uint64_t *keys, uint32_t count)
+{
+    assert(!t->keys);
+    if (count > t->limit || count > 1u << 30)
+        return ERR_ROW_LIMIT;
+    t->keys = keys;
+    t->count = t->cap = count;
+    t->borrowed = true;
+    return 0;
+}
+
 int group_table_rekey(struct group_table *t, unsigned width,
                       void (*rekey)(void *arg, const uint64_t *from, uint64_t *to), void *arg)
 {
-    size_t before = t->charged, bytes = (size_t)t->cap * width * sizeof(*t->keys);
+    bool same = width == t->width, borrowed = same && t->borrowed;
+    size_t before = t->charged, bytes = borrowed ? 0 : (size_t)t->cap * width * sizeof(*t->keys);
     uint64_t *keys = t->keys;
 
-    if (width != t->width) {
+    if (!same) {
         int rc = budget_charge(t->budget, bytes);
         if (rc < 0)
             return rc;
@@ -168,10 +206,11 @@ int group_table_rekey(struct group_table *t, unsigned width,
     }
     for (uint32_t i = 0; i < t->count; i++)
         rekey(arg, group_table_keys(t, i), keys + (size_t)i * width);
-    if (keys != t->keys)
+    if (!same && !t->borrowed)
         large_free(t->keys);
     large_free(t->slots);
     budget_release(t->budget, before);
+    t->borrowed = borrowed;
     t->keys = keys;
     t->slots = NULL;
     t->width = width;
@@ -179,21 +218,32 @@ int group_table_rekey(struct group_table *t, unsigned width,
     return 0;
 }
 
+/* The next n groups. */
+static void place_some(struct group_table *t, uint32_t n)
+{
+    uint64_t slots[AHEAD];
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t hash = hash_keys(group_table_keys(t, t->placed + i), t->width);
+        slots[i] = make_slot(hash, t->placed + i);
+        memory_look(&t->slots[hash & t->slot_mask]);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        put_slot(t->slots, t->slot_mask, slots[i]);
+    t->placed += n;
+}
+
 int group_table_place(struct group_table *t)
 {
     bool few = t->placed < t->count && (!t->slots || t->slot_mask + 1 < t->cap * 2);
-    int rc = few ? grow_to(t, t->cap, true) : 0;
+    int rc = few ? grow_to(t, room_for(t->cap), true) : 0;
     uint32_t first = t->placed;
 
-    for (; rc == 0 && t->placed < t->count; t->placed++) {
+    while (rc == 0 && t->placed < t->count) {
+        uint32_t left = t->count - t->placed;
         rc = pass_looks(t->placed - first) ? budget_check(t->budget) : 0;
-        if (rc < 0)
-            break;
-        uint32_t hash = hash_keys(group_table_keys(t, t->placed), t->width);
-        uint32_t at = hash & t->slot_mask;
-        while (t->slots[at])
-            at = (at + 1) & t->slot_mask;
-        t->slots[at] = make_slot(hash, t->placed);
+        if (rc == 0)
+            place_some(t, left < AHEAD ? left : AHEAD);
     }
     return rc;
 }

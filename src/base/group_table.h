@@ -29,6 +29,7 @@ struct group_table {
     uint32_t slot_mask;
     /* groups that have slots; the others get theirs from the next group_table_add */
     uint32_t placed;
+    bool borrowed; /* `keys` is memory of the caller's */
     struct budget *budget;
     size_t charged;
 };
@@ -50,6 +51,11 @@ int group_table_place(struct group_table *t);
 void group_table_find_all(const struct group_table *t, const uint64_t *keys, uint32_t n,
                           uint32_t *ret);
 int group_table_append(struct group_table *t, uint32_t more);
+/* So many groups are expected: their place is made in one go, if the budget has it. */
+void group_table_expect(struct group_table *t, uint64_t count);
+/* These are the groups of an empty table, which takes no others and gives them no slots: the caller
+ * keeps the memory as long as the table. ERR_ROW_LIMIT. */
+int group_table_borrow(struct group_table *t, uint64_t *keys, uint32_t count);
 /* Other tuples of `width` keys for all groups, which have no slots then: rekey() makes `to` from
  * `from` (the same place, where the width stays). ERR_MEMORY_LIMIT, -ENOMEM. */
 int group_table_rekey(struct group_table *t, unsigned width,

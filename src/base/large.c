@@ -114,3 +114,12 @@ void large_free(void *array)
     if (array)
         end((struct head *)array - 1);
 }
+
+void large_advise(void *at, size_t bytes)
+{
+    uintptr_t begin = ((uintptr_t)at + HUGE_PAGE - 1) & -(uintptr_t)HUGE_PAGE;
+    uintptr_t end = ((uintptr_t)at + bytes) & -(uintptr_t)HUGE_PAGE;
+
+    if (bytes >= MAPPED && end > begin)
+        (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+}

@@ -12,6 +12,12 @@ void bell_ring(struct bell *b)
         syscall(SYS_futex, &b->rung, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+void bell_ring_peer(struct cluster *c, unsigned peer)
+{
+    if (c->bells[peer])
+        bell_ring(c->bells[peer]);
+}
+
 bool bell_answer(struct bell *b)
 {
     return atomic_load_explicit(&b->rung, memory_order_relaxed) && atomic_exchange(&b->rung, 0);

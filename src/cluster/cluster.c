@@ -82,6 +82,8 @@ int cluster_join(int *argc, char ***argv, struct err *err, struct cluster **ret)
 
     /* Open MPI: a job of one does not start a process of the launcher. */
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+    /* Open MPI yields in each look of more ranks than cores; this module's thread sleeps itself. */
+    setenv("OMPI_MCA_mpi_yield_when_idle", "0", 1);
     MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level); /* it aborts by itself */
     if (level < MPI_THREAD_SERIALIZED) {
         MPI_Finalize();

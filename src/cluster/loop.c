@@ -5,14 +5,13 @@
  * its way. When a rank has received and handled its number of messages, it enters a barrier. */
 #include "cluster/transport.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-/* After something happened, the thread does not pause for a moment. A pause is then a quarter of
- * the time since, within limits: while packets are being transferred (but for transfers during
- * which nothing happens), if ranks of other nodes can send something, and if all ranks ring. */
-#define YIELD_NS 50000
+/* When nothing happened, the thread pauses: for long, if all that can happen rings. So it is on one
+ * node, where the receiver of a transfer rings for the sender whenever it looks. Receivers, ranks
+ * of several nodes, and those that leave pause for a quarter of the time since something happened,
+ * within limits. */
 #define PAUSE_LEAST_NS 20000
 #define PAUSE_BUSY_NS 50000
 #define PAUSE_IDLE_NS 1000000
@@ -73,13 +72,18 @@ static bool farewell_step(struct cluster *c, struct farewell *f)
     return true;
 }
 
+static bool all_rings(const struct cluster *c, enum phase phase)
+{
+    return c->on_one_node && phase == WORKING && !c->receives;
+}
+
 static int64_t pause_ns(const struct cluster *c, enum phase phase, int64_t quiet_ns)
 {
     bool busy = (c->sends || c->receives) && quiet_ns < STUCK_NS;
-    bool rung = c->on_one_node && phase == WORKING && !c->sends && !c->receives;
-    int64_t most = busy ? PAUSE_BUSY_NS : rung ? PAUSE_RUNG_NS : PAUSE_IDLE_NS;
-    int64_t pause = quiet_ns / 4;
+    int64_t most = busy ? PAUSE_BUSY_NS : PAUSE_IDLE_NS, pause = quiet_ns / 4;
 
+    if (all_rings(c, phase))
+        return c->sends ? PAUSE_IDLE_NS : PAUSE_RUNG_NS;
     if (pause < PAUSE_LEAST_NS)
         return PAUSE_LEAST_NS;
     return pause < most ? pause : most;
@@ -92,8 +96,6 @@ static void rest(struct cluster *c, enum phase phase, bool moved)
 
     if (moved)
         c->active_ns = now;
-    if (now - c->active_ns < YIELD_NS)
-        sched_yield();
     else
         bell_wait(c->bells[c->rank], pause_ns(c, phase, now - c->active_ns));
     if (atomic_load_explicit(&c->aborting, memory_order_relaxed))

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define RECEIVES_MAX 64
+#define ALONE_BYTES 4000 /* MPI has sent these without the receiver */
 
 static struct packet *new_receive(struct cluster *c, const MPI_Status *status)
 {
@@ -15,6 +16,7 @@ static struct packet *new_receive(struct cluster *c, const MPI_Status *status)
     char *bytes = malloc((size_t)len);
     if (!p || !bytes)
         out_of_memory(c, (size_t)len, "a packet");
+    large_advise(bytes, (size_t)len);
     p->cluster = c;
     p->peer = (unsigned)status->MPI_SOURCE;
     p->tag = status->MPI_TAG;
@@ -87,6 +89,8 @@ static bool is_due(struct cluster *c, struct packet *p)
     if (!done)
         mpi_check(c, MPI_Test(&p->mpi, &done, MPI_STATUS_IGNORE), "MPI_Test");
     p->arrived = done;
+    if (p->len > ALONE_BYTES)
+        bell_ring_peer(c, p->peer);
     if (p->arrived && !(in_order && from->waits == c->receive_round))
         return true;
     if (in_order)

@@ -15,8 +15,7 @@ static void send_piece(struct cluster *c, struct packet *p)
         MPI_Isend(p->bytes + p->sent, (int)piece, MPI_BYTE, (int)p->peer, tag, c->comm, &p->mpi);
     mpi_check(c, rc, "MPI_Isend");
     p->sent += piece;
-    if (c->bells[p->peer])
-        bell_ring(c->bells[p->peer]);
+    bell_ring_peer(c, p->peer);
 }
 
 static void send_queued(struct cluster *c, struct peer *to)
@@ -81,9 +80,12 @@ bool sends_step(struct cluster *c)
 
     for (struct packet **at = &c->sends, *p; (p = *at);) {
         if (!is_sent(c, p)) {
+            p->waits = true;
             at = &p->next;
             continue;
         }
+        if (p->waits) /* MPI may have queued it until now */
+            bell_ring_peer(c, p->peer);
         struct peer *to = &c->peers[p->peer];
         *at = p->next;
         if (!*at)

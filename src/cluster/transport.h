@@ -39,6 +39,7 @@ struct packet {
     unsigned peer; /* to, or from */
     int tag;       /* of a receive */
     bool arrived;  /* of a receive */
+    bool waits;    /* of a send: it was not complete at once */
     char *bytes;
     size_t len;  /* with the trailer */
     size_t sent; /* up to and with the piece that is being sent */
@@ -97,7 +98,8 @@ struct bell {
     char padding[56]; /* the next bell is on another cache line */
 };
 void bell_ring(struct bell *b);
-bool bell_answer(struct bell *b); /* whether it was rung since the last call */
+void bell_ring_peer(struct cluster *c, unsigned peer); /* if it is on this node */
+bool bell_answer(struct bell *b);                      /* whether it was rung since the last call */
 /* Until it is rung, or has been since bell_answer. */
 void bell_wait(struct bell *b, int64_t longest_ns);
 

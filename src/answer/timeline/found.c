@@ -10,7 +10,7 @@ int timeline_scan_more(struct timeline_found *f, const struct group_hooks *hooks
     f->grouping.hooks = hooks;
     int rc = groups_scan(&f->grouping, &found, err);
     if (rc == 0 && f->groups)
-        rc = groups_merge(f->groups, found);
+        rc = groups_merge(f->groups, found, 0);
     if (f->groups)
         groups_free(found);
     else

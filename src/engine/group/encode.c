@@ -5,6 +5,71 @@
 
 #include <errno.h>
 
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+size_t encode_begin(struct buf *out)
+{
+    uint64_t length = 0;
+
+    buf_append(out, &length, sizeof(length));
+    return out->len;
+}
+
+void encode_end(struct buf *out, size_t begin)
+{
+    uint64_t length = out->len - begin;
+
+    if (!out->error)
+        memcpy(out->data + begin - sizeof(length), &length, sizeof(length));
+}
+
+struct text decode_block(struct rec *r)
+{
+    struct text ret = {(const char *)r->ptr, 0};
+    uint64_t length = 0;
+
+    rec_array(r, &length, sizeof(length));
+    r->bad |= length > (size_t)(r->end - r->ptr);
+    if (!r->bad) {
+        ret = (struct text){(const char *)r->ptr, length};
+        r->ptr += length;
+    }
+    return ret;
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+enum { ALIGNMENT = 16 }; /* of arrays in a message, if that is aligned */
+
+static void put_array(struct buf *out, const void *array, size_t bytes)
+{
+    static const char zeros[ALIGNMENT];
+    size_t padding = -(out->len + 1) % ALIGNMENT;
+
+    rec_put_u(out, padding);
+    buf_append(out, zeros, padding);
+    buf_append(out, array, bytes);
+}
+
+static void skip_padding(struct groups_decoder *d)
+{
+    uint64_t padding = rec_choice(&d->rec, ALIGNMENT - 1);
+
+    d->rec.bad |= padding > (size_t)(d->rec.end - d->rec.ptr);
+    d->rec.ptr += d->rec.bad ? 0 : padding;
+}
+
+/* Of the message; NULL: it is to be copied. */
+static void *keep_array(struct groups_decoder *d, size_t bytes)
+{
+    uintptr_t at = (uintptr_t)d->rec.ptr;
+
+    if (!d->keep || at % ALIGNMENT || bytes == 0 || bytes > (size_t)(d->rec.end - d->rec.ptr))
+        return NULL;
+    d->rec.ptr += bytes;
+    return (void *)at;
+}
+
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 int encode_key(struct groups_encoder *e, uint64_t key)
@@ -59,22 +124,30 @@ static int put_table(struct groups_encoder *e, const struct group_table *t, bool
     int rc = 0;
 
     rec_put_u(e->out, t->count);
-    if (n)
-        buf_append(e->out, t->keys, n * sizeof(*t->keys));
+    put_array(e->out, t->keys, n * sizeof(*t->keys));
     for (size_t i = 0; keys && i < n && rc == 0; i++)
         rc = encode_key(e, t->keys[i]);
     return rc;
+}
+
+static int read_tuples(struct groups_decoder *d, struct group_table *t, uint32_t count)
+{
+    size_t bytes = (size_t)count * t->width * sizeof(*t->keys);
+    void *kept = keep_array(d, bytes);
+
+    if (kept)
+        return group_table_borrow(t, kept, count);
+    int rc = group_table_append(t, count);
+    return rc == 0 && bytes && !rec_array(&d->rec, t->keys, bytes) ? ERR_CORRUPT : rc;
 }
 
 static int read_table(struct groups_decoder *d, struct group_table *t, bool keys)
 {
     uint64_t count = rec_count(&d->rec, t->width * sizeof(uint64_t));
     size_t n = (size_t)count * t->width;
-    int rc = d->rec.bad || count >= GROUP_NONE ? ERR_CORRUPT : 0;
 
-    rc = rc < 0 ? rc : group_table_append(t, (uint32_t)count);
-    if (rc == 0 && n && !rec_array(&d->rec, t->keys, n * sizeof(*t->keys)))
-        rc = ERR_CORRUPT;
+    skip_padding(d);
+    int rc = d->rec.bad || count >= GROUP_NONE ? ERR_CORRUPT : read_tuples(d, t, (uint32_t)count);
     for (size_t i = 0; keys && i < n && rc == 0; i++)
         rc = decode_key(d, &t->keys[i]);
     return rc;
@@ -177,11 +250,28 @@ static int put_set(struct groups_encoder *e, unsigned set)
 
     rc = rc < 0 ? rc : put_map(e, &s->map);
     rec_put_u(e->out, s->stride);
-    if (s->ready)
-        buf_append(e->out, s->records, s->ready * s->stride);
+    put_array(e->out, s->records, s->ready * s->stride);
     for (unsigned i = 0; i < s->acc_count && rc == 0; i++)
         rc = put_acc(e, set, i);
     return rc;
+}
+
+static int read_records(struct groups_decoder *d, unsigned set)
+{
+    struct groups_of_set *s = &d->into->set[set];
+    uint32_t count = s->map.table.count;
+
+    if (rec_u(&d->rec) != s->stride)
+        return ERR_CORRUPT;
+    skip_padding(d);
+    s->records = keep_array(d, count * s->stride);
+    s->borrowed = s->records != NULL;
+    if (s->borrowed) {
+        s->cap = s->ready = count;
+        return 0;
+    }
+    int rc = groups_grow(d->into, set);
+    return rc == 0 && !rec_array(&d->rec, s->records, count * s->stride) ? ERR_CORRUPT : rc;
 }
 
 static int read_set(struct groups_decoder *d, unsigned set)
@@ -189,10 +279,7 @@ static int read_set(struct groups_decoder *d, unsigned set)
     struct groups_of_set *s = &d->into->set[set];
     int rc = read_map(d, &s->map);
 
-    rc = rc < 0 ? rc : groups_grow(d->into, set);
-    if (rc == 0 &&
-        (rec_u(&d->rec) != s->stride || !rec_array(&d->rec, s->records, s->ready * s->stride)))
-        rc = ERR_CORRUPT;
+    rc = rc < 0 ? rc : read_records(d, set);
     clear_slots(s);
     for (unsigned i = 0; i < s->acc_count && rc == 0; i++)
         rc = read_acc(d, set, i);
@@ -204,20 +291,16 @@ static int read_set(struct groups_decoder *d, unsigned set)
 int groups_encode(struct groups *f, struct buf *out)
 {
     struct groups_encoder e = {.from = f, .out = out};
-    uint64_t length = 0;
-    size_t start = out->len;
+    size_t body = encode_begin(out);
     int rc = 0;
 
     group_table_init(&e.keys, 1, GROUP_NONE - 1, f->grouping->budget);
-    buf_append(out, &length, sizeof(length));
     rec_put_u(out, f->more.count);
     if (f->more.count)
         buf_append(out, f->more.at, f->more.count * sizeof(*f->more.at));
     for (unsigned i = 0; i < f->set_count && rc == 0; i++)
         rc = put_set(&e, i);
-    length = out->len - start - sizeof(length);
-    if (rc == 0 && !out->error)
-        memcpy(out->data + start, &length, sizeof(length));
+    encode_end(out, body);
     put_keys(&e);
     group_table_done(&e.keys);
     return rc < 0 ? rc : out->error;
@@ -234,23 +317,19 @@ static int read_more(struct groups_decoder *d)
 
 static int read_all(struct groups_decoder *d, struct text bytes)
 {
-    uint64_t length = 0;
     struct rec all = rec_of(bytes);
 
-    if (!rec_array(&all, &length, sizeof(length)) || length > (size_t)(all.end - all.ptr))
-        return ERR_CORRUPT;
-    d->rec = (struct rec){.ptr = all.ptr, .end = all.ptr + length};
-    all.ptr += length;
-    int rc = read_keys(d, &all);
+    d->rec = rec_of(decode_block(&all));
+    int rc = all.bad ? ERR_CORRUPT : read_keys(d, &all);
     rc = rc < 0 ? rc : read_more(d);
     for (unsigned i = 0; i < d->into->set_count && rc == 0; i++)
         rc = read_set(d, i);
     return rc == 0 && (d->rec.bad || d->rec.ptr != d->rec.end) ? ERR_CORRUPT : rc;
 }
 
-int groups_decode(const struct grouping *g, struct text bytes, struct groups **ret)
+int groups_decode(const struct grouping *g, struct text bytes, bool keep, struct groups **ret)
 {
-    struct groups_decoder d = {.own.budget = g->budget};
+    struct groups_decoder d = {.keep = keep, .own.budget = g->budget};
     int rc = groups_new(g, &d.into);
 
     group_table_init(&d.keys, 1, GROUP_NONE - 1, g->budget);

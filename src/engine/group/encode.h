@@ -22,17 +22,24 @@ struct groups_encoder {
 struct groups_decoder {
     struct groups *into;
     struct rec rec;
+    bool keep;               /* arrays stay where they are in the message */
     struct group_table keys; /* as the sender has them */
     VEC(uint64_t) own;       /* by number in `keys`: that of this process */
 };
+
+/* A part of a message whose length comes before it, once it is known. */
+size_t encode_begin(struct buf *out);
+void encode_end(struct buf *out, size_t begin);
+struct text decode_block(struct rec *r); /* borrowed */
 
 /* Appends all that was found but the doubles, in slots too: after slots_end. 0, -ENOMEM,
  * ERR_MEMORY_LIMIT. */
 int groups_encode(struct groups *f, struct buf *out);
 /* Of a grouping with the same sets, of a query of the same selection. *ret: *new*; its keys have no
- * slots yet (group_table_place), which merging does not need. ERR_CORRUPT, ERR_ROW_LIMIT,
- * ERR_MEMORY_LIMIT, -ENOMEM. */
-int groups_decode(const struct grouping *g, struct text bytes, struct groups **ret);
+ * slots yet (group_table_place), which merging does not need. keep: it is for merging only, and
+ * keeps its arrays in the bytes, which it changes. ERR_CORRUPT, ERR_ROW_LIMIT, ERR_MEMORY_LIMIT,
+ * -ENOMEM. */
+int groups_decode(const struct grouping *g, struct text bytes, bool keep, struct groups **ret);
 /* The doubles of a chunk. A part of nothing (NULL) has no bytes. */
 int doubles_encode(const struct grouping *g, const struct doubles_part *part, struct buf *out);
 int doubles_decode(const struct grouping *g, struct text bytes, struct doubles_part **ret);

@@ -75,7 +75,8 @@ static void set_done(const struct grouping *g, struct groups_of_set *s)
         group_table_done(&s->accs[i].pairs);
     }
     group_map_done(&s->map);
-    large_free(s->records);
+    if (!s->borrowed)
+        large_free(s->records);
     free(s->accs);
 }
 

@@ -168,6 +168,7 @@ struct groups_of_set {
     bool bound; /* the map knows the present chunk */
     /* of each group: its count, then slots */
     char *records;
+    bool borrowed; /* they are memory of a message */
     size_t stride;
     uint32_t cap, ready; /* groups with room; those whose records are made */
     unsigned acc_count;
@@ -264,8 +265,9 @@ const struct fine *group_doubles_of(const struct groups *f, unsigned set, uint32
 
 /* ---- merge.c --------------------------------------------------------------------------------- */
 
-/* `from` is used up, but still to be freed. */
-int groups_merge(struct groups *into, struct groups *from);
+/* `from` is used up, but still to be freed. later: how many others follow, which are expected to
+ * have as many new groups. */
+int groups_merge(struct groups *into, struct groups *from, unsigned later);
 /* The slots of group g of `from` to those of `to`. */
 int group_merge(struct groups *into, struct groups *from, unsigned set, uint32_t to, uint32_t g,
                 pthread_mutex_t *shared);

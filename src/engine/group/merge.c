@@ -34,7 +34,7 @@ enum { MERGE_BLOCK = 64, MERGE_RANGE = 512, MERGE_MANY = 1024 };
 
 struct merge {
     struct groups *into, *from;
-    unsigned set;
+    unsigned set, later;
     uint32_t known; /* groups of `into` before; those from here on are new */
     uint32_t *to;   /* by group of `from` */
     pthread_mutex_t more;
@@ -119,6 +119,8 @@ static int number_new(struct merge *m)
         if (m->to[g] == GROUP_NONE)
             m->to[g] = m->known + fresh++;
     }
+    if (m->later)
+        group_table_expect(&s->map.table, m->known + (uint64_t)fresh * (1 + m->later));
     int rc = group_table_append(&s->map.table, fresh);
     rc = rc < 0 ? rc : groups_room(m->into, m->set);
     s->ready = rc < 0 ? s->ready : s->map.table.count;
@@ -190,11 +192,12 @@ static int merge_by_one(struct groups *into, struct groups *from, unsigned set, 
 }
 
 /* *ret: *new*, on errors too: the numbers that the groups of `from` have in `into`. */
-static int merge_slots(struct groups *into, struct groups *from, unsigned set, uint32_t **ret)
+static int merge_slots(struct groups *into, struct groups *from, unsigned set, unsigned later,
+                       uint32_t **ret)
 {
     size_t count = from->set[set].map.table.count;
     uint32_t *to = *ret = malloc((count + 1) * sizeof(*to));
-    struct merge m = {.into = into, .from = from, .set = set, .to = to};
+    struct merge m = {.into = into, .from = from, .set = set, .later = later, .to = to};
     int rc = to ? 0 : -ENOMEM;
 
     if (rc == 0 && count > 0)
@@ -218,13 +221,13 @@ static int merge_lists(struct groups *into, struct groups *from, unsigned set,
     return rc;
 }
 
-int groups_merge(struct groups *into, struct groups *from)
+int groups_merge(struct groups *into, struct groups *from, unsigned later)
 {
     uint32_t *to[GROUP_SETS_MAX] = {NULL};
     int rc = 0;
 
     for (unsigned i = 0; i < into->set_count && rc == 0; i++)
-        rc = merge_slots(into, from, i, &to[i]);
+        rc = merge_slots(into, from, i, later, &to[i]);
     for (unsigned i = 0; i < into->set_count && rc == 0; i++)
         rc = merge_lists(into, from, i, (const uint32_t *const *)to);
     for (unsigned i = 0; i < into->set_count; i++)

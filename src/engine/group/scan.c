@@ -168,7 +168,7 @@ static int send_to_self(const struct grouping *g, struct groups **found)
     struct groups *got = NULL;
     int rc = groups_encode(*found, &bytes);
 
-    rc = rc < 0 ? rc : groups_decode(g, (struct text){bytes.data, bytes.len}, &got);
+    rc = rc < 0 ? rc : groups_decode(g, (struct text){bytes.data, bytes.len}, false, &got);
     buf_done(&bytes);
     if (rc < 0)
         return rc;
@@ -186,7 +186,7 @@ static int take_found(struct job *job, struct group_worker *w)
     if (rc == 0 && !job->found && job->grouping->tell_keys)
         rc = groups_new(job->grouping, &job->found);
     if (rc < 0 || job->found)
-        return rc < 0 ? rc : groups_merge(job->found, w->found);
+        return rc < 0 ? rc : groups_merge(job->found, w->found, 0);
     job->found = w->found;
     w->found = NULL;
     return 0;

@@ -91,34 +91,27 @@ int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns)
 /* What hooks have found. */
 static void put_own(const struct grouping *g, struct buf *out)
 {
-    struct buf own = {0};
+    size_t begin = encode_begin(out);
 
     if (g->hooks && g->hooks->put)
-        g->hooks->put(g->arg, &own);
-    rec_put_buf(out, &own);
-    buf_done(&own);
+        g->hooks->put(g->arg, out);
+    encode_end(out, begin);
 }
 
 static int take_own(const struct grouping *g, struct rec *in)
 {
-    struct rec own = rec_of(rec_text(in));
+    struct rec own = rec_of(decode_block(in));
 
     return g->hooks && g->hooks->take ? g->hooks->take(g->arg, &own) : 0;
 }
 
 static int put_groups(struct groups *found, struct buf *out)
 {
-    struct buf groups = {0};
-    int rc = groups_encode(found, &groups);
+    size_t begin = encode_begin(out);
+    int rc = groups_encode(found, out);
 
-    rec_put_buf(out, &groups);
-    buf_done(&groups);
-    return rc < 0 ? rc : out->error;
-}
-
-static int take_groups(const struct grouping *g, struct rec *in, struct groups **ret)
-{
-    return groups_decode(g, rec_text(in), ret);
+    encode_end(out, begin);
+    return rc;
 }
 
 static int put_parts(const struct grouping *g, struct doubles_part **parts, struct buf *out)
@@ -127,13 +120,12 @@ static int put_parts(const struct grouping *g, struct doubles_part **parts, stru
     int rc = 0;
 
     for (size_t i = 0; i < count && rc == 0; i++) {
-        struct buf bytes = {0};
         if (!parts[i])
             continue;
-        rc = doubles_encode(g, parts[i], &bytes);
         rec_put_u(out, i + 1);
-        rec_put_buf(out, &bytes);
-        buf_done(&bytes);
+        size_t begin = encode_begin(out);
+        rc = doubles_encode(g, parts[i], out);
+        encode_end(out, begin);
     }
     rec_put_u(out, 0);
     return rc < 0 ? rc : out->error;
@@ -145,7 +137,7 @@ static int take_parts(const struct grouping *g, struct rec *in, struct doubles_p
     int rc = 0;
 
     while (rc == 0 && (i = rec_u(in)) != 0) {
-        struct text bytes = rec_text(in);
+        struct text bytes = decode_block(in);
         if (i > count || parts[i - 1] || in->bad)
             return ERR_CORRUPT;
         rc = doubles_decode(g, bytes, &parts[i - 1]);
@@ -215,7 +207,8 @@ static int take_given(struct query_far *far, struct groups_job *jobs, size_t cou
 
     for (size_t i = 0; i < count && rc == 0; i++) {
         rc = take_own(jobs[i].grouping, &rec);
-        rc = rc < 0 ? rc : take_groups(jobs[i].grouping, &rec, &jobs[i].found);
+        rc = rc < 0 ? rc
+                    : groups_decode(jobs[i].grouping, decode_block(&rec), false, &jobs[i].found);
         for (unsigned k = 0; rc == 0 && k < jobs[i].found->set_count; k++)
             rc = group_table_place(&jobs[i].found->set[k].map.table);
     }
@@ -419,8 +412,8 @@ struct left {
     bool **places, any;
 };
 
-static int take_job(struct groups_job *job, struct rec *in, struct doubles_part **parts, bool *left,
-                    bool *any)
+static int take_job(struct groups_job *job, struct rec *in, unsigned later,
+                    struct doubles_part **parts, bool *left, bool *any)
 {
     const struct grouping *g = job->grouping;
     struct groups *got = NULL;
@@ -431,15 +424,15 @@ static int take_job(struct groups_job *job, struct rec *in, struct doubles_part 
     if (rc < 0)
         return rc;
     take_counters(g->query, in);
-    rc = take_groups(g, in, &got);
-    rc = rc < 0 || job->error < 0 ? rc : groups_merge(job->found, got);
+    rc = groups_decode(g, decode_block(in), true, &got);
+    rc = rc < 0 || job->error < 0 ? rc : groups_merge(job->found, got, later);
     rc = rc < 0 ? rc : take_parts(g, in, parts);
     groups_free(got);
     return rc;
 }
 
 /* One that has another idea of the request, so of its places, is not believed. */
-static void take_answer(struct groups_job *jobs, size_t count, struct asked *a,
+static void take_answer(struct groups_job *jobs, size_t count, struct asked *a, unsigned later,
                         struct doubles_part ***parts, struct left *left)
 {
     struct rec rec = rec_of((struct text){a->answer.data, a->answer.len});
@@ -447,7 +440,7 @@ static void take_answer(struct groups_job *jobs, size_t count, struct asked *a,
     for (size_t i = 0; i < count; i++)
         a->failed |= rec_u(&rec) != jobs[i].grouping->query->place_count;
     for (size_t i = 0; i < count && !a->failed; i++) {
-        int rc = take_job(&jobs[i], &rec, parts[i], left->places[i], &left->any);
+        int rc = take_job(&jobs[i], &rec, later, parts[i], left->places[i], &left->any);
         jobs[i].error = jobs[i].error < 0 ? jobs[i].error : rc;
     }
 }
@@ -462,8 +455,8 @@ static int scan_rest(struct groups_job *jobs, size_t count, const struct groups_
     int rc = rest ? groups_scan_here(rest, count, here) : -ENOMEM;
     for (size_t i = 0; rest && i < count; i++) {
         int merged = rc < 0 ? rc : rest[i].error;
-        merged =
-            merged < 0 || jobs[i].error < 0 ? merged : groups_merge(jobs[i].found, rest[i].found);
+        merged = merged < 0 || jobs[i].error < 0 ? merged
+                                                 : groups_merge(jobs[i].found, rest[i].found, 0);
         jobs[i].error = jobs[i].error < 0 ? jobs[i].error : merged;
         groups_free(rest[i].found);
     }
@@ -494,17 +487,20 @@ static int collect(struct groups_job *jobs, size_t count, struct asked *list, un
     struct budget *budget = jobs->grouping->query->budget;
     struct left left = {.places = left_new(jobs, count)};
     size_t bytes = 0;
+    unsigned answers = 0;
 
-    for (unsigned i = 1; i < ranks; i++)
+    for (unsigned i = 1; i < ranks; i++) {
         bytes += list[i].answer.len;
-    int rc = left.places ? budget_charge(budget, bytes) : -ENOMEM;
-    for (unsigned i = 1; i < ranks && rc == 0; i++)
-        if (list[i].wanted && !list[i].failed)
-            take_answer(jobs, count, &list[i], parts, &left);
-    if (rc == 0) {
-        budget_release(budget, bytes);
-        rc = scan_failed(jobs, count, list, ranks, parts, &left);
+        answers += list[i].wanted && !list[i].failed;
     }
+    int rc = left.places ? budget_charge(budget, bytes) : -ENOMEM;
+    for (unsigned i = 1; i < ranks && rc == 0; i++) {
+        if (list[i].wanted && !list[i].failed)
+            take_answer(jobs, count, &list[i], --answers, parts, &left);
+        budget_release(budget, list[i].answer.len);
+        buf_done(&list[i].answer);
+    }
+    rc = rc < 0 ? rc : scan_failed(jobs, count, list, ranks, parts, &left);
     left_free(left.places, count);
     return rc;
 }

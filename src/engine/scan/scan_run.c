@@ -22,6 +22,7 @@ struct scan_run {
     const struct scan_sink *sink;
     struct stretch *stretches;
     unsigned stretch_count;
+    size_t first, last; /* places that are not skipped, if they are scanned before the others */
     atomic_bool stop;
     pthread_mutex_t lock; /* all below */
     struct slot *slots;   /* one a place */
@@ -138,12 +139,20 @@ static int on_end(void *arg, struct scan_chunk *c)
     return w->run->sink->chunk_end ? w->run->sink->chunk_end(w->state, c, &w->part) : 0;
 }
 
-/* The place that is scanned as number n. */
+static bool is_skipped(const struct scan_run *r, size_t position)
+{
+    return r->sink->skip && r->sink->skip(r->sink->arg, position);
+}
+
+/* The place that is scanned as number n: both ends, then the others in their order. */
 static size_t place_of(const struct scan_run *r, size_t n)
 {
-    size_t last = r->query->place_count - 1;
-
-    return !r->sink->ends_first || n == 0 ? n : n == 1 ? last : n - 1;
+    if (r->first == r->last)
+        return n;
+    if (n < 2)
+        return n ? r->last : r->first;
+    n -= n - 2 < r->first ? 2 : 1;
+    return n < r->last ? n : n + 1;
 }
 
 /* The next number for worker i; false: all are taken. */
@@ -177,10 +186,9 @@ static void run_place(struct scan_run *r, unsigned i, size_t position)
                                       .only = r->sink->only,
                                       .values = on_values,
                                       .stop = &r->stop};
-    bool skip = r->sink->skip && r->sink->skip(r->sink->arg, position);
 
     failpoint("query.chunk");
-    int rc = skip ? 0 : chunk_run(r->workers[i], position, &hooks);
+    int rc = is_skipped(r, position) ? 0 : chunk_run(r->workers[i], position, &hooks);
     put_part(r, position, rc < 0 ? NULL : w.part);
     if (rc < 0)
         fail(r, position, rc);
@@ -274,6 +282,17 @@ static unsigned worker_count(const struct scan_job *jobs, size_t count)
     return threads > 0 ? (unsigned)threads : 1;
 }
 
+static void find_ends(struct scan_run *r)
+{
+    size_t end = r->query->place_count;
+
+    while (r->first + 1 < end && is_skipped(r, r->first))
+        r->first++;
+    while (end > r->first + 1 && is_skipped(r, end - 1))
+        end--;
+    r->last = end ? end - 1 : 0;
+}
+
 static int run_init(struct scan_run *r, const struct scan_job *job, unsigned workers)
 {
     r->query = job->query;
@@ -290,6 +309,8 @@ static int run_init(struct scan_run *r, const struct scan_job *job, unsigned wor
     r->states = calloc(workers, sizeof(*r->states));
     r->has_state = calloc(workers, sizeof(*r->has_state));
     pthread_mutex_init(&r->lock, NULL);
+    if (r->sink->ends_first)
+        find_ends(r);
     bool ok = r->slots && r->stretches && r->workers && r->states && r->has_state;
     return ok ? 0 : -ENOMEM;
 }

@@ -61,29 +61,25 @@ static void put_span(struct writer *w, const struct run *run, const struct index
     buf_done(&value);
 }
 
-static int put_names(struct writer *w, const struct run *run, struct part *p, uint32_t chunk)
+static int put_names(struct writer *w, const struct run *run, struct result *r)
 {
+    struct part *p = r->part;
+    uint32_t chunk = (uint32_t)r->chunk.number;
     struct kv_key key = kv_key_of_chunk(run->id, chunk, run->version);
     struct line_range lines = {.file = run->id,
                                .chunk = chunk,
                                .version = run->version,
                                .count = (uint32_t)p->names.count};
-    struct buf value = {0};
     uint32_t first;
-    int rc;
 
-    if (p->names.count == 0)
-        return 0;
-    rc = names_encode(w->ix, p, &value);
-    rc = rc ? rc : lines_register(w->ix, &lines, &first);
-    if (rc == 0) {
-        kv_put_buf(w->batch, KV_NAME, &key, &value);
-        for (uint32_t i = 0; i < p->names.count; i++)
-            p->names.at[i].line = first == INDEX_NO_TEXT ? INDEX_NO_TEXT : first + i;
-        buf_done(&p->lines);
-    }
-    buf_done(&value);
-    return rc;
+    int rc = p->names.count ? lines_register(w->ix, &lines, &first) : 0;
+    if (rc || p->names.count == 0)
+        return rc;
+    kv_put_take(w->batch, KV_NAME, &key, r->names.data, r->names.len);
+    r->names = (struct buf){0};
+    for (uint32_t i = 0; i < p->names.count; i++)
+        p->names.at[i].line = first == INDEX_NO_TEXT ? INDEX_NO_TEXT : first + i;
+    return 0;
 }
 
 static int add_hashes(struct run *run, const struct result *r)
@@ -175,7 +171,7 @@ static int apply_chunk(struct writer *w, struct result *r)
     mark_dirty(w, run);
     run->info = r->info;
     run->index_bytes += r->value_len;
-    rc = put_names(w, run, r->part, (uint32_t)r->chunk.number);
+    rc = put_names(w, run, r);
     rc = rc ? rc : run_add_damage(run, r->damage.at, r->damage.count);
     rc = rc ? rc : add_hashes(run, r);
     rc = rc ? rc : take_tail(w->ix, run, r);

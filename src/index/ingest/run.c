@@ -52,6 +52,7 @@ void result_free(struct result *r)
     if (!r)
         return;
     trace_chunk_done(&r->chunk);
+    buf_done(&r->names);
     buf_done(&r->value);
     part_free(r->part);
     archive_list_done(&r->members);

@@ -74,6 +74,7 @@ struct result {
     struct trace_chunk chunk; /* text freed by the worker */
     uint64_t text_len;
     struct trace_reader_info info;
+    struct buf names; /* of its metadata records (catalog/names.h) */
     struct buf value;
     uint64_t value_len; /* also where the value is in the batch, or in the store of another rank */
     uint32_t rows;

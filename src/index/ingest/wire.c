@@ -135,17 +135,6 @@ int order_take(struct index *ix, struct rec *in, struct order **ret)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static void put_part(struct index *ix, const struct part *p, struct buf *out)
-{
-    struct buf names = {0};
-    int rc = names_encode(ix, p, &names);
-
-    part_encode(p, ix->texts, out);
-    rec_put_buf(out, &names);
-    out->error = out->error ? out->error : rc;
-    buf_done(&names);
-}
-
 void result_put(struct index *ix, const struct result *r, struct buf *out)
 {
     rec_put_u(out, r->seq);
@@ -168,42 +157,19 @@ void result_put(struct index *ix, const struct result *r, struct buf *out)
         put_array(out, r->hashes[i], r->hash_count[i], sizeof *r->hashes[i]);
     bool whole = r->part && !r->error && !r->end;
     rec_put_u(out, whole);
-    if (whole)
-        put_part(ix, r->part, out);
+    if (whole) {
+        part_encode(r->part, ix->texts, out);
+        rec_put_buf(out, &r->names);
+    }
 }
 
-static int take_lines(struct part *p, const struct text *lines, uint32_t count)
+static int take_part(struct index *ix, struct rec *in, struct result *r)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        p->names.at[i].line = i;
-        buf_text(&p->lines, lines[i]);
-        buf_putc(&p->lines, '\n');
-    }
-    return p->lines.error;
-}
+    int rc = part_decode(in, ix->texts, &r->part);
+    struct rec names = rec_of(rec_text(in));
 
-static int take_part(struct index *ix, struct rec *in, struct part **ret)
-{
-    struct index_name *names = NULL;
-    struct text *lines = NULL;
-    char *bytes = NULL;
-    uint32_t count = 0;
-    int rc = part_decode(in, ix->texts, ret);
-    struct rec packed = rec_of(rec_text(in));
-
-    packed.ids = in->ids;
-    if (rc == 0)
-        rc = names_decode(ix, packed, &names, &count, &lines, &bytes);
-    rc = rc ? rc : vec_reserve(&(*ret)->names, count);
-    if (rc == 0 && count) {
-        memcpy((*ret)->names.at, names, count * sizeof *names);
-        (*ret)->names.count = count;
-        rc = take_lines(*ret, lines, count);
-    }
-    free(names);
-    free(lines);
-    free(bytes);
-    return rc;
+    names.ids = in->ids;
+    return rc || names.ptr == names.end ? rc : names_translate(ix, names, r->part, &r->names);
 }
 
 static int take_lists(struct rec *in, struct result *r)
@@ -246,7 +212,7 @@ int result_take(struct index *ix, struct run *run, struct rec *in, struct result
     r->other = rec_u(in);
     int rc = take_lists(in, r);
     if (rc == 0 && rec_u(in))
-        rc = take_part(ix, in, &r->part);
+        rc = take_part(ix, in, r);
     rc = rc ? rc : in->bad ? ERR_CORRUPT : 0;
     *ret = r;
     if (rc)

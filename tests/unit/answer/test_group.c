@@ -79,6 +79,60 @@ static void groups_are_appended(void)
     CHECK_INT(b.memory_used, 0);
 }
 
+static void double_keys(void *arg, const uint64_t *from, uint64_t *to)
+{
+    (void)arg;
+    to[0] = *from;
+    to[1] = *from * 2;
+}
+
+static void add_one(void *arg, const uint64_t *from, uint64_t *to)
+{
+    (void)arg;
+    *to = *from + 1;
+}
+
+static void keys_are_borrowed(void)
+{
+    struct budget b = {.memory_limit = 1 << 16};
+    uint64_t keys[4] = {5, 7, 9, 11};
+    struct group_table t;
+
+    group_table_init(&t, 1, 3, &b);
+    CHECK_INT(group_table_borrow(&t, keys, 4), ERR_ROW_LIMIT);
+    CHECK_INT(group_table_borrow(&t, keys, 3), 0);
+    CHECK_INT(b.memory_used, 0);
+    CHECK_INT(group_table_rekey(&t, 1, add_one, NULL), 0);
+    CHECK_INT(keys[1], 8);
+    CHECK_INT(group_table_rekey(&t, 2, double_keys, NULL), 0);
+    CHECK_INT(group_table_keys(&t, 1)[1], 16);
+    CHECK_INT(keys[1], 8);
+    CHECK_INT(group_table_place(&t), 0);
+    for (uint64_t i = 0; i < 3; i++)
+        CHECK_INT(group_table_find(&t, (uint64_t[]){6 + 2 * i, 12 + 4 * i}), i);
+    group_table_done(&t);
+    CHECK_INT(b.memory_used, 0);
+}
+
+static void groups_are_expected(void)
+{
+    struct budget b = {.memory_limit = 100000};
+    struct group_table t;
+
+    group_table_init(&t, 1, 0, &b);
+    CHECK_INT(group_table_add(&t, (uint64_t[]){3}), 0);
+    group_table_expect(&t, 1 << 20); /* beyond the budget */
+    CHECK(t.cap < 1000);
+    group_table_expect(&t, 1000);
+    CHECK_INT(t.cap, 1024);
+    for (uint64_t i = 4; i < 1000; i++)
+        CHECK_INT(group_table_add(&t, &i), (int64_t)i - 3);
+    CHECK_INT(group_table_find(&t, (uint64_t[]){3}), 0);
+    CHECK_INT(t.cap, 1024);
+    group_table_done(&t);
+    CHECK_INT(b.memory_used, 0);
+}
+
 /* Groups are numbered as without packing, whatever happens to the words: numbers that need wider
  * places, and do not fit. */
 static void packed_groups_are_the_same(void)
@@ -496,6 +550,8 @@ static void sorting_stops_when_cancelled(void)
 
 static const struct check_test tests[] = {
     {"groups_are_appended", groups_are_appended},
+    {"keys_are_borrowed", keys_are_borrowed},
+    {"groups_are_expected", groups_are_expected},
     {"groups_are_numbered_in_order", groups_are_numbered_in_order},
     {"packed_groups_are_the_same", packed_groups_are_the_same},
     {"packed_maps_are_joined", packed_maps_are_joined},

@@ -230,13 +230,13 @@ static struct text bytes_of(unsigned store, bool pack)
     return (struct text){bytes, len};
 }
 
-static void take(struct asked *a, struct groups *into, unsigned store, bool pack)
+static void take(struct asked *a, struct groups *into, unsigned store, bool pack, bool keep)
 {
     struct text bytes = bytes_of(store, pack);
     struct groups *got = NULL;
 
-    if (CHECK_INT(groups_decode(&a->grouping, bytes, &got), 0)) {
-        CHECK_INT(groups_merge(into, got), 0);
+    if (CHECK_INT(groups_decode(&a->grouping, bytes, keep, &got), 0)) {
+        CHECK_INT(groups_merge(into, got, 0), 0);
         groups_free(got);
     }
     free((char *)(uintptr_t)bytes.ptr);
@@ -244,15 +244,15 @@ static void take(struct asked *a, struct groups *into, unsigned store, bool pack
 
 static void halves_make_the_whole(void)
 {
-    for (unsigned packed = 0; packed < 4; packed++) { /* none of them, one, the other, both */
+    for (unsigned packed = 0; packed < 8; packed++) { /* none of them, one, the other, both */
         struct asked parts, whole;
         struct groups *sum = NULL, *all = NULL;
         struct err err = {0};
         if (!ask(&parts, OTHER, false) || !ask(&whole, BOTH, false))
             return;
         CHECK_INT(groups_new(&parts.grouping, &sum), 0);
-        take(&parts, sum, FIRST, packed & 1);
-        take(&parts, sum, SECOND, packed & 2);
+        take(&parts, sum, FIRST, packed & 1, packed & 4);
+        take(&parts, sum, SECOND, packed & 2, packed & 4);
         CHECK_INT(groups_scan(&whole.grouping, &all, &err), 0);
         CHECK(all->set[0].map.table.count > 300);
         char *got = lines_of(&parts, sum), *want = lines_of(&whole, all);
@@ -266,12 +266,16 @@ static void halves_make_the_whole(void)
 
 static void decode(struct asked *a, const char *bytes, size_t len, bool may_pass)
 {
-    struct groups *got = NULL;
-    int rc = groups_decode(&a->grouping, (struct text){bytes, len}, &got);
-
-    CHECK(rc < 0 || may_pass);
-    if (rc == 0)
-        groups_free(got);
+    for (unsigned keep = 0; keep < 2; keep++) {
+        struct groups *got = NULL;
+        char *own = malloc(len + 1);
+        memcpy(own, bytes, len);
+        int rc = groups_decode(&a->grouping, (struct text){own, len}, keep, &got);
+        CHECK(rc < 0 || may_pass);
+        if (rc == 0)
+            groups_free(got);
+        free(own);
+    }
 }
 
 static void damage_does_no_harm(void)
@@ -308,10 +312,11 @@ static void limits_are_told(void)
     if (!ask(&a, OTHER, false))
         return;
     a.grouping.limit = 100;
-    CHECK_INT(groups_decode(&a.grouping, bytes, &got), ERR_ROW_LIMIT);
+    CHECK_INT(groups_decode(&a.grouping, bytes, false, &got), ERR_ROW_LIMIT);
+    CHECK_INT(groups_decode(&a.grouping, bytes, true, &got), ERR_ROW_LIMIT);
     a.grouping.limit = 0;
     a.budget.memory_limit = a.budget.memory_used + 20000;
-    CHECK_INT(groups_decode(&a.grouping, bytes, &got), ERR_MEMORY_LIMIT);
+    CHECK_INT(groups_decode(&a.grouping, bytes, false, &got), ERR_MEMORY_LIMIT);
     a.budget.memory_limit = 0;
     free((char *)(uintptr_t)bytes.ptr);
     end(&a, NULL);
