@@ -373,7 +373,7 @@ static void *ask_often(void *arg)
 {
     struct asker *a = arg;
 
-    for (unsigned k = 0; k < 2 * REQUESTS; k++) {
+    for (unsigned k = 0; k < REQUESTS; k++) {
         struct buf got = {0};
         run(a->runner, requests[(a->number + k) % REQUESTS], k % 3 == 2 ? 1000 : 0, &got);
         buf_done(&got);
