@@ -174,6 +174,8 @@ void trace_chunker_free(struct trace_chunker *c);
 int trace_chunker_next(struct trace_chunker *c, bool finish, struct trace_chunk *ret);
 /* any thread; memory is kept for the next chunks */
 void trace_chunk_done(struct trace_chunk *chunk);
+/* Text that has come otherwise: sets text, len and cap. -ENOMEM. */
+int trace_chunk_copy(struct text text, struct trace_chunk *ret);
 
 /* ---- text by position ------------------------------------------------------------------------ */
 

@@ -5,6 +5,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* A divided file: each rank has its part. */
+static void add_shares(const struct entry *e, unsigned count, const struct index_progress *one,
+                       struct index_rank_progress *list)
+{
+    double whole = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        whole += (double)e->shares[i];
+    for (unsigned i = 0; i < count; i++) {
+        list[i].bytes += (uint64_t)((double)one->bytes * (double)e->shares[i] / whole);
+        list[i].bytes_done += (uint64_t)((double)one->bytes_done * (double)e->shares[i] / whole);
+    }
+}
+
 static void add_entry(const struct index *ix, struct index_rank_progress *list,
                       const struct entry *e)
 {
@@ -16,6 +30,10 @@ static void add_entry(const struct index *ix, struct index_rank_progress *list,
         return;
     r->files += one.files;
     r->files_pending += one.files_pending;
+    if (e->shares) {
+        add_shares(e, ranks_count(ix->ranks), &one, list);
+        return;
+    }
     r->bytes += one.bytes;
     r->bytes_done += one.bytes_done;
 }

@@ -7,6 +7,7 @@
 #include "index/spread.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,18 +126,28 @@ static int say_hello(struct index *ix, unsigned rank, struct homes *h)
     return rc;
 }
 
-/* Where the chunks of a file are: the rank that reads on, 0 where none are; -1: one of their stores
- * is not here. */
-static int rank_of_file(const struct index *ix, const struct index_file *f)
+/* UINT_MAX: its store is not here. */
+static unsigned rank_of_chunk(const struct index *ix, const struct index_chunk *c)
 {
-    int rank = 0;
+    unsigned rank = c->home ? ranks_at(ix->ranks, c->home) : 0;
 
-    for (uint32_t i = 0; i < f->chunk_count; i++) {
-        rank = f->chunks[i].home ? (int)ranks_at(ix->ranks, f->chunks[i].home) : 0;
-        if (f->chunks[i].home && !rank)
-            return -1;
-    }
-    return rank;
+    return c->home && !rank ? UINT_MAX : rank;
+}
+
+static bool is_here(const struct index *ix, const struct index_file *f)
+{
+    for (uint32_t i = 0; i < f->chunk_count; i++)
+        if (rank_of_chunk(ix, &f->chunks[i]) == UINT_MAX)
+            return false;
+    return true;
+}
+
+static bool has_chunks_at(const struct index *ix, const struct index_file *f, unsigned rank)
+{
+    for (uint32_t i = 0; i < f->chunk_count; i++)
+        if (rank_of_chunk(ix, &f->chunks[i]) == rank)
+            return true;
+    return false;
 }
 
 /* It is as if another file had come under its name. */
@@ -151,19 +162,19 @@ static int read_anew(struct index *ix, struct entry *e)
     return 0;
 }
 
-/* Files stay where their chunks are. */
+/* Files stay where their chunks are. One of which much may be left to be read has no place yet. */
 static int place_files(struct index *ix)
 {
     int rc = 0;
 
     for (size_t i = 0; i < ix->entries.count && rc == 0; i++) {
         struct entry *e = ix->entries.at[i];
-        int rank = rank_of_file(ix, &e->view->pub);
+        const struct index_file *f = &e->view->pub;
 
-        if (rank < 0)
+        if (!is_here(ix, f))
             rc = ix->read_only ? 0 : read_anew(ix, e);
-        else if (ix->ranks && e->view->pub.chunk_count)
-            queue_place(ix, e, (unsigned)rank);
+        else if (ix->ranks && f->chunk_count && f->state != INDEX_INDEXING)
+            rc = queue_place_again(ix, e);
     }
     return rc;
 }
@@ -176,7 +187,7 @@ static int send_keep(struct index *ix, unsigned rank)
 
     for (size_t i = 0; i < ix->entries.count; i++) {
         const struct entry *e = ix->entries.at[i];
-        if (!e->placed || e->rank != rank)
+        if (!is_here(ix, &e->view->pub) || !has_chunks_at(ix, &e->view->pub, rank))
             continue;
         rec_put_u(&ids, e->view->pub.id);
         count++;
@@ -260,6 +271,18 @@ void index_receive(struct index *ix, unsigned from, struct text message)
         break;
     case RANK_RESULT:
         order_result(ix, from, &rec);
+        break;
+    case RANK_HELP:
+        help_begin(ix, &rec);
+        break;
+    case RANK_TEXT:
+        help_text(ix, from, &rec);
+        break;
+    case RANK_OVER:
+        help_end(ix, &rec);
+        break;
+    case RANK_SCANNED:
+        divided_back(ix, from, &rec);
         break;
     }
 }

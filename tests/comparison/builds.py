@@ -64,10 +64,10 @@ class Daemon(measure.Daemon):
     """with Daemon(programs, traces, place) as d: d.request("GET", "/stats") -> (status, headers, body). `place`: a folder for its
     index (place/index, used if it is there) and what it writes (place/output)."""
 
-    def __init__(self, programs, traces, place):
+    def __init__(self, programs, traces, place, *options):
         self.output = os.path.join(place, "output")
         os.makedirs(self.output, exist_ok=True)
-        super().__init__(traces, os.path.join(place, "index"), None, "--output-dir", self.output, programs=programs)
+        super().__init__(traces, os.path.join(place, "index"), None, "--output-dir", self.output, *options, programs=programs)
 
     def request(self, method, path, headers=None, body=None):
         answer = self.begin_answer(path, method, headers, body)

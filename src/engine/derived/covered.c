@@ -1,6 +1,7 @@
 /* covered.c - the calls whose bytes do not count, by file: for one query, and from one query to the
  * next. */
 #include "engine/derived/covered.h"
+#include "engine/derived/derived.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -201,6 +202,41 @@ static int find(struct query *q, uint32_t position, struct covered **ret)
         *ret = found;
     return rc;
 }
+
+/* ---- of a file that is divided over ranks ---------------------------------------------------- */
+
+static bool uses_bytes(const struct query *q)
+{
+    for (const struct source *s = q->sources; s; s = s->next)
+        if (s->info.kind == PATH_BYTES)
+            return true;
+    return false;
+}
+
+/* All neighbours are looked at only where the file is not divided: then they are all here. */
+static bool is_divided(const struct query *q, const struct index_file *file)
+{
+    for (uint32_t i = 0; i < file->chunk_count; i++)
+        if (index_chunk_rank(q->env.index, file, i) != 0)
+            return true;
+    return false;
+}
+
+bool covered_by_others(const struct query *q, size_t position)
+{
+    const struct scan_place *p = &q->places[position];
+    const struct index_file *file = snapshot_file(q->snapshot, p->file);
+    struct chunk_view *view;
+
+    if (!uses_bytes(q) || !is_divided(q, file) ||
+        chunk_open(q->env.index, q->snapshot, file, p->chunk, &view) < 0)
+        return false;
+    bool ret = chunk_counts_items(view);
+    chunk_close(view);
+    return ret;
+}
+
+/* ---- of a chunk ------------------------------------------------------------------------------ */
 
 int covered_rows(struct scan_worker *w, const uint64_t **ret)
 {

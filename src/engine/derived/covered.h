@@ -40,6 +40,9 @@ void covered_drop(struct covered *c);
 
 /* ---- of a query ------------------------------------------------------------------------------ */
 
+/* On another rank than 0: whether calls of this place may be covered by some of chunks that this
+ * rank does not have. */
+bool covered_by_others(const struct query *q, size_t position);
 /* Of the chunk that the worker is at; borrowed from the query. NULL: all calls count. */
 int covered_rows(struct scan_worker *w, const uint64_t **ret);
 void covered_files_free(struct covered_files *f, struct budget *budget);

@@ -217,6 +217,10 @@ struct groups_here {
     const bool *ranks; /* by rank; chunks of others are left out */
     unsigned rank_count;
     struct doubles_part ***parts; /* out: by job and place, doubles that are not yet merged */
+    /* By job and place: what only rank 0 can do. Another rank fills it; rank 0 does it, whoever has
+     * the chunk. NULL: nothing. */
+    bool *const *left;
+    bool answers; /* this is another rank */
 };
 int groups_scan_here(struct groups_job *jobs, size_t count, const struct groups_here *here);
 int groups_new(const struct grouping *g, struct groups **ret);

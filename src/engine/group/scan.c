@@ -1,5 +1,6 @@
 /* scan.c - one pass over the selected rows of a query fills the groups of all sets. */
 #include "dftracerd/failpoint.h"
+#include "engine/derived/covered.h"
 #include "engine/group/encode.h"
 #include "engine/group/worker.h"
 
@@ -222,12 +223,26 @@ static bool is_elsewhere(const struct job *job, size_t position)
     return job->here && (rank >= job->here->rank_count || !job->here->ranks[rank]);
 }
 
+/* Another rank leaves what it cannot do to rank 0. */
+static bool is_left(const struct job *job, size_t position)
+{
+    const struct groups_here *here = job->here;
+    bool *left = here && here->left ? &here->left[job->number][position] : NULL;
+
+    if (left && here->answers && !is_elsewhere(job, position))
+        *left = covered_by_others(job->grouping->query, position);
+    return left && *left;
+}
+
 static bool skip(void *arg, size_t position)
 {
     const struct job *job = arg;
     const struct grouping *g = job->grouping;
 
-    return is_elsewhere(job, position) ||
+    bool left = is_left(job, position);
+
+    return (job->here && job->here->answers ? left || is_elsewhere(job, position)
+                                            : !left && is_elsewhere(job, position)) ||
            (g->hooks && g->hooks->skip && g->hooks->skip(g->arg, position));
 }
 

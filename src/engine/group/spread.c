@@ -149,6 +149,24 @@ static int parts_merge(const struct grouping *g, struct doubles_part **parts, st
     return rc;
 }
 
+static void left_free(bool **left, size_t count)
+{
+    for (size_t i = 0; left && i < count; i++)
+        free(left[i]);
+    free(left);
+}
+
+/* Of all jobs: nothing. NULL without memory. */
+static bool **left_new(const struct groups_job *jobs, size_t count)
+{
+    bool **left = calloc(count, sizeof(*left));
+
+    for (size_t i = 0; left && i < count; i++)
+        if (!(left[i] = calloc(jobs[i].grouping->query->place_count + 1, sizeof(bool))))
+            return left_free(left, count), NULL;
+    return left;
+}
+
 /* Of all jobs. NULL without memory. */
 static struct doubles_part ***parts_new(const struct groups_job *jobs, size_t count)
 {
@@ -199,8 +217,17 @@ static int put_counters(const struct query *q, const struct query_counters *befo
     return out->error;
 }
 
+/* Numbers of places, plus one. */
+static void put_left(const struct query *q, const bool *left, struct buf *out)
+{
+    for (size_t i = 0; i < q->place_count; i++)
+        if (left[i])
+            rec_put_u(out, i + 1);
+    rec_put_u(out, 0);
+}
+
 static int put_answer(const struct groups_job *job, const struct query_counters *before,
-                      struct doubles_part **parts, struct buf *out)
+                      struct doubles_part **parts, const bool *left, struct buf *out)
 {
     const struct grouping *g = job->grouping;
     int rc = 0;
@@ -208,6 +235,7 @@ static int put_answer(const struct groups_job *job, const struct query_counters 
     rec_put_i(out, job->error);
     put_own(g, out);
     if (job->error == 0) {
+        put_left(g->query, left, out);
         rc = put_counters(g->query, before, out);
         rc = rc < 0 ? rc : put_groups(job->found, out);
         rc = rc < 0 ? rc : put_parts(g, parts, out);
@@ -218,9 +246,14 @@ static int put_answer(const struct groups_job *job, const struct query_counters 
 static int answer(struct query_far *far, struct groups_job *jobs, size_t count)
 {
     static const bool own = true;
-    struct groups_here here = {.ranks = &own, .rank_count = 1, .parts = parts_new(jobs, count)};
+    bool **left = left_new(jobs, count);
+    struct groups_here here = {.ranks = &own,
+                               .rank_count = 1,
+                               .parts = parts_new(jobs, count),
+                               .left = left,
+                               .answers = true};
     struct query_counters *before = calloc(count, sizeof(*before));
-    int rc = here.parts && before ? 0 : -ENOMEM;
+    int rc = here.parts && before && left ? 0 : -ENOMEM;
 
     for (size_t i = 0; i < count && rc == 0; i++)
         query_counters(jobs[i].grouping->query, &before[i]);
@@ -228,11 +261,12 @@ static int answer(struct query_far *far, struct groups_job *jobs, size_t count)
     for (size_t i = 0; i < count && rc == 0; i++)
         rec_put_u(far->answer, jobs[i].grouping->query->place_count);
     for (size_t i = 0; i < count && rc == 0; i++)
-        rc = put_answer(&jobs[i], &before[i], here.parts[i], far->answer);
+        rc = put_answer(&jobs[i], &before[i], here.parts[i], left[i], far->answer);
     far->answered = rc == 0;
     for (size_t i = 0; i < count && here.parts; i++)
         (void)parts_merge(jobs[i].grouping, here.parts[i], NULL, ERR_CANCELLED);
     free(here.parts);
+    left_free(left, count);
     free(before);
     return ERR_CANCELLED; /* rank 0 goes on */
 }
@@ -349,14 +383,32 @@ static void take_counters(struct query *q, struct rec *in)
     query_count(q, &c);
 }
 
+static int take_left(const struct query *q, struct rec *in, bool *left, bool *any)
+{
+    uint64_t i;
+
+    while ((i = rec_u(in)) != 0) {
+        if (i > q->place_count)
+            return ERR_CORRUPT;
+        *any = left[i - 1] = true;
+    }
+    return 0;
+}
+
+/* Places, of all jobs, that the ranks which have them cannot do. */
+struct left {
+    bool **places, any;
+};
+
 static int take_job(struct groups_job *job, struct rec *in, unsigned later,
-                    struct doubles_part **parts)
+                    struct doubles_part **parts, bool *left, bool *any)
 {
     const struct grouping *g = job->grouping;
     struct groups *got = NULL;
     int rc = (int)rec_i(in), taken = take_own(g, in);
 
     rc = rc < 0 ? rc : taken;
+    rc = rc < 0 ? rc : take_left(g->query, in, left, any);
     if (rc < 0)
         return rc;
     take_counters(g->query, in);
@@ -369,14 +421,14 @@ static int take_job(struct groups_job *job, struct rec *in, unsigned later,
 
 /* One that has another idea of the request, so of its places, is not believed. */
 static void take_answer(struct groups_job *jobs, size_t count, struct asked *a, unsigned later,
-                        struct doubles_part ***parts)
+                        struct doubles_part ***parts, struct left *left)
 {
     struct rec rec = rec_of((struct text){a->answer.data, a->answer.len});
 
     for (size_t i = 0; i < count; i++)
         a->failed |= rec_u(&rec) != jobs[i].grouping->query->place_count;
     for (size_t i = 0; i < count && !a->failed; i++) {
-        int rc = take_job(&jobs[i], &rec, later, parts[i]);
+        int rc = take_job(&jobs[i], &rec, later, parts[i], left->places[i], &left->any);
         jobs[i].error = jobs[i].error < 0 ? jobs[i].error : rc;
     }
 }
@@ -401,10 +453,11 @@ static int scan_rest(struct groups_job *jobs, size_t count, const struct groups_
 }
 
 static int scan_failed(struct groups_job *jobs, size_t count, const struct asked *list,
-                       unsigned ranks, struct doubles_part ***parts)
+                       unsigned ranks, struct doubles_part ***parts, const struct left *left)
 {
-    bool *failed = calloc(ranks, sizeof(*failed)), any = false;
-    const struct groups_here here = {.ranks = failed, .rank_count = ranks, .parts = parts};
+    bool *failed = calloc(ranks, sizeof(*failed)), any = left->any;
+    const struct groups_here here = {
+        .ranks = failed, .rank_count = ranks, .parts = parts, .left = left->places};
     int rc = failed ? 0 : -ENOMEM;
 
     for (unsigned i = 1; i < ranks && rc == 0; i++)
@@ -420,6 +473,7 @@ static int collect(struct groups_job *jobs, size_t count, struct asked *list, un
                    struct doubles_part ***parts)
 {
     struct budget *budget = jobs->grouping->query->budget;
+    struct left left = {.places = left_new(jobs, count)};
     size_t bytes = 0;
     unsigned answers = 0;
 
@@ -427,16 +481,16 @@ static int collect(struct groups_job *jobs, size_t count, struct asked *list, un
         bytes += list[i].answer.len;
         answers += list[i].wanted && !list[i].failed;
     }
-    int rc = budget_charge(budget, bytes);
-    if (rc < 0)
-        return rc;
-    for (unsigned i = 1; i < ranks; i++) {
+    int rc = left.places ? budget_charge(budget, bytes) : -ENOMEM;
+    for (unsigned i = 1; i < ranks && rc == 0; i++) {
         if (list[i].wanted && !list[i].failed)
-            take_answer(jobs, count, &list[i], --answers, parts);
+            take_answer(jobs, count, &list[i], --answers, parts, &left);
         budget_release(budget, list[i].answer.len);
         buf_done(&list[i].answer);
     }
-    return scan_failed(jobs, count, list, ranks, parts);
+    rc = rc < 0 ? rc : scan_failed(jobs, count, list, ranks, parts, &left);
+    left_free(left.places, count);
+    return rc;
 }
 
 static int scan_with(struct groups_job *jobs, size_t count, struct asked *list, unsigned ranks)

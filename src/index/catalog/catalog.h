@@ -37,7 +37,8 @@ struct entry {
     uint8_t failures;            /* of the system, in a row: readings that ended so */
     bool no_memory;              /* the last reading ended for lack of memory */
     struct entry *next_queued;
-    uint16_t rank; /* which reads it, where `placed` */
+    uint16_t rank;    /* which reads it, where `placed` */
+    uint64_t *shares; /* of a divided file: bytes that each rank is to scan; does not change */
     bool placed;
     bool is_archive;
     struct entry *members; /* of an archive */
@@ -58,8 +59,8 @@ int queues_init(struct index *ix);
 void queues_done(struct index *ix);
 bool queues_are_empty(const struct index *ix);
 struct entry *queue_take(struct index *ix, unsigned rank); /* NULL: there is none */
-void queue_place(struct index *ix, struct entry *e, unsigned rank);
-void queue_place_waiting(struct index *ix); /* all files have been offered */
+int queue_place_again(struct index *ix, struct entry *e);  /* where its chunks are; -ENOMEM */
+void queue_place_waiting(struct index *ix);                /* all files have been offered */
 /* It is to be indexed anew. Visible at once: a client that waits for the index from now on waits
  * for this. */
 void catalog_rebuild(struct index *ix, struct entry *e);

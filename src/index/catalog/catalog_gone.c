@@ -27,6 +27,7 @@ static void entry_free(struct index *ix, struct entry *e)
     ix->link_count -= e->linked;
     ix->archive_count -= e->is_archive;
     archive_attach(e, NULL);
+    free(e->shares);
     terms_release(e->terms);
     view_release(e->view);
     free(e);
@@ -66,6 +67,7 @@ void catalog_done(struct index *ix)
     for (uint32_t i = 0; i < ix->entries.count; i++) {
         view_release(ix->entries.at[i]->view);
         terms_release(ix->entries.at[i]->terms);
+        free(ix->entries.at[i]->shares);
         free(ix->entries.at[i]);
     }
     vec_done(&ix->forks);

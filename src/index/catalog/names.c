@@ -109,6 +109,17 @@ static char *decode_line(struct index *ix, const struct index_name *n, uint8_t m
     return out;
 }
 
+static void encode_record(struct index *ix, const struct index_name *n, uint8_t marks,
+                          uint32_t row_before, struct buf *out)
+{
+    rec_put_u(out, n->kind | marks);
+    texts_put_ref(ix->texts, out, n->hash);
+    texts_put_ref(ix->texts, out, n->value);
+    rec_put_i(out, n->pid);
+    rec_put_u(out, n->chunk);
+    rec_put_u(out, n->row - row_before);
+}
+
 static void encode_names(struct index *ix, const struct part *p, struct buf *out, struct buf *lines)
 {
     const char *line = p->lines.data, *end = line + p->lines.len;
@@ -124,12 +135,7 @@ static void encode_names(struct index *ix, const struct part *p, struct buf *out
             break; /* cannot be: each name has its line */
         encode_line(ix, n, (struct text){line, (size_t)(nl - line)}, lines, &marks);
         line = nl + 1;
-        rec_put_u(out, n->kind | marks);
-        texts_put_ref(ix->texts, out, n->hash);
-        texts_put_ref(ix->texts, out, n->value);
-        rec_put_i(out, n->pid);
-        rec_put_u(out, n->chunk);
-        rec_put_u(out, n->row - row);
+        encode_record(ix, n, marks, row, out);
         row = n->row;
     }
 }
@@ -295,6 +301,46 @@ int names_decode(struct index *ix, struct rec whole, struct index_name **ret, ui
         *ret = names;
     else
         free(names);
+    return rc;
+}
+
+/* The records with the texts of this process; lines only have marks for theirs. */
+static int translate(struct index *ix, struct rec *whole, struct part *p, uint8_t *marks,
+                     uint32_t count, struct buf *out)
+{
+    struct buf records = {0};
+    uint32_t row = 0;
+
+    rec_put_u(&records, count);
+    for (uint32_t i = 0; i < count; i++) {
+        encode_record(ix, &p->names.at[i], marks[i] & ~0x3f, row, &records);
+        row = p->names.at[i].row;
+    }
+    int rc = put_section(out, &records, RECORDS_PACKED_FROM);
+    buf_append(out, whole->ptr, (size_t)(whole->end - whole->ptr));
+    buf_done(&records);
+    return rc ? rc : out->error;
+}
+
+int names_translate(struct index *ix, struct rec whole, struct part *p, struct buf *ret)
+{
+    struct text section;
+    char *own;
+    int rc = get_section(&whole, &section, &own);
+    struct rec r = rec_of(rc ? (struct text){NULL, 0} : section);
+    r.ids = whole.ids;
+    uint64_t count = rc ? 0 : rec_count(&r, 6);
+    uint8_t *marks = malloc(count + 1);
+
+    rc = rc ? rc : marks ? vec_reserve(&p->names, count) : -ENOMEM;
+    if (rc == 0)
+        rc = decode_records(ix, &r, p->names.at, marks, (uint32_t)count);
+    if (rc == 0) {
+        p->names.count = count;
+        rc = translate(ix, &whole, p, marks, (uint32_t)count, ret);
+    }
+    free(own);
+    free(marks);
     return rc;
 }
 

@@ -21,6 +21,9 @@ void lines_done(struct index *ix);
 int names_encode(struct index *ix, const struct part *p, struct buf *out);
 int names_decode(struct index *ix, struct rec value, struct index_name **ret, uint32_t *ret_count,
                  struct text **ret_lines, char **ret_bytes); /* the last two may be NULL */
+/* The same value as it is here, where the texts of `value` are those of another rank. The part gets
+ * its names. ERR_CORRUPT, -ENOMEM. */
+int names_translate(struct index *ix, struct rec value, struct part *p, struct buf *ret);
 void names_sort(struct index_name *names, uint32_t count);
 void names_merge(const struct index_name *a, uint32_t a_count, const struct index_name *b,
                  uint32_t b_count, struct index_name *out);

@@ -1,9 +1,11 @@
 /* queue.c - files that wait to be read, each in the queue of the rank that reads it.
  *
  * Until all files have been offered they are collected, where there are other ranks; then the
- * largest one goes to the rank that has the fewest bytes, and so on: none gets much more than its
- * share. What comes later goes to the rank with the fewest bytes then. Archives and their members
- * are read by rank 0: the way to a member leads through checkpoints of its archive.
+ * largest one goes to the rank that has the fewest bytes, and so on. What comes later goes to the
+ * rank with the fewest bytes then. A file with which that rank would have clearly more than its
+ * fair share is divided: each rank takes what it lacks, until nothing is left (McNaughton's rule,
+ * Management Science 6, 1959). Archives and their members are read by rank 0: the way
+ * to a member leads through checkpoints of its archive.
  */
 #include "index/catalog/catalog.h"
 #include "index/ranks/ranks.h"
@@ -11,6 +13,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { TOLERANCE = 16 }; /* a rank may have 1/16 more than its fair share */
 
 struct file_queue {
     struct entry *head, *tail;
@@ -70,11 +74,49 @@ struct entry *queue_take(struct index *ix, unsigned rank)
     return e;
 }
 
-void queue_place(struct index *ix, struct entry *e, unsigned rank)
+/* The part of `bytes` that x is of `whole`. */
+static uint64_t part_of(uint64_t bytes, uint64_t x, uint64_t whole)
 {
+    return whole ? (uint64_t)((unsigned __int128)bytes * x / whole) : 0;
+}
+
+/* The rank that reads a divided file: not rank 0, which has enough to do. */
+static unsigned reader_of(const struct index *ix, const uint64_t *shares)
+{
+    unsigned best = 1;
+
+    for (unsigned i = 2; i < ranks_count(ix->ranks); i++)
+        if (shares[i] > shares[best])
+            best = i;
+    return best;
+}
+
+int queue_place_again(struct index *ix, struct entry *e)
+{
+    const struct index_file *f = &e->view->pub;
+    unsigned sharers = 0, count = ranks_count(ix->ranks);
+    uint64_t *shares = calloc(count, sizeof *shares);
+
+    if (!shares)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < f->chunk_count; i++) {
+        const struct index_chunk *c = &f->chunks[i];
+        unsigned rank = c->home ? ranks_at(ix->ranks, c->home) : 0;
+
+        sharers += shares[rank] == 0;
+        shares[rank] += part_of(f->compressed_bytes, c->text_len, f->text_bytes) + 1;
+        e->rank = (uint16_t)rank;
+    }
+    for (unsigned i = 0; i < count; i++)
+        ix->placed_bytes[i] += shares[i];
     e->placed = true;
-    e->rank = (uint16_t)rank;
-    ix->placed_bytes[rank] += e->seen.size;
+    if (sharers > 1) {
+        e->shares = shares;
+        e->rank = (uint16_t)reader_of(ix, shares);
+    } else {
+        free(shares);
+    }
+    return 0;
 }
 
 static unsigned least_loaded(const struct index *ix)
@@ -87,10 +129,59 @@ static unsigned least_loaded(const struct index *ix)
     return best;
 }
 
-static void place(struct index *ix, struct entry *e)
+static void place_at(struct index *ix, struct entry *e, unsigned rank)
 {
-    if (!e->placed)
-        queue_place(ix, e, e->is_archive || e->archive ? 0 : least_loaded(ix));
+    e->placed = true;
+    e->rank = (uint16_t)rank;
+    ix->placed_bytes[rank] += e->seen.size;
+}
+
+/* `waiting`: bytes that have no place, those of e among them. */
+static uint64_t fair_share(const struct index *ix, uint64_t waiting)
+{
+    for (unsigned i = 0; i < ranks_count(ix->ranks); i++)
+        waiting += ix->placed_bytes[i];
+    return waiting / ranks_count(ix->ranks);
+}
+
+static void divide(struct index *ix, struct entry *e, uint64_t fair)
+{
+    uint64_t left = e->seen.size;
+
+    while (left > 0) {
+        unsigned rank = least_loaded(ix);
+        uint64_t has = ix->placed_bytes[rank], room = has < fair ? fair - has : left;
+        uint64_t part = room < left ? room : left;
+
+        e->shares[rank] += part;
+        ix->placed_bytes[rank] += part;
+        left -= part;
+    }
+    e->rank = (uint16_t)reader_of(ix, e->shares);
+    e->placed = true;
+}
+
+static bool is_divided(const struct index *ix, const struct entry *e, unsigned rank, uint64_t fair)
+{
+    return e->seen.size >= ix->terms->checkpoint_size &&
+           ix->placed_bytes[rank] + e->seen.size > fair + fair / TOLERANCE;
+}
+
+static void place(struct index *ix, struct entry *e, uint64_t waiting)
+{
+    unsigned rank = least_loaded(ix);
+    uint64_t fair = fair_share(ix, waiting);
+
+    if (e->placed)
+        return;
+    if (e->is_archive || e->archive)
+        rank = 0;
+    else if (is_divided(ix, e, rank, fair))
+        e->shares = calloc(ranks_count(ix->ranks), sizeof *e->shares);
+    if (e->shares)
+        divide(ix, e, fair);
+    else
+        place_at(ix, e, rank);
 }
 
 void catalog_queue(struct index *ix, struct entry *e, bool front)
@@ -102,7 +193,7 @@ void catalog_queue(struct index *ix, struct entry *e, bool front)
     e->queued = true;
     if (early && vec_push(&ix->unplaced, e) == 0)
         return;
-    place(ix, e);
+    place(ix, e, e->seen.size);
     append(ix, e, front);
 }
 
@@ -117,10 +208,15 @@ static int larger_first(const void *a, const void *b)
 
 void queue_place_waiting(struct index *ix)
 {
+    uint64_t waiting = 0;
+
     if (ix->unplaced.count)
         qsort(ix->unplaced.at, ix->unplaced.count, sizeof *ix->unplaced.at, larger_first);
+    for (size_t i = 0; i < ix->unplaced.count; i++)
+        waiting += ix->unplaced.at[i]->seen.size;
     for (size_t i = 0; i < ix->unplaced.count; i++) {
-        place(ix, ix->unplaced.at[i]);
+        place(ix, ix->unplaced.at[i], waiting);
+        waiting -= ix->unplaced.at[i]->seen.size;
         append(ix, ix->unplaced.at[i], false);
     }
     vec_done(&ix->unplaced);

@@ -4,6 +4,7 @@
 #include "index/ingest/hashes.h"
 #include "index/ingest/order.h"
 #include "index/ingest/write.h"
+#include "index/ranks/ranks.h"
 #include "index/store/checkpoint_record.h"
 
 #include <errno.h>
@@ -60,29 +61,25 @@ static void put_span(struct writer *w, const struct run *run, const struct index
     buf_done(&value);
 }
 
-static int put_names(struct writer *w, const struct run *run, struct part *p, uint32_t chunk)
+static int put_names(struct writer *w, const struct run *run, struct result *r)
 {
+    struct part *p = r->part;
+    uint32_t chunk = (uint32_t)r->chunk.number;
     struct kv_key key = kv_key_of_chunk(run->id, chunk, run->version);
     struct line_range lines = {.file = run->id,
                                .chunk = chunk,
                                .version = run->version,
                                .count = (uint32_t)p->names.count};
-    struct buf value = {0};
     uint32_t first;
-    int rc;
 
-    if (p->names.count == 0)
-        return 0;
-    rc = names_encode(w->ix, p, &value);
-    rc = rc ? rc : lines_register(w->ix, &lines, &first);
-    if (rc == 0) {
-        kv_put_buf(w->batch, KV_NAME, &key, &value);
-        for (uint32_t i = 0; i < p->names.count; i++)
-            p->names.at[i].line = first == INDEX_NO_TEXT ? INDEX_NO_TEXT : first + i;
-        buf_done(&p->lines);
-    }
-    buf_done(&value);
-    return rc;
+    int rc = p->names.count ? lines_register(w->ix, &lines, &first) : 0;
+    if (rc || p->names.count == 0)
+        return rc;
+    kv_put_take(w->batch, KV_NAME, &key, r->names.data, r->names.len);
+    r->names = (struct buf){0};
+    for (uint32_t i = 0; i < p->names.count; i++)
+        p->names.at[i].line = first == INDEX_NO_TEXT ? INDEX_NO_TEXT : first + i;
+    return 0;
 }
 
 static int add_hashes(struct run *run, const struct result *r)
@@ -121,14 +118,14 @@ static bool other_unit(struct writer *w, struct run *run, const struct result *r
     return true;
 }
 
-static int take_tail(struct run *run, struct result *r)
+static int take_tail(const struct index *ix, struct run *run, struct result *r)
 {
     struct index_chunk chunk = {.number = (uint32_t)r->chunk.number,
                                 .version = run->version,
                                 .rows = r->rows,
                                 .text_len = (uint32_t)r->text_len,
                                 .text_offset = r->chunk.text_offset,
-                                .home = order_home(run)};
+                                .home = (uint16_t)(r->rank ? ranks_home(ix->ranks, r->rank) : 0)};
 
     if (run->has_tail) {
         if (!run->base && !(run->base = part_new()))
@@ -174,10 +171,10 @@ static int apply_chunk(struct writer *w, struct result *r)
     mark_dirty(w, run);
     run->info = r->info;
     run->index_bytes += r->value_len;
-    rc = put_names(w, run, r->part, (uint32_t)r->chunk.number);
+    rc = put_names(w, run, r);
     rc = rc ? rc : run_add_damage(run, r->damage.at, r->damage.count);
     rc = rc ? rc : add_hashes(run, r);
-    rc = rc ? rc : take_tail(run, r);
+    rc = rc ? rc : take_tail(w->ix, run, r);
     if (rc)
         return rc;
     run->tail_final =
@@ -185,7 +182,7 @@ static int apply_chunk(struct writer *w, struct result *r)
         r->chunk.text_offset + r->text_len >= (r->chunk.number + 1) * run->terms->checkpoint_size;
     put_checkpoints(w, run, r);
     put_span(w, run, &run->chunks.at[run->chunks.count - 1]);
-    if (!run->order)
+    if (!r->rank)
         kv_put_take(w->batch, KV_CHUNK, &key, r->value.data, r->value.len);
     r->value = (struct buf){0};
     return 0;
@@ -211,8 +208,10 @@ static void apply_end(struct writer *w, struct result *r)
 
     add_hashes_before(run, r);
 
-    if (!run->error && r->error != -EPIPE)
+    if (!run->error && r->error != -EPIPE) {
         run->error = r->error;
+        run->error_rank = r->rank;
+    }
     run->ended = r->error != -EPIPE;
     if (run->ended && run->action == RUN_READ && !run->error) {
         run->info = r->info;
@@ -239,14 +238,15 @@ static void apply(struct writer *w, struct result *r)
 
         if (rc) {
             run->error = rc;
+            run->error_rank = r->rank;
             atomic_store(&run->cancelled, true);
         }
     }
     run->next_seq++;
     if (r->end)
         run->waiting = (struct result *)-1; /* nothing comes after it: store_run frees the run */
-    if (run->order)
-        order_taken(w->ix, run->order, r->credits);
+    if (r->rank)
+        order_taken(w->ix, r->rank, r->credits);
     else
         ingest_give_credits(w->in, r->credits);
     result_free(r);

@@ -84,14 +84,24 @@ void ingest_give_credits(struct ingest *in, size_t bytes)
     pthread_mutex_unlock(&in->lock);
 }
 
-void ingest_post(struct ingest *in, struct result *r)
+static void append(struct ingest *in, struct result ***end, struct result *r, pthread_cond_t *cond)
 {
     r->next = NULL;
     pthread_mutex_lock(&in->lock);
-    *in->mail_end = r;
-    in->mail_end = &r->next;
-    pthread_cond_signal(&in->mail_cond);
+    **end = r;
+    *end = &r->next;
+    pthread_cond_signal(cond);
     pthread_mutex_unlock(&in->lock);
+}
+
+void ingest_scan(struct ingest *in, struct result *r)
+{
+    append(in, &in->jobs_end, r, &in->jobs_cond);
+}
+
+void ingest_post(struct ingest *in, struct result *r)
+{
+    append(in, &in->mail_end, r, &in->mail_cond);
 }
 
 void ingest_wake(struct index *ix)

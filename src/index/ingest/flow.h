@@ -55,6 +55,7 @@ bool ingest_again(struct ingest *in, int rc);
 void ingest_wake_readers(struct index *ix); /* there may be something to read, or an end */
 int ingest_take_credits(struct ingest *in, size_t bytes); /* waits; -EPIPE when stopping */
 void ingest_give_credits(struct ingest *in, size_t bytes);
+void ingest_scan(struct ingest *in, struct result *r); /* to the workers */
 void ingest_post(struct ingest *in, struct result *r); /* to the writer */
 /* Main functions of the threads: read.c, scan.c, write.c. */
 void *ingest_reader_main(void *ingest_reader);

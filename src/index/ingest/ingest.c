@@ -110,13 +110,14 @@ void ingest_stop(struct index *ix)
     ingest_wake_readers(ix);
     for (unsigned i = 0; i < in->reader_count; i++)
         pthread_join(in->readers[i].thread, NULL);
-    orders_stop(in);
     pthread_mutex_lock(&in->lock);
     in->readers_gone = true;
     pthread_cond_broadcast(&in->jobs_cond);
     pthread_mutex_unlock(&in->lock);
     for (unsigned i = 0; i < in->worker_count; i++)
         pthread_join(in->workers[i].thread, NULL);
+    help_stop(in);
+    orders_stop(in);
     pthread_mutex_lock(&in->lock);
     in->workers_gone = true;
     pthread_cond_broadcast(&in->mail_cond);

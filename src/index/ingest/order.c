@@ -52,7 +52,7 @@ int order_give(struct reader *r)
         return -ENOMEM;
     o->run = r->run;
     o->rank = r->rank;
-    o->home = ranks_home(r->ix->ranks, r->rank);
+    o->expected = UINT64_MAX;
     o->kept = r->kept;
     o->finish = r->finish;
     add_order(r->in, o);
@@ -81,33 +81,34 @@ static void send_number(struct index *ix, unsigned rank, enum rank_message kind,
     } while (ingest_again(ix->ingest, rc));
 }
 
-void order_taken(struct index *ix, const struct order *o, size_t credits)
+void order_taken(struct index *ix, unsigned rank, size_t credits)
 {
     if (credits)
-        send_number(ix, o->rank, RANK_TAKEN, credits);
+        send_number(ix, rank, RANK_TAKEN, credits);
 }
 
-static struct order *find_order(struct ingest *in, unsigned rank, uint32_t number)
+struct order *order_find(struct ingest *in, uint32_t number)
 {
     struct order *o;
 
     pthread_mutex_lock(&in->lock);
-    for (o = in->stopping ? NULL : in->orders; o && (o->number != number || o->rank != rank);)
+    for (o = in->stopping ? NULL : in->orders; o && o->number != number;)
         o = o->next;
     pthread_mutex_unlock(&in->lock);
     return o;
 }
 
-/* Waits for memory where there is none: no result may be lost. NULL: ingest stops. */
-static struct result *take(struct ingest *in, struct order *o, const struct rec *message)
+struct result *order_take_result(struct ingest *in, struct order *o, struct rec *message)
 {
     struct result *r = NULL;
+    struct rec again;
     int rc;
 
     do {
-        struct rec again = *message;
+        again = *message;
         rc = result_take(in->ix, o->run, &again, &r);
     } while (ingest_again(in, rc));
+    *message = again;
     if (rc == 0)
         return r;
     while (!(r = calloc(1, sizeof *r)) && !ingest_stopping(in))
@@ -117,13 +118,22 @@ static struct result *take(struct ingest *in, struct order *o, const struct rec 
     return r;
 }
 
+void order_count(struct ingest *in, struct order *o)
+{
+    o->results++;
+    if (o->results == o->expected)
+        order_unlist(in, o);
+}
+
 static void finish(struct ingest *in, struct order *o, struct result *end)
 {
+    o->expected = end->abrupt ? o->results : end->seq;
     if (end->error == 0 && o->finish && o->run->hashes_lost &&
         hashes_of_kept(in, o->run, o->kept, end) == -EPIPE)
         end->error = -EPIPE;
     o->run->finished = o->finish;
-    order_unlist(in, o);
+    if (o->results == o->expected)
+        order_unlist(in, o);
     pthread_mutex_lock(&in->lock);
     in->reading--;
     pthread_mutex_unlock(&in->lock);
@@ -150,16 +160,19 @@ void order_result(struct index *ix, unsigned rank, struct rec *message)
 
     message->ids = ranks_ids(ix->ranks, rank);
     message->bad = take_texts(ix, rank, message) < 0;
-    struct order *o = find_order(in, rank, (uint32_t)rec_u(message));
-    struct result *r = o ? take(in, o, message) : NULL;
+    struct order *o = order_find(in, (uint32_t)rec_u(message));
+    struct result *r = o ? order_take_result(in, o, message) : NULL;
     if (!r)
         return;
-    if (r->end) {
-        finish(in, o, r);
-    } else if (atomic_load(&o->run->cancelled) && !o->cancelled) {
+    r->rank = rank;
+    if (!r->end && atomic_load(&o->run->cancelled) && !o->cancelled) {
         o->cancelled = true;
-        send_number(ix, rank, RANK_CANCEL, o->number);
+        send_number(ix, o->rank, RANK_CANCEL, o->number);
     }
+    if (r->end)
+        finish(in, o, r);
+    else
+        order_count(in, o);
     ingest_post(in, r);
 }
 

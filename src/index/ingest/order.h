@@ -4,6 +4,8 @@
  *   serve.c   the other ranks: an order becomes a run; its results go to rank 0 when the values of
  *             their chunks have been committed
  *   wire.c    orders and results as bytes
+ *   divided.c a large file that one rank reads and several scan
+ *   help.c    one that scans for it
  *
  * A chunk's credits, taken by the rank that reads it, are free again when rank 0 has taken the
  * result: so what is in flight is bounded, and rank 0 has of it what is no value.
@@ -20,23 +22,32 @@
 
 struct reader;
 struct writer;
+/* Who scans a file that several ranks scan. */
+struct divided_rank {
+    uint64_t share, given; /* bytes: of the file, of its text so far */
+    uint32_t chunks, out;  /* that it was given; that are not scanned yet, under ingest.lock */
+};
 struct order {
     struct order *next; /* of ingest.orders */
     uint32_t number;
     struct run *run; /* which owns the order */
     bool finish;     /* as the reader's */
     /* rank 0 */
-    unsigned rank, home;
+    unsigned rank; /* that reads */
     uint32_t kept;
-    bool cancelled; /* and the rank knows */
+    bool cancelled;             /* and the rank knows */
+    uint64_t results, expected; /* of all ranks; expected: UINT64_MAX until the end has come */
     /* the other rank */
     bool begun;
+    bool helps, ended; /* another rank reads, and is at the end */
     struct entry entry;
     struct arena strings;
     struct trace_checkpoint from; /* where reading goes on, if `resumed` */
     bool resumed;
-    uint64_t skip_to, served; /* chunks that the writer has had */
-    struct result *end;       /* kept back until it has had all */
+    uint64_t skip_to, served;     /* chunks that the writer has had */
+    struct result *end;           /* kept back until it has had all */
+    struct divided_rank *divided; /* of all ranks; none: this one scans all */
+    unsigned divided_count;
 };
 void order_free(struct order *o); /* run.c; NULL is fine */
 
@@ -59,22 +70,25 @@ void order_unlist(struct ingest *in, struct order *o); /* it is no longer among 
 bool order_is_full(struct ingest *in, unsigned rank);
 /* By the thread of messages. */
 void order_result(struct index *ix, unsigned rank, struct rec *message);
-/* The result has been taken. */
-void order_taken(struct index *ix, const struct order *o, size_t credits);
-/* 0 where the run is read here. */
-static inline uint16_t order_home(const struct run *r)
-{
-    return r->order ? (uint16_t)r->order->home : 0;
-}
+/* Its result has been taken. */
+void order_taken(struct index *ix, unsigned rank, size_t credits);
+/* NULL: there is none, or ingest stops. */
+struct order *order_find(struct ingest *in, uint32_t number);
+/* Waits for memory where there is none: no result may be lost. NULL: ingest stops. */
+struct result *order_take_result(struct ingest *in, struct order *o, struct rec *message);
+/* There is one more of its results: the last one ends the order. */
+void order_count(struct ingest *in, struct order *o);
 /* All ranks delete it, too. */
 void orders_forget(struct index *ix, const struct garbage *g);
-/* Readers have stopped, and no messages come any more: what was ordered ends. */
+/* Readers and workers have stopped, and no messages come any more: what was ordered ends. */
 void orders_stop(struct ingest *in);
 
 /* ---- serve.c: the other ranks ---------------------------------------------------------------- */
 
 /* Messages of rank 0, by the thread of messages. */
 void order_receive(struct index *ix, struct rec *message);
+/* To be read here, or only to be helped with. */
+void order_enlist(struct index *ix, const struct rec *message, bool helps);
 void order_cancel(struct index *ix, struct rec *message);
 void order_forget(struct index *ix, const struct garbage *g);
 void order_keep(struct index *ix, struct rec *message);
@@ -87,5 +101,26 @@ void order_read(struct reader *r);
 void serve_result(struct writer *w, struct result *r);
 void serve_committed(struct writer *w, int error);
 void serve_forgotten(struct writer *w);
+
+/* ---- divided.c: the rank that reads ---------------------------------------------------------- */
+
+/* By a reader: another rank is to scan the chunk, and r is gone. False: this one is. */
+bool divided_hand(struct reader *r, struct result *result);
+/* By a reader: there are no more. */
+void divided_end(struct reader *r);
+uint64_t divided_handed(const struct order *o); /* chunks that others scan */
+/* By the thread of messages: another rank has scanned a chunk. */
+void divided_back(struct index *ix, unsigned from, struct rec *message);
+
+/* ---- help.c: a rank that helps, rank 0 among them -------------------------------------------- */
+
+/* Messages of the rank that reads, by their thread: the order; a chunk; there are no more. */
+void help_begin(struct index *ix, struct rec *message);
+void help_text(struct index *ix, unsigned from, struct rec *message);
+void help_end(struct index *ix, struct rec *message);
+/* The writer: the text of r is scanned. */
+void help_scanned(struct index *ix, struct result *r);
+/* Workers have stopped: orders end, whatever their readers do. */
+void help_stop(struct ingest *in);
 
 #endif

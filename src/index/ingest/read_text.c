@@ -2,22 +2,13 @@
 #include "index/ingest/ahead.h"
 #include "index/ingest/hashes.h"
 #include "index/ingest/ingest.h"
+#include "index/ingest/order.h"
 #include "index/ingest/read.h"
 #include "index/catalog/archive_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static void post_job(struct ingest *in, struct result *r)
-{
-    r->next = NULL;
-    pthread_mutex_lock(&in->lock);
-    *in->jobs_end = r;
-    in->jobs_end = &r->next;
-    pthread_cond_signal(&in->jobs_cond);
-    pthread_mutex_unlock(&in->lock);
-}
 
 /* Of the builder beyond what each worker has for chunks of the usual size. */
 static size_t scratch_bytes(const struct reader *r)
@@ -61,7 +52,8 @@ static int read_chunk(struct reader *r)
     }
     ended = result->chunk.ended;
     r->seq++;
-    post_job(r->in, result);
+    if (!divided_hand(r, result))
+        ingest_scan(r->in, result);
     if (r->ix->options.on_chunk)
         r->ix->options.on_chunk(r->ix->options.on_chunk_arg);
     /* Asked again, the chunker would deliver a provisional chunk once more if the file has grown

@@ -24,6 +24,7 @@ void order_free(struct order *o)
         return;
     arena_done(&o->strings);
     free((void *)o->from.window);
+    free(o->divided);
     free(o);
 }
 
@@ -51,6 +52,7 @@ void result_free(struct result *r)
     if (!r)
         return;
     trace_chunk_done(&r->chunk);
+    buf_done(&r->names);
     buf_done(&r->value);
     part_free(r->part);
     archive_list_done(&r->members);

@@ -47,6 +47,7 @@ struct run {
     uint64_t index_bytes;
     struct trace_reader_info info;
     int error; /* reading ended with it */
+    unsigned error_rank;
     /* its name does not lead to it: it has gone, or a directory above is closed */
     bool unreachable;
     bool ended, finished; /* finished: the file was taken not to grow any more */
@@ -73,6 +74,7 @@ struct result {
     struct trace_chunk chunk; /* text freed by the worker */
     uint64_t text_len;
     struct trace_reader_info info;
+    struct buf names; /* of its metadata records (catalog/names.h) */
     struct buf value;
     uint64_t value_len; /* also where the value is in the batch, or in the store of another rank */
     uint32_t rows;
@@ -86,6 +88,9 @@ struct result {
     bool other; /* values of dimensions may be in "@other": there is no telling which */
     int error;
     size_t credits;
+    unsigned rank;         /* that has scanned it; 0: this one, or rank 0 */
+    unsigned reader;       /* another rank that has read the text (divided.c); 0: this one */
+    size_t reader_credits; /* which are free there once it is scanned */
 };
 
 void run_free(struct run *r);

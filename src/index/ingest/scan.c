@@ -1,5 +1,6 @@
 /* scan.c - a worker: the text of a chunk becomes columns, and what they say in sum. */
 #include "index/catalog/catalog.h"
+#include "index/catalog/names.h"
 #include "index/ingest/ahead.h"
 #include "index/ingest/share.h"
 
@@ -153,6 +154,15 @@ static int build(struct worker *w, struct result *r, struct chunk_built *ret)
     return 0;
 }
 
+/* The lines are no longer needed. */
+static int encode_names(struct worker *w, struct result *r)
+{
+    int rc = r->part->names.count ? names_encode(w->ix, r->part, &r->names) : 0;
+
+    buf_done(&r->part->lines);
+    return rc;
+}
+
 static int encode(struct worker *w, struct result *r)
 {
     struct chunk_texts texts = {text_by_id, w->ix->texts, true, NULL, NULL};
@@ -166,6 +176,7 @@ static int encode(struct worker *w, struct result *r)
     r->rows = built.rows;
     r->part->counts.bad_dur += built.bad_dur;
     rc = keep_hashes(w, r);
+    rc = rc ? rc : encode_names(w, r);
     if (rc)
         return rc;
     rc = chunk_view_new(r->value.data, r->value.len, &texts, &view);

@@ -14,7 +14,7 @@
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-void order_receive(struct index *ix, struct rec *message)
+void order_enlist(struct index *ix, const struct rec *message, bool helps)
 {
     struct ingest *in = ix->ingest;
     struct order *o, **at = &in->orders;
@@ -26,11 +26,18 @@ void order_receive(struct index *ix, struct rec *message)
     } while (ingest_again(in, rc));
     if (rc)
         return;
+    o->begun = o->helps = helps;
     pthread_mutex_lock(&in->lock);
+    in->active += helps;
     while (*at)
         at = &(*at)->next;
     *at = o;
     pthread_mutex_unlock(&in->lock);
+}
+
+void order_receive(struct index *ix, struct rec *message)
+{
+    order_enlist(ix, message, false);
     ingest_wake_readers(ix);
 }
 
@@ -127,6 +134,7 @@ void order_read(struct reader *r)
     rc = o->resumed ? checkpoint_clone(&o->from, &r->from) : 0;
     r->fd = open(o->entry.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     rc = rc ? rc : r->fd < 0 ? -errno : reader_text(r);
+    divided_end(r);
     reader_end(r, rc);
     reader_close(r);
 }
@@ -158,7 +166,7 @@ void serve_result(struct writer *w, struct result *r)
         o->served++;
         append(w, r);
     }
-    if (!o->end || o->served < o->end->seq)
+    if (!o->end || o->served + divided_handed(o) < o->end->seq)
         return;
     append(w, o->end);
     pthread_mutex_lock(&w->in->lock);
@@ -208,7 +216,8 @@ void serve_committed(struct writer *w, int error)
         next = r->next;
         if (error)
             give_up(w, r, error);
-        send_result(w->ix, r);
+        if (!r->end || !r->run->order->helps)
+            send_result(w->ix, r);
         if (r->end) {
             order_unlist(w->in, r->run->order);
             run_free(r->run);

@@ -83,7 +83,7 @@ static void retire_replaced(struct writer *w, struct run *run)
 /* Why a run has failed, and on which host if another rank has read. */
 static void failed_text(const struct index *ix, const struct run *run, char *text, size_t size)
 {
-    const char *host = run->order ? ranks_host(ix->ranks, run->order->rank) : NULL;
+    const char *host = run->error_rank ? ranks_host(ix->ranks, run->error_rank) : NULL;
 
     again_text(run->error, host, text, size);
 }

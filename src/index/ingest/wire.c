@@ -2,6 +2,7 @@
 #include "index/catalog/names.h"
 #include "index/ingest/order.h"
 #include "index/ingest/read.h"
+#include "index/ranks/ranks.h"
 #include "index/store/checkpoint_record.h"
 
 #include <errno.h>
@@ -67,6 +68,24 @@ void order_put(const struct reader *r, const struct order *o, struct buf *out)
     rec_put_u(out, r->resumed);
     if (r->resumed)
         put_checkpoint(out, &r->from);
+    const uint64_t *shares = run->entry->shares;
+    unsigned count = shares ? ranks_count(r->ix->ranks) : 0;
+    rec_put_u(out, count);
+    for (unsigned i = 0; i < count; i++)
+        rec_put_u(out, shares[i]);
+}
+
+static int take_shares(struct rec *in, struct order *o)
+{
+    uint64_t count = rec_count(in, 1);
+
+    o->divided = count ? calloc(count, sizeof *o->divided) : NULL;
+    if (count && !o->divided)
+        return -ENOMEM;
+    o->divided_count = (unsigned)count;
+    for (unsigned i = 0; i < count; i++)
+        o->divided[i].share = rec_u(in);
+    return 0;
 }
 
 static int take_run(struct index *ix, struct rec *in, struct order *o)
@@ -104,6 +123,7 @@ int order_take(struct index *ix, struct rec *in, struct order **ret)
     o->resumed = rec_u(in);
     if (rc == 0 && o->resumed)
         rc = take_checkpoint(in, &o->from);
+    rc = rc ? rc : take_shares(in, o);
     rc = rc ? rc : in->bad ? ERR_CORRUPT : 0;
     *ret = o;
     if (rc && o->run)
@@ -114,17 +134,6 @@ int order_take(struct index *ix, struct rec *in, struct order **ret)
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
-
-static void put_part(struct index *ix, const struct part *p, struct buf *out)
-{
-    struct buf names = {0};
-    int rc = names_encode(ix, p, &names);
-
-    part_encode(p, ix->texts, out);
-    rec_put_buf(out, &names);
-    out->error = out->error ? out->error : rc;
-    buf_done(&names);
-}
 
 void result_put(struct index *ix, const struct result *r, struct buf *out)
 {
@@ -148,42 +157,19 @@ void result_put(struct index *ix, const struct result *r, struct buf *out)
         put_array(out, r->hashes[i], r->hash_count[i], sizeof *r->hashes[i]);
     bool whole = r->part && !r->error && !r->end;
     rec_put_u(out, whole);
-    if (whole)
-        put_part(ix, r->part, out);
+    if (whole) {
+        part_encode(r->part, ix->texts, out);
+        rec_put_buf(out, &r->names);
+    }
 }
 
-static int take_lines(struct part *p, const struct text *lines, uint32_t count)
+static int take_part(struct index *ix, struct rec *in, struct result *r)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        p->names.at[i].line = i;
-        buf_text(&p->lines, lines[i]);
-        buf_putc(&p->lines, '\n');
-    }
-    return p->lines.error;
-}
+    int rc = part_decode(in, ix->texts, &r->part);
+    struct rec names = rec_of(rec_text(in));
 
-static int take_part(struct index *ix, struct rec *in, struct part **ret)
-{
-    struct index_name *names = NULL;
-    struct text *lines = NULL;
-    char *bytes = NULL;
-    uint32_t count = 0;
-    int rc = part_decode(in, ix->texts, ret);
-    struct rec packed = rec_of(rec_text(in));
-
-    packed.ids = in->ids;
-    if (rc == 0)
-        rc = names_decode(ix, packed, &names, &count, &lines, &bytes);
-    rc = rc ? rc : vec_reserve(&(*ret)->names, count);
-    if (rc == 0 && count) {
-        memcpy((*ret)->names.at, names, count * sizeof *names);
-        (*ret)->names.count = count;
-        rc = take_lines(*ret, lines, count);
-    }
-    free(names);
-    free(lines);
-    free(bytes);
-    return rc;
+    names.ids = in->ids;
+    return rc || names.ptr == names.end ? rc : names_translate(ix, names, r->part, &r->names);
 }
 
 static int take_lists(struct rec *in, struct result *r)
@@ -226,7 +212,7 @@ int result_take(struct index *ix, struct run *run, struct rec *in, struct result
     r->other = rec_u(in);
     int rc = take_lists(in, r);
     if (rc == 0 && rec_u(in))
-        rc = take_part(ix, in, &r->part);
+        rc = take_part(ix, in, r);
     rc = rc ? rc : in->bad ? ERR_CORRUPT : 0;
     *ret = r;
     if (rc)

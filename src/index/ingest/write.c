@@ -190,6 +190,8 @@ void *ingest_writer_main(void *arg)
         serve_forgotten(&w); /* first: a lost store of rank 0 uses ids of files again */
         for (; r; r = next) {
             next = r->next;
+            if (r->reader)
+                help_scanned(w.ix, r);
             if (r->run->order && !ranks_is_first(w.ix->ranks))
                 serve_result(&w, r);
             else

@@ -52,6 +52,11 @@ unsigned ranks_count(const struct ranks *r)
     return r ? r->links->count : 1;
 }
 
+unsigned ranks_own(const struct ranks *r)
+{
+    return r->links->rank;
+}
+
 bool ranks_is_first(const struct ranks *r)
 {
     return r && r->links->rank == 0;

@@ -27,7 +27,12 @@ enum rank_message {
     RANK_FORGET, /* to a rank: a chunk, or those of a file */
     RANK_STOP,   /* to a rank: a scan, by its number */
     RANK_ERROR,  /* to rank 0: why indexing stopped there; 0: it goes on */
-    RANK_RESULT  /* to rank 0: a chunk of an order, or its end */
+    RANK_RESULT, /* to rank 0: a chunk of an order, or its end */
+    /* from the rank that reads a divided file to those that scan it, too: */
+    RANK_HELP,    /* the order */
+    RANK_TEXT,    /* the text of a chunk */
+    RANK_OVER,    /* that was the last one */
+    RANK_SCANNED, /* back: one is scanned */
 };
 /* First byte of a request. */
 enum rank_request {
@@ -42,6 +47,7 @@ struct ranks;
 struct ranks *ranks_new(const struct index_ranks *links);     /* *new* or NULL */
 void ranks_free(struct ranks *r);                             /* NULL is fine */
 unsigned ranks_count(const struct ranks *r);                  /* 1 where there are none */
+unsigned ranks_own(const struct ranks *r);                    /* this process */
 bool ranks_is_first(const struct ranks *r);                   /* rank 0, with others */
 const char *ranks_host(const struct ranks *r, unsigned rank); /* NULL: unknown */
 int ranks_send(struct ranks *r, unsigned to, const struct buf *message); /* or its error */

@@ -64,6 +64,19 @@ void trace_chunk_done(struct trace_chunk *chunk)
     memset(chunk, 0, sizeof(*chunk));
 }
 
+int trace_chunk_copy(struct text text, struct trace_chunk *ret)
+{
+    char *copy = chunk_pool_take(text.len + PADDING, &ret->cap);
+
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, text.ptr, text.len);
+    memset(copy + text.len, 0, PADDING);
+    ret->text = copy;
+    ret->len = text.len;
+    return 0;
+}
+
 /* ---- filling the buffer ---------------------------------------------------------------------- */
 
 static int make_room(struct trace_chunker *c, size_t room)

@@ -106,6 +106,63 @@ static void ranks_tell_what_one_index_tells(void)
     world_end();
 }
 
+static void write_large(int events)
+{
+    struct buf b = {0};
+
+    put_head(&b, 7, 99);
+    put_events(&b, 1, events, 7);
+    write_file(file_name(0), "w", b.data, b.len);
+    buf_done(&b);
+}
+
+static void offer_large(struct index *ix)
+{
+    offer(ix, file_name(0));
+    index_listed(ix);
+    wait_quiet(ix);
+}
+
+/* Each rank has a third of its chunks, give or take one. */
+static void check_thirds(struct index *ix)
+{
+    struct snapshot *s = index_snapshot(ix);
+    const struct index_file *f = snapshot_file(s, 0);
+    uint32_t count[RANKS + 1] = {0};
+
+    CHECK(f->chunk_count > 20);
+    for (uint32_t i = 0; i < f->chunk_count; i++)
+        count[f->chunks[i].home]++;
+    for (unsigned i = 0; i < RANKS; i++) {
+        CHECK_INT(chunks_stored(i), count[i]);
+        CHECK(count[i] + 1 >= f->chunk_count / 3 && count[i] <= f->chunk_count / 3 + 2);
+    }
+    snapshot_release(s);
+}
+
+/* One rank reads it, and all scan it; so it is when it grows, and after a restart. */
+static void a_large_file_is_divided(void)
+{
+    struct index_options options = {
+        .checkpoint_size = 64 << 10, .settle_ms = NEVER_SETTLES_MS, .purge_ms = 1, .upkeep_ms = 20};
+    struct index *ix;
+
+    world();
+    write_large(20000);
+    ix = open_ranks(options);
+    offer_large(ix);
+    check_thirds(ix);
+    CHECK(one_tells(ix, options, offer_large));
+    close_ranks();
+    ix = open_ranks(options);
+    write_large(40000);
+    offer_large(ix);
+    CHECK(one_tells(ix, options, offer_large));
+    CHECK(chunks_stored(0) > 20 && chunks_stored(1) > 20 && chunks_stored(2) > 20);
+    close_ranks();
+    world_end();
+}
+
 static const char *const names[] = {"a.pfw", "b.pfw.gz", "c.pfw.gz"};
 
 static void offer_grown(struct index *ix)
@@ -270,6 +327,7 @@ static void a_unit_is_told_late(void)
 
 static const struct check_test tests[] = {
     {"ranks_tell_what_one_index_tells", ranks_tell_what_one_index_tells},
+    {"a_large_file_is_divided", a_large_file_is_divided},
     {"a_file_grows", a_file_grows},
     {"a_store_is_lost", a_store_is_lost},
     {"chunks_are_deleted", chunks_are_deleted},

@@ -1,0 +1,98 @@
+/* help.c - a rank that scans chunks of a file that another one reads (divided.c). */
+#include "index/ingest/ingest.h"
+#include "index/ingest/order.h"
+#include "index/ranks/ranks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void help_begin(struct index *ix, struct rec *message)
+{
+    order_enlist(ix, message, true);
+}
+
+static int take_text(struct rec *message, struct trace_chunk *ret)
+{
+    struct text text = rec_text(message);
+
+    return message->bad ? ERR_CORRUPT : trace_chunk_copy(text, ret);
+}
+
+void help_text(struct index *ix, unsigned from, struct rec *message)
+{
+    struct ingest *in = ix->ingest;
+    struct order *o = order_find(in, (uint32_t)rec_u(message));
+    struct result *r = o ? order_take_result(in, o, message) : NULL;
+
+    if (!r)
+        return;
+    do {
+        struct rec again = *message;
+        r->error = take_text(&again, &r->chunk);
+    } while (ingest_again(in, r->error));
+    r->reader = from;
+    r->reader_credits = r->credits;
+    r->credits = 0;
+    if (ranks_is_first(ix->ranks))
+        order_count(in, o);
+    if (r->error)
+        ingest_post(in, r);
+    else
+        ingest_scan(in, r);
+}
+
+void help_scanned(struct index *ix, struct result *r)
+{
+    int rc;
+
+    do {
+        struct buf message = {0};
+        buf_putc(&message, RANK_SCANNED);
+        rec_put_u(&message, r->run->order->number);
+        rec_put_u(&message, r->reader_credits);
+        rc = ranks_send(ix->ranks, r->reader, &message);
+        buf_done(&message);
+    } while (ingest_again(ix->ingest, rc));
+}
+
+/* Behind `chunks` chunks. */
+static void post_end(struct ingest *in, struct order *o, uint64_t chunks)
+{
+    struct result *end;
+
+    while (!(end = calloc(1, sizeof *end)))
+        ingest_rest(in);
+    *end = (struct result){.run = o->run, .end = true, .seq = chunks};
+    ingest_post(in, end);
+}
+
+/* NULL: it is at its end already, or there is none. */
+static struct order *end_order(struct ingest *in, uint32_t number, bool any)
+{
+    struct order *o;
+
+    pthread_mutex_lock(&in->lock);
+    for (o = in->orders; o && (!o->helps || o->ended || (!any && o->number != number));)
+        o = o->next;
+    if (o)
+        o->ended = true;
+    pthread_mutex_unlock(&in->lock);
+    return o;
+}
+
+void help_end(struct index *ix, struct rec *message)
+{
+    uint32_t number = (uint32_t)rec_u(message);
+    struct order *o = end_order(ix->ingest, number, false);
+
+    if (o)
+        post_end(ix->ingest, o, rec_u(message));
+}
+
+void help_stop(struct ingest *in)
+{
+    struct order *o;
+
+    while ((o = end_order(in, 0, true)))
+        post_end(in, o, 0);
+}
