@@ -1,4 +1,5 @@
 /* sample.c - samples: short lists, then counts per bin. The hot ways are in the header. */
+#include "dftracerd/kernel.h"
 #include "engine/group/sample.h"
 
 #include <assert.h>
@@ -270,6 +271,39 @@ static int wide_add(struct sample_memory *m, struct sample_pages *into,
     return 0;
 }
 
+/* False: some sum has more than 31 bits, and nothing was added. So lists that are merged later have
+ * room. */
+static bool add_narrow(uint32_t *restrict to, const uint32_t *restrict from)
+{
+    uint32_t sums[SAMPLE_PAGE], over = 0;
+
+    for (unsigned i = 0; i < SAMPLE_PAGE; i++) {
+        sums[i] = to[i] + from[i];
+        over |= sums[i];
+    }
+    if (over >> 31)
+        return false;
+    memcpy(to, sums, sizeof(sums));
+    return true;
+}
+
+static int merge_octave(struct sample_memory *m, struct sample_pages *into,
+                        const struct sample_pages *from, unsigned octave)
+{
+    uint32_t **page = &into->page[octave];
+
+    if (from->wide[octave] || into->wide[octave])
+        return wide_add(m, into, from, octave);
+    if (!*page) {
+        *page = sample_alloc(m, SAMPLE_PAGE * sizeof(**page));
+        if (!*page)
+            return m->error;
+        memcpy(*page, from->page[octave], SAMPLE_PAGE * sizeof(**page));
+        return 0;
+    }
+    return add_narrow(*page, from->page[octave]) ? 0 : wide_add(m, into, from, octave);
+}
+
 int sample_fold(struct sample_memory *m)
 {
     for (struct sample_pages *p = m->pages; p; p = p->next) {
@@ -305,7 +339,7 @@ static int merge_pages(struct sample_memory *m, struct sample_pages *into,
     for (unsigned octave = 0; octave < SAMPLE_OCTAVES; octave++) {
         if (!from->page[octave] && !from->wide[octave])
             continue;
-        int rc = wide_add(m, into, from, octave);
+        int rc = merge_octave(m, into, from, octave);
         if (rc < 0)
             return rc;
     }
@@ -376,7 +410,7 @@ struct octave {
     bool wide;
 };
 
-static void octave_of(const struct sample_pages *p, unsigned octave, struct octave *ret)
+static void wide_octave(const struct sample_pages *p, unsigned octave, struct octave *ret)
 {
     memset(ret->bins, 0, sizeof(ret->bins));
     ret->count = 0;
@@ -390,6 +424,21 @@ static void octave_of(const struct sample_pages *p, unsigned octave, struct octa
         ret->narrow[ret->count] = (uint32_t)count;
         ret->counts[ret->count++] = count;
     }
+}
+
+static void octave_of(const struct sample_pages *p, unsigned octave, struct octave *ret)
+{
+    const struct kernels *k = kernels();
+
+    if (p->wide[octave]) {
+        wide_octave(p, octave, ret);
+        return;
+    }
+    k->equal_u32(p->page[octave], SAMPLE_PAGE, 0, ret->bins);
+    for (unsigned i = 0; i < SAMPLE_PAGE / 64; i++)
+        ret->bins[i] = ~ret->bins[i];
+    ret->count = k->keep_u32(p->page[octave], ret->bins, SAMPLE_PAGE, ret->narrow);
+    ret->wide = false;
 }
 
 static void put_pages(const struct sample_pages *p, struct buf *out)

@@ -36,8 +36,8 @@ void *sample_alloc(struct sample_memory *m, size_t bytes);
 /* integers, ns told in us, doubles */
 enum sample_kind { SAMPLE_WHOLE, SAMPLE_NANO, SAMPLE_DOUBLE };
 struct sample_pages {
-    uint32_t *page[SAMPLE_OCTAVES]; /* what this worker counted lately */
-    uint64_t *wide[SAMPLE_OCTAVES]; /* what was merged or folded */
+    uint32_t *page[SAMPLE_OCTAVES]; /* what was counted lately, or merged */
+    uint64_t *wide[SAMPLE_OCTAVES]; /* what was folded, or merged and has more bits */
     uint64_t zeros;
     struct sketch *negative, *tiny; /* below 0; between 0 and the first octave */
     struct sample_pages *next;      /* of this memory: their sketches are freed with it */
