@@ -173,6 +173,8 @@ int http_call_new(struct http_runner *r, const struct http_call_options *options
  */
 typedef int http_piece(void *arg, struct text bytes);
 int http_call_run(struct http_call *c, http_piece *piece, void *arg, struct err *err);
+/* Instead of it: only begins. What was begun stays until http_call_free. */
+int http_call_open(struct http_call *c, struct err *err);
 /* Ends a run with this error, soon. Any thread, until http_call_free. */
 void http_call_cancel(struct http_call *c, int code);
 void http_call_free(struct http_call *c); /* NULL-safe; http_call_run has returned */

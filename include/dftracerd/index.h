@@ -433,7 +433,8 @@ int index_ask_ranks(struct index *ix, const unsigned *ranks, unsigned count,
                     void *arg);
 /* The number that a request says of itself: its answer is needed no longer. -ENOMEM, -EPIPE. */
 int index_stop_rank(struct index *ix, unsigned rank, uint64_t number);
-/* What another rank does about these. Any thread. */
+/* What another rank does about these. Any thread. `answer`: s NULL where the rank does not know the
+ * snapshot; -ESRCH: it needs it. */
 struct index_asked {
     int (*answer)(void *arg, struct snapshot *s, struct text request, struct buf *answer);
     void (*stop)(void *arg, uint64_t number);

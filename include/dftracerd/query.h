@@ -122,6 +122,12 @@ struct query_far {
     bool answered;
     unsigned wanted;   /* number of the scan that it is asked for */
     struct text given; /* what those before found */
+    /* What is wanted is a stream, of which rank 0 asks for parts (answer/lines/view_pull.h): it
+     * stays open, and makes what is `asked`, as bytes. Empty: a scan. */
+    struct text asked;
+    /* Set by the stream; -EXDEV: rank 0 itself must make the first part. */
+    int (*serve)(void *arg, struct text asked, struct buf *answer);
+    void *serve_arg;
 };
 void query_far_done(struct query_far *far);
 /* What rank 0 finds otherwise than by scans that others could do: they are told. `told` is asked
@@ -130,8 +136,12 @@ void query_far_done(struct query_far *far);
 struct query;
 bool query_far_told(struct query *q, struct text *ret);
 void query_far_tell(struct query *q, struct text fact);
-/* What rank 0 asks: another rank reads from it the request, and for how long it may work.
+/* What rank 0 asks, and a number for it, which is given once. `whole` false: the rank has the
+ * stream of this number open. Another rank reads from it the request, and for how long it may work.
  * -EINVAL. */
+uint64_t query_far_number(void);
+void query_far_put(const struct query_far *far, const struct budget *b, bool whole,
+                   struct text asked, struct buf *out);
 int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns);
 
 /* What all queries share. Borrowed by each query for its life. */

@@ -176,8 +176,8 @@ void index_listed(struct index *ix)
     links_settle(ix);
     if (!ix->listed && (ix->generation != ix->generation_opened || ix->generation == 0))
         catalog_changed(ix);
-    ix->listed = true;
     queue_place_waiting(ix);
+    ix->listed = true;
     pthread_mutex_unlock(&ix->lock);
     catalog_notify(ix);
 }

@@ -50,11 +50,9 @@ static struct snapshot *find(struct mirror *m, uint64_t serial)
 int mirror_answer(struct index *ix, struct rec *request, struct buf *answer)
 {
     struct snapshot *s = find(ix->mirror, rec_u(request));
-
-    if (!s)
-        return -ESRCH;
     int rc =
         ix->asked.answer ? ix->asked.answer(ix->asked.arg, s, rec_text(request), answer) : -ESRCH;
+
     snapshot_release(s);
     return rc;
 }

@@ -305,6 +305,8 @@ int index_answer(struct index *ix, unsigned from, struct text request, struct bu
         return mirror_known(ix, &rec, answer);
     case RANK_VIEWS:
         return mirror_take(ix, &rec);
+    case RANK_CHECKPOINT:
+        return far_checkpoint_answer(ix->kv, &rec, answer);
     }
     return -EINVAL;
 }

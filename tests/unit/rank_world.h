@@ -23,7 +23,7 @@ struct rank {
     pthread_mutex_t lock;
     pthread_cond_t come;
     struct letter *first, **last;
-    bool over;
+    bool over, busy;
 };
 static struct rank ranks[RANKS];
 
@@ -41,9 +41,14 @@ static int send_letter(void *arg, unsigned to, struct text message)
     return 0;
 }
 
+/* Looks at what is asked; an error is the answer. */
+static int (*ask_hook)(unsigned to, struct text request);
+
 static int ask_rank(void *arg, unsigned to, struct text request, struct buf *answer)
 {
-    return index_answer(ranks[to].ix, ((struct rank *)arg)->links.rank, request, answer);
+    int rc = ask_hook ? ask_hook(to, request) : 0;
+
+    return rc ? rc : index_answer(ranks[to].ix, ((struct rank *)arg)->links.rank, request, answer);
 }
 
 struct parcel {
@@ -96,6 +101,7 @@ static void *deliver(void *arg)
         l = r->first;
         if (l && !(r->first = l->next))
             r->last = &r->first;
+        r->busy = l != NULL;
         pthread_mutex_unlock(&r->lock);
         if (!l)
             return NULL;
@@ -103,6 +109,23 @@ static void *deliver(void *arg)
             index_receive(r->ix, l->from, (struct text){l->text.data, l->text.len});
         buf_done(&l->text);
         free(l);
+        pthread_mutex_lock(&r->lock);
+        r->busy = false;
+        pthread_mutex_unlock(&r->lock);
+    }
+}
+
+/* Until a rank has received what was sent to it. */
+static void wait_letters(struct rank *r)
+{
+    bool left = true;
+
+    while (left) {
+        pthread_mutex_lock(&r->lock);
+        left = r->first || r->busy;
+        pthread_mutex_unlock(&r->lock);
+        if (left)
+            rest();
     }
 }
 

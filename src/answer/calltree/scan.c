@@ -1,66 +1,47 @@
 /* scan.c - from columns to items: those of a chunk in row order, then, chunk after chunk,
  * those of each thread side by side.
  */
-#include "answer/calltree/call_tree.h"
+#include "answer/calltree/items.h"
 #include "engine/derived/batch_times.h"
+#include "engine/group/worker.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct part {
-    struct part *next;
-    struct call_item *items;
-    uint32_t count, worker;
-};
 struct counts {
     uint64_t events, other_phases, untimed;
 };
 struct worker {
-    struct job *job;
-    uint32_t number;
+    struct call_tree *tree;
     struct group_map lanes, tuples;
     VEC(struct call_item) items; /* of the chunk */
+    struct item_part *parts;
     struct counts counts;
     uint64_t x_key, other_key; /* ph of the last row that was X, and of one that was not */
     uint32_t lane[SCAN_BATCH], tuple[SCAN_BATCH];
 };
-/* What numbers of a worker mean to all. */
-struct numbers {
-    uint32_t *lane, *tuple;
-};
-struct job {
-    struct call_tree *tree;
-    struct part *first, **last;
-    struct numbers *numbers; /* by worker */
-    uint32_t workers;
-};
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-static int worker_begin(void *arg, unsigned number, void **ret_state)
+static int worker_begin(struct group_worker *group)
 {
-    struct job *job = arg;
-    struct call_tree *t = job->tree;
-    struct worker *w = calloc(1, sizeof(*w));
+    struct call_tree *t = ((const struct item_job *)group->grouping->arg)->tree;
+    struct worker *w = group->own = calloc(1, sizeof(*w));
 
     if (!w)
         return -ENOMEM;
-    w->job = job;
-    w->number = number;
+    w->tree = t;
     w->items.budget = t->budget;
     w->x_key = w->other_key = QUERY_KEY_NULL;
     group_map_init(&w->lanes, t->lane_keys, 3, 0, t->budget);
     group_map_init(&w->tuples, t->tuple_keys, 2 + t->group_count, 0, t->budget);
-    *ret_state = w;
     return 0;
 }
 
-static int number_all(struct group_table *all, const struct group_table *own, uint32_t **ret)
+static int number_all(struct group_table *all, const struct group_table *own, uint32_t *of)
 {
-    uint32_t *of = *ret = malloc((own->count + 1) * sizeof(*of));
-
-    for (uint32_t i = 0; of && i < own->count; i++) {
+    for (uint32_t i = 0; i < own->count; i++) {
         int64_t group = group_table_add(all, group_table_keys(own, i));
         if (group < 0)
             return (int)group;
@@ -69,22 +50,40 @@ static int number_all(struct group_table *all, const struct group_table *own, ui
         if (rc < 0)
             return rc;
     }
-    return of ? 0 : -ENOMEM;
+    return 0;
 }
 
-static int worker_end(void *arg, unsigned number, void *state, bool failed)
+static int give_parts(struct item_job *job, struct worker *w)
 {
-    struct job *job = arg;
-    struct call_tree *t = job->tree;
-    struct worker *w = state;
-    struct numbers *n = &job->numbers[number];
-    int rc = failed ? 0 : number_all(&t->lanes_found, &w->lanes.table, &n->lane);
+    struct call_tree *t = w->tree;
+    struct item_numbers *n;
+    int rc = item_numbers_new(job, w->lanes.table.count, w->tuples.table.count, &n);
 
-    if (!failed && rc == 0)
-        rc = number_all(&t->tuples_found, &w->tuples.table, &n->tuple);
+    rc = rc < 0 ? rc : number_all(&t->lanes_found, &w->lanes.table, n->lane);
+    rc = rc < 0 ? rc : number_all(&t->tuples_found, &w->tuples.table, n->tuple);
+    for (struct item_part *p; rc == 0 && (p = w->parts);) {
+        w->parts = p->next;
+        p->numbers = n;
+        items_add(job, p);
+    }
     t->totals.events += w->counts.events;
     t->totals.other_phases += w->counts.other_phases;
     t->totals.untimed += w->counts.untimed;
+    return rc;
+}
+
+static int worker_end(struct group_worker *group, bool failed)
+{
+    struct item_job *job = group->grouping->arg;
+    struct worker *w = group->own;
+    int rc = failed || !w ? 0 : give_parts(job, w);
+
+    if (!w)
+        return rc;
+    for (struct item_part *p; (p = w->parts);) {
+        w->parts = p->next;
+        items_free(w->tree, p);
+    }
     group_map_done(&w->lanes);
     group_map_done(&w->tuples);
     vec_done(&w->items);
@@ -92,9 +91,9 @@ static int worker_end(void *arg, unsigned number, void *state, bool failed)
     return rc;
 }
 
-static int chunk_begin(void *state, struct scan_chunk *c)
+static int chunk_begin(struct group_worker *group, struct scan_chunk *c)
 {
-    struct worker *w = state;
+    struct worker *w = group->own;
     int rc = group_map_chunk(&w->lanes, c);
 
     w->items.count = 0;
@@ -128,7 +127,7 @@ static bool is_x(struct worker *w, uint64_t key)
         return true;
     if (key == w->other_key)
         return false;
-    query_key_value(w->job->tree->query, key, &v);
+    query_key_value(w->tree->query, key, &v);
     bool x =
         (v.type == VALUE_TEXT && text_eq(v.text, TEXT("X"))) || (v.type == VALUE_INT && v.i == 1);
     *(x ? &w->x_key : &w->other_key) = key;
@@ -151,17 +150,16 @@ static bool times_of(const struct batch_times *t, uint32_t row, struct call_item
 static int64_t id_of(struct worker *w, struct scan_batch *b, const struct columns *c, uint32_t row)
 {
     if (c->mixed_id) {
-        struct value v = batch_value(b, w->job->tree->id, row);
+        struct value v = batch_value(b, w->tree->id, row);
         return v.type == VALUE_INT ? v.i : CALL_NO_ID;
     }
     return batch_is_valid(c->id_valid, row) ? c->id[row] : CALL_NO_ID;
 }
 
-static int batch(void *state, struct scan_batch *b)
+static int batch(struct group_worker *group, struct scan_batch *b)
 {
-    struct worker *w = state;
-    struct call_tree *t = w->job->tree;
-    const struct columns c = read_columns(t, b);
+    struct worker *w = group->own;
+    const struct columns c = read_columns(w->tree, b);
     int rc = group_map_batch(&w->lanes, b, w->lane);
 
     rc = rc < 0 ? rc : group_map_batch(&w->tuples, b, w->tuple);
@@ -186,43 +184,31 @@ static int batch(void *state, struct scan_batch *b)
     return 0;
 }
 
-static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
+static int chunk_end(struct group_worker *group, struct scan_chunk *c)
 {
-    struct worker *w = state;
-    struct part *p;
-    size_t bytes = w->items.count * sizeof(*p->items);
-    int rc;
-    (void)c;
+    struct worker *w = group->own;
+    struct item_part *p;
 
-    *ret_part = NULL;
     if (w->items.count == 0)
         return 0;
-    p = malloc(sizeof(*p));
-    if (!p)
-        return -ENOMEM;
-    *p = (struct part){.count = (uint32_t)w->items.count, .worker = w->number};
-    p->items = call_map(w->job->tree->budget, bytes, &rc);
-    if (!p->items) {
-        free(p);
+    int rc = items_new(w->tree, (uint32_t)w->items.count, &p);
+    if (rc < 0)
         return rc;
-    }
-    memcpy(p->items, w->items.at, bytes);
-    *ret_part = p;
+    memcpy(p->items, w->items.at, p->count * sizeof(*p->items));
+    p->position = c->position;
+    p->next = w->parts;
+    w->parts = p;
     return 0;
 }
 
-static int merge(void *arg, size_t position, void *part, bool failed)
+static void put(void *arg, struct buf *out)
 {
-    struct job *job = arg;
-    struct part *p = part;
-    (void)position;
-    (void)failed;
+    items_put(arg, out);
+}
 
-    p->next = NULL;
-    *job->last = p;
-    job->last = &p->next;
-    job->tree->totals.in_tree += p->count;
-    return 0;
+static int take(void *arg, struct rec *in)
+{
+    return items_take(arg, in);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -266,29 +252,55 @@ static int order_lanes(struct call_tree *t, uint32_t **ret_of)
     return of ? 0 : -ENOMEM;
 }
 
-static void renumber(const struct job *job, struct part *p, const uint32_t *lane_of)
+static void renumber(struct call_tree *t, struct item_part *p, const uint32_t *lane_of)
 {
-    const struct numbers *n = &job->numbers[p->worker];
+    const struct item_numbers *n = p->numbers;
 
     for (uint32_t i = 0; i < p->count; i++) {
         p->items[i].lane = lane_of[n->lane[p->items[i].lane]];
         p->items[i].tuple = n->tuple[p->items[i].tuple];
-        job->tree->lanes[p->items[i].lane].count++;
+        t->lanes[p->items[i].lane].count++;
     }
 }
 
-static void free_part(struct job *job)
+static int compare_parts(const void *a, const void *b)
 {
-    struct part *p = job->first;
+    const struct item_part *x = *(struct item_part *const *)a, *y = *(struct item_part *const *)b;
+
+    return x->position < y->position ? -1 : x->position > y->position;
+}
+
+/* In the order of chunks. */
+static int order_parts(struct item_job *job)
+{
+    struct item_part **list = malloc((job->part_count + 1) * sizeof(*list)), **next = &job->first;
+    size_t n = 0;
+
+    if (!list)
+        return -ENOMEM;
+    for (struct item_part *p = job->first; p; p = p->next)
+        list[n++] = p;
+    qsort(list, n, sizeof(*list), compare_parts);
+    for (size_t i = 0; i < n; i++) {
+        *next = list[i];
+        next = &list[i]->next;
+    }
+    *next = NULL;
+    free(list);
+    return 0;
+}
+
+static void free_first(struct item_job *job)
+{
+    struct item_part *p = job->first;
 
     job->first = p->next;
-    call_unmap(job->tree->budget, p->items, p->count * sizeof(*p->items));
-    free(p);
+    items_free(job->tree, p);
 }
 
 /* Parts are given back one by one while their items go to their places. What is not written to
  * takes no memory, so the whole is charged as it fills. */
-static int put_side_by_side(struct job *job)
+static int put_side_by_side(struct item_job *job)
 {
     struct call_tree *t = job->tree;
     uint64_t at = 0;
@@ -303,7 +315,7 @@ static int put_side_by_side(struct job *job)
     for (uint32_t i = 0; i < t->lane_count; i++)
         t->lanes[i].count = 0;
     while (job->first && (rc = budget_check(t->budget)) == 0) {
-        struct part *p = job->first;
+        struct item_part *p = job->first;
         rc = charge_add(&t->charge, p->count * sizeof(*p->items));
         if (rc < 0)
             return rc;
@@ -311,7 +323,7 @@ static int put_side_by_side(struct job *job)
             struct call_lane *l = &t->lanes[p->items[i].lane];
             t->items[l->first + l->count++] = p->items[i];
         }
-        free_part(job);
+        free_first(job);
     }
     return rc;
 }
@@ -329,14 +341,15 @@ static void drop_empty_lanes(struct call_tree *t)
     t->totals.threads = kept;
 }
 
-static int gather(struct job *job)
+static int gather(struct item_job *job)
 {
     struct call_tree *t = job->tree;
     uint32_t *lane_of = NULL;
     int rc = t->totals.in_tree > UINT32_MAX ? ERR_ROW_LIMIT : order_lanes(t, &lane_of);
 
-    for (struct part *p = job->first; p && rc == 0; p = p->next) {
-        renumber(job, p, lane_of);
+    rc = rc < 0 ? rc : order_parts(job);
+    for (struct item_part *p = job->first; p && rc == 0; p = p->next) {
+        renumber(t, p, lane_of);
         rc = budget_check(t->budget);
     }
     rc = rc < 0 ? rc : put_side_by_side(job);
@@ -348,26 +361,21 @@ static int gather(struct job *job)
 
 int call_tree_scan(struct call_tree *t, struct err *err)
 {
-    const struct query_env *env = query_environment(t->query);
-    struct job job = {.tree = t, .workers = env->pool ? pool_threads(env->pool) + 1 : 1};
-    struct scan_sink sink = {.arg = &job,
-                             .worker_begin = worker_begin,
-                             .chunk_begin = chunk_begin,
-                             .batch = batch,
-                             .chunk_end = chunk_end,
-                             .merge = merge,
-                             .worker_end = worker_end};
+    static const struct group_hooks hooks = {.worker_begin = worker_begin,
+                                             .chunk_begin = chunk_begin,
+                                             .batch = batch,
+                                             .chunk_end = chunk_end,
+                                             .worker_end = worker_end,
+                                             .put = put,
+                                             .take = take};
+    struct item_job job = {.tree = t};
+    const struct grouping g = {
+        .query = t->query, .budget = t->budget, .hooks = &hooks, .arg = &job, .spreads = true};
+    struct groups *found = NULL;
+    int rc = groups_scan(&g, &found, err);
 
-    job.last = &job.first;
-    job.numbers = calloc(job.workers, sizeof(*job.numbers));
-    int rc = job.numbers ? scan_run(t->query, &sink, err) : -ENOMEM;
+    groups_free(found);
     rc = rc < 0 ? rc : gather(&job);
-    while (job.first)
-        free_part(&job);
-    for (uint32_t i = 0; job.numbers && i < job.workers; i++) {
-        free(job.numbers[i].lane);
-        free(job.numbers[i].tuple);
-    }
-    free(job.numbers);
+    item_job_done(&job);
     return rc;
 }

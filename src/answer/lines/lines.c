@@ -15,7 +15,7 @@ enum { GAP_READ = 16 << 10 };
 int lines_plan_init(struct lines_plan *p, struct query *q, const struct item_order *order,
                     bool references)
 {
-    *p = (struct lines_plan){.query = q, .references = references};
+    *p = (struct lines_plan){.query = q, .references = references, .most = UINT64_MAX};
     if (order)
         p->order = *order;
     pthread_mutex_init(&p->lock, NULL);
@@ -43,7 +43,7 @@ static size_t row_bytes(const struct lines_plan *p)
     return 8 + 4 + 4 + 1 + (p->order.by_key ? 12 : 0) + (p->references ? 4 : 0);
 }
 
-static int grow_arrays(struct lines *l, const struct lines_plan *p, uint32_t need)
+int lines_grow(struct lines *l, const struct lines_plan *p, uint32_t need)
 {
     uint32_t cap = l->item.cap ? l->item.cap : top_rows_at_first(p->order.top, SCAN_BATCH);
 
@@ -129,6 +129,12 @@ static void note_positions(struct finder *f, const struct scan_batch *b)
     f->row += b->rows;
 }
 
+/* In file order, more objects cannot be told. */
+static bool has_enough(const struct finder *f)
+{
+    return !f->plan->order.by_key && f->lines->item.count >= f->plan->most;
+}
+
 static int find_batch(void *arg, struct scan_batch *b)
 {
     struct finder *f = arg;
@@ -140,7 +146,7 @@ static int find_batch(void *arg, struct scan_batch *b)
     rc = rc < 0 ? rc : read_lengths(f, view, b->rows);
     if (rc == 0 && f->may_repair)
         rc = column_read_i64(view, &f->repaired, b->first, b->rows, f->flags);
-    rc = rc < 0 ? rc : grow_arrays(l, f->plan, l->item.count + b->count);
+    rc = rc < 0 ? rc : lines_grow(l, f->plan, l->item.count + b->count);
     if (rc < 0)
         return rc;
     note_positions(f, b);
@@ -149,7 +155,7 @@ static int find_batch(void *arg, struct scan_batch *b)
     if (f->plan->order.by_key && rc == 0)
         item_add_keys(&l->item, b, &f->plan->order);
     l->item.count += b->count;
-    return rc;
+    return rc == 0 && has_enough(f) ? ERR_END : rc;
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -267,6 +273,8 @@ static int find_and_fetch(struct finder *f, struct ahead_tools *tools, size_t po
     rc = rc < 0 ? rc : top_scan(f->plan->order.top, tools->scan, position, find_batch, f);
     if (rc < 0 || l->item.count == 0)
         return rc;
+    if (has_enough(f))
+        l->item.count = (uint32_t)f->plan->most;
     if (f->refs)
         rc = refs_groups(f->refs, &l->arena, &l->groups);
     if (rc == 0 && f->plan->order.by_key)
@@ -290,7 +298,7 @@ static void lines_free(struct lines *l)
 
 /* Memory for texts of megabytes comes from the system page by page, each zeroed: what an item had,
  * the next one takes. */
-static struct lines *lines_new(struct lines_plan *p)
+struct lines *lines_new(struct lines_plan *p)
 {
     struct lines *l = NULL;
 

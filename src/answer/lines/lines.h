@@ -46,6 +46,7 @@ struct lines_plan {
     struct item_order order;
     bool references;
     const struct source *host, *pid;
+    uint64_t most;        /* objects of a place that can be told */
     pthread_mutex_t lock; /* spare: dropped items, whose memory the next ones take */
     struct lines *spare[LINES_SPARE];
     unsigned spare_count;
@@ -59,6 +60,14 @@ void lines_plan_done(struct lines_plan *p);
 /* For struct ahead_maker: arg is the plan. */
 int lines_make(void *plan, struct ahead_tools *tools, size_t position, void **ret);
 void lines_drop(void *plan, void *item);
+/* lines_bytes.c: in the order of keys, of which no more than `most`. */
+int lines_encode(void *plan, void *item, struct buf *text, struct buf *facts);
+int lines_decode(void *plan, size_t position, struct rec *facts, struct text text,
+                 struct buf *whole, void **ret);
+
+/* Without objects; NULL without memory. Room for `need` of them. */
+struct lines *lines_new(struct lines_plan *p);
+int lines_grow(struct lines *l, const struct lines_plan *p, uint32_t need);
 
 /* Which rows of a chunk refer to what: see lines_refs.c. */
 struct lines_refs;

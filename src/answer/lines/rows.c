@@ -69,20 +69,47 @@ static int fill_block(struct rows_plan *p, struct scan_worker *w, struct block *
     return rc == 0 && item->order && !p->writer ? order_values(p, b) : rc;
 }
 
-static int block_make(void *arg, struct ahead_tools *tools, size_t position, void **ret)
+static struct block *block_new(const struct rows_plan *p, size_t position)
 {
-    struct rows_plan *p = arg;
     struct block *b = calloc(1, sizeof(*b));
 
     if (!b)
-        return -ENOMEM;
+        return NULL;
     b->item.position = position;
     b->item.charge.budget = b->text_charge.budget = b->texts.budget = query_budget(p->query);
+    return b;
+}
+
+static int block_make(void *arg, struct ahead_tools *tools, size_t position, void **ret)
+{
+    struct rows_plan *p = arg;
+    struct block *b = block_new(p, position);
+
+    if (!b)
+        return -ENOMEM;
     int rc = fill_block(p, tools->scan, b);
     if (rc == 0 && b->item.count)
         *ret = b;
     else
         block_drop(p, b);
+    return rc;
+}
+
+static int block_encode(void *arg, void *item, struct buf *text, struct buf *facts)
+{
+    return rows_encode(arg, item, text, facts);
+}
+
+static int block_decode(void *arg, size_t position, struct rec *facts, struct text text,
+                        struct buf *whole, void **ret)
+{
+    struct block *b = block_new(arg, position);
+    int rc = b ? rows_decode(arg, facts, text, whole, b) : -ENOMEM;
+
+    if (rc == 0)
+        *ret = b;
+    else if (b)
+        block_drop(arg, b);
     return rc;
 }
 
@@ -96,8 +123,8 @@ static int plan_columns(struct rows_plan *p, struct query *q, const struct rows_
                             .order.by_key = o->order_ts || o->order_by,
                             .width = o->column_count,
                             .writer = o->writer};
-    p->most =
-        p->order.by_key || o->limit > UINT64_MAX - o->offset ? UINT64_MAX : o->limit + o->offset;
+    p->most_by_key = o->limit > UINT64_MAX - o->offset ? UINT64_MAX : o->limit + o->offset;
+    p->most = p->order.by_key ? UINT64_MAX : p->most_by_key;
     p->columns = calloc(o->column_count + 1, sizeof(struct source *));
     if (!p->columns)
         return -ENOMEM;
@@ -108,8 +135,12 @@ static int plan_columns(struct rows_plan *p, struct query *q, const struct rows_
 
 static int open_stream(struct rows *r, const struct stream_options *o, struct err *err)
 {
-    struct ahead_maker maker = {
-        .query = r->plan.query, .arg = &r->plan, .make = block_make, .drop = block_drop};
+    const struct ahead_maker maker = {.query = r->plan.query,
+                                      .arg = &r->plan,
+                                      .make = block_make,
+                                      .drop = block_drop,
+                                      .encode = r->plan.writer ? block_encode : NULL,
+                                      .decode = block_decode};
 
     /* Some 32 bytes a value; texts of 64 MiB */
     size_t rows = ((size_t)64 << 20) / (32 * (r->plan.width + 1));

@@ -17,7 +17,8 @@ struct rows_plan {
     struct item_order order;
     const struct source **columns;
     size_t width;
-    uint64_t most;                    /* rows of a place that can be told */
+    uint64_t most;                    /* rows of a place that can be told, in file order */
+    uint64_t most_by_key;             /* ... and of those that come first */
     const struct rows_writer *writer; /* NULL: values */
 };
 
@@ -37,6 +38,10 @@ int rows_fill_values(const struct rows_plan *p, struct scan_worker *w, size_t po
                      struct block *b);
 int rows_fill_text(const struct rows_plan *p, struct scan_worker *w, size_t position,
                    struct block *b);
+/* rows_bytes.c: with a writer; in the order of keys. */
+int rows_encode(const struct rows_plan *p, struct block *b, struct buf *text, struct buf *facts);
+int rows_decode(const struct rows_plan *p, struct rec *facts, struct text text, struct buf *whole,
+                struct block *b);
 /* Room for `need` rows: of `each` bytes in *array, and for their times. */
 int rows_grow(const struct rows_plan *p, struct item *item, uint32_t need, void **array,
               size_t each);

@@ -61,6 +61,17 @@ static void drop(void *arg, void *item)
     lines_drop(&((struct view *)arg)->plan, item);
 }
 
+static int encode(void *arg, void *item, struct buf *text, struct buf *facts)
+{
+    return lines_encode(&((struct view *)arg)->plan, item, text, facts);
+}
+
+static int decode(void *arg, size_t position, struct rec *facts, struct text text,
+                  struct buf *whole, void **ret)
+{
+    return lines_decode(&((struct view *)arg)->plan, position, facts, text, whole, ret);
+}
+
 /* What was lost is told later, if at all: nothing behind it may be told before. */
 static bool refuse(void *arg, const struct item *item)
 {
@@ -73,9 +84,15 @@ static bool refuse(void *arg, const struct item *item)
 
 static int open_stream(struct view *v, struct stream_options *o, struct err *err)
 {
-    struct ahead_maker maker = {
-        .query = v->plan.query, .arg = v, .make = make, .drop = drop, .read_text = true};
+    const struct ahead_maker maker = {.query = v->plan.query,
+                                      .arg = v,
+                                      .make = make,
+                                      .drop = drop,
+                                      .encode = encode,
+                                      .decode = decode,
+                                      .read_text = true};
 
+    v->plan.most = o->limit > UINT64_MAX - o->offset ? UINT64_MAX : o->limit + o->offset;
     o->refuse = refuse;
     return stream_new(&maker, o, err, &v->stream);
 }

@@ -1,14 +1,11 @@
 /* view_ahead.c - a ring of items that workers fill and one thread empties. */
 #include "answer/lines/view_ahead.h"
+#include "answer/lines/view_pull.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Items that are taken within this time are worth being made ahead: some 4 MiB of text each. */
 #define QUICK_NS (250 * 1000000ll)
@@ -18,13 +15,26 @@
  * SMALL_TIMES as many are made ahead, and no job is begun for a few of them. */
 #define SMALL_NS (200 * 1000ll)
 #define SMALL_TIMES 4u
+/* Items that other ranks make: PULL_BYTES, or a quarter of the memory of the query, may be on the
+ * way or wait to be handed out. A run ends with the item that makes it 1/RUN_PART of that. Until it
+ * has come, 1/LONG_RUN_PART is set aside for it, unless items are small. */
+#define PULL_BYTES ((size_t)64 << 20)
+#define PULL_OF_MEMORY 4
+#define RUN_PART 64
+#define LONG_RUN_PART 8
+#define PULL_SMALL ((size_t)64 << 10) /* an item is small */
+#define PULL_WINDOW 16u          /* at least so many are made ahead; of small ones for each rank */
+#define LOOK_NS (20 * 1000000ll) /* so often is looked whether they are still wanted */
 
-enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_RUNNING, SLOT_DONE };
+/* FAR: another rank is to make it, and has not been asked. */
+enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_FAR, SLOT_RUNNING, SLOT_DONE };
 struct slot {
     enum slot_state state;
     uint64_t number; /* of the item: position in `positions` */
     void *item;
     int rc;
+    unsigned rank; /* that is to make it; 0: this one */
+    size_t bytes;  /* that it is of pull_bytes */
 };
 
 struct ahead {
@@ -39,48 +49,27 @@ struct ahead {
     size_t *positions, count;
     uint64_t next, filled;     /* item to hand out; first that has no slot yet */
     unsigned window, slots;    /* window: items to be made ahead */
+    unsigned large;            /* its most, unless items are small */
     unsigned queued;           /* slots that nobody has begun */
     int64_t handed_ns;         /* an item was handed out last; 0 = never */
     struct slot *slot;         /* of item n: n % slots */
     struct ahead_tools **idle; /* a stack */
     unsigned idle_count;
     bool alone; /* memory is short: one item at a time */
+    /* items of other ranks */
+    struct pull *pull; /* NULL: there are none */
+    struct pull_client client;
+    pthread_cond_t asked; /* there may be a run for a rank */
+    /* by rank: it was not asked; it is asked first, and then others; what it has is made here */
+    enum rank_state { RANK_NEW, RANK_BEGINS, RANK_OPEN, RANK_FAILED } * ranks;
+    bool stopped;                 /* the ranks are to end soon */
+    bool ending, resting;         /* no rank is asked any more; for a while */
+    unsigned far, idle_pulls;     /* slots that are FAR; threads that wait for a run */
+    size_t pull_most, pull_bytes; /* of runs on the way, and of items that wait */
+    size_t each;                  /* of an item, as far as is known; 0: not yet */
 };
 
 /* ---- tools ----------------------------------------------------------------------------------- */
-
-void tools_close_text(struct ahead_tools *t)
-{
-    if (!t->file)
-        return;
-    trace_text_close(t->text);
-    if (t->fd >= 0)
-        close(t->fd);
-    t->file = NULL;
-}
-
-int tools_text(struct ahead_tools *t, struct query *q, const struct index_file *file,
-               struct trace_text **ret)
-{
-    if (t->file != file) {
-        tools_close_text(t);
-        int rc = index_text_open(query_index(q), query_snapshot(q), file, &t->text, &t->fd);
-        if (rc < 0)
-            return rc;
-        t->file = file;
-    }
-    *ret = t->text;
-    return 0;
-}
-
-static void tools_free(struct ahead_tools *t)
-{
-    if (!t)
-        return;
-    tools_close_text(t);
-    scan_worker_free(t->scan);
-    free(t);
-}
 
 /* Both: caller holds the lock. NULL: there are none to be had without making them, or to be given
  * back. */
@@ -93,18 +82,6 @@ static void tools_give(struct ahead *a, struct ahead_tools *tools)
 {
     if (tools)
         a->idle[a->idle_count++] = tools;
-}
-
-static int tools_make(struct ahead *a, struct ahead_tools **ret)
-{
-    struct ahead_tools *t = calloc(1, sizeof(*t));
-    int rc = t ? scan_worker_new(a->maker.query, &t->scan) : -ENOMEM;
-
-    if (rc < 0)
-        tools_free(t);
-    else
-        *ret = t;
-    return rc;
 }
 
 /* ---- making one item ------------------------------------------------------------------------- */
@@ -121,7 +98,7 @@ static void run_slot(struct ahead *a, struct slot *slot, struct ahead_tools **to
     index_query_running(ix, 1);
     int rc = budget_check(query_budget(a->maker.query));
     if (rc == 0 && !*tools)
-        rc = tools_make(a, tools);
+        rc = tools_new(a->maker.query, tools);
     if (rc == 0)
         rc = a->maker.make(a->maker.arg, *tools, a->positions[slot->number], &item);
     index_query_running(ix, -1);
@@ -141,6 +118,9 @@ static void ahead_destroy(struct ahead *a)
 {
     pthread_mutex_destroy(&a->lock);
     pthread_cond_destroy(&a->done);
+    pthread_cond_destroy(&a->asked);
+    pull_free(a->pull);
+    free(a->ranks);
     free(a->positions);
     free(a->slot);
     free(a->idle);
@@ -207,14 +187,173 @@ static void submit(struct ahead *a)
     }
 }
 
+/* ---- items that other ranks make ------------------------------------------------------------- */
+
+/* All under the lock. */
+static void make_far(struct ahead *a, struct slot *slot)
+{
+    slot->state = SLOT_FAR;
+    a->far++;
+}
+
+static void make_here(struct ahead *a, struct slot *slot)
+{
+    slot->state = SLOT_QUEUED;
+    a->queued++;
+}
+
+static void queue_slot(struct ahead *a, struct slot *slot)
+{
+    slot->rank = a->pull ? pull_rank(a->pull, a->positions[slot->number]) : 0;
+    if (slot->rank && a->ranks[slot->rank] != RANK_FAILED)
+        make_far(a, slot);
+    else
+        make_here(a, slot);
+}
+
+/* The rank is not asked any more. */
+static void give_up(struct ahead *a, unsigned rank)
+{
+    a->ranks[rank] = RANK_FAILED;
+    for (uint64_t n = a->next; n < a->filled; n++) {
+        struct slot *slot = &a->slot[n % a->slots];
+        if (slot->state == SLOT_FAR && slot->rank == rank) {
+            a->far--;
+            make_here(a, slot);
+        }
+    }
+}
+
+/* There is somebody who pulls; else all is made here. */
+static void wake_pulls(struct ahead *a)
+{
+    if (a->far == 0)
+        return;
+    if (a->idle_pulls > 0 || pull_add(a->pull)) {
+        pthread_cond_broadcast(&a->asked);
+        return;
+    }
+    for (unsigned i = 1; i < pull_ranks(a->pull); i++)
+        give_up(a, i);
+}
+
+static void add_to_run(struct ahead *a, struct slot *slot, struct pull_run *run)
+{
+    slot->state = SLOT_RUNNING;
+    a->far--;
+    run->rank = slot->rank;
+    run->items[run->count++] =
+        (struct pull_item){.position = a->positions[slot->number], .number = slot->number};
+}
+
+/* The first items that may be asked for now, all of one rank. */
+static void choose_run(struct ahead *a, struct pull_run *run)
+{
+    size_t bytes = a->pull_most / RUN_PART,
+           room = a->each && a->each < PULL_SMALL ? 2 * bytes : a->pull_most / LONG_RUN_PART;
+    size_t most = a->alone || !a->each ? 1 : bytes / a->each + 1;
+    bool full = a->pull_bytes + room > a->pull_most;
+
+    most = most < PULL_ITEMS ? most : PULL_ITEMS;
+    run->count = 0;
+    for (uint64_t n = a->next; n < a->filled && run->count < most && a->far && !a->resting; n++) {
+        struct slot *slot = &a->slot[n % a->slots];
+        bool wanted = run->count ? slot->rank == run->rank
+                                 : a->ranks[slot->rank] != RANK_BEGINS && (n == a->next || !full);
+        if (slot->state == SLOT_FAR && wanted)
+            add_to_run(a, slot, run);
+    }
+    if (run->count == 0)
+        return;
+    run->known = a->ranks[run->rank] == RANK_OPEN;
+    a->ranks[run->rank] = run->known ? RANK_OPEN : RANK_BEGINS;
+    run->bytes = bytes;
+    run->room = room;
+    a->pull_bytes += room;
+}
+
+static bool take_run(void *arg, struct pull_run *run)
+{
+    struct ahead *a = arg;
+
+    pthread_mutex_lock(&a->lock);
+    run->count = 0;
+    while (!a->ending && run->count == 0) {
+        choose_run(a, run);
+        if (run->count)
+            break;
+        a->idle_pulls++;
+        pthread_cond_wait(&a->asked, &a->lock);
+        a->idle_pulls--;
+    }
+    if (run->count)
+        wake_pulls(a); /* there may be another run */
+    pthread_mutex_unlock(&a->lock);
+    return run->count > 0;
+}
+
+static void note_made(struct ahead *a, const struct pull_item *i)
+{
+    struct slot *slot = &a->slot[i->number % a->slots];
+
+    slot->item = i->item;
+    slot->bytes = i->bytes;
+    slot->rc = 0;
+    slot->state = SLOT_DONE;
+    a->pull_bytes += i->bytes;
+    a->each = a->each ? (3 * a->each + i->bytes) / 4 + 1 : i->bytes + 1;
+    a->small = i->bytes < PULL_SMALL;
+}
+
+/* What was not made is asked for again, or made here where the rank failed. */
+static void end_run(void *arg, const struct pull_run *run)
+{
+    struct ahead *a = arg;
+
+    pthread_mutex_lock(&a->lock);
+    a->pull_bytes -= run->room;
+    if (a->ranks[run->rank] == RANK_BEGINS)
+        a->ranks[run->rank] = run->rc < 0 && run->rc != -EXDEV ? RANK_NEW : RANK_OPEN;
+    for (unsigned i = 0; i < run->made; i++)
+        note_made(a, &run->items[i]);
+    bool one = run->rc == -EXDEV, failed = run->rc < 0 && !one;
+
+    for (unsigned i = run->made; i < run->count; i++)
+        if (failed || (one && i == run->made))
+            make_here(a, &a->slot[run->items[i].number % a->slots]);
+        else
+            make_far(a, &a->slot[run->items[i].number % a->slots]);
+    if (failed && run->rc != ERR_MEMORY_LIMIT)
+        give_up(a, run->rank);
+    if (a->queued)
+        submit(a);
+    pthread_cond_signal(&a->done);
+    pthread_cond_broadcast(&a->asked);
+    pthread_mutex_unlock(&a->lock);
+}
+
+/* ---- filling --------------------------------------------------------------------------------- */
+
 /* Caller holds the lock. */
 static void fill(struct ahead *a, unsigned window)
 {
-    for (; a->filled < a->count && a->filled - a->next < window; a->queued++) {
+    while (a->filled < a->count && a->filled - a->next < window) {
         struct slot *slot = &a->slot[a->filled % a->slots];
-        *slot = (struct slot){.state = SLOT_QUEUED, .number = a->filled++};
+        *slot = (struct slot){.number = a->filled++};
+        queue_slot(a, slot);
     }
+    wake_pulls(a);
     submit(a);
+}
+
+/* It is free again. Caller holds the lock. */
+static void free_slot(struct ahead *a, struct slot *slot)
+{
+    slot->state = SLOT_FREE;
+    if (slot->bytes) {
+        a->pull_bytes -= slot->bytes;
+        pthread_cond_broadcast(&a->asked);
+    }
 }
 
 /* ---- handing out ----------------------------------------------------------------------------- */
@@ -224,9 +363,16 @@ static void wait_others(struct ahead *a, struct slot *wanted)
 {
     a->wanted = wanted;
     pulse_rest();
-    pthread_cond_wait(&a->done, &a->lock);
+    if (a->pull)
+        clock_cond_wait(&a->done, &a->lock, clock_mono_ns() + LOOK_NS);
+    else
+        pthread_cond_wait(&a->done, &a->lock);
     pulse_beat();
     a->wanted = NULL;
+    if (a->pull && !a->stopped && budget_check(query_budget(a->maker.query)) < 0) {
+        a->stopped = true;
+        pull_stop(a->pull);
+    }
 }
 
 /* Makes it, or others of those that are wanted next, until it is done. Caller holds the lock. */
@@ -249,18 +395,21 @@ static void wait_done(struct ahead *a, struct slot *slot)
  * holds the lock. */
 static void drop_ahead(struct ahead *a)
 {
+    a->resting = true;
     for (uint64_t n = a->next; n < a->filled; n++) {
         struct slot *slot = &a->slot[n % a->slots];
-        a->queued -= slot->state == SLOT_QUEUED;
         while (slot->state == SLOT_RUNNING)
             wait_others(a, slot);
+        a->queued -= slot->state == SLOT_QUEUED;
+        a->far -= slot->state == SLOT_FAR;
         void *item = slot->state == SLOT_DONE ? slot->item : NULL;
-        slot->state = SLOT_FREE;
+        free_slot(a, slot);
         if (item)
             a->maker.drop(a->maker.arg, item);
     }
     a->filled = a->next;
     a->window = 0;
+    a->resting = false;
 }
 
 /* Twice as many each time the caller comes back soon, none when it was away. */
@@ -268,46 +417,9 @@ static void adapt(struct ahead *a)
 {
     bool quick = a->handed_ns && clock_mono_ns() - a->handed_ns < QUICK_NS;
     unsigned more = a->window ? a->window * 2 : 2;
-    unsigned most = a->small ? a->slots : a->slots / SMALL_TIMES;
+    unsigned most = a->small ? a->slots : a->large;
 
     a->window = !quick || a->alone ? 0 : more < most ? more : most;
-}
-
-/* 0, or the errno for which a file cannot be reached that is not known to have changed. */
-static int reach(const char *path)
-{
-    char directory[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-
-    if (access(path, R_OK) == 0)
-        return 0;
-    if (errno != ENOENT || !slash)
-        return errno;
-    snprintf(directory, sizeof(directory), "%.*s", (int)(slash - path), path);
-    return access(directory, F_OK) == 0 ? 0 : errno; /* the file alone has gone */
-}
-
-static int explain(struct ahead *a, uint64_t number, int rc, struct err *err)
-{
-    const struct scan_place *places;
-    struct query *q = a->maker.query;
-    size_t position = a->positions[number];
-
-    scan_places(q, &places);
-    uint32_t file =
-        a->maker.file_of ? a->maker.file_of(a->maker.arg, position) : places[position].file;
-    const struct index_file *f = snapshot_file(query_snapshot(q), file);
-    const char *name = f->name;
-    bool unread = a->maker.read_text && (rc == ERR_STALE || rc == -ENOENT || rc == -EACCES);
-    int away = unread ? reach(f->path) : 0;
-    if (away)
-        return err_set(err, ERR_STALE, "cannot read %s: %s", name, strerror(away));
-    if (a->maker.read_text && (rc == ERR_STALE || rc == -ENOENT))
-        return err_set(err, ERR_STALE, "%s changed after it was indexed; its lines cannot be read",
-                       name);
-    if (rc == ERR_CORRUPT)
-        return err_set(err, rc, "%s: %s", name, err_text(rc));
-    return err_set(err, rc, "%s", err_text(rc));
 }
 
 /* The first item is done; memory that is short for it may be had. Caller holds the lock. */
@@ -336,13 +448,13 @@ int ahead_next(struct ahead *a, struct err *err, void **ret)
     int rc = slot->rc;
     if (rc == 0) {
         *ret = slot->item;
-        slot->state = SLOT_FREE;
+        free_slot(a, slot);
         a->next++;
         fill(a, a->window);
     }
     pthread_mutex_unlock(&a->lock);
     a->handed_ns = clock_mono_ns();
-    return rc < 0 ? explain(a, a->next, rc, err) : 0;
+    return rc < 0 ? maker_explain(&a->maker, a->positions[a->next], rc, err) : 0;
 }
 
 /* Caller holds the lock; no slot is running. */
@@ -354,42 +466,105 @@ static void free_idle_tools(struct ahead *a)
         tools_free(tools);
 }
 
+/* No rank has anything of it open then. Caller holds the lock. */
+static void end_pull(struct ahead *a)
+{
+    if (!a->pull)
+        return;
+    a->ending = true;
+    pthread_cond_broadcast(&a->asked);
+    pthread_mutex_unlock(&a->lock);
+    pull_end(a->pull);
+    pthread_mutex_lock(&a->lock);
+    a->ending = false;
+    for (unsigned i = 0; i < pull_ranks(a->pull); i++)
+        a->ranks[i] = a->ranks[i] == RANK_FAILED ? RANK_FAILED : RANK_NEW;
+}
+
 void ahead_rest(struct ahead *a, bool again)
 {
     pthread_mutex_lock(&a->lock);
     drop_ahead(a);
+    end_pull(a);
     free_idle_tools(a);
     if (again)
         a->filled = --a->next;
     pthread_mutex_unlock(&a->lock);
 }
 
+static int begin_pull(struct ahead *a)
+{
+    size_t part = query_budget(a->maker.query)->memory_limit / PULL_OF_MEMORY;
+
+    a->pull_most = part && part < PULL_BYTES ? part : PULL_BYTES;
+    a->client = (struct pull_client){&a->maker, a, take_run, end_run};
+    int rc = pull_new(&a->client, &a->pull);
+    if (rc == 0 && a->pull && !(a->ranks = calloc(pull_ranks(a->pull), sizeof(*a->ranks))))
+        rc = -ENOMEM;
+    return rc;
+}
+
+/* Large ones, and small ones: slots. */
+static void set_windows(struct ahead *a)
+{
+    unsigned threads = a->pool ? pool_threads(a->pool) : 0, small;
+
+    a->large = threads ? 2 * threads + 2 : 0;
+    if (a->pull && a->large < PULL_WINDOW)
+        a->large = PULL_WINDOW;
+    small = SMALL_TIMES * a->large;
+    if (a->pull && small < PULL_WINDOW * pull_ranks(a->pull))
+        small = PULL_WINDOW * pull_ranks(a->pull);
+    a->slots = small ? small : 1;
+}
+
+/* Rank 0 asks for no more than it wants. */
+static void make_at_once(struct ahead *a)
+{
+    const struct query_far *far = query_environment(a->maker.query)->far;
+
+    if (!far || !far->answer)
+        return;
+    a->window = a->large;
+    a->handed_ns = clock_mono_ns();
+}
+
+static int ahead_init(struct ahead *a, const size_t *positions)
+{
+    int rc = begin_pull(a);
+
+    if (rc == 0)
+        set_windows(a);
+    a->positions = malloc((a->count + 1) * sizeof(*a->positions));
+    a->slot = calloc(a->slots, sizeof(*a->slot));
+    a->idle = calloc(a->slots + 1, sizeof(struct ahead_tools *));
+    if (rc < 0 || !a->positions || !a->slot || !a->idle)
+        return -ENOMEM;
+    memcpy(a->positions, positions, a->count * sizeof(*positions));
+    make_at_once(a);
+    return 0;
+}
+
 int ahead_new(const struct ahead_maker *maker, const size_t *positions, size_t count,
               struct ahead **ret)
 {
-    struct pool *pool = query_environment(maker->query)->pool;
-    unsigned threads = pool ? pool_threads(pool) : 0;
     struct ahead *a = calloc(1, sizeof(*a));
 
     if (!a)
         return -ENOMEM;
     pthread_mutex_init(&a->lock, NULL);
-    pthread_cond_init(&a->done, NULL);
+    clock_cond_init(&a->done);
+    pthread_cond_init(&a->asked, NULL);
     a->maker = *maker;
-    a->pool = pool;
+    a->pool = query_environment(maker->query)->pool;
     a->references = 1;
-    a->slots = threads ? SMALL_TIMES * (2 * threads + 2) : 1;
     a->count = count;
-    a->positions = malloc((count + 1) * sizeof(*a->positions));
-    a->slot = calloc(a->slots, sizeof(*a->slot));
-    a->idle = calloc(a->slots + 1, sizeof(struct ahead_tools *));
-    if (!a->positions || !a->slot || !a->idle) {
+    int rc = ahead_init(a, positions);
+    if (rc < 0)
         ahead_destroy(a);
-        return -ENOMEM;
-    }
-    memcpy(a->positions, positions, count * sizeof(*positions));
-    *ret = a;
-    return 0;
+    else
+        *ret = a;
+    return rc;
 }
 
 void ahead_free(struct ahead *a)
@@ -398,8 +573,14 @@ void ahead_free(struct ahead *a)
         return;
     pthread_mutex_lock(&a->lock);
     a->closing = true;
+    if (a->pull && !a->stopped)
+        pull_stop(a->pull);
+    a->stopped = true;
     drop_ahead(a);
+    end_pull(a);
     free_idle_tools(a);
+    pull_free(a->pull);
+    a->pull = NULL;
     bool last = --a->references == 0;
     pthread_mutex_unlock(&a->lock);
     if (last)

@@ -12,31 +12,8 @@
 #ifndef DFTRACERD_ANSWER_LINES_VIEW_AHEAD_H
 #define DFTRACERD_ANSWER_LINES_VIEW_AHEAD_H
 
-#include "engine/scan/scan.h"
+#include "answer/lines/view_maker.h"
 
-/* What a worker keeps from item to item. */
-struct ahead_tools {
-    struct scan_worker *scan;
-    const struct index_file *file; /* whose text is open, NULL = none */
-    struct trace_text *text;
-    int fd;
-};
-/* What is open after an error must not be used again. NULL-safe towards no open text. */
-void tools_close_text(struct ahead_tools *t);
-/* Text of this file, opened if another one was. ERR_STALE, ERR_CORRUPT, -errno. */
-int tools_text(struct ahead_tools *t, struct query *q, const struct index_file *file,
-               struct trace_text **ret);
-
-struct ahead_maker {
-    struct query *query;
-    void *arg;
-    /* *ret NULL: nothing there */
-    int (*make)(void *arg, struct ahead_tools *tools, size_t position, void **ret);
-    void (*drop)(void *arg, void *item);
-    bool read_text; /* the items need text: errors name the file */
-    /* in the snapshot; NULL: positions are those of scan_places */
-    uint32_t (*file_of)(void *arg, size_t position);
-};
 struct ahead;
 /* Items of positions[0..count) (copied). */
 int ahead_new(const struct ahead_maker *maker, const size_t *positions, size_t count,

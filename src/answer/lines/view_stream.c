@@ -1,5 +1,7 @@
 /* view_stream.c - order, offset and limit of answers that are made of objects. */
+#include "answer/lines/view_serve.h"
 #include "answer/lines/view_stream.h"
+#include "engine/group/worker.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,6 +21,7 @@ struct stream {
     size_t heap_count;
     __int128 *first; /* by key: first one of each item to come */
     size_t made, count;
+    struct server server; /* on another rank: rank 0 pulls the items */
 };
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -83,55 +86,82 @@ static __int128 item_key(const struct item *i, uint32_t k)
 
 /* ---- a first look at all places -------------------------------------------------------------- */
 
+/* Arrays by position. Places belong to one worker each, so they need no lock. */
 struct look {
     const struct source *ts; /* NULL: only count */
+    size_t places;
     uint64_t *counts;
     __int128 *first;
-    size_t position; /* of the worker's present chunk */
 };
 
-static int look_begin(void *arg, unsigned worker, void **ret_state)
+static int look_batch(struct group_worker *w, struct scan_batch *b)
 {
-    struct look *l = malloc(sizeof(*l));
-    (void)worker;
-
-    if (!l)
-        return -ENOMEM;
-    *l = *(struct look *)arg;
-    *ret_state = l;
-    return 0;
-}
-
-static int look_end(void *arg, unsigned worker, void *state, bool failed)
-{
-    (void)arg, (void)worker, (void)failed;
-    free(state);
-    return 0;
-}
-
-static int look_chunk(void *state, struct scan_chunk *c)
-{
-    ((struct look *)state)->position = c->position;
-    return 0;
-}
-
-/* Places belong to one worker each, so the arrays need no lock. */
-static int look_batch(void *state, struct scan_batch *b)
-{
-    struct look *l = state;
+    struct look *l = w->grouping->arg;
+    size_t position = b->chunk->position;
     int64_t ts[SCAN_BATCH];
     struct item item = {.keys = ts};
 
-    l->counts[l->position] += b->count;
+    l->counts[position] += b->count;
     if (!l->ts)
         return 0;
     add_times(&item, b, l->ts);
     for (uint32_t j = 0; j < b->count; j++) {
         __int128 key = key_of(ts[j], item.nano);
-        if (key < l->first[l->position])
-            l->first[l->position] = key;
+        if (key < l->first[position])
+            l->first[position] = key;
     }
     return 0;
+}
+
+/* Of places that have objects: how far behind the last one, and what was found. */
+static void look_put(void *arg, struct buf *out)
+{
+    const struct look *l = arg;
+    size_t next = 0;
+
+    for (size_t i = 0; i < l->places; i++) {
+        if (!l->counts[i])
+            continue;
+        rec_put_u(out, i - next + 1);
+        rec_put_u(out, l->counts[i]);
+        if (l->ts)
+            rec_put_i128(out, l->first[i]);
+        next = i + 1;
+    }
+    rec_put_u(out, 0);
+}
+
+static int look_take(void *arg, struct rec *in)
+{
+    struct look *l = arg;
+    uint64_t more;
+
+    for (size_t next = 0; (more = rec_u(in)) != 0; next++) {
+        if (more > l->places - next)
+            return ERR_CORRUPT;
+        next += more - 1;
+        l->counts[next] = rec_u(in);
+        if (l->ts)
+            l->first[next] = rec_i128(in);
+    }
+    return in->bad ? ERR_CORRUPT : 0;
+}
+
+static int look_scan(struct query *q, struct look *l, struct err *err)
+{
+    static const struct group_hooks hooks = {
+        .batch = look_batch, .put = look_put, .take = look_take};
+    const struct grouping g = {.query = q,
+                               .budget = query_budget(q),
+                               .hooks = &hooks,
+                               .arg = l,
+                               .spreads = true,
+                               .more = true};
+    struct groups *found = NULL;
+    int rc = groups_scan(&g, &found, err);
+
+    groups_free(found);
+    return rc;
 }
 
 /* *new* arrays by position. */
@@ -140,13 +170,9 @@ static int look_at_places(struct query *q, bool times, struct err *err, uint64_t
 {
     const struct scan_place *places;
     size_t n = scan_places(q, &places);
-    struct look look = {.counts = calloc(n + 1, sizeof(*look.counts)),
+    struct look look = {.places = n,
+                        .counts = calloc(n + 1, sizeof(*look.counts)),
                         .first = times ? malloc((n + 1) * sizeof(*look.first)) : NULL};
-    struct scan_sink sink = {.arg = &look,
-                             .worker_begin = look_begin,
-                             .chunk_begin = look_chunk,
-                             .batch = look_batch,
-                             .worker_end = look_end};
     int rc = !look.counts || (times && !look.first) ? -ENOMEM : 0;
 
     for (size_t i = 0; rc == 0 && times && i < n; i++)
@@ -154,7 +180,7 @@ static int look_at_places(struct query *q, bool times, struct err *err, uint64_t
     if (times && rc == 0)
         rc = query_source(q, TEXT("ts"), &look.ts);
     if (rc == 0)
-        rc = scan_run(q, &sink, err);
+        rc = look_scan(q, &look, err);
     if (rc < 0) {
         free(look.counts);
         free(look.first);
@@ -288,6 +314,45 @@ static int open_ahead(struct stream *s, struct err *err)
     return rc;
 }
 
+/* ---- other ranks ----------------------------------------------------------------------------- */
+
+static int serve(void *server, struct text asked, struct buf *answer)
+{
+    return server_answer(server, asked, answer);
+}
+
+/* On another rank: rank 0 pulls what it wants of the stream. */
+static int begin_serving(struct stream *s, struct query_far *far, struct err *err)
+{
+    uint64_t *counts = NULL;
+    __int128 *first = NULL;
+    bool looks = s->by_key || s->skip > 0;
+    int rc = looks ? look_at_places(s->maker.query, s->by_key, err, &counts, &first) : 0;
+
+    free(counts);
+    free(first);
+    if (rc < 0)
+        return rc;
+    if (!s->maker.encode || far->serve || far->scans != far->wanted)
+        return ERR_CANCELLED;
+    server_init(&s->server, &s->maker);
+    far->serve = serve;
+    far->serve_arg = &s->server;
+    return 0;
+}
+
+static int begin(struct stream *s, struct err *err)
+{
+    struct query_far *far = query_environment(s->maker.query)->far;
+
+    if (far && far->answer)
+        return begin_serving(s, far, err);
+    int rc = s->top ? 0 : open_ahead(s, err);
+    if (far)
+        far->alone = true; /* other ranks come to the first stream, and not behind it */
+    return rc;
+}
+
 int stream_new(const struct ahead_maker *maker, const struct stream_options *o, struct err *err,
                struct stream **ret)
 {
@@ -302,7 +367,9 @@ int stream_new(const struct ahead_maker *maker, const struct stream_options *o, 
     s->refuse = o->refuse;
     s->skip = o->top ? 0 : o->offset;
     s->left = o->limit;
-    int rc = s->top ? 0 : open_ahead(s, err);
+    if (s->top)
+        s->maker.encode = NULL; /* other ranks do not know which rows those are */
+    int rc = begin(s, err);
     if (rc < 0) {
         stream_free(s);
         return rc;
@@ -412,7 +479,7 @@ static int next_in_order(struct stream *s, struct err *err, struct item **ret, u
 {
     while (!s->now) {
         void *item = NULL;
-        int rc = ahead_next(s->ahead, err, &item);
+        int rc = s->ahead ? ahead_next(s->ahead, err, &item) : ERR_CANCELLED;
         if (rc < 0)
             return rc;
         if (item && s->refuse && s->refuse(s->maker.arg, item))
@@ -504,5 +571,6 @@ void stream_free(struct stream *s)
         s->maker.drop(s->maker.arg, s->heap[i]);
     free(s->heap);
     free(s->first);
+    server_done(&s->server);
     free(s);
 }

@@ -143,7 +143,8 @@ int query_find(struct query *q, const struct find_options *o, struct find_found 
                                .set_count = 1,
                                .sets = &set,
                                .hooks = &hooks,
-                               .arg = &job};
+                               .arg = &job,
+                               .spreads = true};
     struct groups *found = NULL;
     int rc = query_source(q, TEXT("ts"), &nearest.column);
 

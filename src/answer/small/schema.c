@@ -1,6 +1,7 @@
 /* schema.c - /schema: every column that the selected objects have. */
 #include "answer/small/schema.h"
 #include "dftracerd/schema.h"
+#include "engine/group/worker.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,23 +24,19 @@ static void worker_free(struct worker *w)
     free(w);
 }
 
-static int worker_begin(void *arg, unsigned number, void **ret)
+static int worker_begin(struct group_worker *group)
 {
-    struct run *r = arg;
-    struct worker *w = calloc(1, sizeof(*w));
+    const struct run *r = group->grouping->arg;
+    struct worker *w = group->own = calloc(1, sizeof(*w));
 
-    (void)number;
-    if (!w || columns_init(&w->columns, query_budget(r->query)) < 0)
-        return worker_free(w), -ENOMEM;
-    *ret = w;
-    return 0;
+    return w ? columns_init(&w->columns, query_budget(r->query)) : -ENOMEM;
 }
 
 /* Where all rows are selected there is no need to look at them one by one: ERR_END goes right to
  * the end. */
-static int chunk_begin(void *state, struct scan_chunk *c)
+static int chunk_begin(struct group_worker *group, struct scan_chunk *c)
 {
-    struct worker *w = state;
+    struct worker *w = group->own;
     size_t words = (size_t)c->rows / 64 + 1 + SCAN_WORDS;
 
     if (c->all)
@@ -56,30 +53,66 @@ static int chunk_begin(void *state, struct scan_chunk *c)
     return 0;
 }
 
-static int take_batch(void *state, struct scan_batch *b)
+static int take_batch(struct group_worker *group, struct scan_batch *b)
 {
-    struct worker *w = state;
+    struct worker *w = group->own;
 
-    memcpy(w->mask + b->first / 64, b->mask, SCAN_WORDS * sizeof(*w->mask));
+    if (!b->places) {
+        memcpy(w->mask + b->first / 64, b->mask, SCAN_WORDS * sizeof(*w->mask));
+        return 0;
+    }
+    for (uint32_t j = 0; j < b->count; j++) {
+        uint32_t row = batch_place(b, batch_row(b, j));
+        w->mask[row / 64] |= 1ull << (row % 64);
+    }
     return 0;
 }
 
-static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
+static int chunk_end(struct group_worker *group, struct scan_chunk *c)
 {
-    struct worker *w = state;
+    struct worker *w = group->own;
 
-    *ret_part = NULL;
     return schema_chunk(&w->columns, c, c->all ? NULL : w->mask);
 }
 
-static int worker_end(void *arg, unsigned number, void *state, bool failed)
+static int worker_end(struct group_worker *group, bool failed)
 {
-    struct run *r = arg;
-    struct worker *w = state;
-    int rc = failed ? 0 : columns_merge(&r->all, &w->columns);
+    struct run *r = group->grouping->arg;
+    struct worker *w = group->own;
+    int rc = failed || !w ? 0 : columns_merge(&r->all, &w->columns);
 
-    (void)number;
     worker_free(w);
+    return rc;
+}
+
+static void put(void *arg, struct buf *out)
+{
+    columns_put(&((struct run *)arg)->all, out);
+}
+
+static int take(void *arg, struct rec *in)
+{
+    return columns_take(&((struct run *)arg)->all, in);
+}
+
+static int scan(struct run *r, struct err *err)
+{
+    static const struct group_hooks hooks = {.worker_begin = worker_begin,
+                                             .chunk_begin = chunk_begin,
+                                             .batch = take_batch,
+                                             .chunk_end = chunk_end,
+                                             .worker_end = worker_end,
+                                             .put = put,
+                                             .take = take};
+    const struct grouping g = {.query = r->query,
+                               .budget = query_budget(r->query),
+                               .hooks = &hooks,
+                               .arg = r,
+                               .spreads = true};
+    struct groups *found = NULL;
+    int rc = groups_scan(&g, &found, err);
+
+    groups_free(found);
     return rc;
 }
 
@@ -114,7 +147,7 @@ static int copy_value(struct arena *a, const struct value *v, struct value *ret)
 
 static int tell_extent(struct arena *a, const struct column_seen *seen, struct schema_column *c)
 {
-    const struct extent *e = &seen->numbers;
+    const struct seen_extent *e = &seen->numbers;
 
     if (seen->types == SCHEMA_STRING)
         e = &seen->texts;
@@ -163,16 +196,12 @@ static int tell(struct run *r, struct schema *s)
 int schema_run(struct query *q, struct err *err, struct schema **ret)
 {
     struct run r = {.query = q};
-    struct scan_sink sink = {.arg = &r,
-                             .worker_begin = worker_begin,
-                             .chunk_begin = chunk_begin,
-                             .batch = take_batch,
-                             .chunk_end = chunk_end,
-                             .worker_end = worker_end};
+    const struct source *bytes; /* the scan knows that it is needed */
     struct schema *s = calloc(1, sizeof(*s));
     int rc = s ? columns_init(&r.all, query_budget(q)) : -ENOMEM;
 
-    rc = rc < 0 ? rc : scan_run(q, &sink, err);
+    rc = rc < 0 ? rc : query_source(q, TEXT("bytes"), &bytes);
+    rc = rc < 0 ? rc : scan(&r, err);
     rc = rc < 0 ? rc : tell(&r, s);
     columns_done(&r.all);
     if (rc < 0) {

@@ -2,12 +2,14 @@
  *
  * Used by:   the files schema*.c.
  * Path:      schema.c scans; schema_chunk.c reads the columns of a chunk, schema_other.c the values
- *            in "@other"; schema_column.c adds values to a column, schema_distinct.c counts them.
+ *            in "@other"; schema_column.c adds values to a column, schema_distinct.c counts them;
+ *            schema_bytes.c sends them to another process.
  * Threads:   each worker has its own. Memory: charged to the budget of the query.
  */
 #ifndef DFTRACERD_ANSWER_SMALL_SCHEMA_H
 #define DFTRACERD_ANSWER_SMALL_SCHEMA_H
 
+#include "base/recbuf.h"
 #include "dftracerd/vec.h"
 #include "engine/scan/scan.h"
 
@@ -22,24 +24,26 @@ struct distinct {
 };
 int distinct_add(struct distinct *d, uint64_t hash, struct budget *b);
 int distinct_merge(struct distinct *d, const struct distinct *other, struct budget *b);
+void distinct_put(const struct distinct *d, struct buf *out);
+int distinct_take(struct distinct *d, struct rec *in, struct budget *b); /* adds */
 uint64_t distinct_count(const struct distinct *d, bool *ret_exact);
 void distinct_done(struct distinct *d, struct budget *b);
 
 enum { SCHEMA_INT = 1, SCHEMA_FLOAT = 2, SCHEMA_STRING = 4, SCHEMA_BOOL = 8, SCHEMA_JSON = 16 };
 /* Smallest and largest; texts are copies. */
-struct extent {
+struct seen_extent {
     struct value min, max;
     struct buf min_text, max_text;
 };
 struct column_seen {
     unsigned types; /* SCHEMA_ bits */
     uint64_t rows;
-    struct extent numbers, bools, texts;
+    struct seen_extent numbers, bools, texts;
     struct distinct distinct;
 };
 void seen_done(struct column_seen *c, struct budget *b);
 int seen_merge(struct column_seen *c, const struct column_seen *other, struct budget *b);
-int extent_add(struct extent *e, const struct value *v);
+int extent_add(struct seen_extent *e, const struct value *v);
 /* One value that occurs, in whatever number of rows: type, extent, distinct. */
 int seen_entry(struct column_seen *c, const struct column_entry *e, struct budget *b);
 int seen_i64(struct column_seen *c, int64_t value, struct budget *b); /* distinct only */
@@ -58,6 +62,10 @@ void columns_done(struct columns_seen *cs);
 /* made when new */
 int columns_find(struct columns_seen *cs, struct text path, struct column_seen **ret);
 int columns_merge(struct columns_seen *cs, const struct columns_seen *other);
+
+/* As bytes, and added to what there is. r->bad, and what merging says. */
+void columns_put(const struct columns_seen *cs, struct buf *out);
+int columns_take(struct columns_seen *cs, struct rec *in);
 
 /* Columns of a chunk; `mask`: its selected rows, NULL = all. */
 int schema_chunk(struct columns_seen *cs, struct scan_chunk *c, const uint64_t *mask);

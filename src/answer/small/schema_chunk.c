@@ -53,7 +53,7 @@ static int extent_i64(struct visit *v, int64_t min, int64_t max)
     struct column_seen *s = v->seen;
     __int128 unit = v->column.nano ? 1 : 1000;
     struct value a = {.type = VALUE_INT, .i = min}, b = {.type = VALUE_INT, .i = max};
-    struct extent *e = v->column.type == COLUMN_BOOL ? &s->bools : &s->numbers;
+    struct seen_extent *e = v->column.type == COLUMN_BOOL ? &s->bools : &s->numbers;
 
     if (v->column.type == COLUMN_BOOL)
         a.type = b.type = VALUE_BOOL;

@@ -68,7 +68,7 @@ static int keep(struct value *to, struct buf *copy, const struct value *v)
     return copy->error;
 }
 
-int extent_add(struct extent *e, const struct value *v)
+int extent_add(struct seen_extent *e, const struct value *v)
 {
     int rc = 0;
 
@@ -79,7 +79,7 @@ int extent_add(struct extent *e, const struct value *v)
     return rc;
 }
 
-static int extent_merge(struct extent *e, const struct extent *other)
+static int extent_merge(struct seen_extent *e, const struct seen_extent *other)
 {
     int rc = 0;
 
@@ -90,7 +90,7 @@ static int extent_merge(struct extent *e, const struct extent *other)
     return rc;
 }
 
-static void extent_done(struct extent *e)
+static void extent_done(struct seen_extent *e)
 {
     buf_done(&e->min_text);
     buf_done(&e->max_text);

@@ -98,6 +98,40 @@ int distinct_merge(struct distinct *d, const struct distinct *other, struct budg
     return rc;
 }
 
+/* Registers; or one more than the number of hashes, and these. */
+void distinct_put(const struct distinct *d, struct buf *out)
+{
+    rec_put_u(out, d->registers ? 0 : d->count + 1ul);
+    if (d->registers)
+        buf_append(out, d->registers, REGISTERS);
+    for (uint32_t i = 0; i < d->cap; i++)
+        if (d->hashes[i])
+            buf_append(out, &d->hashes[i], sizeof(*d->hashes));
+}
+
+static int take_registers(struct distinct *d, struct rec *in, struct budget *b)
+{
+    struct distinct other = {.registers = malloc(REGISTERS)};
+    int rc = other.registers ? 0 : -ENOMEM;
+
+    if (rc == 0 && rec_array(in, other.registers, REGISTERS))
+        rc = distinct_merge(d, &other, b);
+    free(other.registers);
+    return rc;
+}
+
+int distinct_take(struct distinct *d, struct rec *in, struct budget *b)
+{
+    uint64_t count = rec_u(in), hash;
+    int rc = 0;
+
+    if (count == 0)
+        return in->bad ? 0 : take_registers(d, in, b);
+    for (uint64_t i = 1; i < count && rc == 0 && rec_array(in, &hash, sizeof(hash)); i++)
+        rc = distinct_add(d, hash, b);
+    return rc;
+}
+
 /* Flajolet et al. 2007; with 64-bit hashes the correction for large counts is not needed. */
 uint64_t distinct_count(const struct distinct *d, bool *ret_exact)
 {

@@ -53,13 +53,24 @@ static int64_t time_left(const struct budget *b)
     return b->deadline_ns && left < 1 ? 1 : left;
 }
 
-static void put_message(const struct query_far *far, const struct budget *b, struct buf *out)
+uint64_t query_far_number(void)
 {
+    static atomic_ullong number;
+
+    return atomic_fetch_add(&number, 1) + 1;
+}
+
+void query_far_put(const struct query_far *far, const struct budget *b, bool whole,
+                   struct text asked, struct buf *out)
+{
+    static const struct buf nothing;
+
     rec_put_u(out, far->number);
     rec_put_u(out, far->scans);
     rec_put_i(out, time_left(b));
-    rec_put_text(out, far->request);
-    rec_put_buf(out, &far->earlier);
+    rec_put_text(out, whole ? far->request : TEXT(""));
+    rec_put_buf(out, whole ? &far->earlier : &nothing);
+    rec_put_text(out, asked);
 }
 
 int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns)
@@ -71,6 +82,7 @@ int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns)
     *ret_ns = rec_i(&rec);
     ret->request = rec_text(&rec);
     ret->given = rec_text(&rec);
+    ret->asked = rec_text(&rec);
     return rec.bad ? -EINVAL : 0;
 }
 
@@ -485,14 +497,13 @@ static int collect(struct groups_job *jobs, size_t count, struct asked *list, un
 static int scan_with(struct groups_job *jobs, size_t count, struct asked *list, unsigned ranks)
 {
     static const bool own = true;
-    static atomic_ullong number;
     struct query *q = jobs->grouping->query;
     struct groups_here here = {.ranks = &own, .rank_count = 1, .parts = parts_new(jobs, count)};
     struct buf message = {0};
     struct asks all = {.query = q, .list = list, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-    q->env.far->number = atomic_fetch_add(&number, 1) + 1;
-    put_message(q->env.far, q->budget, &message);
+    q->env.far->number = query_far_number();
+    query_far_put(q->env.far, q->budget, true, TEXT(""), &message);
     int rc = here.parts ? message.error : -ENOMEM;
     if (rc == 0) {
         clock_cond_init(&all.come);

@@ -1,4 +1,8 @@
-/* far.c - scans for rank 0, on another rank. */
+/* far.c - scans and streams for rank 0, on another rank.
+ *
+ * A stream is open from one time that rank 0 asks for some of it to the next. It ends when rank 0
+ * says so, when it fails, or when nobody has asked for a while: then rank 0 says again what it is.
+ */
 #include "dftracerd/http.h"
 
 #include <errno.h>
@@ -6,46 +10,203 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Requests that are at work here, so that rank 0 can end them. */
+enum { STREAMS_MOST = 64, STOPPED = 64 };
+#define STREAM_IDLE_NS (60 * 1000000000ll)
+
+/* At work here, so that rank 0 can end it. */
+struct scan {
+    struct scan *next;
+    uint64_t number;
+    struct http_call *call;
+    bool streams;
+    /* of a stream */
+    struct query_far far;
+    struct buf none;   /* far.answer: it has no other than what is served */
+    bool begins, over; /* the last one who works for it frees it */
+    unsigned busy;     /* so many work for it */
+    int64_t asked_ns;  /* the last time */
+};
 struct http_far {
     struct http_runner *runner;
     pthread_mutex_t lock;
-    struct scan {
-        struct scan *next;
-        uint64_t number;
-        struct http_call *call;
-    } * first;
+    struct scan *first;
+    unsigned streams;
+    /* what rank 0 has ended before it began here: numbers, the last ones; they are given once */
+    uint64_t stopped[STOPPED];
+    unsigned stopped_next;
 };
 
-static void begin(struct http_far *all, struct scan *own)
+/* ---- the list; all under the lock ------------------------------------------------------------ */
+
+static bool is_stopped(const struct http_far *all, uint64_t number)
 {
-    pthread_mutex_lock(&all->lock);
-    own->next = all->first;
-    all->first = own;
-    pthread_mutex_unlock(&all->lock);
+    for (unsigned i = 0; i < STOPPED; i++)
+        if (all->stopped[i] == number)
+            return true;
+    return false;
 }
 
-static void end(struct http_far *all, struct scan *own)
+static void add(struct http_far *all, struct scan *own)
 {
-    pthread_mutex_lock(&all->lock);
+    own->next = all->first;
+    all->first = own;
+    all->streams += own->streams;
+    if (is_stopped(all, own->number))
+        http_call_cancel(own->call, ERR_CANCELLED);
+}
+
+static void take_out(struct http_far *all, struct scan *own)
+{
     struct scan **at = &all->first;
+
     while (*at != own)
         at = &(*at)->next;
     *at = own->next;
-    pthread_mutex_unlock(&all->lock);
+    all->streams -= own->streams;
 }
 
-/* Rank 0 needs the answer no longer. */
-static void on_stop(void *arg, uint64_t number)
+static struct scan *find(const struct http_far *all, uint64_t number)
 {
-    struct http_far *all = arg;
+    struct scan *s = all->first;
 
-    pthread_mutex_lock(&all->lock);
-    for (struct scan *s = all->first; s; s = s->next)
-        if (s->number == number)
-            http_call_cancel(s->call, ERR_CANCELLED);
-    pthread_mutex_unlock(&all->lock);
+    while (s && s->number != number)
+        s = s->next;
+    return s;
 }
+
+/* A stream that nobody has asked for a while, or that has to make room; taken out. NULL: none. */
+static struct scan *take_idle(struct http_far *all)
+{
+    int64_t before = clock_mono_ns() - STREAM_IDLE_NS;
+    struct scan *oldest = NULL;
+
+    for (struct scan *s = all->first; s; s = s->next)
+        if (s->streams && !s->busy && (!oldest || s->asked_ns < oldest->asked_ns))
+            oldest = s;
+    if (!oldest || (oldest->asked_ns > before && all->streams < STREAMS_MOST))
+        return NULL;
+    take_out(all, oldest);
+    return oldest;
+}
+
+/* ---- streams --------------------------------------------------------------------------------- */
+
+static void stream_free(struct scan *s)
+{
+    if (!s)
+        return;
+    http_call_free(s->call);
+    query_far_done(&s->far);
+    buf_done(&s->none);
+    free(s);
+}
+
+/* The stream is there until it is given back. 0; -EBUSY: it is not open yet; ERR_NOT_FOUND. */
+static int stream_take(struct http_far *all, uint64_t number, struct scan **ret)
+{
+    pthread_mutex_lock(&all->lock);
+    struct scan *s = find(all, number);
+    int rc = !s || !s->streams || s->over ? ERR_NOT_FOUND : s->begins ? -EBUSY : 0;
+    if (rc == 0) {
+        s->busy++;
+        *ret = s;
+    }
+    pthread_mutex_unlock(&all->lock);
+    return rc;
+}
+
+static void stream_give_back(struct http_far *all, struct scan *s, int rc)
+{
+    pthread_mutex_lock(&all->lock);
+    s->busy--;
+    s->asked_ns = clock_mono_ns();
+    s->over |= rc < 0;
+    bool over = s->over && s->busy == 0;
+    if (over)
+        take_out(all, s);
+    pthread_mutex_unlock(&all->lock);
+    if (over)
+        stream_free(s);
+}
+
+/* Ends others that are idle; false: there are too many. */
+static bool make_room(struct http_far *all)
+{
+    struct scan *idle;
+    bool room;
+
+    do {
+        pthread_mutex_lock(&all->lock);
+        idle = take_idle(all);
+        room = all->streams < STREAMS_MOST;
+        pthread_mutex_unlock(&all->lock);
+        stream_free(idle);
+    } while (idle);
+    return room;
+}
+
+/* Does what rank 0 does with the request, up to the stream. */
+static int stream_begin(struct http_far *all, struct scan *own, const struct http_call_options *o,
+                        struct err *err)
+{
+    int rc = http_call_new(all->runner, o, err, &own->call);
+
+    if (rc < 0)
+        return rc;
+    own->streams = own->begins = true;
+    own->busy = 1;
+    pthread_mutex_lock(&all->lock);
+    add(all, own);
+    pthread_mutex_unlock(&all->lock);
+    rc = http_call_open(own->call, err);
+    own->far.request = own->far.given = TEXT(""); /* of the message */
+    rc = rc < 0 ? rc : own->far.serve ? 0 : ERR_NOT_FOUND;
+    pthread_mutex_lock(&all->lock);
+    own->begins = false;
+    pthread_mutex_unlock(&all->lock);
+    return rc;
+}
+
+static int stream_open(struct http_far *all, struct snapshot *s, const struct query_far *far,
+                       struct http_call_options *o, struct scan **ret)
+{
+    struct scan *own = make_room(all) ? calloc(1, sizeof *own) : NULL;
+    struct err err = {0};
+
+    if (!own)
+        return -ENOMEM;
+    own->number = far->number;
+    own->far = *far;
+    own->far.answer = &own->none;
+    o->snapshot = s;
+    o->far = &own->far;
+    int rc = stream_begin(all, own, o, &err);
+    err_done(&err);
+    if (rc == 0)
+        return *ret = own, 0;
+    if (own->streams)
+        stream_give_back(all, own, rc);
+    else
+        stream_free(own);
+    return rc;
+}
+
+static int serve(struct http_far *all, struct snapshot *s, const struct query_far *far,
+                 struct http_call_options *o, struct buf *answer)
+{
+    struct scan *own = NULL;
+    int rc = stream_take(all, far->number, &own);
+
+    if (rc == ERR_NOT_FOUND)
+        rc = !s ? -ESRCH : far->request.len ? stream_open(all, s, far, o, &own) : ERR_NOT_FOUND;
+    if (rc < 0)
+        return rc;
+    rc = own->far.serve(own->far.serve_arg, far->asked, answer);
+    stream_give_back(all, own, rc == -EXDEV ? 0 : rc);
+    return rc == -ESRCH ? ERR_STALE : rc;
+}
+
+/* ---- scans ----------------------------------------------------------------------------------- */
 
 static int run(struct http_far *all, const struct http_call_options *o, struct err *err)
 {
@@ -54,32 +215,70 @@ static int run(struct http_far *all, const struct http_call_options *o, struct e
 
     if (rc < 0)
         return rc;
-    begin(all, &own);
+    pthread_mutex_lock(&all->lock);
+    add(all, &own);
+    pthread_mutex_unlock(&all->lock);
     rc = http_call_run(own.call, NULL, NULL, err);
-    end(all, &own);
+    pthread_mutex_lock(&all->lock);
+    take_out(all, &own);
+    pthread_mutex_unlock(&all->lock);
     http_call_free(own.call);
     return rc;
 }
 
 /* Does what rank 0 does with the request, up to the scan that it asks for. */
+static int scan(struct http_far *all, struct snapshot *s, struct query_far *far,
+                struct http_call_options *o, struct buf *answer)
+{
+    struct err err = {0};
+
+    if (!s)
+        return -ESRCH;
+    far->answer = answer;
+    o->snapshot = s;
+    o->far = far;
+    int rc = run(all, o, &err);
+    err_done(&err);
+    return far->answered ? 0 : rc < 0 && rc != ERR_CANCELLED ? rc : ERR_NOT_FOUND;
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* Rank 0 needs it no longer. */
+static void on_stop(void *arg, uint64_t number)
+{
+    struct http_far *all = arg;
+    struct scan *idle = NULL;
+
+    pthread_mutex_lock(&all->lock);
+    struct scan *s = find(all, number);
+    if (s && (s->busy || !s->streams)) {
+        s->over = true;
+        http_call_cancel(s->call, ERR_CANCELLED);
+    } else if (s) {
+        take_out(all, idle = s);
+    } else {
+        all->stopped[all->stopped_next++ % STOPPED] = number;
+    }
+    pthread_mutex_unlock(&all->lock);
+    stream_free(idle);
+}
+
 static int on_request(void *arg, struct snapshot *s, struct text request, struct buf *answer)
 {
     struct query_far far;
-    struct err err = {0};
     int64_t time_ns;
     int rc = query_far_read(request, &far, &time_ns);
-    char *target = rc == 0 ? strndup(far.request.ptr, far.request.len) : NULL;
+    struct text path = rc == 0 && far.request.len ? far.request : TEXT("");
+    char *target = strndup(path.ptr, path.len);
 
     rc = rc < 0 ? rc : target ? 0 : -ENOMEM;
-    far.answer = answer;
-    const struct http_call_options o = {.target = target,
-                                        .snapshot = s,
-                                        .deadline_ns = time_ns ? clock_mono_ns() + time_ns : 0,
-                                        .far = &far};
-    rc = rc < 0 ? rc : run(arg, &o, &err);
-    err_done(&err);
+    struct http_call_options o = {.target = target,
+                                  .deadline_ns = time_ns ? clock_mono_ns() + time_ns : 0};
+    if (rc == 0)
+        rc = far.asked.len ? serve(arg, s, &far, &o, answer) : scan(arg, s, &far, &o, answer);
     free(target);
-    return far.answered ? 0 : rc < 0 && rc != ERR_CANCELLED ? rc : ERR_NOT_FOUND;
+    return rc;
 }
 
 int http_far_new(struct http_runner *r, struct index *ix, struct http_far **ret)
@@ -99,6 +298,10 @@ void http_far_free(struct http_far *all)
 {
     if (!all)
         return;
+    for (struct scan *s = all->first, *next; s; s = next) {
+        next = s->next;
+        stream_free(s);
+    }
     pthread_mutex_destroy(&all->lock);
     free(all);
 }

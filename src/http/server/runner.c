@@ -254,3 +254,11 @@ int http_call_run(struct http_call *c, http_piece *piece, void *arg, struct err 
     rc = rc < 0 ? rc : run_steps(&c->rq, piece, arg);
     return rc < 0 ? give_error(&c->rq, rc, err) : 0;
 }
+
+int http_call_open(struct http_call *c, struct err *err)
+{
+    int rc = pin(c);
+
+    rc = rc < 0 ? rc : steps_open(&c->rq);
+    return rc < 0 ? give_error(&c->rq, rc, err) : 0;
+}

@@ -3,9 +3,10 @@
  * Until all files have been offered they are collected, where there are other ranks; then the
  * largest one goes to the rank that has the fewest bytes, and so on. What comes later goes to the
  * rank with the fewest bytes then. A file with which that rank would have clearly more than its
- * fair share is divided: each rank takes what it lacks, until nothing is left (McNaughton's rule,
- * Management Science 6, 1959). Archives and their members are read by rank 0: the way
- * to a member leads through checkpoints of its archive.
+ * fair share, or one that comes later and is larger than a fair share by itself, is divided: each
+ * rank takes what it lacks, until nothing is left (McNaughton's rule, Management Science 6, 1959).
+ * Archives and their members are read by rank 0: the way to a member leads through checkpoints of
+ * its archive.
  */
 #include "index/catalog/catalog.h"
 #include "index/ranks/ranks.h"
@@ -161,10 +162,13 @@ static void divide(struct index *ix, struct entry *e, uint64_t fair)
     e->placed = true;
 }
 
+/* To divide costs something. Of files that come one by one the next ones will even it out. */
 static bool is_divided(const struct index *ix, const struct entry *e, unsigned rank, uint64_t fair)
 {
-    return e->seen.size >= ix->terms->checkpoint_size &&
-           ix->placed_bytes[rank] + e->seen.size > fair + fair / TOLERANCE;
+    uint64_t size = e->seen.size;
+
+    return size >= ix->terms->checkpoint_size &&
+           (ix->listed ? size > fair : ix->placed_bytes[rank] + size > fair + fair / TOLERANCE);
 }
 
 static void place(struct index *ix, struct entry *e, uint64_t waiting)

@@ -2,6 +2,7 @@
  * the text that was indexed. */
 #include "index/catalog/archive_text.h"
 #include "index/catalog/index.h"
+#include "index/ranks/ranks.h"
 #include "index/store/checkpoint_record.h"
 #include "index/store/kv.h"
 
@@ -16,16 +17,18 @@
 static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpoint *ret)
 {
     const struct body *b = arg;
-    int rc = checkpoint_copy(b->ix->kv, b->pub.id, text_offset, CHECKPOINT_FILE, ret);
 
+    if (b->ix->mirror)
+        return far_checkpoint(b->ix->ranks, b->pub.id, text_offset, ret);
+    int rc = checkpoint_copy(b->ix->kv, b->pub.id, text_offset, CHECKPOINT_FILE, ret);
     if (rc == ERR_CORRUPT)
         index_file_corrupt(b->ix, &b->pub);
     return rc;
 }
 
 /* Files that changed since are told by ERR_STALE: their text is not what the chunks were made of.
- */
-static int check_same(int fd, const struct index_file *file, bool growing)
+ * The same file system has other numbers on other nodes. */
+static int check_same(int fd, const struct index_file *file, bool growing, bool other_node)
 {
     struct stat st;
     struct identity now;
@@ -33,7 +36,8 @@ static int check_same(int fd, const struct index_file *file, bool growing)
     if (fstat(fd, &st) < 0)
         return -errno;
     identity_of_stat(&st, &now);
-    if (now.device != file->device || now.inode != file->inode || now.size < file->file_bytes)
+    bool moved = now.inode != file->inode || (now.device != file->device && !other_node);
+    if (moved || now.size < file->file_bytes)
         return ERR_STALE;
     /* One that has grown since has its old bytes as they were: index_text_check finds out. */
     bool grown = now.size > file->file_bytes;
@@ -72,7 +76,7 @@ int index_text_open(struct index *ix, const struct snapshot *s, const struct ind
 
     if (fd < 0)
         return errno == ENOENT ? ERR_STALE : -errno;
-    rc = check_same(fd, file, growing);
+    rc = check_same(fd, file, growing, ix->mirror != NULL);
     if (rc == 0 && !v->body->ix)
         rc = ERR_STALE; /* nothing of it is indexed */
     if (rc == 0 && file->archive)

@@ -16,6 +16,7 @@
 #define DFTRACERD_INDEX_RANKS_RANKS_H
 
 #include "dftracerd/index.h"
+#include "index/store/checkpoint_record.h"
 #include "index/store/text_ids.h"
 
 /* First byte of a message. */
@@ -36,11 +37,12 @@ enum rank_message {
 };
 /* First byte of a request. */
 enum rank_request {
-    RANK_HELLO, /* which store is it, with which texts? */
-    RANK_CHUNK, /* the value of a chunk */
-    RANK_SCAN,  /* what a request finds in the chunks that the rank has */
-    RANK_KNOWN, /* which files of a snapshot are not known? */
-    RANK_VIEWS  /* a snapshot, with these files */
+    RANK_HELLO,     /* which store is it, with which texts? */
+    RANK_CHUNK,     /* the value of a chunk */
+    RANK_SCAN,      /* what a request finds in the chunks that the rank has */
+    RANK_KNOWN,     /* which files of a snapshot are not known? */
+    RANK_VIEWS,     /* a snapshot, with these files */
+    RANK_CHECKPOINT /* of rank 0: the one before a place in the text of a file */
 };
 
 struct ranks;
@@ -103,5 +105,12 @@ int far_chunk_open(struct far_cache *cache, unsigned home, const struct kv_key *
 void far_chunk_release(struct far_cache *cache, struct far_chunk *c);
 /* For the rank that has it. */
 int far_chunk_answer(struct kv *kv, struct rec *request, struct buf *answer);
+
+/* ---- checkpoints (far_checkpoint.c) ---------------------------------------------------------- */
+
+/* As checkpoint_copy, of rank 0, which has them all. Also -EPIPE. */
+int far_checkpoint(struct ranks *r, uint32_t file, uint64_t text_offset,
+                   struct trace_checkpoint *ret);
+int far_checkpoint_answer(struct kv *kv, struct rec *request, struct buf *answer);
 
 #endif

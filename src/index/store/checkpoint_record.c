@@ -100,23 +100,35 @@ static char *window_of_thread(enum checkpoint_kind kind)
     return bytes ? bytes + kind * WINDOW_BYTES : NULL;
 }
 
+int checkpoint_keep(struct text key, struct text value, enum checkpoint_kind kind,
+                    struct trace_checkpoint *ret)
+{
+    char *room = window_of_thread(kind);
+    int rc = room ? checkpoint_decode(key, value, ret) : -ENOMEM;
+
+    if (rc == 0 && ret->window_len > WINDOW_BYTES)
+        rc = ERR_CORRUPT;
+    if (rc)
+        return rc;
+    if (ret->window_len)
+        memcpy(room, ret->window, ret->window_len);
+    ret->window = (const uint8_t *)room;
+    return 0;
+}
+
 int checkpoint_copy(struct kv *kv, uint32_t file, uint64_t text_offset, enum checkpoint_kind kind,
                     struct trace_checkpoint *ret)
 {
+    struct kv_key key = kv_key_of_u32(file);
+    struct text found, value;
     struct kv_read *r;
-    char *room = window_of_thread(kind);
-    int rc = room ? kv_read_begin(kv, &r) : -ENOMEM;
+    int rc = kv_read_begin(kv, &r);
 
     if (rc)
         return rc;
-    rc = checkpoint_find(r, file, text_offset, ret);
-    if (rc == 0 && ret->window_len > WINDOW_BYTES)
-        rc = ERR_CORRUPT;
-    if (rc == 0) {
-        if (ret->window_len)
-            memcpy(room, ret->window, ret->window_len);
-        ret->window = (const uint8_t *)room;
-    }
+    kv_key_u64(&key, text_offset);
+    rc = kv_find_below(r, KV_CHECKPOINT, &key, 4, &found, &value);
+    rc = rc ? rc : checkpoint_keep(found, value, kind, ret);
     kv_read_end(r);
     return rc == -ENOENT ? ERR_CORRUPT : rc;
 }

@@ -25,5 +25,8 @@ int checkpoint_find(struct kv_read *r, uint32_t file, uint64_t text_offset,
 enum checkpoint_kind { CHECKPOINT_FILE, CHECKPOINT_ARCHIVE, CHECKPOINT_KINDS };
 int checkpoint_copy(struct kv *kv, uint32_t file, uint64_t text_offset, enum checkpoint_kind kind,
                     struct trace_checkpoint *ret);
+/* The same of a record. */
+int checkpoint_keep(struct text key, struct text value, enum checkpoint_kind kind,
+                    struct trace_checkpoint *ret);
 
 #endif

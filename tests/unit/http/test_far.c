@@ -3,6 +3,9 @@
 #include "rank_world.h"
 
 #include "dftracerd/http.h"
+#include "index/ranks/ranks.h"
+
+#include <errno.h>
 
 static const char *const requests[] = {
     "/aggregate?group_by=name,pid&agg=count,sum:dur,p50:dur,p99:args.ret&format=csv",
@@ -23,8 +26,31 @@ static const char *const requests[] = {
     "/aggregate?group_by=no_such_column",
     "/aggregate?agg=sum:name",
     "/view?query=dur%3E97&limit=30&format=pfw",
+    "/view?format=ndjson",
+    "/view?format=pfw&metadata=false&query=dur%3C50",
+    "/view?order=ts&query=dur%3E30",
+    "/view?order=ts&limit=17&offset=900",
+    "/view?offset=5000&limit=2500&format=pfw",
+    "/view?within=dur%3E95&query=dur%3C20",
+    "/view?phase=metadata",
+    "/view?order=-dur&limit=40",
+    "/view?select=ts,name,dur,args.half,args.fhash,pid&format=csv",
+    "/view?select=ts,name,te,args.ret&order=ts&query=dur%3E60",
+    "/view?select=host,pid,name&format=json&limit=100&offset=3000&order=ts",
+    "/view?select=name,dur&format=csv&limit=30",
+    "/view?select=name,dur,args.half&order=dur&limit=300&format=csv",
+    "/view?select=ts,dur&format=text&limit=50&within=dur%3E95&clip=true",
+    "/view?query=name%3D%3D%27nothing%27",
+    "/view?format=perfetto&query=dur%3E90",
+    "/find?query=dur%3E97",
+    "/find?query=dur%3E97&direction=previous&at=9000",
     "/call-tree?format=text&limit=20",
+    "/call-tree?max_depth=1000",
+    "/call-tree?query=dur%3E50&group_by=args.fhash&analyze=true",
+    "/call-tree?within=dur%3E95&clip=true",
     "/schema",
+    "/schema?query=dur%3E90",
+    "/schema?query=dur%3E50&within=dur%3E95&format=csv",
 };
 enum { REQUESTS = sizeof requests / sizeof *requests };
 
@@ -120,6 +146,39 @@ static void ask_all(struct http_runner *r, struct buf *ret)
     }
 }
 
+/* Of all that is in `many`, which is freed, too. */
+static void compare_all(struct buf *one, struct buf *many)
+{
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        if (strcmp(one[i].data, many[i].data) != 0)
+            check_fail(__FILE__, __LINE__, "%s:\n%.600s\nis now\n%.600s", requests[i], one[i].data,
+                       many[i].data);
+        buf_done(&many[i]);
+    }
+}
+
+/* ---- what is asked of ranks ------------------------------------------------------------------ */
+
+static atomic_uint chunks_asked, scans_asked;
+
+static int count_asked(unsigned to, struct text request)
+{
+    (void)to;
+    chunks_asked += *request.ptr == RANK_CHUNK;
+    scans_asked += *request.ptr == RANK_SCAN;
+    return 0;
+}
+
+/* Each third scan, or part of a stream, fails. */
+static int fail_often(unsigned to, struct text request)
+{
+    static const int errors[] = {-EPIPE, ERR_MEMORY_LIMIT, -ESRCH, ERR_NOT_FOUND};
+    static atomic_uint count;
+
+    (void)to;
+    return *request.ptr == RANK_SCAN && ++count % 3 == 0 ? errors[count / 3 % 4] : 0;
+}
+
 struct far_world {
     struct http_runner *runner[RANKS];
     struct http_far *far[RANKS];
@@ -138,43 +197,169 @@ static void open_far(struct far_world *w)
 static void close_far(struct far_world *w)
 {
     for (unsigned i = 0; i < RANKS; i++) {
+        wait_letters(&ranks[i]);
         http_far_free(w->far[i]);
         http_runner_free(w->runner[i]);
     }
+}
+
+static void ask_one_index(struct buf *ret)
+{
+    char command[128];
+    struct index *ix = open_with(usual);
+
+    offer_more(ix);
+    struct http_runner *r = runner_of(ix);
+    ask_all(r, ret);
+    http_runner_free(r);
+    index_close(ix);
+    snprintf(command, sizeof command, "rm -rf %s/index", dir);
+    CHECK_INT(system(command), 0);
+}
+
+/* Answers of one index, where they are wanted; then there are ranks instead. */
+static void world_of_ranks(struct far_world *w, struct buf *one)
+{
+    world();
+    write_files();
+    write_more();
+    if (one)
+        ask_one_index(one);
+    offer_more(open_ranks(usual));
+    open_far(w);
+}
+
+static void end_of_ranks(struct far_world *w, struct buf *one)
+{
+    ask_hook = NULL;
+    for (unsigned i = 0; one && i < REQUESTS; i++)
+        buf_done(&one[i]);
+    close_far(w);
+    close_ranks();
+    world_end();
 }
 
 static void ranks_answer_what_one_index_answers(void)
 {
     struct buf one[REQUESTS] = {{0}}, many[REQUESTS] = {{0}};
     struct far_world w;
-    char command[128];
 
-    world();
-    write_files();
-    write_more();
-    struct index *ix = open_with(usual);
-    offer_more(ix);
-    struct http_runner *r = runner_of(ix);
-    ask_all(r, one);
-    http_runner_free(r);
-    index_close(ix);
-    snprintf(command, sizeof command, "rm -rf %s/index", dir);
-    CHECK_INT(system(command), 0);
-    offer_more(open_ranks(usual));
-    open_far(&w);
+    world_of_ranks(&w, one);
     ask_all(w.runner[0], many);
     for (unsigned i = 1; i < RANKS; i++) /* they were asked, in snapshots of rank 0 */
         CHECK(ranks[i].ix->newest != ranks[i].ix->current);
-    for (unsigned i = 0; i < REQUESTS; i++) {
-        if (strcmp(one[i].data, many[i].data) != 0)
-            check_fail(__FILE__, __LINE__, "%s:\n%.600s\nis now\n%.600s", requests[i], one[i].data,
-                       many[i].data);
-        buf_done(&one[i]);
-        buf_done(&many[i]);
+    compare_all(one, many);
+    end_of_ranks(&w, one);
+}
+
+/* What ranks do not answer is done by rank 0. */
+static void ranks_may_fail(void)
+{
+    struct buf one[REQUESTS] = {{0}}, many[REQUESTS] = {{0}};
+    struct far_world w;
+
+    world_of_ranks(&w, one);
+    ask_hook = fail_often;
+    ask_all(w.runner[0], many);
+    compare_all(one, many);
+    end_of_ranks(&w, one);
+}
+
+/* Rank 0 fetches no chunks for them. */
+static void streams_are_made_where_the_chunks_are(void)
+{
+    static const char *const streams[] = {
+        "/view?format=ndjson&metadata=false",
+        "/view?format=pfw&query=dur%3C50",
+        "/view?order=ts&query=dur%3E30",
+        "/view?offset=5000&limit=2500&format=pfw",
+        "/view?select=ts,name&format=csv",
+        "/view?select=ts,name&order=ts&limit=500&format=csv",
+        "/schema",
+        "/schema?query=dur%3E90",
+        "/call-tree?max_depth=1000",
+        "/find?query=dur%3E97",
+    };
+    struct far_world w;
+
+    world_of_ranks(&w, NULL);
+    ask_hook = count_asked;
+    for (unsigned i = 0; i < sizeof streams / sizeof *streams; i++) {
+        struct buf got = {0};
+        scans_asked = chunks_asked = 0;
+        CHECK_INT(run(w.runner[0], streams[i], 0, &got), 0);
+        CHECK(scans_asked > 0);
+        CHECK_INT(chunks_asked, 0);
+        buf_done(&got);
     }
-    close_far(&w);
-    close_ranks();
-    world_end();
+    end_of_ranks(&w, NULL);
+}
+
+/* ---- memory, and clients that leave ---------------------------------------------------------- */
+
+static int run_with(struct http_runner *r, const char *target, size_t memory, struct buf *ret)
+{
+    const struct http_call_options o = {.target = target, .memory = memory};
+    struct http_call *c = NULL;
+    struct err err = {0};
+    int rc = http_call_new(r, &o, &err, &c);
+
+    rc = rc ? rc : http_call_run(c, keep, ret, &err);
+    http_call_free(c);
+    err_done(&err);
+    return rc;
+}
+
+/* With as little memory as one index needs, the answer is the same. */
+static void little_memory(void)
+{
+    static const char *const targets[] = {"/view?format=ndjson", "/view?order=ts",
+                                          "/view?select=ts,name&format=csv&order=ts"};
+    struct far_world w;
+
+    world_of_ranks(&w, NULL);
+    for (unsigned i = 0; i < sizeof targets / sizeof *targets; i++) {
+        struct buf all = {0}, little = {0};
+        CHECK_INT(run(w.runner[0], targets[i], 0, &all), 0);
+        CHECK_INT(run_with(w.runner[0], targets[i], 2 << 20, &little), 0);
+        CHECK(all.len == little.len && memcmp(all.data, little.data, all.len) == 0);
+        buf_done(&all);
+        buf_done(&little);
+    }
+    end_of_ranks(&w, NULL);
+}
+
+static struct http_call *leaving;
+static atomic_uint leaves_in;
+
+static int leave_soon(unsigned to, struct text request)
+{
+    (void)to;
+    if (*request.ptr == RANK_SCAN && leaves_in && --leaves_in == 0)
+        http_call_cancel(leaving, ERR_CANCELLED);
+    return 0;
+}
+
+static void clients_may_leave(void)
+{
+    struct far_world w;
+
+    world_of_ranks(&w, NULL);
+    ask_hook = leave_soon;
+    for (unsigned k = 1; k < 8; k++) {
+        const struct http_call_options o = {.target = "/view?format=ndjson"};
+        struct buf got = {0};
+        struct err err = {0};
+        CHECK_INT(http_call_new(w.runner[0], &o, &err, &leaving), 0);
+        leaves_in = k;
+        int rc = http_call_run(leaving, keep, &got, &err);
+        CHECK(leaves_in > 0 ? rc == 0 : rc == ERR_CANCELLED || rc == 0);
+        leaves_in = 0;
+        http_call_free(leaving);
+        err_done(&err);
+        buf_done(&got);
+    }
+    end_of_ranks(&w, NULL);
 }
 
 struct asker {
@@ -231,6 +416,10 @@ static void many_at_once(void)
 
 static const struct check_test tests[] = {
     {"ranks_answer_what_one_index_answers", ranks_answer_what_one_index_answers},
+    {"ranks_may_fail", ranks_may_fail},
+    {"streams_are_made_where_the_chunks_are", streams_are_made_where_the_chunks_are},
+    {"little_memory", little_memory},
+    {"clients_may_leave", clients_may_leave},
     {"many_at_once", many_at_once},
     {NULL, NULL}};
 CHECK_MAIN(tests)

@@ -1,0 +1,44 @@
+/* items.h - items as the scan of /call-tree finds them: of each chunk, in row order.
+ *
+ * Used by:   scan.c; items_bytes.c, for other ranks.
+ * Threads:   one. Memory: charged to the budget of the query.
+ */
+#ifndef DFTRACERD_ANSWER_CALLTREE_ITEMS_H
+#define DFTRACERD_ANSWER_CALLTREE_ITEMS_H
+
+#include "answer/calltree/call_tree.h"
+
+/* What numbers of a worker, or of another rank, mean to all. */
+struct item_numbers {
+    struct item_numbers *next;
+    uint32_t *lane, *tuple;
+};
+struct item_part {
+    struct item_part *next;
+    struct call_item *items;
+    size_t position; /* of the chunk, in scan_places */
+    uint32_t count;
+    const struct item_numbers *numbers;
+};
+struct item_job {
+    struct call_tree *tree;
+    struct item_part *first;
+    size_t part_count;
+    struct item_numbers *numbers;
+};
+/* Room for items of a chunk. *new*; items_free. */
+int items_new(struct call_tree *t, uint32_t count, struct item_part **ret);
+void items_free(struct call_tree *t, struct item_part *p);
+void items_add(struct item_job *job, struct item_part *p); /* takes it */
+/* Numbers for so many lanes and tuples, to be set; freed with the job. */
+int item_numbers_new(struct item_job *job, uint32_t lanes, uint32_t tuples,
+                     struct item_numbers **ret);
+void item_job_done(struct item_job *job);
+
+/* ---- items_bytes.c: all there is, as bytes, and added to what another process has ------------ */
+
+void items_put(const struct item_job *job, struct buf *out);
+/* ERR_CORRUPT, ERR_MEMORY_LIMIT, -ENOMEM ... */
+int items_take(struct item_job *job, struct rec *in);
+
+#endif

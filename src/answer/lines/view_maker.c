@@ -1,0 +1,93 @@
+/* view_maker.c - the tools of a maker, and why it failed. */
+#include "answer/lines/view_maker.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- tools ----------------------------------------------------------------------------------- */
+
+void tools_close_text(struct ahead_tools *t)
+{
+    if (!t->file)
+        return;
+    trace_text_close(t->text);
+    if (t->fd >= 0)
+        close(t->fd);
+    t->file = NULL;
+}
+
+int tools_text(struct ahead_tools *t, struct query *q, const struct index_file *file,
+               struct trace_text **ret)
+{
+    if (t->file != file) {
+        tools_close_text(t);
+        int rc = index_text_open(query_index(q), query_snapshot(q), file, &t->text, &t->fd);
+        if (rc < 0)
+            return rc;
+        t->file = file;
+    }
+    *ret = t->text;
+    return 0;
+}
+
+void tools_free(struct ahead_tools *t)
+{
+    if (!t)
+        return;
+    tools_close_text(t);
+    scan_worker_free(t->scan);
+    free(t);
+}
+
+int tools_new(struct query *q, struct ahead_tools **ret)
+{
+    struct ahead_tools *t = calloc(1, sizeof(*t));
+    int rc = t ? scan_worker_new(q, &t->scan) : -ENOMEM;
+
+    if (rc < 0)
+        tools_free(t);
+    else
+        *ret = t;
+    return rc;
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/* 0, or the errno for which a file cannot be reached that is not known to have changed. */
+static int reach(const char *path)
+{
+    char directory[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+
+    if (access(path, R_OK) == 0)
+        return 0;
+    if (errno != ENOENT || !slash)
+        return errno;
+    snprintf(directory, sizeof(directory), "%.*s", (int)(slash - path), path);
+    return access(directory, F_OK) == 0 ? 0 : errno; /* the file alone has gone */
+}
+
+int maker_explain(const struct ahead_maker *m, size_t position, int rc, struct err *err)
+{
+    const struct scan_place *places;
+    struct query *q = m->query;
+
+    scan_places(q, &places);
+    uint32_t file = m->file_of ? m->file_of(m->arg, position) : places[position].file;
+    const struct index_file *f = snapshot_file(query_snapshot(q), file);
+    const char *name = f->name;
+    bool unread = m->read_text && (rc == ERR_STALE || rc == -ENOENT || rc == -EACCES);
+    int away = unread ? reach(f->path) : 0;
+    if (away)
+        return err_set(err, ERR_STALE, "cannot read %s: %s", name, strerror(away));
+    if (m->read_text && (rc == ERR_STALE || rc == -ENOENT))
+        return err_set(err, ERR_STALE, "%s changed after it was indexed; its lines cannot be read",
+                       name);
+    if (rc == ERR_CORRUPT)
+        return err_set(err, rc, "%s: %s", name, err_text(rc));
+    return err_set(err, rc, "%s", err_text(rc));
+}

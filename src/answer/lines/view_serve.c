@@ -1,0 +1,156 @@
+/* view_serve.c - makes items for rank 0, as bytes. */
+#include "answer/lines/view_ahead.h"
+#include "answer/lines/view_pull.h"
+#include "answer/lines/view_serve.h"
+#include "engine/derived/covered.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* An answer in the making. */
+struct serving {
+    const struct ahead_maker *maker;
+    struct charge charge;
+    struct buf *texts, facts;
+    uint64_t count;
+};
+
+void server_init(struct server *s, const struct ahead_maker *maker)
+{
+    *s = (struct server){.maker = maker};
+    pthread_mutex_init(&s->lock, NULL);
+}
+
+void server_done(struct server *s)
+{
+    if (s->maker)
+        pthread_mutex_destroy(&s->lock);
+}
+
+/* ---- items ----------------------------------------------------------------------------------- */
+
+static int put_item(struct serving *s, void *item)
+{
+    size_t before = s->texts->len, facts_before = s->facts.len;
+    struct buf facts = {0};
+    int rc = item ? s->maker->encode(s->maker->arg, item, s->texts, &facts) : 0;
+
+    rec_put_u(&s->facts, item != NULL);
+    rec_put_u(&s->facts, s->texts->len - before);
+    rec_put_buf(&s->facts, &facts);
+    buf_done(&facts);
+    rc = rc < 0 ? rc : s->texts->error ? s->texts->error : s->facts.error;
+    rc = rc < 0 ? rc : charge_up_to(&s->charge, s->texts->len + s->facts.len);
+    if (rc < 0) {
+        s->texts->len = before;
+        s->facts.len = facts_before;
+    }
+    s->count += rc == 0;
+    return rc;
+}
+
+static int take_item(struct serving *s, int rc, void *item)
+{
+    rc = rc < 0 ? rc : put_item(s, item);
+    if (item)
+        s->maker->drop(s->maker->arg, item);
+    return rc;
+}
+
+static int make_one(struct serving *s, size_t position)
+{
+    struct query *q = s->maker->query;
+    struct ahead_tools *tools = NULL;
+    void *item = NULL;
+    int rc = tools_new(q, &tools);
+
+    index_query_running(query_index(q), 1);
+    rc = rc < 0 ? rc : s->maker->make(s->maker->arg, tools, position, &item);
+    index_query_running(query_index(q), -1);
+    tools_free(tools);
+    return take_item(s, rc, item);
+}
+
+static int make_several(struct serving *s, const struct pull_asked *asked)
+{
+    struct ahead *a = NULL;
+    int rc = ahead_new(s->maker, asked->positions, asked->count, &a);
+
+    while (rc == 0 && s->texts->len + s->facts.len < asked->bytes && s->count < asked->count) {
+        struct err err = {0};
+        void *item = NULL;
+        rc = ahead_next(a, &err, &item);
+        rc = take_item(s, rc, item);
+        err_done(&err);
+    }
+    ahead_free(a);
+    return rc;
+}
+
+/* ---- an answer ------------------------------------------------------------------------------- */
+
+/* What no answer has said yet. */
+static void put_counters(struct server *s, struct buf *out)
+{
+    struct query_counters c, *told = &s->told;
+
+    pthread_mutex_lock(&s->lock);
+    query_counters(s->maker->query, &c);
+    rec_put_u(out, c.chunks_scanned - told->chunks_scanned);
+    rec_put_u(out, c.chunks_skipped - told->chunks_skipped);
+    rec_put_u(out, c.rows_scanned - told->rows_scanned);
+    rec_put_u(out, c.rows_selected - told->rows_selected);
+    rec_put_u(out, c.name_conflicts - told->name_conflicts);
+    *told = c;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static int put_facts(struct server *s, const struct serving *made)
+{
+    struct buf head = {0};
+
+    rec_put_u(&head, s->maker->query->place_count);
+    rec_put_u(&head, made->count);
+    put_counters(s, &head);
+    uint64_t length = head.len + made->facts.len;
+    buf_append(made->texts, head.data, head.len);
+    buf_append(made->texts, made->facts.data, made->facts.len);
+    buf_append(made->texts, &length, sizeof(length));
+    int rc = head.error ? head.error : made->texts->error;
+    buf_done(&head);
+    return rc;
+}
+
+/* Those before the first one for which chunks of other ranks are needed. */
+static int leave_to_rank_0(const struct query *q, struct pull_asked *asked)
+{
+    size_t n = 0;
+
+    while (n < asked->count && !covered_by_others(q, asked->positions[n]))
+        n++;
+    bool none = n == 0 && asked->count > 0;
+    asked->count = n;
+    return none ? -EXDEV : 0;
+}
+
+int server_answer(struct server *s, struct text asked, struct buf *answer)
+{
+    struct query *q = s->maker->query;
+    struct serving made = {.maker = s->maker, .charge.budget = query_budget(q), .texts = answer};
+    struct pull_asked what;
+    int rc = answer->len ? -EINVAL : pull_read(q, asked, &what);
+
+    if (rc < 0)
+        return rc;
+    if (what.time_ns)
+        query_budget(q)->deadline_ns = clock_mono_ns() + what.time_ns;
+    rc = leave_to_rank_0(q, &what);
+    if (rc == 0)
+        rc = what.count == 1 ? make_one(&made, what.positions[0]) : make_several(&made, &what);
+    if (made.count) /* the one that failed is asked for again */
+        rc = put_facts(s, &made);
+    buf_done(&made.facts);
+    charge_done(&made.charge);
+    free(what.positions);
+    return rc;
+}
