@@ -43,6 +43,12 @@ struct index_ranks {
     int (*send)(void *arg, unsigned to, struct text message);
     /* Asks, and waits; the answer is appended. -ENOMEM, -EPIPE, or the other one's error. */
     int (*ask)(void *arg, unsigned to, struct text request, struct buf *answer);
+    /* Asks several, and does not wait. Takes the request, on errors too. `answered` is called for
+     * each of them, by a thread that it must not hold up; it may take the answer. -ENOMEM, -EPIPE:
+     * none is asked. */
+    int (*ask_all)(void *arg, const unsigned *to, unsigned count, struct buf *request,
+                   void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
+                   void *of_answers);
     void *arg;
     /* The node of a rank: a text that stays. May be NULL: they have no names. */
     const char *(*host)(void *arg, unsigned rank);
@@ -420,6 +426,11 @@ unsigned index_rank_count(const struct index *ix); /* 1: this process alone */
  * error; -ENOMEM, -EPIPE. */
 int index_ask_rank(struct index *ix, unsigned rank, const struct snapshot *s, struct text request,
                    struct buf *answer);
+/* The same of several, without waiting: see ask_all of struct index_ranks. */
+int index_ask_ranks(struct index *ix, const unsigned *ranks, unsigned count,
+                    const struct snapshot *s, struct text request,
+                    void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
+                    void *arg);
 /* The number that a request says of itself: its answer is needed no longer. -ENOMEM, -EPIPE. */
 int index_stop_rank(struct index *ix, unsigned rank, uint64_t number);
 /* What another rank does about these. Any thread. `answer`: s NULL where the rank does not know the

@@ -5,10 +5,17 @@
 #include <semaphore.h>
 #include <stdlib.h>
 
+/* A request of one or several ranks. */
+struct asks {
+    void (*answered)(void *arg, unsigned from, int rc, struct buf *answer);
+    void *arg;
+    unsigned left; /* of the MPI thread: answers to come */
+};
 /* On the stack of the thread that waits. */
-struct ask {
+struct waiter {
     sem_t answered;
-    struct packet *answer;
+    int rc;
+    struct buf answer;
 };
 
 static int is_leaving(struct cluster *c)
@@ -25,26 +32,9 @@ int cluster_send(struct cluster *c, unsigned to, struct text bytes)
     struct packet *p = packet_new(c, to, bytes, (struct trailer){.kind = PACKET_MESSAGE});
     if (!p)
         return -ENOMEM;
-    int rc = outbox_add_new(p, false);
+    int rc = outbox_add_new(p, 0);
     if (rc < 0)
         packet_free(p);
-    return rc;
-}
-
-/* Without a copy where the caller's buffer is empty. */
-static int take_answer(struct packet *p, struct buf *answer)
-{
-    struct text bytes = packet_text(p);
-    int rc = packet_trailer(p).status;
-
-    if (rc == 0 && answer->error == 0 && !answer->data) {
-        *answer = (struct buf){.data = p->bytes, .len = bytes.len, .cap = p->len};
-        p->bytes = NULL;
-    } else if (rc == 0) {
-        buf_text(answer, bytes);
-        rc = answer->error;
-    }
-    packet_free(p);
     return rc;
 }
 
@@ -65,38 +55,90 @@ static int ask_self(struct cluster *c, struct text bytes, struct buf *answer)
     return rc;
 }
 
+int cluster_ask_all(struct cluster *c, const unsigned *to, unsigned count, struct buf *request,
+                    void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
+                    void *arg)
+{
+    struct asks *asks = malloc(sizeof(*asks));
+    struct trailer t = {.kind = PACKET_REQUEST, .asks = (uintptr_t)asks};
+    struct packet *list = packets_new(c, to, count, request, t);
+    int rc = asks && list ? 0 : -ENOMEM;
+
+    if (rc == 0) {
+        *asks = (struct asks){answered, arg, count};
+        rc = outbox_add_new(list, count);
+    }
+    if (rc < 0) {
+        packets_free(list);
+        free(asks);
+    }
+    return rc;
+}
+
+static void wake(void *arg, unsigned from, int rc, struct buf *answer)
+{
+    struct waiter *w = arg;
+    (void)from;
+
+    w->rc = rc;
+    w->answer = *answer;
+    *answer = (struct buf){0};
+    sem_post(&w->answered);
+}
+
+/* Without a copy where the caller's buffer is empty. */
+static int take_answer(struct waiter *w, struct buf *answer)
+{
+    if (w->rc == 0 && answer->error == 0 && !answer->data) {
+        *answer = w->answer;
+        return 0;
+    }
+    if (w->rc == 0) {
+        buf_append(answer, w->answer.data, w->answer.len);
+        w->rc = answer->error;
+    }
+    buf_done(&w->answer);
+    return w->rc;
+}
+
 int cluster_ask(struct cluster *c, unsigned to, struct text bytes, struct buf *answer)
 {
-    struct ask a = {.answer = NULL};
+    struct waiter w = {.rc = 0};
+    struct buf request = {0};
 
     assert(to < c->size);
     if (to == c->rank)
         return ask_self(c, bytes, answer);
-    struct trailer t = {.kind = PACKET_REQUEST, .ask = (uintptr_t)&a};
-    struct packet *p = packet_new(c, to, bytes, t);
-    if (!p)
-        return -ENOMEM;
-    sem_init(&a.answered, 0, 0);
-    int rc = outbox_add_new(p, true);
-    if (rc < 0) {
-        packet_free(p);
-    } else {
-        while (sem_wait(&a.answered) < 0)
+    sem_init(&w.answered, 0, 0);
+    buf_reserve(&request, bytes.len + sizeof(struct trailer));
+    buf_text(&request, bytes);
+    int rc = cluster_ask_all(c, &to, 1, &request, wake, &w);
+    if (rc == 0) {
+        while (sem_wait(&w.answered) < 0)
             assert(errno == EINTR);
-        rc = take_answer(a.answer, answer);
+        rc = take_answer(&w, answer);
     }
-    sem_destroy(&a.answered);
+    sem_destroy(&w.answered);
     return rc;
 }
 
 void ask_answered(struct packet *p)
 {
     struct cluster *c = p->cluster;
-    struct ask *a = (struct ask *)(uintptr_t)packet_trailer(p).ask;
+    struct asks *asks = (struct asks *)(uintptr_t)packet_trailer(p).asks;
+    struct buf answer = {0};
+    int rc = packet_trailer(p).status;
 
+    if (rc == 0) {
+        answer = (struct buf){.data = p->bytes, .len = packet_text(p).len, .cap = p->len};
+        p->bytes = NULL;
+    }
     pthread_mutex_lock(&c->lock);
     c->asks--;
     pthread_mutex_unlock(&c->lock);
-    a->answer = p;
-    sem_post(&a->answered);
+    asks->answered(asks->arg, p->peer, rc, &answer);
+    buf_done(&answer);
+    packet_free(p);
+    if (--asks->left == 0)
+        free(asks);
 }

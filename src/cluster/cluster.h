@@ -56,8 +56,15 @@ int cluster_send(struct cluster *c, unsigned to, struct text bytes);
  * -EPIPE once this rank is leaving, or if the other one is leaving without having started. */
 int cluster_ask(struct cluster *c, unsigned to, struct text bytes, struct buf *answer);
 
+/* Sends a request to other ranks, without waiting. Takes it, on errors too. `answered` is called
+ * once for each of them, by the MPI thread, which it must not hold up; it may take the answer. rc:
+ * as of cluster_ask. -ENOMEM, -EPIPE: nothing was sent. */
+int cluster_ask_all(struct cluster *c, const unsigned *to, unsigned count, struct buf *request,
+                    void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
+                    void *arg);
+
 /* Leaves the job: MPI_Finalize. Collective: returns when all ranks have called it, their
- * cluster_ask calls have returned, and all messages have been handled. Meanwhile requests of
+ * requests have been answered, and all messages have been handled. Meanwhile requests of
  * others are still answered. Frees c (may be NULL). */
 void cluster_leave(struct cluster *c);
 /* Ends all processes of the job after writing a line "rank R on HOST: WHY". */

@@ -2,32 +2,34 @@
 #include "cluster/transport.h"
 
 /* Caller holds the lock, which is released. */
-static void add_and_unlock(struct cluster *c, struct packet *p)
+static void add_and_unlock(struct cluster *c, struct packet *list)
 {
-    p->next = NULL;
-    *c->outbox_end = p;
-    c->outbox_end = &p->next;
+    *c->outbox_end = list;
+    while (list->next)
+        list = list->next;
+    c->outbox_end = &list->next;
     pthread_mutex_unlock(&c->lock);
     bell_ring(c->bells[c->rank]);
 }
 
 void outbox_add(struct packet *p)
 {
+    p->next = NULL;
     pthread_mutex_lock(&p->cluster->lock);
     add_and_unlock(p->cluster, p);
 }
 
-int outbox_add_new(struct packet *p, bool is_ask)
+int outbox_add_new(struct packet *list, unsigned asks)
 {
-    struct cluster *c = p->cluster;
+    struct cluster *c = list->cluster;
 
     pthread_mutex_lock(&c->lock);
     if (c->leaving) {
         pthread_mutex_unlock(&c->lock);
         return -EPIPE;
     }
-    c->asks += is_ask;
-    add_and_unlock(c, p);
+    c->asks += asks;
+    add_and_unlock(c, list);
     return 0;
 }
 

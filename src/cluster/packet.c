@@ -22,11 +22,63 @@ struct packet *packet_new(struct cluster *c, unsigned peer, struct text bytes, s
     return p;
 }
 
+/* What one packet of several has beside their bytes. */
+static struct packet *packet_sharing(struct cluster *c, unsigned peer, const struct buf *bytes,
+                                     unsigned *uses)
+{
+    struct packet *p = calloc(1, sizeof(*p));
+
+    if (!p)
+        return NULL;
+    ++*uses;
+    p->uses = uses;
+    p->bytes = bytes->data;
+    p->len = bytes->len;
+    p->cluster = c;
+    p->peer = peer;
+    p->mpi = MPI_REQUEST_NULL;
+    return p;
+}
+
+struct packet *packets_new(struct cluster *c, const unsigned *peers, unsigned count,
+                           struct buf *bytes, struct trailer t)
+{
+    unsigned *uses = calloc(1, sizeof(*uses)), made = 0;
+    struct packet *list = NULL, **end = &list;
+
+    buf_append(bytes, &t, sizeof(t));
+    while (uses && !bytes->error && made < count &&
+           (*end = packet_sharing(c, peers[made], bytes, uses)) != NULL) {
+        end = &(*end)->next;
+        made++;
+    }
+    if (made == 0) {
+        free(uses);
+        buf_done(bytes);
+    }
+    *bytes = (struct buf){0};
+    if (made == count)
+        return list;
+    packets_free(list);
+    return NULL;
+}
+
+void packets_free(struct packet *list)
+{
+    for (struct packet *next; list; list = next) {
+        next = list->next;
+        packet_free(list);
+    }
+}
+
 void packet_free(struct packet *p)
 {
     if (!p)
         return;
-    free(p->bytes);
+    if (!p->uses || --*p->uses == 0) {
+        free(p->bytes);
+        free(p->uses);
+    }
     free(p);
 }
 

@@ -27,7 +27,7 @@ enum packet_tag {
 };
 
 struct trailer {
-    uint64_t ask;   /* the address of the struct ask, used only by the rank that sent the request */
+    uint64_t asks; /* the address of the struct asks, used only by the rank that sent the request */
     int32_t status; /* of an answer: 0 or an error */
     uint32_t kind;
 };
@@ -41,8 +41,9 @@ struct packet {
     bool arrived;  /* of a receive */
     bool waits;    /* of a send: it was not complete at once */
     char *bytes;
-    size_t len;  /* with the trailer */
-    size_t sent; /* up to and with the piece that is being sent */
+    unsigned *uses; /* packets that share the bytes; NULL: there is one */
+    size_t len;     /* with the trailer */
+    size_t sent;    /* up to and with the piece that is being sent */
 };
 
 /* Of the MPI thread. */
@@ -69,7 +70,7 @@ struct cluster {
 
     pthread_mutex_t lock; /* of what follows */
     struct packet *outbox, **outbox_end;
-    size_t asks; /* that wait for their answer */
+    size_t asks; /* answers to come */
     bool has_thread, leaving;
     pthread_t thread;
 
@@ -112,6 +113,10 @@ void bells_close(struct cluster *c);
 
 /* *new*, or NULL */
 struct packet *packet_new(struct cluster *c, unsigned peer, struct text bytes, struct trailer t);
+/* A list of packets of the same bytes, which it takes, on errors too. *new*, or NULL */
+struct packet *packets_new(struct cluster *c, const unsigned *peers, unsigned count,
+                           struct buf *bytes, struct trailer t);
+void packets_free(struct packet *list);
 void packet_free(struct packet *p);
 struct trailer packet_trailer(const struct packet *p);
 struct text packet_text(const struct packet *p); /* without the trailer; borrowed */
@@ -122,8 +127,9 @@ void packet_answer(struct packet *p, int status, struct buf *answer);
 
 /* Takes the packet and wakes the MPI thread. */
 void outbox_add(struct packet *p);
-/* The same for what a caller of the module sends; the packet stays the caller's on -EPIPE. */
-int outbox_add_new(struct packet *p, bool is_ask);
+/* The same for a list that a caller of the module sends, and `asks` answers to come; the packets
+ * stay the caller's on -EPIPE. */
+int outbox_add_new(struct packet *list, unsigned asks);
 struct packet *outbox_take(struct cluster *c); /* all, a list */
 /* What was queued has been taken, no ask waits, and no caller can add more. */
 bool outbox_is_closed(struct cluster *c);

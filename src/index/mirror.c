@@ -7,12 +7,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { SNAPSHOTS = 4 }; /* that are kept: requests go on with the one they began with */
-
 struct mirror {
     pthread_mutex_t lock;
-    struct snapshot *list[SNAPSHOTS]; /* the latest first */
-    uint16_t home;                    /* of this rank's chunks, as rank 0 numbers them */
+    struct snapshot *list[RANK_SNAPSHOTS]; /* the latest first */
+    uint16_t home;                         /* of this rank's chunks, as rank 0 numbers them */
 };
 
 struct mirror *mirror_new(void)
@@ -28,7 +26,7 @@ void mirror_free(struct mirror *m)
 {
     if (!m)
         return;
-    for (unsigned i = 0; i < SNAPSHOTS; i++)
+    for (unsigned i = 0; i < RANK_SNAPSHOTS; i++)
         snapshot_release(m->list[i]);
     pthread_mutex_destroy(&m->lock);
     free(m);
@@ -42,7 +40,7 @@ static struct snapshot *find(struct mirror *m, uint64_t serial)
     struct snapshot *s = NULL;
 
     pthread_mutex_lock(&m->lock);
-    for (unsigned i = 0; i < SNAPSHOTS && !s; i++)
+    for (unsigned i = 0; i < RANK_SNAPSHOTS && !s; i++)
         if (m->list[i] && m->list[i]->serial == serial)
             s = snapshot_ref(m->list[i]);
     pthread_mutex_unlock(&m->lock);
@@ -75,7 +73,7 @@ static int collect(const struct mirror *m, struct known *k)
 {
     int rc = 0;
 
-    for (unsigned i = 0; i < SNAPSHOTS && m->list[i] && rc == 0; i++) {
+    for (unsigned i = 0; i < RANK_SNAPSHOTS && m->list[i] && rc == 0; i++) {
         const struct snapshot *s = m->list[i];
         rc = vec_reserve(&k->views, s->count);
         for (uint32_t n = 0; n < s->count && rc == 0; n++)
@@ -133,8 +131,8 @@ static int take_views(struct index *ix, struct rec *in, const struct known *k, s
 
 static void keep(struct mirror *m, struct snapshot *s)
 {
-    snapshot_release(m->list[SNAPSHOTS - 1]);
-    for (unsigned i = SNAPSHOTS - 1; i > 0; i--)
+    snapshot_release(m->list[RANK_SNAPSHOTS - 1]);
+    for (unsigned i = RANK_SNAPSHOTS - 1; i > 0; i--)
         m->list[i] = m->list[i - 1];
     m->list[0] = s;
 }
@@ -201,27 +199,60 @@ static void put_snapshot(struct index *ix, unsigned rank, const struct snapshot 
     }
 }
 
-static int tell_snapshot(struct index *ix, unsigned rank, const struct snapshot *s)
+static bool has_snapshot(const struct rank_told *told, const struct snapshot *s)
 {
-    struct buf known = {0}, message = {0};
-    uint32_t *told, texts = 0;
+    for (unsigned i = 0; i < RANK_SNAPSHOTS; i++)
+        if (told->snapshots[i] == s->serial)
+            return true;
+    return false;
+}
 
-    ranks_tell_begin(ix->ranks, rank, &told);
+/* As the rank does. */
+static void note_snapshot(struct rank_told *told, const struct snapshot *s)
+{
+    for (unsigned i = RANK_SNAPSHOTS - 1; i > 0; i--)
+        told->snapshots[i] = told->snapshots[i - 1];
+    told->snapshots[0] = s->serial;
+}
+
+static int send_snapshot(struct index *ix, unsigned rank, const struct snapshot *s,
+                         struct rank_told *told)
+{
+    struct buf known = {0}, message = {0}, answer = {0};
+    uint32_t texts = 0;
     int rc = ask_known(ix, rank, s, &known);
+
     if (rc == 0) {
         buf_putc(&message, RANK_VIEWS);
-        texts = text_ids_put(ix->texts, *told, &message);
+        texts = text_ids_put(ix->texts, told->texts, &message);
         put_snapshot(ix, rank, s, known.data, &message);
-        struct buf answer = {0};
         rc = ranks_ask(ix->ranks, rank, &message, &answer);
-        buf_done(&answer);
     }
-    if (rc == 0)
-        *told = texts;
-    ranks_tell_end(ix->ranks, rank);
+    if (rc == 0) {
+        told->texts = texts;
+        note_snapshot(told, s);
+    }
     buf_done(&known);
     buf_done(&message);
+    buf_done(&answer);
     return rc;
+}
+
+static int tell_snapshot(struct index *ix, unsigned rank, const struct snapshot *s)
+{
+    struct rank_told *told = ranks_tell_begin(ix->ranks, rank);
+    int rc = has_snapshot(told, s) ? 0 : send_snapshot(ix, rank, s, told);
+
+    ranks_tell_end(ix->ranks, rank);
+    return rc;
+}
+
+static void put_request(const struct snapshot *s, struct text request, struct buf *out)
+{
+    buf_reserve(out, request.len + 64); /* the head, and what the cluster adds */
+    buf_putc(out, RANK_SCAN);
+    rec_put_u(out, s->serial);
+    rec_put_text(out, request);
 }
 
 int index_ask_rank(struct index *ix, unsigned rank, const struct snapshot *s, struct text request,
@@ -229,17 +260,28 @@ int index_ask_rank(struct index *ix, unsigned rank, const struct snapshot *s, st
 {
     struct buf message = {0};
 
-    buf_putc(&message, RANK_SCAN);
-    rec_put_u(&message, s->serial);
-    rec_put_text(&message, request);
+    put_request(s, request, &message);
     int rc = ranks_ask(ix->ranks, rank, &message, answer);
-    if (rc == -ESRCH)
+    if (rc == -ESRCH) {
         rc = tell_snapshot(ix, rank, s);
-    else
-        return buf_done(&message), rc;
-    rc = rc ? rc : ranks_ask(ix->ranks, rank, &message, answer);
+        rc = rc ? rc : ranks_ask(ix->ranks, rank, &message, answer);
+    }
     buf_done(&message);
     return rc;
+}
+
+/* One that cannot be told has no answer to the request, and says so. */
+int index_ask_ranks(struct index *ix, const unsigned *ranks, unsigned count,
+                    const struct snapshot *s, struct text request,
+                    void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
+                    void *arg)
+{
+    struct buf message = {0};
+
+    for (unsigned i = 0; i < count; i++)
+        (void)tell_snapshot(ix, ranks[i], s);
+    put_request(s, request, &message);
+    return ranks_ask_all(ix->ranks, ranks, count, &message, answered, arg);
 }
 
 int index_stop_rank(struct index *ix, unsigned rank, uint64_t number)

@@ -21,6 +21,13 @@ static int link_ask(void *arg, unsigned to, struct text request, struct buf *ans
     return cluster_ask(((struct rank *)arg)->cluster, to, request, answer);
 }
 
+static int link_ask_all(void *arg, const unsigned *to, unsigned count, struct buf *request,
+                        void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
+                        void *of_answers)
+{
+    return cluster_ask_all(((struct rank *)arg)->cluster, to, count, request, answered, of_answers);
+}
+
 static const char *link_host(void *arg, unsigned rank)
 {
     return cluster_host(((struct rank *)arg)->cluster, rank);
@@ -101,6 +108,7 @@ int rank_join(struct rank *r, int *argc, char ***argv)
                                                .count = cluster_size(r->cluster),
                                                .send = link_send,
                                                .ask = link_ask,
+                                               .ask_all = link_ask_all,
                                                .arg = r,
                                                .host = link_host},
                                      .on_node = count_on_node(r->cluster),

@@ -51,6 +51,43 @@ static int ask_rank(void *arg, unsigned to, struct text request, struct buf *ans
     return rc ? rc : index_answer(ranks[to].ix, ((struct rank *)arg)->links.rank, request, answer);
 }
 
+struct parcel {
+    struct rank *from;
+    unsigned to;
+    struct buf request;
+    void (*answered)(void *arg, unsigned from, int rc, struct buf *answer);
+    void *arg;
+};
+
+static void *carry(void *arg)
+{
+    struct parcel *p = arg;
+    struct buf answer = {0};
+    int rc = ask_rank(p->from, p->to, (struct text){p->request.data, p->request.len}, &answer);
+
+    p->answered(p->arg, p->to, rc, &answer);
+    buf_done(&answer);
+    buf_done(&p->request);
+    free(p);
+    return NULL;
+}
+
+static int ask_ranks(void *arg, const unsigned *to, unsigned count, struct buf *request,
+                     void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
+                     void *of_answers)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct parcel *p = calloc(1, sizeof *p);
+        pthread_t thread;
+        *p = (struct parcel){arg, to[i], {0}, answered, of_answers};
+        buf_append(&p->request, request->data, request->len);
+        pthread_create(&thread, NULL, carry, p);
+        pthread_detach(thread);
+    }
+    buf_done(request);
+    return 0;
+}
+
 /* Until it is over and nothing is left. */
 static void *deliver(void *arg)
 {
@@ -99,7 +136,7 @@ static void open_rank(unsigned i, struct index_options options)
     struct err err = {0};
     struct index *ix = NULL;
 
-    *r = (struct rank){.links = {i, RANKS, send_letter, ask_rank, r}};
+    *r = (struct rank){.links = {i, RANKS, send_letter, ask_rank, ask_ranks, r}};
     r->last = &r->first;
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->come, NULL);

@@ -62,7 +62,7 @@ static int number_decode(struct groups_decoder *d, unsigned set, unsigned acc)
         if (!s->accs[acc].spec->sample)
             continue;
         c->sample = (struct sample){0};
-        rc = sample_decode(&d->into->memory, &d->rec, &c->sample);
+        rc = sample_decode(&d->into->memory, &d->rec, d->keep, &c->sample);
     }
     return rc;
 }

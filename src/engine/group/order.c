@@ -49,7 +49,7 @@ static void run(struct order *o, unsigned n, void (*job)(void *arg, unsigned i))
 
 static bool goes_on(const struct order *o, uint32_t i)
 {
-    return !pass_looks(i) || budget_check(o->budget) == 0;
+    return !pass_looks(i, o->table->count) || budget_check(o->budget) == 0;
 }
 
 /* Between the steps of sorting it is asked whether the rows are still wanted. */

@@ -26,7 +26,7 @@ int rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned 
         sum += count;
     }
     for (size_t i = 0; i < n && rc == 0; i++) {
-        rc = b && pass_looks(i) ? budget_check(b) : 0;
+        rc = b && pass_looks(i, n) ? budget_check(b) : 0;
         to[at[from[i].word >> shift & mask]++] = from[i];
     }
     return rc < 0 ? rc : 1;

@@ -1,4 +1,5 @@
 /* sample.c - samples: short lists, then counts per bin. The hot ways are in the header. */
+#include "dftracerd/kernel.h"
 #include "engine/group/sample.h"
 
 #include <assert.h>
@@ -270,6 +271,39 @@ static int wide_add(struct sample_memory *m, struct sample_pages *into,
     return 0;
 }
 
+/* False: some sum has more than 31 bits, and nothing was added. So lists that are merged later have
+ * room. */
+static bool add_narrow(uint32_t *restrict to, const uint32_t *restrict from)
+{
+    uint32_t sums[SAMPLE_PAGE], over = 0;
+
+    for (unsigned i = 0; i < SAMPLE_PAGE; i++) {
+        sums[i] = to[i] + from[i];
+        over |= sums[i];
+    }
+    if (over >> 31)
+        return false;
+    memcpy(to, sums, sizeof(sums));
+    return true;
+}
+
+static int merge_octave(struct sample_memory *m, struct sample_pages *into,
+                        const struct sample_pages *from, unsigned octave)
+{
+    uint32_t **page = &into->page[octave];
+
+    if (from->wide[octave] || into->wide[octave])
+        return wide_add(m, into, from, octave);
+    if (!*page) {
+        *page = sample_alloc(m, SAMPLE_PAGE * sizeof(**page));
+        if (!*page)
+            return m->error;
+        memcpy(*page, from->page[octave], SAMPLE_PAGE * sizeof(**page));
+        return 0;
+    }
+    return add_narrow(*page, from->page[octave]) ? 0 : wide_add(m, into, from, octave);
+}
+
 int sample_fold(struct sample_memory *m)
 {
     for (struct sample_pages *p = m->pages; p; p = p->next) {
@@ -305,7 +339,7 @@ static int merge_pages(struct sample_memory *m, struct sample_pages *into,
     for (unsigned octave = 0; octave < SAMPLE_OCTAVES; octave++) {
         if (!from->page[octave] && !from->wide[octave])
             continue;
-        int rc = wide_add(m, into, from, octave);
+        int rc = merge_octave(m, into, from, octave);
         if (rc < 0)
             return rc;
     }
@@ -314,10 +348,14 @@ static int merge_pages(struct sample_memory *m, struct sample_pages *into,
     return rc < 0 ? rc : merge_sketch(&into->tiny, from->tiny);
 }
 
+static int merge_sent(struct sample_memory *m, struct sample *into, const struct sample *from);
+
 int sample_merge(struct sample_memory *m, struct sample *into, const struct sample *from)
 {
     int rc = 0;
 
+    if (from->sent)
+        return merge_sent(m, into, from);
     if (!from->paged) {
         const uint64_t *list = from->data;
         if (!into->paged && m->exact && into->cap - into->n < from->n)
@@ -376,7 +414,7 @@ struct octave {
     bool wide;
 };
 
-static void octave_of(const struct sample_pages *p, unsigned octave, struct octave *ret)
+static void wide_octave(const struct sample_pages *p, unsigned octave, struct octave *ret)
 {
     memset(ret->bins, 0, sizeof(ret->bins));
     ret->count = 0;
@@ -390,6 +428,21 @@ static void octave_of(const struct sample_pages *p, unsigned octave, struct octa
         ret->narrow[ret->count] = (uint32_t)count;
         ret->counts[ret->count++] = count;
     }
+}
+
+static void octave_of(const struct sample_pages *p, unsigned octave, struct octave *ret)
+{
+    const struct kernels *k = kernels();
+
+    if (p->wide[octave]) {
+        wide_octave(p, octave, ret);
+        return;
+    }
+    k->equal_u32(p->page[octave], SAMPLE_PAGE, 0, ret->bins);
+    for (unsigned i = 0; i < SAMPLE_PAGE / 64; i++)
+        ret->bins[i] = ~ret->bins[i];
+    ret->count = k->keep_u32(p->page[octave], ret->bins, SAMPLE_PAGE, ret->narrow);
+    ret->wide = false;
 }
 
 static void put_pages(const struct sample_pages *p, struct buf *out)
@@ -416,57 +469,98 @@ static void put_pages(const struct sample_pages *p, struct buf *out)
     }
 }
 
-static bool read_octave(struct rec *r, bool wide, struct octave *ret)
+/* An octave in a message: which bins there are, and where their counts are. */
+struct sent_octave {
+    uint64_t bins[SAMPLE_PAGE / 64];
+    const uint8_t *counts;
+    bool wide;
+    unsigned octave;
+};
+
+static void read_octave(struct rec *r, struct sent_octave *ret)
 {
-    ret->count = 0;
-    if (!rec_array(r, ret->bins, sizeof(ret->bins)))
-        return false;
+    uint64_t which = rec_choice(r, SAMPLE_OCTAVES << 1 | 1);
+    size_t count = 0;
+
+    *ret = (struct sent_octave){.octave = (unsigned)(which >> 1), .wide = which & 1};
+    r->bad |= ret->octave >= SAMPLE_OCTAVES;
+    rec_array(r, ret->bins, sizeof(ret->bins));
     for (unsigned i = 0; i < SAMPLE_PAGE / 64; i++)
-        ret->count += (unsigned)__builtin_popcountll(ret->bins[i]);
-    return wide ? rec_array(r, ret->counts, ret->count * sizeof(*ret->counts))
-                : rec_array(r, ret->narrow, ret->count * sizeof(*ret->narrow));
+        count += (unsigned)__builtin_popcountll(ret->bins[i]);
+    size_t bytes = count * (ret->wide ? sizeof(uint64_t) : sizeof(uint32_t));
+    r->bad |= bytes > (size_t)(r->end - r->ptr);
+    ret->counts = r->ptr;
+    r->ptr += r->bad ? 0 : bytes;
 }
 
-static int take_octave(struct sample_memory *m, struct sample_pages *p, unsigned octave, bool wide,
-                       const struct octave *o)
+static uint64_t count_at(const struct sent_octave *o, unsigned i)
 {
-    uint32_t *page = NULL;
-    uint64_t *counts = NULL;
-    unsigned from = 0;
+    uint64_t wide;
+    uint32_t narrow;
 
-    if (wide)
-        counts = p->wide[octave] = sample_alloc(m, SAMPLE_PAGE * sizeof(*counts));
-    else
-        page = p->page[octave] = sample_alloc(m, SAMPLE_PAGE * sizeof(*page));
-    if (!counts && !page)
+    if (o->wide)
+        return memcpy(&wide, o->counts + i * sizeof(wide), sizeof(wide)), wide;
+    return memcpy(&narrow, o->counts + i * sizeof(narrow), sizeof(narrow)), narrow;
+}
+
+/* One counter: of 31 bits where that is enough, as merge_octave does. */
+static int add_count(struct sample_memory *m, struct sample_pages *p, unsigned octave, unsigned bin,
+                     uint64_t count)
+{
+    uint32_t *page = p->page[octave];
+
+    if (page && count <= INT32_MAX && (page[bin] + count) >> 31 == 0) {
+        page[bin] += (uint32_t)count;
+        return 0;
+    }
+    if (!p->wide[octave])
+        p->wide[octave] = sample_alloc(m, SAMPLE_PAGE * sizeof(uint64_t));
+    if (!p->wide[octave])
         return m->error;
-    for (unsigned i = 0; i < SAMPLE_PAGE / 64; i++)
-        for (uint64_t bins = o->bins[i]; bins; bins &= bins - 1, from++) {
-            unsigned bin = i * 64 + (unsigned)__builtin_ctzll(bins);
-            if (wide)
-                counts[bin] = o->counts[from];
-            else
-                page[bin] = o->narrow[from];
-        }
+    p->wide[octave][bin] += count;
     return 0;
 }
 
-static int read_pages(struct sample_memory *m, struct rec *r, struct sample_pages *p)
+static int add_octave(struct sample_memory *m, struct sample_pages *p, const struct sent_octave *o)
 {
-    struct octave o;
+    int rc = 0;
 
-    p->zeros = rec_u(r);
-    int rc = read_sketch(r, &p->negative);
-    rc = rc < 0 ? rc : read_sketch(r, &p->tiny);
+    if (!p->page[o->octave])
+        p->page[o->octave] = sample_alloc(m, SAMPLE_PAGE * sizeof(uint32_t));
+    if (!p->page[o->octave])
+        return m->error;
+    for (unsigned i = 0, at = 0; i < SAMPLE_PAGE / 64; i++)
+        for (uint64_t bins = o->bins[i]; bins && rc == 0; bins &= bins - 1)
+            rc = add_count(m, p, o->octave, i * 64 + (unsigned)__builtin_ctzll(bins),
+                           count_at(o, at++));
+    return rc;
+}
+
+static int add_sketch(struct rec *r, struct sketch **into)
+{
+    struct sketch *got = NULL;
+    int rc = read_sketch(r, &got);
+
+    rc = rc < 0 || !into ? rc : merge_sketch(into, got);
+    sketch_free(got);
+    return rc;
+}
+
+/* Adds what put_pages has written to `into`; NULL: it is only looked whether it is right. */
+static int add_pages(struct sample_memory *m, struct rec *r, struct sample_pages *into)
+{
+    struct sent_octave o;
+    uint64_t zeros = rec_u(r);
+    int rc = add_sketch(r, into ? &into->negative : NULL);
+
+    rc = rc < 0 ? rc : add_sketch(r, into ? &into->tiny : NULL);
     uint64_t n = rec_count(r, sizeof(o.bins));
-    for (uint64_t k = 0; k < n && rc == 0; k++) {
-        uint64_t which = rec_choice(r, SAMPLE_OCTAVES << 1 | 1);
-        unsigned octave = (unsigned)(which >> 1);
-        r->bad |= octave >= SAMPLE_OCTAVES || has_octave(p, octave % SAMPLE_OCTAVES);
-        if (r->bad || !read_octave(r, which & 1, &o))
-            break;
-        rc = take_octave(m, p, octave, which & 1, &o);
+    for (uint64_t k = 0; k < n && rc == 0 && !r->bad; k++) {
+        read_octave(r, &o);
+        rc = into && !r->bad ? add_octave(m, into, &o) : 0;
     }
+    if (into)
+        into->zeros += zeros;
     return rc;
 }
 
@@ -482,15 +576,39 @@ void sample_encode(const struct sample *s, struct buf *out)
         buf_append(out, s->data, s->n * sizeof(uint64_t));
 }
 
-int sample_decode(struct sample_memory *m, struct rec *r, struct sample *s)
+/* Adds the pages of a message. */
+static int merge_sent(struct sample_memory *m, struct sample *into, const struct sample *from)
+{
+    struct rec r = rec_of((struct text){from->data, from->n});
+    int rc = into->paged ? 0 : sample_to_pages(m, into);
+
+    into->kind = into->kind > from->kind ? into->kind : from->kind;
+    return rc < 0 ? rc : add_pages(m, &r, into->data);
+}
+
+static int decode_pages(struct sample_memory *m, struct rec *r, bool keep, struct sample *s)
+{
+    struct sample sent = {.data = (void *)(uintptr_t)r->ptr, .kind = s->kind, .sent = true};
+    const uint8_t *begin = r->ptr;
+    int rc = add_pages(m, r, NULL);
+
+    r->bad |= r->ptr - begin > UINT32_MAX;
+    if (rc < 0 || r->bad)
+        return rc;
+    sent.n = (uint32_t)(r->ptr - begin);
+    if (!keep)
+        return merge_sent(m, s, &sent);
+    *s = sent;
+    return 0;
+}
+
+int sample_decode(struct sample_memory *m, struct rec *r, bool keep, struct sample *s)
 {
     uint64_t kind = rec_choice(r, SAMPLE_DOUBLE << 1 | 1);
 
     s->kind = (uint8_t)(kind >> 1);
-    if (kind & 1) {
-        int rc = sample_to_pages(m, s);
-        return rc < 0 ? rc : read_pages(m, r, s->data);
-    }
+    if (kind & 1)
+        return decode_pages(m, r, keep, s);
     uint64_t n = rec_count(r, sizeof(uint64_t));
     r->bad |= n >= UINT32_MAX || (n > SKETCH_EXACT && !m->exact);
     if (r->bad || n == 0)

@@ -36,17 +36,19 @@ void *sample_alloc(struct sample_memory *m, size_t bytes);
 /* integers, ns told in us, doubles */
 enum sample_kind { SAMPLE_WHOLE, SAMPLE_NANO, SAMPLE_DOUBLE };
 struct sample_pages {
-    uint32_t *page[SAMPLE_OCTAVES]; /* what this worker counted lately */
-    uint64_t *wide[SAMPLE_OCTAVES]; /* what was merged or folded */
+    uint32_t *page[SAMPLE_OCTAVES]; /* what was counted lately, or merged */
+    uint64_t *wide[SAMPLE_OCTAVES]; /* what was folded, or merged and has more bits */
     uint64_t zeros;
     struct sketch *negative, *tiny; /* below 0; between 0 and the first octave */
     struct sample_pages *next;      /* of this memory: their sketches are freed with it */
 };
-struct sample {      /* zero-initialise */
-    void *data;      /* list: uint64_t that order as the values do; else struct sample_pages */
-    uint32_t n, cap; /* of the list */
+struct sample { /* zero-initialise */
+    /* list: uint64_t that order as the values do; else struct sample_pages, or if `sent`, these as
+     * bytes: it can only be merged into another */
+    void *data;
+    uint32_t n, cap; /* of the list; or so many bytes */
     uint8_t kind;    /* enum sample_kind: the finest of all values */
-    bool paged;
+    bool paged, sent;
 };
 
 /* Slow ways: 0, -ENOMEM, ERR_MEMORY_LIMIT. */
@@ -100,9 +102,10 @@ int sample_ranks(struct sample *s, const uint64_t *ranks, unsigned count, bool t
                  double max, struct value *ret);
 /* How a whole number of units, or a fraction, is told. */
 struct value sample_value(double value, enum sample_kind kind, bool time);
-/* As bytes; `s` is empty before. 0, -ENOMEM, ERR_MEMORY_LIMIT; r->bad. */
+/* As bytes; `s` is empty before. keep: it is for merging only, and pages stay where they are in the
+ * bytes. 0, -ENOMEM, ERR_MEMORY_LIMIT; r->bad. */
 void sample_encode(const struct sample *s, struct buf *out);
-int sample_decode(struct sample_memory *m, struct rec *r, struct sample *s);
+int sample_decode(struct sample_memory *m, struct rec *r, bool keep, struct sample *s);
 /* How many values each bin of a sketch would have, ascending; a list is sorted. *new* array. 0,
  * -ENOMEM. */
 struct sample_bin {

@@ -286,33 +286,29 @@ static int answer(struct query_far *far, struct groups_job *jobs, size_t count)
 /* ---- rank 0 ---------------------------------------------------------------------------------- */
 
 struct asked {
-    pthread_t thread;
-    struct asks *all;
     struct buf answer;
-    unsigned rank;
-    int rc;
-    bool wanted, begun, failed; /* it has some of the chunks; and they are to be scanned here */
+    bool wanted, failed; /* it has some of the chunks; and they are to be scanned here */
 };
 struct asks {
     struct query *query;
-    struct text message;
+    struct asked *list;
     pthread_mutex_t lock;
     pthread_cond_t come;
     unsigned left; /* under the lock: answers to come */
 };
 
-static void *ask(void *arg)
+static void answered(void *arg, unsigned rank, int rc, struct buf *answer)
 {
-    struct asked *a = arg;
-    struct asks *all = a->all;
-    const struct query *q = all->query;
+    struct asks *all = arg;
+    struct asked *a = &all->list[rank];
 
-    a->rc = index_ask_rank(q->env.index, a->rank, q->snapshot, all->message, &a->answer);
     pthread_mutex_lock(&all->lock);
+    a->failed = rc < 0;
+    a->answer = *answer;
+    *answer = (struct buf){0};
     all->left--;
     pthread_cond_signal(&all->come);
     pthread_mutex_unlock(&all->lock);
-    return NULL;
 }
 
 /* Which ranks have chunks of the query. */
@@ -330,33 +326,35 @@ static bool choose_ranks(const struct query *q, struct asked *list, unsigned cou
     return any;
 }
 
-static void begin_all(struct asks *all, struct asked *list, unsigned count)
+static void begin_all(struct asks *all, struct text message, unsigned count)
 {
-    for (unsigned i = 1; i < count; i++)
-        all->left += list[i].wanted;
-    for (unsigned i = 1; i < count; i++) {
-        struct asked *a = &list[i];
-        if (!a->wanted)
-            continue;
-        a->all = all;
-        a->rank = i;
-        a->begun = pthread_create(&a->thread, NULL, ask, a) == 0;
-        a->failed = !a->begun;
-        pthread_mutex_lock(&all->lock);
-        all->left -= a->failed;
-        pthread_mutex_unlock(&all->lock);
-    }
+    unsigned *wanted = calloc(count, sizeof(*wanted)), n = 0;
+    const struct query *q = all->query;
+
+    for (unsigned i = 1; wanted && i < count; i++)
+        if (all->list[i].wanted)
+            wanted[n++] = i;
+    all->left = n;
+    int rc = wanted ? index_ask_ranks(q->env.index, wanted, n, q->snapshot, message, answered, all)
+                    : -ENOMEM;
+    if (rc < 0) /* none will answer */
+        all->left = 0;
+    for (unsigned i = 1; rc < 0 && i < count; i++)
+        all->list[i].failed = true;
+    free(wanted);
 }
 
-static void stop_all(struct query *q, const struct asked *list, unsigned count)
+static void stop_all(const struct asks *all, unsigned count)
 {
+    struct query *q = all->query;
+
     for (unsigned i = 1; i < count; i++)
-        if (list[i].begun)
+        if (all->list[i].wanted)
             index_stop_rank(q->env.index, i, q->env.far->number);
 }
 
 /* Until all have answered; they are told when nobody wants that any more. */
-static void wait_all(struct asks *all, const struct asked *list, unsigned count)
+static void wait_all(struct asks *all, unsigned count)
 {
     struct query *q = all->query;
     bool stopped = false;
@@ -369,18 +367,9 @@ static void wait_all(struct asks *all, const struct asked *list, unsigned count)
         if (stopped || budget_check(q->budget) == 0)
             continue;
         stopped = true;
-        stop_all(q, list, count);
+        stop_all(all, count);
     }
     pthread_mutex_unlock(&all->lock);
-}
-
-static void end_all(struct asked *list, unsigned count)
-{
-    for (unsigned i = 1; i < count; i++)
-        if (list[i].begun) {
-            pthread_join(list[i].thread, NULL);
-            list[i].failed = list[i].rc < 0;
-        }
 }
 
 static void take_counters(struct query *q, struct rec *in)
@@ -511,18 +500,17 @@ static int scan_with(struct groups_job *jobs, size_t count, struct asked *list, 
     struct query *q = jobs->grouping->query;
     struct groups_here here = {.ranks = &own, .rank_count = 1, .parts = parts_new(jobs, count)};
     struct buf message = {0};
-    struct asks all = {.query = q, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct asks all = {.query = q, .list = list, .lock = PTHREAD_MUTEX_INITIALIZER};
 
     q->env.far->number = query_far_number();
     query_far_put(q->env.far, q->budget, true, TEXT(""), &message);
-    all.message = (struct text){message.data, message.len};
     int rc = here.parts ? message.error : -ENOMEM;
     if (rc == 0) {
         clock_cond_init(&all.come);
-        begin_all(&all, list, ranks);
+        begin_all(&all, (struct text){message.data, message.len}, ranks);
+        buf_done(&message);
         rc = groups_scan_here(jobs, count, &here);
-        wait_all(&all, list, ranks);
-        end_all(list, ranks);
+        wait_all(&all, ranks);
         pthread_cond_destroy(&all.come);
     }
     rc = rc < 0 ? rc : collect(jobs, count, list, ranks, here.parts);

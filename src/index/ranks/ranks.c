@@ -8,7 +8,7 @@ struct one_rank {
     unsigned home;
     atomic_int error;
     pthread_mutex_t tell; /* of what follows */
-    uint32_t told;        /* it knows texts of this process with ids below */
+    struct rank_told told;
     struct text_ids *ids;
 };
 struct ranks {
@@ -92,6 +92,12 @@ int ranks_ask(struct ranks *r, unsigned to, const struct buf *request, struct bu
                                           (struct text){request->data, request->len}, answer);
 }
 
+int ranks_ask_all(struct ranks *r, const unsigned *to, unsigned count, struct buf *request,
+                  void (*answered)(void *arg, unsigned from, int rc, struct buf *answer), void *arg)
+{
+    return r->links->ask_all(r->links->arg, to, count, request, answered, arg);
+}
+
 void ranks_set_error(struct ranks *r, unsigned rank, int error)
 {
     atomic_store(&r->list[rank].error, error);
@@ -128,10 +134,10 @@ int ranks_take_texts(struct ranks *r, unsigned rank, struct texts *here, struct 
     return text_ids_take(r->list[rank].ids, here, message);
 }
 
-void ranks_tell_begin(struct ranks *r, unsigned rank, uint32_t **ret_told)
+struct rank_told *ranks_tell_begin(struct ranks *r, unsigned rank)
 {
     pthread_mutex_lock(&r->list[rank].tell);
-    *ret_told = &r->list[rank].told;
+    return &r->list[rank].told;
 }
 
 void ranks_tell_end(struct ranks *r, unsigned rank)
