@@ -135,6 +135,49 @@ static void request_bytes(unsigned to, struct buf *packet, struct head head, siz
     buf_done(&answer);
 }
 
+/* One request of all others. */
+struct wanted {
+    struct head head;
+    unsigned left; /* of the MPI thread */
+    bool *seen;    /* by rank */
+    bool all;
+};
+
+static void on_answer(void *arg, unsigned from, int rc, struct buf *answer)
+{
+    struct wanted *w = arg;
+    struct text text = {answer->data, answer->len};
+
+    expect(!w->seen[from], "a second answer of rank %u", from);
+    w->seen[from] = true;
+    expect(rc == w->head.status, "cluster_ask_all: %d, not %d", rc, w->head.status);
+    expect(rc ? text.len == 0 : has_bytes(text, w->head.seed + test.rank, w->head.number),
+           "one of the answers to all, of rank %u", from);
+    if (--w->left == 0)
+        set_flag(&w->all);
+}
+
+static void request_all(struct buf *packet, struct head head, size_t size)
+{
+    unsigned to[64], count = 0;
+    bool seen[64] = {false};
+    struct wanted w = {.head = head, .seen = seen};
+    struct buf request = {0};
+
+    w.head.number = size;
+    for (unsigned i = 0; i < test.size && i < 64; i++)
+        if (i != test.rank)
+            to[count++] = i;
+    if (count == 0)
+        return;
+    w.left = count;
+    buf_text(&request, packet_of(packet, w.head));
+    int rc = cluster_ask_all(test.cluster, to, count, &request, on_answer, &w);
+    expect(rc == 0 && !request.data, "cluster_ask_all: %s", err_text(rc));
+    if (rc == 0)
+        wait_for(&w.all);
+}
+
 static void *exchange_thread(void *arg)
 {
     unsigned thread = (unsigned)(uintptr_t)arg;
@@ -148,10 +191,14 @@ static void *exchange_thread(void *arg)
         if (random_next(&state) % 2) {
             head.number = ++numbers[to];
             send_message(to, &packet, head);
-        } else {
-            head.status = random_next(&state) % 8 ? 0 : -ENOENT;
-            request_bytes(to, &packet, head, random_size(&state));
+            continue;
         }
+        head.status = random_next(&state) % 8 ? 0 : -ENOENT;
+        size_t size = random_size(&state);
+        if (random_next(&state) % 4 || size > (1u << 20) / test.size)
+            request_bytes(to, &packet, head, size);
+        else
+            request_all(&packet, head, size);
     }
     for (unsigned to = 0; to < test.size; to++)
         send_message(
