@@ -109,6 +109,32 @@ void query_count(struct query *q, const struct query_counters *add)
     pthread_mutex_unlock(&q->lock);
 }
 
+struct query_counters query_put_counters(const struct query *q, const struct query_counters *before,
+                                         struct buf *out)
+{
+    struct query_counters c;
+
+    query_counters(q, &c);
+    rec_put_u(out, c.chunks_scanned - before->chunks_scanned);
+    rec_put_u(out, c.chunks_skipped - before->chunks_skipped);
+    rec_put_u(out, c.rows_scanned - before->rows_scanned);
+    rec_put_u(out, c.rows_selected - before->rows_selected);
+    rec_put_u(out, c.name_conflicts - before->name_conflicts);
+    return c;
+}
+
+void query_take_counters(struct query *q, struct rec *in)
+{
+    struct query_counters c = {0};
+
+    c.chunks_scanned = rec_u(in);
+    c.chunks_skipped = rec_u(in);
+    c.rows_scanned = rec_u(in);
+    c.rows_selected = rec_u(in);
+    c.name_conflicts = rec_u(in);
+    query_count(q, &c);
+}
+
 void query_counters(const struct query *q, struct query_counters *ret)
 {
     struct query *own = (struct query *)q; /* only its lock is touched */

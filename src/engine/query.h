@@ -16,6 +16,7 @@
 
 #include <pthread.h>
 
+#include "base/recbuf.h"
 #include "dftracerd/hash_index.h"
 #include "dftracerd/query.h"
 #include "dftracerd/vec.h"
@@ -175,6 +176,10 @@ unsigned query_phases(const struct query *q);
 /* Adds to the counters (chunks_from_summary ...; members that are not counts are ignored). Any
  * thread. */
 void query_count(struct query *q, const struct query_counters *add);
+/* What another rank has counted since `before`, as bytes; returns what it counts now. */
+struct query_counters query_put_counters(const struct query *q, const struct query_counters *before,
+                                         struct buf *out);
+void query_take_counters(struct query *q, struct rec *in);
 
 /* All chunks of the selected files which the catalog could not rule out, in (file, chunk) order.
  * Borrowed from q. */

@@ -90,18 +90,6 @@ static int take_item(const struct ahead_maker *m, struct taking *t, struct pull_
                  : 0;
 }
 
-static void take_counters(struct query *q, struct rec *in)
-{
-    struct query_counters c = {0};
-
-    c.chunks_scanned = rec_u(in);
-    c.chunks_skipped = rec_u(in);
-    c.rows_scanned = rec_u(in);
-    c.rows_selected = rec_u(in);
-    c.name_conflicts = rec_u(in);
-    query_count(q, &c);
-}
-
 /* One that has another idea of the request, so of its places, is not believed. */
 static int take_answer(struct pull *p, struct pull_run *run, struct buf *answer)
 {
@@ -114,7 +102,7 @@ static int take_answer(struct pull *p, struct pull_run *run, struct buf *answer)
     uint64_t count = rec_u(&t.facts);
     if (!same || count == 0 || count > run->count)
         return ERR_CORRUPT;
-    take_counters(p->query, &t.facts);
+    query_take_counters(p->query, &t.facts);
     for (uint64_t i = 0; i < count && rc == 0; i++) {
         rc = take_item(p->client->maker, &t, &run->items[i]);
         run->made += rc == 0;

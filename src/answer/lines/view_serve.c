@@ -92,16 +92,8 @@ static int make_several(struct serving *s, const struct pull_asked *asked)
 /* What no answer has said yet. */
 static void put_counters(struct server *s, struct buf *out)
 {
-    struct query_counters c, *told = &s->told;
-
     pthread_mutex_lock(&s->lock);
-    query_counters(s->maker->query, &c);
-    rec_put_u(out, c.chunks_scanned - told->chunks_scanned);
-    rec_put_u(out, c.chunks_skipped - told->chunks_skipped);
-    rec_put_u(out, c.rows_scanned - told->rows_scanned);
-    rec_put_u(out, c.rows_selected - told->rows_selected);
-    rec_put_u(out, c.name_conflicts - told->name_conflicts);
-    *told = c;
+    s->told = query_put_counters(s->maker->query, &s->told, out);
     pthread_mutex_unlock(&s->lock);
 }
 

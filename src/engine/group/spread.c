@@ -216,19 +216,6 @@ static int take_given(struct query_far *far, struct groups_job *jobs, size_t cou
     return rc;
 }
 
-static int put_counters(const struct query *q, const struct query_counters *before, struct buf *out)
-{
-    struct query_counters c;
-
-    query_counters(q, &c);
-    rec_put_u(out, c.chunks_scanned - before->chunks_scanned);
-    rec_put_u(out, c.chunks_skipped - before->chunks_skipped);
-    rec_put_u(out, c.rows_scanned - before->rows_scanned);
-    rec_put_u(out, c.rows_selected - before->rows_selected);
-    rec_put_u(out, c.name_conflicts - before->name_conflicts);
-    return out->error;
-}
-
 /* Numbers of places, plus one. */
 static void put_left(const struct query *q, const bool *left, struct buf *out)
 {
@@ -248,8 +235,8 @@ static int put_answer(const struct groups_job *job, const struct query_counters 
     put_own(g, out);
     if (job->error == 0) {
         put_left(g->query, left, out);
-        rc = put_counters(g->query, before, out);
-        rc = rc < 0 ? rc : put_groups(job->found, out);
+        query_put_counters(g->query, before, out);
+        rc = put_groups(job->found, out);
         rc = rc < 0 ? rc : put_parts(g, parts, out);
     }
     return rc < 0 ? rc : out->error;
@@ -372,18 +359,6 @@ static void wait_all(struct asks *all, unsigned count)
     pthread_mutex_unlock(&all->lock);
 }
 
-static void take_counters(struct query *q, struct rec *in)
-{
-    struct query_counters c = {0};
-
-    c.chunks_scanned = rec_u(in);
-    c.chunks_skipped = rec_u(in);
-    c.rows_scanned = rec_u(in);
-    c.rows_selected = rec_u(in);
-    c.name_conflicts = rec_u(in);
-    query_count(q, &c);
-}
-
 static int take_left(const struct query *q, struct rec *in, bool *left, bool *any)
 {
     uint64_t i;
@@ -412,7 +387,7 @@ static int take_job(struct groups_job *job, struct rec *in, unsigned later,
     rc = rc < 0 ? rc : take_left(g->query, in, left, any);
     if (rc < 0)
         return rc;
-    take_counters(g->query, in);
+    query_take_counters(g->query, in);
     rc = groups_decode(g, decode_block(in), true, &got);
     rc = rc < 0 || job->error < 0 ? rc : groups_merge(job->found, got, later);
     rc = rc < 0 ? rc : take_parts(g, in, parts);
