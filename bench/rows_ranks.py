@@ -128,11 +128,15 @@ def indexing(report, world):
     for count in COUNTS:
         report.value("ranks_%d_start" % count, "start of %d ranks without traces, processor time" % count, started[named(count)][1] * 1000, "ms",
                      peers={ONE: started["ours"][1] * 1000}, figure=None)  # fmt: skip
-    for name, traces in (("reference", world.many), ("dense", data.dense_many(world.work, world.events))):
+    for name, what, traces in (
+        ("reference", "16 files, reference data", world.many),
+        ("dense", "16 files, dense data", data.dense_many(world.work, world.events)),
+        ("one", "one file, which is divided", world.one),
+    ):
         seen = index_all(world, traces, name)
         net = {actor: (wall, cpu - started[actor][1]) for actor, (wall, cpu) in seen.items()}
         for count in COUNTS:
-            ratio(report, "index_" + name, "indexing 16 files, %s data, without the start" % name, net, 1.15, count)
+            ratio(report, "index_" + name, "indexing %s, without the start" % what, net, 1.15, count)
 
 
 def index_all(world, traces, name):
