@@ -27,9 +27,14 @@ static void worker_free(struct worker *w)
 static int worker_begin(struct group_worker *group)
 {
     const struct run *r = group->grouping->arg;
-    struct worker *w = group->own = calloc(1, sizeof(*w));
+    struct worker *w = calloc(1, sizeof(*w));
+    int rc = w ? columns_init(&w->columns, query_budget(r->query)) : -ENOMEM;
 
-    return w ? columns_init(&w->columns, query_budget(r->query)) : -ENOMEM;
+    if (rc < 0)
+        worker_free(w);
+    else
+        group->own = w;
+    return rc;
 }
 
 /* Where all rows are selected there is no need to look at them one by one: ERR_END goes right to
