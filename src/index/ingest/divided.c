@@ -123,19 +123,9 @@ void divided_end(struct reader *r)
 {
     const struct order *o = r->run->order;
 
-    for (unsigned i = 1; i < o->divided_count; i++) {
-        int rc = 0;
-        if (!o->divided[i].chunks)
-            continue;
-        do {
-            struct buf message = {0};
-            buf_putc(&message, RANK_OVER);
-            rec_put_u(&message, o->number);
-            rec_put_u(&message, o->divided[i].chunks);
-            rc = ranks_send(r->ix->ranks, i, &message);
-            buf_done(&message);
-        } while (ingest_again(r->in, rc));
-    }
+    for (unsigned i = 1; i < o->divided_count; i++)
+        if (o->divided[i].chunks)
+            order_tell(r->ix, i, RANK_OVER, o->number, o->divided[i].chunks);
 }
 
 void divided_back(struct index *ix, unsigned from, struct rec *message)

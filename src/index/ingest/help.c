@@ -43,16 +43,7 @@ void help_text(struct index *ix, unsigned from, struct rec *message)
 
 void help_scanned(struct index *ix, struct result *r)
 {
-    int rc;
-
-    do {
-        struct buf message = {0};
-        buf_putc(&message, RANK_SCANNED);
-        rec_put_u(&message, r->run->order->number);
-        rec_put_u(&message, r->reader_credits);
-        rc = ranks_send(ix->ranks, r->reader, &message);
-        buf_done(&message);
-    } while (ingest_again(ix->ingest, rc));
+    order_tell(ix, r->reader, RANK_SCANNED, r->run->order->number, r->reader_credits);
 }
 
 /* Behind `chunks` chunks. */

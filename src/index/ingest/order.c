@@ -81,6 +81,21 @@ static void send_number(struct index *ix, unsigned rank, enum rank_message kind,
     } while (ingest_again(ix->ingest, rc));
 }
 
+void order_tell(struct index *ix, unsigned rank, enum rank_message kind, uint32_t order,
+                uint64_t number)
+{
+    int rc;
+
+    do {
+        struct buf message = {0};
+        buf_putc(&message, kind);
+        rec_put_u(&message, order);
+        rec_put_u(&message, number);
+        rc = ranks_send(ix->ranks, rank, &message);
+        buf_done(&message);
+    } while (ingest_again(ix->ingest, rc));
+}
+
 void order_taken(struct index *ix, unsigned rank, size_t credits)
 {
     if (credits)

@@ -19,6 +19,7 @@
 #include "index/ingest/flow.h"
 #include "index/ingest/garbage.h"
 #include "index/ingest/run.h"
+#include "index/ranks/ranks.h"
 
 struct reader;
 struct writer;
@@ -70,6 +71,9 @@ void order_unlist(struct ingest *in, struct order *o); /* it is no longer among 
 bool order_is_full(struct ingest *in, unsigned rank);
 /* By the thread of messages. */
 void order_result(struct index *ix, unsigned rank, struct rec *message);
+/* A message about an order, and a number; again until there is memory for it. */
+void order_tell(struct index *ix, unsigned rank, enum rank_message kind, uint32_t order,
+                uint64_t number);
 /* Its result has been taken. */
 void order_taken(struct index *ix, unsigned rank, size_t credits);
 /* NULL: there is none, or ingest stops. */
