@@ -1,25 +1,17 @@
-/* viewer.c - which files a peer could read itself. */
+/* viewer.c - as which user a peer sees files. */
 #include "http/access/viewer.h"
 
+#include "http/access/verdicts.h"
 #include "http/request/endpoint.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
-#include <linux/posix_acl.h>
-#include <linux/posix_acl_xattr.h>
 #include <pthread.h>
 #include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
-
-#define ACL_BYTES 8192
 
 struct viewer {
     atomic_int refs;
@@ -126,133 +118,6 @@ struct viewer *viewer_of(int fd, const struct access_peer *peer)
     return v;
 }
 
-/* ---- what it may ----------------------------------------------------------------------------- */
-
-static bool is_member(const struct viewer *v, gid_t gid)
-{
-    for (size_t i = 0; i < v->group_count; i++)
-        if (v->groups[i] == gid && access_is_somebody(gid))
-            return true;
-    return false;
-}
-
-static bool by_mode(const struct viewer *v, const struct stat *st, unsigned want)
-{
-    unsigned shift = v->uid == st->st_uid ? 6 : is_member(v, st->st_gid) ? 3 : 0;
-    return (st->st_mode >> shift & want) == want;
-}
-
-struct acl {
-    struct posix_acl_xattr_header head;
-    struct posix_acl_xattr_entry entries[ACL_BYTES / sizeof(struct posix_acl_xattr_entry)];
-};
-
-/* The order of acl(5): the owner, a named user, the groups (one that allows is enough), all others.
- * Numbers are stored in little-endian, which is what they are read in here: others would see
- * nothing they should not. */
-static bool by_list(const struct viewer *v, const struct stat *st, const struct acl *acl, size_t n,
-                    unsigned want)
-{
-    unsigned mask = 7, other = 0, user = 0, group = 0;
-    bool named = false, in_group = false, allows = false;
-    for (size_t i = 0; i < n; i++)
-        if (le16toh(acl->entries[i].e_tag) == ACL_MASK)
-            mask = le16toh(acl->entries[i].e_perm);
-    for (size_t i = 0; i < n; i++) {
-        const struct posix_acl_xattr_entry *e = &acl->entries[i];
-        unsigned tag = le16toh(e->e_tag), perm = le16toh(e->e_perm), id = le32toh(e->e_id);
-        if (tag == ACL_USER_OBJ && v->uid == st->st_uid)
-            return (perm & want) == want;
-        if (tag == ACL_USER && id == v->uid) {
-            named = true;
-            user = perm & mask;
-        }
-        if ((tag == ACL_GROUP_OBJ && is_member(v, st->st_gid)) ||
-            (tag == ACL_GROUP && is_member(v, id))) {
-            in_group = true;
-            group = perm & mask;
-            allows |= (group & want) == want;
-        }
-        if (tag == ACL_OTHER)
-            other = perm;
-    }
-    return named ? (user & want) == want : in_group ? allows : (other & want) == want;
-}
-
-static bool may(const struct viewer *v, int fd, const struct stat *st, unsigned want)
-{
-    struct acl acl;
-    char path[32];
-    if (v->uid == 0)
-        return true;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    ssize_t n = getxattr(path, "system.posix_acl_access", &acl, sizeof acl);
-    if (n < 0)
-        return (errno == ENODATA || errno == ENOTSUP) && by_mode(v, st, want);
-    if ((size_t)n < sizeof acl.head || le32toh(acl.head.a_version) != POSIX_ACL_XATTR_VERSION)
-        return false;
-    return by_list(v, st, &acl, ((size_t)n - sizeof acl.head) / sizeof *acl.entries, want);
-}
-
-/* One name at a time, each judged by the descriptor that the next is opened below: what is
- * exchanged meanwhile is not what was judged. The file's descriptor and *ret, or -1; *ret_link: a
- * part of it is a link. */
-static int reach(const struct viewer *v, char *path, struct stat *ret, bool *ret_link)
-{
-    int fd = open("/", O_PATH | O_CLOEXEC);
-    char *save;
-    *ret_link = false;
-    for (char *part = strtok_r(path, "/", &save); part && fd >= 0;
-         part = strtok_r(NULL, "/", &save)) {
-        bool good = fstat(fd, ret) == 0 && S_ISDIR(ret->st_mode) && may(v, fd, ret, 1);
-        int next = good ? openat(fd, part, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
-        close(fd);
-        fd = next;
-        *ret_link = fd >= 0 && fstat(fd, ret) == 0 && S_ISLNK(ret->st_mode);
-        if (*ret_link)
-            return close(fd), -1;
-    }
-    return fd;
-}
-
-/* Another file than was indexed tells nothing about that one; neither does one that has its number
- * since. */
-static bool is_indexed_one(int fd, const struct stat *st, const struct index_file *f)
-{
-    struct statx x;
-    if (!f->inode)
-        return true;
-    if (st->st_ino != f->inode || st->st_dev != f->device)
-        return false;
-    if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &x) == 0 && x.stx_mask & STATX_BTIME)
-        return (int64_t)x.stx_btime.tv_sec * 1000000000 + x.stx_btime.tv_nsec <= f->ctime_ns;
-    return (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec == f->ctime_ns;
-}
-
-/* May block: it looks at the file and the directories above. */
-static bool may_read(const struct viewer *v, const struct index_file *f)
-{
-    char path[PATH_MAX];
-    struct stat st;
-    bool link = false;
-    size_t n = strlen(f->path);
-    if (*f->path != '/' || n >= sizeof path)
-        return false;
-    memcpy(path, f->path, n + 1);
-    int fd = reach(v, path, &st, &link);
-    if (link && realpath(f->path, path)) /* then the way that it leads to must be open, too */
-        fd = reach(v, path, &st, &link);
-    bool good = fd >= 0 && S_ISREG(st.st_mode) && is_indexed_one(fd, &st, f) && may(v, fd, &st, 4);
-    if (fd >= 0)
-        close(fd);
-    return good;
-}
-
-static bool sees(void *arg, const struct index_file *f)
-{
-    return may_read(arg, f);
-}
-
 /* ---- of a request ---------------------------------------------------------------------------- */
 
 struct snapshot *request_snapshot(const struct request *rq)
@@ -261,7 +126,8 @@ struct snapshot *request_snapshot(const struct request *rq)
     if (!rq->viewer)
         return all;
     know_groups(rq->viewer);
-    struct snapshot *part = snapshot_filter(all, sees, rq->viewer);
+    const struct user user = {rq->viewer->uid, rq->viewer->groups, rq->viewer->group_count};
+    struct snapshot *part = verdicts_filter(rq->http->verdicts, &user, all);
     snapshot_release(all);
     return part;
 }

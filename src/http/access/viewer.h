@@ -1,9 +1,7 @@
 /* viewer.h - as whom a request sees files: with --enforce-file-permissions, only those that its
  * peer could read.
  *
- * Judged by what the kernel would judge by: owner, group, mode and POSIX access list of the file,
- * and the right to search each directory above it. What else may forbid or allow (NFSv4 lists,
- * SELinux, root squashing) is not seen. A peer whose user is not known (beyond loopback, or the
+ * How a file is judged: permission.h. A peer whose user is not known (beyond loopback, or the
  * look-up failed) sees what everybody may read.
  * Groups: of the process on a unix socket, of the user's account otherwise; those are looked up
  * once, by the first worker that judges a file, as the name service may take its time. Threads:
@@ -23,7 +21,7 @@ void viewer_unref(struct viewer *v);
 bool viewer_same_user(const struct viewer *a, const struct viewer *b);
 struct request;
 /* The newest snapshot, as far as the request sees it: *new*, or NULL without memory. With a viewer
- * it looks at every file. */
+ * it may look at every file (verdicts.h). */
 struct snapshot *request_snapshot(const struct request *rq);
 /* In next(): rq->snapshot becomes the newest one; true when that is another generation. What
  * borrows from the old one must be closed before (a query has a reference of its own). A stream

@@ -13,6 +13,7 @@ struct exchanges;
 struct metrics;
 struct sites;
 struct stored;
+struct verdicts;
 
 /* What the server reports of itself in /metrics. */
 struct http_facts {
@@ -31,6 +32,7 @@ struct http_context {
     struct metrics *metrics;     /* counters of requests; NULL in unit tests */
     struct cache *cache;         /* of whole answers; NULL in unit tests */
     struct disk_budget *spools;  /* of all files in the making */
+    struct verdicts *verdicts;   /* with --enforce-file-permissions: what users may read */
     struct stored *stored;       /* questions with a path of their own; NULL in unit tests */
     struct exchanges *exchanges; /* requests that are being answered, of all sites */
     const struct sites *sites;   /* NULL in unit tests, as is... */

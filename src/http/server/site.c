@@ -2,6 +2,7 @@
 #include "http/server/site.h"
 
 #include "http/access/stored.h"
+#include "http/access/verdicts.h"
 #include "http/metrics/metrics.h"
 #include "http/server/context.h"
 #include "http/server/routes.h"
@@ -46,6 +47,7 @@ static struct http_context context_in(struct http *h, const struct site *site)
     c.cache = h->cache;
     c.spools = &h->spools;
     c.stored = stored_new(h->options.limits.link_ms);
+    c.verdicts = verdicts_new();
     c.exchanges = &h->exchanges;
     c.sites = &h->sites;
     c.facts = &h->facts;
@@ -70,7 +72,8 @@ int site_new(struct http *h, const struct http_site *s, struct site **ret)
     site->options = options_of(h, s);
     site->context = context_in(h, site);
     site_limit_time(site, time_limit(h));
-    if (!site->context.metrics || !site->context.stored || !site->context.env.covered)
+    if (!site->context.metrics || !site->context.stored || !site->context.verdicts ||
+        !site->context.env.covered)
         return site_free(site), -ENOMEM;
     site->context.metrics->table = routes;
     *ret = site;
@@ -83,6 +86,7 @@ void site_free(struct site *s)
         return;
     covered_cache_free(s->context.env.covered);
     stored_free(s->context.stored);
+    verdicts_free(s->context.verdicts);
     free(s->context.metrics);
     free(s);
 }
@@ -153,5 +157,8 @@ int http_end_site(struct http *h, const struct index *index, int drain_ms, int g
         close_connections(h, s); /* also those that have been accepted since */
         usleep(5000);
     }
-    return atomic_load(&s->users) ? -EBUSY : 0;
+    if (atomic_load(&s->users))
+        return -EBUSY;
+    verdicts_tidy(s->context.verdicts, INT64_MAX);
+    return 0;
 }

@@ -4,6 +4,7 @@
  * A suspended connection never notices that its client has gone, so the sockets of all unfinished
  * requests are polled for POLLRDHUP under the table's lock: a request leaves the table before its
  * socket is closed. */
+#include "http/access/verdicts.h"
 #include "http/metrics/metrics.h"
 #include "http/server/server.h"
 
@@ -148,6 +149,16 @@ static void sample_rates(struct http *h, int64_t now_ns)
     }
 }
 
+static void tidy_verdicts(struct http *h, int64_t now_ns)
+{
+    for (size_t i = 0; i < atomic_load(&h->sites.count); i++) {
+        struct site *s = h->sites.list[i];
+        if (site_enter(s))
+            verdicts_tidy(s->context.verdicts, now_ns);
+        site_leave(s);
+    }
+}
+
 static void *run(void *arg)
 {
     struct http *h = arg;
@@ -163,6 +174,7 @@ static void *run(void *arg)
         sample_rates(h, ticked_ns);
         if (ticked_ns - looked_ns > DEAD_NS) {
             cut_dead_connections(h);
+            tidy_verdicts(h, ticked_ns);
             trim_memory(h);
             looked_ns = ticked_ns;
         }

@@ -2,6 +2,7 @@
 /* Is a file the one that was indexed? Its number alone does not tell: file systems give it again.
  * And whose groups. */
 #include "check.h"
+#include "http/access/permission.c"
 #include "http/access/viewer.c"
 
 static struct index_file indexed_as(const struct stat *st, int64_t later_ns)
@@ -58,7 +59,7 @@ static void looks_groups_up_late(void)
 static void judges_modes(void)
 {
     gid_t groups[] = {70};
-    const struct viewer v = {.uid = 7, .group_count = 1, .groups = groups};
+    const struct user v = {.uid = 7, .group_count = 1, .groups = groups};
     const struct {
         uid_t uid;
         gid_t gid;
@@ -81,7 +82,7 @@ static void judges_modes(void)
 static bool list_allows(const struct posix_acl_xattr_entry *entries, size_t n, uid_t owner)
 {
     gid_t groups[] = {70, 71};
-    const struct viewer v = {.uid = 7, .group_count = 2, .groups = groups};
+    const struct user v = {.uid = 7, .group_count = 2, .groups = groups};
     const struct stat st = {.st_uid = owner, .st_gid = 70};
     struct acl acl = {0};
     memcpy(acl.entries, entries, n * sizeof *entries);
@@ -113,9 +114,13 @@ static void judges_lists(void)
 
 static bool stranger_may(const char *path)
 {
-    const struct viewer v = {.uid = geteuid() + 12345, .lock = PTHREAD_MUTEX_INITIALIZER};
     const struct index_file f = {.path = path};
-    return may_read(&v, &f);
+    struct judge judge;
+    judge_init(&judge, (struct user){.uid = geteuid() + 12345});
+    bool may_at_first = judge_may_read(&judge, &f), again = judge_may_read(&judge, &f);
+    judge_done(&judge);
+    CHECK_INT(may_at_first, again);
+    return again;
 }
 
 /* All directories above a file must be open, those above what a link leads to, too. */

@@ -1,0 +1,157 @@
+/* verdicts.c - which files a user may read, kept for a short time. */
+#include "http/access/verdicts.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { USERS_MOST = 64 };
+
+/* Of one user: the snapshot that was judged, and what they may read of it. */
+struct kept {
+    struct user user; /* groups are the entry's own */
+    struct snapshot *all, *part;
+    int64_t judged_ns; /* 0: the entry is free */
+};
+struct verdicts {
+    pthread_mutex_t lock;
+    struct kept users[USERS_MOST];
+};
+
+struct verdicts *verdicts_new(void)
+{
+    struct verdicts *v = calloc(1, sizeof *v);
+    if (v)
+        pthread_mutex_init(&v->lock, NULL);
+    return v;
+}
+
+/* ---- users, under the lock ------------------------------------------------------------------- */
+
+static void forget(struct kept *k)
+{
+    if (!k->judged_ns)
+        return;
+    snapshot_release(k->all);
+    snapshot_release(k->part);
+    free((void *)k->user.groups);
+    *k = (struct kept){0};
+}
+
+static bool is_user(const struct user *a, const struct user *b)
+{
+    return a->uid == b->uid && a->group_count == b->group_count &&
+           (a->group_count == 0 ||
+            memcmp(a->groups, b->groups, a->group_count * sizeof *a->groups) == 0);
+}
+
+/* The entry of the user, or else a free one or the oldest. */
+static struct kept *entry_of(struct verdicts *v, const struct user *user)
+{
+    struct kept *oldest = &v->users[0];
+    for (struct kept *k = v->users; k < v->users + USERS_MOST; k++) {
+        if (k->judged_ns && is_user(&k->user, user))
+            return k;
+        if (k->judged_ns < oldest->judged_ns)
+            oldest = k;
+    }
+    return oldest;
+}
+
+/* References to what is known of the user, or nothing. */
+static struct kept look_up(struct verdicts *v, const struct user *user)
+{
+    struct kept found = {0};
+    pthread_mutex_lock(&v->lock);
+    const struct kept *k = entry_of(v, user);
+    if (k->judged_ns && is_user(&k->user, user) &&
+        clock_mono_ns() - k->judged_ns < VERDICTS_KEPT_NS)
+        found = (struct kept){
+            .all = snapshot_ref(k->all), .part = snapshot_ref(k->part), .judged_ns = k->judged_ns};
+    pthread_mutex_unlock(&v->lock);
+    return found;
+}
+
+/* Without memory nothing is kept. */
+static void keep(struct verdicts *v, const struct user *user, struct snapshot *all,
+                 struct snapshot *part, int64_t judged_ns)
+{
+    size_t bytes = user->group_count * sizeof *user->groups;
+    gid_t *groups = malloc(bytes + 1);
+    if (!groups)
+        return;
+    if (bytes)
+        memcpy(groups, user->groups, bytes);
+    pthread_mutex_lock(&v->lock);
+    struct kept *k = entry_of(v, user);
+    forget(k);
+    *k = (struct kept){.user = {user->uid, groups, user->group_count},
+                       .all = snapshot_ref(all),
+                       .part = snapshot_ref(part),
+                       .judged_ns = judged_ns};
+    pthread_mutex_unlock(&v->lock);
+}
+
+void verdicts_tidy(struct verdicts *v, int64_t now_ns)
+{
+    pthread_mutex_lock(&v->lock);
+    for (struct kept *k = v->users; k < v->users + USERS_MOST; k++)
+        if (now_ns - k->judged_ns >= VERDICTS_KEPT_NS)
+            forget(k);
+    pthread_mutex_unlock(&v->lock);
+}
+
+void verdicts_free(struct verdicts *v)
+{
+    if (!v)
+        return;
+    verdicts_tidy(v, INT64_MAX);
+    pthread_mutex_destroy(&v->lock);
+    free(v);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Through the files of a snapshot, and at the same time through those that were judged before. Both
+ * are in the order of their names. */
+struct walk {
+    struct kept before;
+    uint32_t at, at_part;
+    struct judge judge;
+};
+
+/* Moves *at to the first file that is not before `name`; that file, or NULL. */
+static const struct index_file *advance(const struct snapshot *s, uint32_t *at, const char *name)
+{
+    while (*at < snapshot_file_count(s) && strcmp(snapshot_file(s, *at)->name, name) < 0)
+        ++*at;
+    return *at < snapshot_file_count(s) ? snapshot_file(s, *at) : NULL;
+}
+
+/* A file that is the same object in two snapshots has not changed. */
+static bool sees(void *arg, const struct index_file *f)
+{
+    struct walk *w = arg;
+    if (w->before.all && advance(w->before.all, &w->at, f->name) == f)
+        return advance(w->before.part, &w->at_part, f->name) == f;
+    return judge_may_read(&w->judge, f);
+}
+
+struct snapshot *verdicts_filter(struct verdicts *v, const struct user *user, struct snapshot *all)
+{
+    int64_t now = clock_mono_ns();
+    struct walk w = {.before = look_up(v, user)};
+    struct snapshot *part = w.before.part;
+    if (w.before.all != all) {
+        judge_init(&w.judge, *user);
+        part = snapshot_filter(all, sees, &w);
+        judge_done(&w.judge);
+        if (part)
+            keep(v, user, all, part, w.before.all ? w.before.judged_ns : now);
+        if (w.before.all)
+            snapshot_release(w.before.part);
+    }
+    if (w.before.all)
+        snapshot_release(w.before.all);
+    return part;
+}
