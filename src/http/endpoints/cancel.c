@@ -3,9 +3,9 @@
 #include "http/exchange/exchanges.h"
 
 static const struct param_spec own_params[] = {
-    {"id", PARAM_TEXT, false, NULL, NULL, "X-Request-Id of the request to cancel", true, "12"},
-    {"pretty", PARAM_BOOL, false, "false", NULL, "print JSON with line breaks and indentation"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("id", TEXT, "X-Request-Id of the request to cancel", .required = true, .example = "12"),
+    PARAM("pretty", BOOL, "print JSON with line breaks and indentation", .fallback = "false"),
+    {0},
 };
 static const struct param_spec *const params[] = {own_params, NULL};
 static const enum format formats[] = {FORMAT_JSON};
@@ -27,9 +27,6 @@ static int open_cancel(struct request *rq)
 {
     struct state *s = rq->state;
     s->id = request_text(rq, "id");
-    if (!s->id)
-        return err_set_param(&rq->err, ERR_PARAM, "id",
-                             "`id` is required: the X-Request-Id of a request");
     s->ended = exchanges_end(rq->http->exchanges, s->id, rq->admin ? NULL : rq->client);
     if (s->ended)
         return 0;

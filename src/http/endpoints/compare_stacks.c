@@ -5,17 +5,8 @@
 #include "http/endpoints/compare_stacks.h"
 #include "http/request/selection.h"
 
-/* What is asked of metrics means nothing here. */
 static int check_params(struct request *rq, const struct compare_request *asked)
 {
-    static const char *const others[] = {"group_by",      "metrics",   "percentiles",
-                                         "time_interval", "threshold", "sort_by",
-                                         "fail_on",       "nodes",     "defaults"};
-
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (request_param(rq, others[i])->given)
-            return err_set_param(&rq->err, ERR_PARAM, others[i],
-                                 "`%s` cannot be combined with format=collapsed-diff", others[i]);
     if (asked->options.side_count != 2)
         return err_set_param(
             &rq->err, ERR_PARAM, "variant",

@@ -18,13 +18,13 @@ enum { CALLERS_MOST = 256 };
 static const enum format formats[] = {FORMAT_JSON};
 
 static const struct param_spec own_params[] = {
-    {"file", PARAM_TEXT, false, NULL, NULL, "path of the trace file", true, "'rank_0.pfw.gz'",
-     "{'object':12}"},
-    {"object", PARAM_UINT, false, NULL, NULL,
-     "number of objects before the event in the file, as returned by /timeline", false, "12"},
-    {"id", PARAM_INT, false, NULL, NULL, "instead of object: first event in the file with this id",
-     false, "12"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("file", TEXT, "path of the trace file", .required = true, .example = "'rank_0.pfw.gz'",
+          .example_with = "{'object':12}"),
+    PARAM("object", UINT,
+          "number of objects before the event in the file, as returned by /timeline",
+          .example = "12", .not_with = "id"),
+    PARAM("id", INT, "instead of object: first event in the file with this id", .example = "12"),
+    {0},
 };
 static const struct param_spec *const params[] = {own_params, answer_params, NULL};
 
@@ -109,11 +109,8 @@ static int open_object(struct request *rq, struct state *s)
     const uint32_t *files;
     char query[48];
 
-    if (!file[0])
-        return err_set_param(&rq->err, ERR_PARAM, "file", "`file` is required");
-    if (object->set == id->set)
-        return err_set_param(&rq->err, ERR_PARAM, "object",
-                             "exactly one of `object` and `id` is required");
+    if (!object->set && !id->set)
+        return err_set_param(&rq->err, ERR_PARAM, "object", "`object` or `id` is required");
     selection_init(&chosen);
     chosen.files = file;
     chosen.file_count = 1;

@@ -13,7 +13,6 @@ struct counted_file {
     uint64_t events;
 };
 struct state {
-    struct query *query;
     uint64_t events;
     struct counted_file *files;
     size_t file_count;
@@ -46,13 +45,13 @@ static const struct object_type event_count_type = {"EventCount", MEMBERS(member
 static int count_events(struct request *rq, struct state *s)
 {
     const uint32_t *files;
-    size_t n = query_files(s->query, &files);
+    size_t n = query_files(rq->query, &files);
     uint64_t *counts = arena_alloc(&rq->arena, (n + 1) * sizeof *counts);
 
     s->files = arena_alloc(&rq->arena, (n + 1) * sizeof *s->files);
     if (rq->arena.error)
         return rq->arena.error;
-    int rc = query_count_files(s->query, &rq->err, counts);
+    int rc = query_count_files(rq->query, &rq->err, counts);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         s->files[i] = (struct counted_file){snapshot_file(rq->snapshot, files[i])->name, counts[i]};
         s->events += counts[i];
@@ -64,16 +63,11 @@ static int count_events(struct request *rq, struct state *s)
 static int open_event_count(struct request *rq)
 {
     struct state *s = rq->state;
-    struct selection chosen;
-    int rc = selection_read(rq, &chosen);
-    if (rc == 0)
-        rc = selection_open(rq, &chosen, &s->query);
-    if (rc == 0)
-        rc = count_events(rq, s);
+    int rc = count_events(rq, s);
     if (rc < 0 || rq->format != FORMAT_JSON)
         return rc;
     /* A name that no file has is no error: another trace may have the column. */
-    rc = query_unknown(s->query, s->unknown);
+    rc = query_unknown(rq->query, s->unknown);
     s->unknown_names = s->unknown;
     s->unknown_count = rc < 0 ? 0 : (size_t)rc;
     return rc < 0 ? rc : 0;
@@ -89,12 +83,6 @@ static int next_event_count(struct request *rq, struct buf *out)
     return ERR_END;
 }
 
-static void close_event_count(struct request *rq)
-{
-    struct state *s = rq->state;
-    query_close(s->query);
-}
-
 const struct endpoint endpoint_event_count = {
     .path = "/event-count",
     .summary = "exact number of events",
@@ -103,8 +91,8 @@ const struct endpoint endpoint_event_count = {
     .params = params,
     .formats = formats,
     .format_count = 2,
+    .queries = true,
     .state_size = sizeof(struct state),
     .open = open_event_count,
     .next = next_event_count,
-    .close = close_event_count,
 };

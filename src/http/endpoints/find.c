@@ -10,20 +10,23 @@
 
 static const enum format formats[] = {FORMAT_JSON};
 
+#define OPTIONS struct find_options
 static const struct param_spec own_params[] = {
-    {"direction", PARAM_CHOICE, false, "next", "next|previous",
-     "next: the first object after the position; previous: the last one before it"},
-    {"at", PARAM_TEXT, false, NULL, NULL,
-     "position as a time (microseconds); objects that start at this time are included", false,
-     "'1781800000000000'"},
-    {"at_file", PARAM_TEXT, false, NULL, NULL,
-     "position as an object in this trace file; the object itself is excluded", false,
-     "'rank_0.pfw.gz'", "{'at_object':12}"},
-    {"at_object", PARAM_UINT, false, NULL, NULL,
-     "with at_file: number of objects before it in the file", false, "12",
-     "{'at_file':'rank_0.pfw.gz'}"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("direction", CHOICE,
+          "next: the first object after the position; previous: the last one before it",
+          .fallback = "next", .choices = "next|previous", BIND(backward)),
+    PARAM("at", TIME,
+          "position as a time (microseconds); objects that start at this time are included",
+          .example = "'1781800000000000'", .not_with = "at_file|at_object"),
+    PARAM("at_file", TEXT,
+          "position as an object in this trace file; the object itself is excluded",
+          .example = "'rank_0.pfw.gz'", .example_with = "{'at_object':12}", .needs = "at_object"),
+    PARAM("at_object", UINT, "with at_file: number of objects before it in the file",
+          .example = "12", .example_with = "{'at_file':'rank_0.pfw.gz'}", .needs = "at_file",
+          BIND(object)),
+    {0},
 };
+#undef OPTIONS
 static const struct param_spec *const params[] = {own_params, selection_params, answer_params,
                                                   NULL};
 
@@ -32,7 +35,7 @@ static const char *const columns[] = {"host", "rank", "pid", "tid",  "ts",    "d
 enum { READ = 9, OF_TS = 4 }; /* the columns that rows have */
 
 struct state {
-    struct query *query, *one;
+    struct query *one;
     struct rows *rows;
     const struct value *values;
     struct find_found found;
@@ -74,55 +77,28 @@ static void close_object(struct state *s)
     s->one = NULL;
 }
 
+/* The object that the search begins at: its time. */
 static int read_place(struct request *rq, struct state *s, struct find_options *o)
 {
-    const struct param *object = request_param(rq, "at_object");
-    const char *file = request_text(rq, "at_file");
-
-    if (request_param(rq, "at")->set)
-        return err_set_param(&rq->err, ERR_PARAM, "at", "give `at` or `at_file`, not both");
-    if (!file || !object->set)
-        return err_set_param(&rq->err, ERR_PARAM, "at_object",
-                             "`at_file` and `at_object` must be given together");
-    int rc = open_object(rq, s, file, object->number, &o->file);
+    int rc = open_object(rq, s, request_text(rq, "at_file"), o->object, &o->file);
     if (rc == 0 && s->values[OF_TS].type != VALUE_TIME)
         rc = err_set_param(&rq->err, ERR_PARAM, "at_object", "the object has no time");
     o->has_at = o->has_place = true;
     o->at_ns = rc < 0 ? 0 : s->values[OF_TS].wide;
-    o->object = object->number;
     close_object(s);
     return rc;
-}
-
-static int read_options(struct request *rq, struct state *s, struct find_options *o)
-{
-    const struct param *at = request_param(rq, "at");
-    int64_t at_ns = 0;
-
-    *o = (struct find_options){.backward = request_text(rq, "direction")[0] == 'p'};
-    if (request_text(rq, "at_file") || request_param(rq, "at_object")->set)
-        return read_place(rq, s, o);
-    o->has_at = at->set;
-    if (at->set && num_parse_duration(at->text, 1000, &at_ns) < 0)
-        return err_set_param(
-            &rq->err, ERR_PARAM, "at",
-            "bad value \"%.100s\" for `at`: expected a time in microseconds or with a unit",
-            at->text.ptr);
-    o->at_ns = at_ns;
-    return 0;
 }
 
 static int open_find(struct request *rq)
 {
     struct state *s = rq->state;
-    struct find_options o;
-    struct selection chosen;
+    struct find_options *o = rq->options;
     uint32_t file;
 
-    int rc = selection_read(rq, &chosen);
-    rc = rc < 0 ? rc : selection_open(rq, &chosen, &s->query);
-    rc = rc < 0 ? rc : read_options(rq, s, &o);
-    rc = rc < 0 ? rc : query_find(s->query, &o, &s->found, &rq->err);
+    o->has_at = request_param(rq, "at")->set;
+    o->at_ns = request_param(rq, "at")->ns;
+    int rc = request_text(rq, "at_file") ? read_place(rq, s, o) : 0;
+    rc = rc < 0 ? rc : query_find(rq->query, o, &s->found, &rq->err);
     if (rc < 0 || !s->found.position)
         return rc;
     s->is_found = true;
@@ -164,10 +140,7 @@ static int next_find(struct request *rq, struct buf *out)
 
 static void close_find(struct request *rq)
 {
-    struct state *s = rq->state;
-
-    close_object(s);
-    query_close(s->query);
+    close_object(rq->state);
 }
 
 const struct endpoint endpoint_find = {
@@ -178,6 +151,8 @@ const struct endpoint endpoint_find = {
     .params = params,
     .formats = formats,
     .format_count = 1,
+    .options_size = sizeof(struct find_options),
+    .queries = true,
     .state_size = sizeof(struct state),
     .open = open_find,
     .next = next_find,

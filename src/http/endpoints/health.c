@@ -72,8 +72,8 @@ static int next_readyz(struct request *rq, struct buf *out)
 }
 
 static const struct param_spec pretty_params[] = {
-    {"pretty", PARAM_BOOL, false, "false", NULL, "print JSON with line breaks and indentation"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("pretty", BOOL, "print JSON with line breaks and indentation", .fallback = "false"),
+    {0},
 };
 static const struct param_spec *const no_params[] = {NULL};
 static const struct param_spec *const readyz_params[] = {pretty_params, NULL};

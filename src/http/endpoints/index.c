@@ -11,37 +11,44 @@
 #define QUIET_NS 5000000000ll /* ...and at most */
 #define DIMENSIONS_MOST 25    /* besides the seven that every file has */
 
+#define OPTIONS struct index_file_options
 static const struct param_spec own_params[] = {
-    {"dir", PARAM_TEXT, true, NULL, NULL,
-     "directory whose trace files are selected; repeatable; default all", false, "['.']"},
-    {"file", PARAM_TEXT, true, NULL, NULL, "trace file or glob pattern; repeatable", false,
-     "['rank_*.pfw.gz']"},
-    {"recursive", PARAM_BOOL, false, "true", NULL, "include subdirectories"},
-    {"force", PARAM_BOOL, false, "false", NULL,
-     "POST: index all selected files again; otherwise only those that failed or that no request "
-     "has selected yet"},
-    {"dimensions", PARAM_LIST, false, NULL, NULL,
-     "POST: additional columns with bloom filters in these files, for example ret,args.level"},
-    {"checkpoint_size", PARAM_BYTES, false, NULL, NULL,
-     "POST: uncompressed bytes per chunk in these files, 64KiB to 1GiB"},
-    {"false_positive_rate", PARAM_NUMBER, false, NULL, NULL,
-     "POST: false-positive rate of the bloom filters in these files, at least 0.000001 and below "
-     "1"},
-    {"expected_entries", PARAM_UINT, false, NULL, NULL,
-     "POST: minimum capacity of a bloom filter in these files, in distinct values, 1 to 1048576"},
-    {"follow", PARAM_BOOL, false, "false", NULL,
-     "stream progress lines until indexing is complete"},
-    {"timeout", PARAM_DURATION, false, NULL, NULL,
-     "with follow: end the stream after this time at the latest", false, "'30s'"},
-    {"pretty", PARAM_BOOL, false, "false", NULL, "print JSON with line breaks and indentation"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("dir", TEXT, "directory whose trace files are selected; repeatable; default all",
+          .repeatable = true, .example = "['.']"),
+    PARAM("file", TEXT, "trace file or glob pattern; repeatable", .repeatable = true,
+          .example = "['rank_*.pfw.gz']"),
+    PARAM("recursive", BOOL, "include subdirectories", .fallback = "true"),
+    PARAM("force", BOOL,
+          "POST: index all selected files again; otherwise only those that failed or that no "
+          "request has selected yet",
+          .fallback = "false", .post = true),
+    PARAM("dimensions", LIST,
+          "POST: additional columns with bloom filters in these files, for example ret,args.level",
+          .post = true),
+    PARAM("checkpoint_size", BYTES,
+          "POST: uncompressed bytes per chunk in these files, 64KiB to 1GiB", .post = true,
+          .min = INDEX_CHECKPOINT_MIN, .max = INDEX_CHECKPOINT_MAX, BIND(checkpoint_size)),
+    PARAM("false_positive_rate", NUMBER,
+          "POST: false-positive rate of the bloom filters in these files, at least 0.000001 and "
+          "below 1",
+          .post = true, .min = 1e-6, .max = 0.999999, BIND(bloom_rate)),
+    PARAM("expected_entries", UINT,
+          "POST: minimum capacity of a bloom filter in these files, in distinct values, 1 to "
+          "1048576",
+          .post = true, .min = 1, .max = INDEX_EXPECTED_MAX, BIND(expected_entries)),
+    PARAM("follow", BOOL, "stream progress lines until indexing is complete", .fallback = "false"),
+    PARAM("timeout", DURATION, "with follow: end the stream after this time at the latest",
+          .example = "'30s'"),
+    PARAM("pretty", BOOL, "print JSON with line breaks and indentation", .fallback = "false",
+          .not_with = "follow"),
+    {0},
 };
+#undef OPTIONS
 static const struct param_spec *const params[] = {own_params, NULL};
 static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON};
 
 struct state {
-    struct index_file_options options;
-    bool has_options;
+    const struct index_file_options *options; /* NULL: those of the index */
     uint64_t queued;
     struct index_progress told; /* in the last line of `follow` */
     int64_t told_ns;            /* 0: none yet */
@@ -72,43 +79,14 @@ static int read_dimensions(struct request *rq, struct index_file_options *o)
     return 0;
 }
 
-static int out_of_range(struct request *rq, const char *name, const char *range)
-{
-    return err_set_param(&rq->err, ERR_PARAM, name, "bad value \"%.100s\" for `%s`: expected %s",
-                         request_text(rq, name), name, range);
-}
-
+/* NULL: the files are read with the options of the index. */
 static int read_options(struct request *rq, struct state *s)
 {
-    const struct param *size = request_param(rq, "checkpoint_size"),
-                       *rate = request_param(rq, "false_positive_rate"),
-                       *entries = request_param(rq, "expected_entries");
-    s->has_options = size->set || rate->set || entries->set || request_param(rq, "dimensions")->set;
-    if (size->set && (size->number < INDEX_CHECKPOINT_MIN || size->number > INDEX_CHECKPOINT_MAX))
-        return out_of_range(rq, "checkpoint_size", "a size from 64KiB to 1GiB");
-    if (rate->set && !(rate->real >= 1e-6 && rate->real < 1))
-        return out_of_range(rq, "false_positive_rate", "a number of at least 0.000001 and below 1");
-    if (entries->set && (entries->number < 1 || entries->number > INDEX_EXPECTED_MAX))
-        return out_of_range(rq, "expected_entries", "a whole number from 1 to 1048576");
-    s->options = (struct index_file_options){.checkpoint_size = size->number,
-                                             .bloom_rate = rate->set ? rate->real : 0,
-                                             .expected_entries = entries->number};
-    return read_dimensions(rq, &s->options);
-}
-
-/* What changes something is not to be had by GET. */
-static int refuse_changes(struct request *rq)
-{
-    static const char *const names[] = {"force", "dimensions", "checkpoint_size",
-                                        "false_positive_rate", "expected_entries"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const struct param *p = request_param(rq, names[i]);
-        if (p->given && (p->spec->type != PARAM_BOOL || p->number))
-            return err_set_param(&rq->err, ERR_PARAM, names[i],
-                                 "`%s` changes the index and requires POST with a JSON body",
-                                 names[i]);
-    }
-    return 0;
+    struct index_file_options *o = rq->options;
+    if (o->checkpoint_size || o->bloom_rate > 0 || o->expected_entries ||
+        request_param(rq, "dimensions")->set)
+        s->options = o;
+    return read_dimensions(rq, o);
 }
 
 static int choose(struct request *rq, const struct state *s, struct snapshot *snapshot,
@@ -129,9 +107,8 @@ static int rebuild(struct request *rq, struct state *s, const struct index_file 
     bool unasked = f->state == INDEX_PENDING && index_is_unasked(ix, f->name);
     if (f->state != INDEX_FAILED && !unasked && !request_flag(rq, "force"))
         return 0;
-    int rc = unasked && !s->has_options
-                 ? index_want(ix, f->name)
-                 : index_rebuild(ix, f->name, s->has_options ? &s->options : NULL);
+    int rc =
+        unasked && !s->options ? index_want(ix, f->name) : index_rebuild(ix, f->name, s->options);
     s->queued += rc == 0;
     return rc == ERR_NOT_FOUND ? 0 : rc; /* it went away just now */
 }
@@ -151,7 +128,7 @@ static int rebuild_archives(struct request *rq, const struct state *s, struct sn
         const struct index_file *a = snapshot_archive(snapshot, archives[i]);
         if (a->state != INDEX_READY || a->damaged)
             continue;
-        rc = index_rebuild(ix, a->name, s->has_options ? &s->options : NULL);
+        rc = index_rebuild(ix, a->name, s->options);
         rc = rc == ERR_NOT_FOUND ? 0 : rc;
     }
     free(archives);
@@ -205,12 +182,8 @@ static int open_index(struct request *rq)
 {
     struct state *s = rq->state;
     bool follow = request_flag(rq, "follow");
-    if (follow && rq->pretty)
-        return err_set_param(
-            &rq->err, ERR_PARAM, "pretty",
-            "`pretty` cannot be combined with `follow`: each progress report is one line");
     rq->format = follow ? FORMAT_NDJSON : rq->format;
-    int rc = rq->post ? rebuild_chosen(rq, s) : refuse_changes(rq);
+    int rc = rq->post ? rebuild_chosen(rq, s) : 0;
     struct index_progress p; /* a file that does not exist is told before the answer begins */
     return rc < 0 ? rc : read_progress(rq, s, &p);
 }
@@ -282,6 +255,7 @@ const struct endpoint endpoint_index = {
     .apart = true,
     .changes = true,
     .admin = true,
+    .options_size = sizeof(struct index_file_options),
     .state_size = sizeof(struct state),
     .open = open_index,
     .next = next_index,

@@ -10,16 +10,16 @@
 static const enum format formats[] = {FORMAT_JSON, FORMAT_TEXT};
 
 static const struct param_spec own_params[] = {
-    {"detail", PARAM_CHOICE, false, NULL, "totals|files|columns",
-     "level of detail; default totals"},
-    {"query", PARAM_CHOICE, false, NULL, "summary|detailed",
-     "other names for `detail`, as in dftracer_info: summary = totals, detailed = files"},
-    {"dir", PARAM_TEXT, true, NULL, NULL,
-     "directory whose trace files are selected; repeatable; default all", false, "['.']"},
-    {"file", PARAM_TEXT, true, NULL, NULL, "trace file or glob pattern; repeatable", false,
-     "['rank_*.pfw.gz']"},
-    {"recursive", PARAM_BOOL, false, "true", NULL, "include subdirectories"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("detail", CHOICE, "level of detail; default totals", .choices = "totals|files|columns"),
+    PARAM("query", CHOICE,
+          "other names for `detail`, as in dftracer_info: summary = totals, detailed = files",
+          .choices = "summary|detailed"),
+    PARAM("dir", TEXT, "directory whose trace files are selected; repeatable; default all",
+          .repeatable = true, .example = "['.']"),
+    PARAM("file", TEXT, "trace file or glob pattern; repeatable", .repeatable = true,
+          .example = "['rank_*.pfw.gz']"),
+    PARAM("recursive", BOOL, "include subdirectories", .fallback = "true"),
+    {0},
 };
 static const struct param_spec *const params[] = {own_params, answer_params, NULL};
 

@@ -6,20 +6,23 @@
 #include <string.h>
 
 static const enum format formats[] = {FORMAT_TAR, FORMAT_JSON};
+#define OPTIONS struct organize_options
 static const struct param_spec own_params[] = {
     SELECTION_PARAMS("", "true", "start", "any"),
-    {"groups", PARAM_TEXT, true, NULL, NULL,
-     "name:query; repeatable; an event goes to the first group whose query matches it, or to _rest "
-     "if none does",
-     true, "['io:cat == \\'POSIX\\'']"},
-    {"chunk_size", PARAM_BYTES, false, "256MiB", NULL,
-     "uncompressed bytes per output file, cut at line ends; at least 4KiB"},
+    PARAM("groups", TEXT,
+          "name:query; repeatable; an event goes to the first group whose query matches it, or to "
+          "_rest if none does",
+          .repeatable = true, .required = true, .example = "['io:cat == \\'POSIX\\'']"),
+    CHUNK_SIZE_PARAM("uncompressed bytes per output file, cut at line ends; at least 4KiB",
+                     "256MiB", BIND(chunk_bytes)),
     COMPRESS_PARAM("true"),
-    {"name", PARAM_TEXT, false, "trace", NULL, "output files are named <group>/<name>-<n>.pfw.gz"},
-    {"drop_rest", PARAM_BOOL, false, "false", NULL,
-     "discard events that match no group; /reconstruct cannot restore them"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("name", TEXT, "output files are named <group>/<name>-<n>.pfw.gz", .fallback = "trace",
+          BIND(name)),
+    PARAM("drop_rest", BOOL, "discard events that match no group; /reconstruct cannot restore them",
+          .fallback = "false", BIND(drop_rest)),
+    {0},
 };
+#undef OPTIONS
 static const struct param_spec *const params[] = {own_params, rewriting_params, answer_params,
                                                   NULL};
 
@@ -51,25 +54,17 @@ static int read_groups(struct request *rq, struct organize_options *o)
     return rq->arena.error;
 }
 
-static int read_options(struct request *rq, struct organize_options *o)
-{
-    *o = (struct organize_options){.name = request_text(rq, "name"),
-                                   .drop_rest = request_flag(rq, "drop_rest")};
-    int rc = rewriting_chunk_size(rq, &o->chunk_bytes);
-    rc = rc < 0 ? rc : rewriting_level(rq, &o->level);
-    return rc < 0 ? rc : read_groups(rq, o);
-}
-
 static int open_organize(struct request *rq)
 {
     struct state *s = rq->state;
-    struct organize_options o;
+    struct organize_options *o = rq->options;
 
     int rc = selection_read(rq, &s->chosen);
-    rc = rc < 0 ? rc : read_options(rq, &o);
+    rc = rc < 0 ? rc : rewriting_level(rq, &o->level);
+    rc = rc < 0 ? rc : read_groups(rq, o);
     rc = rc < 0 ? rc : rewriting_open(rq, &s->way);
     rc = rc < 0 ? rc
-                : organize_open(&rq->http->env, rq->snapshot, &s->chosen, &o, s->way.outlet,
+                : organize_open(&rq->http->env, rq->snapshot, &s->chosen, o, s->way.outlet,
                                 &rq->budget, &rq->err, &s->organize);
     if (rc == 0)
         rq->incomplete = !organize_complete(s->organize);
@@ -113,6 +108,7 @@ const struct endpoint endpoint_organize = {
     .params = params,
     .formats = formats,
     .format_count = 2,
+    .options_size = sizeof(struct organize_options),
     .state_size = sizeof(struct state),
     .open = open_organize,
     .next = next_organize,

@@ -7,11 +7,11 @@
 #define QUIET_NS 5000000000ll /* ...and at most, so that a dead connection is noticed */
 
 static const struct param_spec own_params[] = {
-    {"follow", PARAM_BOOL, false, "false", NULL,
-     "continue after everything is indexed: traces may grow and new ones may appear"},
-    {"timeout", PARAM_DURATION, false, NULL, NULL, "end the stream after this time at the latest",
-     false, "'30s'"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("follow", BOOL,
+          "continue after everything is indexed: traces may grow and new ones may appear",
+          .fallback = "false"),
+    PARAM("timeout", DURATION, "end the stream after this time at the latest", .example = "'30s'"),
+    {0},
 };
 static const struct param_spec *const params[] = {own_params, NULL};
 

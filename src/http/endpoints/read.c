@@ -8,18 +8,24 @@
 #include <string.h>
 
 static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON};
-static const struct param_spec own_params[] = {
-    {"file", PARAM_TEXT, false, NULL, NULL, "path of the trace file", true, "'rank_0.pfw.gz'"},
-    {"mode", PARAM_CHOICE, false, "bytes", "bytes|line_bytes|lines",
-     "bytes: bytes [start, end) of the text; line_bytes: the whole lines in that range; lines: "
-     "lines start to end by number"},
-    {"start", PARAM_INT, false, "-1", NULL,
-     "first byte, or first line (counted from 1); -1 = the beginning"},
-    {"end", PARAM_INT, false, "-1", NULL, "byte after the last one, or last line; -1 = the end"},
-    {"check", PARAM_BOOL, false, "false", NULL,
-     "read nothing; report whether the index matches the file"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+struct options {
+    enum text_mode mode;
 };
+#define OPTIONS struct options
+static const struct param_spec own_params[] = {
+    PARAM("file", TEXT, "path of the trace file", .required = true, .example = "'rank_0.pfw.gz'"),
+    PARAM("mode", CHOICE,
+          "bytes: bytes [start, end) of the text; line_bytes: the whole lines in that range; "
+          "lines: lines start to end by number",
+          .fallback = "bytes", .choices = "bytes|line_bytes|lines", BIND(mode)),
+    PARAM("start", INT, "first byte, or first line (counted from 1); -1 = the beginning",
+          .fallback = "-1"),
+    PARAM("end", INT, "byte after the last one, or last line; -1 = the end", .fallback = "-1"),
+    PARAM("check", BOOL, "read nothing; report whether the index matches the file",
+          .fallback = "false"),
+    {0},
+};
+#undef OPTIONS
 static const struct param_spec *const params[] = {own_params, answer_params, NULL};
 
 struct state {
@@ -39,16 +45,10 @@ static const struct member members[] = {
 static const struct object_type read_check_type = {"ReadCheck", MEMBERS(members)};
 #undef OBJECT
 
-static const enum text_mode modes[] = {TEXT_BYTES, TEXT_LINE_BYTES, TEXT_LINES};
-static const char *const mode_names[] = {"bytes", "line_bytes", "lines"};
-
 static enum text_mode mode_of(const struct request *rq)
 {
-    const char *mode = request_text(rq, "mode");
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
-        if (strcmp(mode, mode_names[i]) == 0)
-            return modes[i];
-    return TEXT_BYTES;
+    const struct options *o = rq->options;
+    return o->mode;
 }
 
 static int read_position(struct request *rq, const char *name, uint64_t otherwise, uint64_t *ret)
@@ -160,6 +160,7 @@ const struct endpoint endpoint_read = {
     .params = params,
     .formats = formats,
     .format_count = 2,
+    .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
     .open = open_read,
     .next = next_read,

@@ -7,16 +7,19 @@
 #include <unistd.h>
 
 static const enum format formats[] = {FORMAT_TAR, FORMAT_JSON};
+#define OPTIONS struct reconstruct_options
 static const struct param_spec own_params[] = {
-    {"dir", PARAM_TEXT, false, NULL, NULL,
-     "directory written by /organize, in a served directory or below the output directory; "
-     "required unless the body of a POST is a tar archive of it",
-     true, "'organized'"},
-    {"compress", PARAM_CHOICE, false, "as_was", "as_was|true|false",
-     "true: compress all files with gzip; false: compress none and remove .gz from their names; "
-     "as_was: compress those whose names end in .gz"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("dir", TEXT,
+          "directory written by /organize, in a served directory or below the output directory; "
+          "required unless the body of a POST is a tar archive of it",
+          .required = true, .example = "'organized'"),
+    PARAM("compress", CHOICE,
+          "true: compress all files with gzip; false: compress none and remove .gz from their "
+          "names; as_was: compress those whose names end in .gz",
+          .fallback = "as_was", .choices = "as_was|false|true", BIND(form)),
+    {0},
 };
+#undef OPTIONS
 static const struct param_spec *const params[] = {own_params, rewriting_params, answer_params,
                                                   NULL};
 
@@ -26,15 +29,6 @@ struct state {
     struct rewriting way;
     struct reconstruct *reconstruct;
 };
-
-static enum reconstruct_form form_of(const struct request *rq)
-{
-    const char *compress = request_text(rq, "compress");
-
-    return strcmp(compress, "true") == 0    ? RECONSTRUCT_GZIP
-           : strcmp(compress, "false") == 0 ? RECONSTRUCT_TEXT
-                                            : RECONSTRUCT_AS_WAS;
-}
 
 static int open_dir(struct request *rq, struct state *s)
 {
@@ -74,15 +68,16 @@ static int open_input(struct request *rq, struct state *s)
 
 static int open_reconstruct(struct request *rq)
 {
-    struct reconstruct_options o = {.form = form_of(rq), .level = GZIP_LEVEL_USUAL};
+    struct reconstruct_options *o = rq->options;
     struct state *s = rq->state;
 
     s->dir = -1;
     int rc = open_input(rq, s);
-    o.archive = s->archive;
+    o->archive = s->archive;
+    o->level = GZIP_LEVEL_USUAL;
     rc = rc < 0 ? rc : rewriting_open(rq, &s->way);
     rc = rc < 0 ? rc
-                : reconstruct_open(s->dir, rq->http->env.pool, &o, s->way.outlet, &rq->budget,
+                : reconstruct_open(s->dir, rq->http->env.pool, o, s->way.outlet, &rq->budget,
                                    &rq->err, &s->reconstruct);
     if (rc == ERR_CORRUPT && rq->upload)
         rc = rq->err.code = ERR_PARAM; /* what was sent is wrong, not what is here */
@@ -133,6 +128,7 @@ const struct endpoint endpoint_reconstruct = {
     .format_count = 2,
     .apart = true,
     .takes_tar = true,
+    .options_size = sizeof(struct reconstruct_options),
     .state_size = sizeof(struct state),
     .open = open_reconstruct,
     .next = next_reconstruct,

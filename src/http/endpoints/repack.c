@@ -15,42 +15,48 @@ static const enum format merge_formats[] = {FORMAT_PFW, FORMAT_TAR, FORMAT_JSON}
 static const enum format tar_formats[] = {FORMAT_TAR, FORMAT_JSON};
 static const enum format pgzip_formats[] = {FORMAT_TAR, FORMAT_PFW};
 
+#define OPTIONS struct repack_options
 static const struct param_spec selection_any_params[] = {
     SELECTION_PARAMS("", "true", "start", "any"),
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    {0},
 };
 static const struct param_spec verify_params[] = {
-    {"verify", PARAM_BOOL, false, "false", NULL,
-     "decompress the output, read the events again and report in the manifest whether they match"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("verify", BOOL,
+          "decompress the output, read the events again and report in the manifest whether they "
+          "match",
+          .fallback = "false", BIND(verify)),
+    {0},
 };
 static const struct param_spec merge_own[] = {
-    {"name", PARAM_TEXT, false, "combined.pfw", NULL,
-     "name of the trace in a tar archive or directory; .gz is appended if it is compressed"},
-    {"order", PARAM_CHOICE, false, "file", "file|ts",
-     "file: one file after the other; ts: merge all files by time"},
+    PARAM("name", TEXT,
+          "name of the trace in a tar archive or directory; .gz is appended if it is compressed",
+          .fallback = "combined.pfw", BIND(name)),
+    PARAM("order", CHOICE, "file: one file after the other; ts: merge all files by time",
+          .fallback = "file", .choices = "file|ts", BIND(order_ts)),
     COMPRESS_PARAM("false"),
-    {"gzip_only", PARAM_BOOL, false, "false", NULL, "skip uncompressed files"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("gzip_only", BOOL, "skip uncompressed files", .fallback = "false"),
+    {0},
 };
 static const struct param_spec split_own[] = {
-    {"app_name", PARAM_TEXT, false, "app", NULL,
-     "output files are named <app_name>-<n>.pfw, n from 1"},
-    {"chunk_size", PARAM_BYTES, false, "4MB", NULL,
-     "uncompressed bytes per output file; a file ends with the line that reaches this size; at "
-     "least 4KiB"},
+    PARAM("app_name", TEXT, "output files are named <app_name>-<n>.pfw, n from 1",
+          .fallback = "app", BIND(name)),
+    CHUNK_SIZE_PARAM("uncompressed bytes per output file; a file ends with the line that reaches "
+                     "this size; at least 4KiB",
+                     "4MB", BIND(chunk_bytes)),
     COMPRESS_PARAM("true"),
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    {0},
 };
 static const struct param_spec pgzip_own[] = {
-    {"dir", PARAM_TEXT, true, NULL, NULL,
-     "directory whose trace files are selected; repeatable; default all", false, "['.']"},
-    {"file", PARAM_TEXT, true, NULL, NULL, "trace file or glob pattern; repeatable", false,
-     "['rank_*.pfw.gz']"},
-    {"recursive", PARAM_BOOL, false, "true", NULL, "include subdirectories"},
-    {"level", PARAM_UINT, false, "5", NULL, "gzip level, 1-9"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("dir", TEXT, "directory whose trace files are selected; repeatable; default all",
+          .repeatable = true, .example = "['.']"),
+    PARAM("file", TEXT, "trace file or glob pattern; repeatable", .repeatable = true,
+          .example = "['rank_*.pfw.gz']"),
+    PARAM("recursive", BOOL, "include subdirectories", .fallback = "true"),
+    PARAM("level", UINT, "gzip level, 1-9", .fallback = "5", .min = 1, .max = GZIP_LEVEL_MOST,
+          BIND(level)),
+    {0},
 };
+#undef OPTIONS
 static const struct param_spec *const merge_params[] = {
     merge_own, selection_any_params, rewriting_params, verify_params, answer_params, NULL};
 static const struct param_spec *const split_params[] = {
@@ -61,7 +67,6 @@ struct state {
     struct selection chosen;
     struct query *query;
     struct rewriting way;
-    struct repack_options options;
     struct repack *repack;
 };
 
@@ -82,38 +87,13 @@ static int check_name(struct request *rq, const char *param, size_t most)
                                 param, most);
 }
 
-static int read_merge(struct request *rq, struct repack_options *o)
+/* `.pfw` at the end of the name of one file; those of several are given a number and that. */
+static int check_names(struct request *rq, struct repack_options *o)
 {
-    o->name = request_text(rq, "name");
-    o->order_ts = strcmp(request_text(rq, "order"), "ts") == 0;
-    int rc = check_name(rq, "name", 240);
-    if (rc == 0 && !text_ends(text_of(o->name), TEXT(".pfw")))
+    bool merge = o->kind == REPACK_MERGE;
+    int rc = check_name(rq, merge ? "name" : "app_name", merge ? 240 : 200);
+    if (rc == 0 && merge && !text_ends(text_of(o->name), TEXT(".pfw")))
         rc = err_set_param(&rq->err, ERR_PARAM, "name", "`name` must end with .pfw");
-    return rc;
-}
-
-static int read_split(struct request *rq, struct repack_options *o)
-{
-    o->name = request_text(rq, "app_name");
-    int rc = rewriting_chunk_size(rq, &o->chunk_bytes);
-    return rc < 0 ? rc : check_name(rq, "app_name", 200);
-}
-
-static int read_pgzip(struct request *rq, struct repack_options *o)
-{
-    uint64_t level = request_uint(rq, "level");
-    o->level = (int)level;
-    return level >= 1 && level <= GZIP_LEVEL_MOST
-               ? 0
-               : err_set_param(&rq->err, ERR_PARAM, "level", "`level` must be from 1 to 9");
-}
-
-static int read_options(struct request *rq, struct repack_options *o)
-{
-    if (o->kind == REPACK_PGZIP)
-        return read_pgzip(rq, o);
-    int rc = o->kind == REPACK_MERGE ? read_merge(rq, o) : read_split(rq, o);
-    o->verify = request_flag(rq, "verify");
     if (rc == 0 && o->verify && rq->format == FORMAT_PFW && !request_param(rq, "output")->set)
         rc = err_set_param(
             &rq->err, ERR_PARAM, "verify",
@@ -155,10 +135,10 @@ static int leave_out_plain(struct request *rq, struct state *s)
     return selection_open(rq, &s->chosen, &s->query);
 }
 
-static int choose(struct request *rq, struct state *s)
+static int choose(struct request *rq, struct state *s, enum repack_kind kind)
 {
     int rc = 0;
-    if (s->options.kind == REPACK_PGZIP) {
+    if (kind == REPACK_PGZIP) {
         selection_init(&s->chosen);
         selection_read_files(rq, &s->chosen);
     } else {
@@ -167,7 +147,7 @@ static int choose(struct request *rq, struct state *s)
     }
     if (rc == 0)
         rc = selection_open(rq, &s->chosen, &s->query);
-    if (rc == 0 && s->options.kind == REPACK_MERGE && request_flag(rq, "gzip_only"))
+    if (rc == 0 && kind == REPACK_MERGE && request_flag(rq, "gzip_only"))
         rc = leave_out_plain(rq, s);
     return rc;
 }
@@ -189,18 +169,19 @@ static int check_single(struct request *rq, const struct state *s)
 static int open_repack(struct request *rq, enum repack_kind kind)
 {
     struct state *s = rq->state;
-    s->options.kind = kind;
-    int rc = read_options(rq, &s->options);
+    struct repack_options *o = rq->options;
+    o->kind = kind;
+    int rc = kind == REPACK_PGZIP ? 0 : check_names(rq, o);
     if (rc == 0)
-        rc = choose(rq, s);
+        rc = choose(rq, s, kind);
     if (rc == 0 && kind == REPACK_PGZIP && rq->format == FORMAT_PFW)
         rc = check_single(rq, s);
     if (rc == 0)
         rc = rewriting_open(rq, &s->way);
     if (rc < 0)
         return rc;
-    return repack_open(s->query, rq->http->env.pool, &rq->budget, s->way.outlet, &s->options,
-                       &rq->err, &s->repack);
+    return repack_open(s->query, rq->http->env.pool, &rq->budget, s->way.outlet, o, &rq->err,
+                       &s->repack);
 }
 
 static int open_merge(struct request *rq)
@@ -254,6 +235,7 @@ const struct endpoint endpoint_merge = {
     .params = merge_params,
     .formats = merge_formats,
     .format_count = 3,
+    .options_size = sizeof(struct repack_options),
     .state_size = sizeof(struct state),
     .open = open_merge,
     .next = next_repack,
@@ -267,6 +249,7 @@ const struct endpoint endpoint_split = {
     .params = split_params,
     .formats = tar_formats,
     .format_count = 2,
+    .options_size = sizeof(struct repack_options),
     .state_size = sizeof(struct state),
     .open = open_split,
     .next = next_repack,
@@ -279,6 +262,7 @@ const struct endpoint endpoint_pgzip = {
     .params = pgzip_params,
     .formats = pgzip_formats,
     .format_count = 2,
+    .options_size = sizeof(struct repack_options),
     .state_size = sizeof(struct state),
     .open = open_pgzip,
     .next = next_repack,

@@ -9,10 +9,9 @@
 #include <string.h>
 
 static const struct param_spec own_params[] = {
-    {"format", PARAM_TEXT, false, NULL, NULL,
-     "format of the response; default: chosen by the Accept header"},
-    {"pretty", PARAM_BOOL, false, "false", NULL, "print JSON with line breaks and indentation"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("format", TEXT, "format of the response; default: chosen by the Accept header"),
+    PARAM("pretty", BOOL, "print JSON with line breaks and indentation", .fallback = "false"),
+    {0},
 };
 static const struct param_spec *const params[] = {own_params, NULL};
 static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT};

@@ -6,23 +6,15 @@
 enum { STEP = 256 << 10 };
 
 const struct param_spec rewriting_params[] = {
-    {"output", PARAM_TEXT, false, NULL, NULL,
-     "POST: write into this directory below the daemon's output directory, and return the "
-     "manifest",
-     false, "'job42'"},
-    {"force", PARAM_BOOL, false, "false", NULL,
-     "with output: allow an existing directory; files with the same names are replaced"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("output", TEXT,
+          "POST: write into this directory below the daemon's output directory, and return the "
+          "manifest",
+          .example = "'job42'", .post = true),
+    PARAM("force", BOOL,
+          "with output: allow an existing directory; files with the same names are replaced",
+          .fallback = "false", .needs = "output"),
+    {0},
 };
-
-int rewriting_chunk_size(struct request *rq, uint64_t *ret)
-{
-    *ret = request_uint(rq, "chunk_size");
-    return *ret >= CHUNK_SIZE_LEAST
-               ? 0
-               : err_set_param(&rq->err, ERR_PARAM, "chunk_size",
-                               "`chunk_size` must be at least %d bytes", CHUNK_SIZE_LEAST);
-}
 
 int rewriting_level(struct request *rq, int *ret)
 {
@@ -43,9 +35,6 @@ int rewriting_level(struct request *rq, int *ret)
 static int open_dir(struct request *rq, const char *path, struct rewriting *w)
 {
     const char *base = rq->http->options->output_dir;
-    if (!rq->post)
-        return err_set_param(&rq->err, ERR_PARAM, "output",
-                             "`output` writes files and requires POST");
     if (!base)
         return err_set_param(
             &rq->err, -EPERM, "output",
@@ -71,8 +60,6 @@ int rewriting_open(struct request *rq, struct rewriting *w)
     const struct param *output = request_param(rq, "output");
     if (output && output->set)
         return open_dir(rq, output->text.ptr, w);
-    if (output && request_flag(rq, "force"))
-        return err_set_param(&rq->err, ERR_PARAM, "force", "`force` requires `output`");
     if (rq->format == FORMAT_JSON)
         return err_set_param(&rq->err, ERR_FORMAT, "format",
                              "format=json returns only the manifest and requires `output`");

@@ -7,13 +7,12 @@
 
 #include "dftracerd/rewrite.h"
 
-#define COMPRESS_PARAM(fallback) \
-    { \
-        "compress", PARAM_TEXT, false, fallback, NULL, \
-            "gzip level 0-9, 0 = uncompressed; true = 5, false = 0" \
-    }
-/* Text of an output file: many small ones are no use to anybody, and each takes memory. */
-#define CHUNK_SIZE_LEAST 4096
+#define COMPRESS_PARAM(fallback_) \
+    PARAM("compress", TEXT, "gzip level 0-9, 0 = uncompressed; true = 5, false = 0", \
+          .fallback = fallback_)
+/* Many small files are no use to anybody, and each takes memory. */
+#define CHUNK_SIZE_PARAM(help_, fallback_, ...) \
+    PARAM("chunk_size", BYTES, help_, .fallback = fallback_, .min = 4096, ##__VA_ARGS__)
 /* output, force */
 extern const struct param_spec rewriting_params[];
 
@@ -21,8 +20,6 @@ struct rewriting {
     struct outlet *outlet;
     bool worked;
 };
-/* `chunk_size`; ERR_PARAM: it is too small. */
-int rewriting_chunk_size(struct request *rq, uint64_t *ret);
 /* The level of `compress`; ERR_PARAM. */
 int rewriting_level(struct request *rq, int *ret);
 /* A body where the format is pfw, a tar, or with `output` a directory; then the answer is the

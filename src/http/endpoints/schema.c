@@ -9,18 +9,13 @@ static const struct param_spec *const params[] = {selection_params, clip_params,
                                                   NULL};
 
 struct state {
-    struct query *query;
     struct schema *schema;
 };
 
 static int open_schema(struct request *rq)
 {
     struct state *s = rq->state;
-    struct selection chosen;
-    int rc = selection_read(rq, &chosen);
-    if (rc == 0)
-        rc = selection_open(rq, &chosen, &s->query);
-    return rc < 0 ? rc : schema_run(s->query, &rq->err, &s->schema);
+    return schema_run(rq->query, &rq->err, &s->schema);
 }
 
 static int next_schema(struct request *rq, struct buf *out)
@@ -37,7 +32,6 @@ static void close_schema(struct request *rq)
 {
     struct state *s = rq->state;
     schema_free(s->schema);
-    query_close(s->query);
 }
 
 const struct endpoint endpoint_schema = {
@@ -49,6 +43,7 @@ const struct endpoint endpoint_schema = {
     .params = params,
     .formats = formats,
     .format_count = 4,
+    .queries = true,
     .state_size = sizeof(struct state),
     .open = open_schema,
     .next = next_schema,

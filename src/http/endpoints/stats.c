@@ -9,60 +9,45 @@
 
 static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT};
 
+#define OPTIONS struct stats_options
 static const struct param_spec own_params[] = {
-    {"report", PARAM_CHOICE, false, "summary",
-     "summary|categories|names|pid_tids|time_range|duration|top-names|top-categories|detailed",
-     "report to return"},
-    {"group_by", PARAM_LIST, false, NULL, NULL,
-     "columns to group by, comma-separated; pid_tid means pid,tid", false, "['cat','name']"},
-    {"top_n", PARAM_UINT, false, "10", NULL,
-     "maximum number of rows in top-* reports and of groups; 0 = all"},
-    {"top_n_pid_tid", PARAM_UINT, false, "10", NULL, "maximum number of threads; 0 = all"},
-    {"exact", PARAM_BOOL, false, "false", NULL,
-     "compute percentiles from all values instead of from a sketch with an error of 1 %"},
-    {"scan", PARAM_BOOL, false, "false", NULL,
-     "read the columns even if summaries would suffice (the result is the same)"},
-    {"per_file", PARAM_BOOL, false, "false", NULL,
-     "with format=json: an array with an element per file, with the keys of the old dftracer_stats "
-     "--json"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("report", CHOICE, "report to return", .fallback = "summary",
+          .choices = "summary|categories|names|pid_tids|time_range|duration|top-names|top-"
+                     "categories|detailed",
+          BIND(report)),
+    PARAM("group_by", LIST, "columns to group by, comma-separated; pid_tid means pid,tid",
+          .example = "['cat','name']", BIND_LIST(group_by, group_by_count)),
+    PARAM("top_n", UINT, "maximum number of rows in top-* reports and of groups; 0 = all",
+          .fallback = "10", BIND(top_n)),
+    PARAM("top_n_pid_tid", UINT, "maximum number of threads; 0 = all", .fallback = "10",
+          BIND(top_n_pid_tid)),
+    PARAM("exact", BOOL,
+          "compute percentiles from all values instead of from a sketch with an error of 1 %",
+          .fallback = "false", BIND(exact)),
+    PARAM("scan", BOOL, "read the columns even if summaries would suffice (the result is the same)",
+          .fallback = "false", BIND(no_summary)),
+    PARAM("per_file", BOOL,
+          "with format=json: an array with an element per file, with the keys of the old "
+          "dftracer_stats --json",
+          .fallback = "false", .formats = FORMAT_BIT(JSON)),
+    {0},
 };
+#undef OPTIONS
 static const struct param_spec *const params[] = {own_params, selection_params, clip_params,
                                                   answer_params, NULL};
 
 struct state {
-    struct query *query;
     struct stats *stats; /* NULL with per_file */
-    struct selection chosen;
-    struct stats_options options;
-    size_t file; /* the next one, with per_file */
+    size_t file;         /* the next one, with per_file */
     struct jw j;
 };
-
-static void read_options(const struct request *rq, struct stats_options *o)
-{
-    const struct param *group_by = request_param(rq, "group_by");
-    stats_report_parse(text_of(request_text(rq, "report")), &o->report);
-    o->group_by = (const char *const *)group_by->items;
-    o->group_by_count = group_by->count;
-    o->exact = request_flag(rq, "exact");
-    o->no_summary = request_flag(rq, "scan");
-    o->top_n = request_uint(rq, "top_n");
-    o->top_n_pid_tid = request_uint(rq, "top_n_pid_tid");
-}
 
 static int open_stats(struct request *rq)
 {
     struct state *s = rq->state;
-    read_options(rq, &s->options);
-    if (request_flag(rq, "per_file") && rq->format != FORMAT_JSON)
-        return err_set_param(&rq->err, ERR_PARAM, "per_file", "`per_file` requires format=json");
-    int rc = selection_read(rq, &s->chosen);
-    if (rc == 0)
-        rc = selection_open(rq, &s->chosen, &s->query);
-    if (rc < 0 || request_flag(rq, "per_file"))
-        return rc;
-    rc = stats_run(s->query, &s->options, &rq->err, &s->stats);
+    if (request_flag(rq, "per_file"))
+        return 0;
+    int rc = stats_run(rq->query, rq->options, &rq->err, &s->stats);
     if (rc == 0 && request_text(rq, "query"))
         s->stats->query = request_text(rq, "query");
     return rc;
@@ -93,11 +78,11 @@ static int put_file(struct request *rq, struct state *s, uint32_t position)
     const struct index_file *f = snapshot_file(rq->snapshot, position);
     struct query *query = NULL;
     struct stats *stats = NULL;
-    struct selection one = s->chosen;
+    struct selection one = rq->chosen;
     one.positions = &position;
     one.position_count = 1;
     int rc = query_open(&rq->http->env, rq->snapshot, &one, &rq->budget, &rq->err, &query);
-    rc = rc < 0 ? rc : stats_run(query, &s->options, &rq->err, &stats);
+    rc = rc < 0 ? rc : stats_run(query, rq->options, &rq->err, &stats);
     if (rc == 0)
         format_stats_file(stats, absolute_path(rq, f->name), NULL, &s->j);
     stats_free(stats);
@@ -108,7 +93,7 @@ static int put_file(struct request *rq, struct state *s, uint32_t position)
 static int next_file(struct request *rq, struct state *s, struct buf *out)
 {
     const uint32_t *files;
-    size_t count = query_files(s->query, &files);
+    size_t count = query_files(rq->query, &files);
     int rc = 0;
     if (s->file == 0) {
         jw_init(&s->j, out, rq->pretty);
@@ -146,7 +131,6 @@ static void close_stats(struct request *rq)
 {
     struct state *s = rq->state;
     stats_free(s->stats);
-    query_close(s->query);
 }
 
 const struct endpoint endpoint_stats = {
@@ -158,6 +142,8 @@ const struct endpoint endpoint_stats = {
     .params = params,
     .formats = formats,
     .format_count = 4,
+    .options_size = sizeof(struct stats_options),
+    .queries = true,
     .state_size = sizeof(struct state),
     .open = open_stats,
     .next = next_stats,

@@ -12,17 +12,19 @@
 #define NAME_MAX_LENGTH 100
 
 static const struct param_spec own_params[] = {
-    {"query", PARAM_TEXT, false, NULL, NULL,
-     "POST: query to store, as path and query string: /aggregate?format=perfetto", true,
-     "'/aggregate?format=perfetto&time_interval=1s'"},
-    {"name", PARAM_TEXT, false, "trace.json.gz", NULL,
-     "POST: last part of its path: letters, digits, - _ and dots; the result is compressed if it "
-     "ends with .gz"},
-    {"ui", PARAM_TEXT, false, STORED_UI, NULL,
-     "POST: address of the Perfetto UI that /open/ID sends the result to: https://..., or http:// "
-     "on this machine"},
-    {"pretty", PARAM_BOOL, false, "false", NULL, "print JSON with line breaks and indentation"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM(
+        "query", TEXT, "POST: query to store, as path and query string: /aggregate?format=perfetto",
+        .required = true, .example = "'/aggregate?format=perfetto&time_interval=1s'", .post = true),
+    PARAM("name", TEXT,
+          "POST: last part of its path: letters, digits, - _ and dots; the result is compressed if "
+          "it ends with .gz",
+          .fallback = "trace.json.gz", .post = true),
+    PARAM("ui", TEXT,
+          "POST: address of the Perfetto UI that /open/ID sends the result to: https://..., or "
+          "http:// on this machine",
+          .fallback = STORED_UI, .post = true),
+    PARAM("pretty", BOOL, "print JSON with line breaks and indentation", .fallback = "false"),
+    {0},
 };
 static const struct param_spec *const params[] = {own_params, NULL};
 static const struct param_spec *const no_params[] = {NULL};
@@ -90,11 +92,10 @@ static int bad(struct request *rq, const char *param, const char *why)
     return err_set_param(&rq->err, ERR_PARAM, param, "`%s` %s", param, why);
 }
 
-/* What only POST accepts; /openapi.json goes by the same words. */
 static const char *posted_param(const struct request *rq)
 {
     for (size_t i = 0; i < rq->param_count; i++)
-        if (rq->params[i].given && strncmp(rq->params[i].spec->help, "POST:", 5) == 0)
+        if (rq->params[i].given && rq->params[i].spec->post)
             return rq->params[i].spec->name;
     return NULL;
 }
@@ -181,8 +182,6 @@ static int store(struct request *rq, struct state *s)
                                .ui = request_text(rq, "ui"),
                                .owner = owner_of(rq),
                                .viewer = rq->viewer};
-    if (!q->query)
-        return bad(rq, "query", "is required");
     if (!is_name(q->name))
         return bad(rq, "name",
                    "must be a file name of 1 to 100 letters, digits, - _ and dots that does not "
@@ -198,9 +197,6 @@ static int open_store(struct request *rq)
     struct state *s = rq->state;
     if (rq->post)
         return store(rq, s);
-    for (const struct param_spec *p = own_params; strcmp(p->name, "pretty") != 0; p++)
-        if (request_param(rq, p->name)->given)
-            return bad(rq, p->name, "requires POST with a JSON body");
     return stored_list(rq->http->stored, rq->viewer, &rq->arena, &s->queries, &s->count);
 }
 

@@ -10,21 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIMIT_MOST = 1000 };
-
 static const enum format formats[] = {FORMAT_JSON};
 
 static const struct param_spec own_params[] = {
-    {"column", PARAM_TEXT, false, NULL, NULL,
-     "suggest values of this column, most frequent first; without it, suggest column names", false,
-     "'name'"},
-    {"prefix", PARAM_TEXT, false, "", NULL,
-     "prefix of the suggestions, ignoring case; if it is not empty, only values that are "
-     "strings are suggested",
-     false, "'r'"},
-    {"limit", PARAM_UINT, false, "20", NULL, "maximum number of suggestions, at most 1000", false,
-     "100"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("column", TEXT,
+          "suggest values of this column, most frequent first; without it, suggest column names",
+          .example = "'name'"),
+    PARAM("prefix", TEXT,
+          "prefix of the suggestions, ignoring case; if it is not empty, only values that are "
+          "strings are suggested",
+          .fallback = "", .example = "'r'"),
+    PARAM("limit", UINT, "maximum number of suggestions, at most 1000", .fallback = "20",
+          .example = "100", .min = 1, .max = 1000),
+    {0},
 };
 static const struct param_spec *const params[] = {own_params, selection_params, answer_params,
                                                   NULL};
@@ -230,9 +228,6 @@ static int open_suggest(struct request *rq)
     struct selection chosen;
 
     s->limit = request_uint(rq, "limit");
-    if (s->limit < 1 || s->limit > LIMIT_MOST)
-        return err_set_param(&rq->err, ERR_PARAM, "limit", "`limit` must be from 1 to %d",
-                             LIMIT_MOST);
     s->column = request_text(rq, "column");
     s->values = arena_alloc(&rq->arena, (s->limit + query_column_count()) * sizeof *s->values);
     int rc = s->values ? selection_read(rq, &chosen) : -ENOMEM;

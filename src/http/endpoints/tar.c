@@ -10,15 +10,14 @@ enum { PIECE = 64 << 10 };
 static const enum format formats[] = {FORMAT_JSON, FORMAT_TEXT};
 
 static const struct param_spec own_params[] = {
-    {"dir", PARAM_TEXT, true, NULL, NULL,
-     "directory whose archives are selected; repeatable; default all", false, "['.']"},
-    {"file", PARAM_TEXT, true, NULL, NULL, "archive or glob pattern; repeatable", false,
-     "['rank_*.pfw.gz']"},
-    {"recursive", PARAM_BOOL, false, "true", NULL, "include subdirectories"},
-    {"list", PARAM_BOOL, false, "true", NULL, "list the members of the archives"},
-    {"info", PARAM_BOOL, false, NULL, NULL,
-     "text: describe each archive; default if members are not listed"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("dir", TEXT, "directory whose archives are selected; repeatable; default all",
+          .repeatable = true, .example = "['.']"),
+    PARAM("file", TEXT, "archive or glob pattern; repeatable", .repeatable = true,
+          .example = "['rank_*.pfw.gz']"),
+    PARAM("recursive", BOOL, "include subdirectories", .fallback = "true"),
+    PARAM("list", BOOL, "list the members of the archives", .fallback = "true"),
+    PARAM("info", BOOL, "text: describe each archive; default if members are not listed"),
+    {0},
 };
 static const struct param_spec *const params[] = {own_params, answer_params, NULL};
 

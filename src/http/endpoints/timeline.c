@@ -10,28 +10,32 @@
 
 static const enum format formats[] = {FORMAT_JSON};
 
+#define OPTIONS struct timeline_options
 static const struct param_spec own_params[] = {
-    {"width", PARAM_UINT, false, "1000", NULL,
-     "number of columns that the window is divided into, at most 8192"},
-    {"group_by", PARAM_LIST, false, NULL, NULL,
-     "columns that define the lanes, comma-separated; default host,pid,tid", false,
-     "['host','pid','tid']"},
-    {"color", PARAM_TEXT, false, "cat", NULL, "column that determines the color of an object"},
-    {"colors", PARAM_UINT, false, "256", NULL,
-     "maximum number of values of the column `color` that get their own color, at most 4096; if "
-     "there are more, numbers are binned by powers of two; of other values, only the most "
-     "frequent get one"},
-    {"color_values", PARAM_JSON, false, NULL, NULL,
-     "JSON array of the values of the column `color` that get their own color; all others share "
-     "one; at most 4096 strings, numbers or booleans",
-     false, "'[\\'read\\',\\'write\\']'"},
-    {"events", PARAM_UINT, false, "1000", NULL,
-     "number of longest objects listed individually (max 50000)"},
-    {"slices", PARAM_BOOL, false, "false", NULL,
-     "whether lanes have `slices`: by depth, the longest object of each column"},
+    PARAM("width", UINT, "number of columns that the window is divided into, at most 8192",
+          .fallback = "1000", BIND(width)),
+    PARAM("group_by", LIST, "columns that define the lanes, comma-separated; default host,pid,tid",
+          .example = "['host','pid','tid']", BIND_LIST(group_by, group_by_count)),
+    PARAM("color", TEXT, "column that determines the color of an object", .fallback = "cat",
+          BIND(color)),
+    PARAM("colors", UINT,
+          "maximum number of values of the column `color` that get their own color, at most 4096; "
+          "if there are more, numbers are binned by powers of two; of other values, only the most "
+          "frequent get one",
+          .fallback = "256", BIND(colors)),
+    PARAM("color_values", JSON,
+          "JSON array of the values of the column `color` that get their own color; all others "
+          "share one; at most 4096 strings, numbers or booleans",
+          .example = "'[\\'read\\',\\'write\\']'"),
+    PARAM("events", UINT, "number of longest objects listed individually (max 50000)",
+          .fallback = "1000", BIND(events)),
+    PARAM("slices", BOOL,
+          "whether lanes have `slices`: by depth, the longest object of each column",
+          .fallback = "false", BIND(slices)),
     SELECTION_PARAMS("", "true", "overlap", "data"),
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    {0},
 };
+#undef OPTIONS
 static const struct param_spec *const params[] = {own_params, page_params, answer_params, NULL};
 
 /* A cell, and the number of columns from there on that are equal. */
@@ -62,7 +66,6 @@ struct event {
 };
 
 struct state {
-    struct query *query;
     struct timeline *timeline;
     struct timeline_facts facts;
     bool has_window, slices, events_complete;
@@ -282,34 +285,21 @@ static const struct object_type timeline_type = {"Timeline", MEMBERS(members)};
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
-static void read_lanes(const struct request *rq, struct state *s)
+static void read_options(struct request *rq, struct timeline_options *o)
 {
     static const char *const thread[] = {"host", "pid", "tid"};
-    const struct param *p = request_param(rq, "group_by");
+    const struct selection *chosen = &rq->chosen;
 
-    s->group_by = p->set ? (const char *const *)p->items : thread;
-    s->group_by_count = p->set ? p->count : 3;
-}
-
-static void read_options(const struct request *rq, const struct selection *chosen,
-                         struct timeline_options *o)
-{
-    const struct state *s = rq->state;
-    uint64_t width = request_uint(rq, "width"), events = request_uint(rq, "events");
-    uint64_t colors = request_uint(rq, "colors");
-
-    *o =
-        (struct timeline_options){.group_by = s->group_by,
-                                  .group_by_count = s->group_by_count,
-                                  .color = request_text(rq, "color"),
-                                  .colors = colors - 1 < UINT32_MAX ? (uint32_t)colors : UINT32_MAX,
-                                  .has_window = chosen->has_time_range,
-                                  .overlap = chosen->overlap,
-                                  .from_ns = chosen->time_from_ns,
-                                  .to_ns = chosen->time_to_ns,
-                                  .width = width > UINT32_MAX ? UINT32_MAX : (uint32_t)width,
-                                  .slices = s->slices,
-                                  .events = events > UINT32_MAX ? UINT32_MAX : (uint32_t)events};
+    if (!request_param(rq, "group_by")->set) {
+        o->group_by = thread;
+        o->group_by_count = 3;
+    }
+    if (o->colors == 0) /* which would be all of them */
+        o->colors = UINT32_MAX;
+    o->has_window = chosen->has_time_range;
+    o->overlap = chosen->overlap;
+    o->from_ns = chosen->time_from_ns;
+    o->to_ns = chosen->time_to_ns;
 }
 
 static int make_lane(struct request *rq, struct state *s)
@@ -337,22 +327,20 @@ static int make_lane(struct request *rq, struct state *s)
 static int fill_state(struct request *rq, struct state *s)
 {
     const struct timeline_facts *f = timeline_facts(s->timeline);
-    const struct param *limit = request_param(rq, "limit");
-    uint64_t offset = request_uint(rq, "offset");
+    uint64_t limit = request_limit(rq), offset = request_uint(rq, "offset");
 
     s->facts = *f;
     s->has_window = f->columns > 0;
     s->events_complete = f->events == f->objects;
     s->column_ns = f->column_ns;
     s->slices_min_ns = f->slices_least_ns;
-    s->color = request_text(rq, "color");
     s->colors = timeline_colors(s->timeline);
     s->names = timeline_names(s->timeline);
     s->snapshot = rq->snapshot;
     s->first = offset < f->lanes ? (size_t)offset : f->lanes;
     s->lane_count = f->lanes - s->first;
-    if (limit->set && limit->number < s->lane_count)
-        s->lane_count = (size_t)limit->number;
+    if (limit < s->lane_count)
+        s->lane_count = (size_t)limit;
     int rc = make_lane(rq, s);
     for (size_t i = 0; rc == 0 && i < f->slice_files; i++)
         s->files[i] = snapshot_file(rq->snapshot, timeline_files(s->timeline)[i])->name;
@@ -362,18 +350,15 @@ static int fill_state(struct request *rq, struct state *s)
 static int open_timeline(struct request *rq)
 {
     struct state *s = rq->state;
-    struct timeline_options o;
-    struct selection chosen;
+    struct timeline_options *o = rq->options;
 
-    read_lanes(rq, s);
-    s->slices = request_flag(rq, "slices");
-    int rc = selection_read(rq, &chosen);
-    if (rc < 0)
-        return rc;
-    read_options(rq, &chosen, &o);
-    rc = color_values_read(rq, &o);
-    rc = rc < 0 ? rc : selection_open(rq, &chosen, &s->query);
-    rc = rc < 0 ? rc : timeline_open(s->query, &o, &rq->err, &s->timeline);
+    read_options(rq, o);
+    s->group_by = o->group_by;
+    s->group_by_count = o->group_by_count;
+    s->color = o->color;
+    s->slices = o->slices;
+    int rc = color_values_read(rq, o);
+    rc = rc < 0 ? rc : timeline_open(rq->query, o, &rq->err, &s->timeline);
     rc = rc < 0 ? rc : fill_state(rq, s);
     if (rc == 0)
         document_begin(&s->document, &timeline_type, s, rq->pretty);
@@ -392,7 +377,6 @@ static void close_timeline(struct request *rq)
     struct state *s = rq->state;
 
     timeline_close(s->timeline);
-    query_close(s->query);
 }
 
 const struct endpoint endpoint_timeline = {
@@ -403,6 +387,8 @@ const struct endpoint endpoint_timeline = {
     .params = params,
     .formats = formats,
     .format_count = 1,
+    .options_size = sizeof(struct timeline_options),
+    .queries = true,
     .state_size = sizeof(struct state),
     .open = open_timeline,
     .next = next_timeline,

@@ -16,30 +16,32 @@ static const enum format formats[] = {FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV,
                                       FORMAT_TEXT,   FORMAT_PFW,  FORMAT_PERFETTO};
 
 static const struct param_spec own_params[] = {
-    {"order", PARAM_TEXT, false, "file", NULL,
-     "file: one file after the other; ts: merge all files by time; or a column to sort by, "
-     "null last: -column sorts in descending order",
-     false, "'-dur'"},
-    {"metadata", PARAM_BOOL, false, "true", NULL,
-     "include the metadata records (names of files, hosts, processes ...) that the events refer "
-     "to"},
-    {"select", PARAM_LIST, false, NULL, NULL,
-     "columns: return flat rows from the index instead of lines", false,
-     "['ts','name','dur','args.ret']"},
-    {"count_only", PARAM_BOOL, false, "false", NULL, "return only the number of matching objects"},
-    {"follow", PARAM_BOOL, false, "false", NULL,
-     "keep streaming matching events as they are indexed, until `limit` or `timeout`"},
-    {"recipe", PARAM_TEXT, false, NULL, NULL,
-     "view as JSON, as returned by format=recipe; ANDed with the other parameters", false,
-     "'{\\'query\\':\\'dur > 1ms\\',\\'include_metadata\\':false}'"},
-    {"ignore_members", PARAM_LIST, false, NULL, NULL,
-     "names of unknown members of `recipe` that are ignored instead of an error", false,
-     "['duql']"},
-    {"summary", PARAM_BOOL, false, "false", NULL, "append a line {\"summary\":{...}} (ndjson)"},
-    {"relative", PARAM_BOOL, false, NULL, NULL,
-     "perfetto: write times relative to the first event (true), or as they are (false); default: "
-     "relative only if Perfetto would round them"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("order", TEXT,
+          "file: one file after the other; ts: merge all files by time; or a column to sort by, "
+          "null last: -column sorts in descending order",
+          .fallback = "file", .example = "'-dur'"),
+    PARAM("metadata", BOOL,
+          "include the metadata records (names of files, hosts, processes ...) that the events "
+          "refer to",
+          .fallback = "true"),
+    PARAM("select", LIST, "columns: return flat rows from the index instead of lines",
+          .example = "['ts','name','dur','args.ret']", .filled = true, .not_with = "count_only"),
+    PARAM("count_only", BOOL, "return only the number of matching objects", .fallback = "false", ),
+    PARAM("follow", BOOL,
+          "keep streaming matching events as they are indexed, until `limit` or `timeout`",
+          .fallback = "false", .not_with = "count_only|within"),
+    PARAM("recipe", TEXT,
+          "view as JSON, as returned by format=recipe; ANDed with the other parameters",
+          .example = "'{\\'query\\':\\'dur > 1ms\\',\\'include_metadata\\':false}'"),
+    PARAM("ignore_members", LIST,
+          "names of unknown members of `recipe` that are ignored instead of an error",
+          .example = "['duql']"),
+    PARAM("summary", BOOL, "append a line {\"summary\":{...}} (ndjson)", .fallback = "false"),
+    PARAM("relative", BOOL,
+          "perfetto: write times relative to the first event (true), or as they are (false); "
+          "default: relative only if Perfetto would round them",
+          .formats = FORMAT_BIT(PERFETTO)),
+    {0},
 };
 static const struct param_spec *const params[] = {own_params,  selection_params, clip_params,
                                                   page_params, answer_params,    NULL};
@@ -102,12 +104,6 @@ static const struct object_type view_line_type = {.name = "ViewLine", .refers = 
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
-static uint64_t limit_of(const struct request *rq)
-{
-    const struct param *limit = request_param(rq, "limit");
-    return limit->set ? limit->number : UINT64_MAX;
-}
-
 /* order=file, order=ts, or a column with or without a sign. */
 struct order {
     bool by_time, descending;
@@ -147,7 +143,7 @@ static int open_rows(struct request *rq, struct state *s)
                              .order_ts = order.by_time,
                              .order_by = order.column,
                              .descending = order.descending,
-                             .limit = limit_of(rq),
+                             .limit = request_limit(rq),
                              .offset = request_uint(rq, "offset")};
     s->columns = select->count;
     int rc = rq->format == FORMAT_TEXT
@@ -172,7 +168,7 @@ static int open_lines(struct request *rq, struct state *s)
                              .order_by = order.column,
                              .descending = order.descending,
                              .no_metadata = !s->recipe.include_metadata,
-                             .limit = limit_of(rq),
+                             .limit = request_limit(rq),
                              .offset = request_uint(rq, "offset"),
                              .follow = s->follow};
     if (rq->format == FORMAT_PERFETTO)
@@ -209,10 +205,6 @@ static int check_follow(struct request *rq, enum mode mode)
     const struct order order = order_of(rq);
     if (!request_flag(rq, "follow"))
         return 0;
-    if (mode == MODE_COUNT)
-        return err_set_param(
-            &rq->err, ERR_PARAM, "count_only",
-            "`count_only` cannot be combined with `follow`: the stream has no end");
     if (order.by_time || order.column)
         return err_set_param(&rq->err, ERR_PARAM, "order",
                              "`order=%s` cannot be combined with `follow`: later events are not "
@@ -229,20 +221,12 @@ static int choose_mode(struct request *rq, struct state *s)
 {
     const struct param *select = request_param(rq, "select");
     bool count = request_flag(rq, "count_only");
-    if (select->set && !select->count)
-        return err_set_param(&rq->err, ERR_PARAM, "select",
-                             "`select` must name at least one column");
-    if (select->set && count)
-        return err_set_param(&rq->err, ERR_PARAM, "select",
-                             "give `select` or `count_only`, not both");
     s->mode = rq->own_format ? MODE_RECIPE
               : count        ? MODE_COUNT
               : select->set  ? MODE_ROWS
                              : MODE_LINES;
     int rc = check_order(rq);
     rc = rc < 0 ? rc : check_follow(rq, s->mode);
-    if (rc == 0 && request_param(rq, "relative")->given && rq->format != FORMAT_PERFETTO)
-        rc = err_set_param(&rq->err, ERR_PARAM, "relative", "`relative` requires format=perfetto");
     return rc < 0 || s->mode == MODE_RECIPE ? rc : check_format(rq, s->mode);
 }
 
@@ -266,9 +250,6 @@ static int check_within(struct request *rq, const struct state *s)
         return 0;
     if (s->mode == MODE_RECIPE)
         return err_set_param(&rq->err, ERR_PARAM, "within", "`within` cannot be saved in a recipe");
-    if (request_flag(rq, "follow"))
-        return err_set_param(&rq->err, ERR_PARAM, "within",
-                             "`within` cannot be combined with `follow`");
     if (s->mode == MODE_LINES && s->chosen.clip)
         return err_set_param(&rq->err, ERR_PARAM, "clip",
                              "`clip` requires `select`; raw lines are returned unmodified");
@@ -311,7 +292,8 @@ static int open_view(struct request *rq)
     if (rc < 0 || s->mode == MODE_RECIPE)
         return rc;
     if (s->mode == MODE_COUNT)
-        return view_count(s->query, limit_of(rq), request_uint(rq, "offset"), &rq->err, &s->count);
+        return view_count(s->query, request_limit(rq), request_uint(rq, "offset"), &rq->err,
+                          &s->count);
     return s->mode == MODE_ROWS ? open_rows(rq, s) : open_lines(rq, s);
 }
 

@@ -1,5 +1,6 @@
 /* steps.c - the work of an endpoint for one request. */
 #include "http/exchange/steps.h"
+#include "http/request/selection.h"
 #include "http/request/spread.h"
 
 #define STEP_NS (100 * 1000000ll) /* a step ends after this time if it has anything to show */
@@ -9,6 +10,10 @@ int steps_open(struct request *rq)
     size_t size = rq->endpoint->state_size;
     rq->state = size ? arena_alloc(&rq->arena, size) : NULL;
     int rc = rq->arena.error ? rq->arena.error : request_spread(rq);
+    if (rc == 0 && rq->endpoint->queries)
+        rc = selection_read(rq, &rq->chosen);
+    if (rc == 0 && rq->endpoint->queries)
+        rc = selection_open(rq, &rq->chosen, &rq->query);
     return rc < 0 ? rc : rq->endpoint->open(rq);
 }
 
@@ -33,9 +38,11 @@ void steps_close(struct request *rq)
 {
     if (rq->state && rq->endpoint->close)
         rq->endpoint->close(rq);
+    query_close(rq->query);
     request_spread_done(rq);
     if (rq->snapshot)
         snapshot_release(rq->snapshot);
     rq->state = NULL;
+    rq->query = NULL;
     rq->snapshot = NULL;
 }

@@ -8,13 +8,13 @@
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-static void write_choices(struct jw *j, const char *choices)
+/* ["a","b"] of "a|b" */
+static void write_names(struct jw *j, const char *key, const char *names)
 {
-    openapi_begin(j, "enum", '[');
-    while (*choices) {
-        size_t n = strcspn(choices, "|");
-        jw_text(j, (struct text){choices, n});
-        choices += n + (choices[n] == '|');
+    openapi_begin(j, key, '[');
+    for (size_t n; *names; names += n + (names[n] == '|')) {
+        n = strcspn(names, "|");
+        jw_text(j, (struct text){names, n});
     }
     jw_end(j, ']');
 }
@@ -63,9 +63,11 @@ static void write_type(struct jw *j, const struct param_spec *p, bool body)
                                                  : "string";
     if (body && p->type == PARAM_JSON) /* any value */
         return;
-    const char *also = is_list(p)                                            ? "string"
-                       : p->type == PARAM_DURATION || p->type == PARAM_BYTES ? "number"
-                                                                             : NULL;
+    const char *also = is_list(p) ? "string"
+                       : p->type == PARAM_DURATION || p->type == PARAM_BYTES ||
+                               p->type == PARAM_INTERVAL || p->type == PARAM_TIME
+                           ? "number"
+                           : NULL;
     if (!body || !also) {
         openapi_member(j, "type", type);
         return;
@@ -88,10 +90,12 @@ static void write_schema(struct jw *j, const struct endpoint *e, const struct pa
         openapi_member(j, "type", "string");
         jw_end(j, '}');
     }
-    if (p->type == PARAM_UINT)
-        jw_put_uint(j, "minimum", 0);
+    if (p->type == PARAM_UINT || (p->type == PARAM_NUMBER && (p->min != 0 || p->max != 0)))
+        jw_put_double(j, "minimum", p->min);
+    if (p->max != 0 && (p->type == PARAM_UINT || p->type == PARAM_NUMBER))
+        jw_put_double(j, "maximum", p->max);
     if (p->choices)
-        write_choices(j, p->choices);
+        write_names(j, "enum", p->choices);
     else if (strcmp(p->name, "format") == 0)
         write_formats(j, e);
     write_default(j, p);
@@ -102,6 +106,22 @@ static void write_example(struct jw *j, struct arena *arena, const char *key, co
 {
     struct value v = {.type = VALUE_JSON, .text = openapi_json(arena, example)};
     jw_put_value(j, key, &v);
+}
+
+/* What OpenAPI has no word for. */
+static void write_constraints(struct jw *j, const struct param_spec *p)
+{
+    if (p->needs)
+        write_names(j, "x-requires-one-of", p->needs);
+    if (p->not_with)
+        write_names(j, "x-not-with", p->not_with);
+    if (!p->formats)
+        return;
+    openapi_begin(j, "x-formats", '[');
+    for (unsigned f = 0; f < FORMAT_COUNT; f++)
+        if (p->formats & 1u << f)
+            jw_str(j, format_name((enum format)f));
+    jw_end(j, ']');
 }
 
 static void write_parameter(struct jw *j, struct arena *arena, const struct endpoint *e,
@@ -121,6 +141,7 @@ static void write_parameter(struct jw *j, struct arena *arena, const struct endp
     }
     jw_key(j, "schema");
     write_schema(j, e, p, false);
+    write_constraints(j, p);
     if (example)
         write_example(j, arena, "example", example);
     if (example && with) /* it is one of a set of parameters */
@@ -128,13 +149,13 @@ static void write_parameter(struct jw *j, struct arena *arena, const struct endp
     jw_end(j, '}');
 }
 
-/* Each of an endpoint's parameters; `POST:` in the help of some means that GET refuses them. */
+/* Each of an endpoint's parameters. */
 static const struct param_spec *next_param(const struct endpoint *e, size_t *group, size_t *at,
                                            bool post)
 {
     while (e->params && e->params[*group]) {
         const struct param_spec *p = &e->params[*group][(*at)++];
-        if (p->name && (post || strncmp(p->help, "POST:", 5) != 0))
+        if (p->name && (post || !p->post))
             return p;
         if (!p->name) {
             (*group)++;

@@ -8,54 +8,62 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* formats that tell metrics */
+#define METRICS \
+    (FORMAT_BIT(JSON) | FORMAT_BIT(NDJSON) | FORMAT_BIT(CSV) | FORMAT_BIT(TEXT) | \
+     FORMAT_BIT(MARKDOWN))
 const struct param_spec compare_params[] = {
-    {"baseline", PARAM_TEXT, false, NULL, NULL,
-     "directory, file or glob pattern of the baseline; or select it with baseline.dir, "
-     "baseline.query ...",
-     false, "'rank_0.pfw.gz'"},
-    {"variant", PARAM_TEXT, true, NULL, NULL,
-     "directory, file or glob pattern to compare with the baseline; repeatable; or select it with "
-     "variant.dir ...",
-     false, "['rank_1.pfw.gz']"},
-    {"group_by", PARAM_LIST, false, NULL, NULL,
-     "columns that identify an operation; with two or more, operations with the same value of "
-     "the first form one child node; default cat,name; pid_tid means pid,tid",
-     false, "['cat','name']"},
-    {"metrics", PARAM_LIST, false, NULL, NULL,
-     "metrics to compare: count, duration, size, transfer_size, bandwidth; default all", false,
-     "['count','duration']"},
-    {"percentiles", PARAM_LIST, false, NULL, NULL,
-     "percentiles of durations and sizes, 0 to 1; default 0.5,0.95,0.99", false, "['0.5','0.95']"},
-    {"time_interval", PARAM_TEXT, false, NULL, NULL,
-     "window length for the peak_mean metrics, in milliseconds or with a unit; 0 = one window; "
-     "default 5000",
-     false, "'1s'"},
-    {"threshold", PARAM_NUMBER, false, NULL, NULL,
-     "omit operations that change by less than this percentage", false, "5"},
-    {"sort_by", PARAM_CHOICE, false, NULL, "regression|name",
-     "order of the operations: worst regression first (default), or by name"},
-    {"fail_on", PARAM_CHOICE, false, NULL, "small|medium|large",
-     "set `failed` to true if a metric is worse by this class of effect size (Cohen's d) or more"},
-    {"nodes", PARAM_JSON, false, NULL, NULL,
-     "JSON array of nodes: {name, query, group_by, metrics, percentiles, threshold_pct, sort_by, "
-     "children}",
-     false, "'[{\\'name\\':\\'reads\\',\\'query\\':\\'size > 0\\'}]'"},
-    {"defaults", PARAM_JSON, false, NULL, NULL,
-     "JSON object with defaults for all nodes, and time_interval_ms", false,
-     "'{\\'percentiles\\':[0.5]}'"},
-    {"config", PARAM_TEXT, false, NULL, NULL,
-     "JSON object with these parameters, as a string; unknown members are ignored", false,
-     "'{\\'baseline\\':\\'rank_0.pfw.gz\\',\\'variant\\':\\'rank_1.pfw.gz\\'}'"},
-    {"terminal", PARAM_BOOL, false, "false", NULL,
-     "text: draw the tree with box-drawing characters"},
-    {"color", PARAM_BOOL, false, "false", NULL, "text: use colors"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("baseline", TEXT,
+          "directory, file or glob pattern of the baseline; or select it with baseline.dir, "
+          "baseline.query ...",
+          .example = "'rank_0.pfw.gz'"),
+    PARAM("variant", TEXT,
+          "directory, file or glob pattern to compare with the baseline; repeatable; or select it "
+          "with variant.dir ...",
+          .repeatable = true, .example = "['rank_1.pfw.gz']"),
+    PARAM("group_by", LIST,
+          "columns that identify an operation; with two or more, operations with the same value of "
+          "the first form one child node; default cat,name; pid_tid means pid,tid",
+          .example = "['cat','name']", .formats = METRICS),
+    PARAM("metrics", LIST,
+          "metrics to compare: count, duration, size, transfer_size, bandwidth; default all",
+          .example = "['count','duration']", .formats = METRICS),
+    PARAM("percentiles", LIST, "percentiles of durations and sizes, 0 to 1; default 0.5,0.95,0.99",
+          .example = "['0.5','0.95']", .formats = METRICS),
+    PARAM("time_interval", INTERVAL,
+          "window length for the peak_mean metrics, in milliseconds or with a unit; 0 = one "
+          "window; default 5000",
+          .example = "'1s'", .formats = METRICS),
+    PARAM("threshold", NUMBER, "omit operations that change by less than this percentage",
+          .example = "5", .formats = METRICS),
+    PARAM("sort_by", CHOICE,
+          "order of the operations: worst regression first (default), or by name",
+          .choices = "regression|name", .formats = METRICS),
+    PARAM("fail_on", CHOICE,
+          "set `failed` to true if a metric is worse by this class of effect size (Cohen's d) or "
+          "more",
+          .choices = "small|medium|large", .formats = METRICS),
+    PARAM("nodes", JSON,
+          "JSON array of nodes: {name, query, group_by, metrics, percentiles, threshold_pct, "
+          "sort_by, children}",
+          .example = "'[{\\'name\\':\\'reads\\',\\'query\\':\\'size > 0\\'}]'", .formats = METRICS),
+    PARAM("defaults", JSON, "JSON object with defaults for all nodes, and time_interval_ms",
+          .example = "'{\\'percentiles\\':[0.5]}'", .formats = METRICS),
+    PARAM("config", TEXT,
+          "JSON object with these parameters, as a string; unknown members are ignored",
+          .example = "'{\\'baseline\\':\\'rank_0.pfw.gz\\',\\'variant\\':\\'rank_1.pfw.gz\\'}'"),
+    PARAM("terminal", BOOL, "text: draw the tree with box-drawing characters", .fallback = "false"),
+    PARAM("color", BOOL, "text: use colors", .fallback = "false"),
+    {0},
 };
 const struct param_spec compare_selections[] = {
-    SELECTION_PARAMS("", "true", "start", "events"), CLIP_PARAM(""),
-    SELECTION_PARAMS("baseline.", NULL, NULL, NULL), CLIP_PARAM("baseline."),
-    SELECTION_PARAMS("variant.", NULL, NULL, NULL),  CLIP_PARAM("variant."),
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    SELECTION_PARAMS("", "true", "start", "events"),
+    CLIP_PARAM(""),
+    SELECTION_PARAMS("baseline.", NULL, NULL, NULL),
+    CLIP_PARAM("baseline."),
+    SELECTION_PARAMS("variant.", NULL, NULL, NULL),
+    CLIP_PARAM("variant."),
+    {0},
 };
 
 /* What is compared where nothing is chosen. */
@@ -254,10 +262,8 @@ static int read_defaults(struct request *rq, struct compare_node_options *o, int
         o->threshold = threshold->real;
     if (order && rc == 0)
         rc = compare_order(rq, order, &o->by_name);
-    if (rc == 0 && interval->set &&
-        (num_parse_duration(interval->text, 1000000, interval_ns) < 0 || *interval_ns < 0))
-        return err_set_param(&rq->err, ERR_PARAM, "time_interval",
-                             "`time_interval` must be a duration such as 5000 or 5s");
+    if (interval->set)
+        *interval_ns = interval->ns;
     o->name = "root";
     return rc;
 }

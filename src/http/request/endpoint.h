@@ -52,9 +52,11 @@ struct endpoint {
     bool apart;
     /* POST may have a tar as its body: rq->upload; parameters are in the URL then */
     bool takes_tar;
-    bool changes;      /* POST changes something: only with Content-Type: application/json */
-    bool admin;        /* ... and is for admins only */
-    size_t state_size; /* of rq->state, zeroed before open() */
+    bool changes;        /* POST changes something: only with Content-Type: application/json */
+    bool admin;          /* ... and is for admins only */
+    size_t options_size; /* of rq->options: zeroed, then parameters are written where they BIND */
+    size_t state_size;   /* of rq->state, zeroed before open() */
+    bool queries;        /* rq->chosen and rq->query are there from open() to close() */
     int (*open)(struct request *rq);
     /* 0 more, ERR_END done, NEXT_WAIT, NEXT_TURN, other: failed (rq->err) */
     int (*next)(struct request *rq, struct buf *out);
@@ -90,6 +92,9 @@ struct request {
     struct query_far *far;     /* other ranks take part in its scans; NULL: none do */
     struct arena arena;        /* lives as long as the request */
     int64_t started_ns;
+    void *options;           /* the endpoint's own, from the parameters */
+    struct selection chosen; /* of an endpoint that `queries`, by the parameters ... */
+    struct query *query;     /* ... and its query */
     /* answers */
     void *state;              /* the endpoint's own; NULL before open() */
     int status;               /* default 200 */

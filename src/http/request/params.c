@@ -35,6 +35,12 @@ const char *request_text(const struct request *rq, const char *name)
     return p && p->set ? p->text.ptr : NULL;
 }
 
+uint64_t request_limit(const struct request *rq)
+{
+    const struct param *limit = request_param(rq, "limit");
+    return limit && limit->set ? limit->number : UINT64_MAX;
+}
+
 int params_begin(struct request *rq)
 {
     size_t n = 0;
@@ -42,7 +48,8 @@ int params_begin(struct request *rq)
         for (const struct param_spec *s = *g; s->name; s++)
             n++;
     rq->params = arena_alloc(&rq->arena, (n + 1) * sizeof *rq->params);
-    if (!rq->params)
+    rq->options = arena_alloc(&rq->arena, rq->endpoint->options_size + 1);
+    if (rq->arena.error)
         return -ENOMEM;
     for (const struct param_spec *const *g = rq->endpoint->params; g && *g; g++)
         for (const struct param_spec *s = *g; s->name; s++)
@@ -151,15 +158,16 @@ static int parse_range(struct text t, struct param *p)
     return 0;
 }
 
-static bool is_choice(const char *choices, struct text t)
+/* Its position in `choices`, or -EINVAL. */
+static int find_choice(const char *choices, struct text t)
 {
-    while (*choices) {
+    for (int i = 0; *choices; i++) {
         size_t n = strcspn(choices, "|");
         if (text_eq(t, (struct text){choices, n}))
-            return true;
+            return i;
         choices += n + (choices[n] == '|');
     }
-    return false;
+    return -EINVAL;
 }
 
 static int bad(struct request *rq, const struct param *p, const char *expected)
@@ -167,6 +175,29 @@ static int bad(struct request *rq, const struct param *p, const char *expected)
     return err_set_param(&rq->err, ERR_PARAM, p->spec->name,
                          "bad value \"%.100s\" for `%s`: expected %s", p->text.ptr, p->spec->name,
                          expected);
+}
+
+static int check_range(struct request *rq, const struct param *p)
+{
+    const struct param_spec *spec = p->spec;
+    double value = spec->type == PARAM_NUMBER ? p->real : (double)p->number;
+    char min[64], max[64];
+    if (value >= spec->min && (spec->max == 0 || value <= spec->max))
+        return 0;
+    num_format_double(spec->min, min);
+    num_format_double(spec->max, max);
+    return err_set_param(&rq->err, ERR_PARAM, spec->name, "`%s` must be %s%s%s%s%s", spec->name,
+                         spec->max != 0 ? "from " : "", min, spec->max != 0 ? " to " : " or more",
+                         spec->max != 0 ? max : "", spec->type == PARAM_BYTES ? " bytes" : "");
+}
+
+static int parse_choice(struct request *rq, struct param *p)
+{
+    int choice = find_choice(p->spec->choices, p->text);
+    if (choice < 0)
+        return bad(rq, p, p->spec->choices);
+    p->number = (uint64_t)choice;
+    return 0;
 }
 
 /* Turns p->text into its typed form. */
@@ -179,25 +210,35 @@ static int parse_value(struct request *rq, struct param *p)
     case PARAM_BOOL:
         return parse_bool(p->text, &p->number) < 0 ? bad(rq, p, "true or false") : 0;
     case PARAM_UINT:
-        return num_parse_u64(p->text, &p->number) < 0 ? bad(rq, p, "a whole number, 0 or more") : 0;
+        return num_parse_u64(p->text, &p->number) < 0 ? bad(rq, p, "a whole number, 0 or more")
+                                                      : check_range(rq, p);
     case PARAM_DURATION:
         return num_parse_duration(p->text, 1000, &p->ns) < 0 || p->ns < 0
                    ? bad(rq, p, "a duration such as 250us, 10ms or 5s")
+                   : 0;
+    case PARAM_INTERVAL:
+        return num_parse_duration(p->text, 1000000, &p->ns) < 0 || p->ns < 0
+                   ? bad(rq, p, "a duration such as 5000 (milliseconds) or 5s")
+                   : 0;
+    case PARAM_TIME:
+        return num_parse_duration(p->text, 1000, &p->ns) < 0
+                   ? bad(rq, p, "a time in microseconds or with a unit")
                    : 0;
     case PARAM_TIME_RANGE:
         return parse_range(p->text, p) < 0
                    ? bad(rq, p, "two times, `from,to`, in microseconds or with units")
                    : 0;
     case PARAM_CHOICE:
-        return is_choice(p->spec->choices, p->text) ? 0 : bad(rq, p, p->spec->choices);
+        return parse_choice(rq, p);
     case PARAM_LIST:
         return split_list(rq, p, p->text);
     case PARAM_BYTES:
         return num_parse_bytes(p->text, &p->number) < 0
                    ? bad(rq, p, "a size such as 4MiB, 4MB or 4096")
-                   : 0;
+                   : check_range(rq, p);
     case PARAM_NUMBER:
-        return num_parse_double(p->text, &p->real) < 0 ? bad(rq, p, "a number") : 0;
+        return num_parse_double(p->text, &p->real) < 0 ? bad(rq, p, "a number")
+                                                       : check_range(rq, p);
     case PARAM_INT:
         return num_parse_i64(p->text, (int64_t *)&p->number) < 0 ? bad(rq, p, "a whole number") : 0;
     }
@@ -459,6 +500,42 @@ int params_add_json(struct request *rq, struct text body)
     return rc;
 }
 
+/* ---- into rq->options ------------------------------------------------------------------------ */
+
+static void bind(struct request *rq, const struct param *p)
+{
+    const struct param_place *place = &p->spec->to;
+    void *to = (char *)rq->options + place->at;
+    if (!p->set)
+        return;
+    switch (place->member) {
+    case TO_NONE:
+        return;
+    case TO_BOOL:
+        *(bool *)to = p->number;
+        return;
+    case TO_U32:
+        *(uint32_t *)to = p->number < UINT32_MAX ? (uint32_t)p->number : UINT32_MAX;
+        return;
+    case TO_U64:
+        *(uint64_t *)to = p->number;
+        return;
+    case TO_I64:
+        *(int64_t *)to = p->ns;
+        return;
+    case TO_REAL:
+        *(double *)to = p->real;
+        return;
+    case TO_CSTRING:
+        *(const char **)to = p->text.ptr;
+        return;
+    case TO_LIST:
+        *(const char *const **)to = (const char *const *)p->items;
+        *(size_t *)((char *)rq->options + place->count_at) = p->count;
+        return;
+    }
+}
+
 int params_finish(struct request *rq)
 {
     for (size_t i = 0; i < rq->param_count; i++) {
@@ -468,9 +545,95 @@ int params_finish(struct request *rq)
             if (rc < 0)
                 return rc;
         }
+        bind(rq, p);
     }
     return 0;
 }
+
+/* ---- constraints ----------------------------------------------------------------------------- */
+
+/* The client wants something by it: a flag that is false is as if it were not there. */
+static bool is_wanted(const struct param *p)
+{
+    return p->given && (p->spec->type != PARAM_BOOL || p->number);
+}
+
+/* The first of these names that is wanted; NULL: none is. */
+static const struct param *wanted_of(struct request *rq, const char *names)
+{
+    for (size_t n; *names; names += n + (names[n] == '|')) {
+        n = strcspn(names, "|");
+        const struct param *p = find(rq, (struct text){names, n});
+        if (p && is_wanted(p))
+            return p;
+    }
+    return NULL;
+}
+
+/* "`focus` requires `a` or `b`" */
+static int refuse_alone(struct request *rq, const struct param_spec *spec)
+{
+    char names[200];
+    size_t used = 0;
+    for (const char *c = spec->needs; *c && used + 8 < sizeof names; c++)
+        used +=
+            (size_t)snprintf(names + used, sizeof names - used, *c == '|' ? "` or `" : "%c", *c);
+    return err_set_param(&rq->err, ERR_PARAM, spec->name, "`%s` requires `%s`", spec->name, names);
+}
+
+/* "`limit` requires format ndjson or csv" */
+static int refuse_format(struct request *rq, const struct param_spec *spec)
+{
+    char names[200];
+    size_t used = 0;
+    unsigned left = spec->formats;
+    for (unsigned f = 0; left; f++) {
+        if (!(left & 1u << f))
+            continue;
+        left &= ~(1u << f);
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                                 !used  ? ""
+                                 : left ? ", "
+                                        : " or ",
+                                 format_name((enum format)f));
+    }
+    return err_set_param(&rq->err, ERR_PARAM, spec->name, "`%s` requires format %s", spec->name,
+                         names);
+}
+
+static int check_wanted(struct request *rq, const struct param *p)
+{
+    const struct param_spec *spec = p->spec;
+    const struct param *other = spec->not_with ? wanted_of(rq, spec->not_with) : NULL;
+    if (spec->post && !rq->post)
+        return err_set_param(&rq->err, ERR_PARAM, spec->name, "`%s` requires POST", spec->name);
+    if (spec->filled && p->count == 0)
+        return err_set_param(&rq->err, ERR_PARAM, spec->name, "`%s` must not be empty", spec->name);
+    if (spec->needs && !wanted_of(rq, spec->needs))
+        return refuse_alone(rq, spec);
+    if (other)
+        return err_set_param(&rq->err, ERR_PARAM, spec->name, "`%s` cannot be combined with `%s`",
+                             spec->name, other->spec->name);
+    if (spec->formats && !(spec->formats & 1u << rq->format))
+        return refuse_format(rq, spec);
+    return 0;
+}
+
+int params_check(struct request *rq)
+{
+    int rc = 0;
+    for (size_t i = 0; i < rq->param_count && rc == 0; i++) {
+        const struct param *p = &rq->params[i];
+        if (is_wanted(p))
+            rc = check_wanted(rq, p);
+        else if (p->spec->required && !rq->upload && (rq->post || !p->spec->post))
+            rc = err_set_param(&rq->err, ERR_PARAM, p->spec->name, "`%s` is required",
+                               p->spec->name);
+    }
+    return rc;
+}
+
+/* ---- equal requests -------------------------------------------------------------------------- */
 
 /* When to answer; not what. */
 static bool is_about_time(const char *name)

@@ -17,5 +17,5 @@ int request_finish(struct request *rq, const char *accept)
     rc = rc < 0 ? rc : negotiate_format(rq, accept);
     if (rc == 0)
         rq->pretty = request_flag(rq, "pretty");
-    return rc;
+    return rc < 0 ? rc : params_check(rq);
 }

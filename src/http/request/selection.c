@@ -8,31 +8,31 @@
 
 const struct param_spec selection_params[] = {
     SELECTION_PARAMS("", "true", "start", "data"),
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    {0},
 };
 const struct param_spec selection_events_params[] = {
     SELECTION_PARAMS("", "true", "start", "events"),
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    {0},
 };
 const struct param_spec clip_params[] = {
     CLIP_PARAM(""),
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    {0},
 };
 const struct param_spec answer_params[] = {
-    {"format", PARAM_TEXT, false, NULL, NULL,
-     "format of the response; default: chosen by the Accept header"},
-    {"pretty", PARAM_BOOL, false, "false", NULL, "print JSON with line breaks and indentation"},
-    {"wait", PARAM_CHOICE, false, "no", "no|ready|fresh",
-     "ready: wait until the selected files are indexed; fresh: also include everything written to "
-     "them before the request; no: do not wait, and do not trigger indexing (--on-demand)"},
-    {"timeout", PARAM_DURATION, false, NULL, NULL,
-     "maximum time for this request, including waiting", false, "'30s'"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("format", TEXT, "format of the response; default: chosen by the Accept header"),
+    PARAM("pretty", BOOL, "print JSON with line breaks and indentation", .fallback = "false"),
+    PARAM(
+        "wait", CHOICE,
+        "ready: wait until the selected files are indexed; fresh: also include everything written "
+        "to them before the request; no: do not wait, and do not trigger indexing (--on-demand)",
+        .fallback = "no", .choices = "no|ready|fresh"),
+    PARAM("timeout", DURATION, "maximum time for this request, including waiting",
+          .example = "'30s'"),
+    {0},
 };
 const struct param_spec page_params[] = {
-    {"limit", PARAM_UINT, false, NULL, NULL, "maximum number of rows", false, "100"},
-    {"offset", PARAM_UINT, false, "0", NULL, "number of rows to skip"},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PAGE_PARAMS(),
+    {0},
 };
 
 static const struct {

@@ -7,48 +7,43 @@
 
 #include "http/request/endpoint.h"
 
-#define PARAM_ROW(...) \
-    { \
-        __VA_ARGS__ \
-    }
 /* dir, file, recursive, query, preset ... with these defaults; `prefix` before each name. */
 #define SELECTION_PARAMS(prefix, recursive, time, phase) \
-    PARAM_ROW(prefix "dir", PARAM_TEXT, true, NULL, NULL, \
-              "directory whose trace files are selected; repeatable; default all", false, \
-              "['.']"), \
-        PARAM_ROW(prefix "file", PARAM_TEXT, true, NULL, NULL, \
-                  "trace file or glob pattern; repeatable", false, "['rank_*.pfw.gz']"), \
-        PARAM_ROW(prefix "recursive", PARAM_BOOL, false, recursive, NULL, \
-                  "include subdirectories"), \
-        PARAM_ROW(prefix "query", PARAM_TEXT, false, NULL, NULL, \
-                  "filter expression, for example: cat == \"POSIX\" and dur > 1ms", false, \
-                  "'cat == \\'POSIX\\' and (dur > 10ms or size >= 1MiB)'"), \
-        PARAM_ROW(prefix "preset", PARAM_CHOICE, false, NULL, "io|compute|dlio", \
-                  "predefined filter, ANDed with query"), \
-        PARAM_ROW(prefix "time_range", PARAM_TIME_RANGE, false, NULL, NULL, \
-                  "from,to: select events that start in this window (microseconds)", false, \
-                  "'0,5s'"), \
-        PARAM_ROW(prefix "time", PARAM_CHOICE, false, time, "start|overlap", \
-                  "start: select events that start in time_range; overlap: select events that " \
-                  "overlap it"), \
-        PARAM_ROW(prefix "min_duration", PARAM_DURATION, false, NULL, NULL, \
-                  "minimum duration, inclusive", false, "'10ms'"), \
-        PARAM_ROW(prefix "max_duration", PARAM_DURATION, false, NULL, NULL, \
-                  "maximum duration, inclusive", false, "'1s'"), \
-        PARAM_ROW(prefix "phase", PARAM_CHOICE, false, phase, \
-                  "events|counters|aggregated|metadata|data|any", \
-                  "kinds of objects to select; data: all but metadata"), \
-        PARAM_ROW(prefix "within", PARAM_TEXT, false, NULL, NULL, \
-                  "filter for other events: select only objects that overlap one of them in time", \
-                  false, "'name == \\'write\\' and dur > 0'"), \
-        PARAM_ROW(prefix "within_scope", PARAM_CHOICE, false, NULL, "process|thread|host|all", \
-                  "with within: where the other event must be: in the same process (default), " \
-                  "thread or host, or anywhere (all)")
+    PARAM(prefix "dir", TEXT, "directory whose trace files are selected; repeatable; default all", \
+          .repeatable = true, .example = "['.']"), \
+        PARAM(prefix "file", TEXT, "trace file or glob pattern; repeatable", .repeatable = true, \
+              .example = "['rank_*.pfw.gz']"), \
+        PARAM(prefix "recursive", BOOL, "include subdirectories", .fallback = recursive), \
+        PARAM(prefix "query", TEXT, \
+              "filter expression, for example: cat == \"POSIX\" and dur > 1ms", \
+              .example = "'cat == \\'POSIX\\' and (dur > 10ms or size >= 1MiB)'"), \
+        PARAM(prefix "preset", CHOICE, "predefined filter, ANDed with query", \
+              .choices = "io|compute|dlio"), \
+        PARAM(prefix "time_range", TIME_RANGE, \
+              "from,to: select events that start in this window (microseconds)", \
+              .example = "'0,5s'"), \
+        PARAM(prefix "time", CHOICE, \
+              "start: select events that start in time_range; overlap: select events that " \
+              "overlap it", \
+              .fallback = time, .choices = "start|overlap"), \
+        PARAM(prefix "min_duration", DURATION, "minimum duration, inclusive", \
+              .example = "'10ms'"), \
+        PARAM(prefix "max_duration", DURATION, "maximum duration, inclusive", .example = "'1s'"), \
+        PARAM(prefix "phase", CHOICE, "kinds of objects to select; data: all but metadata", \
+              .fallback = phase, .choices = "events|counters|aggregated|metadata|data|any"), \
+        PARAM(prefix "within", TEXT, \
+              "filter for other events: select only objects that overlap one of them in time", \
+              .example = "'name == \\'write\\' and dur > 0'"), \
+        PARAM(prefix "within_scope", CHOICE, \
+              "with within: where the other event must be: in the same process (default), " \
+              "thread or host, or anywhere (all)", \
+              .choices = "process|thread|host|all")
 #define CLIP_PARAM(prefix) \
-    { \
-        prefix "clip", PARAM_BOOL, false, NULL, NULL, \
-            "with within: count only the overlapping parts of durations" \
-    }
+    PARAM(prefix "clip", BOOL, "with within: count only the overlapping parts of durations")
+/* limit, offset; with what else their rows say */
+#define PAGE_PARAMS(...) \
+    PARAM("limit", UINT, "maximum number of rows", .example = "100", ##__VA_ARGS__), \
+        PARAM("offset", UINT, "number of rows to skip", .fallback = "0", ##__VA_ARGS__)
 extern const struct param_spec selection_params[];        /* dir file recursive query preset ... */
 extern const struct param_spec selection_events_params[]; /* the same, phase=events unless given */
 extern const struct param_spec clip_params[];             /* clip, where durations are told */

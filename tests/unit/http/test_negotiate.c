@@ -5,8 +5,8 @@
 
 static const enum format formats[] = {FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV};
 static const struct param_spec specs[] = {
-    {"format", PARAM_TEXT, false, NULL, NULL, ""},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("format", TEXT, ""),
+    {0},
 };
 static const struct param_spec *const groups[] = {specs, NULL};
 static const struct endpoint endpoint = {

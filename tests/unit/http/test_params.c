@@ -1,23 +1,52 @@
 /* module: http */
 #include "check.h"
 #include "http/request/endpoint.h"
+#include "http/server/routes.h"
 
 static const struct param_spec specs[] = {
-    {"word", PARAM_TEXT, false, NULL, NULL, ""},
-    {"flag", PARAM_BOOL, false, "false", NULL, ""},
-    {"count", PARAM_UINT, false, "10", NULL, ""},
-    {"time", PARAM_DURATION, false, NULL, NULL, ""},
-    {"range", PARAM_TIME_RANGE, false, NULL, NULL, ""},
-    {"kind", PARAM_CHOICE, false, NULL, "one|two", ""},
-    {"list", PARAM_LIST, false, NULL, NULL, ""},
-    {"many", PARAM_TEXT, true, NULL, NULL, ""},
-    {"bytes", PARAM_BYTES, false, NULL, NULL, ""},
-    {"number", PARAM_NUMBER, false, NULL, NULL, ""},
-    {"signed", PARAM_INT, false, NULL, NULL, ""},
-    {NULL, PARAM_TEXT, false, NULL, NULL, NULL},
+    PARAM("word", TEXT, ""),
+    PARAM("flag", BOOL, "", .fallback = "false"),
+    PARAM("count", UINT, "", .fallback = "10"),
+    PARAM("time", DURATION, ""),
+    PARAM("range", TIME_RANGE, ""),
+    PARAM("kind", CHOICE, "", .choices = "one|two"),
+    PARAM("list", LIST, ""),
+    PARAM("many", TEXT, "", .repeatable = true),
+    PARAM("bytes", BYTES, ""),
+    PARAM("number", NUMBER, ""),
+    PARAM("signed", INT, ""),
+    {0},
 };
-static const struct param_spec *const groups[] = {specs, NULL};
-static const struct endpoint endpoint = {.path = "/x", .params = groups};
+/* What a request is bound to, and the constraints on it. */
+struct options {
+    bool flag, second;
+    uint32_t count;
+    uint64_t bytes;
+    int64_t time_ns;
+    double number;
+    const char *word;
+    const char *const *list;
+    size_t list_count;
+};
+#define OPTIONS struct options
+static const struct param_spec bound[] = {
+    PARAM("b.flag", BOOL, "", .fallback = "true", BIND(flag)),
+    PARAM("b.kind", CHOICE, "", .choices = "one|two", BIND(second)),
+    PARAM("b.count", UINT, "", .min = 2, .max = 5e9, BIND(count)),
+    PARAM("b.bytes", BYTES, "", .min = 4096, BIND(bytes)),
+    PARAM("b.time", INTERVAL, "", BIND(time_ns)),
+    PARAM("b.number", NUMBER, "", .max = 1, BIND(number)),
+    PARAM("b.word", TEXT, "", BIND(word)),
+    PARAM("b.list", LIST, "", .filled = true, BIND_LIST(list, list_count)),
+    PARAM("c.needs", TEXT, "", .needs = "word|many"),
+    PARAM("c.apart", BOOL, "", .not_with = "list|c.needs"),
+    PARAM("c.csv", UINT, "", .formats = FORMAT_BIT(CSV) | FORMAT_BIT(TEXT)),
+    PARAM("c.post", TEXT, "", .post = true),
+    {0},
+};
+static const struct param_spec *const groups[] = {specs, bound, NULL};
+static const struct endpoint endpoint = {
+    .path = "/x", .params = groups, .options_size = sizeof(struct options)};
 
 static struct request rq;
 
@@ -199,6 +228,114 @@ static void normalises(void)
     arena_done(&rq.arena);
 }
 
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static void binds(void)
+{
+    const struct options *o;
+    CHECK_INT(
+        form("b.flag=false&b.kind=two&b.count=5000000000&b.bytes=1MiB&b.time=1.5&b.number=0.25&"
+             "b.word=x&b.list=p,q"),
+        0);
+    o = rq.options;
+    CHECK(!o->flag && o->second);
+    CHECK_INT(o->count, UINT32_MAX);
+    CHECK_INT(o->bytes, 1 << 20);
+    CHECK_INT(o->time_ns, 1500000);
+    CHECK(o->number == 0.25);
+    CHECK_STR(o->word, "x");
+    CHECK_INT(o->list_count, 2);
+    CHECK_STR(o->list[1], "q");
+    CHECK_INT(form(""), 0);
+    o = rq.options;
+    CHECK(o->flag && !o->second && !o->word && !o->list && !o->bytes);
+}
+
+/* Status and text of a form whose format is `format`. */
+static void refuses(const char *text, enum format format, const char *wanted)
+{
+    int rc = form(text);
+    rq.format = format;
+    rc = rc < 0 ? rc : params_check(&rq);
+    CHECK_INT(rc, wanted ? ERR_PARAM : 0);
+    if (wanted)
+        CHECK_STR(rq.err.text, wanted);
+}
+
+static void checks_constraints(void)
+{
+    refuses("b.count=1", FORMAT_JSON, "`b.count` must be from 2 to 5000000000");
+    refuses("b.count=2", FORMAT_JSON, NULL);
+    refuses("b.bytes=4095", FORMAT_JSON, "`b.bytes` must be 4096 or more bytes");
+    refuses("b.number=1.01", FORMAT_JSON, "`b.number` must be from 0 to 1");
+    refuses("b.list=", FORMAT_JSON, "`b.list` must not be empty");
+    refuses("c.needs=1", FORMAT_JSON, "`c.needs` requires `word` or `many`");
+    refuses("c.needs=1&many=2", FORMAT_JSON, NULL);
+    refuses("c.apart=true&list=a", FORMAT_JSON, "`c.apart` cannot be combined with `list`");
+    refuses("c.apart=false&list=a", FORMAT_JSON, NULL);
+    refuses("c.csv=1", FORMAT_JSON, "`c.csv` requires format csv or text");
+    refuses("c.csv=1", FORMAT_TEXT, NULL);
+    refuses("c.post=1", FORMAT_JSON, "`c.post` requires POST");
+}
+
+static bool fits(const struct param_spec *spec)
+{
+    enum param_member to = spec->to.member;
+    switch (spec->type) {
+    case PARAM_TEXT:
+    case PARAM_JSON:
+        return to == TO_NONE || to == (spec->repeatable ? TO_LIST : TO_CSTRING);
+    case PARAM_LIST:
+        return to == TO_NONE || to == TO_LIST;
+    case PARAM_BOOL:
+        return to == TO_NONE || to == TO_BOOL;
+    case PARAM_CHOICE: { /* two choices: false, true */
+        const char *second = strchr(spec->choices, '|');
+        return to == TO_NONE || to == TO_U32 ||
+               (to == TO_BOOL && second && !strchr(second + 1, '|'));
+    }
+    case PARAM_UINT:
+    case PARAM_BYTES:
+        return to == TO_NONE || to == TO_U32 || to == TO_U64;
+    case PARAM_DURATION:
+    case PARAM_INTERVAL:
+    case PARAM_TIME:
+        return to == TO_NONE || to == TO_I64;
+    case PARAM_NUMBER:
+        return to == TO_NONE || to == TO_REAL;
+    default:
+        return to == TO_NONE;
+    }
+}
+
+/* Of an endpoint: each name that a constraint mentions. */
+static bool has_all(const struct endpoint *e, const char *names)
+{
+    struct request probe = {.endpoint = e};
+    bool all = params_begin(&probe) == 0;
+    for (size_t n; names && *names; names += n + (names[n] == '|')) {
+        char name[64] = {0};
+        n = strcspn(names, "|");
+        memcpy(name, names, n);
+        all = all && request_param(&probe, name);
+    }
+    arena_done(&probe.arena);
+    return all;
+}
+
+static void tables_are_sound(void)
+{
+    for (const struct endpoint *const *e = routes; *e; e++) {
+        for (const struct param_spec *const *g = (*e)->params; g && *g; g++) {
+            for (const struct param_spec *p = *g; p->name; p++) {
+                bool inside = p->to.member == TO_NONE || p->to.at < (*e)->options_size;
+                if (!fits(p) || !inside || !has_all(*e, p->needs) || !has_all(*e, p->not_with))
+                    CHECK_STR(p->name, "a row that fits");
+            }
+        }
+    }
+}
+
 static const struct check_test tests[] = {
     {"decodes", decodes},
     {"reads_values", reads_values},
@@ -206,6 +343,9 @@ static const struct check_test tests[] = {
     {"reads_json", reads_json},
     {"bounds_lists", bounds_lists},
     {"normalises", normalises},
+    {"binds", binds},
+    {"checks_constraints", checks_constraints},
+    {"tables_are_sound", tables_are_sound},
     {NULL, NULL},
 };
 CHECK_MAIN(tests)
