@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define LOOK_NS (50 * 1000000ll)
+
 int exchanges_admit(const struct exchange *x)
 {
     const struct exchanges *all = x->rq.http->exchanges;
@@ -62,18 +64,37 @@ void exchanges_remove(struct exchange *x)
             x->next->prev = x->prev;
         all->count--;
         x->listed = false;
+        pthread_cond_broadcast(&all->left);
     }
     pthread_mutex_unlock(&all->lock);
+}
+
+/* Under the table's lock. */
+static bool any_of(const struct exchanges *all, const struct site *only, bool moving)
+{
+    int64_t now = clock_mono_ns();
+    struct exchange *x = all->first;
+    while (x && ((only && x->site != only) || (moving && !exchange_is_moving(x, now))))
+        x = x->next;
+    return x != NULL;
 }
 
 bool exchanges_any(struct exchanges *all, const struct site *only)
 {
     pthread_mutex_lock(&all->lock);
-    const struct exchange *x = all->first;
-    while (x && only && x->site != only)
-        x = x->next;
+    bool any = any_of(all, only, false);
     pthread_mutex_unlock(&all->lock);
-    return x != NULL;
+    return any;
+}
+
+/* A client that stands still is noticed by the clock. */
+void exchanges_wait(struct exchanges *all, const struct site *only, bool moving, int most_ms)
+{
+    int64_t now, end = clock_mono_ns() + most_ms * 1000000ll;
+    pthread_mutex_lock(&all->lock);
+    while ((now = clock_mono_ns()) < end && any_of(all, only, moving))
+        clock_cond_wait(&all->left, &all->lock, now + LOOK_NS < end ? now + LOOK_NS : end);
+    pthread_mutex_unlock(&all->lock);
 }
 
 unsigned exchanges_end(struct exchanges *all, const char *id, const struct client *client)

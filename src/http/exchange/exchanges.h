@@ -24,6 +24,7 @@ struct exchanges {
     atomic_llong last_ns;       /* a request ended, or the start */
 
     pthread_mutex_t lock;
+    pthread_cond_t left;    /* a request has left the table */
     struct exchange *first; /* unfinished requests */
     size_t count;
 };
@@ -37,6 +38,9 @@ bool exchanges_start(struct exchange *x, bool park);
 void exchanges_remove(struct exchange *x); /* out of the table */
 /* Is there one of this site, or (NULL) of any? */
 bool exchanges_any(struct exchanges *all, const struct site *only);
+/* Waits until there is none of them, or with `moving` none whose answer is computed or taken by its
+ * client; not longer than that. */
+void exchanges_wait(struct exchanges *all, const struct site *only, bool moving, int most_ms);
 /* Ends the unfinished requests that have this X-Request-Id: those of `client`, or of everyone
  * (NULL). How many there were. */
 unsigned exchanges_end(struct exchanges *all, const char *id, const struct client *client);

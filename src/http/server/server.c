@@ -43,6 +43,7 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
     atomic_store(&h->exchanges.last_ns, clock_mono_ns());
     pthread_rwlock_init(&h->access_lock, NULL);
     pthread_mutex_init(&h->exchanges.lock, NULL);
+    clock_cond_init(&h->exchanges.left);
     pthread_mutex_init(&h->packed_lock, NULL);
     pthread_mutex_init(&h->connections_lock, NULL);
     pthread_mutex_init(&h->tick_lock, NULL);
@@ -219,6 +220,7 @@ void http_stop(struct http *h, int drain_ms, int grace_ms)
     for (size_t i = 0; i < CODINGS; i++)
         buf_done(&h->packed[i].bytes);
     pthread_rwlock_destroy(&h->access_lock);
+    pthread_cond_destroy(&h->exchanges.left);
     pthread_mutex_destroy(&h->exchanges.lock);
     pthread_mutex_destroy(&h->packed_lock);
     pthread_mutex_destroy(&h->connections_lock);
