@@ -6,227 +6,257 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AT(member) offsetof(struct options, member)
+#define OPTION(name_, kind_, member, help_, ...) \
+    { \
+        .name = name_, .kind = OPTION_##kind_, .at = offsetof(struct options, member), \
+        .help = help_, ##__VA_ARGS__ \
+    }
 #define TIME_MOST (1ull << 40)
 
 const struct option_spec option_table[] = {
-    {"directory", 'd', OPTION_LIST, AT(directory), 0, 0, OPTION_OLD, "[LABEL=]DIR", NULL,
-     "the working directory", "directory of traces to serve; repeatable",
-     "Serves all *.pfw and *.pfw.gz files and tar archives (.tar, .tar.gz, .tgz) below it. With "
-     "several directories, file names start with the label of their directory. The default label "
-     "is the directory's own name."},
-    {"bind", 'b', OPTION_LIST, AT(bind), 0, 0, OPTION_OLD, "ADDRESS", NULL, "127.0.0.1 and ::1",
-     "address to listen on; repeatable",
-     "An address other than loopback requires TLS (--tls-cert) and a token (--token-file) or "
-     "client certificates (--tls-client-ca). With --insecure, TLS is optional; with --insecure and "
-     "--no-auth, so is the token."},
-    {"port", 'p', OPTION_UINT, AT(port), 0, 65535, OPTION_OLD, "PORT", "8080", NULL,
-     "TCP port; 0 selects a free one", NULL},
-    {"no-tcp", 0, OPTION_FLAG, AT(no_tcp), 0, 0, 0, NULL, NULL, NULL,
-     "listen on the Unix socket only", NULL},
-    {"unix", 'u', OPTION_TEXT, AT(unix_path), 0, 0, 0, "PATH", NULL,
-     "a socket in the runtime directory", "path of the Unix socket to listen on",
-     "The socket has mode 0600 and is removed when the daemon exits. A stale socket of a killed "
-     "daemon is replaced. The client finds daemons through the runtime directory: "
-     "$DFTRACERD_RUNTIME_DIR, else $XDG_RUNTIME_DIR/dftracerd, else /tmp/dftracerd-UID. There each "
-     "daemon creates its socket, or a link to it, and a list of the directories it serves."},
-    {"index-dir", 'i', OPTION_TEXT, AT(index_dir), 0, 0, OPTION_OLD | OPTION_NO_ENV, "DIR", NULL,
-     "a local cache directory", "directory of the index",
-     "It must be on a local file system and belong to the user who runs the daemon. Without this "
-     "option, the daemon creates dftracerd-UID/HASH below the first usable directory of "
-     "$DFTRACERD_INDEX_DIR, $CACHE_DIRECTORY, $XDG_CACHE_HOME, $TMPDIR, /var/tmp and /tmp. The "
-     "index is a cache: it can be deleted while no daemon uses it, and is then rebuilt."},
-    {"index-base", 0, OPTION_TEXT, AT(index_base), 0, 0, OPTION_NO_ENV, "DIR", NULL, NULL,
-     "directory for indexes, with a subdirectory for each set of directories",
-     "The index is in DIR/HASH, where HASH depends on the directories that are served. DIR and the "
-     "directories above it are created. The --index-dir of dftracerctl and dftracer_server is this "
-     "option. --index-dir overrides it."},
-    {"executor-threads", 't', OPTION_UINT, AT(executor_threads), 1, 1024, OPTION_OLD, "N", NULL,
-     "number of CPUs", "number of threads for indexing, and the same number for queries", NULL},
-    {"checkpoint-size", 0, OPTION_BYTES, AT(checkpoint_size), 65536, 1ull << 30, OPTION_OLD,
-     "BYTES", "4MiB", NULL, "uncompressed bytes per chunk",
-     "A chunk is the unit of the index that a query reads or skips. Values above 32 MiB are "
-     "reduced to 32 MiB. Changing the size rebuilds the whole index."},
-    {"max-index-size", 0, OPTION_BYTES, AT(max_index_size), 16ull << 20, 1ull << 46, 0, "BYTES",
-     NULL, "no limit", "maximum size of the index",
-     "Indexing stops when the index reaches this size, and the log says so. Data already indexed "
-     "can still be queried. Space of deleted files is reused at once."},
-    {"archive-traces", 0, OPTION_UINT, AT(archive_traces), 1, 1u << 20, 0, "N", "100000", NULL,
-     "maximum number of traces read from one tar archive",
-     "Each trace takes memory, and a small archive can contain a million of them. Further traces "
-     "are ignored, and the archive gets the state 'damaged'."},
-    {"map-size", 0, OPTION_BYTES, AT(map_size), 1ull << 20, 1ull << 46, OPTION_HIDDEN, "BYTES",
-     NULL, "64 GiB", "initial size of the memory map of the index", NULL},
-    {"dimensions", 0, OPTION_TEXT, AT(dimensions), 0, 0, 0, "LIST", NULL,
-     "name,cat,pid,tid,args.hhash,args.fhash,args.shash",
-     "columns that get bloom filters, comma-separated", NULL},
-    {"query-timeout", 0, OPTION_MS, AT(query_timeout_ms), 1, TIME_MOST, OPTION_LIVE, "TIME", "5m",
-     NULL, "maximum run time of a query",
-     "A query that takes longer gets status 504. While an answer is being sent, the limit applies "
-     "to each part of it; if one takes longer, the answer is cut off."},
-    {"query-memory", 0, OPTION_BYTES, AT(query_memory), 1ull << 20, 1ull << 46, 0, "BYTES", "1GiB",
-     NULL, "memory limit of one query",
-     "A query that needs more gets status 413; an answer that is already being sent is cut off. "
-     "The "
-     "default is at most a quarter of the memory that the daemon may use: that of the machine, of "
-     "its control group, or of ulimit -v."},
-    {"total-memory", 0, OPTION_BYTES, AT(total_memory), 1ull << 20, 1ull << 46, 0, "BYTES", "4GiB",
-     NULL, "memory limit of all queries together",
-     "While it is reached, new queries get status 503 with Retry-After. The default is at most a "
-     "third of the memory that the daemon may use."},
-    {"answer-memory", 0, OPTION_BYTES, AT(answer_memory), 1ull << 20, 1ull << 46, 0, "BYTES",
-     "64MiB", NULL, "memory for the response cache",
-     "Repeated requests are served from this cache until the index changes. One answer may take at "
-     "most an eighth of it. The default is at most a sixteenth of the memory that the daemon may "
-     "use."},
-    {"output-dir", 0, OPTION_TEXT, AT(output_dir), 0, 0, 0, "DIR", NULL, "nothing is written",
-     "directory for the results of requests with `output`",
-     "With the parameter `output`, /merge, /split, /organize and /reconstruct write new traces "
-     "below this directory. It must exist, outside the served directories and the index."},
-    {"spool-size", 0, OPTION_BYTES, AT(spool_size), 1ull << 20, 1ull << 46, 0, "BYTES", "16GiB",
-     NULL, "disk space for temporary files of requests",
-     "In a tar archive, the size of a file comes before its content. The daemon therefore "
-     "writes each file to an unnamed temporary file in the index directory before it sends it. "
-     "A request that exceeds the limit gets status 503; an answer that is already being sent is "
-     "cut off."},
-    {"max-queries", 0, OPTION_UINT, AT(max_queries), 1, 65536, 0, "N", NULL,
-     "twice the number of threads", "maximum number of queries that run at once; others wait",
-     NULL},
-    {"max-queue", 0, OPTION_UINT, AT(max_queue), 1, 1u << 20, 0, "N", "256", NULL,
-     "maximum number of waiting queries", "Further queries get status 503 with Retry-After."},
-    {"max-connections", 0, OPTION_UINT, AT(max_connections), 1, 1u << 20, 0, "N", "16384", NULL,
-     "maximum number of TCP connections; Unix socket connections have their own limit of the "
-     "same size",
-     "Further connections wait until they are accepted."},
-    {"client-queries", 0, OPTION_UINT, AT(client_queries), 1, 1u << 20, 0, "N", NULL,
-     "half of max-queries and max-queue",
-     "maximum number of running and waiting queries of one client",
-     "A client is a user of this machine, or else an address. Further queries get status 429 with "
-     "Retry-After. This limit does not apply to admins."},
-    {"client-memory", 0, OPTION_BYTES, AT(client_memory), 1ull << 20, 1ull << 46, 0, "BYTES", NULL,
-     "half of total-memory", "memory limit of all queries of one client",
-     "While it is reached, new queries get status 429, and running queries that need more memory "
-     "get 503. This limit does not apply to admins."},
-    {"client-connections", 0, OPTION_UINT, AT(client_connections), 1, 1u << 20, 0, "N", NULL,
-     "half of max-connections", "maximum number of connections of one client",
-     "Further connections are closed at once, with status 429 where there is no TLS. This limit "
-     "does not apply to admins."},
-    {"request-time", 0, OPTION_MS, AT(request_time_ms), 1, TIME_MOST, 0, "TIME", "1m", NULL,
-     "maximum time for a request to arrive",
-     "The time starts when the request begins to arrive. A connection whose request takes longer "
-     "is closed. An uploaded tar has this time for each MiB."},
-    {"idle-time", 0, OPTION_MS, AT(idle_time_ms), 1000, 86400000, 0, "TIME", "2m", NULL,
-     "close connections that make no progress for this time",
-     "This applies to connections without a request and to clients that stop reading. It is "
-     "rounded up to whole seconds."},
-    {"link-time", 0, OPTION_MS, AT(link_time_ms), 1, TIME_MOST, 0, "TIME", "15m", NULL,
-     "lifetime of the link (/q/...) of a stored query",
-     "The time starts when the link is created; using the link does not extend it. Anybody who has "
-     "the link can use it without a token."},
-    {"rescan", 0, OPTION_MS, AT(rescan_ms), 10, TIME_MOST, 0, "TIME", "2s", NULL,
-     "interval between directory scans", NULL},
-    {"settle", 0, OPTION_MS, AT(settle_ms), 1, TIME_MOST, 0, "TIME", "10s", NULL,
-     "treat a file as complete when it has not changed for this time",
-     "Until then, answers that use the file are marked as incomplete, and a last line without a "
-     "line end is not counted. With --on-demand, every file is treated as complete."},
-    {"keep-missing", 0, OPTION_MS, AT(keep_missing_ms), 1, TIME_MOST, 0, "TIME", "10m", NULL,
-     "keep the index of a deleted file for this time",
-     "If the file reappears unchanged within this time, it is not indexed again. A file in an "
-     "unreadable directory does not count as deleted."},
-    {"drain-time", 0, OPTION_MS, AT(drain_time_ms), 0, 600000, 0, "TIME", "5s", NULL,
-     "on shutdown, wait this long for running requests",
-     "New requests are refused meanwhile. The daemon does not wait for requests that wait for the "
-     "index, nor for clients that read nothing for a second."},
-    {"idle-exit", 0, OPTION_MS, AT(idle_exit_ms), 1, TIME_MOST, 0, "TIME", NULL, "never",
-     "exit after this time without a request",
-     "Meant for daemons that dftracerctl starts in "
-     "the background."},
-    {"on-demand", 0, OPTION_FLAG, AT(on_demand), 0, 0, 0, NULL, NULL, NULL,
-     "index only the files that requests select", NULL},
-    {"background", 0, OPTION_FLAG, AT(background), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,
-     "start in the background; return when the daemon is ready",
-     "Exit status: 0 if the daemon is listening, 75 if another daemon uses the index, 1 for any "
-     "other failure to start. The reason is written to standard error."},
-    {"join", 0, OPTION_FLAG, AT(join), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,
-     "let a running daemon serve the directories",
-     "If a daemon of the same user runs that was started with --join and otherwise the same "
-     "options, it also serves these directories, with an index and a Unix socket of their own, and "
-     "this command exits with status 0. Otherwise the daemon starts. Directories, --index-dir, "
-     "--index-base and --executor-threads (if not given here) may differ. A daemon serves at most "
-     "32 sets of directories; threads and memory limits are shared. dftracerctl starts daemons "
-     "with this option."},
-    {"token-file", 0, OPTION_TEXT, AT(token_file), 0, 0, OPTION_LIVE, "FILE", NULL, "no token",
-     "file with the bearer token that lets other users query",
-     "The first line of the file is the token. Only the owner may be able to read the file (chmod "
-     "600). If the file does not exist, it is created with a random token of 256 bits. Without "
-     "this option, the systemd credential `token` (LoadCredential=) is used if there is one."},
-    {"token", 0, OPTION_TEXT, AT(token), 0, 0, OPTION_OLD | OPTION_ONLY_OLD | OPTION_ONLY_LINE,
-     "TOKEN", NULL, "no token",
-     "bearer token that lets other users query; they can see it in the list of processes", NULL},
-    {"admin-token-file", 0, OPTION_TEXT, AT(admin_token_file), 0, 0, OPTION_LIVE, "FILE", NULL,
-     "only the user who runs the daemon",
-     "file with the bearer token of admins, who may also make changes",
-     "Admins may also rebuild the index, write below --output-dir and cancel requests of others. "
-     "The file works like --token-file; the systemd credential is `admin-token`."},
-    {"allow-user", 0, OPTION_LIST, AT(allow_user), 0, 0, OPTION_LIVE, "NAME|UID", NULL,
-     "only the user who runs the daemon", "let this user query without a token; repeatable",
-     "The user may query, but not make changes."},
-    {"allow-host", 0, OPTION_LIST, AT(allow_host), 0, 0, OPTION_HOST, "NAME", NULL,
-     "localhost and the addresses of --bind", "accept requests for this host name; repeatable",
-     "Give each name that clients use in their URLs, such as the name of this machine or of a "
-     "proxy. Requests for other names are refused, which protects against DNS rebinding."},
-    {"allow-origin", 0, OPTION_LIST, AT(allow_origin), 0, 0, OPTION_ORIGIN, "ORIGIN", NULL,
-     "ui.perfetto.dev and VS Code", "let web pages of this origin send requests; repeatable",
-     "Write the origin as browsers send it, for example http://localhost:10000, or "
-     "https://*.vscode-cdn.net for all names below vscode-cdn.net. localhost, 127.0.0.1 and [::1] "
-     "are the same. Requests of pages from all other origins are refused."},
-    {"no-auth", 0, OPTION_FLAG, AT(no_auth), 0, 0, 0, NULL, NULL, NULL,
-     "let every user of this host query without a token", "They may query, but not make changes."},
-    {"enforce-file-permissions", 0, OPTION_FLAG, AT(file_permissions), 0, 0, 0, NULL, NULL, NULL,
-     "show other users only the files that they can read themselves",
-     "The daemon checks owner, group, mode and POSIX access control lists of a file and of the "
-     "directories above it. Files that a user may not read are missing from all answers, including "
-     "names and counts. The user who runs the daemon and holders of the admin token see all files. "
-     "Clients whose user is unknown (for example from another host) see the files that everybody "
-     "may read. Only admins may then read /metrics."},
-    {"insecure", 0, OPTION_FLAG, AT(insecure), 0, 0, 0, NULL, NULL, NULL,
-     "allow addresses other than loopback without TLS",
-     "Tokens and answers then cross the network unencrypted. With --no-auth, everybody who can "
-     "reach the port can query. Use it only in closed networks or behind a proxy."},
-    {"tls-cert", 0, OPTION_TEXT, AT(tls_cert), 0, 0, OPTION_LIVE, "FILE", NULL, "plain HTTP",
-     "certificate and its intermediate certificates (PEM)",
-     "With this option, all TCP sockets accept TLS only. After a reload, new connections use the "
-     "new files. Without the TLS options, the systemd credentials tls-cert, tls-key and "
-     "tls-client-ca are used if there are any."},
-    {"tls-key", 0, OPTION_TEXT, AT(tls_key), 0, 0, OPTION_LIVE, "FILE", NULL, NULL,
-     "private key of the certificate (PEM); readable by its owner only", NULL},
-    {"tls-client-ca", 0, OPTION_TEXT, AT(tls_client_ca), 0, 0, OPTION_LIVE, "FILE", NULL,
-     "no client certificates", "let clients with a certificate from these authorities query (PEM)",
-     "Such clients need no token. They may query, but not make changes. Other clients can still "
-     "use a token."},
-    {"log-level", 0, OPTION_CHOICE, AT(log_level), 0, 0, OPTION_OLD | OPTION_LIVE,
-     "off|error|warning|info|debug", "info", NULL,
-     "minimum severity of messages logged to standard error",
-     "critical, warn and trace are other names of error, warning and debug. With info, each "
-     "request is a line. If standard error is a terminal, requests are logged only "
-     "if this option is given."},
-    {"config", 'c', OPTION_TEXT, AT(config), 0, 0, OPTION_NOT_IN_FILE, "FILE", NULL, NULL,
-     "configuration file; /dev/null for none", NULL},
-    {"check", 'n', OPTION_FLAG, AT(check_only), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,
-     "check the configuration, then exit",
-     "Checks options, directories, the directory of the index, tokens and addresses. Prints `ok` "
-     "and exits with status 0, or prints the error and exits with 2 (options) or 1 (anything "
-     "else). It can run while a daemon runs, for example before a reload: it does not check "
-     "whether the port, socket or index is in use, and it creates neither the index nor token "
-     "files."},
-    {"print-config", 0, OPTION_FLAG, AT(print_config), 0, 0, OPTION_ONLY_LINE, NULL, NULL, NULL,
-     "like --check, but print the effective configuration", NULL},
-    {"version", 'V', OPTION_FLAG, AT(version), 0, 0, OPTION_ONLY_LINE | OPTION_OLD, NULL, NULL,
-     NULL, "print version and build, then exit", NULL},
-    {"help", 'h', OPTION_FLAG, AT(help), 0, 0, OPTION_ONLY_LINE | OPTION_OLD, NULL, NULL, NULL,
-     "print this help, then exit", NULL},
-    {"document", 0, OPTION_TEXT, AT(document), 0, 0, OPTION_ONLY_LINE | OPTION_HIDDEN, "WHAT", NULL,
-     NULL, "print a document: man8, man5 or conf", NULL},
+    OPTION("directory", LIST, directory, "directory of traces to serve; repeatable", .letter = 'd',
+           .argument = "[LABEL=]DIR", .otherwise = "the working directory", .flags = OPTION_OLD,
+           .more = "Serves all *.pfw and *.pfw.gz files and tar archives (.tar, .tar.gz, .tgz) "
+                   "below it. With several directories, file names start with the label of their "
+                   "directory. The default label is the directory's own name."),
+    OPTION("bind", LIST, bind, "address to listen on; repeatable", .letter = 'b',
+           .argument = "ADDRESS", .otherwise = "127.0.0.1 and ::1", .flags = OPTION_OLD,
+           .more = "An address other than loopback requires TLS (--tls-cert) and a token "
+                   "(--token-file) or client certificates (--tls-client-ca). With --insecure, TLS "
+                   "is optional; with --insecure and --no-auth, so is the token."),
+    OPTION("port", UINT, port, "TCP port; 0 selects a free one", .letter = 'p', .argument = "PORT",
+           .initial = "8080", .most = 65535, .flags = OPTION_OLD),
+    OPTION("no-tcp", FLAG, no_tcp, "listen on the Unix socket only"),
+    OPTION("unix", TEXT, unix_path, "path of the Unix socket to listen on", .letter = 'u',
+           .argument = "PATH", .otherwise = "a socket in the runtime directory",
+           .more = "The socket has mode 0600 and is removed when the daemon exits. A stale socket "
+                   "of a killed daemon is replaced. The client finds daemons through the runtime "
+                   "directory: $DFTRACERD_RUNTIME_DIR, else $XDG_RUNTIME_DIR/dftracerd, else "
+                   "/tmp/dftracerd-UID. There each daemon creates its socket, or a link to it, and "
+                   "a list of the directories it serves."),
+    OPTION("index-dir", TEXT, index_dir, "directory of the index", .letter = 'i', .argument = "DIR",
+           .otherwise = "a local cache directory", .flags = OPTION_OLD | OPTION_NO_ENV,
+           .more = "It must be on a local file system and belong to the user who runs the daemon. "
+                   "Without this option, the daemon creates dftracerd-UID/HASH below the first "
+                   "usable directory of $DFTRACERD_INDEX_DIR, $CACHE_DIRECTORY, $XDG_CACHE_HOME, "
+                   "$TMPDIR, /var/tmp and /tmp. The index is a cache: it can be deleted while no "
+                   "daemon uses it, and is then rebuilt."),
+    OPTION("index-base", TEXT, index_base,
+           "directory for indexes, with a subdirectory for each set of directories",
+           .argument = "DIR", .flags = OPTION_NO_ENV,
+           .more = "The index is in DIR/HASH, where HASH depends on the directories that are "
+                   "served. DIR and the directories above it are created. The --index-dir of "
+                   "dftracerctl and dftracer_server is this option. --index-dir overrides it."),
+    OPTION("executor-threads", UINT, executor_threads,
+           "number of threads for indexing, and the same number for queries", .letter = 't',
+           .argument = "N", .otherwise = "number of CPUs", .least = 1, .most = 1024,
+           .flags = OPTION_OLD),
+    OPTION("checkpoint-size", BYTES, checkpoint_size, "uncompressed bytes per chunk",
+           .argument = "BYTES", .initial = "4MiB", .least = 65536, .most = 1ull << 30,
+           .flags = OPTION_OLD,
+           .more = "A chunk is the unit of the index that a query reads or skips. Values above 32 "
+                   "MiB are reduced to 32 MiB. Changing the size rebuilds the whole index."),
+    OPTION("max-index-size", BYTES, max_index_size, "maximum size of the index",
+           .argument = "BYTES", .otherwise = "no limit", .least = 16ull << 20, .most = 1ull << 46,
+           .more =
+               "Indexing stops when the index reaches this size, and the log says so. Data already "
+               "indexed can still be queried. Space of deleted files is reused at once."),
+    OPTION("archive-traces", UINT, archive_traces,
+           "maximum number of traces read from one tar archive", .argument = "N",
+           .initial = "100000", .least = 1, .most = 1u << 20,
+           .more = "Each trace takes memory, and a small archive can contain a million of them. "
+                   "Further traces are ignored, and the archive gets the state 'damaged'."),
+    OPTION("map-size", BYTES, map_size, "initial size of the memory map of the index",
+           .argument = "BYTES", .otherwise = "64 GiB", .least = 1ull << 20, .most = 1ull << 46,
+           .flags = OPTION_HIDDEN),
+    OPTION("dimensions", TEXT, dimensions, "columns that get bloom filters, comma-separated",
+           .argument = "LIST", .otherwise = "name,cat,pid,tid,args.hhash,args.fhash,args.shash"),
+    OPTION("query-timeout", MS, query_timeout_ms, "maximum run time of a query", .argument = "TIME",
+           .initial = "5m", .least = 1, .most = TIME_MOST, .flags = OPTION_LIVE,
+           .more = "A query that takes longer gets status 504. While an answer is being sent, the "
+                   "limit applies to each part of it; if one takes longer, the answer is cut off."),
+    OPTION("query-memory", BYTES, query_memory, "memory limit of one query", .argument = "BYTES",
+           .initial = "1GiB", .least = 1ull << 20, .most = 1ull << 46,
+           .more = "A query that needs more gets status 413; an answer that is already being sent "
+                   "is cut off. The default is at most a quarter of the memory that the daemon may "
+                   "use: that of the machine, of its control group, or of ulimit -v."),
+    OPTION("total-memory", BYTES, total_memory, "memory limit of all queries together",
+           .argument = "BYTES", .initial = "4GiB", .least = 1ull << 20, .most = 1ull << 46,
+           .more = "While it is reached, new queries get status 503 with Retry-After. The default "
+                   "is at most a third of the memory that the daemon may use."),
+    OPTION("answer-memory", BYTES, answer_memory, "memory for the response cache",
+           .argument = "BYTES", .initial = "64MiB", .least = 1ull << 20, .most = 1ull << 46,
+           .more = "Repeated requests are served from this cache until the index changes. One "
+                   "answer may take at most an eighth of it. The default is at most a sixteenth of "
+                   "the memory that the daemon may use."),
+    OPTION("output-dir", TEXT, output_dir, "directory for the results of requests with `output`",
+           .argument = "DIR", .otherwise = "nothing is written",
+           .more = "With the parameter `output`, /merge, /split, /organize and /reconstruct write "
+                   "new traces below this directory. It must exist, outside the served directories "
+                   "and the index."),
+    OPTION("spool-size", BYTES, spool_size, "disk space for temporary files of requests",
+           .argument = "BYTES", .initial = "16GiB", .least = 1ull << 20, .most = 1ull << 46,
+           .more = "In a tar archive, the size of a file comes before its content. The daemon "
+                   "therefore writes each file to an unnamed temporary file in the index directory "
+                   "before it sends it. A request that exceeds the limit gets status 503; an "
+                   "answer that is already being sent is cut off."),
+    OPTION("max-queries", UINT, max_queries,
+           "maximum number of queries that run at once; others wait", .argument = "N",
+           .otherwise = "twice the number of threads", .least = 1, .most = 65536),
+    OPTION("max-queue", UINT, max_queue, "maximum number of waiting queries", .argument = "N",
+           .initial = "256", .least = 1, .most = 1u << 20,
+           .more = "Further queries get status 503 with Retry-After."),
+    OPTION("max-connections", UINT, max_connections,
+           "maximum number of TCP connections; Unix socket connections have their own limit of the "
+           "same size",
+           .argument = "N", .initial = "16384", .least = 1, .most = 1u << 20,
+           .more = "Further connections wait until they are accepted."),
+    OPTION("client-queries", UINT, client_queries,
+           "maximum number of running and waiting queries of one client", .argument = "N",
+           .otherwise = "half of max-queries and max-queue", .least = 1, .most = 1u << 20,
+           .more = "A client is a user of this machine, or else an address. Further queries get "
+                   "status 429 with Retry-After. This limit does not apply to admins."),
+    OPTION("client-memory", BYTES, client_memory, "memory limit of all queries of one client",
+           .argument = "BYTES", .otherwise = "half of total-memory", .least = 1ull << 20,
+           .most = 1ull << 46,
+           .more = "While it is reached, new queries get status 429, and running queries that need "
+                   "more memory get 503. This limit does not apply to admins."),
+    OPTION("client-connections", UINT, client_connections,
+           "maximum number of connections of one client", .argument = "N",
+           .otherwise = "half of max-connections", .least = 1, .most = 1u << 20,
+           .more = "Further connections are closed at once, with status 429 where there is no TLS. "
+                   "This limit does not apply to admins."),
+    OPTION("request-time", MS, request_time_ms, "maximum time for a request to arrive",
+           .argument = "TIME", .initial = "1m", .least = 1, .most = TIME_MOST,
+           .more = "The time starts when the request begins to arrive. A connection whose request "
+                   "takes longer is closed. An uploaded tar has this time for each MiB."),
+    OPTION("idle-time", MS, idle_time_ms, "close connections that make no progress for this time",
+           .argument = "TIME", .initial = "2m", .least = 1000, .most = 86400000,
+           .more = "This applies to connections without a request and to clients that stop "
+                   "reading. It is rounded up to whole seconds."),
+    OPTION("link-time", MS, link_time_ms, "lifetime of the link (/q/...) of a stored query",
+           .argument = "TIME", .initial = "15m", .least = 1, .most = TIME_MOST,
+           .more = "The time starts when the link is created; using the link does not extend it. "
+                   "Anybody who has the link can use it without a token."),
+    OPTION("rescan", MS, rescan_ms, "interval between directory scans", .argument = "TIME",
+           .initial = "2s", .least = 10, .most = TIME_MOST),
+    OPTION("settle", MS, settle_ms,
+           "treat a file as complete when it has not changed for this time", .argument = "TIME",
+           .initial = "10s", .least = 1, .most = TIME_MOST,
+           .more = "Until then, answers that use the file are marked as incomplete, and a last "
+                   "line without a line end is not counted. With --on-demand, every file is "
+                   "treated as complete."),
+    OPTION("keep-missing", MS, keep_missing_ms, "keep the index of a deleted file for this time",
+           .argument = "TIME", .initial = "10m", .least = 1, .most = TIME_MOST,
+           .more = "If the file reappears unchanged within this time, it is not indexed again. A "
+                   "file in an unreadable directory does not count as deleted."),
+    OPTION("drain-time", MS, drain_time_ms, "on shutdown, wait this long for running requests",
+           .argument = "TIME", .initial = "5s", .most = 600000,
+           .more = "New requests are refused meanwhile. The daemon does not wait for requests that "
+                   "wait for the index, nor for clients that read nothing for a second."),
+    OPTION("idle-exit", MS, idle_exit_ms, "exit after this time without a request",
+           .argument = "TIME", .otherwise = "never", .least = 1, .most = TIME_MOST,
+           .more = "Meant for daemons that dftracerctl starts in the background."),
+    OPTION("on-demand", FLAG, on_demand, "index only the files that requests select"),
+    OPTION("background", FLAG, background,
+           "start in the background; return when the daemon is ready", .flags = OPTION_ONLY_LINE,
+           .more =
+               "Exit status: 0 if the daemon is listening, 75 if another daemon uses the index, 1 "
+               "for any other failure to start. The reason is written to standard error."),
+    OPTION(
+        "join", FLAG, join, "let a running daemon serve the directories", .flags = OPTION_ONLY_LINE,
+        .more = "If a daemon of the same user runs that was started with --join and otherwise the "
+                "same options, it also serves these directories, with an index and a Unix socket "
+                "of their own, and this command exits with status 0. Otherwise the daemon starts. "
+                "Directories, --index-dir, --index-base and --executor-threads (if not given here) "
+                "may differ. A daemon serves at most 32 sets of directories; threads and memory "
+                "limits are shared. dftracerctl starts daemons with this option."),
+    OPTION("token-file", TEXT, token_file, "file with the bearer token that lets other users query",
+           .argument = "FILE", .otherwise = "no token", .flags = OPTION_LIVE,
+           .more = "The first line of the file is the token. Only the owner may be able to read "
+                   "the file (chmod 600). If the file does not exist, it is created with a random "
+                   "token of 256 bits. Without this option, the systemd credential `token` "
+                   "(LoadCredential=) is used if there is one."),
+    OPTION("token", TEXT, token,
+           "bearer token that lets other users query; they can see it in the list of processes",
+           .argument = "TOKEN", .otherwise = "no token",
+           .flags = OPTION_OLD | OPTION_ONLY_OLD | OPTION_ONLY_LINE),
+    OPTION(
+        "admin-token-file", TEXT, admin_token_file,
+        "file with the bearer token of admins, who may also make changes", .argument = "FILE",
+        .otherwise = "only the user who runs the daemon", .flags = OPTION_LIVE,
+        .more =
+            "Admins may also rebuild the index, write below --output-dir and cancel requests of "
+            "others. The file works like --token-file; the systemd credential is `admin-token`."),
+    OPTION("allow-user", LIST, allow_user, "let this user query without a token; repeatable",
+           .argument = "NAME|UID", .otherwise = "only the user who runs the daemon",
+           .flags = OPTION_LIVE, .more = "The user may query, but not make changes."),
+    OPTION(
+        "allow-host", LIST, allow_host, "accept requests for this host name; repeatable",
+        .argument = "NAME", .otherwise = "localhost and the addresses of --bind",
+        .flags = OPTION_HOST,
+        .more =
+            "Give each name that clients use in their URLs, such as the name of this machine or of "
+            "a proxy. Requests for other names are refused, which protects against DNS rebinding."),
+    OPTION("allow-origin", LIST, allow_origin,
+           "let web pages of this origin send requests; repeatable", .argument = "ORIGIN",
+           .otherwise = "ui.perfetto.dev and VS Code", .flags = OPTION_ORIGIN,
+           .more =
+               "Write the origin as browsers send it, for example http://localhost:10000, or "
+               "https://*.vscode-cdn.net for all names below vscode-cdn.net. localhost, 127.0.0.1 "
+               "and [::1] are the same. Requests of pages from all other origins are refused."),
+    OPTION("no-auth", FLAG, no_auth, "let every user of this host query without a token",
+           .more = "They may query, but not make changes."),
+    OPTION(
+        "enforce-file-permissions", FLAG, file_permissions,
+        "show other users only the files that they can read themselves",
+        .more =
+            "The daemon checks owner, group, mode and POSIX access control lists of a file and of "
+            "the directories above it. Files that a user may not read are missing from all "
+            "answers, including names and counts. The user who runs the daemon and holders of the "
+            "admin token see all files. Clients whose user is unknown (for example from another "
+            "host) see the files that everybody may read. Only admins may then read /metrics."),
+    OPTION(
+        "insecure", FLAG, insecure, "allow addresses other than loopback without TLS",
+        .more =
+            "Tokens and answers then cross the network unencrypted. With --no-auth, everybody who "
+            "can reach the port can query. Use it only in closed networks or behind a proxy."),
+    OPTION("tls-cert", TEXT, tls_cert, "certificate and its intermediate certificates (PEM)",
+           .argument = "FILE", .otherwise = "plain HTTP", .flags = OPTION_LIVE,
+           .more = "With this option, all TCP sockets accept TLS only. After a reload, new "
+                   "connections use the new files. Without the TLS options, the systemd "
+                   "credentials tls-cert, tls-key and tls-client-ca are used if there are any."),
+    OPTION("tls-key", TEXT, tls_key,
+           "private key of the certificate (PEM); readable by its owner only", .argument = "FILE",
+           .flags = OPTION_LIVE),
+    OPTION("tls-client-ca", TEXT, tls_client_ca,
+           "let clients with a certificate from these authorities query (PEM)", .argument = "FILE",
+           .otherwise = "no client certificates", .flags = OPTION_LIVE,
+           .more = "Such clients need no token. They may query, but not make changes. Other "
+                   "clients can still use a token."),
+    OPTION("log-level", CHOICE, log_level, "minimum severity of messages logged to standard error",
+           .argument = "off|error|warning|info|debug", .initial = "info",
+           .flags = OPTION_OLD | OPTION_LIVE,
+           .more = "critical, warn and trace are other names of error, warning and debug. With "
+                   "info, each request is a line. If standard error is a terminal, requests are "
+                   "logged only if this option is given."),
+    OPTION("config", TEXT, config, "configuration file; /dev/null for none", .letter = 'c',
+           .argument = "FILE", .flags = OPTION_NOT_IN_FILE),
+    OPTION("check", FLAG, check_only, "check the configuration, then exit", .letter = 'n',
+           .flags = OPTION_ONLY_LINE,
+           .more = "Checks options, directories, the directory of the index, tokens and addresses. "
+                   "Prints `ok` and exits with status 0, or prints the error and exits with 2 "
+                   "(options) or 1 (anything else). It can run while a daemon runs, for example "
+                   "before a reload: it does not check whether the port, socket or index is in "
+                   "use, and it creates neither the index nor token files."),
+    OPTION("print-config", FLAG, print_config,
+           "like --check, but print the effective configuration", .flags = OPTION_ONLY_LINE),
+    OPTION("version", FLAG, version, "print version and build, then exit", .letter = 'V',
+           .flags = OPTION_ONLY_LINE | OPTION_OLD),
+    OPTION("help", FLAG, help, "print this help, then exit", .letter = 'h',
+           .flags = OPTION_ONLY_LINE | OPTION_OLD),
+    OPTION("document", TEXT, document, "print a document: man8, man5 or conf", .argument = "WHAT",
+           .flags = OPTION_ONLY_LINE | OPTION_HIDDEN),
 };
 const size_t option_count = sizeof option_table / sizeof *option_table;
 _Static_assert(sizeof option_table / sizeof *option_table <= OPTIONS_MAX, "raise OPTIONS_MAX");
