@@ -134,6 +134,7 @@ static int call_init(struct http_call *c, const struct http_call_options *o)
 
     rq->http = &c->runner->context;
     rq->status = 200;
+    rq->post = true; /* parameters of both methods */
     rq->started_ns = clock_mono_ns();
     rq->budget.memory_limit = o->memory ? o->memory : limits->query_memory;
     rq->budget.deadline_ns = o->deadline_ns;
