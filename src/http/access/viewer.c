@@ -86,26 +86,23 @@ static void read_unix_groups(struct viewer *v, int fd)
     free(list);
 }
 
-/* As a login would have them. Without an entry for the user there are none. May block for long. */
-static void read_account_groups(struct viewer *v)
-{
-    char texts[4096];
-    struct passwd entry, *found = NULL;
-    gid_t list[1024];
-    int n = sizeof list / sizeof *list;
-    if (getpwuid_r(v->uid, &entry, texts, sizeof texts, &found) != 0 || !found ||
-        getgrouplist(entry.pw_name, entry.pw_gid, list, &n) < 0)
-        n = 0;
-    set_groups(v, list, (size_t)n);
-}
-
 /* A name service that does not answer is no fault of the worker that waits for it. */
 static void know_groups(struct viewer *v)
 {
     pulse_rest();
     pthread_mutex_lock(&v->lock);
-    if (!v->known)
-        read_account_groups(v);
+    if (!v->known) {
+        /* As a login would have them. Without an entry for the user there are none. May block
+         * for long. */
+        char texts[4096];
+        struct passwd entry, *found = NULL;
+        gid_t list[1024];
+        int n = sizeof list / sizeof *list;
+        if (getpwuid_r(v->uid, &entry, texts, sizeof texts, &found) != 0 || !found ||
+            getgrouplist(entry.pw_name, entry.pw_gid, list, &n) < 0)
+            n = 0;
+        set_groups(v, list, (size_t)n);
+    }
     pthread_mutex_unlock(&v->lock);
     pulse_beat();
 }

@@ -115,18 +115,6 @@ static int bad(struct request *rq, const char *param, const char *why)
     return err_set_param(&rq->err, ERR_PARAM, param, "`%s` %s", param, why);
 }
 
-/* max_points counts the buckets of time_range, where no others can be, else those of the selection.
- */
-static void read_points(const struct request *rq, struct aggregate_options *o)
-{
-    const struct selection *chosen = &rq->chosen;
-    if (o->max_points && chosen->has_time_range && !chosen->overlap && !o->split &&
-        chosen->time_from_ns != INT64_MIN && chosen->time_to_ns != INT64_MAX) {
-        o->points_from_ns = chosen->time_from_ns;
-        o->points_to_ns = chosen->time_to_ns;
-    }
-}
-
 /* Percentiles are computed where they are asked for in either way, unless that is said not to be.
  */
 static void read_percentiles(const struct request *rq, struct options *o)
@@ -172,7 +160,14 @@ static int read_options(struct request *rq, struct options *o)
     o->rows.exact = o->rows.exact || o->accuracy < 0.004; /* a bin tells within 0.4 % */
     o->rows.limit = request_limit(rq);
     o->rows.offset = request_uint(rq, "offset");
-    read_points(rq, &o->rows);
+    /* max_points counts the buckets of time_range, where no others can be, else those of the
+     * selection. */
+    const struct selection *chosen = &rq->chosen;
+    if (o->rows.max_points && chosen->has_time_range && !chosen->overlap && !o->rows.split &&
+        chosen->time_from_ns != INT64_MIN && chosen->time_to_ns != INT64_MAX) {
+        o->rows.points_from_ns = chosen->time_from_ns;
+        o->rows.points_to_ns = chosen->time_to_ns;
+    }
     read_percentiles(rq, o);
     return rc;
 }

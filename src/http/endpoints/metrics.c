@@ -48,16 +48,6 @@ static void label(struct buf *out, const char *s)
     buf_putc(out, '"');
 }
 
-static void write_build(const struct http_options *o, struct buf *out)
-{
-    head(out, "dftracerd_build_info", "gauge", "Version and build of this daemon; always 1.");
-    buf_puts(out, "dftracerd_build_info{version=");
-    label(out, o->version);
-    buf_puts(out, ",build=");
-    label(out, o->build);
-    buf_puts(out, "} 1\n");
-}
-
 /* ---- the index ------------------------------------------------------------------------------- */
 
 struct totals {
@@ -276,8 +266,16 @@ static uint64_t open_descriptors(void)
     return n > 3 ? n - 3 : 0; /* . and .. and our own */
 }
 
-static void write_memory(struct buf *out)
+static double seconds_of(struct timeval t)
 {
+    return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+static void write_process(const struct http_context *c, struct buf *out)
+{
+    struct rusage used;
+    struct rlimit files;
+    double up = (double)(clock_mono_ns() - c->started_ns) / 1e9;
     unsigned long long size = 0, resident = 0, page = (unsigned long long)sysconf(_SC_PAGESIZE);
     FILE *f = fopen("/proc/self/statm", "re");
     if (f && fscanf(f, "%llu %llu", &size, &resident) == 2) {
@@ -286,35 +284,6 @@ static void write_memory(struct buf *out)
     }
     if (f)
         fclose(f);
-}
-
-static double seconds_of(struct timeval t)
-{
-    return (double)t.tv_sec + (double)t.tv_usec / 1e6;
-}
-
-static void write_limits(const struct http_context *c, struct buf *out)
-{
-    int64_t until = atomic_load(&c->facts->tls_until);
-    gauge(out, "dftracerd_http_connections", "Open HTTP connections.",
-          atomic_load(&c->facts->connections));
-    if (until >= 0)
-        gauge(out, "dftracerd_tls_certificate_expiry_timestamp_seconds",
-              "Expiry time of the TLS certificate in use, in seconds since 1970.", (uint64_t)until);
-    gauge(out, "dftracerd_spool_bytes",
-          "Disk space used for request bodies and unfinished responses, in bytes.",
-          atomic_load(&c->spools->used));
-    gauge(out, "dftracerd_spool_limit_bytes",
-          "Maximum disk space for request bodies and unfinished responses, in bytes.",
-          c->spools->limit);
-}
-
-static void write_process(const struct http_context *c, struct buf *out)
-{
-    struct rusage used;
-    struct rlimit files;
-    double up = (double)(clock_mono_ns() - c->started_ns) / 1e9;
-    write_memory(out);
     gauge(out, "process_open_fds", "Open file descriptors.", open_descriptors());
     if (getrlimit(RLIMIT_NOFILE, &files) == 0)
         gauge(out, "process_max_fds", "Maximum number of open file descriptors.", files.rlim_cur);
@@ -340,12 +309,28 @@ static int open_metrics(struct request *rq)
 
 static int next_metrics(struct request *rq, struct buf *out)
 {
-    write_build(rq->http->options, out);
+    head(out, "dftracerd_build_info", "gauge", "Version and build of this daemon; always 1.");
+    buf_puts(out, "dftracerd_build_info{version=");
+    label(out, rq->http->options->version);
+    buf_puts(out, ",build=");
+    label(out, rq->http->options->build);
+    buf_puts(out, "} 1\n");
     const struct site *s = rq->http->sites->list[rq->http->site];
     metrics_write(rq->http->metrics, atomic_load(&s->queued), rq->http->cache, out);
     write_index(rq->http, out);
     write_ranks(rq->http->options->index, out);
-    write_limits(rq->http, out);
+    int64_t until = atomic_load(&rq->http->facts->tls_until);
+    gauge(out, "dftracerd_http_connections", "Open HTTP connections.",
+          atomic_load(&rq->http->facts->connections));
+    if (until >= 0)
+        gauge(out, "dftracerd_tls_certificate_expiry_timestamp_seconds",
+              "Expiry time of the TLS certificate in use, in seconds since 1970.", (uint64_t)until);
+    gauge(out, "dftracerd_spool_bytes",
+          "Disk space used for request bodies and unfinished responses, in bytes.",
+          atomic_load(&rq->http->spools->used));
+    gauge(out, "dftracerd_spool_limit_bytes",
+          "Maximum disk space for request bodies and unfinished responses, in bytes.",
+          rq->http->spools->limit);
     write_directories(rq->http->sites, out);
     write_process(rq->http, out);
     return ERR_END;

@@ -101,16 +101,6 @@ static int check_names(struct request *rq, struct repack_options *o)
     return rc < 0 ? rc : rewriting_level(rq, &o->level);
 }
 
-/* Where something is left out the records that the rest refers to are found by that; else all stand
- * where they stood. */
-static void choose_phases(struct request *rq, struct selection *s)
-{
-    bool all = !s->query.len && !s->preset && !s->has_time_range && !s->has_min_duration &&
-               !s->has_max_duration && !s->within.ptr;
-    if (!all && !request_param(rq, "phase")->given)
-        s->phases = PHASE_DATA;
-}
-
 /* The choice without its plain files, by name. */
 static int leave_out_plain(struct request *rq, struct state *s)
 {
@@ -143,7 +133,13 @@ static int choose(struct request *rq, struct state *s, enum repack_kind kind)
         selection_read_files(rq, &s->chosen);
     } else {
         rc = selection_read(rq, &s->chosen);
-        choose_phases(rq, &s->chosen);
+        /* Where something is left out the records that the rest refers to are found by that;
+         * else all stand where they stood. */
+        bool all = !s->chosen.query.len && !s->chosen.preset && !s->chosen.has_time_range &&
+                   !s->chosen.has_min_duration && !s->chosen.has_max_duration &&
+                   !s->chosen.within.ptr;
+        if (!all && !request_param(rq, "phase")->given)
+            s->chosen.phases = PHASE_DATA;
     }
     if (rc == 0)
         rc = selection_open(rq, &s->chosen, &s->query);

@@ -42,14 +42,6 @@ void exchange_tell_joined(struct exchange *x)
     x->joined = NULL;
 }
 
-/* Gives back the client and what memory is still charged to it. */
-static void leave(struct exchange *x)
-{
-    budget_release(&x->rq.budget, atomic_load(&x->rq.budget.memory_used));
-    clients_release(x->rq.http->exchanges->clients, x->rq.client);
-    site_leave(x->site);
-}
-
 static void exchange_free(struct exchange *x)
 {
     if (x->place.leads)
@@ -59,7 +51,10 @@ static void exchange_free(struct exchange *x)
     exchange_scatter(x);
     steps_close(&x->rq);
     viewer_unref(x->rq.viewer);
-    leave(x);
+    /* Gives back the client and what memory is still charged to it. */
+    budget_release(&x->rq.budget, atomic_load(&x->rq.budget.memory_used));
+    clients_release(x->rq.http->exchanges->clients, x->rq.client);
+    site_leave(x->site);
     encoder_free(x->encoder);
     spool_free(x->rq.upload);
     err_done(&x->rq.err);
@@ -112,13 +107,6 @@ void exchange_resume(struct exchange *x)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* After the first byte an error can only be told in the stream, and by not ending it properly. */
-static void tell_broken(struct exchange *x, int rc, struct buf *out)
-{
-    if (x->rq.format == FORMAT_NDJSON && !out->error)
-        problem_in_band(out, &x->rq.err, rc, x->id);
-}
-
 /* A step that time or NEXT_WAIT ended, not its size, has all that there is for now: the client is
  * to see it. */
 static enum encode_end end_of(const struct exchange *x, const struct buf *plain, int rc)
@@ -144,8 +132,12 @@ int exchange_step(struct exchange *x, bool first, struct buf *out)
     struct buf own = {0}, *plain = coded ? &own : out;
     int rc = steps_run(&x->rq, x->step_bytes, plain);
     bool broken = rc < 0 && rc != ERR_END;
-    if (broken && !first)
-        tell_broken(x, rc, plain);
+    if (broken && !first) {
+        /* After the first byte an error can only be told in the stream, and by not ending it
+         * properly. */
+        if (x->rq.format == FORMAT_NDJSON && !plain->error)
+            problem_in_band(plain, &x->rq.err, rc, x->id);
+    }
     if (coded && rc != NEXT_TURN && !(broken && first)) {
         int encoded = encode(x, plain, end_of(x, plain, rc), out);
         rc = encoded < 0 ? encoded : rc;

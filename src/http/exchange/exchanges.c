@@ -21,16 +21,6 @@ int exchanges_admit(const struct exchange *x)
     return room ? 0 : 503;
 }
 
-static void table_add(struct exchanges *all, struct exchange *x)
-{
-    x->next = all->first;
-    if (all->first)
-        all->first->prev = x;
-    all->first = x;
-    all->count++;
-    x->listed = true;
-}
-
 /* Under the table's lock, so that neither a stop nor the tick can see it half begun. */
 bool exchanges_start(struct exchange *x, bool park)
 {
@@ -41,7 +31,12 @@ bool exchanges_start(struct exchange *x, bool park)
     if (ok) {
         pthread_mutex_lock(&x->lock);
         job = exchange_start(x, park);
-        table_add(all, x);
+        x->next = all->first;
+        if (all->first)
+            all->first->prev = x;
+        all->first = x;
+        all->count++;
+        x->listed = true;
         exchange_suspend(x);
         if (x->phase == EXCHANGE_READY)
             exchange_resume(x);

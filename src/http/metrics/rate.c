@@ -1,12 +1,6 @@
 /* rate.c - samples of what the index has done, over the last seconds. */
 #include "http/metrics/rate.h"
 
-static void forget(struct rate *r)
-{
-    r->count = r->next = 0;
-    atomic_store(&r->measured, false);
-}
-
 /* A file that is to be read again, or is gone, takes its bytes off what is done: that is not work
  * undone. */
 void rate_sample(struct rate *r, const struct index_progress *p, int64_t now_ns)
@@ -15,7 +9,8 @@ void rate_sample(struct rate *r, const struct index_progress *p, int64_t now_ns)
         r->total += p->bytes_done - r->last_done;
     r->last_done = p->bytes_done;
     if (p->files_pending == 0) {
-        forget(r);
+        r->count = r->next = 0;
+        atomic_store(&r->measured, false);
         return;
     }
     r->samples[r->next].ns = now_ns;

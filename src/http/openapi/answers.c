@@ -55,22 +55,6 @@ static void write_example(struct jw *j, struct arena *arena, const char *schema)
     jw_put_value(j, "example", &v);
 }
 
-static void write_perfetto(struct jw *j)
-{
-    jw_begin(j, '{');
-    openapi_member(j, "type", "object");
-    openapi_begin(j, "required", '[');
-    jw_str(j, "traceEvents");
-    jw_end(j, ']');
-    openapi_begin(j, "properties", '{');
-    openapi_begin(j, "traceEvents", '{');
-    openapi_member(j, "type", "array");
-    openapi_refer(j, "items", "schemas", "Row");
-    jw_end(j, '}');
-    jw_end(j, '}');
-    jw_end(j, '}');
-}
-
 static void write_json(struct jw *j, struct arena *arena, const struct object_type *answer,
                        bool perfetto)
 {
@@ -82,7 +66,18 @@ static void write_json(struct jw *j, struct arena *arena, const struct object_ty
         openapi_begin(j, "schema", '{');
         openapi_begin(j, "anyOf", '[');
         openapi_refer(j, NULL, "schemas", answer->name);
-        write_perfetto(j);
+        jw_begin(j, '{');
+        openapi_member(j, "type", "object");
+        openapi_begin(j, "required", '[');
+        jw_str(j, "traceEvents");
+        jw_end(j, ']');
+        openapi_begin(j, "properties", '{');
+        openapi_begin(j, "traceEvents", '{');
+        openapi_member(j, "type", "array");
+        openapi_refer(j, "items", "schemas", "Row");
+        jw_end(j, '}');
+        jw_end(j, '}');
+        jw_end(j, '}');
         jw_end(j, ']');
         jw_end(j, '}');
     } else {
@@ -154,21 +149,16 @@ static void write_content(struct jw *j, struct arena *arena, const struct endpoi
 
 /* ---- responses ------------------------------------------------------------------------------- */
 
-static void write_headers(struct jw *j, const struct endpoint *e)
-{
-    size_t n = e->immediate ? 1 : sizeof headers / sizeof *headers;
-    openapi_begin(j, "headers", '{');
-    for (size_t i = 0; i < n; i++)
-        openapi_refer(j, headers[i].name, "headers", headers[i].name);
-    jw_end(j, '}');
-}
-
 void openapi_write_responses(struct jw *j, struct arena *arena, const struct endpoint *e, bool post)
 {
     openapi_begin(j, "responses", '{');
     openapi_begin(j, "200", '{');
     openapi_member(j, "description", e->summary);
-    write_headers(j, e);
+    size_t n = e->immediate ? 1 : sizeof headers / sizeof *headers;
+    openapi_begin(j, "headers", '{');
+    for (size_t i = 0; i < n; i++)
+        openapi_refer(j, headers[i].name, "headers", headers[i].name);
+    jw_end(j, '}');
     write_content(j, arena, e);
     jw_end(j, '}');
     bool has_etag = !e->immediate || e == &endpoint_page;

@@ -19,16 +19,6 @@ static void write_names(struct jw *j, const char *key, const char *names)
     jw_end(j, ']');
 }
 
-static void write_formats(struct jw *j, const struct endpoint *e)
-{
-    openapi_begin(j, "enum", '[');
-    for (size_t i = 0; i < e->format_count; i++)
-        jw_str(j, format_name(e->formats[i]));
-    if (e->own_format)
-        jw_str(j, e->own_format);
-    jw_end(j, ']');
-}
-
 static void write_default(struct jw *j, const struct param_spec *p)
 {
     int64_t number = 0;
@@ -96,8 +86,14 @@ static void write_schema(struct jw *j, const struct endpoint *e, const struct pa
         jw_put_double(j, "maximum", p->max);
     if (p->choices)
         write_names(j, "enum", p->choices);
-    else if (strcmp(p->name, "format") == 0)
-        write_formats(j, e);
+    else if (strcmp(p->name, "format") == 0) {
+        openapi_begin(j, "enum", '[');
+        for (size_t i = 0; i < e->format_count; i++)
+            jw_str(j, format_name(e->formats[i]));
+        if (e->own_format)
+            jw_str(j, e->own_format);
+        jw_end(j, ']');
+    }
     write_default(j, p);
     jw_end(j, '}');
 }
@@ -165,10 +161,12 @@ static const struct param_spec *next_param(const struct endpoint *e, size_t *gro
     return NULL;
 }
 
-/* {id} and {name} in "/q/{id}/{name}". */
-static void write_path_parameters(struct jw *j, const char *path)
+static void write_parameters(struct jw *j, struct arena *arena, const struct endpoint *e)
 {
-    for (const char *c = path; (c = strchr(c, '{')); c++) {
+    size_t group = 0, at = 0;
+    const struct param_spec *p;
+    /* {id} and {name} in "/q/{id}/{name}". */
+    for (const char *c = e->path; (c = strchr(c, '{')); c++) {
         jw_begin(j, '{');
         jw_put_text(j, "name", (struct text){c + 1, strcspn(c + 1, "}")});
         openapi_member(j, "in", "path");
@@ -179,27 +177,8 @@ static void write_path_parameters(struct jw *j, const char *path)
         jw_end(j, '}');
         jw_end(j, '}');
     }
-}
-
-static void write_parameters(struct jw *j, struct arena *arena, const struct endpoint *e)
-{
-    size_t group = 0, at = 0;
-    const struct param_spec *p;
-    write_path_parameters(j, e->path);
     while ((p = next_param(e, &group, &at, false)))
         write_parameter(j, arena, e, p);
-}
-
-static void write_properties(struct jw *j, const struct endpoint *e)
-{
-    size_t group = 0, at = 0;
-    const struct param_spec *p;
-    openapi_begin(j, "properties", '{');
-    while ((p = next_param(e, &group, &at, true))) {
-        jw_key(j, p->name);
-        write_schema(j, e, p, true);
-    }
-    jw_end(j, '}');
 }
 
 static void write_required(struct jw *j, const struct endpoint *e)
@@ -248,7 +227,14 @@ static void write_body(struct jw *j, struct arena *arena, const struct endpoint 
         openapi_begin(j, "schema", '{');
         openapi_member(j, "type", "object");
         jw_put_bool(j, "additionalProperties", false);
-        write_properties(j, e);
+        size_t group = 0, at = 0;
+        const struct param_spec *p;
+        openapi_begin(j, "properties", '{');
+        while ((p = next_param(e, &group, &at, true))) {
+            jw_key(j, p->name);
+            write_schema(j, e, p, true);
+        }
+        jw_end(j, '}');
         write_required(j, e);
         jw_end(j, '}');
         if (i == 1)
@@ -267,23 +253,18 @@ static void write_body(struct jw *j, struct arena *arena, const struct endpoint 
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-/* "/event-count" by GET is "get_event_count", "/" is "get_page". */
-static void write_id(struct jw *j, const char *method, const char *path)
-{
-    char id[64];
-    snprintf(id, sizeof id, "%s_%s", method, path[1] ? path + 1 : "page");
-    for (char *c = id; *c; c++)
-        if (strchr("-./{}", *c))
-            *c = '_';
-    openapi_member(j, "operationId", id);
-}
-
 static void write_operation(struct jw *j, struct arena *arena, const struct endpoint *e,
                             const char *method)
 {
     bool post = strcmp(method, "post") == 0;
     openapi_begin(j, method, '{');
-    write_id(j, method, e->path);
+    /* "/event-count" by GET is "get_event_count", "/" is "get_page". */
+    char id[64];
+    snprintf(id, sizeof id, "%s_%s", method, e->path[1] ? e->path + 1 : "page");
+    for (char *c = id; *c; c++)
+        if (strchr("-./{}", *c))
+            *c = '_';
+    openapi_member(j, "operationId", id);
     openapi_member(j, "summary", e->summary);
     openapi_member(j, "description", e->summary);
     openapi_begin(j, "tags", '[');

@@ -268,15 +268,6 @@ static int read_defaults(struct request *rq, struct compare_node_options *o, int
     return rc;
 }
 
-static void read_fail_on(struct request *rq, struct compare_options *o)
-{
-    const char *name = request_text(rq, "fail_on");
-    o->fail_on = -1;
-    for (int i = COMPARE_SMALL; name && i < COMPARE_CLASSES; i++)
-        if (text_eq_nocase(text_of(name), text_of(compare_class_names[i])))
-            o->fail_on = i;
-}
-
 int compare_request_read(struct request *rq, struct compare_request *ret)
 {
     struct compare_node_options *root = arena_alloc(&rq->arena, sizeof *root);
@@ -285,7 +276,11 @@ int compare_request_read(struct request *rq, struct compare_request *ret)
     int rc = read_config(rq);
     rc = rc < 0 ? rc : read_sides(rq, ret);
     rc = rc < 0 ? rc : read_defaults(rq, root, &ret->options.interval_ns);
-    read_fail_on(rq, &ret->options);
+    const char *name = request_text(rq, "fail_on");
+    ret->options.fail_on = -1;
+    for (int i = COMPARE_SMALL; name && i < COMPARE_CLASSES; i++)
+        if (text_eq_nocase(text_of(name), text_of(compare_class_names[i])))
+            ret->options.fail_on = i;
     const char *nodes = request_text(rq, "nodes");
     if (rc == 0 && nodes)
         return compare_read_nodes(rq, nodes, root, &ret->options);

@@ -71,14 +71,6 @@ static unsigned count_handed(struct http *h)
     return sum;
 }
 
-static void give_back(struct carrier *c, bool local)
-{
-    pthread_mutex_lock(&c->http->connections_lock);
-    if (c->handed[local])
-        c->handed[local]--;
-    pthread_mutex_unlock(&c->http->connections_lock);
-}
-
 /* libmicrohttpd drops a connection without a word when it has no memory for it. */
 static void forget_lost(struct http *h)
 {
@@ -99,8 +91,12 @@ static int accept_one(struct http *h, size_t listener)
         return -EAGAIN;
     int fd = accept4(h->fds[listener], (struct sockaddr *)&a, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
     int why = fd < 0 ? errno : 0;
-    if (fd < 0 || MHD_add_connection(c->daemon, fd, (struct sockaddr *)&a, n) != MHD_YES)
-        give_back(c, local);
+    if (fd < 0 || MHD_add_connection(c->daemon, fd, (struct sockaddr *)&a, n) != MHD_YES) {
+        pthread_mutex_lock(&c->http->connections_lock);
+        if (c->handed[local])
+            c->handed[local]--;
+        pthread_mutex_unlock(&c->http->connections_lock);
+    }
     if (why == EAGAIN)
         return 0;
     /* Who has gone already is nobody's concern; all else lasts longer: no descriptors, no memory.
@@ -117,12 +113,6 @@ static int accept_some(struct http *h, size_t listener)
     return rc;
 }
 
-static void close_ended(struct http *h, size_t i)
-{
-    if (atomic_exchange(&h->closing[i], false))
-        close(atomic_exchange(&h->fds[i], -1));
-}
-
 static void *run(void *arg)
 {
     struct http *h = arg;
@@ -132,8 +122,10 @@ static void *run(void *arg)
     pthread_setname_np(pthread_self(), "dft-accept");
     while (!atomic_load(&h->accept_ends)) {
         size_t n = atomic_load(&h->listeners);
-        for (size_t i = 0; i < n; i++)
-            close_ended(h, i);
+        for (size_t i = 0; i < n; i++) {
+            if (atomic_exchange(&h->closing[i], false))
+                close(atomic_exchange(&h->fds[i], -1));
+        }
         for (size_t i = 0; i < n; i++) /* poll ignores -1 */
             fds[i + 1] = (struct pollfd){.fd = h->fds[i], .events = POLLIN};
         if (poll(fds, rests ? 1 : n + 1, rests ? REST_MS : -1) < 0)

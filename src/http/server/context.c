@@ -6,14 +6,6 @@
 
 #define SPOOL_BYTES (16ull << 30)
 
-static void fill_shares(struct http_limits *l)
-{
-    l->client_requests = l->client_requests ? l->client_requests : (l->requests + l->queue + 1) / 2;
-    l->client_memory = l->client_memory ? l->client_memory : l->total_memory / 2;
-    l->client_connections =
-        l->client_connections ? l->client_connections : (l->connections + 1) / 2;
-}
-
 void context_fill_limits(struct http_limits *l, unsigned workers)
 {
     l->requests = l->requests ? l->requests : 2 * workers;
@@ -27,7 +19,10 @@ void context_fill_limits(struct http_limits *l, unsigned workers)
     l->arrival_ms = l->arrival_ms ? l->arrival_ms : 60000;
     l->idle_ms = l->idle_ms ? l->idle_ms : 120000;
     l->link_ms = l->link_ms ? l->link_ms : 900000;
-    fill_shares(l);
+    l->client_requests = l->client_requests ? l->client_requests : (l->requests + l->queue + 1) / 2;
+    l->client_memory = l->client_memory ? l->client_memory : l->total_memory / 2;
+    l->client_connections =
+        l->client_connections ? l->client_connections : (l->connections + 1) / 2;
 }
 
 struct http_context context_of(const struct http_options *options, struct pool *pool)

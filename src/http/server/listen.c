@@ -14,18 +14,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Who follows and is told nothing would else be waited for long after their machine was switched
- * off. Connections have what their listener has. */
-static void keep_alive(int fd, int64_t idle_ms)
-{
-    int on = 1, gap_s = 10, times = 3;
-    int idle_s = (int)(idle_ms < 1000 ? 1 : idle_ms > 32767000 ? 32767 : idle_ms / 1000);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &gap_s, sizeof gap_s);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
-}
-
 /* The thread that accepts may see it from now on. */
 static void publish(struct http *h, int fd, bool is_unix)
 {
@@ -43,8 +31,19 @@ static int add(struct http *h, int fd, const char *url)
     char *copy = url ? strdup(url) : NULL;
     if (url && !copy)
         return close(fd), -ENOMEM;
-    if (url)
-        keep_alive(fd, h->options.limits.idle_ms);
+    if (url) {
+        /* Who follows and is told nothing would else be waited for long after their machine was
+         * switched off. Connections have what their listener has. */
+        int on = 1, gap_s = 10, times = 3;
+        int idle_s =
+            (int)(h->options.limits.idle_ms < 1000       ? 1
+                  : h->options.limits.idle_ms > 32767000 ? 32767
+                                                         : h->options.limits.idle_ms / 1000);
+        setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &gap_s, sizeof gap_s);
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
+    }
     if (copy)
         h->urls[h->url_count++] = copy;
     publish(h, fd, !url);

@@ -265,14 +265,6 @@ static int refuse_busy(struct exchange *x, struct MHD_Connection *c, int status,
     return response_refuse(x, c, &why);
 }
 
-static void read_conditions(struct exchange *x, struct MHD_Connection *c)
-{
-    const struct param *timeout = request_param(&x->rq, "timeout");
-    read_if_none_match(x, c);
-    if (timeout && timeout->set)
-        x->until_ns = clock_mono_ns() + timeout->ns;
-}
-
 /* Whether it has to be seen first if the index is ready for it. Unpins then. */
 static bool is_to_wait(struct exchange *x)
 {
@@ -287,7 +279,10 @@ static bool is_to_wait(struct exchange *x)
 /* The message is whole and good: to a worker. */
 static int dispatch(struct exchange *x, struct MHD_Connection *c)
 {
-    read_conditions(x, c);
+    const struct param *timeout = request_param(&x->rq, "timeout");
+    read_if_none_match(x, c);
+    if (timeout && timeout->set)
+        x->until_ns = clock_mono_ns() + timeout->ns;
     bool park = x->rq.viewer != NULL; /* a worker looks at the files */
     if (!park)
         exchange_pin(x);

@@ -221,15 +221,6 @@ int response_options(struct exchange *x, struct MHD_Connection *c)
     return queue(x, c, 204, r);
 }
 
-/* Without chunks only a reset tells the client that the answer was cut. SO_LINGER would not do:
- * libmicrohttpd sends a FIN before it closes, and the client that has read everything so far takes
- * that for the end. */
-static void reset_connection(int fd)
-{
-    const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
-    connect(fd, &nowhere, sizeof nowhere);
-}
-
 static ssize_t read_more(void *arg, uint64_t at, char *out, size_t max)
 {
     struct exchange *x = arg;
@@ -239,8 +230,13 @@ static ssize_t read_more(void *arg, uint64_t at, char *out, size_t max)
         return MHD_CONTENT_READER_END_OF_STREAM;
     if (n != -2)
         return n;
-    if (x->http10)
-        reset_connection(x->fd);
+    if (x->http10) {
+        /* Without chunks only a reset tells the client that the answer was cut. SO_LINGER would
+         * not do: libmicrohttpd sends a FIN before it closes, and the client that has read
+         * everything so far takes that for the end. */
+        const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
+        connect(x->fd, &nowhere, sizeof nowhere);
+    }
     return MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
