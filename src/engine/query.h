@@ -136,8 +136,9 @@ struct scan_worker {
     /* The first one of the chunk, which fails. From then on no value is read any more: see
      * no_values; and the scan ends with the batch. */
     int error;
-    _Alignas(64) uint64_t spare[SCAN_BATCH]; /* for values that have no memory: nobody sees them */
-    VEC(struct bound *) bound;               /* by source.id; NULL: not used yet */
+    /* for values that have no memory: nobody sees them */
+    _Alignas(64) uint64_t spare[SCAN_BATCH + SCAN_WORDS];
+    VEC(struct bound *) bound; /* by source.id; NULL: not used yet */
     struct test_state *tests;
     const uint64_t *rows; /* of the chunk that pass the filter; NULL: see each batch */
     uint64_t mask[SCAN_WORDS];

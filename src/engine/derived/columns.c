@@ -2,7 +2,7 @@
 #include "engine/derived/columns.h"
 
 #include "engine/derived/batch.h"
-#include "engine/derived/codes.h"
+#include "engine/derived/derived.h"
 
 /* ---- a chunk --------------------------------------------------------------------------------- */
 
@@ -27,48 +27,7 @@ bool scan_range(struct scan_chunk *c, const struct source *s, int64_t *ret_min, 
     return true;
 }
 
-bool scan_constant(struct scan_chunk *c, const struct source *s, uint64_t *ret_key)
-{
-    return bound_constant(c->worker, source_bind(c->worker, s), ret_key);
-}
-
-/* ---- dense codes ----------------------------------------------------------------------------- */
-
-bool scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uint32_t *ret_count,
-                const uint64_t **ret_keys)
-{
-    struct bound *b = source_bind(c->worker, s);
-
-    if (b->form == FORM_NULL) {
-        *ret_count = 1;
-        *ret_keys = no_values.keys;
-        return true;
-    }
-    if (b->code_count == 0 || b->code_limit != limit)
-        bound_make_codes(c->worker, b, limit);
-    *ret_count = b->code_count;
-    *ret_keys = b->key_table.data;
-    return b->code_count != UINT32_MAX;
-}
-
-bool scan_same_codes(struct scan_chunk *c, const struct source *a, const struct source *b)
-{
-    const struct bound *x = source_bind(c->worker, a), *y = source_bind(c->worker, b);
-
-    return x->codes_of && x->codes_of == y->codes_of;
-}
-
 /* ---- a batch --------------------------------------------------------------------------------- */
-
-const uint32_t *batch_codes(struct scan_batch *b, const struct source *s)
-{
-    return bound_group_codes(b, source_bind(b->chunk->worker, s));
-}
-
-const uint64_t *batch_keys(struct scan_batch *b, const struct source *s)
-{
-    return bound_keys(b, source_bind(b->chunk->worker, s));
-}
 
 const int64_t *batch_i64(struct scan_batch *b, const struct source *s, const uint64_t **ret_valid,
                          bool *ret_nano)

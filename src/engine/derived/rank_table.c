@@ -112,24 +112,3 @@ int64_t rank_table_find(const struct rank_table *t, uint32_t file, uint32_t host
     }
     return rank;
 }
-
-void ranks_of_rows(struct ranks *r, const struct processes *of, uint32_t rows, int64_t *out,
-                   uint64_t *valid)
-{
-    for (uint32_t i = 0; i < rows; i++) {
-        int64_t rank = rank_of_row(r, of, i);
-        out[i] = rank == INT64_MIN ? 0 : rank;
-        valid[i / 64] |= (uint64_t)(rank != INT64_MIN) << i % 64;
-    }
-}
-
-bool rank_of_pid(const struct bound *b, int64_t pid, int64_t *ret)
-{
-    uint64_t at = (uint64_t)pid - (uint64_t)b->base;
-    const int64_t *ranks = b->rows_memory.data;
-
-    if (!batch_is_valid(b->rows_valid.data, at))
-        return false;
-    *ret = ranks[at];
-    return true;
-}

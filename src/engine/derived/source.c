@@ -1,14 +1,20 @@
-/* source.c - the columns that a query uses. */
-#include "engine/derived/columns.h"
-#include "engine/derived/derived.h"
+/* source.c - the columns that a query uses, and the table of their kinds. */
+#include "engine/derived/bind.h"
 #include "engine/derived/within.h"
 
 #include <string.h>
 
+static const struct derived *const kinds[] = {
+    [PATH_COLUMN] = &derived_column, [PATH_DUR] = &derived_dur,       [PATH_TE] = &derived_te,
+    [PATH_BYTES] = &derived_bytes,   [PATH_HOST] = &derived_host,     [PATH_FILE] = &derived_file,
+    [PATH_CMD] = &derived_cmd,       [PATH_EXEC] = &derived_exec,     [PATH_RANK] = &derived_rank,
+    [PATH_TRACE] = &derived_trace,   [PATH_BUCKET] = &derived_bucket,
+};
+
 static struct source *find_source(struct query *q, struct text path, bool exact)
 {
     for (struct source *s = q->sources; s; s = s->next) {
-        if (s->info.kind != PATH_BUCKET && !s->clip && s->exact == exact && text_eq(s->path, path))
+        if (!s->own && s->exact == exact && text_eq(s->path, path))
             return s;
     }
     return NULL;
@@ -40,24 +46,19 @@ static struct source *source_stored(struct query *q, struct text column)
     s->info = (struct path_info){.kind = PATH_COLUMN,
                                  .column = s->path,
                                  .time = known && known->stored && known->shown.unit == UNIT_US};
+    s->row = &derived_column;
     return s;
 }
 
 static void add_parts(struct query *q, struct source *s)
 {
-    if (s->info.kind == PATH_DUR) {
-        s->part[0] = source_stored(q, TEXT("dur"));
-        s->part[1] = source_of(q, TEXT("ph"));
-        s->part[2] = source_of(q, TEXT("@bad_dur"));
-    } else if (s->info.kind == PATH_TE) {
-        s->part[0] = source_of(q, TEXT("ts"));
-        s->part[1] = source_of(q, TEXT("dur"));
-    } else if (s->info.kind == PATH_RANK) {
-        s->part[0] = source_stored(q, TEXT("pid"));
-        s->part[1] = source_of(q, TEXT("host"));
-    } else if (s->info.kind == PATH_BYTES) {
-        s->part[0] = source_stored(q, s->info.column);
-    } else if (s->info.kind == PATH_COLUMN && s->info.other.len > 0) {
+    s->row = kinds[s->info.kind];
+    for (unsigned i = 0; i < PARTS_MAX && s->row->parts[i]; i++) {
+        const char *path = s->row->parts[i];
+        s->part[i] =
+            path[0] == '=' ? source_stored(q, text_of(path + 1)) : source_of(q, text_of(path));
+    }
+    if (s->row == &derived_column && s->info.other.len > 0) {
         s->part[0] = source_stored(q, s->info.column);
         s->part[1] = source_stored(q, s->info.other);
     }
@@ -73,19 +74,18 @@ struct source *source_of(struct query *q, struct text path)
     return q->arena.error ? NULL : s;
 }
 
-struct source *source_clipped(struct query *q, struct source *ts, struct source *dur, int clip)
+struct source *source_like(struct query *q, const struct source *like, const struct derived *row,
+                           const struct source *first, const struct source *second)
 {
-    const struct source *stored = clip == CLIP_DUR ? dur : ts;
-    struct source *s = source_add(q, clip == CLIP_TE ? TEXT("te") : stored->path);
+    struct source *s = like ? source_add(q, like->path) : NULL;
 
     if (!s)
         return NULL;
-    s->info = clip == CLIP_TE ? (struct path_info){.kind = PATH_TE, .time = true, .number = true}
-                              : stored->info;
-    s->clip = clip;
-    s->part[0] = ts;
-    s->part[1] = dur;
-    s->read = clip == CLIP_TE ? NULL : within_read;
+    s->info = like->info;
+    s->row = row ? row : like->row;
+    s->own = true;
+    s->part[0] = first;
+    s->part[1] = second;
     return s;
 }
 
@@ -106,6 +106,8 @@ int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_n
     if (!s)
         return q->arena.error;
     s->info = (struct path_info){.kind = PATH_BUCKET, .time = true};
+    s->row = &derived_bucket;
+    s->own = true;
     s->interval_ns = interval_ns;
     s->origin_ns = origin_ns;
     *ret = s;
@@ -124,7 +126,7 @@ int query_source_folded(struct query *q, const struct source *s, const struct gr
     *own = *s;
     own->next = next;
     own->id = id;
-    own->folded = true;
+    own->own = own->folded = true;
     own->kept = kept;
     *ret = own;
     return 0;

@@ -1,5 +1,6 @@
 /* within.c - which rows and which part of their times the united intervals of a `within` leave. */
 #include "engine/derived/within.h"
+#include "engine/derived/bind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -154,40 +155,63 @@ void within_thin(struct scan_worker *w, struct scan_batch *b, uint64_t *mask)
 /* ---- clipping -------------------------------------------------------------------------------- */
 
 /* Only selected rows: all of them meet a span. */
-static void clip_rows(const struct within *in, const struct scan_batch *b,
-                      const struct within_columns *c, bool start, int64_t *out)
+static const int64_t *clip(struct scan_batch *batch, struct bound *b, bool start, int64_t *room)
 {
+    const struct within *in = batch->chunk->query->within;
+    const struct within_columns c = within_columns(in, batch);
     struct found f = {0};
     uint64_t keys[3] = {0};
     int64_t ts, te;
     bool any = false;
 
-    for (uint32_t j = 0; j < b->count; j++) {
-        uint32_t row = batch_row(b, j);
-        if (!batch_times_of(&c->times, row, &ts, &te))
+    memset(room, 0, batch->rows * sizeof(*room));
+    for (uint32_t j = 0; j < batch->count; j++) {
+        uint32_t row = batch_row(batch, j);
+        if (!batch_times_of(&c.times, row, &ts, &te))
             continue;
-        if (!within_same_scope(in, c, row, keys) || !any)
+        if (!within_same_scope(in, &c, row, keys) || !any)
             find_scope(in, keys, &f);
         any = true;
         f.near = spans_find(f.spans, f.count, f.near, ts, te);
         if (f.near == f.count)
             continue;
         int64_t lo = f.spans[f.near].lo;
-        out[row] = start ? (ts > lo ? ts : lo) : spans_clip(f.spans, f.count, f.near, ts, te);
+        room[row] = start ? (ts > lo ? ts : lo) : spans_clip(f.spans, f.count, f.near, ts, te);
     }
-}
-
-void within_read(struct scan_batch *batch, struct bound *b, int64_t *out)
-{
-    const struct within *in = batch->chunk->query->within;
-    const struct within_columns c = within_columns(in, batch);
-    bool start = b->source->clip == CLIP_TS;
-    const uint64_t *valid = start ? c.times.ts_valid : c.times.dur_valid;
-
-    memset(out, 0, batch->rows * sizeof(*out));
-    clip_rows(in, batch, &c, start, out);
-    for (uint32_t i = 0; !start && valid && i < batch->rows; i++)
-        out[i] = batch_is_valid(valid, i) ? out[i] : 0;
-    b->i64.valid = valid;
+    b->i64.valid = start ? c.times.ts_valid : c.times.dur_valid;
+    clear_nulls(batch, b->i64.valid, room);
     b->i64.few = true; /* what is not selected was not looked at */
+    return room;
 }
+
+static const int64_t *clip_ts(struct scan_batch *batch, struct bound *b, int64_t *room)
+{
+    return clip(batch, b, true, room);
+}
+
+static const int64_t *clip_dur(struct scan_batch *batch, struct bound *b, int64_t *room)
+{
+    return clip(batch, b, false, room);
+}
+
+enum { TS, DUR }; /* parts */
+static int bind_clipped(struct scan_worker *w, struct bound *b)
+{
+    struct bound *ts = bind_part(w, b, TS), *dur = bind_part(w, b, DUR);
+    bool start = b->source->row == &within_clipped_ts;
+    int64_t from = 0, to = 0;
+
+    if (!bound_times(ts, dur, &from, &to) || (!start && dur->shape != SHAPE_TIME))
+        return 0;
+    b->valid_of = start ? ts : dur;
+    b->nulls = b->valid_of->nulls;
+    b->nano = true;
+    if (!start) {
+        from = 0;
+        to = time_in(dur->max, dur->nano, true);
+    }
+    return bind_integers(b, b->source->row, SHAPE_TIME, from, to < from ? from : to);
+}
+
+const struct derived within_clipped_ts = {.bind = bind_clipped, .i64 = clip_ts};
+const struct derived within_clipped_dur = {.bind = bind_clipped, .i64 = clip_dur};

@@ -73,7 +73,7 @@ int64_t within_length(const struct within_part *p, size_t *near, int64_t ts, int
 /* The source that answers read instead of this path, NULL: the usual one. */
 const struct source *within_source(const struct query *q, struct text path);
 
-/* struct source.read of clipped times. */
-void within_read(struct scan_batch *batch, struct bound *b, int64_t *out);
+/* Of ts and dur as stored. */
+extern const struct derived within_clipped_ts, within_clipped_dur;
 
 #endif

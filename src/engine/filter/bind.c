@@ -207,11 +207,10 @@ static bool set_has(const struct test *t, uint32_t id, struct text text)
 static int judge_code(struct scan_worker *w, struct test_state *s, const struct test *t,
                       struct bound *b, uint32_t code)
 {
-    bool stored_text = b->form == FORM_STORED && b->shape == SHAPE_TEXT;
     bool negated =
         t->node->negated || (t->node->op == DSL_COMPARE && t->node->compare == COMPARE_NE);
 
-    if (t->texts && stored_text && b->ids[code] != INDEX_NO_TEXT) /* without fetching the text */
+    if (t->texts && b->ids && b->ids[code] != INDEX_NO_TEXT) /* without fetching the text */
         return (t->text_count > 0 || t->node->op == DSL_IN) &&
                set_has(t, b->ids[code], (struct text){NULL, 0}) != negated;
     struct column_entry e = bound_entry(w, b, code);
@@ -227,8 +226,7 @@ static int judge_code(struct scan_worker *w, struct test_state *s, const struct 
  * only. */
 static bool set_may_occur(struct scan_worker *w, const struct test *t, const struct bound *b)
 {
-    if (b->form != FORM_STORED || b->shape != SHAPE_TEXT || b->entries <= 4096 ||
-        t->text_count == 0)
+    if (!b->ids || b->entries <= 4096 || t->text_count == 0)
         return true;
     for (size_t i = 0; i < t->text_count; i++) {
         if (chunk_may_have(w->chunk.view, &b->column, text_hash(t->texts[i])))

@@ -140,7 +140,7 @@ static bool eval_packed(struct scan_worker *w, struct scan_batch *b, const struc
         return false;
     memcpy(mask, rows + b->first / 64, words_of(b) * 8);
     if (test_misses_zeros(&w->tests[t->id], bound))
-        dur_zeros(b, bound, mask);
+        bound->row->zeros(b, bound, mask);
     return true;
 }
 
@@ -176,8 +176,10 @@ static void eval_and(struct scan_worker *w, struct scan_batch *b, const struct t
         test_eval(w, b, t->children[i], to);
         for (uint32_t k = 0; to == one && k < words_of(b); k++)
             mask[k] &= one[k];
-        for (uint32_t k = 0; k < words_of(b); k++)
+        for (uint32_t k = 0; k < words_of(b); k++) {
+            mask[k] &= root && w->interest ? w->interest[k] : UINT64_MAX;
             any |= mask[k];
+        }
         if (w->error || !any)
             return;
         if (root)

@@ -64,7 +64,7 @@ void test_bind_only(struct scan_worker *w, const struct test *root);
 const uint64_t *test_select_root(struct scan_worker *w, const struct test *t);
 /* The same of a LEAF or CLASS that is bound to b, but for rows that test_misses_zeros tells of. */
 const uint64_t *test_select(struct scan_worker *w, const struct test *t, const struct bound *b);
-/* Whether rows whose missing dur is 0 pass, too: dur_zeros. */
+/* Whether rows whose missing dur is 0 pass, too: row->zeros. */
 bool test_misses_zeros(const struct test_state *s, const struct bound *b);
 /* After test_bind gave TRI_SOME: the values of a source (durations) of all rows that pass, in one
  * pass over its blocks; borrowed until the next chunk. False: not with these tests, or rows without

@@ -17,7 +17,7 @@ static uint32_t words_of(const struct scan_worker *w)
 
 bool test_misses_zeros(const struct test_state *s, const struct bound *b)
 {
-    return b->form == FORM_DUR && s->lo <= 0 && s->hi >= 0;
+    return b->row->zeros && s->lo <= 0 && s->hi >= 0;
 }
 
 /* NULL where values have to be computed. */
@@ -26,18 +26,15 @@ static const struct column *packed_column(const struct test_state *s, const stru
     bool codes = s->mode == MODE_CODES, range = s->mode == MODE_I64;
     bool few = s->mode == MODE_I64_SET && s->set_count <= TEST_FEW;
 
-    if (b->form == FORM_DUR && range && !s->inverted && b->part[0]->form == FORM_STORED)
-        return &b->part[0]->column;
-    if (b->form == FORM_STORED || (b->form == FORM_MAPPED && !b->remap && codes))
-        return codes || range || few ? &b->column : NULL;
-    return NULL;
+    if (b->packed_or_0 && range && !s->inverted)
+        return b->packed_or_0;
+    return codes || range || few ? b->packed : NULL;
 }
 
 /* Whose rows with a value, or those without one, are all that matters of the test: MODE_VALID. */
 static const struct column *valid_column(const struct bound *b)
 {
-    b = b->form == FORM_TE ? b->part[0] : b;
-    return b->form == FORM_STORED ? &b->column : NULL;
+    return b->valid_of ? b->valid_of->packed : b->packed;
 }
 
 static int select_valid(struct chunk_view *view, const struct column *c, bool nulls, uint64_t *rows,
@@ -242,25 +239,24 @@ static bool and_besides(struct scan_worker *w, const struct test *t, struct besi
     return rows != NULL;
 }
 
-/* The column that holds the durations, NULL: none, or they are not times as they stand there. */
-static const struct bound *stored_dur(const struct bound *own)
+/* The column that holds the durations, NULL: none, or they are not times as they are there. */
+static const struct column *stored_dur(const struct bound *own)
 {
-    const struct bound *b = own->form == FORM_DUR ? own->part[0] : own;
+    const struct column *c = own->packed_or_0 ? own->packed_or_0 : own->packed;
 
-    return b->form == FORM_STORED && b->shape == SHAPE_TIME ? b : NULL;
+    return own->shape == SHAPE_TIME ? c : NULL;
 }
 
 static int take(struct scan_worker *w, const struct besides *from, struct scan_values *ret)
 {
-    const struct bound *b = stored_dur(from->own);
+    const struct column *c = stored_dur(from->own);
     uint32_t room = kernels()->count(from->rows, words_of(w));
     int64_t *values = grow_to(&w->taken, ((size_t)room + 1) * sizeof(*values));
 
     if (!values)
         return -ENOMEM;
-    *ret = (struct scan_values){.chunk = &w->chunk, .values = values, .nano = b->nano};
-    return column_take_i64(w->chunk.view, &b->column, from->rows,
-                           from->range ? from->range->lo : INT64_MIN,
+    *ret = (struct scan_values){.chunk = &w->chunk, .values = values, .nano = c->nano};
+    return column_take_i64(w->chunk.view, c, from->rows, from->range ? from->range->lo : INT64_MIN,
                            from->range ? from->range->hi : INT64_MAX, values, &ret->count);
 }
 
@@ -273,7 +269,7 @@ bool test_take(struct scan_worker *w, const struct test *root, const struct sour
     if (worker_fails(w, to.rows ? 0 : -ENOMEM) || !stored_dur(to.own))
         return false;
     memset(to.rows, 0xFF, bytes);
-    if (!and_besides(w, root, &to) || (!to.range && stored_dur(to.own)->nulls))
+    if (!and_besides(w, root, &to) || (!to.range && stored_dur(to.own)->nulls > 0))
         return false; /* null rows may count as 0, and are counted */
     if (w->chunk.rows % 64)
         to.rows[w->chunk.rows / 64] &= ((uint64_t)1 << w->chunk.rows % 64) - 1;

@@ -113,9 +113,9 @@ static int compile(struct query *q, struct within *in, const struct selection *s
 
 static int add_clipped(struct query *q, struct within *in)
 {
-    in->clip_ts = source_clipped(q, in->ts, in->dur, CLIP_TS);
-    in->clip_dur = source_clipped(q, in->ts, in->dur, CLIP_DUR);
-    in->clip_te = source_clipped(q, in->clip_ts, in->clip_dur, CLIP_TE);
+    in->clip_ts = source_like(q, in->ts, &within_clipped_ts, in->ts, in->dur);
+    in->clip_dur = source_like(q, in->dur, &within_clipped_dur, in->ts, in->dur);
+    in->clip_te = source_like(q, source_of(q, TEXT("te")), NULL, in->clip_ts, in->clip_dur);
     return q->arena.error;
 }
 

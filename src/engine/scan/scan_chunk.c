@@ -120,7 +120,7 @@ static void take_mask(struct scan_worker *w, struct scan_batch *b)
 static int select_rows(struct scan_worker *w, struct scan_batch *b)
 {
     b->mask = w->mask;
-    w->interest = NULL;
+    w->interest = w->chunk.wanted ? w->chunk.wanted + b->first / 64 : NULL;
     memset(w->mask, 0, sizeof(w->mask));
     if (w->chunk.every)
         mask_fill(b, w->mask);

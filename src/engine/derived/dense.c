@@ -1,23 +1,21 @@
-/* source_dense.c - the integers of a chunk as codes without gaps: 0 for the first that a row has,
+/* dense.c - the integers of a chunk as codes without gaps: 0 for the first that a row has,
  * and so on.
  *
  * Processes and threads of a chunk are few and their ids far apart: distances from the least one
  * would make products of columns that no table holds. The column is read once as a whole, for scans
- * that want many rows anyway; a rank is a function of the pid then, and has its codes. */
-#include "engine/derived/batch.h"
+ * that want many rows anyway; what is a function of it (a rank of the pid) has its codes. */
+#include "engine/derived/bind.h"
 #include "engine/derived/codes.h"
 #include "engine/derived/keys.h"
-#include "engine/derived/ranks.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define SPAN_MOST 65536u
 
-static bool may_be_dense(const struct scan_worker *w, const struct bound *b)
+static bool may_be_dense(const struct bound *b)
 {
-    return w->chunk.most && b->form == FORM_STORED && b->shape == SHAPE_INT &&
-           b->column.type == COLUMN_INT &&
+    return b->packed && b->shape == SHAPE_INT &&
            (uint64_t)b->column.max - (uint64_t)b->column.min < SPAN_MOST;
 }
 
@@ -79,14 +77,14 @@ static int spread(struct scan_worker *w, const struct bound *b, uint32_t *codes,
     return rc;
 }
 
-int bound_dense(struct scan_worker *w, struct bound *b)
+int bound_dense(struct scan_worker *w, struct bound *b, bool exactly)
 {
     uint32_t rows = w->chunk.rows, there = rows - b->column.nulls, count = 0;
     int rc = 0;
 
     if (b->dense_count)
         return 0;
-    if (!may_be_dense(w, b))
+    if (!may_be_dense(b) || !(w->chunk.most || exactly))
         return -EDOM;
     uint32_t span = (uint32_t)((uint64_t)b->column.max - (uint64_t)b->column.min) + 1;
     uint32_t *codes = grow_to(&b->dense_codes, ((size_t)rows + 64) * sizeof(*codes));
@@ -95,7 +93,8 @@ int bound_dense(struct scan_worker *w, struct bound *b)
     if (!codes || !numbers || !values)
         return -ENOMEM;
     memset(numbers, 0, span * sizeof(*numbers));
-    if (span <= SPAN_DENSE)
+    bool all = span <= SPAN_DENSE && !exactly;
+    if (all)
         count = number_all(span, b->column.min, values);
     for (uint32_t first = 0, n; first < there; first += n) {
         uint32_t *some = codes + b->column.nulls + first;
@@ -103,7 +102,7 @@ int bound_dense(struct scan_worker *w, struct bound *b)
         rc = column_read_distances(w->chunk.view, &b->column, first, n, some);
         if (rc < 0)
             return rc;
-        if (span > SPAN_DENSE)
+        if (!all)
             count = number_rows(some, n, b->column.min, count, numbers, values);
     }
     rc = b->column.nulls ? spread(w, b, codes, count) : 0;
@@ -113,8 +112,8 @@ int bound_dense(struct scan_worker *w, struct bound *b)
 
 int bound_dense_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
 {
-    struct bound *of = b->form == FORM_RANK ? b->part[0] : b;
-    int rc = bound_dense(w, of);
+    struct bound *of = b->row->of_part ? b->part[0] : b;
+    int rc = bound_dense(w, of, false);
 
     if (rc < 0 || of->dense_count >= limit)
         return rc < 0 ? rc : -EDOM;
@@ -124,7 +123,7 @@ int bound_dense_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
         return -ENOMEM;
     for (uint32_t i = 0; i < of->dense_count && rc == 0; i++) {
         int64_t value = values[i];
-        bool any = b == of || rank_of_pid(b, value, &value);
+        bool any = b == of || b->row->of_part(b, value, &value);
         keys[i] = QUERY_KEY_NULL;
         rc = any ? key_of_i64(w->query, value, &keys[i]) : 0;
         keys[i] = fold_key(w->query, b->source, keys[i]);
@@ -141,9 +140,7 @@ const uint32_t *batch_dense_codes(struct scan_batch *batch, struct bound *b)
 
     if (!batch->places)
         return codes + batch->first;
-    uint32_t *picked = grow_to(&b->codes.memory, SCAN_BATCH * sizeof(*picked));
-    if (worker_fails(batch->chunk->worker, picked ? 0 : -ENOMEM))
-        return no_values.codes;
+    uint32_t *picked = lane_begin(&b->codes, batch);
     for (uint32_t i = 0; i < batch->rows; i++)
         picked[i] = codes[batch->places[i]];
     return picked;

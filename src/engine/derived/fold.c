@@ -1,4 +1,4 @@
-/* source_fold.c - values put together: of numbers only the power of two is told, or of all values
+/* fold.c - values put together: of numbers only the power of two is told, or of all values
  * only some. */
 #include "base/group_table.h"
 #include "engine/derived/batch.h"

@@ -1,6 +1,5 @@
-/* source_keys.c - keys and dense codes of a bound source: what answers group by. */
-#include "dftracerd/kernel.h"
-#include "engine/derived/batch.h"
+/* codes.c - keys and dense codes of the columns of a chunk: what answers group by. */
+#include "engine/derived/bind.h"
 #include "engine/derived/codes.h"
 #include "engine/derived/keys.h"
 
@@ -23,7 +22,7 @@ static const uint64_t *make_key_table(struct scan_worker *w, struct bound *b)
     for (uint32_t i = 0; rc == 0 && !w->error && i < b->entries; i++) {
         if (i % ENTRIES_LOOKED == ENTRIES_LOOKED - 1)
             rc = budget_check(w->query->budget);
-        if (b->ids && b->form == FORM_STORED && b->ids[i] != INDEX_NO_TEXT) {
+        if (b->ids && b->ids[i] != INDEX_NO_TEXT) {
             keys[i] = key_make(KEY_TEXT, b->ids[i]);
             continue;
         }
@@ -39,11 +38,13 @@ static const uint64_t *make_key_table(struct scan_worker *w, struct bound *b)
     return keys;
 }
 
-bool bound_constant(struct scan_worker *w, struct bound *b, uint64_t *ret_key)
+bool scan_constant(struct scan_chunk *c, const struct source *s, uint64_t *ret_key)
 {
+    struct scan_worker *w = c->worker;
+    struct bound *b = source_bind(w, s);
     int rc = -EDOM;
 
-    if (b->form == FORM_NULL) {
+    if (b->shape == SHAPE_NULL) {
         *ret_key = QUERY_KEY_NULL;
         return true;
     }
@@ -66,16 +67,10 @@ bool bound_constant(struct scan_worker *w, struct bound *b, uint64_t *ret_key)
 
 /* ---- dense codes ----------------------------------------------------------------------------- */
 
-static int64_t code_step(const struct bound *b)
-{
-    return b->form == FORM_BUCKET ? b->step : 1;
-}
-
 /* Integers of a narrow range: the code is the distance from the smallest, in steps. */
 static int make_range_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
 {
-    unsigned __int128 span =
-        (unsigned __int128)((__int128)b->max - b->min) / (uint64_t)code_step(b);
+    unsigned __int128 span = (unsigned __int128)((__int128)b->max - b->min) / (uint64_t)b->step;
 
     if (span + 2 > limit)
         return -EDOM;
@@ -84,7 +79,7 @@ static int make_range_codes(struct scan_worker *w, struct bound *b, uint32_t lim
     if (!keys)
         return -ENOMEM;
     for (uint32_t i = 0; i < count; i++) {
-        int rc = key_of_integer(w->query, b, b->min + (int64_t)i * code_step(b), &keys[i]);
+        int rc = key_of_integer(w->query, b, b->min + (int64_t)i * b->step, &keys[i]);
         if (rc < 0)
             return rc;
         keys[i] = fold_key(w->query, b->source, keys[i]);
@@ -94,7 +89,8 @@ static int make_range_codes(struct scan_worker *w, struct bound *b, uint32_t lim
     return 0;
 }
 
-void bound_make_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
+/* Decides, once a chunk and limit: code_count is UINT32_MAX where there are none. */
+static void make_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
 {
     int rc = 0;
 
@@ -113,6 +109,30 @@ void bound_make_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
     (void)worker_fails(w, rc == -EDOM ? 0 : rc);
 }
 
+bool scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uint32_t *ret_count,
+                const uint64_t **ret_keys)
+{
+    struct bound *b = source_bind(c->worker, s);
+
+    if (b->shape == SHAPE_NULL) {
+        *ret_count = 1;
+        *ret_keys = no_values.keys;
+        return true;
+    }
+    if (b->code_count == 0 || b->code_limit != limit)
+        make_codes(c->worker, b, limit);
+    *ret_count = b->code_count;
+    *ret_keys = b->key_table.data;
+    return b->code_count != UINT32_MAX;
+}
+
+bool scan_same_codes(struct scan_chunk *c, const struct source *a, const struct source *b)
+{
+    const struct bound *x = source_bind(c->worker, a), *y = source_bind(c->worker, b);
+
+    return x->codes_of && x->codes_of == y->codes_of;
+}
+
 static void null_codes(const struct scan_batch *batch, const struct bound *b, const uint64_t *valid,
                        uint32_t *out)
 {
@@ -125,54 +145,41 @@ static void null_codes(const struct scan_batch *batch, const struct bound *b, co
     }
 }
 
-/* False: not so; the buckets themselves must be asked. */
-static bool bucket_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
-{
-    struct bound *ts = b->part[0];
-    const uint64_t *valid;
-    int64_t first;
-
-    if (ts->nano != b->nano || __builtin_add_overflow(b->min, b->base, &first))
-        return false;
-    const int64_t *times = bound_i64(batch, ts, &valid);
-    kernels()->divide(times, batch->rows, first, (uint64_t)b->step, b->code_count - 1, out);
-    null_codes(batch, b, valid, out);
-    return true;
-}
-
 static void range_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
 {
-    const uint64_t *valid, step = (uint64_t)code_step(b);
+    const uint64_t *valid, step = (uint64_t)b->step;
 
-    if (b->form == FORM_BUCKET && bucket_codes(batch, b, out))
-        return;
-    const int64_t *values = bound_i64(batch, b, &valid);
-    for (uint32_t i = 0; step == 1 && i < batch->rows; i++)
-        out[i] = (uint32_t)((uint64_t)values[i] - (uint64_t)b->min);
-    for (uint32_t i = 0; step != 1 && i < batch->rows; i++)
-        out[i] = (uint32_t)(((uint64_t)values[i] - (uint64_t)b->min) / step);
+    if (!b->row->steps || !b->row->steps(batch, b, &valid, out)) {
+        const int64_t *values = bound_i64(batch, b, &valid);
+        for (uint32_t i = 0; step == 1 && i < batch->rows; i++)
+            out[i] = (uint32_t)((uint64_t)values[i] - (uint64_t)b->min);
+        for (uint32_t i = 0; step != 1 && i < batch->rows; i++)
+            out[i] = (uint32_t)(((uint64_t)values[i] - (uint64_t)b->min) / step);
+    }
     null_codes(batch, b, valid, out);
 }
 
-const uint32_t *bound_group_codes(struct scan_batch *b, struct bound *bound)
+const uint32_t *batch_codes(struct scan_batch *batch, const struct source *s)
 {
-    if (bound->form == FORM_NULL || bound->code_count == UINT32_MAX)
+    struct bound *b = source_bind(batch->chunk->worker, s);
+
+    if (b->shape == SHAPE_NULL || b->code_count == UINT32_MAX)
         return no_values.codes;
-    if (bound->codes_of)
-        return batch_dense_codes(b, bound);
-    if (bound_has_dictionary(bound))
-        return bound_codes(b, bound);
-    if (bound->codes.batch != b->number) {
-        uint32_t *codes = grow_to(&bound->codes.memory, SCAN_BATCH * sizeof(*codes));
-        if (worker_fails(b->chunk->worker, codes ? 0 : -ENOMEM))
-            return no_values.codes;
-        if (fold_has_codes(bound))
-            fold_batch_codes(b, bound, codes);
+    if (b->codes_of)
+        return batch_dense_codes(batch, b);
+    if (bound_has_dictionary(b))
+        return bound_codes(batch, b);
+    if (!lane_has(&b->codes, batch)) {
+        uint32_t *codes = lane_begin(&b->codes, batch);
+        if (fold_has_codes(b))
+            fold_batch_codes(batch, b, codes);
         else
-            range_codes(b, bound, codes);
-        bound->codes.batch = b->number;
+            range_codes(batch, b, codes);
+        if (!lane_end(&b->codes, batch, codes))
+            return no_values.codes;
+        b->codes.few = b->i64.few;
     }
-    return bound->codes.memory.data;
+    return b->codes.values;
 }
 
 /* ---- keys of rows ---------------------------------------------------------------------------- */
@@ -233,26 +240,29 @@ const uint64_t *bound_keys(struct scan_batch *batch, struct bound *b)
     const struct source *s = b->source;
     int rc = 0;
 
-    if (b->form == FORM_NULL)
+    if (b->shape == SHAPE_NULL)
         return no_values.keys;
-    if (b->keys.batch != batch->number) {
-        uint64_t *keys = grow_to(&b->keys.memory, SCAN_BATCH * sizeof(*keys));
-        b->keys.batch = UINT32_MAX;
-        if (!keys)
-            rc = -ENOMEM;
-        else if (bound_is_integer(b))
+    if (!lane_has(&b->keys, batch)) {
+        uint64_t *keys = lane_begin(&b->keys, batch);
+        if (bound_is_integer(b))
             rc = integer_keys(batch, b, keys);
         else if (bound_has_dictionary(b))
             dictionary_keys(batch, b, keys);
         else
             rc = double_keys(batch, b, keys);
-        if (worker_fails(w, rc) || w->error)
-            return no_values.keys;
         for (uint32_t j = 0; s->folded && !bound_has_dictionary(b) && j < batch->count; j++) {
             uint64_t *key = &keys[batch_row(batch, j)];
             *key = fold_key(w->query, s, *key);
         }
-        b->keys.batch = batch->number;
+        (void)worker_fails(w, rc);
+        if (!lane_end(&b->keys, batch, keys))
+            return no_values.keys;
+        b->keys.few = true; /* those of rows that are not selected may be missing */
     }
-    return b->keys.memory.data;
+    return b->keys.values;
+}
+
+const uint64_t *batch_keys(struct scan_batch *b, const struct source *s)
+{
+    return bound_keys(b, source_bind(b->chunk->worker, s));
 }

@@ -1,0 +1,83 @@
+/* bucket.c - the start of the time bucket that an object begins in. */
+#include "dftracerd/kernel.h"
+#include "engine/derived/bind.h"
+#include "engine/derived/times.h"
+
+/* Of the buckets, in the unit of the bound: a time of ts or above. */
+static int64_t bucket_base(const struct bound *b)
+{
+    return (int64_t)(b->source->origin_ns / (b->nano ? 1 : 1000));
+}
+
+/* Times mostly come in order: the bucket of the row before is tried first. */
+static const int64_t *bucket_i64(struct scan_batch *batch, struct bound *b, int64_t *room)
+{
+    struct bound *ts = b->part[0];
+    const uint64_t *valid;
+    const int64_t *starts = bound_i64(batch, ts, &valid);
+    int64_t from = 0, to = 0, value = 0; /* [from, to) gives value; empty at first */
+    const int64_t base = bucket_base(b);
+
+    for (uint32_t i = 0; i < batch->rows; i++) {
+        int64_t start = time_in(starts[i], ts->nano, b->nano);
+        if (start < from || start >= to) {
+            value = bucket_floor(start, base, b->step);
+            if (__builtin_add_overflow(value, base, &from))
+                from = value < 0 ? INT64_MIN : INT64_MAX;
+            if (__builtin_add_overflow(from, b->step, &to))
+                to = from < 0 ? INT64_MIN : INT64_MAX;
+        }
+        room[i] = value;
+    }
+    clear_nulls(batch, valid, room);
+    b->i64.valid = valid;
+    b->i64.few = ts->i64.few;
+    return room;
+}
+
+static bool bucket_steps(struct scan_batch *batch, struct bound *b, const uint64_t **ret_valid,
+                         uint32_t *out)
+{
+    struct bound *ts = b->part[0];
+    int64_t first;
+
+    if (ts->nano != b->nano || __builtin_add_overflow(b->min, bucket_base(b), &first))
+        return false;
+    kernels()->divide(bound_i64(batch, ts, ret_valid), batch->rows, first, (uint64_t)b->step,
+                      b->code_count - 1, out);
+    return true;
+}
+
+static const int64_t *bucket_zero(struct scan_batch *batch, struct bound *b, int64_t *room)
+{
+    (void)batch;
+    (void)b;
+    (void)room;
+    return no_values.integers;
+}
+
+static int bind_bucket(struct scan_worker *w, struct bound *b)
+{
+    static const struct derived all_in_one = {.i64 = bucket_zero};
+    const struct source *s = b->source;
+
+    if (s->interval_ns <= 0) {
+        b->nulls = false;
+        return bind_integers(b, &all_in_one, SHAPE_TIME, 0, 0);
+    }
+    struct bound *ts = bind_part(w, b, 0);
+    if (ts->shape != SHAPE_TIME)
+        return 0;
+    b->nano = ts->nano || s->interval_ns % 1000 != 0 || s->origin_ns % 1000 != 0;
+    b->nulls = ts->nulls;
+    b->valid_of = ts;
+    __int128 step = s->interval_ns / (b->nano ? 1 : 1000);
+    b->step = step > INT64_MAX ? INT64_MAX : (int64_t)step;
+    return bind_integers(
+        b, &derived_bucket, SHAPE_TIME,
+        bucket_floor(time_in(ts->min, ts->nano, b->nano), bucket_base(b), b->step),
+        bucket_floor(time_in(ts->max, ts->nano, b->nano), bucket_base(b), b->step));
+}
+
+const struct derived derived_bucket = {
+    .bind = bind_bucket, .i64 = bucket_i64, .steps = bucket_steps};

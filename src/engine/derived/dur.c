@@ -1,0 +1,143 @@
+/* dur.c - the column dur: as stored; 0 where an X event has none. */
+#include "dftracerd/kernel.h"
+#include "engine/derived/bind.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { DUR, PH, BAD }; /* parts; BAD: it has a dur, which is too large to be stored */
+enum { IS_X, TABLE };  /* in bound.own */
+enum is_x { X_SOME, X_ALL, X_NONE };
+
+/* ---- rows without dur ------------------------------------------------------------------------ */
+
+static enum is_x is_x(const struct bound *b)
+{
+    return *(const enum is_x *)b->own[IS_X].data;
+}
+
+/* Rows whose dur is 0 if there is none: X events, but for those that had one which is too large
+ * (clocks that stepped back). */
+static void read_x(struct scan_batch *batch, struct bound *b, uint64_t *mask)
+{
+    struct bound *ph = b->part[PH], *bad = b->part[BAD];
+    uint64_t is_bad[SCAN_WORDS];
+
+    if (is_x(b) == X_ALL)
+        memset(mask, 0xFF, SCAN_WORDS * 8);
+    else if (ph->shape == SHAPE_INT) /* a null row is 0 */
+        kernels()->range_i64(bound_i64(batch, ph, NULL), batch->rows, 1, 1, mask);
+    else
+        kernels()->table_u32(bound_codes(batch, ph), batch->rows, b->own[TABLE].data,
+                             ph->entries + 1, mask);
+    if (bad->shape != SHAPE_BOOL)
+        return;
+    kernels()->range_i64(bound_i64(batch, bad, NULL), batch->rows, 1, 1, is_bad);
+    for (uint32_t i = 0; i < (batch->rows + 63) / 64; i++)
+        mask[i] &= ~is_bad[i];
+}
+
+/* Whether a row that anybody can see has no dur. */
+static bool wants_x(const struct scan_batch *batch, const uint64_t *valid)
+{
+    const uint64_t *interest = batch->chunk->worker->interest;
+    uint64_t any = 0;
+
+    for (uint32_t i = 0; i < (batch->rows + 63) / 64; i++) {
+        uint64_t rows = UINT64_MAX >> (batch->rows - i * 64 < 64 ? 64 - batch->rows % 64 : 0);
+        any |= ~valid[i] & (interest ? interest[i] : UINT64_MAX) & rows;
+    }
+    return any != 0;
+}
+
+static void dur_zeros(struct scan_batch *batch, struct bound *b, uint64_t *mask)
+{
+    struct bound *dur = b->part[DUR];
+    uint64_t valid[SCAN_WORDS], x[SCAN_WORDS];
+
+    memset(valid, 0xFF, sizeof(valid));
+    if (dur->nulls)
+        stored_valid(batch, dur->packed, valid);
+    if (!wants_x(batch, valid))
+        return;
+    read_x(batch, b, x);
+    for (uint32_t i = 0; i < (batch->rows + 63) / 64; i++)
+        mask[i] |= x[i] & ~valid[i];
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* The stored column goes straight into the lane, not through its own, which few ask for besides. */
+static const int64_t *dur_i64(struct scan_batch *batch, struct bound *b, int64_t *room)
+{
+    const struct column *stored = b->packed_or_0;
+    uint64_t *mask = room_mask(room), x[SCAN_WORDS];
+
+    memset(mask, stored ? 0xFF : 0, SCAN_WORDS * 8);
+    if (stored)
+        (void)stored_integers(batch, stored, room);
+    else
+        memset(room, 0, batch->rows * sizeof(*room));
+    if (stored && stored->nulls > 0)
+        stored_valid(batch, stored, mask);
+    b->i64.few = batch->mask && batch->chunk->worker->interest;
+    if (wants_x(batch, mask)) {
+        read_x(batch, b, x);
+        for (uint32_t i = 0; i < (batch->rows + 63) / 64; i++)
+            mask[i] |= x[i];
+    }
+    b->i64.valid = lane_valid(batch, mask);
+    return room;
+}
+
+/* ---- binding --------------------------------------------------------------------------------- */
+
+/* Which entries of ph make an X event. */
+static int look_at_ph(struct scan_worker *w, struct bound *b, struct bound *ph, enum is_x *ret)
+{
+    uint32_t hits = 0, words = ph->entries / 32 + 1,
+             *table = grow_to(&b->own[TABLE], words * sizeof(*table));
+
+    if (!table)
+        return -ENOMEM;
+    memset(table, 0, words * sizeof(*table));
+    for (uint32_t i = 0; i < ph->entries; i++) {
+        struct column_entry e = bound_entry(w, ph, i);
+        bool x = (e.type == TRACE_TEXT && text_eq(e.text, TEXT("X"))) ||
+                 (e.type == TRACE_INT && e.i == 1);
+        table[i / 32] |= (uint32_t)x << i % 32;
+        hits += x;
+    }
+    *ret = hits == 0 ? X_NONE : hits == ph->entries && !ph->nulls ? X_ALL : X_SOME;
+    return 0;
+}
+
+static int bind_dur(struct scan_worker *w, struct bound *b)
+{
+    struct bound *dur = bind_part(w, b, DUR);
+    enum is_x *x = grow_to(&b->own[IS_X], sizeof(*x));
+    int rc = x ? 0 : -ENOMEM;
+
+    if (dur->shape != SHAPE_NULL && !dur->nulls)
+        return bind_stored(w, b, dur->packed);
+    struct bound *ph = bind_part(w, b, PH), *bad = bind_part(w, b, BAD);
+    if (rc == 0)
+        *x = X_NONE;
+    if (rc == 0 && bound_has_dictionary(ph))
+        rc = look_at_ph(w, b, ph, x);
+    else if (rc == 0 && ph->shape == SHAPE_INT && ph->min <= 1 && ph->max >= 1)
+        *x = ph->min == 1 && ph->max == 1 && !ph->nulls ? X_ALL : X_SOME;
+    if (rc < 0)
+        return rc;
+    bool stored = dur->shape == SHAPE_TIME;
+    if (*x == X_NONE)
+        return stored ? bind_stored(w, b, dur->packed) : 0;
+    b->nulls = *x != X_ALL || bad->shape != SHAPE_NULL;
+    b->nano = stored && dur->nano;
+    b->packed_or_0 = stored ? dur->packed : NULL;
+    return bind_integers(b, &derived_dur, SHAPE_TIME, stored && dur->min < 0 ? dur->min : 0,
+                         stored && dur->max > 0 ? dur->max : 0);
+}
+
+const struct derived derived_dur = {
+    .parts = {"=dur", "ph", "@bad_dur"}, .bind = bind_dur, .i64 = dur_i64, .zeros = dur_zeros};

@@ -1,0 +1,229 @@
+/* hashed.c - host, file, cmd, exec: the names behind hashes, and what stands in for them in old
+ * traces.
+ *
+ * Each is a row of columns, the first one that a row has decides. Where that is one column whose
+ * hashes mean the same for every process, its codes are used as they are with a dictionary of
+ * names; else the codes of the whole chunk are made.
+ */
+#include "base/group_table.h"
+#include "engine/derived/bind.h"
+#include "engine/derived/names.h"
+
+#include <errno.h>
+
+enum { PID, FIRST };           /* parts: the columns are behind the pid */
+enum { KIND_NONE = -1 };       /* of a column without hashes */
+enum { ENTRIES };              /* in bound.own */
+enum { FALLBACK = PARTS_MAX }; /* in place of a part: the host that the process has */
+
+static const struct {
+    const char *path;
+    enum index_name_kind kind;
+} hashes[] = {{"args.hhash", INDEX_HH},
+              {"args.fhash", INDEX_FH},
+              {"args.cmd_hash", INDEX_SH},
+              {"args.exec_hash", INDEX_SH}};
+
+/* The columns of a chunk that decide, and the pid. */
+struct inputs {
+    struct bound *pid; /* no INT: unknown */
+    struct bound *column[PARTS_MAX];
+    int kind[PARTS_MAX];
+    unsigned count;
+    bool fallback; /* host: by pid */
+};
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static struct column_entry text_entry(struct scan_worker *w, uint32_t id)
+{
+    return (struct column_entry){
+        .type = TRACE_TEXT, .text_id = id, .text = index_text(w->query->env.index, id)};
+}
+
+/* What an entry of a column stands for. */
+static int translate(struct scan_worker *w, int kind, const struct column_entry *e, int64_t pid,
+                     bool pid_known, struct column_entry *ret, bool *ret_depends)
+{
+    uint32_t name, hash = e->text_id;
+
+    *ret = *e;
+    *ret_depends = false;
+    if (kind == KIND_NONE || e->type != TRACE_TEXT)
+        return 0;
+    if (hash == INDEX_NO_TEXT)
+        hash = index_text_find(w->query->env.index, e->text);
+    if (hash == INDEX_NO_TEXT)
+        return 0; /* no record can name it */
+    int rc =
+        worker_resolve(w, (enum index_name_kind)kind, hash, pid, pid_known, &name, ret_depends);
+    if (rc == 0 && !*ret_depends && name != hash)
+        *ret = text_entry(w, name);
+    return rc;
+}
+
+/* ---- what the chunk has ---------------------------------------------------------------------- */
+
+static int kind_of(const struct source *s)
+{
+    for (size_t i = 0; i < sizeof(hashes) / sizeof(*hashes); i++)
+        if (text_eq(s->path, text_of(hashes[i].path)))
+            return (int)hashes[i].kind;
+    return KIND_NONE;
+}
+
+static void find_inputs(struct scan_worker *w, struct bound *b, struct inputs *in)
+{
+    bool all = false; /* no row gets beyond the last one */
+
+    *in = (struct inputs){.pid = bind_part(w, b, PID)};
+    for (unsigned i = FIRST; i < PARTS_MAX && b->source->part[i] && !all; i++) {
+        struct bound *c = bind_part(w, b, i);
+        if (!bound_has_dictionary(c))
+            continue;
+        in->kind[in->count] = kind_of(c->source);
+        in->column[in->count++] = c;
+        all = !c->nulls;
+    }
+    in->fallback = b->source->row == &derived_host && !all && in->pid->shape == SHAPE_INT;
+}
+
+/* ---- one column decides ---------------------------------------------------------------------- */
+
+/* *ret_depends: it does not work this way. */
+static int rename_column(struct scan_worker *w, struct bound *b, const struct inputs *in,
+                         bool *ret_depends)
+{
+    struct bound *c = in->column[0];
+    struct column_entry e, *entries = grow_to(&b->own[ENTRIES], c->entries * sizeof(*entries));
+    bool one_pid = in->pid->shape == SHAPE_INT && !in->pid->nulls && in->pid->min == in->pid->max;
+
+    if (!entries)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < c->entries; i++) {
+        int rc = i % ENTRIES_LOOKED ? 0 : budget_check(w->query->budget);
+        e = bound_entry(w, c, i);
+        rc = rc < 0 || w->error
+                 ? rc
+                 : translate(w, in->kind[0], &e, in->pid->min, one_pid, &entries[i], ret_depends);
+        if (rc < 0 || w->error || *ret_depends)
+            return rc;
+    }
+    return bind_renamed(b, c->packed, entries, c->entries, NULL);
+}
+
+/* ---- row by row ------------------------------------------------------------------------------ */
+
+/* Numbers of (pid; column and code), and by number the own entry, CODED_NULL for null. */
+struct rows {
+    struct scan_worker *worker;
+    const struct inputs *in;
+    struct group_table table;
+    VEC(uint32_t) entry_of;
+    VEC(struct column_entry) entries;
+};
+
+static int add_entry(struct rows *r, unsigned column, uint32_t code, int64_t pid)
+{
+    struct scan_worker *w = r->worker;
+    struct column_entry own = {0};
+    bool depends, any = true;
+    int rc = 0;
+
+    if (column == FALLBACK) { /* the host of the only one that the pid has in the file */
+        uint32_t host = only_host_of_pid(w->query, w->chunk.file, pid);
+        any = host != INDEX_NO_TEXT;
+        own = any ? text_entry(w, host) : own;
+    } else {
+        struct column_entry e = bound_entry(w, r->in->column[column], code);
+        rc = translate(w, r->in->kind[column], &e, pid, true, &own, &depends);
+    }
+    if (rc == 0)
+        rc = vec_push(&r->entry_of, any ? (uint32_t)r->entries.count : CODED_NULL);
+    return rc < 0 || !any ? rc : vec_push(&r->entries, own);
+}
+
+static int code_of(struct rows *r, unsigned column, uint32_t code, int64_t pid, uint32_t *ret)
+{
+    const uint64_t keys[] = {(uint64_t)pid, (uint64_t)column << 32 | code};
+    uint32_t before = r->table.count;
+    int64_t number = group_table_add(&r->table, keys);
+    int rc = number < 0 ? (int)number : 0;
+
+    if (rc == 0 && r->table.count > before)
+        rc = add_entry(r, column, code, pid);
+    if (rc == 0)
+        *ret = r->entry_of.at[number];
+    return rc;
+}
+
+static int code_batch(struct rows *r, struct scan_batch *batch, uint32_t *out)
+{
+    const struct inputs *in = r->in;
+    const uint32_t *codes[PARTS_MAX] = {NULL};
+    const uint64_t *valid;
+    const int64_t *pids = bound_i64(batch, in->pid, &valid);
+    int rc = budget_check(r->worker->query->budget);
+
+    for (unsigned i = 0; i < in->count; i++)
+        codes[i] = bound_codes(batch, in->column[i]);
+    for (uint32_t row = 0; row < batch->rows && rc == 0 && !r->worker->error; row++) {
+        bool has_pid = batch_is_valid(valid, row);
+        int64_t pid = has_pid ? pids[row] : INT64_MIN;
+        unsigned i = 0;
+        while (i < in->count && codes[i][row] == in->column[i]->entries)
+            i++;
+        out[row] = CODED_NULL;
+        if (i < in->count)
+            rc = code_of(r, i, codes[i][row], in->kind[i] == KIND_NONE ? 0 : pid, &out[row]);
+        else if (in->fallback && has_pid)
+            rc = code_of(r, FALLBACK, 0, pid, &out[row]);
+    }
+    return rc < 0 ? rc : r->worker->error;
+}
+
+static int code_rows(struct scan_worker *w, struct bound *b, const struct inputs *in)
+{
+    struct rows r = {.worker = w,
+                     .in = in,
+                     .entry_of.budget = w->query->budget,
+                     .entries.budget = w->query->budget};
+    uint32_t *codes = coded_room(w, b);
+    struct scan_batch batch;
+    int rc = codes ? 0 : -ENOMEM;
+
+    group_table_init(&r.table, 2, UINT32_MAX - 1, w->query->budget);
+    for (uint32_t first = 0; rc == 0 && first < w->chunk.rows; first += SCAN_BATCH) {
+        batch_at(w, first, &batch);
+        rc = code_batch(&r, &batch, codes + first);
+    }
+    if (rc == 0)
+        rc = bind_coded(w, b, r.entries.at, r.entries.count);
+    group_table_done(&r.table);
+    vec_done(&r.entry_of);
+    vec_done(&r.entries);
+    return rc;
+}
+
+static int bind_hashed(struct scan_worker *w, struct bound *b)
+{
+    struct inputs in;
+    bool depends = false;
+
+    find_inputs(w, b, &in);
+    if (in.count == 0 && !in.fallback)
+        return 0;
+    if (in.count == 1 && !in.fallback) {
+        int rc = rename_column(w, b, &in, &depends);
+        if (rc < 0 || !depends)
+            return rc;
+    }
+    return code_rows(w, b, &in);
+}
+
+const struct derived derived_host = {.parts = {"pid", "=args.hhash", "=args.hostname"},
+                                     .bind = bind_hashed};
+const struct derived derived_file = {.parts = {"pid", "=args.fhash", "=args.fname", "=args.path"},
+                                     .bind = bind_hashed};
+const struct derived derived_cmd = {.parts = {"pid", "=args.cmd_hash"}, .bind = bind_hashed};
+const struct derived derived_exec = {.parts = {"pid", "=args.exec_hash"}, .bind = bind_hashed};

@@ -1,0 +1,193 @@
+/* lanes.c - the values of a bound for one batch, kept in its lanes until the next. */
+#include "engine/derived/bind.h"
+
+#include <errno.h>
+#include <string.h>
+
+const union no_values no_values;
+
+/* What was filled for a few rows does not serve whole-chunk work, which has no mask. */
+bool lane_has(const struct lane *l, const struct scan_batch *batch)
+{
+    return l->batch == batch->number && (!l->few || batch->mask);
+}
+
+void *lane_begin(struct lane *l, const struct scan_batch *batch)
+{
+    struct scan_worker *w = batch->chunk->worker;
+    void *room = grow_to(&l->memory, (SCAN_BATCH + SCAN_WORDS) * sizeof(uint64_t));
+
+    l->batch = UINT32_MAX;
+    l->few = false;
+    l->valid = NULL;
+    return worker_fails(w, room ? 0 : -ENOMEM) ? w->spare : room;
+}
+
+bool lane_end(struct lane *l, const struct scan_batch *batch, const void *values)
+{
+    if (batch->chunk->worker->error)
+        return false;
+    l->values = values;
+    l->batch = batch->number;
+    return true;
+}
+
+const uint64_t *lane_valid(const struct scan_batch *batch, uint64_t *mask)
+{
+    uint32_t words = batch->rows / 64;
+    uint64_t last = ((uint64_t)1 << batch->rows % 64) - 1, missing = 0;
+
+    for (uint32_t i = 0; i < words; i++)
+        missing |= ~mask[i];
+    if (last) {
+        mask[words] &= last;
+        missing |= mask[words] ^ last;
+    }
+    return missing ? mask : NULL;
+}
+
+/* ---- what rows read -------------------------------------------------------------------------- */
+
+static void valid_of_codes(struct scan_batch *batch, struct bound *b, uint64_t *mask)
+{
+    const uint32_t *codes = bound_codes(batch, b);
+
+    b->valid.few = b->codes.few;
+    memset(mask, 0, SCAN_WORDS * 8);
+    for (uint32_t i = 0; i < batch->rows; i++)
+        mask[i / 64] |= (uint64_t)(codes[i] != b->entries) << i % 64;
+}
+
+const uint64_t *bound_valid(struct scan_batch *batch, struct bound *b)
+{
+    const uint64_t *valid;
+
+    if (!b->nulls)
+        return NULL;
+    if (b->valid_of)
+        return bound_valid(batch, b->valid_of);
+    if (!b->row->valid && !bound_has_dictionary(b)) {
+        (void)bound_i64(batch, b, &valid);
+        return valid;
+    }
+    if (!lane_has(&b->valid, batch)) {
+        uint64_t *mask = lane_begin(&b->valid, batch);
+        if (b->row->valid)
+            b->row->valid(batch, b, mask);
+        else
+            valid_of_codes(batch, b, mask);
+        if (!lane_end(&b->valid, batch, mask))
+            return no_values.keys;
+        b->valid.valid = lane_valid(batch, mask);
+    }
+    return b->valid.valid;
+}
+
+const uint32_t *bound_codes(struct scan_batch *batch, struct bound *b)
+{
+    if (!bound_has_dictionary(b))
+        return no_values.codes;
+    if (!lane_has(&b->codes, batch)) {
+        uint32_t *room = lane_begin(&b->codes, batch);
+        bool only = batch->places && b->only_serial == batch->chunk->worker->serial;
+        for (uint32_t i = 0; only && i < batch->rows; i++)
+            room[i] = b->only_code;
+        if (!lane_end(&b->codes, batch, only ? room : b->row->codes(batch, b, room)))
+            return no_values.codes;
+    }
+    return b->codes.values;
+}
+
+const int64_t *bound_i64(struct scan_batch *batch, struct bound *b, const uint64_t **ret_valid)
+{
+    const uint64_t *ignored, **valid = ret_valid ? ret_valid : &ignored;
+
+    *valid = no_values.keys;
+    if (!bound_is_integer(b))
+        return no_values.integers;
+    if (!lane_has(&b->i64, batch)) {
+        int64_t *room = lane_begin(&b->i64, batch);
+        if (!lane_end(&b->i64, batch, b->row->i64(batch, b, room)))
+            return no_values.integers;
+    }
+    *valid = b->i64.valid;
+    return b->i64.values;
+}
+
+struct column_entry bound_entry(struct scan_worker *w, struct bound *b, uint32_t code)
+{
+    struct column_entry e;
+
+    if (b->entry)
+        return b->entry[code];
+    if (w->error || worker_fails(w, column_entry(w->chunk.view, b->packed, code, &e)))
+        e = (struct column_entry){0};
+    return e;
+}
+
+/* ---- doubles --------------------------------------------------------------------------------- */
+
+static bool entry_number(const struct column_entry *e, double *ret)
+{
+    if (e->type == TRACE_INT)
+        *ret = (double)e->i;
+    else if (e->type == TRACE_DOUBLE)
+        *ret = e->d;
+    else if (e->type == TRACE_BIG)
+        return num_parse_double(e->text, ret) == 0;
+    else
+        return false;
+    return true;
+}
+
+/* The numbers of a mixed column. The bitmap is not that of the source: texts are not null. */
+static const double *mixed_numbers(struct scan_batch *batch, struct bound *b, double *room)
+{
+    const uint32_t *codes = bound_codes(batch, b);
+    uint64_t *mask = room_mask(room);
+
+    for (uint32_t i = 0; i < batch->rows; i++) {
+        struct column_entry e = {0};
+        room[i] = 0;
+        mask[i / 64] = i % 64 ? mask[i / 64] : 0;
+        if (codes[i] != b->entries)
+            e = bound_entry(batch->chunk->worker, b, codes[i]);
+        mask[i / 64] |= (uint64_t)entry_number(&e, &room[i]) << i % 64;
+    }
+    b->f64.few = b->codes.few;
+    b->f64.valid = lane_valid(batch, mask);
+    return room;
+}
+
+/* Times in us. */
+static const double *integers_as_doubles(struct scan_batch *batch, struct bound *b, double *room)
+{
+    const int64_t *values = bound_i64(batch, b, &b->f64.valid);
+
+    b->f64.few = b->i64.few;
+    if (b->shape == SHAPE_TIME && b->nano) {
+        for (uint32_t i = 0; i < batch->rows; i++)
+            room[i] = (double)values[i] / 1000.0;
+    } else {
+        for (uint32_t i = 0; i < batch->rows; i++)
+            room[i] = (double)values[i];
+    }
+    return room;
+}
+
+const double *bound_f64(struct scan_batch *batch, struct bound *b, const uint64_t **ret_valid)
+{
+    *ret_valid = no_values.keys;
+    if (b->shape == SHAPE_NULL || b->shape == SHAPE_BOOL || b->shape == SHAPE_TEXT)
+        return no_values.doubles;
+    if (!lane_has(&b->f64, batch)) {
+        double *room = lane_begin(&b->f64, batch);
+        const double *values = b->shape == SHAPE_DOUBLE  ? b->row->f64(batch, b, room)
+                               : b->shape == SHAPE_MIXED ? mixed_numbers(batch, b, room)
+                                                         : integers_as_doubles(batch, b, room);
+        if (!lane_end(&b->f64, batch, values))
+            return no_values.doubles;
+    }
+    *ret_valid = b->f64.valid;
+    return b->f64.values;
+}

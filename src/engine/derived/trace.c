@@ -1,0 +1,26 @@
+/* trace.c - the column trace: the name of the file, the same in every row. */
+#include "engine/derived/bind.h"
+
+#include <errno.h>
+
+static const uint32_t *trace_codes(struct scan_batch *batch, struct bound *b, uint32_t *room)
+{
+    (void)batch;
+    (void)b;
+    (void)room;
+    return no_values.codes;
+}
+
+static int bind_trace(struct scan_worker *w, struct bound *b)
+{
+    struct column_entry *e = grow_to(&b->own[0], sizeof(*e));
+
+    if (!e)
+        return -ENOMEM;
+    *e = (struct column_entry){
+        .type = TRACE_TEXT, .text_id = INDEX_NO_TEXT, .text = text_of(w->chunk.file->name)};
+    b->nulls = false;
+    return bind_dictionary(b, &derived_trace, e, 1);
+}
+
+const struct derived derived_trace = {.bind = bind_trace, .codes = trace_codes};

@@ -1,0 +1,90 @@
+/* whole.c - columns whose codes and entries, or integers, are made for the chunk as a whole. */
+#include "engine/derived/bind.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { CODES, ENTRIES }; /* in bound.own */
+enum { VALUES, VALID };
+enum { ROWS_MORE = 64 }; /* kernels read as many at a time */
+
+/* ---- codes ----------------------------------------------------------------------------------- */
+
+uint32_t *coded_room(struct scan_worker *w, struct bound *b)
+{
+    return grow_to(&b->own[CODES], (w->chunk.rows + ROWS_MORE) * sizeof(uint32_t));
+}
+
+static const uint32_t *coded_codes(struct scan_batch *batch, struct bound *b, uint32_t *room)
+{
+    const uint32_t *codes = b->own[CODES].data;
+
+    if (!batch->places)
+        return codes + batch->first;
+    for (uint32_t i = 0; i < batch->rows; i++)
+        room[i] = codes[batch->places[i]];
+    return room;
+}
+
+int bind_coded(struct scan_worker *w, struct bound *b, const struct column_entry *entry,
+               size_t entries)
+{
+    static const struct derived derived_coded = {.codes = coded_codes};
+    struct column_entry *own = grow_to(&b->own[ENTRIES], (entries + 1) * sizeof(*own));
+    uint32_t *codes = b->own[CODES].data, rows = w->chunk.rows, nulls = 0;
+
+    if (!own)
+        return -ENOMEM;
+    if (entries)
+        memcpy(own, entry, entries * sizeof(*own));
+    for (uint32_t row = 0; row < rows; row++) {
+        nulls += codes[row] == CODED_NULL;
+        codes[row] = codes[row] == CODED_NULL ? (uint32_t)entries : codes[row];
+    }
+    memset(codes + rows, 0, ROWS_MORE * sizeof(*codes));
+    (void)bind_dictionary(b, &derived_coded, own, (uint32_t)entries);
+    b->nulls = nulls > 0;
+    return 0;
+}
+
+/* ---- integers -------------------------------------------------------------------------------- */
+
+int64_t *whole_room(struct scan_worker *w, struct bound *b, uint64_t **ret_valid)
+{
+    size_t rows = w->chunk.rows, words = (rows + 63) / 64;
+    int64_t *values = grow_to(&b->own[VALUES], (rows + ROWS_MORE) * sizeof(*values));
+
+    *ret_valid = grow_to(&b->own[VALID], words * sizeof(**ret_valid));
+    if (!values || !*ret_valid)
+        return NULL;
+    memset(values + rows, 0, ROWS_MORE * sizeof(*values));
+    return values;
+}
+
+static const int64_t *whole_i64(struct scan_batch *batch, struct bound *b, int64_t *room)
+{
+    const int64_t *values = b->own[VALUES].data;
+    const uint64_t *valid = b->own[VALID].data;
+    uint64_t *mask = room_mask(room);
+
+    if (!batch->places) {
+        memcpy(mask, valid + batch->first / 64, (batch->rows + 63) / 64 * 8);
+        b->i64.valid = lane_valid(batch, mask);
+        return values + batch->first;
+    }
+    memset(mask, 0, SCAN_WORDS * 8);
+    for (uint32_t i = 0; i < batch->rows; i++) {
+        uint32_t place = batch->places[i];
+        room[i] = values[place];
+        mask[i / 64] |= (uint64_t)batch_is_valid(valid, place) << i % 64;
+    }
+    b->i64.valid = lane_valid(batch, mask);
+    return room;
+}
+
+int bind_whole(struct bound *b, int64_t min, int64_t max)
+{
+    static const struct derived derived_whole = {.i64 = whole_i64};
+
+    return bind_integers(b, &derived_whole, SHAPE_INT, min, max);
+}
