@@ -6,7 +6,7 @@
  * any chunk, so this is found for a file as a whole: when a query first binds `bytes` in a chunk
  * with such calls (chunk_counts_items).
  *
- * Used by:   source_bytes.c, the schema answer; plan/covered_find.c fills it.
+ * Used by:   bytes.c, the schema answer; plan/covered_find.c fills it.
  * Memory:    a bit for each row of the chunks that have outer calls: charged to each query that
  *            uses it, and kept for the next ones as long as the cache has space.
  * Threads:   any.

@@ -102,11 +102,10 @@ static int rename_column(struct scan_worker *w, struct bound *b, const struct in
         return -ENOMEM;
     for (uint32_t i = 0; i < c->entries; i++) {
         int rc = i % ENTRIES_LOOKED ? 0 : budget_check(w->query->budget);
-        e = bound_entry(w, c, i);
-        rc = rc < 0 || w->error
-                 ? rc
-                 : translate(w, in->kind[0], &e, in->pid->min, one_pid, &entries[i], ret_depends);
-        if (rc < 0 || w->error || *ret_depends)
+        rc = rc < 0 ? rc : column_entry(w->chunk.view, c->packed, i, &e);
+        if (rc == 0)
+            rc = translate(w, in->kind[0], &e, in->pid->min, one_pid, &entries[i], ret_depends);
+        if (rc < 0 || *ret_depends)
             return rc;
     }
     return bind_renamed(b, c->packed, entries, c->entries, NULL);

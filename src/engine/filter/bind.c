@@ -5,7 +5,7 @@
  * values, so that NOT is
  * exact: ALL means that every row passes, nulls included.
  */
-#include "engine/filter/filter.h"
+#include "engine/filter/modes.h"
 
 #include <errno.h>
 #include <math.h>
@@ -41,124 +41,96 @@ static bool literal_cut(const struct bound *b, const struct literal *l, struct c
     return true;
 }
 
-static void bind_range(struct test_state *s, const struct bound *b, struct range r, bool inverted)
+/* Tests the ranges, or all but these; `inside`: they hold all values of the chunk, `outside`: none.
+ */
+static int settle_ranges(struct test_state *s, const struct bound *b, const struct test_mode *mode,
+                         bool inverted, bool inside, bool outside)
 {
-    bool inside = r.lo <= b->min && b->max <= r.hi,
-         outside = r.lo > r.hi || r.hi < b->min || r.lo > b->max;
+    bool all = inverted ? outside : inside;
 
-    s->mode = MODE_I64;
-    s->lo = r.lo;
-    s->hi = r.hi;
-    s->inverted = inverted;
-    if (inverted ? outside : inside)
-        s->mode = MODE_VALID;
-    settle(s, inverted ? inside : outside, s->mode == MODE_VALID && !b->nulls);
-    if (s->mode == MODE_VALID)
-        s->inverted = false;
+    s->mode = all ? &mode_valid : mode;
+    s->inverted = inverted && !all;
+    settle(s, inverted ? inside : outside, all && !b->nulls);
+    return 0;
 }
 
-static int cmp_i64(const void *a, const void *b)
+static int bind_ranges(struct test_state *s, const struct bound *b, bool inverted)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    const struct range *r = s->ranges.data;
+    bool one = s->count == 1;
+
+    return settle_ranges(s, b, &mode_i64, inverted, one && r->lo <= b->min && b->max <= r->hi,
+                         one && (r->lo > r->hi || r->hi < b->min || r->lo > b->max));
+}
+
+static int cmp_ranges(const void *a, const void *b)
+{
+    int64_t x = ((const struct range *)a)->lo, y = ((const struct range *)b)->lo;
 
     return (x > y) - (x < y);
 }
 
-/* IN: the values of the list that the column may have. */
-static int bind_set_i64(struct test_state *s, const struct test *t, const struct bound *b)
+/* Of IN those values of the list that the column may have. */
+static int bind_integers(struct test_state *s, const struct test *t, const struct bound *b)
 {
     const struct dsl_node *n = t->node;
-    int64_t *set = grow_to(&s->set, (n->literal_count + 1) * sizeof(*set));
+    struct range *r = grow_to(&s->ranges, (n->literal_count + 1) * sizeof(*r));
     struct cut cut;
 
-    if (!set)
+    if (!r)
         return -ENOMEM;
-    s->set_count = 0;
+    if (n->op == DSL_COMPARE && literal_cut(b, &n->literals[0], &cut)) {
+        r[0] = range_of(n->compare, cut);
+        s->count = 1;
+        return bind_ranges(s, b, n->compare == COMPARE_NE);
+    }
+    settle(s, true, false);
+    if (n->op != DSL_IN)
+        return 0;
+    s->count = 0;
     for (size_t i = 0; i < n->literal_count; i++) {
         if (!literal_cut(b, &n->literals[i], &cut) || cut.more || cut.floor < b->min ||
             cut.floor > b->max)
             continue;
-        set[s->set_count++] = (int64_t)cut.floor;
+        r[s->count++] = (struct range){(int64_t)cut.floor, (int64_t)cut.floor};
     }
-    qsort(set, s->set_count, sizeof(*set), cmp_i64);
-    struct range none = {INT64_MAX, INT64_MIN}, one = {set[0], set[0]};
-    if (s->set_count <= 1 || set[0] == set[s->set_count - 1]) {
-        bind_range(s, b, s->set_count ? one : none, n->negated);
-        return 0;
-    }
-    s->mode = MODE_I64_SET;
-    s->inverted = n->negated;
-    settle(s, false, false);
-    return 0;
-}
-
-static int bind_integers(struct test_state *s, const struct test *t, const struct bound *b)
-{
-    const struct dsl_node *n = t->node;
-    struct cut cut;
-
-    if (n->op == DSL_IN)
-        return bind_set_i64(s, t, b);
-    if (n->op != DSL_COMPARE || !literal_cut(b, &n->literals[0], &cut)) {
-        settle(s, true, false);
-        return 0;
-    }
-    bind_range(s, b, range_of(n->compare, cut), n->compare == COMPARE_NE);
-    return 0;
+    qsort(r, s->count, sizeof(*r), cmp_ranges);
+    if (s->count == 0)
+        r[s->count++] = (struct range){INT64_MAX, INT64_MIN};
+    else if (r[0].lo == r[s->count - 1].lo)
+        s->count = 1;
+    return bind_ranges(s, b, n->negated);
 }
 
 /* ---- doubles --------------------------------------------------------------------------------- */
 
-static void bind_range_f64(struct test_state *s, const struct bound *b, struct range_f64 r,
-                           bool inverted)
-{
-    bool inside = r.lo <= b->column.min_f64 && b->column.max_f64 <= r.hi;
-    bool outside = r.lo > r.hi || r.hi < b->column.min_f64 || r.lo > b->column.max_f64;
-
-    s->mode = MODE_F64;
-    s->lo_f64 = r.lo;
-    s->hi_f64 = r.hi;
-    s->inverted = inverted;
-    if (inverted ? outside : inside) {
-        s->mode = MODE_VALID;
-        s->inverted = false;
-    }
-    settle(s, inverted ? inside : outside, s->mode == MODE_VALID && !b->nulls);
-}
-
 static int bind_doubles(struct test_state *s, const struct test *t, const struct bound *b)
 {
     const struct dsl_node *n = t->node;
-    double *set = grow_to(&s->set, (n->literal_count + 1) * sizeof(*set));
+    struct range_f64 *r = grow_to(&s->ranges, (n->literal_count + 1) * sizeof(*r));
+    double min = b->column.min_f64, max = b->column.max_f64;
 
-    if (!set)
+    if (!r)
         return -ENOMEM;
-    s->set_count = 0;
+    s->count = 0;
     for (size_t i = 0; i < n->literal_count; i++) {
         if (n->literals[i].type != LITERAL_NUMBER)
             continue;
-        struct range_f64 r =
+        r[s->count] =
             range_f64_of(n->op == DSL_IN ? COMPARE_EQ : n->compare, &n->literals[i].number);
-        if (n->op == DSL_COMPARE) {
-            bind_range_f64(s, b, r, n->compare == COMPARE_NE);
-            return 0;
-        }
-        if (r.lo <= r.hi && r.lo >= b->column.min_f64 && r.lo <= b->column.max_f64)
-            set[s->set_count++] = r.lo;
+        s->count += n->op == DSL_COMPARE || (r[s->count].lo <= r[s->count].hi &&
+                                             r[s->count].lo >= min && r[s->count].lo <= max);
     }
-    if (n->op != DSL_IN) {
+    if (n->op != DSL_IN && s->count == 0) {
         settle(s, true, false);
         return 0;
     }
-    struct range_f64 none = {INFINITY, -INFINITY};
-    if (s->set_count == 0) {
-        bind_range_f64(s, b, none, n->negated);
-        return 0;
-    }
-    s->mode = MODE_F64_SET;
-    s->inverted = n->negated;
-    settle(s, false, false);
-    return 0;
+    bool list = n->op == DSL_IN && s->count > 0;
+    if (s->count == 0)
+        r[s->count++] = (struct range_f64){INFINITY, -INFINITY};
+    return settle_ranges(s, b, &mode_f64, n->op == DSL_IN ? n->negated : n->compare == COMPARE_NE,
+                         !list && r->lo <= min && max <= r->hi,
+                         !list && (r->lo > r->hi || r->hi < min || r->lo > max));
 }
 
 /* ---- dictionaries ---------------------------------------------------------------------------- */
@@ -265,7 +237,8 @@ static int bind_codes(struct scan_worker *w, struct test_state *s, const struct 
     if (!occurs)
         hits = negated ? b->entries : 0;
     s->inverted = false;
-    s->mode = hits == b->entries ? MODE_VALID : MODE_CODES;
+    s->mode = hits == b->entries ? &mode_valid : &mode_codes;
+    s->count = 0;
     settle(s, hits == 0, hits == b->entries && !b->nulls);
     return 0;
 }
@@ -276,7 +249,7 @@ static int bind_is_null(struct test_state *s, const struct test *t, const struct
 {
     bool wants_null = !t->node->negated;
 
-    s->mode = MODE_VALID;
+    s->mode = &mode_valid;
     s->inverted = wants_null;
     if (b->shape == SHAPE_NULL)
         settle(s, !wants_null, wants_null);
@@ -310,21 +283,30 @@ static int bind_leaf(struct scan_worker *w, const struct test *t, struct test_st
     return -EINVAL;
 }
 
-static void bind_classes(struct scan_worker *w, const struct test *t, struct test_state *s)
+/* The runs of wanted classes. */
+static int bind_classes(struct scan_worker *w, const struct test *t, struct test_state *s)
 {
     const struct bound *b = source_bind(w, t->source);
-    bool any = false, all = true;
+    struct range *r = grow_to(&s->ranges, (TRACE_METADATA + 1) * sizeof(*r));
+    bool any = false, all = b->min >= 0 && b->max <= TRACE_METADATA, before = false;
 
-    if (b->shape != SHAPE_INT) {
-        settle(s, true, false);
-        return;
-    }
-    for (int64_t class = b->min; class <= b->max; class ++) {
-        bool wanted = class >= 0 && class < 4 && (t->classes >> class & 1);
-        any = any || wanted;
-        all = all && wanted;
+    settle(s, true, false);
+    if (!r || b->shape != SHAPE_INT)
+        return r ? 0 : -ENOMEM;
+    s->mode = &mode_i64;
+    s->count = 0;
+    for (int64_t class = 0; class <= TRACE_METADATA; class ++) {
+        bool wanted = t->classes >> class & 1, there = b->min <= class && class <= b->max;
+        any = any || (there && wanted);
+        all = all && (!there || wanted);
+        if (wanted && before)
+            r[s->count - 1].hi = class;
+        else if (wanted)
+            r[s->count++] = (struct range){class, class};
+        before = wanted;
     }
     settle(s, !any, all);
+    return 0;
 }
 
 /* ---- the tree -------------------------------------------------------------------------------- */
@@ -333,7 +315,7 @@ static bool is_range(const struct scan_worker *w, const struct test *t)
 {
     const struct test_state *s = &w->tests[t->id];
 
-    return t->type == TEST_LEAF && s->tri == TRI_SOME && s->mode == MODE_I64 && !s->inverted;
+    return t->type == TEST_LEAF && s->tri == TRI_SOME && mode_is_range(s);
 }
 
 /* dur >= a AND dur <= b is one look at the column: the first of them takes the others' bounds. What
@@ -341,13 +323,14 @@ static bool is_range(const struct scan_worker *w, const struct test *t)
 static void join_ranges(struct scan_worker *w, const struct test *t)
 {
     for (size_t i = 0; i < t->child_count; i++) {
-        struct test_state *first = &w->tests[t->children[i]->id];
         for (size_t k = i + 1; k < t->child_count && is_range(w, t->children[i]); k++) {
             struct test_state *other = &w->tests[t->children[k]->id];
             if (t->children[k]->source != t->children[i]->source || !is_range(w, t->children[k]))
                 continue;
-            first->lo = other->lo > first->lo ? other->lo : first->lo;
-            first->hi = other->hi < first->hi ? other->hi : first->hi;
+            struct range *r = w->tests[t->children[i]->id].ranges.data;
+            const struct range *more = other->ranges.data;
+            r->lo = more->lo > r->lo ? more->lo : r->lo;
+            r->hi = more->hi < r->hi ? more->hi : r->hi;
             other->tri = TRI_ALL;
         }
     }
@@ -389,7 +372,7 @@ void test_bind_only(struct scan_worker *w, const struct test *root)
     for (size_t i = 0; i < (root->type == TEST_AND ? root->child_count : 1); i++) {
         const struct test *t = root->type == TEST_AND ? tests[i] : root;
         const struct test_state *s = &w->tests[t->id];
-        if (t->type != TEST_LEAF || s->tri != TRI_SOME || s->mode != MODE_CODES ||
+        if (t->type != TEST_LEAF || s->tri != TRI_SOME || s->mode != &mode_codes ||
             s->only_code == UINT32_MAX)
             continue;
         struct bound *b = source_bind(w, t->source);
@@ -406,12 +389,12 @@ enum tri test_bind(struct scan_worker *w, const struct test *t)
     if (t->type == TEST_LEAF)
         (void)worker_fails(w, bind_leaf(w, t, s));
     else if (t->type == TEST_CLASS)
-        bind_classes(w, t, s);
+        (void)worker_fails(w, bind_classes(w, t, s));
     else if (t->type == TEST_NOT) /* none and all change places */
         s->tri = (enum tri)(TRI_ALL - test_bind(w, t->children[0]));
     else
         bind_children(w, t, s);
-    if (w->query->no_pruning && (t->type == TEST_LEAF || t->type == TEST_CLASS))
+    if (w->query->no_pruning && test_is_leaf(t))
         forget_pruning(t, s);
     return s->tri;
 }

@@ -28,18 +28,19 @@ struct test {
     struct text *texts; /* ... and the texts, sorted by bytes */
     size_t text_count;
 };
-/* So many values of a list are compared one after the other, more are looked up. */
-#define TEST_FEW 6
+static inline bool test_is_leaf(const struct test *t)
+{
+    return t->type == TEST_LEAF || t->type == TEST_CLASS;
+}
+struct test_mode;
 /* A test in the chunk that the worker is at. */
 struct test_state {
     enum tri tri;
-    enum tri known; /* what was found out although pruning is switched off */
-    enum { MODE_VALID, MODE_I64, MODE_I64_SET, MODE_F64, MODE_F64_SET, MODE_CODES } mode;
+    enum tri known;               /* what was found out although pruning is switched off */
+    const struct test_mode *mode; /* how rows are found */
     bool inverted;
-    int64_t lo, hi;
-    double lo_f64, hi_f64;
-    size_t set_count;
-    struct grow set;
+    size_t count;         /* of ranges, ascending, at least 1 */
+    struct grow ranges;   /* struct range or range_f64 */
     struct grow table;    /* bitmap over codes */
     uint32_t only_code;   /* one code is true; UINT32_MAX: more */
     struct grow rows;     /* bitmap of the whole chunk: rows that pass */
@@ -76,7 +77,8 @@ void test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t
 /* The same for the root: children of an AND are told which rows are left. */
 void test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct test *t,
                     uint64_t *mask);
-void mask_fill(const struct scan_batch *b, uint64_t *mask); /* all rows of the batch */
+void mask_fill(const struct scan_batch *b, uint64_t *mask);   /* all rows of the batch */
+void mask_invert(const struct scan_batch *b, uint64_t *mask); /* the other rows of the batch */
 bool mask_is_full(const struct scan_batch *b, const uint64_t *mask);
 /* One value: 1, 0, or an error. */
 int test_entry(const struct test *t, const struct column_entry *e);

@@ -1,7 +1,7 @@
 /* columns.c - the table of columns: every name that a query knows in all traces.
  *
- * To add one: a row here. If it is computed by queries: a kind in path.h and its case in
- * bind_kind() of bind.c (the compiler names a missing case). If it is computed while indexing, as
+ * To add one: a row here. If it is computed by queries: a kind in path.h, and its row in the table
+ * of engine/derived/source.c. If it is computed while indexing, as
  * size and bytes are: a stored column in src/column/chunk/chunk_builder.c. /suggest, /event and
  * /openapi.json work from the table; tests/http/test_columns names what else lacks the column: the
  * page, the oracle, docs/API.md. */

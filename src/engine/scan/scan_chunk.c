@@ -33,7 +33,7 @@ void scan_worker_free(struct scan_worker *w)
     for (size_t i = 0; i < w->bound.count; i++)
         bound_free(w->bound.at[i]);
     for (unsigned i = 0; i < w->query->test_count; i++) {
-        grow_done(&w->tests[i].set);
+        grow_done(&w->tests[i].ranges);
         grow_done(&w->tests[i].table);
         grow_done(&w->tests[i].rows);
         vec_done(&w->tests[i].seen);
