@@ -58,3 +58,27 @@ uint32_t mask_to_select(const uint64_t *mask, uint32_t rows, uint16_t *out)
 {
     return kernels()->select(mask, rows, out);
 }
+
+void mask_fill(const struct scan_batch *b, uint64_t *mask)
+{
+    memset(mask, 0xFF, (b->rows + 63) / 64 * 8);
+    if (b->rows % 64)
+        mask[b->rows / 64] = ((uint64_t)1 << b->rows % 64) - 1;
+}
+
+void mask_invert(const struct scan_batch *b, uint64_t *mask)
+{
+    for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
+        mask[i] = ~mask[i];
+    if (b->rows % 64)
+        mask[b->rows / 64] &= ((uint64_t)1 << b->rows % 64) - 1;
+}
+
+bool mask_is_full(const struct scan_batch *b, const uint64_t *mask)
+{
+    uint64_t all = ~(uint64_t)0;
+
+    for (uint32_t i = 0; i < b->rows / 64; i++)
+        all &= mask[i];
+    return !~all && (b->rows % 64 == 0 || mask[b->rows / 64] == ((uint64_t)1 << b->rows % 64) - 1);
+}

@@ -54,6 +54,11 @@ const uint64_t *batch_mask(const struct scan_batch *b, uint64_t *room);
 /* Marks selected row numbers of a bitmap: fills out (SCAN_BATCH long), returns how many. */
 uint32_t mask_to_select(const uint64_t *mask, uint32_t rows, uint16_t *out);
 
+/* Bitmaps of a batch: all its rows; the other rows; whether all are in it. */
+void mask_fill(const struct scan_batch *b, uint64_t *mask);
+void mask_invert(const struct scan_batch *b, uint64_t *mask);
+bool mask_is_full(const struct scan_batch *b, const uint64_t *mask);
+
 /* Where one row in this many or fewer is wanted, picking is faster than decoding all. */
 enum { BATCH_FEW = 12 };
 /* The rows of the chunk that anybody can see where they are so few that only these should be read;

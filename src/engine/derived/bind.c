@@ -33,17 +33,23 @@ int bind_integers(struct bound *b, const struct derived *row, enum scan_shape sh
     return 0;
 }
 
-int bind_dictionary(struct bound *b, const struct derived *row, const struct column_entry *entry,
-                    uint32_t entries)
+enum scan_shape shape_of_entries(const struct column_entry *entry, uint32_t entries)
 {
-    if (entries == 0)
+    for (uint32_t i = 0; i < entries; i++)
+        if (entry[i].type != TRACE_TEXT)
+            return SHAPE_MIXED;
+    return entries ? SHAPE_TEXT : SHAPE_NULL;
+}
+
+int bind_dictionary(struct bound *b, const struct derived *row, enum scan_shape shape,
+                    const struct column_entry *entry, uint32_t entries)
+{
+    if (shape == SHAPE_NULL)
         return bind_null(b);
     b->row = row;
-    b->shape = SHAPE_TEXT;
+    b->shape = shape;
     b->entry = entry;
     b->entries = entries;
-    for (uint32_t i = 0; i < entries; i++)
-        b->shape = entry[i].type == TRACE_TEXT ? b->shape : SHAPE_MIXED;
     return 0;
 }
 

@@ -22,16 +22,17 @@ struct bound *bind_part(struct scan_worker *w, struct bound *b, unsigned i);
 int bind_integers(struct bound *b, const struct derived *row, enum scan_shape shape, int64_t min,
                   int64_t max);
 
-/* Codes, which `row` reads, of entries, which are borrowed; null where there are none. */
-int bind_dictionary(struct bound *b, const struct derived *row, const struct column_entry *entry,
-                    uint32_t entries);
+/* Codes, which `row` reads, of entries, which are borrowed. */
+int bind_dictionary(struct bound *b, const struct derived *row, enum scan_shape shape,
+                    const struct column_entry *entry, uint32_t entries);
+enum scan_shape shape_of_entries(const struct column_entry *entry, uint32_t entries);
 
 /* ---- stored.c -------------------------------------------------------------------------------- */
 
 int bind_stored(struct scan_worker *w, struct bound *b, const struct column *c);
 /* Codes of a stored column with other entries; remap: to other codes. */
-int bind_renamed(struct bound *b, const struct column *c, const struct column_entry *entry,
-                 uint32_t entries, const uint32_t *remap);
+int bind_renamed(struct bound *b, const struct column *c, enum scan_shape shape,
+                 const struct column_entry *entry, uint32_t entries, const uint32_t *remap);
 /* Returns whether only rows that are still of interest were filled in. */
 bool stored_integers(struct scan_batch *batch, const struct column *c, int64_t *out);
 void stored_valid(struct scan_batch *batch, const struct column *c, uint64_t *mask);

@@ -1,5 +1,5 @@
-/* both.c - two columns as one: a bare name that is a field of the line and an argument in one chunk;
- * and one column without some of its rows. */
+/* both.c - two columns as one: a bare name that is a field of the line and an argument in one
+ * chunk; and one column without some of its rows. */
 #include "base/group_table.h"
 #include "engine/derived/bind.h"
 #include "engine/derived/codes.h"

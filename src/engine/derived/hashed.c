@@ -108,7 +108,7 @@ static int rename_column(struct scan_worker *w, struct bound *b, const struct in
         if (rc < 0 || *ret_depends)
             return rc;
     }
-    return bind_renamed(b, c->packed, entries, c->entries, NULL);
+    return bind_renamed(b, c->packed, c->shape, entries, c->entries, NULL);
 }
 
 /* ---- row by row ------------------------------------------------------------------------------ */

@@ -44,7 +44,7 @@ uint32_t only_host_of_pid(struct query *q, const struct index_file *file, int64_
     return only;
 }
 
-/* ---- of a worker, which keeps them while it scans a file --------------------------------------- */
+/* ---- of a worker, which keeps them while it scans a file ------------------------------------- */
 
 static uint64_t hash_of(uint32_t kind, uint32_t hash)
 {

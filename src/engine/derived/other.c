@@ -42,5 +42,5 @@ int bind_other(struct scan_worker *w, struct bound *b, const struct column *othe
     remap[other->entries] = UINT32_MAX;
     for (uint32_t i = 0; i <= other->entries; i++)
         remap[i] = remap[i] == UINT32_MAX ? found : remap[i];
-    return bind_renamed(b, other, entries, found, remap);
+    return bind_renamed(b, other, shape_of_entries(entries, found), entries, found, remap);
 }

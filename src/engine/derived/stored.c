@@ -136,11 +136,11 @@ int bind_stored(struct scan_worker *w, struct bound *b, const struct column *c)
     return c->type == COLUMN_TEXT ? column_entry_ids(w->chunk.view, &b->column, &b->ids) : 0;
 }
 
-int bind_renamed(struct bound *b, const struct column *c, const struct column_entry *entry,
-                 uint32_t entries, const uint32_t *remap)
+int bind_renamed(struct bound *b, const struct column *c, enum scan_shape shape,
+                 const struct column_entry *entry, uint32_t entries, const uint32_t *remap)
 {
-    (void)bind_dictionary(b, remap ? &derived_remapped : &derived_stored, entry, entries);
-    if (entries == 0)
+    (void)bind_dictionary(b, remap ? &derived_remapped : &derived_stored, shape, entry, entries);
+    if (shape == SHAPE_NULL)
         return 0;
     b->column = *c;
     b->packed = remap ? NULL : &b->column;

@@ -20,7 +20,7 @@ static int bind_trace(struct scan_worker *w, struct bound *b)
     *e = (struct column_entry){
         .type = TRACE_TEXT, .text_id = INDEX_NO_TEXT, .text = text_of(w->chunk.file->name)};
     b->nulls = false;
-    return bind_dictionary(b, &derived_trace, e, 1);
+    return bind_dictionary(b, &derived_trace, SHAPE_TEXT, e, 1);
 }
 
 const struct derived derived_trace = {.bind = bind_trace, .codes = trace_codes};

@@ -42,7 +42,8 @@ int bind_coded(struct scan_worker *w, struct bound *b, const struct column_entry
         codes[row] = codes[row] == CODED_NULL ? (uint32_t)entries : codes[row];
     }
     memset(codes + rows, 0, ROWS_MORE * sizeof(*codes));
-    (void)bind_dictionary(b, &derived_coded, own, (uint32_t)entries);
+    (void)bind_dictionary(b, &derived_coded, shape_of_entries(own, (uint32_t)entries), own,
+                          (uint32_t)entries);
     b->nulls = nulls > 0;
     return 0;
 }

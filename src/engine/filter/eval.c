@@ -1,5 +1,6 @@
 /* eval.c - the tests that a chunk did not decide, for one batch: bitmaps of the rows that
  * pass. */
+#include "engine/derived/batch.h"
 #include "engine/filter/modes.h"
 
 #include <string.h>
@@ -7,31 +8,6 @@
 static uint32_t words_of(const struct scan_batch *b)
 {
     return (b->rows + 63) / 64;
-}
-
-/* All rows of the batch. */
-void mask_fill(const struct scan_batch *b, uint64_t *mask)
-{
-    memset(mask, 0xFF, words_of(b) * 8);
-    if (b->rows % 64)
-        mask[b->rows / 64] = ((uint64_t)1 << b->rows % 64) - 1;
-}
-
-void mask_invert(const struct scan_batch *b, uint64_t *mask)
-{
-    for (uint32_t i = 0; i < words_of(b); i++)
-        mask[i] = ~mask[i];
-    if (b->rows % 64)
-        mask[b->rows / 64] &= ((uint64_t)1 << b->rows % 64) - 1;
-}
-
-bool mask_is_full(const struct scan_batch *b, const uint64_t *mask)
-{
-    uint64_t all = ~(uint64_t)0;
-
-    for (uint32_t i = 0; i < b->rows / 64; i++)
-        all &= mask[i];
-    return !~all && (b->rows % 64 == 0 || mask[b->rows / 64] == ((uint64_t)1 << b->rows % 64) - 1);
 }
 
 /* ---- the tree -------------------------------------------------------------------------------- */

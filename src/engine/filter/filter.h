@@ -77,9 +77,6 @@ void test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t
 /* The same for the root: children of an AND are told which rows are left. */
 void test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct test *t,
                     uint64_t *mask);
-void mask_fill(const struct scan_batch *b, uint64_t *mask);   /* all rows of the batch */
-void mask_invert(const struct scan_batch *b, uint64_t *mask); /* the other rows of the batch */
-bool mask_is_full(const struct scan_batch *b, const uint64_t *mask);
 /* One value: 1, 0, or an error. */
 int test_entry(const struct test *t, const struct column_entry *e);
 

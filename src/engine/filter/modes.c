@@ -3,6 +3,7 @@
 #include "engine/filter/modes.h"
 
 #include "dftracerd/kernel.h"
+#include "engine/derived/batch.h"
 
 #include <string.h>
 
