@@ -16,6 +16,10 @@ enum { KIND_NONE = -1 };       /* of a column without hashes */
 enum { ENTRIES };              /* in bound.own */
 enum { FALLBACK = PARTS_MAX }; /* in place of a part: the host that the process has */
 
+/* Searching a hash among the names of a file costs about as much as taking ROW of them in a row; of
+ * more than MOST there is no need. */
+enum { ROW = 16, MOST = 1 << 19 };
+
 static const struct {
     const char *path;
     enum index_name_kind kind;
@@ -35,17 +39,98 @@ struct inputs {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+static uint64_t hash_of(uint32_t kind, uint32_t hash)
+{
+    return (uint64_t)hash * 4 + kind;
+}
+
+static void forget_other_file(struct scan_worker *w)
+{
+    if (w->resolved_file == w->chunk.file)
+        return;
+    w->resolved.count = 0;
+    hash_index_done(&w->resolved_index);
+    w->resolved_file = w->chunk.file;
+    w->resolved_all = false;
+}
+
+static const struct resolved_name *find_resolved(const struct scan_worker *w, uint32_t kind,
+                                                 uint32_t hash)
+{
+    const struct hash_index *x = &w->resolved_index;
+
+    for (struct hash_match m = hash_index_find(x, hash_of(kind, hash)); hash_index_next(x, &m);) {
+        const struct resolved_name *r = &w->resolved.at[m.position];
+        if (r->hash == hash && r->kind == kind)
+            return r;
+    }
+    return NULL;
+}
+
+static int add_resolved(struct scan_worker *w, uint32_t kind, uint32_t hash, uint32_t name,
+                        bool depends)
+{
+    int rc = vec_push(&w->resolved, {kind, hash, name, depends});
+
+    return rc < 0 ? rc
+                  : hash_index_add(&w->resolved_index, hash_of(kind, hash),
+                                   (uint32_t)w->resolved.count - 1);
+}
+
+/* The names of all records of the file, in a row. */
+static int resolve_all(struct scan_worker *w)
+{
+    const struct index_file *file = w->chunk.file;
+    int rc = 0;
+
+    w->resolved_all = true;
+    for (uint32_t i = 0; rc == 0 && i < file->name_count; i++) {
+        const struct index_name *n = &file->names[i];
+        if (!find_resolved(w, n->kind, n->hash))
+            rc = add_resolved(w, n->kind, n->hash, n->value, false);
+    }
+    return rc;
+}
+
+static int resolve_one(struct scan_worker *w, enum index_name_kind kind, uint32_t hash)
+{
+    uint32_t name = index_name_in(w->chunk.file, kind, hash);
+    bool depends = name == INDEX_NO_TEXT && snapshot_file_count(w->query->snapshot) > 1;
+
+    if (name == INDEX_NO_TEXT && !depends)
+        name = query_resolve(w->query, w->chunk.file, INT64_MIN, kind, hash);
+    return add_resolved(w, kind, hash, name, depends);
+}
+
+/* The name for any process of the file that the worker is at, which remembers it. NULL: no memory.
+ */
+static const struct resolved_name *resolve(struct scan_worker *w, enum index_name_kind kind,
+                                           uint32_t hash)
+{
+    uint32_t names = w->chunk.file->name_count;
+
+    forget_other_file(w);
+    const struct resolved_name *r = find_resolved(w, kind, hash);
+    if (!r && !w->resolved_all && names <= MOST && w->resolved.count > names / ROW) {
+        if (resolve_all(w) < 0)
+            return NULL;
+        r = find_resolved(w, kind, hash);
+    }
+    return r || resolve_one(w, kind, hash) < 0 ? r : find_resolved(w, kind, hash);
+}
+
 static struct column_entry text_entry(struct scan_worker *w, uint32_t id)
 {
     return (struct column_entry){
         .type = TRACE_TEXT, .text_id = id, .text = index_text(w->query->env.index, id)};
 }
 
-/* What an entry of a column stands for. */
+/* What an entry of a column stands for. *ret_depends: it depends on the process, and `pid_known` is
+ * false. */
 static int translate(struct scan_worker *w, int kind, const struct column_entry *e, int64_t pid,
                      bool pid_known, struct column_entry *ret, bool *ret_depends)
 {
-    uint32_t name, hash = e->text_id;
+    uint32_t hash = e->text_id;
 
     *ret = *e;
     *ret_depends = false;
@@ -55,11 +140,16 @@ static int translate(struct scan_worker *w, int kind, const struct column_entry 
         hash = index_text_find(w->query->env.index, e->text);
     if (hash == INDEX_NO_TEXT)
         return 0; /* no record can name it */
-    int rc =
-        worker_resolve(w, (enum index_name_kind)kind, hash, pid, pid_known, &name, ret_depends);
-    if (rc == 0 && !*ret_depends && name != hash)
+    const struct resolved_name *r = resolve(w, (enum index_name_kind)kind, hash);
+    if (!r)
+        return -ENOMEM;
+    uint32_t name = r->name;
+    *ret_depends = r->depends && !pid_known;
+    if (r->depends && pid_known)
+        name = query_resolve(w->query, w->chunk.file, pid, (enum index_name_kind)kind, hash);
+    if (!*ret_depends && name != hash)
         *ret = text_entry(w, name);
-    return rc;
+    return 0;
 }
 
 /* ---- what the chunk has ---------------------------------------------------------------------- */

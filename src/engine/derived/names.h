@@ -13,11 +13,6 @@
 uint32_t query_resolve(struct query *q, const struct index_file *file, int64_t pid,
                        enum index_name_kind kind, uint32_t hash);
 
-/* The same in the file that the worker is at, which remembers it. *ret_depends: the name depends on
- * the process, and `pid_known` is false. 0, -ENOMEM. */
-int worker_resolve(struct scan_worker *w, enum index_name_kind kind, uint32_t hash, int64_t pid,
-                   bool pid_known, uint32_t *ret_name, bool *ret_depends);
-
 /* Text id of the name of a process's host; of the only one a pid has in a file, by name.
  * INDEX_NO_TEXT: none. */
 uint32_t process_host(struct query *q, const struct index_file *file,

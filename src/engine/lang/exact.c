@@ -163,21 +163,12 @@ int number_cmp(const struct number *a, const struct number *b)
 
 bool compare_holds(enum compare op, int cmp)
 {
-    switch (op) {
-    case COMPARE_EQ:
-        return cmp == 0;
-    case COMPARE_NE:
-        return cmp != 0;
-    case COMPARE_LT:
-        return cmp < 0;
-    case COMPARE_LE:
-        return cmp <= 0;
-    case COMPARE_GT:
-        return cmp > 0;
-    case COMPARE_GE:
-        return cmp >= 0;
-    }
-    return false;
+    enum { LESS = 1, EQUAL = 2, MORE = 4 };
+    static const unsigned char holds[] = {
+        [COMPARE_EQ] = EQUAL,        [COMPARE_NE] = LESS | MORE, [COMPARE_LT] = LESS,
+        [COMPARE_LE] = LESS | EQUAL, [COMPARE_GT] = MORE,        [COMPARE_GE] = MORE | EQUAL};
+
+    return holds[op] & (cmp < 0 ? LESS : cmp > 0 ? MORE : EQUAL);
 }
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
@@ -269,32 +260,26 @@ struct cut cut_divide(struct cut b, int64_t by)
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-static const struct range NONE = {INT64_MAX, INT64_MIN};
-
-static struct range clamp(__int128 lo, __int128 hi)
+/* Whether the numbers that pass have a least one, a greatest one; of NE those that do not pass. */
+static bool has_least(enum compare op)
 {
-    if (lo > hi || lo > INT64_MAX || hi < INT64_MIN)
-        return NONE;
-    return (struct range){lo < INT64_MIN ? INT64_MIN : (int64_t)lo,
-                          hi > INT64_MAX ? INT64_MAX : (int64_t)hi};
+    return op != COMPARE_LT && op != COMPARE_LE;
+}
+
+static bool has_most(enum compare op)
+{
+    return op != COMPARE_GT && op != COMPARE_GE;
 }
 
 struct range range_of(enum compare op, struct cut b)
 {
-    switch (op) {
-    case COMPARE_EQ:
-    case COMPARE_NE:
-        return b.more ? NONE : clamp(b.floor, b.floor);
-    case COMPARE_LT:
-        return clamp(INT64_MIN, b.more ? b.floor : b.floor - 1);
-    case COMPARE_LE:
-        return clamp(INT64_MIN, b.floor);
-    case COMPARE_GT:
-        return clamp(b.floor + 1, INT64_MAX);
-    case COMPARE_GE:
-        return clamp(b.more ? b.floor + 1 : b.floor, INT64_MAX);
-    }
-    return NONE;
+    __int128 lo = has_least(op) ? b.floor + (op == COMPARE_GT || b.more) : INT64_MIN;
+    __int128 hi = has_most(op) ? b.floor - (op == COMPARE_LT && !b.more) : INT64_MAX;
+
+    if (lo > hi || lo > INT64_MAX || hi < INT64_MIN)
+        return (struct range){INT64_MAX, INT64_MIN};
+    return (struct range){lo < INT64_MIN ? INT64_MIN : (int64_t)lo,
+                          hi > INT64_MAX ? INT64_MAX : (int64_t)hi};
 }
 
 double number_double(const struct number *n)
@@ -314,28 +299,16 @@ double number_double(const struct number *n)
 
 struct range_f64 range_f64_of(enum compare op, const struct number *n)
 {
-    struct number near = {.type = NUMBER_DOUBLE, .d = number_double(n)};
-    int cmp = number_cmp(&near, n); /* of the nearest double to the number itself */
-    struct range_f64 r = {-INFINITY, INFINITY};
+    double near = number_double(n);
+    int cmp = number_cmp(&(struct number){.type = NUMBER_DOUBLE, .d = near}, n);
+    bool in = compare_holds(op == COMPARE_NE ? COMPARE_EQ : op, cmp); /* the nearest one passes */
 
-    switch (op) {
-    case COMPARE_EQ:
-    case COMPARE_NE:
-        if (cmp != 0)
-            return (struct range_f64){INFINITY, -INFINITY};
-        return (struct range_f64){near.d, near.d};
-    case COMPARE_LT:
-        r.hi = cmp < 0 ? near.d : nextafter(near.d, -INFINITY);
-        break;
-    case COMPARE_LE:
-        r.hi = cmp <= 0 ? near.d : nextafter(near.d, -INFINITY);
-        break;
-    case COMPARE_GT:
-        r.lo = cmp > 0 ? near.d : nextafter(near.d, INFINITY);
-        break;
-    case COMPARE_GE:
-        r.lo = cmp >= 0 ? near.d : nextafter(near.d, INFINITY);
-        break;
-    }
-    return r;
+    if (!in && has_least(op) && has_most(op))
+        return (struct range_f64){INFINITY, -INFINITY};
+    return (struct range_f64){.lo = !has_least(op) ? -INFINITY
+                                    : in           ? near
+                                                   : nextafter(near, INFINITY),
+                              .hi = !has_most(op) ? INFINITY
+                                    : in          ? near
+                                                  : nextafter(near, -INFINITY)};
 }
