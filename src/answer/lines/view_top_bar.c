@@ -194,11 +194,11 @@ int top_filter_plan(struct top_filter *f, struct top_mask *memory)
 
     if (top_filter_is_empty(f))
         return top_no_rows(memory, f->chunk);
-    if (!f->bar.set || f->nulls || !integers || !b->packed || !timeless)
+    if (!f->bar.set || f->nulls || !integers || !b->stored || !timeless)
         return 0;
     int rc = top_no_rows(memory, f->chunk);
     return rc < 0 ? rc
-                  : column_select_i64(f->chunk->view, b->packed, f->low, f->high, memory->words.at);
+                  : column_select_i64(f->chunk->view, b->stored, f->low, f->high, memory->words.at);
 }
 
 /* ---- a batch --------------------------------------------------------------------------------- */

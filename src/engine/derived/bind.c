@@ -14,7 +14,7 @@ int bind_null(struct bound *b)
     b->nulls = true;
     b->nano = false;
     b->step = 1;
-    b->packed = b->packed_or_0 = NULL;
+    b->stored = b->stored_or_0 = NULL;
     b->ids = NULL;
     b->entry = NULL;
     b->remap = NULL;

@@ -63,7 +63,7 @@ int bind_both(struct scan_worker *w, struct bound *b, struct bound *first, struc
 /* ---- lanes.c --------------------------------------------------------------------------------- */
 
 bool lane_has(const struct lane *l, const struct scan_batch *batch);
-/* Room for 64 bits a row and a bitmap; where there is no memory, a place that nobody reads. */
+/* Room for 64 bits a row and a bitmap; without memory, a place that is never read. */
 void *lane_begin(struct lane *l, const struct scan_batch *batch);
 /* False: an error of the worker; the values are worth nothing. */
 bool lane_end(struct lane *l, const struct scan_batch *batch, const void *values);

@@ -28,18 +28,18 @@ static int bind_uncovered(struct scan_worker *w, struct bound *b, const struct c
 
 static int bind_bytes(struct scan_worker *w, struct bound *b)
 {
-    struct bound *stored = bind_part(w, b, 0);
+    struct bound *all = bind_part(w, b, 0);
     const uint64_t *covered;
 
-    if (stored->shape == SHAPE_NULL)
+    if (all->shape == SHAPE_NULL)
         return 0;
     int rc = covered_rows(w, &covered);
     if (rc < 0)
         return rc;
     if (!covered)
-        return bind_stored(w, b, stored->packed);
-    return stored->shape == SHAPE_INT ? bind_uncovered(w, b, stored->packed, covered)
-                                      : bind_both(w, b, stored, NULL, covered);
+        return bind_stored(w, b, all->stored);
+    return all->shape == SHAPE_INT ? bind_uncovered(w, b, all->stored, covered)
+                                   : bind_both(w, b, all, NULL, covered);
 }
 
 const struct derived derived_bytes = {.parts = {"=bytes"}, .bind = bind_bytes};

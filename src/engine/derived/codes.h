@@ -23,8 +23,7 @@ const uint32_t *batch_dense_codes(struct scan_batch *batch, struct bound *b);
 
 /* ---- fold.c ---------------------------------------------------------------------------------- */
 
-/* The key by which the source groups; and, where it tells powers of two of integers, codes of
- * these. */
+/* The key by which the source groups; and, if these are powers of two of integers, their codes. */
 uint64_t fold_key(struct query *q, const struct source *s, uint64_t key);
 bool fold_has_codes(const struct bound *b);
 int fold_make_codes(struct bound *b);

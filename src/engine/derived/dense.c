@@ -15,7 +15,7 @@
 
 static bool may_be_dense(const struct bound *b)
 {
-    return b->packed && b->shape == SHAPE_INT &&
+    return b->stored && b->shape == SHAPE_INT &&
            (uint64_t)b->column.max - (uint64_t)b->column.min < SPAN_MOST;
 }
 

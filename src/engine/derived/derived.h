@@ -16,7 +16,7 @@
 
 #include "engine/derived/columns.h"
 
-/* entries of a chunk that get keys or names until the budget is asked */
+/* entries of a chunk that get keys or names between two checks of the budget */
 enum { ENTRIES_LOOKED = 2048 };
 enum { PARTS_MAX = 4 };
 
@@ -34,7 +34,7 @@ struct derived {
     const uint32_t *(*codes)(struct scan_batch *batch, struct bound *b, uint32_t *room);
     /* Rows that have a value. NULL: i64 or codes say. */
     void (*valid)(struct scan_batch *batch, struct bound *b, uint64_t *mask);
-    /* Adds the rows that have no value in `packed_or_0` and have the value 0. */
+    /* Adds the rows that have no value in `stored_or_0` and have the value 0. */
     void (*zeros)(struct scan_batch *batch, struct bound *b, uint64_t *mask);
     /* By how many steps each value is above `min`; of rows without one, any code. False: not in
      * this chunk. NULL: nothing is faster than i64. */
@@ -46,7 +46,7 @@ struct derived {
 
 struct source {
     unsigned id;      /* position in scan_worker.bound */
-    struct text path; /* as asked */
+    struct text path; /* as requested */
     struct path_info info;
     const struct derived *row;
     const struct source *part[PARTS_MAX];
@@ -78,23 +78,23 @@ struct bound {
     int64_t step;     /* ... and min plus a multiple of it */
     struct column column;
     /* The stored column that has these values or codes; the one that has them but for `zeros`. */
-    const struct column *packed, *packed_or_0;
+    const struct column *stored, *stored_or_0;
     /* dictionary of TEXT and MIXED; code `entries` means null */
     uint32_t entries;
     const uint32_t *ids;              /* TEXT as stored; gone once bound_entry has failed */
-    const struct column_entry *entry; /* NULL: those of `packed` */
-    const uint32_t *remap;            /* codes of `packed` to own codes; NULL: the same */
+    const struct column_entry *entry; /* NULL: those of `column` */
+    const uint32_t *remap;            /* codes of `column` to own codes; NULL: the same */
     struct bound *part[PARTS_MAX];
     struct bound *valid_of; /* null where this one is; NULL: row->valid says */
     struct grow own[4];     /* of the row */
     struct arena arena;     /* texts of entries that are nowhere else */
     struct lane i64, f64, keys, codes, valid;
-    /* codes.c. 0: not asked, UINT32_MAX: impossible */
+    /* codes.c. 0: not made, UINT32_MAX: impossible */
     uint32_t code_count, code_limit;
     struct grow key_table;
     bool has_key_table;
     struct bound *codes_of; /* whose dense codes they are; NULL: others */
-    /* dense.c: how many values rows have (0: not asked); as they come; the number of each row's;
+    /* dense.c: how many values rows have (0: not counted); as they come; the number of each row's;
      * 1 + the number by distance from min */
     uint32_t dense_count;
     struct grow dense_values, dense_codes, dense_numbers;

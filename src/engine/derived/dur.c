@@ -37,7 +37,7 @@ static void read_x(struct scan_batch *batch, struct bound *b, uint64_t *mask)
         mask[i] &= ~is_bad[i];
 }
 
-/* Whether a row that anybody can see has no dur. */
+/* Whether a row that may be selected has no dur. */
 static bool wants_x(const struct scan_batch *batch, const uint64_t *valid)
 {
     const uint64_t *interest = batch->chunk->worker->interest;
@@ -57,7 +57,7 @@ static void dur_zeros(struct scan_batch *batch, struct bound *b, uint64_t *mask)
 
     memset(valid, 0xFF, sizeof(valid));
     if (dur->nulls)
-        stored_valid(batch, dur->packed, valid);
+        stored_valid(batch, dur->stored, valid);
     if (!wants_x(batch, valid))
         return;
     read_x(batch, b, x);
@@ -67,10 +67,10 @@ static void dur_zeros(struct scan_batch *batch, struct bound *b, uint64_t *mask)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* The stored column goes straight into the lane, not through its own, which few ask for besides. */
+/* The stored column goes straight into the lane: its own lane is rarely needed as well. */
 static const int64_t *dur_i64(struct scan_batch *batch, struct bound *b, int64_t *room)
 {
-    const struct column *stored = b->packed_or_0;
+    const struct column *stored = b->stored_or_0;
     uint64_t *mask = room_mask(room), x[SCAN_WORDS];
 
     memset(mask, stored ? 0xFF : 0, SCAN_WORDS * 8);
@@ -119,7 +119,7 @@ static int bind_dur(struct scan_worker *w, struct bound *b)
     int rc = x ? 0 : -ENOMEM;
 
     if (dur->shape != SHAPE_NULL && !dur->nulls)
-        return bind_stored(w, b, dur->packed);
+        return bind_stored(w, b, dur->stored);
     struct bound *ph = bind_part(w, b, PH), *bad = bind_part(w, b, BAD);
     if (rc == 0)
         *x = X_NONE;
@@ -131,10 +131,10 @@ static int bind_dur(struct scan_worker *w, struct bound *b)
         return rc;
     bool stored = dur->shape == SHAPE_TIME;
     if (*x == X_NONE)
-        return stored ? bind_stored(w, b, dur->packed) : 0;
+        return stored ? bind_stored(w, b, dur->stored) : 0;
     b->nulls = *x != X_ALL || bad->shape != SHAPE_NULL;
     b->nano = stored && dur->nano;
-    b->packed_or_0 = stored ? dur->packed : NULL;
+    b->stored_or_0 = stored ? dur->stored : NULL;
     return bind_integers(b, &derived_dur, SHAPE_TIME, stored && dur->min < 0 ? dur->min : 0,
                          stored && dur->max > 0 ? dur->max : 0);
 }

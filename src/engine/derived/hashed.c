@@ -1,5 +1,5 @@
-/* hashed.c - host, file, cmd, exec: the names behind hashes, and what stands in for them in old
- * traces.
+/* hashed.c - host, file, cmd, exec: the names behind hashes, and in old traces other columns or the
+ * process in their place.
  *
  * Each is a row of columns, the first one that a row has decides. Where that is one column whose
  * hashes mean the same for every process, its codes are used as they are with a dictionary of
@@ -125,8 +125,8 @@ static struct column_entry text_entry(struct scan_worker *w, uint32_t id)
         .type = TRACE_TEXT, .text_id = id, .text = index_text(w->query->env.index, id)};
 }
 
-/* What an entry of a column stands for. *ret_depends: it depends on the process, and `pid_known` is
- * false. */
+/* The name that an entry of a column means. *ret_depends: it depends on the process, and
+ * `pid_known` is false. */
 static int translate(struct scan_worker *w, int kind, const struct column_entry *e, int64_t pid,
                      bool pid_known, struct column_entry *ret, bool *ret_depends)
 {
@@ -192,13 +192,13 @@ static int rename_column(struct scan_worker *w, struct bound *b, const struct in
         return -ENOMEM;
     for (uint32_t i = 0; i < c->entries; i++) {
         int rc = i % ENTRIES_LOOKED ? 0 : budget_check(w->query->budget);
-        rc = rc < 0 ? rc : column_entry(w->chunk.view, c->packed, i, &e);
+        rc = rc < 0 ? rc : column_entry(w->chunk.view, c->stored, i, &e);
         if (rc == 0)
             rc = translate(w, in->kind[0], &e, in->pid->min, one_pid, &entries[i], ret_depends);
         if (rc < 0 || *ret_depends)
             return rc;
     }
-    return bind_renamed(b, c->packed, c->shape, entries, c->entries, NULL);
+    return bind_renamed(b, c->stored, c->shape, entries, c->entries, NULL);
 }
 
 /* ---- row by row ------------------------------------------------------------------------------ */

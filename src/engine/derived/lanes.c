@@ -120,7 +120,7 @@ struct column_entry bound_entry(struct scan_worker *w, struct bound *b, uint32_t
 
     if (b->entry)
         return b->entry[code];
-    if (w->error || worker_fails(w, column_entry(w->chunk.view, b->packed, code, &e)))
+    if (w->error || worker_fails(w, column_entry(w->chunk.view, b->stored, code, &e)))
         e = (struct column_entry){0};
     return e;
 }

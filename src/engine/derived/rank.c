@@ -111,7 +111,7 @@ static int bind_chunk(struct scan_worker *w, struct bound *b)
 
 /* ---- by pid: where all rows are of one host -------------------------------------------------- */
 
-/* A pid that the table has not is of a row that nobody looks at. */
+/* Only rows that are not of interest have pids that are not in the table. */
 static const int64_t *rank_of_pids(struct scan_batch *batch, struct bound *b, int64_t *room)
 {
     struct bound *pid = b->part[PID];

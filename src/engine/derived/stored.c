@@ -58,14 +58,14 @@ bool stored_integers(struct scan_batch *batch, const struct column *c, int64_t *
 
 static const int64_t *stored_i64(struct scan_batch *batch, struct bound *b, int64_t *room)
 {
-    b->i64.few = read_values(batch, b->packed, LANE_I64, room);
+    b->i64.few = read_values(batch, b->stored, LANE_I64, room);
     b->i64.valid = bound_valid(batch, b);
     return room;
 }
 
 static const double *stored_f64(struct scan_batch *batch, struct bound *b, double *room)
 {
-    b->f64.few = read_values(batch, b->packed, LANE_F64, room);
+    b->f64.few = read_values(batch, b->stored, LANE_F64, room);
     b->f64.valid = bound_valid(batch, b);
     return room;
 }
@@ -129,7 +129,7 @@ int bind_stored(struct scan_worker *w, struct bound *b, const struct column *c)
         return bind_null(b);
     (void)bind_integers(b, &derived_stored, shapes[c->type], c->min, c->max);
     b->column = *c;
-    b->packed = &b->column;
+    b->stored = &b->column;
     b->nano = c->type == COLUMN_TIME && c->nano;
     b->nulls = c->nulls > 0;
     b->entries = c->entries;
@@ -143,7 +143,7 @@ int bind_renamed(struct bound *b, const struct column *c, enum scan_shape shape,
     if (shape == SHAPE_NULL)
         return 0;
     b->column = *c;
-    b->packed = remap ? NULL : &b->column;
+    b->stored = remap ? NULL : &b->column;
     b->remap = remap;
     b->nulls = remap || c->nulls > 0;
     return 0;

@@ -29,8 +29,8 @@ static void eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct 
         bound->row->zeros(b, bound, mask);
 }
 
-/* `root`: what later children find out may be narrowed to the rows that are left, for no other part
- * of the tree can ask for the others. Children that hold for the whole chunk say nothing. */
+/* `root`: later children need only evaluate the rows that are left, as no other part of the tree
+ * uses the others. Children that hold for the whole chunk say nothing. */
 static void eval_and(struct scan_worker *w, struct scan_batch *b, const struct test *t, bool root,
                      uint64_t *mask)
 {

@@ -58,12 +58,12 @@ bool test_may_match_file(const struct query *q, const struct test *t,
 /* What follows may leave an error in the worker. */
 /* Judges the test for the chunk the worker is at. */
 enum tri test_bind(struct scan_worker *w, const struct test *t);
-/* After that: tells sources of which selected rows can have one value only. */
+/* After that: marks the sources of which selected rows can have one value only. */
 void test_bind_only(struct scan_worker *w, const struct test *root);
 /* After test_bind gave TRI_SOME: rows of the whole chunk that pass, borrowed until the next one.
- * NULL: packed columns do not tell, so each batch is looked at. */
+ * NULL: encoded columns do not suffice, so each batch is evaluated. */
 const uint64_t *test_select_root(struct scan_worker *w, const struct test *t);
-/* The same of a LEAF or CLASS that is bound to b, but for rows that test_misses_zeros tells of. */
+/* The same of a LEAF or CLASS that is bound to b, but for the rows of test_misses_zeros. */
 const uint64_t *test_select(struct scan_worker *w, const struct test *t, const struct bound *b);
 /* Whether rows whose missing dur is 0 pass, too: row->zeros. */
 bool test_misses_zeros(const struct test_state *s, const struct bound *b);
@@ -74,7 +74,7 @@ bool test_take(struct scan_worker *w, const struct test *root, const struct sour
                struct scan_values *ret);
 /* After test_bind gave TRI_SOME: rows of the batch that pass. */
 void test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask);
-/* The same for the root: children of an AND are told which rows are left. */
+/* The same for the root: children of an AND evaluate only the rows that are left. */
 void test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct test *t,
                     uint64_t *mask);
 /* One value: 1, 0, or an error. */

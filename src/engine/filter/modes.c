@@ -166,8 +166,8 @@ const struct test_mode mode_codes = {eval_codes, select_codes};
 const struct column *mode_column(const struct test_state *s, const struct bound *b)
 {
     if (s->mode == &mode_valid) /* where this one is null, too */
-        return b->valid_of ? b->valid_of->packed : b->packed;
-    if (mode_is_range(s) && b->packed_or_0)
-        return b->packed_or_0;
-    return s->mode->select && s->count <= RANGES_FEW ? b->packed : NULL;
+        return b->valid_of ? b->valid_of->stored : b->stored;
+    if (mode_is_range(s) && b->stored_or_0)
+        return b->stored_or_0;
+    return s->mode->select && s->count <= RANGES_FEW ? b->stored : NULL;
 }

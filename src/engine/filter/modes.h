@@ -12,7 +12,7 @@ struct test_mode {
     void (*eval)(struct scan_batch *b, const struct test_state *s, struct bound *bound,
                  uint64_t *mask);
     /* Rows of the whole chunk that pass, from the stored column, which has the values or codes of
-     * the bound; `rows` has room for twice as many. NULL: values must be looked at. */
+     * the bound; `rows` has room for twice as many. NULL: values must be decoded. */
     int (*select)(struct chunk_view *view, const struct column *c, const struct test_state *s,
                   uint64_t *rows);
 };

@@ -1,5 +1,5 @@
-/* packed.c - tests that packed columns answer without being decoded, for the whole chunk
- * at once: bitmaps of the rows that pass. */
+/* packed.c - tests on encoded columns, for the whole chunk at once: bitmaps of the rows that pass.
+ */
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
@@ -129,7 +129,7 @@ static bool and_besides(struct scan_worker *w, const struct test *t, struct besi
 /* The column that holds the durations, NULL: none, or they are not times as they are there. */
 static const struct column *stored_dur(const struct bound *own)
 {
-    const struct column *c = own->packed_or_0 ? own->packed_or_0 : own->packed;
+    const struct column *c = own->stored_or_0 ? own->stored_or_0 : own->stored;
 
     return own->shape == SHAPE_TIME ? c : NULL;
 }
