@@ -41,12 +41,12 @@ static void read_x(struct scan_batch *batch, struct bound *b, uint64_t *mask)
 static bool wants_x(const struct scan_batch *batch, const uint64_t *valid)
 {
     const uint64_t *interest = batch->chunk->worker->interest;
-    uint64_t any = 0;
+    const uint32_t last = (batch->rows - 1) / 64;
+    uint64_t any = ~valid[last] & (interest ? interest[last] : UINT64_MAX);
 
-    for (uint32_t i = 0; i < (batch->rows + 63) / 64; i++) {
-        uint64_t rows = UINT64_MAX >> (batch->rows - i * 64 < 64 ? 64 - batch->rows % 64 : 0);
-        any |= ~valid[i] & (interest ? interest[i] : UINT64_MAX) & rows;
-    }
+    any &= UINT64_MAX >> (63 - (batch->rows - 1) % 64);
+    for (uint32_t i = 0; i < last; i++)
+        any |= ~valid[i] & (interest ? interest[i] : UINT64_MAX);
     return any != 0;
 }
 

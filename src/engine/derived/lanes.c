@@ -37,8 +37,8 @@ const uint64_t *lane_valid(const struct scan_batch *batch, uint64_t *mask)
     uint32_t words = batch->rows / 64;
     uint64_t last = ((uint64_t)1 << batch->rows % 64) - 1, missing = 0;
 
-    for (uint32_t i = 0; i < words; i++)
-        missing |= ~mask[i];
+    for (uint32_t i = 0; i < words && !missing; i++)
+        missing = ~mask[i];
     if (last) {
         mask[words] &= last;
         missing |= mask[words] ^ last;
