@@ -197,11 +197,18 @@ MPI_TOOLS := $(foreach p,$(MPI_PROGRAMS),$(B)/bin/$(call tool_name,$p))
 CLIENT := $(B)/bin/dftracerctl
 OLD_NAMES = $(shell cat src/client/names)
 CLIENT_PARTS := $(sort $(wildcard src/client/parts/*.sh))
-$(CLIENT): $(CLIENT_PARTS) src/client/names Makefile
+# Its table of options comes from the endpoints, and from the --help of the programs that it runs.
+CLIENT_TABLE := $(B)/obj/src/client/options.sh
+CLIENT_RUNS := $(DAEMON) $(filter %-replay %-dlio-compare %/gen-fake-trace,$(TOOLS))
+$(CLIENT_TABLE): src/client/options src/client/generate $(CLIENT_RUNS)
 	@mkdir -p $(@D)
-	$(call say,CAT,$@)sed 's/@VERSION@/$(VERSION)/g' $(CLIENT_PARTS) >$@.part && chmod 755 $@.part && mv $@.part $@
+	@ln -sf dftracerd $(B)/bin/dftracer_server
+	$(call say,GEN,$@)src/client/generate $(B)/bin >$@.part && mv $@.part $@
+$(CLIENT): $(CLIENT_PARTS) $(CLIENT_TABLE) src/client/names Makefile
+	@mkdir -p $(@D)
+	$(call say,CAT,$@)sed -e '/^@OPTIONS@$$/{' -e 'r $(CLIENT_TABLE)' -e 'd' -e '}' $(CLIENT_PARTS) | \
+	    sed 's/@VERSION@/$(VERSION)/g' >$@.part && chmod 755 $@.part && mv $@.part $@
 	@cd $(@D) && for f in $(OLD_NAMES); do ln -sf dftracerctl $$f || exit 1; done
-	@ln -sf dftracerd $(@D)/dftracer_server
 
 .PHONY: all
 all: $(LIBS_ALL) $(DAEMON) $(TOOLS) $(MPI_TOOLS) $(CLIENT)

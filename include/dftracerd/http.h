@@ -13,6 +13,8 @@
 
 #include "dftracerd/format.h"
 
+#include <stdio.h>
+
 struct http_limits {
     unsigned requests;                 /* queries at once, 0 = 2 x workers; more wait in a queue */
     unsigned queue;                    /* waiting ones, 0 = 256; more get 503 with Retry-After */
@@ -38,6 +40,8 @@ struct http_tls {
 };
 /* -EINVAL with the reason, -ENOMEM. */
 int http_check_tls(const struct http_tls *pem, struct err *err);
+/* The parameters of all endpoints, a line each: path, name, argument (- if it has none), help. */
+void http_print_params(FILE *out);
 /* Until when the first certificate of a PEM text is good, in seconds since 1970; -1 where it does
  * not say. */
 int64_t http_tls_expires(const char *cert);

@@ -2,6 +2,8 @@
  * the sample file. */
 #include "daemon/option_table.h"
 
+#include "dftracerd/http.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -262,6 +264,8 @@ int options_document(FILE *out, const char *what)
     bool man8 = strcmp(what, "man8") == 0, man5 = strcmp(what, "man5") == 0;
     if (strcmp(what, "conf") == 0)
         return write_sample(out), 0;
+    if (strcmp(what, "params") == 0)
+        return http_print_params(out), 0;
     if (!man8 && !man5)
         return -EINVAL;
     fputs(man8 ? man8_head : man5_head, out);

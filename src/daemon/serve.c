@@ -400,7 +400,7 @@ static bool print_only(const struct options *o)
     else if (!o->document)
         return false;
     else if (options_document(stdout, o->document) < 0)
-        fprintf(stderr, "dftracerd: --document requires man8, man5 or conf\n");
+        fprintf(stderr, "dftracerd: --document requires man8, man5, conf or params\n");
     return true;
 }
 

@@ -154,7 +154,7 @@ static int open_one(struct exchange *x)
     int rc = budget_check(&x->rq.budget);
     if (rc == 0)
         rc = failpoint("query.open") ? -errno : steps_open(&x->rq);
-    return rc;
+    return rc < 0 ? rc : readiness_check_strict(&x->rq);
 }
 
 static void job_turn(void *arg);

@@ -4,6 +4,7 @@
 
 #include "http/request/selection.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,31 @@ void readiness_want(struct exchange *x)
     bool no = !wait || (wait->given && text_eq(wait->text, TEXT("no")));
     if (!no && !is_all_ready(x))
         want_selected(&x->rq, false);
+}
+
+int readiness_check_strict(struct request *rq)
+{
+    const struct param *strict = request_param(rq, "strict");
+    struct index_progress p;
+    struct selection chosen;
+    uint32_t *files = NULL;
+    size_t count = 0;
+    if (!strict || !strict->number)
+        return 0;
+    selection_init(&chosen);
+    selection_read_files(rq, &chosen);
+    int rc = query_select_files(&rq->http->env, rq->snapshot, &chosen, &rq->err, &files, &count);
+    free(files);
+    if (rc < 0)
+        return rc;
+    if (count == 0)
+        return err_set(&rq->err, ERR_NOT_FOUND, "no trace files found");
+    if (!rq->incomplete)
+        return 0;
+    index_progress(rq->http->options->index, &p);
+    return err_set(&rq->err, -EEXIST, "the answer would be incomplete: %s",
+                   p.directories_unreadable ? "some directories cannot be read"
+                                            : "some files may still be growing");
 }
 
 void readiness_stopped(int error, char *ret, size_t size)

@@ -21,6 +21,9 @@ bool readiness_is_fresh_asked(const struct exchange *x);
 bool readiness_of(struct exchange *x);
 /* The same, of a request without an exchange: nothing is known of its generation. */
 bool readiness_of_request(struct request *rq);
+/* With strict=true, after open(): ERR_NOT_FOUND if no file is selected, -EEXIST if the answer would
+ * be incomplete; else 0. */
+int readiness_check_strict(struct request *rq);
 /* Why requests that wait for the index do so in vain. */
 enum { READINESS_TEXT = 200 };
 void readiness_stopped(int error, char *ret, size_t size);

@@ -26,6 +26,10 @@ const struct param_spec answer_params[] = {
         "ready: wait until the selected files are indexed; fresh: also include everything written "
         "to them before the request; no: do not wait, and do not trigger indexing (--on-demand)",
         .fallback = "no", .choices = "no|ready|fresh"),
+    PARAM("strict", BOOL,
+          "refuse the request if no trace file is selected (404) or the answer would be incomplete "
+          "(409)",
+          .fallback = "false"),
     PARAM("timeout", DURATION, "maximum time for this request, including waiting",
           .example = "'30s'"),
     {0},

@@ -1,3 +1,4 @@
+
 # ---- doctor ------------------------------------------------------------------------------------------------
 
 # well TEXT, odd TEXT WHAT_TO_DO, ill TEXT WHAT_TO_DO: a line each; what is ill makes the exit status 1.
@@ -156,7 +157,7 @@ examine_place() {
 examine_meeting() {
     for place in $places; do
         [ -e "$place" ] || [ -L "$place" ] || continue
-        if is_ours "$place"; then
+        if [ -n "$(ours "$place")" ]; then
             well "runtime directory: $place"
         else
             ill "$place is not a directory that only you can write to: the client ignores it" "delete it, chmod 700 it, or set \$DFTRACERD_RUNTIME_DIR"
@@ -243,8 +244,7 @@ examine_daemon() {
 
 doctor() {
     needed=''
-    uid=$(id -u)
-    places=${DFTRACERD_RUNTIME_DIR:-${XDG_RUNTIME_DIR:-/run/user/$uid}/dftracerd$newline/tmp/dftracerd-$uid}
+    name_places
     [ -n "$url$socket" ] || url=${DFTRACERD_URL:-}
     examine_versions
     examine_limits
@@ -254,8 +254,12 @@ doctor() {
     [ -n "$directories$url$socket" ] || examine_directory "$PWD"
     [ -z "$needed" ] || examine_configuration
     [ -n "$url$socket" ] || examine_meeting
-    dead=''
-    if [ -n "$url$socket" ] || find_socket; then
+    if [ -z "$url$socket" ]; then
+        while find_socket && ! (url=http://localhost && fetch healthz '' -m 10 -o /dev/null); do
+            dead=$dead${socket%.sock}.roots$newline
+        done
+    fi
+    if [ -n "$url$socket" ]; then
         [ -z "$socket" ] || url=http://localhost
         url=${url%/}
         examine_daemon

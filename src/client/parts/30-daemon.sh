@@ -1,3 +1,4 @@
+
 # ---- finding the daemon ------------------------------------------------------------------------------------
 
 # find_program NAME: $program, beside this script or in $PATH.
@@ -9,9 +10,19 @@ find_program() {
     false
 }
 
-# Nobody else can have put a socket there.
-is_ours() {
-    [ -n "$(find "$1" -prune -type d -user "$uid" ! -perm -020 ! -perm -002 2>/dev/null)" ]
+# $uid, and $places: the runtime directories. Linux tells the user without a further process.
+name_places() {
+    uid=
+    while IFS=' 	' read -r key _ uid _ && [ "$key" != Uid: ]; do
+        uid=
+    done 2>/dev/null </proc/self/status
+    uid=${uid:-$(id -u)}
+    places=${DFTRACERD_RUNTIME_DIR:-${XDG_RUNTIME_DIR:-/run/user/$uid}/dftracerd$newline/tmp/dftracerd-$uid}
+}
+
+# Becomes find, which prints those of the directories into which nobody else can put a socket.
+ours() {
+    exec find "$@" -prune -type d -user "$uid" ! -perm -020 ! -perm -002 2>/dev/null
 }
 
 # Whether the daemon with this list of roots serves all of $needs; $fit: the longer the roots, the better.
@@ -29,11 +40,12 @@ fits() {
     done
 }
 
-# $socket of the best daemon that answers. A list may have been left by one that was killed, or that ends just now.
+# $socket of the best daemon. A list may have been left by one that was killed: then it is among $dead.
+dead='' socket=''
 find_socket() {
-    best=-1
-    for place in $places; do
-        is_ours "$place" || continue
+    best=-1 socket=
+    # shellcheck disable=SC2086 # a line each
+    for place in $(ours $places); do
         set +f
         for list in "$place"/*.roots; do
             case $dead in *"$list"*) continue ;; esac
@@ -41,14 +53,28 @@ find_socket() {
         done
         set -f
     done
-    [ "$best" -ge 0 ] || return
-    curl -qs -m 10 -o /dev/null --unix-socket "$socket" http://localhost/healthz && return
-    dead=$dead${socket%.sock}.roots$newline
-    find_socket
+    [ "$best" -ge 0 ]
 }
 
-# Starts one for $needs, or has a running one serve them, too (--join): 0, 75 when another one has the index, 1; $said: why. Its roots must not lie in each other, and several
-# have labels.
+# For what needs a daemon, but no traces.
+empty_directory() {
+    for place in $places; do
+        mkdir -m 700 -- "$place" 2>/dev/null
+        [ -n "$(ours "$place")" ] || continue
+        mkdir -m 700 -- "$place/none" 2>/dev/null
+        printf '%s\n' "$place/none"
+        return
+    done
+}
+
+# labelled DIRECTORY LINES: $label of the directory, if there are several.
+labelled() {
+    label=
+    [ "${2#*"$newline"}" = '' ] || label=$(printf '%s' "${1#/}" | tr '/=' '__')=
+}
+
+# Starts one for $needs, or has a running one serve them, too (--join): 0, 75 when another one has the index, 1; $said: why.
+# Its roots must not lie in each other.
 start_daemon() {
     [ "$command" != requests ] || die "no daemon of yours serves this directory"
     [ -z "$missing" ] || die "no such file: $missing"
@@ -65,8 +91,7 @@ start_daemon() {
     set -- --config /dev/null --no-tcp --on-demand --background --join --log-level error
     for root in ${roots:-"$(empty_directory)"}; do
         unescape "$root"
-        label=
-        [ "${roots#*"$newline"}" = '' ] || label=$(printf '%s' "${unescaped#/}" | tr '/=' '__')=
+        labelled "$unescaped" "$roots"
         set -- "$@" --directory "$label$unescaped"
     done
     [ -z "$index_dir" ] || set -- "$@" --index-base "$index_dir"
@@ -74,33 +99,9 @@ start_daemon() {
     said=$(unset DFTRACERD_UNIX && "$program" "$@" --idle-exit "${DFTRACERD_IDLE_EXIT:-10m}" 2>&1 >/dev/null </dev/null) && started=yes
 }
 
-# Says so where --index-dir comes too late. (The index is below it: another command has started that daemon.)
-check_index_dir() {
-    place=$(call info '' -G -m 10 | sed -n 's/.*"index":{"path":"\([^"]*\)".*/\1/p')
-    base=$(cd -- "$index_dir" 2>/dev/null && pwd -P)
-    case $place in
-    "${base:-/ }"/*) ;;
-    *) printf 'dftracerctl: --index-dir %s is ignored: a daemon already serves this directory; its index is in %s\n' "$index_dir" "${place:-another place}" >&2 ;;
-    esac
-}
-
-# For what needs a daemon, but no traces.
-empty_directory() {
-    for place in $places; do
-        mkdir -m 700 -- "$place" 2>/dev/null
-        is_ours "$place" || continue
-        mkdir -m 700 -- "$place/none" 2>/dev/null
-        printf '%s\n' "$place/none"
-        return
-    done
-}
-
 # $socket of a daemon for $needs. Of two clients that start one at once, the other one's serves for both.
+tries=0 reached='' started=''
 reach() {
-    uid=$(id -u)
-    places=${DFTRACERD_RUNTIME_DIR:-${XDG_RUNTIME_DIR:-/run/user/$uid}/dftracerd$newline/tmp/dftracerd-$uid}
-    dead=
-    tries=0
     until find_socket; do
         start_daemon
         case $? in
@@ -114,4 +115,3 @@ reach() {
     done
     reached=yes
 }
-

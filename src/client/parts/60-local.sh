@@ -1,33 +1,22 @@
+
 # ---- gzip files and archives that are no traces by their names: read here, without an index ------------------------
 
-# What reader was given, for the daemon and for here.
-start=-1 end=-1 mode=bytes
-add_start() { start=$1 && add start "$1"; }
-add_end() { end=$1 && add end "$1"; }
-add_mode() { mode=$1 && add mode "$1"; }
-
-# kind_of FILE: gzip, tar.gz, tar or nothing.
-kind_of() {
-    case $1,$(head -c 2 -- "$1" | od -An -tx1 | tr -d ' ') in
-    *.tar,*) printf tar ;;
-    *.tar.gz,1f8b | *.tgz,1f8b) printf tar.gz ;;
-    *,1f8b)
-        case $(gzip -dc <"$1" 2>/dev/null | head -c 262 | tail -c 5 | tr -d '\0') in
-        ustar) printf tar.gz ;;
-        *) printf gzip ;;
-        esac
-        ;;
-    esac
-}
-
-# is_local FILE: whether it is to be read here, as $kind.
+# is_local FILE: whether it is to be read here, as $kind: gzip, tar.gz or tar.
 is_local() {
     [ -f "$1" ] || return
     case $command,$1 in
     *.pfw | *.pfw.gz | tar,*.tar | tar,*.tar.gz | tar,*.tgz) return 1 ;;
     esac
     [ -r "$1" ] || die "$1: permission denied"
-    kind=$(kind_of "$1")
+    kind=
+    case $1,$(head -c 2 -- "$1" | od -An -tx1 | tr -d ' ') in
+    *.tar,*) kind=tar ;;
+    *.tar.gz,1f8b | *.tgz,1f8b) kind=tar.gz ;;
+    *,1f8b)
+        kind=gzip
+        [ "$(gzip -dc <"$1" 2>/dev/null | head -c 262 | tail -c 5 | tr -d '\0')" != ustar ] || kind=tar.gz
+        ;;
+    esac
     case $command,$kind in
     *, | tar,tar*) return 1 ;;
     esac
@@ -42,25 +31,17 @@ text_of_file() {
     esac
 }
 
-# decimal NUMBER: without the zeros that would make it octal.
-decimal() {
-    printf %s "$1" | sed 's/^0*\([0-9]\)/\1/'
-}
-
 # The part of standard input that reader was asked for.
 part_of_text() {
     case $mode,$end in
     bytes,-1) tail -c "+$((start + 1))" ;;
     bytes,*) tail -c "+$((start + 1))" | head -c "$((end - start))" ;;
-    lines,-1) sed -n "$((start > 0 ? start : 1)),\$p" ;;
-    lines,0) ;;
-    lines,*) sed -n -e "$((start > 0 ? start : 1)),${end}p" -e "${end}q" ;;
-    line_bytes,*)
-        awk -v from="$start" -v to="$end" '{
-            line_end = at + length($0) + 1
-            if (to >= 0 && line_end > to) exit
-            if (at >= from) print
-            at = line_end
+    *)
+        awk -v mode="$mode" -v from="$start" -v to="$end" '{
+            end = mode == "lines" ? NR : at + length($0) + 1
+            if (to >= 0 && end > to) exit
+            if ((mode == "lines" ? NR : at) >= from) print
+            at = end
         }'
         ;;
     esac
@@ -79,14 +60,14 @@ read_here() {
     bytes | lines | line_bytes) ;;
     *) die "--mode $mode: must be bytes, line_bytes or lines" ;;
     esac
-    start=$(decimal "$start") end=$(decimal "$end")
+    start=$(printf %s "$start" | sed 's/^0*\([0-9]\)/\1/') end=$(printf %s "$end" | sed 's/^0*\([0-9]\)/\1/') # else they are octal
     [ "$start" != -1 ] || start=0
     [ "$end" = -1 ] || [ "$end" -ge "$start" ] || die "--end $end is before --start $start"
     through part_of_text
 }
 
-# tell_gzip PATH INDEX BYTES LINES CHECKPOINTS: of a file that is no archive, as dftracer_tar has it.
-tell_gzip() {
+# describe_gzip PATH INDEX BYTES LINES CHECKPOINTS: a file that is no archive, as dftracer_tar has it.
+describe_gzip() {
     [ -z "$build" ] || return 0
     if [ -n "$brief" ] || [ -z "$members" ]; then
         printf 'Archive Information:\n  Format: GZIP\n  Path: %s\n  Index: %s\n  Total size: %s bytes\n  Total lines: %s\n  Checkpoints: %s\n' "$@"
@@ -94,8 +75,8 @@ tell_gzip() {
     [ -z "$members" ] || printf 'File listing not available for GZIP format\n'
 }
 
-tell_here() {
+describe_here() {
     counts=$(through wc -lc) || exit 1
     counts=$(printf '%s\n' "$counts" | sed 's/^ *\([0-9]*\)  *\([0-9]*\).*/\1 \2/')
-    tell_gzip "${path%/}$rest" none "${counts#* }" "${counts% *}" 0
+    describe_gzip "${path%/}$rest" none "${counts#* }" "${counts% *}" 0
 }

@@ -1,9 +1,10 @@
+
 # ---- the commands ------------------------------------------------------------------------------------------
 
 command -v curl >/dev/null || die "curl is required"
 [ "$command" != doctor ] || { doctor; exit; }
 clean_up() {
-    end_getter
+    [ "${!-}" = "$ended" ] || kill "$!" 2>/dev/null
     [ -z "$part" ] || rm -rf -- "$part"
     unwatch
     put_back
@@ -17,12 +18,13 @@ if [ -n "$config" ]; then
     add config "$(cat -- "$config")"
     for name in baseline variant; do add_configured "$name"; done
 fi
-case $command,$fields in
-comparator,*'"baseline='*'"variant='* | comparator,*'"variant='*'"baseline='* | comparator,*'"config='* | call_tree,* | [!c]*) ;;
-*) die "--baseline and --variant are required, or --config" ;;
+[ -z "${list_group_by-}" ] || add group_by "$list_group_by"
+case $command,$inputs$where$url$socket,$fields in
+comparator,*'"baseline='*'"variant='* | comparator,*'"variant='*'"baseline='* | comparator,*'"config='*) ;;
+comparator,*) die "--baseline and --variant are required, or --config" ;;
+replay,,*) die "INPUT is required: trace files or directories" ;;
+call_tree,*) [ -n "$inputs" ] || wrong "INPUT is required: trace files or directories" ;;
 esac
-[ "$command" != replay ] || [ -n "$inputs$where$url$socket" ] || die "INPUT is required: trace files or directories"
-[ "$command" != call_tree ] || [ -n "$inputs" ] || wrong "INPUT is required: trace files or directories"
 # The daemon takes the files that fit both a directory and a glob: so directories beside files are globs, too.
 for input in $inputs; do
     [ -d "$input/" ] || pattern=${pattern:-*}
@@ -36,15 +38,25 @@ for input in $inputs; do
         add_directory "$input"
     fi
 done
-[ "$command" != pgzip ] || plain_traces "${directory:-.}"
-if [ "$command" = reconstruct ]; then # which chooses no traces
+plain=
+case $command in
+pgzip) # the uncompressed traces of the directory itself
+    add_directory "${directory:-.}"
+    set +f
+    for name in "$path"/*.pfw "$path"/.*.pfw; do
+        case $name in *"$newline"*) continue ;; esac
+        ! [ -f "$name" ] || plain=$plain$name$newline
+    done
+    set -f
+    ;;
+reconstruct) # which selects no traces
     [ -n "$directory" ] || wrong "--directory is required"
-    if ! [ -f "$directory" ]; then
-        add_directory "$directory"
-        fields=$where where=
-    fi
-fi
-[ -n "$where$url$socket" ] || [ "$command" = reconstruct ] || [ "$command" = reader ] || [ "$command" = tar ] || add_directory .
+    [ -f "$directory" ] || add_directory "$directory"
+    fields=$where where=
+    ;;
+reader | tar) [ -n "$where" ] || wrong "FILE is required" ;;
+*) [ -n "$where$url$socket" ] || add_directory . ;;
+esac
 case $where in
 *' = "dir='*) where="$where${newline}data = recursive=${recursive:-false}" ;;
 esac
@@ -52,44 +64,49 @@ if [ -n "$file" ] && is_local "$file"; then
     case $command,$check in
     reader,) read_here ;;
     reader,*) exit 1 ;; # there is no index of it
-    tar,*) tell_here ;;
+    tar,*) describe_here ;;
     esac
     exit
 fi
 [ -n "$url$socket" ] || url=${DFTRACERD_URL:-}
 named=$url$socket
-[ -n "$named" ] || reach
+if [ -z "$named" ]; then
+    name_places
+    reach
+fi
 [ -z "$socket" ] || url=http://localhost
 url=${url%/}
 [ -z "$index_dir" ] || [ -n "$started" ] || check_index_dir
 
 case $command in
 info)
-    prepare
-    [ -z "$detail" ] || add query "$detail"
-    ask info "$where$fields" --data "format=${format:-text}" --data "wait=$wait" || exit 1
-    # As dftracer_info has it: totals with failed files are no success.
-    [ -n "$detail" ] || [ "$(number files_failed)" = 0 ]
+    if [ -n "$detail" ]; then
+        add query "$detail"
+        answer info --data "format=${format:-text}"
+        exit 0
+    fi
+    ready
+    keep info "$where" --data "format=${format:-text}" --data "wait=$wait"
+    printf '%s\n' "$answer"
+    case $answer in # as dftracer_info has it: totals with failed files are no success
+    *'"files_failed":0,'* | *'Failed:                 0'*) ;;
+    *) exit 1 ;;
+    esac
     ;;
 stats)
-    [ -z "$groups" ] || add group_by "$groups"
-    prepare
     [ "$old_name$format" != yesjson ] || add per_file true
-    ask stats "$where$fields" --data "format=${format:-text}" --data "wait=$wait"
+    answer stats --data "format=${format:-text}"
     ;;
 get)
     [ -n "$request" ] || wrong "PATH is required, for example /stats"
-    [ -z "$reached" ] || wait_for_listing
+    [ -z "$started" ] || wait_for_listing
     set -- "$request" "$fields" -gN
     [ ${#fields} -ge 4000 ] || set -- "$@" -G # longer ones are no URL
-    if [ -n "$output" ]; then ask_into "$output" "$@"; else ask "$@"; fi
+    deliver "$@"
     ;;
 requests) ask requests '' -G --data "format=${format:-text}" ;;
-processes)
-    prepare
-    set -- processes "$where$fields" --data "format=${format:-text}" --data "wait=$wait"
-    if [ -n "$output" ]; then ask_into "$output" "$@"; else ask "$@"; fi
-    ;;
+processes) answer processes --data "format=${format:-text}" ;;
+event_count) answer event-count ;;
 view)
     [ -n "$fields$recipe" ] || die "No view specified. Use --preset, --recipe, or --query."
     [ -z "$metadata" ] || add metadata false
@@ -97,13 +114,12 @@ view)
         [ -r "$recipe" ] || die "cannot read $recipe"
         add recipe "$(cat -- "$recipe")"
     fi
-    prepare
-    set -- view "$where$fields" --data "wait=$wait"
-    [ -z "$save" ] || ask_into "$save" "$@" --data format=recipe
-    case $output in
-    '' | -) ask "$@" ;;
-    *) ask_into "$output" "$@" ;;
-    esac
+    if [ -n "$save" ]; then
+        ready
+        ask_into "$save" view "$where$fields" --data "wait=$wait" --data format=recipe
+        force=
+    fi
+    answer view
     ;;
 aggregator)
     case ${format:=json},${level:=6} in
@@ -111,6 +127,7 @@ aggregator)
     *,[0-9]) die "--format $format: must be json, arrow, arrow-stream, ndjson, csv or text" ;;
     *) die "--compression-level $level: must be 0 to 9" ;;
     esac
+    output=${output:-aggregated_output.json}
     suffix=
     [ "$format" != arrow ] || suffix=.arrows
     for ending in $suffix ${compress:+.gz}; do
@@ -128,15 +145,9 @@ aggregator)
         esac
     fi
     [ -z "$event_format" ] || add event_format "$event_format"
-    [ -z "$percentiles" ] || add compute_percentiles true
-    [ -z "$parents" ] || add track_process_parents false
-    prepare
+    ready
     set -- aggregate "$where$fields" --data "format=$format" --data "wait=$wait"
-    case ${compress:-plain},$output in
-    plain,-) ask "$@" ;;
-    plain,*) ask_into "$output" "$@" ;;
-    *) ask_packed "$output" "$@" ;;
-    esac
+    if [ -n "$compress" ]; then deliver_compressed "$@"; else deliver "$@"; fi
     ;;
 comparator)
     [ "${format:-table}" != table ] || format=text
@@ -144,18 +155,17 @@ comparator)
     all=$where
     for kind in dir file; do # files beside directories would be looked for in these
         where=$(printf '%s\n' "$all" | grep -e "^data-urlencode = \"$kind=" -e '^data = ')
+        checked=
         case $where in *"\"$kind="*) prepare ;; esac
     done
     [ ! -t 1 ] || [ "${output:--}" != - ] || fields="$fields${newline}data = terminal=true&color=${color:-true}"
     set -- compare "$fields" --data "recursive=${recursive:-false}" --data "wait=$wait"
-    case $output in
-    '' | -) ask "$@" --data "format=$format" ;;
-    *) ask_into "$output" "$@" --data "format=$format" ;;
-    esac
+    deliver "$@" --data "format=$format"
     [ -n "$fail_on" ] || exit 0
-    facts=$(ask "$@" --data format=json) || exit 1
-    case $facts in *'"failed":false'*) exit 0 ;; esac
-    printf 'dftracerctl: at least one operation is worse by an effect size of %s or more\n' "$fail_on" >&2 && exit 3
+    keep "$@" --data format=json
+    case $answer in *'"failed":false'*) exit 0 ;; esac
+    printf 'dftracerctl: at least one operation is worse by an effect size of %s or more\n' "$fail_on" >&2
+    exit 3
     ;;
 call_tree)
     first=${inputs%%"$newline"*}
@@ -163,74 +173,79 @@ call_tree)
     case ${first##*/} in
     '' | . | ..) first=call_tree ;;
     esac
-    [ -n "$output" ] || output=${first##*/}.calltree
-    [ -z "$groups" ] || add group_by "$groups"
-    prepare
-    [ -z "$detail" ] || ask info "$where" --data format=text --data query=detailed || exit 1
+    output=${output:-${first##*/}.calltree}
+    ready
+    [ -z "$detail" ] || ask info "$where" --data format=text --data query=detailed
     set -- call-tree "$where$fields" --data "wait=$wait"
-    printed=$(ask "$@" --data format=text --data "analyze=${analyze:-false}" && echo .) || exit 1
-    printed=${printed%.}
+    keep "$@" --data format=text
     if [ -n "$brief" ]; then # a tree begins with an empty line; with a focus there are two
-        case $fields in
-        *'"focus='*) trees=2 ;;
-        *) trees=1 ;;
-        esac
-        printf '%s' "$printed" | awk -v trees="$trees" 'NF == 0 { part++ } part == 0 || part > trees'
+        case $fields in *'"focus='*) trees=2 ;; *) trees=1 ;; esac
+        printf '%s\n' "$answer" | awk -v trees="$trees" 'NF == 0 { part++ } part == 0 || part > trees'
     else
-        printf '%s' "$printed"
+        printf '%s\n' "$answer"
     fi
     [ "$save" != no ] || exit 0
-    ask_into "$output" "$@" --data format=json --data "analyze=${analyze:-false}"
+    ask_into "$output" "$@" --data format=json
     [ -z "$trace" ] || ask_into "${output%.calltree}.pfw" call-tree "$where" --data "wait=$wait" --data format=perfetto
-    [ -z "$text_file" ] || printf '%s' "$printed" >"$text_file" || die "cannot write $text_file"
-    ;;
-event_count)
-    prepare
-    ask event-count "$where$fields" --data "wait=$wait"
+    [ -z "$text_file" ] || printf '%s\n' "$answer" >"$text_file" || die "cannot write $text_file"
     ;;
 reader)
-    [ -n "$where" ] || wrong "FILE is required"
     if [ -n "$check" ]; then
         wait_for_listing
-        case $(ask read "$where" --data check=true --data wait=no) in
-        *'"current":true'*) exit 0 ;;
-        *) exit 1 ;;
-        esac
+        keep read "$where" --data check=true --data wait=no
+        case $answer in *'"current":true'*) exit 0 ;; esac
+        exit 1
     fi
-    prepare
-    ask read "$where$fields" --data "wait=$wait"
+    add start "$start"
+    add end "$end"
+    add mode "$mode"
+    answer read
     ;;
 tar)
-    [ -n "$where" ] || wrong "FILE is required"
     prepare
-    about=$facts
-    facts=$(ask tar "$where" --data list=false --data "wait=$wait") || exit 1
-    case $facts,$file in
+    keep tar "$where" --data list=false --data "wait=$wait"
+    case $answer,$file in
     *'"archives":[]'*,*.gz)
-        facts=$about
         place=$(printf '%s\n' "$facts" | sed -n 's/.*"index":{"path":"\([^"]*\)".*/\1/p')
-        tell_gzip "${path%/}$rest" "${place:-none}" "$(number uncompressed_bytes)" "$(number lines)" "$(number chunks)"
+        set --
+        for name in uncompressed_bytes lines chunks; do
+            number "$name"
+            set -- "$@" "$number"
+        done
+        describe_gzip "${path%/}$rest" "${place:-none}" "$@"
         exit 0
         ;;
     esac
-    case $build,$facts in
+    case $build,$answer in
     ,*'"state":"failed"'* | ,*'"archives":[]'* | true,*) ;;
     *) ask tar "$where" --data format=text --data "wait=$wait" --data "list=${members:-false}" ${brief:+--data} ${brief:+info=true} ;;
     esac
-    tell_archive
+    case $answer in
+    *'"archives":[]'*) die "this is not a tar archive" ;;
+    *'"state":"failed"'* | *'"state":"damaged"'*)
+        die "$(printf '%s\n' "$answer" | sed -n -e 's/.*"state":"failed","error":"\([^"\\]*\)".*/cannot read the archive: \1/p' \
+            -e 's/.*"state":"damaged","error":"\([^"\\]*\)".*/cannot read the whole archive: \1/p')" ;;
+    esac
     ;;
 index)
-    begin=$(date +%s)
-    wait_for_listing
-    facts=$(change index "$where$fields" --data "force=${force:-false}") || exit 1
-    ready=$(number files_ready)
-    [ "$force" != true ] || ready=0 # all are done anew, some perhaps before the answer came
-    force=''
+    read -r begin _ 2>/dev/null </proc/uptime || begin=$(date +%s)
+    case $started$where in yes* | *' = "file='*) wait_for_listing ;; esac
+    keeping=yes
+    change index "$where$fields" --data "force=${force:-false}"
+    keeping='' facts=$answer
+    number files_ready
+    ready=$number
+    [ "$force" != true ] || ready=0 # all are indexed again, some perhaps before the answer came
+    force=
     prepare
-    failed=$(number files_failed)
+    read -r now _ 2>/dev/null </proc/uptime || now=$(date +%s)
+    set --
+    for name in files files_failed chunks events; do
+        number "$name"
+        set -- "$@" "$number"
+    done
     printf 'Indexed in %s s: %s files processed, %s skipped (%s of them failed), %s chunks, %s events\n' \
-        $(($(date +%s) - begin)) $(($(number files) - ready - failed)) $((ready + failed)) "$failed" \
-        "$(number chunks)" "$(number events)"
+        $((${now%%[. ]*} - ${begin%%[. ]*})) $(($1 - ready - $2)) $((ready + $2)) "$2" "$3" "$4"
     ;;
 merge)
     case ${output:=combined.pfw} in
@@ -238,16 +253,20 @@ merge)
     *) die "--output $output: the name must end with .pfw" ;;
     esac
     suffix=${compress:+.gz}
-    level=$(level_of "${compress:-false}") || exit 1
+    gzip_level "${compress:-false}"
     unused "$output" "$output.gz"
     put_aside "$output" "$output.gz" # they are no input
     prepare
-    count=$(number files)
-    [ -z "$gzip_only" ] || count=$(count_packed) || exit 1
+    number files
+    count=$number
+    if [ -n "$gzip_only" ]; then
+        keep info "$where" --data detail=files --data wait=no
+        count=$(printf '%s\n' "$answer" | awk '{ n += gsub(/"format":"gzip"/, "") } END { print n + 0 }')
+        [ "$count" != 0 ] || die "no compressed trace files found"
+    fi
     set -- merge "$where$fields" --data "compress=$level" --data "gzip_only=${gzip_only:-false}" --data "wait=$wait"
     if [ -n "$verify" ]; then
         unpack "$output" manifest.json "$@" --data format=tar --data verify=true
-        manifest=$part/manifest.json
         judge_manifest
         [ "$verified" = true ] || exit 1
         mv -f -- "$part/combined.pfw$suffix" "$output$suffix" && rm -rf -- "$part" || exit 1
@@ -255,31 +274,33 @@ merge)
     else
         ask_into "$output$suffix" "$@" --data format=pfw
     fi
-    forget_aside
+    for file in $aside; do
+        rm -f -- "$file.old.$$"
+    done
+    aside=
     [ -z "$detail" ] || printf 'Merged %s files into %s\n' "$count" "$output$suffix"
     ;;
 split)
     output=${output:-./split}
-    level=$(level_of "${compress:-true}") || exit 1
+    gzip_level "${compress:-true}"
     case ${chunk_size:=4} in
     *[!0-9]* | 0*) die "--chunk-size $chunk_size: must be a number of MB" ;;
     esac
-    refuse_parts
+    earlier_parts
     prepare
-    unpack "$output" manifest.json split "$where$fields" --data "compress=$level" --data "chunk_size=${chunk_size}MB" \
-        --data "verify=${verify:-false}" --data "wait=$wait"
-    manifest=$part/manifest.json
+    unpack "$output" manifest.json split "$where$fields" --data-urlencode "app_name=$app" --data "compress=$level" \
+        --data "chunk_size=${chunk_size}MB" --data "verify=${verify:-false}" --data "wait=$wait"
     judge_manifest
     [ "${verified:-true}" = true ] || exit 1
-    rm -- "$manifest"
+    rm -- "$part/manifest.json"
     set +f
     set -- "$part"/*
     set -f
     [ -e "$1" ] || die "there is nothing to split"
-    refuse_parts
-    earlier_parts | for_each rm -f --
-    settle
-    [ -z "$detail" ] || printf 'Split %s files into %s in %s\n' "$(number files)" "$#" "$output"
+    earlier_parts
+    settle '' "$earlier"
+    number files
+    [ -z "$detail" ] || printf 'Split %s files into %s in %s\n' "$number" "$#" "$output"
     ;;
 organize)
     [ -n "$output" ] || wrong "--output is required"
@@ -288,15 +309,13 @@ organize)
     0) chunk_size=1000000000 ;; # all
     *[!0-9]* | 0*) die "--chunk-size $chunk_size: must be a number of MB" ;;
     esac
-    level=$(level_of "${compress:-true}") || exit 1
+    gzip_level "${compress:-true}"
     vacant "$output"
     prepare
-    unpack "$output" manifest.json organize "$where$fields" --data "compress=$level" --data "chunk_size=${chunk_size}MiB" \
-        --data "drop_rest=${drop:-false}" --data "wait=$wait"
-    told=$(tell_groups "$part/manifest.json")
-    tell_unread "$part/manifest.json" && outcome=0 || outcome=1
-    settle_tree manifest.json
-    printf '%s\n' "$told"
+    unpack "$output" manifest.json organize "$where$fields" --data "compress=$level" --data "chunk_size=${chunk_size}MiB" --data "wait=$wait"
+    said=$(tell "$part/manifest.json") && outcome=0 || outcome=1
+    settle manifest.json "$(earlier_groups)"
+    printf '%s\n' "$said"
     exit "$outcome"
     ;;
 reconstruct)
@@ -305,10 +324,9 @@ reconstruct)
     set -- "reconstruct?compress=${compress:-as_was}" "$fields"
     [ -n "$fields" ] || set -- "$@" -X POST -H 'Content-Type: application/x-tar' -gT "$directory"
     unpack "$output" reconstruct.json "$@"
-    manifest=$part/reconstruct.json
-    told=$(tell_originals) && outcome=0 || outcome=1
-    settle_tree reconstruct.json
-    printf '%s\n' "$told"
+    said=$(tell "$part/reconstruct.json") && outcome=0 || outcome=1
+    settle reconstruct.json ''
+    printf '%s\n' "$said"
     exit "$outcome"
     ;;
 pgzip)
@@ -317,15 +335,13 @@ pgzip)
     failed=0
     for file in $plain; do
         [ -s "$file" ] || { printf 'dftracerctl: %s is empty\n' "$file" >&2 && failed=1 && continue; }
-        (pack_plain "$file") || failed=1
+        (trapped='' && pack_plain "$file") || failed=1
     done
     exit "$failed"
     ;;
 gen_dlio_config)
     [ -n "$output" ] || wrong "--output is required"
-    prepare
-    set -- dlio-config "$where$fields" --data "format=${format:-yaml}" --data "wait=$wait"
-    if [ "$output" = - ]; then ask "$@"; else ask_into "$output" "$@"; fi
+    answer dlio-config --data "format=${format:-yaml}"
     ;;
 replay)
     find_program dftracerd-replay || die "no dftracerd-replay program was found next to this program or in \$PATH"
@@ -334,7 +350,20 @@ replay)
     *--dry-run* | *--dftracer-mode* | *--prepare=none*) twice= ;;
     *) twice=--twice ;;
     esac
-    # shellcheck disable=SC2086 # one a line
-    replay_events "$twice" | "$program" $twice $passed
+    columns=ph,name,cat,host,pid,tid,ts,dur,file,args.ret,args.count,args.size,args.offset,args.fd,args.flags,args.mode
+    columns=$columns,args.length,args.whence,args.newpath,args.newpath_hash,args.path2,args.path2_hash
+    # Events in order of time, perhaps two times. The program has to notice if they are not complete.
+    # shellcheck disable=SC2086 # a line each
+    {
+        (
+            trapped=
+            ask view "$where" --data format=ndjson --data select=ph,name,args.name,args.value --data phase=metadata \
+                --data-urlencode 'query=name == "FH"' --data "wait=$wait"
+            for round in ${twice:+first} last; do
+                ask view "$where$fields" --data format=ndjson --data "select=$columns" --data order=ts --data "wait=$wait"
+                [ "$round" = last ] || printf '{"name":"replay","ph":"M","replay":"again"}\n'
+            done
+        ) || printf '{"error":"the request failed"}\n'
+    } | "$program" $twice $passed
     ;;
 esac

@@ -1,14 +1,25 @@
-# ---- what to send: a curl configuration --------------------------------------------------------------------
 
-# $escaped: as in the quotes of such a file.
+# ---- what to send: lines of a curl configuration -----------------------------------------------------------
+
+# $escaped: as between the quotes of such a line. A short text needs no further process; of a long one the loop would take minutes.
 escape() {
-    escaped=$1
-    case $1 in
-    *[\\\"]* | *"$newline"*)
+    case $1 in *[\\\"]* | *"$newline"*) ;; *) escaped=$1 && return ;; esac
+    if [ ${#1} -gt 200 ]; then
         escaped=$(printf '%s.' "$1" | sed -e ':a' -e '$!{N' -e 'ba' -e '}' -e 's/[\\"]/\\&/g' -e 's/\n/\\n/g')
         escaped=${escaped%.}
-        ;;
-    esac
+        return
+    fi
+    escaped='' left=$1
+    while [ -n "$left" ]; do
+        head=${left%%[\\\""$newline"]*}
+        left=${left#"$head"}
+        case $left in
+        "$newline"*) escaped=$escaped$head\\n ;;
+        ?*) escaped=$escaped$head\\${left%"${left#?}"} ;;
+        *) escaped=$escaped$head ;;
+        esac
+        left=${left#?}
+    done
 }
 
 unescape() {
@@ -16,23 +27,30 @@ unescape() {
     unescaped=${unescaped%.}
 }
 
-# $where chooses files, for every request; $fields is for the command's own.
-where='' fields='' needs='' missing='' groups=''
+# $where selects files, in every request; $fields is for the command's own. $needs: directories to be served, escaped.
+where='' fields='' needs='' missing=''
 add() {
     escape "$2"
     fields="$fields${newline}data-urlencode = \"$1=$escaped\""
 }
 
-# $path: the directory without symbolic links. A line break at its end survives. Many files are in one.
+# $path: the directory without symbolic links. Without a further process, if the working directory can be entered again.
 resolved=''
 resolve() {
     [ "$1" != "$resolved" ] || return 0
-    path=$(cd -- "$1" 2>/dev/null && pwd -P && echo .) || die "$1: permission denied"
-    path=${path%"$newline".}
     resolved=$1
+    working=$PWD
+    if cd -- "$working" 2>/dev/null; then
+        cd -P -- "$1" 2>/dev/null || die "$1: permission denied"
+        path=$PWD
+        cd -- "$working" || exit 1
+    else
+        path=$(cd -- "$1" 2>/dev/null && pwd -P && echo .) || die "$1: permission denied"
+        path=${path%"$newline".}
+    fi
 }
 
-# choose NAME PATH DIRECTORY: a path to send, in a directory that the daemon must serve ($needs: escaped lines).
+# choose NAME PATH DIRECTORY: a path to send, in a directory that the daemon must serve.
 choose() {
     escape "$2"
     where="$where${newline}data-urlencode = \"$1=$escaped\""
@@ -64,7 +82,7 @@ is_there() {
     [ "$inside" = "$1" ] || [ -f "$inside" ]
 }
 
-# A file or glob: the directory it is in is the last one on its way that exists.
+# A file or glob: its directory is the last one on its path that exists.
 add_file() {
     case $1 in
     /*) folder=$1 ;;
@@ -83,26 +101,7 @@ add_file() {
     choose file "${path%/}$rest" "$path"
 }
 
-add_clip() {
-    add clip true
-}
-
-add_column() {
-    groups=${groups:+$groups,}$1
-}
-
-add_group() {
-    add groups "$1"
-}
-
-# The name of the files that split writes.
-app=app
-name_parts() {
-    app=$1
-    add app_name "$1"
-}
-
-# add_side NAME PATH: $where makes it indexed, $fields compares it.
+# add_side NAME PATH: $where has it indexed, $fields compares it.
 add_side() {
     if [ -d "$2/" ]; then
         add_directory "$2"
@@ -113,34 +112,18 @@ add_side() {
     fi
 }
 
-add_baseline() { add_side baseline "$1"; }
-add_variant() { add_side variant "$1"; }
-
 # A side of $config that the command line does not name; paths in it are as on the command line.
 add_configured() {
     side=$(tr '\n' ' ' <"$config" | sed -n 's/.*"'"$1"'"[[:space:]]*:[[:space:]]*"\([^"\\]*\)".*/\1/p')
     case $fields,$side in *"\"$1="* | *,) ;; *) add_side "$1" "$side" ;; esac
 }
 
-# The plain traces of a directory itself, as $plain.
-plain=
-plain_traces() {
-    add_directory "$1"
-    set +f
-    for file in "$path"/*.pfw "$path"/.*.pfw; do
-        case $file in *"$newline"*) continue ;; esac
-        ! [ -f "$file" ] || plain=$plain$file$newline
-    done
-    set -f
-}
-
-# level_of true|false: what to send as `compress`.
-level_of() {
+# gzip_level true|false: what to send as `compress`.
+gzip_level() {
     case $1,$level in
-    false,*) printf 0 ;;
-    *,[0-9]) printf %s "$level" ;;
-    *,) printf true ;;
+    false,*) level=0 ;;
+    *,[0-9]) ;;
+    *,) level=true ;;
     *) die "--compression-level $level: must be 0 to 9" ;;
     esac
 }
-

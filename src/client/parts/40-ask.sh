@@ -1,0 +1,278 @@
+
+# ---- requests ----------------------------------------------------------------------------------------------
+
+credentials=''
+# credential OPTION VALUE: a line more of curl's configuration.
+credential() {
+    [ -n "$2" ] || return 0
+    escape "$2"
+    credentials="$credentials$1$escaped\"$newline"
+}
+credential 'header = "Authorization: Bearer ' "${DFTRACERD_TOKEN:-}"
+credential 'cert = "' "${DFTRACERD_CERT:-}"
+credential 'key = "' "${DFTRACERD_KEY:-}"
+
+# fetch ENDPOINT FORM [CURL ARGUMENT...]: becomes curl. Form and token go by standard input: command lines can be read by others.
+strict='' checked='' ignoring=''
+fetch() {
+    endpoint=$1 form=$2
+    shift 2
+    exec curl -qs --noproxy '*' -K - ${socket:+--unix-socket} ${socket:+"$socket"} "$@" "$url/$endpoint" <<TEXT
+$form
+$strict
+$ignoring
+$credentials
+TEXT
+}
+
+# call ENDPOINT FORM ...: prints the answer, or keeps it as $answer. A shell heeds a signal while it waits, not while it runs a
+# command: then it ends the curl that it waits for ($ended: the last child that has ended). A part of a pipe has no trap.
+keeping='' trapped='' ended=''
+call() {
+    if [ -n "$keeping" ]; then
+        answer=$(fetch "$@")
+    elif [ -z "$trapped" ]; then
+        (fetch "$@")
+    else
+        fetch "$@" &
+        wait "$!"
+        set -- "$?"
+        ended=$!
+        return "$1"
+    fi
+}
+
+# The text of a problem document, without JSON escapes. An escaped backslash waits as a control character, which JSON cannot hold,
+# until the others are replaced.
+problem_detail() {
+    hold=$(printf '\001')
+    sed -n 's/.*"detail":"\([^"\\]*\(\\.[^"\\]*\)*\)".*/\1/
+        t text
+        d
+        : text
+        s/\\\\/'"$hold"'/g; s/\\"/"/g; s/\\t/	/g; s/\\n/\
+/g; s/'"$hold"'/\\/g; p'
+}
+
+# attempt ENDPOINT FORM ...: $status is curl's exit status; $text why the request was refused, nothing if the daemon is gone.
+attempt() {
+    text=
+    call "$@" -f
+    status=$?
+    [ "$status" = 22 ] || return 0
+    most=60
+    case $1 in reconstruct*) most=3600 ;; esac # the tar is sent once more
+    text=$(fetch "$@" -m "$most" | head -c 65536 | problem_detail)
+}
+
+# After a failure: whether the request is to be sent again, to another daemon or without what the daemon has refused.
+warned=''
+amend() {
+    case $command:$status:$text in
+    *:7: | *:52: | *:22: | *:22:'the daemon is stopping')
+        [ -n "$reached" ] || return
+        dead=$dead${socket%.sock}.roots$newline
+        reach
+        return
+        ;;
+    tar:22:'no trace files found' | *'has no parameter `strict`'*) strict='' checked=yes && return ;; # the latter: an older daemon
+    *:22:'the answer would be incomplete: '*directories*) strict='' checked=yes warning="some directories cannot be read (the log of the daemon names them): the answer may lack their files" ;;
+    *:22:'the answer would be incomplete: '*) strict='' checked=yes warning="some files changed in the last 10 s and may still be growing: the answer covers their content so far" ;;
+    aggregator:22:*'`: no event has "'*) name=${text#*: no event has \"} && ignore optional "${name%\"; see *}" || return
+        warning="warning: no event has \"$name\": its column is empty" ;;
+    view:22:*' has an unknown member "'*) name=${text#* has an unknown member \"} && ignore ignore_members "${name%\"; it may *}" || return
+        warning="warning: the recipe has an unknown member \"$name\": it is ignored" ;;
+    *) return 1 ;;
+    esac
+    printf 'dftracerctl: %s\n' "$warning" >&2
+}
+
+# ignore PARAMETER NAME: the next request names it as to be ignored; false if this one did.
+ignore() {
+    name=$2
+    case ,$warned, in *",$2,"*) return 1 ;; esac
+    warned=${warned:+$warned,}$2
+    escape "$warned"
+    ignoring="data-urlencode = \"$1=$escaped\""
+}
+
+# ask ENDPOINT FORM [CURL ARGUMENT...]: the answer, or the reason why there is none and exit status 1.
+ask() {
+    attempt "$@"
+    while [ "$status" != 0 ] && amend; do
+        attempt "$@"
+    done
+    case $status in
+    0)
+        [ -z "$strict" ] || checked=yes strict='' ;;
+    22) refused ;;
+    18 | 56) # 56 also when there was none: a tunnel whose end nobody listens at
+        (fetch healthz '' -m 10 -o /dev/null) && die "the answer was cut off"
+        die "the answer was cut off: $(no_answer "$?")" ;;
+    23)
+        [ -p /dev/stdout ] || [ -S /dev/stdout ] || die "cannot write the answer"
+        [ -n "$trapped" ] || exit 141
+        clean_up # the reader has left: the end is like that of other programs
+        trap - EXIT
+        kill -s PIPE "$$"
+        exit 141 ;;
+    *) die "$(no_answer "$status")" ;;
+    esac
+}
+
+# What the daemon says of a refusal, and what here may have led to it.
+refused() {
+    case $text in
+    'no trace files found')
+        case $where in *'data = recursive=false'*) text="$text (-r includes the directories below)" ;; esac ;;
+    'this daemon serves the user'*)
+        [ -z "${DFTRACERD_TOKEN:-}" ] || die "$text; the token in \$DFTRACERD_TOKEN is wrong"
+        die "$text (set \$DFTRACERD_TOKEN)" ;;
+    'no such directory: '* | 'no such file: '*) [ -z "$named" ] || die "$text, for the daemon at ${socket:-$url}; dftracerctl info --url ... lists what it serves" ;;
+    esac
+    die "${text:-the daemon refused the request; try again}"
+}
+
+# Why there was no answer at all, by curl's exit status.
+no_answer() {
+    # shellcheck disable=SC2016 # names of variables
+    case $1 in
+    5 | 6 | 7) printf 'no daemon answers at %s' "${socket:-$url}" ;;
+    28) printf 'no answer in time from %s' "${socket:-$url}" ;;
+    35) printf 'no TLS connection to %s: does the daemon use TLS (https)?' "$url" ;;
+    52 | 56) printf '%s accepts connections but does not answer: is it a tunnel without a daemon at its end, or does the daemon require TLS (https)?' "${socket:-$url}" ;;
+    58) printf 'cannot use the certificate in $DFTRACERD_CERT or its key ($DFTRACERD_KEY)' ;;
+    60) printf 'the certificate of %s is not trusted, has expired, or is for another name; $CURL_CA_BUNDLE names a file of trusted authorities' "$url" ;;
+    *) printf 'curl failed with exit status %s (curl --manual explains it)' "$1" ;;
+    esac
+}
+
+# keep ENDPOINT FORM ...: as ask, into $answer.
+keep() {
+    keeping=yes
+    ask "$@"
+    keeping=
+}
+
+# change ENDPOINT FORM ...: what changes something; pages of other sites cannot send such a header.
+change() {
+    ask "$@" -X POST -H 'X-Requested-With: dftracerctl'
+}
+
+# number NAME: the first $number of that name in $facts, which is the one of all files.
+number() {
+    number=${facts#*\""$1"\":}
+    number=${number%%[!0-9]*}
+}
+
+# kib_of PATH: what it takes on the disk.
+kib_of() {
+    du -sk -- "$1" 2>/dev/null | sed 's/[^0-9].*//'
+}
+
+# watch FUNCTION: each second, a line on the terminal.
+watcher=
+watch() {
+    [ -t 2 ] || return 0
+    while sleep 1; do
+        "$1"
+    done >&2 2>/dev/null &
+    watcher=$!
+}
+
+unwatch() {
+    [ -n "$watcher" ] || return 0
+    kill "$watcher" 2>/dev/null
+    wait "$watcher" 2>/dev/null
+    watcher='' ended=${!-}
+    printf '\r\033[K' >&2
+}
+
+# Of all files that the daemon has, if those that were selected fill more than a URL.
+show_indexing() {
+    [ ${#where} -lt 10000 ] || where=
+    strict=
+    facts=$(fetch index "$where" -G) && number bytes && [ "${number:-0}" -gt 0 ] || return
+    bytes=$number
+    number bytes_done
+    percent=$((number * 100 / bytes))
+    number files
+    files=$number
+    number files_ready
+    printf '\r\033[Kindexing: %s of %s files, %s %%' "$number" "$files" "$percent"
+}
+
+# How much of $part is written, as a bar if the size is known: what is compressed again has about the size that it had.
+show_writing() {
+    case $command,$level in
+    pgzip,*) number= ;; # $facts are of all files
+    reconstruct,*) number=$(($(kib_of "$directory") * 1024)) ;;
+    *,0) number uncompressed_bytes ;;
+    *) number compressed_bytes ;;
+    esac
+    size=$(kib_of "$part") of=$((${number:-0} / 1024))
+    [ -n "$size" ] || return
+    [ "$of" -gt 0 ] || { printf '\r\033[Kwriting: %s MiB' $((size / 1024)) && return; }
+    full=$((size < of ? size * 20 / of : 20))
+    printf '\r\033[Kwriting: [%.*s%.*s] %s of about %s MiB' $full '####################' $((20 - full)) '--------------------' \
+        $((size / 1024)) $(((of + 1023) / 1024))
+}
+
+# The files that a daemon has found at last, when it has just been started.
+wait_for_listing() {
+    keep info 'data-urlencode = "file=?"' --data wait=fresh
+}
+
+# What precedes a request: -f, --no-auto-index. The answer has what was written by now, and is not empty.
+get_ready() {
+    if [ -n "$force" ]; then
+        wait_for_listing
+        change index "$where" --data force=true >/dev/null
+    fi
+    if [ "$wait" = no ]; then
+        wait_for_listing
+        keep info "$where" --data detail=files --data wait=no
+        lacking=$(printf '%s\n' "$answer" | sed 's/{"path":/\
+&/g' | sed -n 's/^{"path":"\([^"\\]*\(\\.[^"\\]*\)*\)","state":"[ip][a-z]*ing".*/  \1/p')
+        [ -z "$lacking" ] || die "not indexed yet:$newline$lacking"
+    fi
+    [ -n "$checked" ] || strict='data = strict=true'
+}
+
+# prepare: waits for the index; $facts are what /info says.
+prepare() {
+    get_ready
+    watch show_indexing
+    keep info "$where" --data "wait=$wait"
+    unwatch
+    facts=$answer
+    [ "$wait" = no ] || wait=ready
+}
+
+# One request does it all; on a terminal there is one more before it, whose progress is shown.
+ready() {
+    if [ -t 2 ]; then
+        prepare
+    else
+        get_ready
+    fi
+}
+
+# answer ENDPOINT [CURL ARGUMENT...]: to $output or standard output.
+answer() {
+    ready
+    endpoint=$1
+    shift
+    deliver "$endpoint" "$where$fields" --data "wait=$wait" "$@"
+}
+
+# Says so where --index-dir comes too late. (The index is below it: another command has started that daemon.)
+check_index_dir() {
+    keep info '' -G -m 10
+    place=$(printf '%s\n' "$answer" | sed -n 's/.*"index":{"path":"\([^"]*\)".*/\1/p')
+    base=$(cd -- "$index_dir" 2>/dev/null && pwd -P)
+    case $place in
+    "${base:-/ }"/*) ;;
+    *) printf 'dftracerctl: --index-dir %s is ignored: a daemon already serves this directory; its index is in %s\n' "$index_dir" "${place:-another place}" >&2 ;;
+    esac
+}

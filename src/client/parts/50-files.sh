@@ -1,0 +1,219 @@
+
+# ---- answers as files: complete, or not there --------------------------------------------------------------
+
+# $part becomes $target. A device or a pipe is written as it is, under the name that it has: then there is no part.
+part=
+is_device() {
+    [ -e "$1" ] && ! [ -f "$1" ] && ! [ -d "$1" ]
+}
+
+open_target() {
+    target=$1 part=
+    if [ -d "$target" ]; then
+        die "$target is a directory"
+    elif is_device "$target"; then
+        [ -w "$target" ] || die "cannot write $target"
+    else
+        part=$target.part.$$
+        { true >"$part"; } 2>/dev/null || die "cannot write $target"
+    fi
+}
+
+close_target() {
+    [ -z "$part" ] || mv -f -- "$part" "$target" || die "cannot write $target"
+    part=
+}
+
+# ask_into FILE ENDPOINT ...
+ask_into() {
+    open_target "$1"
+    shift
+    case $command in merge | pgzip) watch show_writing ;; esac
+    ask "$@" >"${part:-$target}"
+    unwatch
+    close_target
+}
+
+# deliver ENDPOINT ...: to the file $output or standard output.
+deliver() {
+    case $output in
+    '' | -) ask "$@" ;;
+    *) ask_into "$output" "$@" ;;
+    esac
+}
+
+# deliver_compressed ENDPOINT ...: likewise. gzip has no level 0.
+deliver_compressed() {
+    packer=${level#0}
+    if [ "$output" = - ]; then
+        exec 4>&1
+    else
+        open_target "$output"
+        exec 4>"${part:-$target}"
+    fi
+    outcome=$({ { trapped='' && ask "$@" && printf ok >&3; } | gzip -c "-${packer:-1}" >&4; } 3>&1)
+    [ "$?$outcome" = 0ok ] || exit 1
+    exec 4>&-
+    close_target
+}
+
+# unpack DIRECTORY LAST ENDPOINT ...: the members of a tar into $part. There is something only if the one has come that is the last.
+unpack() {
+    target=${1%/} last=$2
+    shift 2
+    [ -d "$target" ] || ! [ -e "$target" ] || die "$target is not a directory"
+    case $target in -*) target=./$target ;; esac # for find
+    part=$target.part.$$
+    [ ! -d "$target" ] || part=$target/.part.$$ # perhaps another file system begins there
+    mkdir -p -- "$part" || exit 1
+    watch show_writing
+    outcome=$({ { trapped='' && ask "$@" && printf ok >&3; } | tar -xof - -C "$part" 2>&1; } 3>&1)
+    outcome=$?$outcome
+    unwatch
+    if [ "$outcome" != 0ok ] || ! [ -f "$part/$last" ]; then
+        [ -z "$(ls -A -- "$part")" ] || printf '%s\n' "${outcome#?}" >&2 # of tar
+        die "$target was not written"
+    fi
+}
+
+# Of find: names may have line breaks. To "look" is to make the directories, and to see that everything can be moved.
+# shellcheck disable=SC2016 # it is for another shell
+mover='step=$1 part=$2 target=$3 last=$4 && shift 4
+for file; do
+    to=$target${file#"$part"}
+    if [ "$step" = look ] && [ -d "$file" ]; then mkdir -p -- "$to"
+    elif [ "$step" = look ] && [ -d "$to" ]; then printf "dftracerctl: %s is a directory\n" "$to" >&2 && false
+    elif [ "$step" = look ] || [ -d "$file" ] || [ "$file" = "$part/$last" ]; then continue
+    else mv -f -- "$file" "$to"
+    fi || exit 1
+done'
+
+# settle LAST OLD: what was unpacked becomes the directory, or goes into it, where it replaces the files OLD (a line each), which
+# would be read beside the new ones. LAST, if any, comes last: a kill before that leaves what does not fit an older LAST.
+settle() {
+    if [ ! -d "$target" ]; then
+        mv -- "$part" "$target" || exit 1
+        part=
+        return
+    fi
+    find "$part" -exec sh -c "$mover" sh look "$part" "$target" "$1" {} + || exit 1
+    [ -z "$2" ] || printf '%s\n' "$2" | tr '\n' '\0' | (cd -- "$target" && xargs -0 rm -f --) || exit 1
+    find "$part" -exec sh -c "$mover" sh move "$part" "$target" "$1" {} + || exit 1
+    [ -z "$2" ] || printf '%s\n' "$2" | sed 's,/.*,,' | sort -u | tr '\n' '\0' | (cd -- "$target" && xargs -0 rmdir -- 2>/dev/null)
+    [ -z "$1" ] || mv -f -- "$part/$1" "$target/$1" || exit 1
+    rm -rf -- "$part"
+    part=
+}
+
+# vacant DIRECTORY: stops where it has files, but for -f.
+vacant() {
+    [ -n "$force" ] || ! [ -d "$1" ] || [ -z "$(ls -A -- "$1")" ] || die "$1 is not empty; -f replaces the files of an earlier run"
+}
+
+# unused FILE...: stops where one exists, but for -f.
+unused() {
+    for file; do
+        [ -n "$force" ] || ! [ -e "$file" ] || die "$file already exists; -f replaces it"
+    done
+}
+
+# The files of an earlier split in $output, a line each. Stops where there are some, but for -f: those of another size would
+# remain beside the new ones.
+earlier_parts() {
+    earlier=
+    set +f
+    for file in "$output/$app"-[0-9]*.pfw "$output/$app"-[0-9]*.pfw.gz; do
+        part_number=${file#"$output/$app-"}
+        part_number=${part_number%.gz}
+        case ${part_number%.pfw} in
+        *[!0-9]*) ;;
+        *) ! [ -f "$file" ] || earlier=$earlier${earlier:+$newline}${file#"$output/"} ;;
+        esac
+    done
+    set -f
+    [ -n "$force" ] || [ -z "$earlier" ] ||
+        die "$output/${earlier%%"$newline"*} already exists; -f replaces it and all other files of an earlier split"
+}
+
+# The traces that the manifest of an earlier organize in $target lists, relative to it, a line each.
+earlier_groups() {
+    [ -f "$target/manifest.json" ] || return 0
+    awk '/^  "/ { section = $1 }
+        /^  "tool": "dftracerd organize"/ { ours = 1 }
+        { sub(/,$/, "") }
+        ours && section == "\"groups\":" && /^          "path": "/ {
+            path = substr($0, 20, length - 20)
+            if (path ~ /^[^\/]+\/[^\/]+\.pfw(\.gz)?$/ && path !~ /^\./) print path
+        }' "$target/manifest.json" | sed 's/\\\(.\)/\1/g'
+}
+
+# What the manifest in $part says of the comparison; $verified is its verdict.
+judge_manifest() {
+    verified=$(said_there verified)
+    [ -n "$verify" ] || return 0
+    [ "$verified" = true ] && outcome=PASSED || outcome=FAILED
+    printf 'Verification %s: %s events read (hash %s), %s written (hash %s)\n' "$outcome" "$(said_there lines_read)" \
+        "$(said_there hash_read)" "$(said_there lines_written)" "$(said_there hash_written)"
+}
+
+# said_there NAME: a value of the manifest in $part.
+said_there() {
+    sed -n 's/^  "'"$1"'": "*\([^",]*\).*/\1/p' "$part/manifest.json"
+}
+
+# tell FILE: what the manifest of organize, or the report of reconstruct, says; names in it stay escaped. Nonzero where something is
+# missing.
+tell() {
+    awk -v output="$output" -v reconstructed="${1##*/reconstruct.json}" '
+        function complain(text) { print "dftracerctl: " text >"/dev/stderr" }
+        { sub(/,$/, "") }
+        /^  "/ { section = $1; total[$1] = $2 }
+        /^      "path": / { path = substr($0, 16, length - 16) }
+        section == "\"groups\":" && /^      "name": / { name = substr($0, 16, length - 16); files = 0; dropped = "" }
+        section == "\"groups\":" && /^      "events": / { events = $2 }
+        /^      "dropped": true/ { dropped = ", dropped" }
+        /^          "path": / { files++ }
+        /^    }/ && name != "" { print "  " name ": " events " events in " files " files" dropped; name = "" }
+        section == "\"sources\":" && /^      "path": / { sources++ }
+        /^      "damage": / { complain("corrupt, the readable part is in the groups: " path) }
+        section == "\"unread\":" && /^      "error": / { complain("not read: " path ": " substr($0, 16)); bad = 1 }
+        /^      "state": / { state = substr($0, 17, length - 17) }
+        /^      "missing_lines": / { complain(path ": " state ", " $2 " lines are missing"); bad = 1 }
+        reconstructed == "" && section != "\"sources\":" && /^    "/ { complain(substr(section, 2, length(section) - 3) ": " $1) }
+        END {
+            if (reconstructed == "")
+                printf "Reconstructed %s files in %s, %s of them verified by their hashes\n", total["\"files\":"], output, total["\"proved\":"]
+            else
+                print "Organized " sources " files into " output
+            exit bad
+        }' "$1"
+}
+
+# put_aside FILE...: what is to be replaced, so that it is not read; back when that fails.
+aside=
+put_aside() {
+    for file; do
+        [ -e "$file" ] || continue
+        mv -- "$file" "$file.old.$$" || exit 1
+        aside=$aside$file$newline
+    done
+}
+
+put_back() {
+    for file in $aside; do
+        [ -e "$file" ] || mv -- "$file.old.$$" "$file"
+    done
+}
+
+# pack_plain FILE: beside it.
+pack_plain() {
+    [ -n "$force" ] || ! [ -e "$1.gz" ] || gzip -dc -- "$1.gz" 2>/dev/null | cmp -s -- - "$1" ||
+        die "$1.gz already exists with different content; -f replaces it"
+    escape "$(printf '%s' "$1" | sed 's/[][*?]/[&]/g')"
+    ask_into "$1.gz" pgzip "data-urlencode = \"file=$escaped\"" --data format=pfw --data "level=${level:-5}" --data "wait=$wait"
+    if [ -n "$delete" ]; then
+        gzip -dc -- "$1.gz" | cmp -s -- - "$1" || die "$1.gz does not decompress to the same content: $1 is kept"
+        rm -- "$1" || exit 1
+    fi
+    [ -z "$detail" ] || printf '%s.gz\n' "$1"
+}

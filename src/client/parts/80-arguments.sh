@@ -1,0 +1,148 @@
+
+# ---- the command line --------------------------------------------------------------------------------------
+
+command='' url='' old_name=''
+case ${0##*/} in
+dftracer_*) command=${0##*/dftracer_} old_name=yes ;;
+esac
+# find_command NAME: hyphens may be underscores. $operands, and a $description.
+find_command() {
+    command=$1
+    while [ "${command#*-}" != "$command" ]; do
+        command=${command%%-*}_${command#*-}
+    done
+    for line in $commands; do
+        case $line in
+        "$command "*)
+            operands=${line#"$command"}
+            operands=${operands%%  *}
+            operands=${operands# }
+            return
+            ;;
+        esac
+    done
+    printf 'dftracerctl: unknown command %s\nTry: dftracerctl --help\n' "$command" >&2
+    exit 2
+}
+while [ -z "$command" ]; do
+    case ${1-} in
+    --url | --unix-socket) [ $# -ge 2 ] || wrong "$1 requires an argument" ;;
+    esac
+    case ${1-} in
+    --url) url=$2; shift 2 ;;
+    --unix-socket) socket=$2; shift 2 ;;
+    -h | --help) usage; exit 0 ;;
+    --version) version ;;
+    --words) # for completion and the manual
+        [ -n "${2-}" ] || { printf '%s\n' "$commands" | sed 's/ .*//' && exit 0; }
+        find_command "$2"
+        load_rows
+        printf '%s' "$rows"
+        exit 0
+        ;;
+    '') usage >&2; exit 2 ;;
+    *) command=$1; shift ;;
+    esac
+done
+find_command "$command"
+case $command in
+dlio_compare)
+    find_program dftracerd-dlio-compare || die "no dftracerd-dlio-compare program found: it is built where libyaml is installed"
+    exec "$program" "$@" ;;
+gen_fake_trace)
+    find_program gen-fake-trace || die "no gen-fake-trace program was found next to this program or in \$PATH"
+    exec "$program" "$@" ;;
+server)
+    [ -n "${DFTRACERD:-}" ] || find_program dftracer_server || find_program dftracerd || die "no dftracerd program found"
+    exec "${DFTRACERD:-$program}" "$@" ;;
+esac
+load_rows
+
+detail='' metadata='' format='' recursive='' recipe='' save='' output='' check='' verify='' force='' index_dir='' threads='' wait=fresh
+compress='' level='' config='' fail_on='' color='' inputs='' pattern='' trace='' text_file='' brief='' directory='' chunk_size=''
+gzip_only='' delete='' members='' build='' file='' event_format='' passed='' request='' app=app start=-1 end=-1 mode=bytes
+
+# A path, then parameters. curl would read a file for a name with an @.
+add_word() {
+    [ -n "$request" ] || { request=${1#/} && return; }
+    case $1 in *=*) name=${1%%=*} ;; *) name= ;; esac
+    case $name in '' | *[!A-Za-z0-9_.-]*) wrong "$1: expected NAME=VALUE" ;; esac
+    add "$name" "${1#*=}"
+}
+
+take_operand() {
+    case ${following:+more}$operands in
+    more*) act "$following" "$1" ;;
+    FILE)
+        [ -z "$where" ] || wrong "unexpected argument $1"
+        file=$1
+        add_file "$1"
+        ;;
+    INPUT*) # seen when --pattern and -r are known
+        is_there "$1" || die "no such file or directory: $1"
+        inputs=$inputs$1$newline
+        ;;
+    PATH*) add_word "$1" ;;
+    *) wrong "unexpected argument $1" ;;
+    esac
+}
+
+# act ACTION VALUE: what the table says of an option.
+act() {
+    name=${1#*:}
+    case $1 in
+    field:*=*) add "${name%%=*}" "${name#*=}" ;;
+    field:*) add "$name" "$2" ;;
+    list:*) eval "list_$name=\${list_$name:+\$list_$name,}\$2" ;;
+    side:*) add_side "$name" "$2" ;;
+    pass:*) passed=$passed--$name$([ "$argument" = - ] || printf '=%s' "$2")$newline ;;
+    set:*=*) eval "$name" ;;
+    set:*) eval "$name=\$2" ;;
+    call:*) "$name" "$2" ;;
+    esac
+}
+
+# take_option NAME [VALUE] ...: $taken arguments are used up. $following: the action of further values.
+take_option() {
+    row=
+    for line in $rows; do
+        case $line in "$1 "* | "- $1 "* | -?" $1 "*) row=${line#* -} && break ;; esac
+    done
+    argument=${row#* }
+    action=${argument#* }
+    argument=${argument%% *}
+    action=${action%% *}
+    taken=2 following=
+    case $argument in
+    '') wrong "unknown option $1" ;;
+    -) taken=1 ;;
+    '['*) # the value may be left out
+        case ${2-} in true | false) ;; *) set -- "$1" true && taken=1 ;; esac
+        ;;
+    *)
+        [ $# -ge 2 ] || wrong "$1 requires an argument"
+        case $argument in *...) following=$action ;; esac
+        ;;
+    esac
+    case $argument,${2-} in
+    COUNT,0 | BYTES,0) die "$1 must not be 0" ;;
+    N,-1) ;;
+    N, | COUNT, | N,*[!0-9]* | COUNT,*[!0-9]*) wrong "$1 ${2-}: not a number" ;;
+    -,*) set -- "$1" '' ;;
+    esac
+    act "$action" "$2"
+}
+
+literal='' following=''
+while [ $# -gt 0 ]; do
+    case $literal$1 in
+    --) literal=yes; shift ;;
+    --*=*)
+        option=${1%%=*} value=${1#*=}
+        shift
+        set -- "$option" "$value" "$@"
+        ;;
+    -?*) take_option "$@"; shift "$taken" ;;
+    *) take_operand "$1"; shift ;;
+    esac
+done
