@@ -22,11 +22,6 @@ escape() {
     done
 }
 
-unescape() {
-    unescaped=$(printf '%b.' "$(printf '%s\n' "$1" | sed 's/\\"/"/g')")
-    unescaped=${unescaped%.}
-}
-
 # $where selects files, in every request; $fields is for the command's own. $needs: directories to be served, escaped.
 where='' fields='' needs='' missing=''
 add() {
@@ -55,18 +50,12 @@ choose() {
     escape "$2"
     where="$where${newline}data-urlencode = \"$1=$escaped\""
     escape "$3"
-    case $newline$needs in
-    *"$newline$escaped$newline"*) ;;
-    *) needs=$needs$escaped$newline ;;
-    esac
+    case $newline$needs in *"$newline$escaped$newline"*) ;; *) needs=$needs$escaped$newline ;; esac
 }
 
 add_directory() {
     [ -d "$1/" ] || die "no such directory: $1"
-    case $1 in
-    /*) resolve "$1" ;;
-    *) resolve "./$1" ;;
-    esac
+    case $1 in /*) resolve "$1" ;; *) resolve "./$1" ;; esac
     choose dir "$path" "$path"
 }
 
@@ -74,20 +63,14 @@ add_directory() {
 is_there() {
     inside=$1
     while ! [ -e "$inside" ]; do
-        case $inside in
-        */*) inside=${inside%/*} ;;
-        *) return 1 ;;
-        esac
+        case $inside in */*) inside=${inside%/*} ;; *) return 1 ;; esac
     done
     [ "$inside" = "$1" ] || [ -f "$inside" ]
 }
 
 # A file or glob: its directory is the last one on its path that exists.
 add_file() {
-    case $1 in
-    /*) folder=$1 ;;
-    *) folder=$PWD/$1 ;;
-    esac
+    case $1 in /*) folder=$1 ;; *) folder=$PWD/$1 ;; esac
     rest=
     while [ -z "$rest" ] || ! [ -d "$folder/" ]; do
         rest=/${folder##*/}$rest
@@ -110,12 +93,6 @@ add_side() {
         add_file "$2"
         add "$1" "${path%/}$rest"
     fi
-}
-
-# A side of $config that the command line does not name; paths in it are as on the command line.
-add_configured() {
-    side=$(tr '\n' ' ' <"$config" | sed -n 's/.*"'"$1"'"[[:space:]]*:[[:space:]]*"\([^"\\]*\)".*/\1/p')
-    case $fields,$side in *"\"$1="* | *,) ;; *) add_side "$1" "$side" ;; esac
 }
 
 # gzip_level true|false: what to send as `compress`.

@@ -56,21 +56,10 @@ find_socket() {
     [ "$best" -ge 0 ]
 }
 
-# For what needs a daemon, but no traces.
-empty_directory() {
-    for place in $places; do
-        mkdir -m 700 -- "$place" 2>/dev/null
-        [ -n "$(ours "$place")" ] || continue
-        mkdir -m 700 -- "$place/none" 2>/dev/null
-        printf '%s\n' "$place/none"
-        return
-    done
-}
-
-# labelled DIRECTORY LINES: $label of the directory, if there are several.
+# labelled DIRECTORY LINES: $root, the directory with a label if there are several.
 labelled() {
-    label=
-    [ "${2#*"$newline"}" = '' ] || label=$(printf '%s' "${1#/}" | tr '/=' '__')=
+    root=$1
+    [ "${2#*"$newline"}" = '' ] || root=$(printf '%s' "${1#/}" | tr '/=' '__')=$1
 }
 
 # Starts one for $needs, or has a running one serve them, too (--join): 0, 75 when another one has the index, 1; $said: why.
@@ -89,10 +78,16 @@ start_daemon() {
         roots=$roots$need$newline
     done
     set -- --config /dev/null --no-tcp --on-demand --background --join --log-level error
-    for root in ${roots:-"$(empty_directory)"}; do
-        unescape "$root"
-        labelled "$unescaped" "$roots"
-        set -- "$@" --directory "$label$unescaped"
+    for place in $places; do # for what needs a daemon, but no traces
+        [ -z "$roots" ] || break
+        mkdir -m 700 -- "$place" 2>/dev/null
+        [ -z "$(ours "$place")" ] || roots=$place/none
+        mkdir -m 700 -- "$roots" 2>/dev/null
+    done
+    for need in $roots; do
+        need=$(printf '%b.' "$(printf '%s\n' "$need" | sed 's/\\"/"/g')")
+        labelled "${need%.}" "$roots"
+        set -- "$@" --directory "$root"
     done
     [ -z "$index_dir" ] || set -- "$@" --index-base "$index_dir"
     [ -z "$threads" ] || set -- "$@" --executor-threads "$threads"

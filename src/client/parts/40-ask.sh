@@ -1,23 +1,22 @@
 
 # ---- requests ----------------------------------------------------------------------------------------------
 
-credentials=''
-# credential OPTION VALUE: a line more of curl's configuration.
-credential() {
-    [ -n "$2" ] || return 0
-    escape "$2"
-    credentials="$credentials$1$escaped\"$newline"
-}
-credential 'header = "Authorization: Bearer ' "${DFTRACERD_TOKEN:-}"
-credential 'cert = "' "${DFTRACERD_CERT:-}"
-credential 'key = "' "${DFTRACERD_KEY:-}"
+credentials=
+for option in header cert key; do
+    case $option in
+    header) escape "${DFTRACERD_TOKEN:+Authorization: Bearer $DFTRACERD_TOKEN}" ;;
+    cert) escape "${DFTRACERD_CERT:-}" ;;
+    key) escape "${DFTRACERD_KEY:-}" ;;
+    esac
+    [ -z "$escaped" ] || credentials="$credentials$option = \"$escaped\"$newline"
+done
 
 # fetch ENDPOINT FORM [CURL ARGUMENT...]: becomes curl. Form and token go by standard input: command lines can be read by others.
 strict='' checked='' ignoring=''
 fetch() {
-    endpoint=$1 form=$2
+    address=$url/$1 form=$2
     shift 2
-    exec curl -qs --noproxy '*' -K - ${socket:+--unix-socket} ${socket:+"$socket"} "$@" "$url/$endpoint" <<TEXT
+    exec curl -qs --noproxy '*' -K - ${socket:+--unix-socket} ${socket:+"$socket"} "$@" "$address" <<TEXT
 $form
 $strict
 $ignoring
@@ -67,6 +66,7 @@ attempt() {
 
 # After a failure: whether the request is to be sent again, to another daemon or without what the daemon has refused.
 warned=''
+# shellcheck disable=SC2016 # a text of the daemon
 amend() {
     case $command:$status:$text in
     *:7: | *:52: | *:22: | *:22:'the daemon is stopping')
@@ -159,10 +159,17 @@ change() {
     ask "$@" -X POST -H 'X-Requested-With: dftracerctl'
 }
 
-# number NAME: the first $number of that name in $facts, which is the one of all files.
-number() {
-    number=${facts#*\""$1"\":}
-    number=${number%%[!0-9]*}
+# numbers NAME...: variables of these names have the first numbers of these names in $facts, which are those of all files.
+numbers() {
+    for name; do
+        number=${facts#*\""$name"\":}
+        eval "$name=\${number%%[!0-9]*}"
+    done
+}
+
+# The directory of the index that /info names.
+index_path() {
+    sed -n 's/.*"index":{"path":"\([^"]*\)".*/\1/p'
 }
 
 # kib_of PATH: what it takes on the disk.
@@ -192,25 +199,20 @@ unwatch() {
 show_indexing() {
     [ ${#where} -lt 10000 ] || where=
     strict=
-    facts=$(fetch index "$where" -G) && number bytes && [ "${number:-0}" -gt 0 ] || return
-    bytes=$number
-    number bytes_done
-    percent=$((number * 100 / bytes))
-    number files
-    files=$number
-    number files_ready
-    printf '\r\033[Kindexing: %s of %s files, %s %%' "$number" "$files" "$percent"
+    facts=$(fetch index "$where" -G) && numbers bytes bytes_done files files_ready && [ "${bytes:-0}" -gt 0 ] || return
+    printf '\r\033[Kindexing: %s of %s files, %s %%' "$files_ready" "$files" $((bytes_done * 100 / bytes))
 }
 
 # How much of $part is written, as a bar if the size is known: what is compressed again has about the size that it had.
 show_writing() {
+    numbers uncompressed_bytes compressed_bytes
     case $command,$level in
-    pgzip,*) number= ;; # $facts are of all files
-    reconstruct,*) number=$(($(kib_of "$directory") * 1024)) ;;
-    *,0) number uncompressed_bytes ;;
-    *) number compressed_bytes ;;
+    pgzip,*) of=0 ;; # $facts are of all files
+    reconstruct,*) of=$(kib_of "$directory") ;;
+    *,0) of=$((${uncompressed_bytes:-0} / 1024)) ;;
+    *) of=$((${compressed_bytes:-0} / 1024)) ;;
     esac
-    size=$(kib_of "$part") of=$((${number:-0} / 1024))
+    size=$(kib_of "$part")
     [ -n "$size" ] || return
     [ "$of" -gt 0 ] || { printf '\r\033[Kwriting: %s MiB' $((size / 1024)) && return; }
     full=$((size < of ? size * 20 / of : 20))
@@ -218,7 +220,7 @@ show_writing() {
         $((size / 1024)) $(((of + 1023) / 1024))
 }
 
-# The files that a daemon has found at last, when it has just been started.
+# What a daemon that has just been started has found.
 wait_for_listing() {
     keep info 'data-urlencode = "file=?"' --data wait=fresh
 }
@@ -251,28 +253,12 @@ prepare() {
 
 # One request does it all; on a terminal there is one more before it, whose progress is shown.
 ready() {
-    if [ -t 2 ]; then
-        prepare
-    else
-        get_ready
-    fi
+    if [ -t 2 ]; then prepare; else get_ready; fi
 }
 
-# answer ENDPOINT [CURL ARGUMENT...]: to $output or standard output.
+# answer ENDPOINT [PARAMETER]: to $output or standard output.
 answer() {
     ready
-    endpoint=$1
-    shift
-    deliver "$endpoint" "$where$fields" --data "wait=$wait" "$@"
-}
-
-# Says so where --index-dir comes too late. (The index is below it: another command has started that daemon.)
-check_index_dir() {
-    keep info '' -G -m 10
-    place=$(printf '%s\n' "$answer" | sed -n 's/.*"index":{"path":"\([^"]*\)".*/\1/p')
-    base=$(cd -- "$index_dir" 2>/dev/null && pwd -P)
-    case $place in
-    "${base:-/ }"/*) ;;
-    *) printf 'dftracerctl: --index-dir %s is ignored: a daemon already serves this directory; its index is in %s\n' "$index_dir" "${place:-another place}" >&2 ;;
-    esac
+    set -- "$1" "$where$fields" --data "wait=$wait" ${2:+--data} ${2:+"$2"}
+    deliver "$@"
 }

@@ -110,13 +110,6 @@ vacant() {
     [ -n "$force" ] || ! [ -d "$1" ] || [ -z "$(ls -A -- "$1")" ] || die "$1 is not empty; -f replaces the files of an earlier run"
 }
 
-# unused FILE...: stops where one exists, but for -f.
-unused() {
-    for file; do
-        [ -n "$force" ] || ! [ -e "$file" ] || die "$file already exists; -f replaces it"
-    done
-}
-
 # The files of an earlier split in $output, a line each. Stops where there are some, but for -f: those of another size would
 # remain beside the new ones.
 earlier_parts() {
@@ -147,18 +140,16 @@ earlier_groups() {
         }' "$target/manifest.json" | sed 's/\\\(.\)/\1/g'
 }
 
-# What the manifest in $part says of the comparison; $verified is its verdict.
+# What the manifest in $part says of the comparison, if it was asked for; false if events differ.
 judge_manifest() {
-    verified=$(said_there verified)
     [ -n "$verify" ] || return 0
-    [ "$verified" = true ] && outcome=PASSED || outcome=FAILED
-    printf 'Verification %s: %s events read (hash %s), %s written (hash %s)\n' "$outcome" "$(said_there lines_read)" \
-        "$(said_there hash_read)" "$(said_there lines_written)" "$(said_there hash_written)"
-}
-
-# said_there NAME: a value of the manifest in $part.
-said_there() {
-    sed -n 's/^  "'"$1"'": "*\([^",]*\).*/\1/p' "$part/manifest.json"
+    awk -F '"?,?$|: "?' '
+        { gsub(/^ *"|"$/, "", $1); value[$1] = $2 }
+        END {
+            printf "Verification %s: %s events read (hash %s), %s written (hash %s)\n", value["verified"] == "true" ? "PASSED" : "FAILED",
+                value["lines_read"], value["hash_read"], value["lines_written"], value["hash_written"]
+            exit value["verified"] != "true"
+        }' "$part/manifest.json"
 }
 
 # tell FILE: what the manifest of organize, or the report of reconstruct, says; names in it stay escaped. Nonzero where something is
@@ -187,22 +178,6 @@ tell() {
                 print "Organized " sources " files into " output
             exit bad
         }' "$1"
-}
-
-# put_aside FILE...: what is to be replaced, so that it is not read; back when that fails.
-aside=
-put_aside() {
-    for file; do
-        [ -e "$file" ] || continue
-        mv -- "$file" "$file.old.$$" || exit 1
-        aside=$aside$file$newline
-    done
-}
-
-put_back() {
-    for file in $aside; do
-        [ -e "$file" ] || mv -- "$file.old.$$" "$file"
-    done
 }
 
 # pack_plain FILE: beside it.

@@ -1,7 +1,7 @@
 
 # ---- doctor ------------------------------------------------------------------------------------------------
 
-# well TEXT, odd TEXT WHAT_TO_DO, ill TEXT WHAT_TO_DO: a line each; what is ill makes the exit status 1.
+# well TEXT, odd TEXT REMEDY, ill TEXT REMEDY: a line each; what is ill makes the exit status 1.
 odds=0 ills=0
 well() { printf 'ok    %s\n' "$1"; }
 odd() {
@@ -18,29 +18,20 @@ add_examined() {
     directories=$directories$1$newline
 }
 
-# The type of the file system that a path is on, where stat(1) can tell.
+# The type of the file system that a path is on, where stat(1) prints it.
 system_of() {
     stat -f -c %T -- "$1" 2>/dev/null || printf 'a file system of unknown type'
 }
 
-is_remote() {
-    case $1 in
-    nfs* | lustre* | gpfs | cifs | smb* | fuse* | ceph | beegfs | panfs | afs | 9p | v9fs) ;;
-    *) false ;;
-    esac
-}
-
 examine_versions() {
     found=$(curl -q --version | sed -n '1s/^curl \([0-9]*\)\.\([0-9]*\).*/\1 \2/p')
-    major=${found% *} minor=${found#* }
-    if [ "${major:-0}" -gt 7 ] || { [ "${major:-0}" = 7 ] && [ "${minor:-0}" -ge 61 ]; }; then
-        well "curl $major.$minor"
+    if [ "$((${found% *} * 1000 + ${found#* }))" -ge 7061 ]; then
+        well "curl ${found% *}.${found#* }"
     else
         ill "curl ${found:-of unknown version}: this program requires 7.61 or later" "install a newer curl and put it first in \$PATH"
     fi
     for tool in tar gzip; do
-        command -v "$tool" >/dev/null && continue
-        ill "$tool not found" "install $tool: commands that write several files require it"
+        command -v "$tool" >/dev/null || ill "$tool not found" "install $tool: commands that write several files require it"
     done
     program=${DFTRACERD:-}
     if [ -z "$program" ] && ! find_program dftracerd; then
@@ -67,178 +58,164 @@ examine_limits() {
     [ "$size" = unlimited ] || odd "file size: at most $size blocks of 512 bytes" "ulimit -f unlimited: the index is one large file"
 }
 
-# Watches are for speed only: walks of the directories find everything.
-examine_watches() {
-    read -r most 2>/dev/null </proc/sys/fs/inotify/max_user_watches || return 0
-    [ "$1" -gt "$((most / 2))" ] || return 0
-    odd "$1 directories, but all your programs together can watch at most $most" "sysctl fs.inotify.max_user_watches=$(($1 * 4)); else changes are found by directory scans only"
-}
-
-# What is below a directory and cannot be read, three of them.
-unreadable() {
-    find "$1" -type d -exec sh -c 'for f; do [ -r "$f" ] && [ -x "$f" ] || printf "%s\n" "$f"; done' - {} + 2>/dev/null
-    find "$1" -type f \( -name '*.pfw' -o -name '*.pfw.gz' \) -exec sh -c 'for f; do [ -r "$f" ] || printf "%s\n" "$f"; done' - {} + 2>/dev/null
+# find_traces [ACTION...]: with what is below $path, and is or may contain a trace.
+find_traces() {
+    find "$path" \( -type d -o -type f \( -name '*.pfw' -o -name '*.pfw.gz' \) \) "$@" 2>/dev/null
 }
 
 examine_directory() {
+    user=$(id -un 2>/dev/null || id -u)
     if ! [ -d "$1/" ]; then
         ill "$1: no such directory, or a directory above it cannot be entered" "select the directory of your traces with -d"
         return
     elif ! [ -x "$1/" ]; then
-        ill "$1: cannot be entered by $(id -un 2>/dev/null || id -u)" "change its permissions (chmod, setfacl), or run as a user of its group"
+        ill "$1: cannot be entered by $user" "change its permissions (chmod, setfacl), or run as a user of its group"
         return
     fi
     add_directory "$1"
     needed=$needed$path$newline
-    lost=$(unreadable "$path")
-    count=$(find "$path" -type f \( -name '*.pfw' -o -name '*.pfw.gz' \) 2>/dev/null | wc -l | tr -d ' ')
+    lost=$(find_traces -exec sh -c 'for f; do [ -r "$f" ] && { [ -x "$f" ] || [ -f "$f" ]; } || printf "%s\n" "$f"; done' - {} +)
+    count=$(find_traces -type f | wc -l)
     if [ -n "$lost" ]; then
-        ill "$1: $(printf '%s\n' "$lost" | wc -l | tr -d ' ') files or directories cannot be read by $(id -un 2>/dev/null || id -u): $(printf '%s\n' "$lost" | sed -n '1p')" \
+        ill "$1: $(($(printf '%s\n' "$lost" | wc -l))) files or directories cannot be read by $user: ${lost%%"$newline"*}" \
             "change their permissions (chmod, setfacl), or run as a user of their group"
-    elif [ "$count" = 0 ]; then
+    elif [ "$count" -eq 0 ]; then
         odd "$1: no trace files (.pfw, .pfw.gz)" "check that the tracer was enabled and wrote to this directory"
     else
-        well "$1: $count trace files, all readable"
+        well "$1: $((count)) trace files, all readable"
     fi
     kind=$(system_of "$path")
-    ! is_remote "$kind" || well "$1 is on $kind: changes made on other hosts are found by directory scans (interval: --rescan)"
-    examine_watches "$(find "$path" -type d 2>/dev/null | wc -l)"
+    case $kind in nfs* | lustre* | gpfs | cifs | smb* | fuse* | ceph | beegfs | panfs | afs | 9p | v9fs)
+        well "$1 is on $kind: changes made on other hosts are found by directory scans (interval: --rescan)" ;;
+    esac
+    # Watches are for speed only: walks of the directories find everything.
+    below=$(find_traces -type d | wc -l)
+    if read -r most 2>/dev/null </proc/sys/fs/inotify/max_user_watches && [ "$below" -gt "$((most / 2))" ]; then
+        odd "$((below)) directories, but all your programs together can watch at most $most" "sysctl fs.inotify.max_user_watches=$((below * 4)); else changes are found by directory scans only"
+    fi
 }
 
 # The daemon itself judges its options, the token file and the place of the index.
 examine_configuration() {
-    [ -n "$program" ] || return 0
     set -- --print-config
     [ -z "$config_file" ] || set -- "$@" --config "$config_file"
     [ -z "$index_dir" ] || set -- "$@" --index-base "$index_dir"
-    for name in $needed; do # labels as start_daemon has them
-        label=
-        [ "${needed#*"$newline"}" = '' ] || label=$(printf '%s' "${name#/}" | tr '/=' '__')=
-        set -- "$@" --directory "$label$name"
+    for name in $needed; do
+        labelled "$name" "$needed"
+        set -- "$@" --directory "$root"
     done
     if said=$("$program" "$@" 2>&1); then
         place=$(printf '%s\n' "$said" | sed -n 's/^# index: //p')
         well "configuration, directories and index directory are valid"
         [ -n "$url$socket" ] || examine_place # else that daemon says where its index is
-    else
-        said=$(printf '%s\n' "$said" | sed -n 's/^dftracerd: //p' | sed -n 1p)
-        case $said in
-        *'beyond loopback'*) ill "$said" "use --token-file with --tls-cert and --tls-key; or no --bind, and an ssh tunnel" ;;
-        *'readable by other users'* | *'chown it'*) ill "$said" "make the daemon's user its owner, and chmod 600: it is a secret" ;;
-        *'contains no token'* | *'a token must'*) ill "$said" "delete it: the daemon creates a new one" ;;
-        *'cannot create the'*token*) ill "$said" "choose a file in an existing directory that the daemon's user can write to" ;;
-        *'index requires a local'* | *'for the index'*) ill "$said" "use --index-dir (or \$DFTRACERD_INDEX_DIR): a directory on a local disk that only you can write to" ;;
-        *belongs\ to* | *'by other users'*) ill "$said" "delete it, or chmod 700; or choose another directory with --index-dir" ;;
-        *) ill "${said:-dftracerd --check fails}" "see dftracerd.conf(5); dftracerd --check repeats this check" ;;
-        esac
+        return
     fi
+    said=$(printf '%s\n' "$said" | sed -n 's/^dftracerd: //p' | sed -n 1p)
+    case $said in
+    *'beyond loopback'*) remedy="use --token-file with --tls-cert and --tls-key; or no --bind, and an ssh tunnel" ;;
+    *'readable by other users'* | *'chown it'*) remedy="make the daemon's user its owner, and chmod 600: it is a secret" ;;
+    *'contains no token'* | *'a token must'*) remedy="delete it: the daemon creates a new one" ;;
+    *'cannot create the'*token*) remedy="choose a file in an existing directory that the daemon's user can write to" ;;
+    *'index requires a local'* | *'for the index'*) remedy="use --index-dir (or \$DFTRACERD_INDEX_DIR): a directory on a local disk that only you can write to" ;;
+    *belongs\ to* | *'by other users'*) remedy="delete it, or chmod 700; or choose another directory with --index-dir" ;;
+    *) remedy="see dftracerd.conf(5); dftracerd --check repeats this check" ;;
+    esac
+    ill "${said:-dftracerd --check fails}" "$remedy"
 }
 
-# An index takes about as much as packed traces.
+# An index takes about as much as compressed traces. Its directory is perhaps not there yet.
 examine_place() {
-    where=$place # perhaps not there yet
-    until [ -e "$where" ] || [ -z "$where" ]; do
-        where=${where%/*}
+    disk=$place
+    until [ -e "$disk/" ]; do
+        disk=${disk%/*}
     done
-    where=${where:-/}
-    free=$(df -Pk -- "$where" 2>/dev/null | awk 'NR == 2 { print int($4 / 1024) }')
+    free=$(df -Pk -- "$disk/" 2>/dev/null | awk 'NR == 2 { print int($4 / 1024) }')
     size=0
     for name in $needed; do
         kib=$(kib_of "$name")
         size=$((size + ${kib:-0} / 1024))
     done
     if [ "${free:-0}" -gt "$size" ]; then
-        well "index: $place on $(system_of "$where"), $free MiB free"
+        well "index: $place on $(system_of "$disk/"), $free MiB free"
     else
         odd "index: $place has $free MiB free, the traces are $size MiB" "use --index-dir on a larger local disk, or --max-index-size: indexing stops when the disk is full"
     fi
 }
 
-examine_meeting() {
+examine_runtime_directories() {
     for place in $places; do
-        [ -e "$place" ] || [ -L "$place" ] || continue
         if [ -n "$(ours "$place")" ]; then
             well "runtime directory: $place"
-        else
+        elif [ -e "$place" ] || [ -L "$place" ]; then
             ill "$place is not a directory that only you can write to: the client ignores it" "delete it, chmod 700 it, or set \$DFTRACERD_RUNTIME_DIR"
         fi
     done
 }
 
-# measure NAME: a number of the daemon's /metrics.
+# measure NAME: $measure, a number of the daemon's /metrics; false if it is 0 or not there.
 measure() {
-    printf '%s\n' "$facts" | sed -n "s/^$1 \\([0-9]*\\).*/\\1/p"
+    measure=$(printf '%s\n' "$facts" | sed -n "s/^$1 \\([0-9]*\\).*/\\1/p")
+    [ "${measure:-0}" -ne 0 ]
 }
 
 # The hosts of a daemon that is a job of several processes, and which of its ranks each has: node1 (0-3), node2 (4-7).
-examine_ranks() {
-    ranks=$(printf '%s\n' "$facts" | sed -n 's/^dftracerd_rank_files{rank="\([0-9]*\)",host="\(.*\)"} [0-9]*$/\1 \2/p')
-    [ -n "$ranks" ] || return 0
-    well "it has $(printf '%s\n' "$ranks" | awk '
+list_ranks() {
+    printf '%s\n' "$facts" | sed -n 's/^dftracerd_rank_files{rank="\([0-9]*\)",host="\(.*\)"} [0-9]*$/\1 \2/p' | awk '
         function range(host) { return begin[host] == last[host] ? last[host] : begin[host] "-" last[host] }
         { rank = $1; host = substr($0, length(rank) + 2) }
         !(host in last) { order[++hosts] = host; begin[host] = rank; last[host] = rank - 1 }
         rank != last[host] + 1 { list[host] = list[host] range(host) ","; begin[host] = rank }
         { last[host] = rank }
         END {
-            printf "%d ranks: ", NR
+            if (NR) printf "%d ranks", NR
             for (i = 1; i <= hosts; i++)
-                printf "%s%s (%s)", (i > 1 ? ", " : ""), order[i], list[order[i]] range(order[i])
-        }')"
+                printf "%s%s (%s)", (i > 1 ? ", " : ": "), order[i], list[order[i]] range(order[i])
+        }'
 }
 
 examine_daemon() {
     facts=$(call metrics '' -m 10 -w '%{http_code}')
-    code=${facts##*"$newline"}
+    code=${facts##*"$newline"} refused="set \$DFTRACERD_TOKEN, or have the administrator add an allow-user line to its configuration"
     case $code in
     200) ;;
-    403) facts=$(call info '' -m 10 -o /dev/null -w '%{http_code}') # --enforce-file-permissions keeps /metrics for admins
-        [ "$facts" = 200 ] && well "${socket:-$url} answers" && return
-        ill "${socket:-$url} does not serve you ($code)" "set \$DFTRACERD_TOKEN, or have the administrator add an allow-user line to its configuration" && return ;;
-    401 | 421) ill "${socket:-$url} does not serve you ($code)" "set \$DFTRACERD_TOKEN, or have the administrator add an allow-user line to its configuration" && return ;;
+    403) # --enforce-file-permissions keeps /metrics for admins
+        [ "$(call info '' -m 10 -o /dev/null -w '%{http_code}')" != 200 ] || { well "${socket:-$url} answers" && return; }
+        ill "${socket:-$url} does not serve you ($code)" "$refused" && return ;;
+    401 | 421) ill "${socket:-$url} does not serve you ($code)" "$refused" && return ;;
     *) call healthz '' -m 10 -o /dev/null
-        code=$?
-        case $code in
-        5 | 6 | 7) remedy="systemctl status dftracerd; or leave out the address: the client then starts a daemon" ;;
-        *) remedy="check the address, and the log of the daemon there" ;;
-        esac
+        code=$? remedy="check the address, and the log of the daemon there"
+        case $code in 5 | 6 | 7) remedy="systemctl status dftracerd; or leave out the address: the client then starts a daemon" ;; esac
         ill "$(no_answer "$code")" "$remedy" && return ;;
     esac
     case $facts in
     *'version="@VERSION@"'*) well "${socket:-$url} answers: dftracerd @VERSION@" ;;
     *) odd "${socket:-$url} answers, but is not dftracerd @VERSION@, the version of this program" "restart the daemon after an upgrade" ;;
     esac
-    place=$(call info '' -m 10 | sed -n 's/.*"index":{"path":"\([^"]*\)".*/\1/p') # who sees only some files is not told
-    if [ -n "$place" ]; then
-        well "its index: $place, $(($(measure dftracerd_index_store_bytes) / 1048576)) MiB"
-    fi
+    place=$(call info '' -m 10 | index_path) # who sees only some files is not told
+    measure dftracerd_index_store_bytes
+    [ -z "$place" ] || well "its index: $place, $((${measure:-0} / 1048576)) MiB"
     all=$(printf '%s\n' "$facts" | sed -n 's/^dftracerd_directory_info{directory="\(.*\)",index=".*"} 1$/\1/p')
-    case $all in
-    *"$newline"*) well "it serves $(printf '%s\n' "$all" | wc -l | tr -d ' ') directories: $(printf '%s\n' "$all" | awk 'NR > 1 { printf ", " } { printf "%s", $0 }')" ;;
-    esac
-    examine_ranks
-    if [ "$(measure dftracerd_index_stopped)" = 1 ]; then
+    case $all in *"$newline"*) well "it serves $(printf '%s\n' "$all" | awk '{ list = list (NR > 1 ? ", " : "") $0 } END { print NR " directories: " list }')" ;; esac
+    ranks=$(list_ranks)
+    [ -z "$ranks" ] || well "it has $ranks"
+    if measure dftracerd_index_stopped; then
         why=$(call readyz '' -m 10 | sed -n 's/.*"error":"\([^"]*\)".*/\1/p')
         ill "it has stopped indexing${why:+: $why}" "free disk space for its index, or see its log; it resumes by itself when there is space"
-    fi
-    failed=$(measure 'dftracerd_index_files{state="failed"}') damaged=$(measure 'dftracerd_index_bad_input{kind="damaged_files"}')
-    closed=$(measure dftracerd_index_unreadable_directories)
-    if [ "${closed:-0}" != 0 ]; then
-        odd "it cannot read $closed directories: answers may lack their files" "its log names them (directory_unreadable); change their permissions, or check the file server"
-    fi
-    if [ "${failed:-0}" != 0 ]; then
-        ill "$failed files could not be indexed" "dftracerctl info -v lists them with the reasons"
-    fi
-    if [ "${damaged:-0}" != 0 ]; then
-        odd "$damaged files are corrupt; their readable parts are indexed" "dftracerctl info -v lists them with the positions"
-    fi
-    if [ "$(measure dftracerd_index_ready)" = 1 ]; then
+    elif measure dftracerd_index_ready; then
         well "all files found are indexed"
-    elif [ "$(measure dftracerd_index_stopped)" != 1 ]; then
-        odd "it is indexing: $(measure dftracerd_index_pending_files) files are pending" "dftracerctl index waits until they are indexed"
+    else
+        measure dftracerd_index_pending_files
+        odd "it is indexing: $measure files are pending" "dftracerctl index waits until they are indexed"
     fi
-    if [ $(($(measure process_open_fds) * 5)) -gt $(($(measure process_max_fds) * 4)) ]; then
-        odd "$(measure process_open_fds) of $(measure process_max_fds) files are open" "raise LimitNOFILE= of its unit, or use fewer connections"
+    ! measure dftracerd_index_unreadable_directories ||
+        odd "it cannot read $measure directories: answers may lack their files" "its log names them (directory_unreadable); change their permissions, or check the file server"
+    ! measure 'dftracerd_index_files{state="failed"}' || ill "$measure files could not be indexed" "dftracerctl info -v lists them with the reasons"
+    ! measure 'dftracerd_index_bad_input{kind="damaged_files"}' ||
+        odd "$measure files are corrupt; their readable parts are indexed" "dftracerctl info -v lists them with the positions"
+    measure process_max_fds
+    most=${measure:-0}
+    if measure process_open_fds && [ $((measure * 5)) -gt $((most * 4)) ]; then
+        odd "$measure of $most files are open" "raise LimitNOFILE= of its unit, or use fewer connections"
     fi
 }
 
@@ -248,14 +225,14 @@ doctor() {
     [ -n "$url$socket" ] || url=${DFTRACERD_URL:-}
     examine_versions
     examine_limits
+    [ -n "$directories$url$socket" ] || directories=$PWD
     for name in $directories; do
         examine_directory "$name"
     done
-    [ -n "$directories$url$socket" ] || examine_directory "$PWD"
-    [ -z "$needed" ] || examine_configuration
-    [ -n "$url$socket" ] || examine_meeting
+    [ -z "$needed" ] || [ -z "$program" ] || examine_configuration
     if [ -z "$url$socket" ]; then
-        while find_socket && ! (url=http://localhost && fetch healthz '' -m 10 -o /dev/null); do
+        examine_runtime_directories
+        while find_socket && ! curl -qs -m 10 -o /dev/null --unix-socket "$socket" http://localhost/healthz; do
             dead=$dead${socket%.sock}.roots$newline
         done
     fi
@@ -269,4 +246,3 @@ doctor() {
     printf '%s errors, %s warnings\n' "$ills" "$odds"
     [ "$ills" = 0 ]
 }
-

@@ -60,7 +60,7 @@ load_rows
 
 detail='' metadata='' format='' recursive='' recipe='' save='' output='' check='' verify='' force='' index_dir='' threads='' wait=fresh
 compress='' level='' config='' fail_on='' color='' inputs='' pattern='' trace='' text_file='' brief='' directory='' chunk_size=''
-gzip_only='' delete='' members='' build='' file='' event_format='' passed='' request='' app=app start=-1 end=-1 mode=bytes
+gzip_only='' delete='' members='' build='' file='' event_format='' passed='' aside='' facts='' request='' app=app start=-1 end=-1 mode=bytes
 
 # A path, then parameters. curl would read a file for a name with an @.
 add_word() {

@@ -7,7 +7,9 @@ clean_up() {
     [ "${!-}" = "$ended" ] || kill "$!" 2>/dev/null
     [ -z "$part" ] || rm -rf -- "$part"
     unwatch
-    put_back
+    for file in $aside; do
+        [ -e "$file" ] || mv -- "$file.old.$$" "$file"
+    done
 }
 trap clean_up EXIT
 trap 'exit 1' HUP INT TERM
@@ -16,7 +18,10 @@ trapped=yes
 if [ -n "$config" ]; then
     [ -r "$config" ] || die "cannot read $config"
     add config "$(cat -- "$config")"
-    for name in baseline variant; do add_configured "$name"; done
+    for name in baseline variant; do # if the command line does not name them; paths are as on the command line
+        side=$(tr '\n' ' ' <"$config" | sed -n 's/.*"'"$name"'"[[:space:]]*:[[:space:]]*"\([^"\\]*\)".*/\1/p')
+        case $fields,$side in *"\"$name="* | *,) ;; *) add_side "$name" "$side" ;; esac
+    done
 fi
 [ -z "${list_group_by-}" ] || add group_by "$list_group_by"
 case $command,$inputs$where$url$socket,$fields in
@@ -76,13 +81,21 @@ if [ -z "$named" ]; then
 fi
 [ -z "$socket" ] || url=http://localhost
 url=${url%/}
-[ -z "$index_dir" ] || [ -n "$started" ] || check_index_dir
+if [ -n "$index_dir" ] && [ -z "$started" ]; then # it comes too late, unless the index is below it: another command has started that daemon
+    keep info '' -G -m 10
+    place=$(printf '%s\n' "$answer" | index_path)
+    base=$(cd -- "$index_dir" 2>/dev/null && pwd -P)
+    case $place in
+    "${base:-/ }"/*) ;;
+    *) printf 'dftracerctl: --index-dir %s is ignored: a daemon already serves this directory; its index is in %s\n' "$index_dir" "${place:-another place}" >&2 ;;
+    esac
+fi
 
 case $command in
 info)
     if [ -n "$detail" ]; then
         add query "$detail"
-        answer info --data "format=${format:-text}"
+        answer info "format=${format:-text}"
         exit 0
     fi
     ready
@@ -95,7 +108,7 @@ info)
     ;;
 stats)
     [ "$old_name$format" != yesjson ] || add per_file true
-    answer stats --data "format=${format:-text}"
+    answer stats "format=${format:-text}"
     ;;
 get)
     [ -n "$request" ] || wrong "PATH is required, for example /stats"
@@ -105,7 +118,7 @@ get)
     deliver "$@"
     ;;
 requests) ask requests '' -G --data "format=${format:-text}" ;;
-processes) answer processes --data "format=${format:-text}" ;;
+processes) answer processes "format=${format:-text}" ;;
 event_count) answer event-count ;;
 view)
     [ -n "$fields$recipe" ] || die "No view specified. Use --preset, --recipe, or --query."
@@ -206,13 +219,9 @@ tar)
     keep tar "$where" --data list=false --data "wait=$wait"
     case $answer,$file in
     *'"archives":[]'*,*.gz)
-        place=$(printf '%s\n' "$facts" | sed -n 's/.*"index":{"path":"\([^"]*\)".*/\1/p')
-        set --
-        for name in uncompressed_bytes lines chunks; do
-            number "$name"
-            set -- "$@" "$number"
-        done
-        describe_gzip "${path%/}$rest" "${place:-none}" "$@"
+        numbers uncompressed_bytes lines chunks
+        place=$(printf '%s\n' "$facts" | index_path)
+        describe_gzip "${path%/}$rest" "${place:-none}" "$uncompressed_bytes" "$lines" "$chunks"
         exit 0
         ;;
     esac
@@ -233,19 +242,15 @@ index)
     keeping=yes
     change index "$where$fields" --data "force=${force:-false}"
     keeping='' facts=$answer
-    number files_ready
-    ready=$number
+    numbers files_ready
+    ready=$files_ready
     [ "$force" != true ] || ready=0 # all are indexed again, some perhaps before the answer came
     force=
     prepare
     read -r now _ 2>/dev/null </proc/uptime || now=$(date +%s)
-    set --
-    for name in files files_failed chunks events; do
-        number "$name"
-        set -- "$@" "$number"
-    done
+    numbers files files_failed chunks events
     printf 'Indexed in %s s: %s files processed, %s skipped (%s of them failed), %s chunks, %s events\n' \
-        $((${now%%[. ]*} - ${begin%%[. ]*})) $(($1 - ready - $2)) $((ready + $2)) "$2" "$3" "$4"
+        $((${now%%[. ]*} - ${begin%%[. ]*})) $((files - ready - files_failed)) $((ready + files_failed)) "$files_failed" "$chunks" "$events"
     ;;
 merge)
     case ${output:=combined.pfw} in
@@ -254,11 +259,15 @@ merge)
     esac
     suffix=${compress:+.gz}
     gzip_level "${compress:-false}"
-    unused "$output" "$output.gz"
-    put_aside "$output" "$output.gz" # they are no input
+    for file in "$output" "$output.gz"; do # they are no input, and come back if merging fails
+        [ -e "$file" ] || continue
+        [ -n "$force" ] || die "$file already exists; -f replaces it"
+        mv -- "$file" "$file.old.$$" || exit 1
+        aside=$aside$file$newline
+    done
     prepare
-    number files
-    count=$number
+    numbers files
+    count=$files
     if [ -n "$gzip_only" ]; then
         keep info "$where" --data detail=files --data wait=no
         count=$(printf '%s\n' "$answer" | awk '{ n += gsub(/"format":"gzip"/, "") } END { print n + 0 }')
@@ -267,8 +276,7 @@ merge)
     set -- merge "$where$fields" --data "compress=$level" --data "gzip_only=${gzip_only:-false}" --data "wait=$wait"
     if [ -n "$verify" ]; then
         unpack "$output" manifest.json "$@" --data format=tar --data verify=true
-        judge_manifest
-        [ "$verified" = true ] || exit 1
+        judge_manifest || exit 1
         mv -f -- "$part/combined.pfw$suffix" "$output$suffix" && rm -rf -- "$part" || exit 1
         part=
     else
@@ -290,8 +298,7 @@ split)
     prepare
     unpack "$output" manifest.json split "$where$fields" --data-urlencode "app_name=$app" --data "compress=$level" \
         --data "chunk_size=${chunk_size}MB" --data "verify=${verify:-false}" --data "wait=$wait"
-    judge_manifest
-    [ "${verified:-true}" = true ] || exit 1
+    judge_manifest || exit 1
     rm -- "$part/manifest.json"
     set +f
     set -- "$part"/*
@@ -299,8 +306,8 @@ split)
     [ -e "$1" ] || die "there is nothing to split"
     earlier_parts
     settle '' "$earlier"
-    number files
-    [ -z "$detail" ] || printf 'Split %s files into %s in %s\n' "$number" "$#" "$output"
+    numbers files
+    [ -z "$detail" ] || printf 'Split %s files into %s in %s\n' "$files" "$#" "$output"
     ;;
 organize)
     [ -n "$output" ] || wrong "--output is required"
@@ -341,7 +348,7 @@ pgzip)
     ;;
 gen_dlio_config)
     [ -n "$output" ] || wrong "--output is required"
-    answer dlio-config --data "format=${format:-yaml}"
+    answer dlio-config "format=${format:-yaml}"
     ;;
 replay)
     find_program dftracerd-replay || die "no dftracerd-replay program was found next to this program or in \$PATH"
