@@ -78,11 +78,13 @@ start_daemon() {
         roots=$roots$need$newline
     done
     set -- --config /dev/null --no-tcp --on-demand --background --join --log-level error
-    for place in $places; do # for what needs a daemon, but no traces
+    for place in $places; do # an empty directory, for what needs a daemon but no traces
         [ -z "$roots" ] || break
         mkdir -m 700 -- "$place" 2>/dev/null
-        [ -z "$(ours "$place")" ] || roots=$place/none
-        mkdir -m 700 -- "$roots" 2>/dev/null
+        [ -n "$(ours "$place")" ] || continue
+        mkdir -m 700 -- "$place/none" 2>/dev/null
+        escape "$place/none"
+        roots=$escaped
     done
     for need in $roots; do
         need=$(printf '%b.' "$(printf '%s\n' "$need" | sed 's/\\"/"/g')")

@@ -73,8 +73,7 @@ amend() {
         [ -n "$reached" ] || return
         dead=$dead${socket%.sock}.roots$newline
         reach
-        return
-        ;;
+        return ;;
     tar:22:'no trace files found' | *'has no parameter `strict`'*) strict='' checked=yes && return ;; # the latter: an older daemon
     *:22:'the answer would be incomplete: '*directories*) strict='' checked=yes warning="some directories cannot be read (the log of the daemon names them): the answer may lack their files" ;;
     *:22:'the answer would be incomplete: '*) strict='' checked=yes warning="some files changed in the last 10 s and may still be growing: the answer covers their content so far" ;;

@@ -14,8 +14,7 @@ is_local() {
     *.tar.gz,1f8b | *.tgz,1f8b) kind=tar.gz ;;
     *,1f8b)
         kind=gzip
-        [ "$(gzip -dc <"$1" 2>/dev/null | head -c 262 | tail -c 5 | tr -d '\0')" != ustar ] || kind=tar.gz
-        ;;
+        [ "$(gzip -dc <"$1" 2>/dev/null | head -c 262 | tail -c 5 | tr -d '\0')" != ustar ] || kind=tar.gz ;;
     esac
     case $command,$kind in
     *, | tar,tar*) return 1 ;;
@@ -42,8 +41,7 @@ part_of_text() {
             if (to >= 0 && end > to) exit
             if ((mode == "lines" ? NR : at) >= from) print
             at = end
-        }'
-        ;;
+        }' ;;
     esac
 }
 

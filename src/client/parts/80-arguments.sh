@@ -2,10 +2,8 @@
 # ---- the command line --------------------------------------------------------------------------------------
 
 command='' url='' old_name=''
-case ${0##*/} in
-dftracer_*) command=${0##*/dftracer_} old_name=yes ;;
-esac
-# find_command NAME: hyphens may be underscores. $operands, and a $description.
+case ${0##*/} in dftracer_*) command=${0##*/dftracer_} old_name=yes ;; esac
+# find_command NAME: $command and its $operands. Hyphens may be underscores.
 find_command() {
     command=$1
     while [ "${command#*-}" != "$command" ]; do
@@ -17,17 +15,14 @@ find_command() {
             operands=${line#"$command"}
             operands=${operands%%  *}
             operands=${operands# }
-            return
-            ;;
+            return ;;
         esac
     done
     printf 'dftracerctl: unknown command %s\nTry: dftracerctl --help\n' "$command" >&2
     exit 2
 }
 while [ -z "$command" ]; do
-    case ${1-} in
-    --url | --unix-socket) [ $# -ge 2 ] || wrong "$1 requires an argument" ;;
-    esac
+    case ${1-},$# in --url,1 | --unix-socket,1) wrong "$1 requires an argument" ;; esac
     case ${1-} in
     --url) url=$2; shift 2 ;;
     --unix-socket) socket=$2; shift 2 ;;
@@ -38,8 +33,7 @@ while [ -z "$command" ]; do
         find_command "$2"
         load_rows
         printf '%s' "$rows"
-        exit 0
-        ;;
+        exit 0 ;;
     '') usage >&2; exit 2 ;;
     *) command=$1; shift ;;
     esac
@@ -62,27 +56,22 @@ detail='' metadata='' format='' recursive='' recipe='' save='' output='' check='
 compress='' level='' config='' fail_on='' color='' inputs='' pattern='' trace='' text_file='' brief='' directory='' chunk_size=''
 gzip_only='' delete='' members='' build='' file='' event_format='' passed='' aside='' facts='' request='' app=app start=-1 end=-1 mode=bytes
 
-# A path, then parameters. curl would read a file for a name with an @.
-add_word() {
-    [ -n "$request" ] || { request=${1#/} && return; }
-    case $1 in *=*) name=${1%%=*} ;; *) name= ;; esac
-    case $name in '' | *[!A-Za-z0-9_.-]*) wrong "$1: expected NAME=VALUE" ;; esac
-    add "$name" "${1#*=}"
-}
-
 take_operand() {
     case ${following:+more}$operands in
     more*) act "$following" "$1" ;;
     FILE)
         [ -z "$where" ] || wrong "unexpected argument $1"
         file=$1
-        add_file "$1"
-        ;;
+        add_file "$1" ;;
     INPUT*) # seen when --pattern and -r are known
         is_there "$1" || die "no such file or directory: $1"
-        inputs=$inputs$1$newline
-        ;;
-    PATH*) add_word "$1" ;;
+        inputs=$inputs$1$newline ;;
+    PATH*) # and then parameters. curl would read a file for a name with an @
+        [ -n "$request" ] || { request=${1#/} && return; }
+        name=${1%%=*}
+        [ "$name" != "$1" ] || name=
+        case $name in '' | *[!A-Za-z0-9_.-]*) wrong "$1: expected NAME=VALUE" ;; esac
+        add "$name" "${1#*=}" ;;
     *) wrong "unexpected argument $1" ;;
     esac
 }
@@ -117,12 +106,10 @@ take_option() {
     '') wrong "unknown option $1" ;;
     -) taken=1 ;;
     '['*) # the value may be left out
-        case ${2-} in true | false) ;; *) set -- "$1" true && taken=1 ;; esac
-        ;;
+        case ${2-} in true | false) ;; *) set -- "$1" true && taken=1 ;; esac ;;
     *)
         [ $# -ge 2 ] || wrong "$1 requires an argument"
-        case $argument in *...) following=$action ;; esac
-        ;;
+        case $argument in *...) following=$action ;; esac ;;
     esac
     case $argument,${2-} in
     COUNT,0 | BYTES,0) die "$1 must not be 0" ;;
@@ -140,8 +127,7 @@ while [ $# -gt 0 ]; do
     --*=*)
         option=${1%%=*} value=${1#*=}
         shift
-        set -- "$option" "$value" "$@"
-        ;;
+        set -- "$option" "$value" "$@" ;;
     -?*) take_option "$@"; shift "$taken" ;;
     *) take_operand "$1"; shift ;;
     esac

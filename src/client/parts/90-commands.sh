@@ -52,13 +52,11 @@ pgzip) # the uncompressed traces of the directory itself
         case $name in *"$newline"*) continue ;; esac
         ! [ -f "$name" ] || plain=$plain$name$newline
     done
-    set -f
-    ;;
+    set -f ;;
 reconstruct) # which selects no traces
     [ -n "$directory" ] || wrong "--directory is required"
     [ -f "$directory" ] || add_directory "$directory"
-    fields=$where where=
-    ;;
+    fields=$where where= ;;
 reader | tar) [ -n "$where" ] || wrong "FILE is required" ;;
 *) [ -n "$where$url$socket" ] || add_directory . ;;
 esac
@@ -108,15 +106,13 @@ info)
     ;;
 stats)
     [ "$old_name$format" != yesjson ] || add per_file true
-    answer stats "format=${format:-text}"
-    ;;
+    answer stats "format=${format:-text}" ;;
 get)
     [ -n "$request" ] || wrong "PATH is required, for example /stats"
     [ -z "$started" ] || wait_for_listing
     set -- "$request" "$fields" -gN
     [ ${#fields} -ge 4000 ] || set -- "$@" -G # longer ones are no URL
-    deliver "$@"
-    ;;
+    deliver "$@" ;;
 requests) ask requests '' -G --data "format=${format:-text}" ;;
 processes) answer processes "format=${format:-text}" ;;
 event_count) answer event-count ;;
@@ -132,8 +128,7 @@ view)
         ask_into "$save" view "$where$fields" --data "wait=$wait" --data format=recipe
         force=
     fi
-    answer view
-    ;;
+    answer view ;;
 aggregator)
     case ${format:=json},${level:=6} in
     json,[0-9] | arrow,[0-9] | arrow-stream,[0-9] | ndjson,[0-9] | csv,[0-9] | text,[0-9]) ;;
@@ -160,8 +155,7 @@ aggregator)
     [ -z "$event_format" ] || add event_format "$event_format"
     ready
     set -- aggregate "$where$fields" --data "format=$format" --data "wait=$wait"
-    if [ -n "$compress" ]; then deliver_compressed "$@"; else deliver "$@"; fi
-    ;;
+    if [ -n "$compress" ]; then deliver_compressed "$@"; else deliver "$@"; fi ;;
 comparator)
     [ "${format:-table}" != table ] || format=text
     [ -z "$fail_on" ] || add fail_on "$fail_on"
@@ -178,8 +172,7 @@ comparator)
     keep "$@" --data format=json
     case $answer in *'"failed":false'*) exit 0 ;; esac
     printf 'dftracerctl: at least one operation is worse by an effect size of %s or more\n' "$fail_on" >&2
-    exit 3
-    ;;
+    exit 3 ;;
 call_tree)
     first=${inputs%%"$newline"*}
     first=${first%/}
@@ -200,8 +193,7 @@ call_tree)
     [ "$save" != no ] || exit 0
     ask_into "$output" "$@" --data format=json
     [ -z "$trace" ] || ask_into "${output%.calltree}.pfw" call-tree "$where" --data "wait=$wait" --data format=perfetto
-    [ -z "$text_file" ] || printf '%s\n' "$answer" >"$text_file" || die "cannot write $text_file"
-    ;;
+    [ -z "$text_file" ] || printf '%s\n' "$answer" >"$text_file" || die "cannot write $text_file" ;;
 reader)
     if [ -n "$check" ]; then
         wait_for_listing
@@ -212,8 +204,7 @@ reader)
     add start "$start"
     add end "$end"
     add mode "$mode"
-    answer read
-    ;;
+    answer read ;;
 tar)
     prepare
     keep tar "$where" --data list=false --data "wait=$wait"
@@ -222,8 +213,7 @@ tar)
         numbers uncompressed_bytes lines chunks
         place=$(printf '%s\n' "$facts" | index_path)
         describe_gzip "${path%/}$rest" "${place:-none}" "$uncompressed_bytes" "$lines" "$chunks"
-        exit 0
-        ;;
+        exit 0 ;;
     esac
     case $build,$answer in
     ,*'"state":"failed"'* | ,*'"archives":[]'* | true,*) ;;
@@ -286,8 +276,7 @@ merge)
         rm -f -- "$file.old.$$"
     done
     aside=
-    [ -z "$detail" ] || printf 'Merged %s files into %s\n' "$count" "$output$suffix"
-    ;;
+    [ -z "$detail" ] || printf 'Merged %s files into %s\n' "$count" "$output$suffix" ;;
 split)
     output=${output:-./split}
     gzip_level "${compress:-true}"
@@ -307,8 +296,7 @@ split)
     earlier_parts
     settle '' "$earlier"
     numbers files
-    [ -z "$detail" ] || printf 'Split %s files into %s in %s\n' "$files" "$#" "$output"
-    ;;
+    [ -z "$detail" ] || printf 'Split %s files into %s in %s\n' "$files" "$#" "$output" ;;
 organize)
     [ -n "$output" ] || wrong "--output is required"
     case $fields in *'"groups='*) ;; *) wrong "--groups is required" ;; esac
@@ -323,8 +311,7 @@ organize)
     said=$(tell "$part/manifest.json") && outcome=0 || outcome=1
     settle manifest.json "$(earlier_groups)"
     printf '%s\n' "$said"
-    exit "$outcome"
-    ;;
+    exit "$outcome" ;;
 reconstruct)
     [ -n "$output" ] || wrong "--output is required"
     vacant "$output"
@@ -334,8 +321,7 @@ reconstruct)
     said=$(tell "$part/reconstruct.json") && outcome=0 || outcome=1
     settle reconstruct.json ''
     printf '%s\n' "$said"
-    exit "$outcome"
-    ;;
+    exit "$outcome" ;;
 pgzip)
     [ -n "$plain" ] || { printf 'No .pfw files in %s\n' "${directory:-.}" && exit 0; }
     prepare
@@ -344,12 +330,10 @@ pgzip)
         [ -s "$file" ] || { printf 'dftracerctl: %s is empty\n' "$file" >&2 && failed=1 && continue; }
         (trapped='' && pack_plain "$file") || failed=1
     done
-    exit "$failed"
-    ;;
+    exit "$failed" ;;
 gen_dlio_config)
     [ -n "$output" ] || wrong "--output is required"
-    answer dlio-config "format=${format:-yaml}"
-    ;;
+    answer dlio-config "format=${format:-yaml}" ;;
 replay)
     find_program dftracerd-replay || die "no dftracerd-replay program was found next to this program or in \$PATH"
     prepare
@@ -371,6 +355,5 @@ replay)
                 [ "$round" = last ] || printf '{"name":"replay","ph":"M","replay":"again"}\n'
             done
         ) || printf '{"error":"the request failed"}\n'
-    } | "$program" $twice $passed
-    ;;
+    } | "$program" $twice $passed ;;
 esac

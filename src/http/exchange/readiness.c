@@ -145,7 +145,7 @@ int readiness_check_strict(struct request *rq)
     index_progress(rq->http->options->index, &p);
     return err_set(&rq->err, -EEXIST, "the answer would be incomplete: %s",
                    p.directories_unreadable ? "some directories cannot be read"
-                                            : "some files may still be growing");
+                                            : "some files are pending or may still be growing");
 }
 
 void readiness_stopped(int error, char *ret, size_t size)
