@@ -18,6 +18,7 @@ name_places() {
     done 2>/dev/null </proc/self/status
     uid=${uid:-$(id -u)}
     places=${DFTRACERD_RUNTIME_DIR:-${XDG_RUNTIME_DIR:-/run/user/$uid}/dftracerd$newline/tmp/dftracerd-$uid}
+    case $places in -*) places=./$places ;; esac # for find
 }
 
 # Becomes find, which prints those of the directories into which nobody else can put a socket.

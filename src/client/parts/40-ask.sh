@@ -1,6 +1,7 @@
 
 # ---- requests ----------------------------------------------------------------------------------------------
 
+# Credentials, too, are lines of the configuration.
 credentials=
 for option in header cert key; do
     case $option in
@@ -159,8 +160,10 @@ change() {
 }
 
 # numbers NAME...: variables of these names have the first numbers of these names in $facts, which are those of all files.
+files='' files_ready='' files_failed='' bytes='' bytes_done='' compressed_bytes='' uncompressed_bytes='' lines='' chunks='' events=''
 numbers() {
     for name; do
+        # shellcheck disable=SC2034 # eval uses it
         number=${facts#*\""$name"\":}
         eval "$name=\${number%%[!0-9]*}"
     done

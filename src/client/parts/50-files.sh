@@ -105,11 +105,6 @@ settle() {
     part=
 }
 
-# vacant DIRECTORY: stops where it has files, but for -f.
-vacant() {
-    [ -n "$force" ] || ! [ -d "$1" ] || [ -z "$(ls -A -- "$1")" ] || die "$1 is not empty; -f replaces the files of an earlier run"
-}
-
 # The files of an earlier split in $output, a line each. Stops where there are some, but for -f: those of another size would
 # remain beside the new ones.
 earlier_parts() {

@@ -74,6 +74,7 @@ examine_directory() {
     fi
     add_directory "$1"
     needed=$needed$path$newline
+    # shellcheck disable=SC2016 # it is for another shell
     lost=$(find_traces -exec sh -c 'for f; do [ -r "$f" ] && { [ -x "$f" ] || [ -f "$f" ]; } || printf "%s\n" "$f"; done' - {} +)
     count=$(find_traces -type f | wc -l)
     if [ -n "$lost" ]; then

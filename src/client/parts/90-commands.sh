@@ -297,29 +297,28 @@ split)
     settle '' "$earlier"
     numbers files
     [ -z "$detail" ] || printf 'Split %s files into %s in %s\n' "$files" "$#" "$output" ;;
-organize)
+organize | reconstruct)
     [ -n "$output" ] || wrong "--output is required"
-    case $fields in *'"groups='*) ;; *) wrong "--groups is required" ;; esac
-    case ${chunk_size:=256} in
-    0) chunk_size=1000000000 ;; # all
-    *[!0-9]* | 0*) die "--chunk-size $chunk_size: must be a number of MB" ;;
-    esac
-    gzip_level "${compress:-true}"
-    vacant "$output"
-    prepare
-    unpack "$output" manifest.json organize "$where$fields" --data "compress=$level" --data "chunk_size=${chunk_size}MiB" --data "wait=$wait"
-    said=$(tell "$part/manifest.json") && outcome=0 || outcome=1
-    settle manifest.json "$(earlier_groups)"
-    printf '%s\n' "$said"
-    exit "$outcome" ;;
-reconstruct)
-    [ -n "$output" ] || wrong "--output is required"
-    vacant "$output"
+    last=reconstruct.json
     set -- "reconstruct?compress=${compress:-as_was}" "$fields"
     [ -n "$fields" ] || set -- "$@" -X POST -H 'Content-Type: application/x-tar' -gT "$directory"
-    unpack "$output" reconstruct.json "$@"
-    said=$(tell "$part/reconstruct.json") && outcome=0 || outcome=1
-    settle reconstruct.json ''
+    if [ "$command" = organize ]; then
+        case $fields in *'"groups='*) ;; *) wrong "--groups is required" ;; esac
+        case ${chunk_size:=256} in
+        0) chunk_size=1000000000 ;; # all
+        *[!0-9]* | 0*) die "--chunk-size $chunk_size: must be a number of MB" ;;
+        esac
+        gzip_level "${compress:-true}"
+    fi
+    [ -n "$force" ] || ! [ -d "$output" ] || [ -z "$(ls -A -- "$output")" ] || die "$output is not empty; -f replaces the files of an earlier run"
+    if [ "$command" = organize ]; then
+        prepare
+        last=manifest.json
+        set -- organize "$where$fields" --data "compress=$level" --data "chunk_size=${chunk_size}MiB" --data "wait=$wait"
+    fi
+    unpack "$output" "$last" "$@"
+    said=$(tell "$part/$last") && outcome=0 || outcome=1
+    settle "$last" "$([ "$command" = reconstruct ] || earlier_groups)"
     printf '%s\n' "$said"
     exit "$outcome" ;;
 pgzip)
