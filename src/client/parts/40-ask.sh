@@ -174,11 +174,6 @@ index_path() {
     sed -n 's/.*"index":{"path":"\([^"]*\)".*/\1/p'
 }
 
-# kib_of PATH: what it takes on the disk.
-kib_of() {
-    du -sk -- "$1" 2>/dev/null | sed 's/[^0-9].*//'
-}
-
 # watch FUNCTION: each second, a line on the terminal.
 watcher=
 watch() {
@@ -203,23 +198,6 @@ show_indexing() {
     strict=
     facts=$(fetch index "$where" -G) && numbers bytes bytes_done files files_ready && [ "${bytes:-0}" -gt 0 ] || return
     printf '\r\033[Kindexing: %s of %s files, %s %%' "$files_ready" "$files" $((bytes_done * 100 / bytes))
-}
-
-# How much of $part is written, as a bar if the size is known: what is compressed again has about the size that it had.
-show_writing() {
-    numbers uncompressed_bytes compressed_bytes
-    case $command,$level in
-    pgzip,*) of=0 ;; # $facts are of all files
-    reconstruct,*) of=$(kib_of "$directory") ;;
-    *,0) of=$((${uncompressed_bytes:-0} / 1024)) ;;
-    *) of=$((${compressed_bytes:-0} / 1024)) ;;
-    esac
-    size=$(kib_of "$part")
-    [ -n "$size" ] || return
-    [ "$of" -gt 0 ] || { printf '\r\033[Kwriting: %s MiB' $((size / 1024)) && return; }
-    full=$((size < of ? size * 20 / of : 20))
-    printf '\r\033[Kwriting: [%.*s%.*s] %s of about %s MiB' $full '####################' $((20 - full)) '--------------------' \
-        $((size / 1024)) $(((of + 1023) / 1024))
 }
 
 # What a daemon that has just been started has found.

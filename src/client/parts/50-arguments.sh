@@ -76,6 +76,12 @@ take_operand() {
     esac
 }
 
+# A directory for doctor.
+directories='' config_file=''
+add_examined() {
+    directories=$directories$1$newline
+}
+
 # act ACTION VALUE: what the table says of an option.
 act() {
     name=${1#*:}

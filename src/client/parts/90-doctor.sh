@@ -13,11 +13,6 @@ ill() {
     ills=$((ills + 1))
 }
 
-directories='' config_file=''
-add_examined() {
-    directories=$directories$1$newline
-}
-
 # The type of the file system that a path is on, where stat(1) prints it.
 system_of() {
     stat -f -c %T -- "$1" 2>/dev/null || printf 'a file system of unknown type'
@@ -247,3 +242,5 @@ doctor() {
     printf '%s errors, %s warnings\n' "$ills" "$odds"
     [ "$ills" = 0 ]
 }
+
+doctor

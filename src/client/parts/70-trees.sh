@@ -1,60 +1,26 @@
 
-# ---- answers as files: complete, or not there --------------------------------------------------------------
+# ---- directories and traces as answers ----------------------------------------------------------------------
 
-# $part becomes $target. A device or a pipe is written as it is, under the name that it has: then there is no part.
-part=
-is_device() {
-    [ -e "$1" ] && ! [ -f "$1" ] && ! [ -d "$1" ]
+# kib_of PATH: what it takes on the disk.
+kib_of() {
+    du -sk -- "$1" 2>/dev/null | sed 's/[^0-9].*//'
 }
 
-open_target() {
-    target=$1 part=
-    if [ -d "$target" ]; then
-        die "$target is a directory"
-    elif is_device "$target"; then
-        [ -w "$target" ] || die "cannot write $target"
-    else
-        part=$target.part.$$
-        { true >"$part"; } 2>/dev/null || die "cannot write $target"
-    fi
-}
-
-close_target() {
-    [ -z "$part" ] || mv -f -- "$part" "$target" || die "cannot write $target"
-    part=
-}
-
-# ask_into FILE ENDPOINT ...
-ask_into() {
-    open_target "$1"
-    shift
-    case $command in merge | pgzip) watch show_writing ;; esac
-    ask "$@" >"${part:-$target}"
-    unwatch
-    close_target
-}
-
-# deliver ENDPOINT ...: to the file $output or standard output.
-deliver() {
-    case $output in
-    '' | -) ask "$@" ;;
-    *) ask_into "$output" "$@" ;;
+# How much of $part is written, as a bar if the size is known: what is compressed again has about the size that it had.
+show_writing() {
+    numbers uncompressed_bytes compressed_bytes
+    case $command,$level in
+    pgzip,*) of=0 ;; # $facts are of all files
+    reconstruct,*) of=$(kib_of "$directory") ;;
+    *,0) of=$((${uncompressed_bytes:-0} / 1024)) ;;
+    *) of=$((${compressed_bytes:-0} / 1024)) ;;
     esac
-}
-
-# deliver_compressed ENDPOINT ...: likewise. gzip has no level 0.
-deliver_compressed() {
-    packer=${level#0}
-    if [ "$output" = - ]; then
-        exec 4>&1
-    else
-        open_target "$output"
-        exec 4>"${part:-$target}"
-    fi
-    outcome=$({ { trapped='' && ask "$@" && printf ok >&3; } | gzip -c "-${packer:-1}" >&4; } 3>&1)
-    [ "$?$outcome" = 0ok ] || exit 1
-    exec 4>&-
-    close_target
+    size=$(kib_of "$part")
+    [ -n "$size" ] || return
+    [ "$of" -gt 0 ] || { printf '\r\033[Kwriting: %s MiB' $((size / 1024)) && return; }
+    full=$((size < of ? size * 20 / of : 20))
+    printf '\r\033[Kwriting: [%.*s%.*s] %s of about %s MiB' $full '####################' $((20 - full)) '--------------------' \
+        $((size / 1024)) $(((of + 1023) / 1024))
 }
 
 # unpack DIRECTORY LAST ENDPOINT ...: the members of a tar into $part. There is something only if the one has come that is the last.

@@ -1,0 +1,59 @@
+
+# ---- answers as files: complete, or not there --------------------------------------------------------------
+
+# $part becomes $target. A device or a pipe is written as it is, under the name that it has: then there is no part.
+part=
+is_device() {
+    [ -e "$1" ] && ! [ -f "$1" ] && ! [ -d "$1" ]
+}
+
+open_target() {
+    target=$1 part=
+    if [ -d "$target" ]; then
+        die "$target is a directory"
+    elif is_device "$target"; then
+        [ -w "$target" ] || die "cannot write $target"
+    else
+        part=$target.part.$$
+        { true >"$part"; } 2>/dev/null || die "cannot write $target"
+    fi
+}
+
+close_target() {
+    [ -z "$part" ] || mv -f -- "$part" "$target" || die "cannot write $target"
+    part=
+}
+
+# ask_into FILE ENDPOINT ...
+ask_into() {
+    open_target "$1"
+    shift
+    case $command in merge | pgzip) watch show_writing ;; esac
+    ask "$@" >"${part:-$target}"
+    unwatch
+    close_target
+}
+
+# deliver ENDPOINT ...: to the file $output or standard output.
+deliver() {
+    case $output in
+    '' | -) ask "$@" ;;
+    *) ask_into "$output" "$@" ;;
+    esac
+}
+
+# deliver_compressed ENDPOINT ...: likewise. gzip has no level 0.
+deliver_compressed() {
+    packer=${level#0}
+    if [ "$output" = - ]; then
+        exec 4>&1
+    else
+        open_target "$output"
+        exec 4>"${part:-$target}"
+    fi
+    outcome=$({ { trapped='' && ask "$@" && printf ok >&3; } | gzip -c "-${packer:-1}" >&4; } 3>&1)
+    [ "$?$outcome" = 0ok ] || exit 1
+    exec 4>&-
+    close_target
+}
+

@@ -1,0 +1,172 @@
+
+# ---- commands that print an answer, or write it to one file --------------------------------------------------
+
+# answer_command: does $command.
+answer_command() {
+    case $command in
+    info)
+        if [ -n "$detail" ]; then
+            add query "$detail"
+            answer info "format=${format:-text}"
+            exit 0
+        fi
+        ready
+        keep info "$where" --data "format=${format:-text}" --data "wait=$wait"
+        printf '%s\n' "$answer"
+        case $answer in # as dftracer_info has it: totals with failed files are no success
+        *'"files_failed":0,'* | *'Failed:                 0'*) ;;
+        *) exit 1 ;;
+        esac
+        ;;
+    stats)
+        [ "$old_name$format" != yesjson ] || add per_file true
+        answer stats "format=${format:-text}" ;;
+    get)
+        [ -n "$request" ] || wrong "PATH is required, for example /stats"
+        [ -z "$started" ] || wait_for_listing
+        set -- "$request" "$fields" -gN
+        [ ${#fields} -ge 4000 ] || set -- "$@" -G # longer ones are no URL
+        deliver "$@" ;;
+    requests) ask requests '' -G --data "format=${format:-text}" ;;
+    processes) answer processes "format=${format:-text}" ;;
+    event_count) answer event-count ;;
+    view)
+        [ -n "$fields$recipe" ] || die "No view specified. Use --preset, --recipe, or --query."
+        [ -z "$metadata" ] || add metadata false
+        if [ -n "$recipe" ]; then
+            [ -r "$recipe" ] || die "cannot read $recipe"
+            add recipe "$(cat -- "$recipe")"
+        fi
+        if [ -n "$save" ]; then
+            ready
+            ask_into "$save" view "$where$fields" --data "wait=$wait" --data format=recipe
+            force=
+        fi
+        answer view ;;
+    aggregator)
+        case ${format:=json},${level:=6} in
+        json,[0-9] | arrow,[0-9] | arrow-stream,[0-9] | ndjson,[0-9] | csv,[0-9] | text,[0-9]) ;;
+        *,[0-9]) die "--format $format: must be json, arrow, arrow-stream, ndjson, csv or text" ;;
+        *) die "--compression-level $level: must be 0 to 9" ;;
+        esac
+        output=${output:-aggregated_output.json}
+        suffix=
+        [ "$format" != arrow ] || suffix=.arrows
+        for ending in $suffix ${compress:+.gz}; do
+            ! is_device "$output" || break
+            case $output in
+            - | *"$ending") ;;
+            *) output=$output$ending ;;
+            esac
+        done
+        if [ "$format" = json ]; then
+            format=perfetto
+            case ${event_format:=counter} in
+            counter) event_format=dftracer ;;
+            perfetto) event_format=counter ;;
+            esac
+        fi
+        [ -z "$event_format" ] || add event_format "$event_format"
+        ready
+        set -- aggregate "$where$fields" --data "format=$format" --data "wait=$wait"
+        if [ -n "$compress" ]; then deliver_compressed "$@"; else deliver "$@"; fi ;;
+    comparator)
+        [ "${format:-table}" != table ] || format=text
+        [ -z "$fail_on" ] || add fail_on "$fail_on"
+        all=$where
+        for kind in dir file; do # files beside directories would be looked for in these
+            where=$(printf '%s\n' "$all" | grep -e "^data-urlencode = \"$kind=" -e '^data = ')
+            checked=
+            case $where in *"\"$kind="*) prepare ;; esac
+        done
+        [ ! -t 1 ] || [ "${output:--}" != - ] || fields="$fields${newline}data = terminal=true&color=${color:-true}"
+        set -- compare "$fields" --data "recursive=${recursive:-false}" --data "wait=$wait"
+        deliver "$@" --data "format=$format"
+        [ -n "$fail_on" ] || exit 0
+        keep "$@" --data format=json
+        case $answer in *'"failed":false'*) exit 0 ;; esac
+        printf 'dftracerctl: at least one operation is worse by an effect size of %s or more\n' "$fail_on" >&2
+        exit 3 ;;
+    call_tree)
+        first=${inputs%%"$newline"*}
+        first=${first%/}
+        case ${first##*/} in
+        '' | . | ..) first=call_tree ;;
+        esac
+        output=${output:-${first##*/}.calltree}
+        ready
+        [ -z "$detail" ] || ask info "$where" --data format=text --data query=detailed
+        set -- call-tree "$where$fields" --data "wait=$wait"
+        keep "$@" --data format=text
+        if [ -n "$brief" ]; then # a tree begins with an empty line; with a focus there are two
+            case $fields in *'"focus='*) trees=2 ;; *) trees=1 ;; esac
+            printf '%s\n' "$answer" | awk -v trees="$trees" 'NF == 0 { part++ } part == 0 || part > trees'
+        else
+            printf '%s\n' "$answer"
+        fi
+        [ "$save" != no ] || exit 0
+        ask_into "$output" "$@" --data format=json
+        [ -z "$trace" ] || ask_into "${output%.calltree}.pfw" call-tree "$where" --data "wait=$wait" --data format=perfetto
+        [ -z "$text_file" ] || printf '%s\n' "$answer" >"$text_file" || die "cannot write $text_file" ;;
+    reader)
+        if [ -n "$check" ]; then
+            wait_for_listing
+            keep read "$where" --data check=true --data wait=no
+            case $answer in *'"current":true'*) exit 0 ;; esac
+            exit 1
+        fi
+        add start "$start"
+        add end "$end"
+        add mode "$mode"
+        answer read ;;
+    tar)
+        prepare
+        keep tar "$where" --data list=false --data "wait=$wait"
+        case $answer,$file in
+        *'"archives":[]'*,*.gz)
+            numbers uncompressed_bytes lines chunks
+            place=$(printf '%s\n' "$facts" | index_path)
+            describe_gzip "${path%/}$rest" "${place:-none}" "$uncompressed_bytes" "$lines" "$chunks"
+            exit 0 ;;
+        esac
+        case $build,$answer in
+        ,*'"state":"failed"'* | ,*'"archives":[]'* | true,*) ;;
+        *) ask tar "$where" --data format=text --data "wait=$wait" --data "list=${members:-false}" ${brief:+--data} ${brief:+info=true} ;;
+        esac
+        case $answer in
+        *'"archives":[]'*) die "this is not a tar archive" ;;
+        *'"state":"failed"'* | *'"state":"damaged"'*)
+            die "$(printf '%s\n' "$answer" | sed -n -e 's/.*"state":"failed","error":"\([^"\\]*\)".*/cannot read the archive: \1/p' \
+                -e 's/.*"state":"damaged","error":"\([^"\\]*\)".*/cannot read the whole archive: \1/p')" ;;
+        esac
+        ;;
+    index)
+        read -r begin _ 2>/dev/null </proc/uptime || begin=$(date +%s)
+        case $started$where in yes* | *' = "file='*) wait_for_listing ;; esac
+        keeping=yes
+        change index "$where$fields" --data "force=${force:-false}"
+        keeping='' facts=$answer
+        numbers files_ready
+        ready=$files_ready
+        [ "$force" != true ] || ready=0 # all are indexed again, some perhaps before the answer came
+        force=
+        prepare
+        read -r now _ 2>/dev/null </proc/uptime || now=$(date +%s)
+        numbers files files_failed chunks events
+        printf 'Indexed in %s s: %s files processed, %s skipped (%s of them failed), %s chunks, %s events\n' \
+            $((${now%%[. ]*} - ${begin%%[. ]*})) $((files - ready - files_failed)) $((ready + files_failed)) "$files_failed" "$chunks" "$events"
+        ;;
+    gen_dlio_config)
+        [ -n "$output" ] || wrong "--output is required"
+        answer dlio-config "format=${format:-yaml}" ;;
+    esac
+}
+
+# The script ends here for these: a shell reads no further.
+case $command in
+merge | split | organize | reconstruct | pgzip | replay | doctor) ;;
+*)
+    answer_command
+    exit
+    ;;
+esac
