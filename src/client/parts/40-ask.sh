@@ -71,7 +71,7 @@ warned=''
 amend() {
     case $command:$status:$text in
     *:7: | *:52: | *:22: | *:22:'the daemon is stopping')
-        [ -n "$reached" ] || return
+        [ -n "$reached" ] && { [ "$status" != 22 ] || [ "$tries" -lt 10 ]; } || return
         dead=$dead${socket%.sock}.roots$newline
         reach
         return ;;
@@ -103,8 +103,7 @@ ask() {
         attempt "$@"
     done
     case $status in
-    0)
-        [ -z "$strict" ] || checked=yes strict='' ;;
+    0) [ -z "$strict" ] || checked=yes strict='' ;;
     22) refused ;;
     18 | 56) # 56 also when there was none: a tunnel whose end nobody listens at
         (fetch healthz '' -m 10 -o /dev/null) && die "the answer was cut off"
