@@ -255,8 +255,8 @@ const struct option_spec option_table[] = {
            .flags = OPTION_ONLY_LINE | OPTION_OLD),
     OPTION("help", FLAG, help, "print this help, then exit", .letter = 'h',
            .flags = OPTION_ONLY_LINE | OPTION_OLD),
-    OPTION("document", TEXT, document, "print a document: man8, man5, conf or params", .argument = "WHAT",
-           .flags = OPTION_ONLY_LINE | OPTION_HIDDEN),
+    OPTION("document", TEXT, document, "print a document: man8, man5, conf or params",
+           .argument = "WHAT", .flags = OPTION_ONLY_LINE | OPTION_HIDDEN),
 };
 const size_t option_count = sizeof option_table / sizeof *option_table;
 _Static_assert(sizeof option_table / sizeof *option_table <= OPTIONS_MAX, "raise OPTIONS_MAX");
