@@ -49,20 +49,41 @@ struct rec rec_of(struct text t)
     return (struct rec){.ptr = p, .end = t.len ? p + t.len : p};
 }
 
-uint64_t rec_u(struct rec *r)
+/* The low 7 bits of each byte, side by side. */
+static uint64_t join_bytes(uint64_t v)
 {
+    v = (v & 0x7f007f007f007f00) >> 1 | (v & 0x007f007f007f007f);
+    v = (v & 0x3fff00003fff0000) >> 2 | (v & 0x00003fff00003fff);
+    return (v & 0x0fffffff00000000) >> 4 | (v & 0x0fffffff);
+}
+
+uint64_t rec_u_long(struct rec *r)
+{
+    const uint8_t *p = r->ptr, *end = r->bad ? p : r->end;
     uint64_t v = 0;
+    unsigned shift = 0;
 
-    for (unsigned shift = 0; shift < 70; shift += 7) {
-        uint8_t byte;
+    if (end - p >= 8) {
+        uint64_t last;
 
-        if (r->bad || r->ptr == r->end)
-            break;
-        byte = *r->ptr++;
-        if (shift < 64)
-            v |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
+        memcpy(&v, p, 8);
+        last = ~v & 0x8080808080808080;
+        if (last) {
+            r->ptr = p + (__builtin_ctzll(last) / 8 + 1);
+            return join_bytes(v & (last ^ (last - 1)));
+        }
+        v = join_bytes(v);
+        p += 8;
+        shift = 56;
+    }
+    for (; p != end && shift < 64; shift += 7) {
+        uint8_t byte = *p++;
+
+        v |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            r->ptr = p;
             return v;
+        }
     }
     r->bad = true;
     return 0;

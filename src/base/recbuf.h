@@ -22,7 +22,11 @@ struct rec {
     const struct text_ids *ids;
 };
 struct rec rec_of(struct text t);
-uint64_t rec_u(struct rec *r);
+uint64_t rec_u_long(struct rec *r); /* of any length */
+static inline uint64_t rec_u(struct rec *r)
+{
+    return !r->bad && r->ptr != r->end && *r->ptr < 0x80 ? *r->ptr++ : rec_u_long(r);
+}
 int64_t rec_i(struct rec *r);
 __int128 rec_i128(struct rec *r);
 struct text rec_text(struct rec *r); /* borrowed from the record */

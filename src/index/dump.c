@@ -6,6 +6,8 @@
  * over its values.
  */
 #include "index/catalog/catalog.h"
+#include "index/catalog/catalog_record.h"
+#include "index/catalog/names.h"
 #include "index/catalog/snapshot.h"
 #include "index/store/checkpoint_record.h"
 #include "index/summary/part.h"
@@ -37,98 +39,52 @@ static void flush(struct dump *d, size_t limit)
         d->rc = d->out->error;
 }
 
-/* Control bytes would break the lines. */
-static void put_text(struct buf *out, struct text t)
-{
-    buf_putc(out, '"');
-    for (size_t i = 0; i < t.len; i++) {
-        unsigned char c = (unsigned char)t.ptr[i];
-
-        if (c < ' ' || c == '"' || c == '\\')
-            buf_printf(out, "\\x%02x", c);
-        else
-            buf_putc(out, (char)c);
-    }
-    buf_putc(out, '"');
-}
-
-static void put_id(struct dump *d, uint32_t id)
-{
-    if (id == INDEX_NO_TEXT)
-        buf_puts(d->out, "null");
-    else
-        put_text(d->out, index_text(d->ix, id));
-}
-
-static void put_i128(struct buf *out, __int128 v)
-{
-    char text[48];
-
-    buf_append(out, text, num_format_i128(v, text));
-}
-
-static void put_int(struct buf *out, int64_t v)
-{
-    if (v == INT64_MIN)
-        buf_puts(out, "null");
-    else
-        buf_printf(out, "%" PRId64, v);
-}
-
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static void dump_terms(struct buf *o, const struct terms *t)
-{
-    if (!t)
-        return;
-    buf_printf(o, "  terms bloom %g expected %" PRIu64, t->bloom_rate, t->expected_entries);
-    for (unsigned i = 0; i < t->dimension_count; i++) {
-        buf_putc(o, ' ');
-        put_text(o, text_of(t->dimensions[i]));
-    }
-    buf_putc(o, '\n');
-}
+#define OBJECT struct index_file
+static const struct record_field time_fields[] = {FIELD(min_ts), FIELD(max_te), {0}};
+#undef OBJECT
 
-static void dump_facts(struct dump *d, const struct index_file *f)
+static void dump_facts(struct dump *d, const struct view *v)
 {
-    const struct hash128 sum = view_of_file(f)->body->text_sum;
-    char hex[33];
+    const struct index_file *f = &v->pub;
+    const struct terms *t = v->body->terms;
     struct buf *o = d->out;
-    const struct trace_counts *c = &f->counts;
+    char hex[33];
 
     buf_puts(o, "file ");
-    put_text(o, text_of(f->name));
+    record_print_text(text_of(f->name), o);
     buf_printf(o, " state %s format %d unit %d finished %d\n", index_state_name(f->state),
                f->format, f->unit, f->finished);
     buf_printf(o,
                "  size %" PRIu64 " mtime %" PRId64 " text %" PRIu64 " members %" PRIu64
                " chunk_size %" PRIu64 "\n",
                f->compressed_bytes, f->mtime_ns, f->text_bytes, f->members, f->checkpoint_size);
-    dump_terms(o, view_of_file(f)->body->terms);
-    buf_puts(o, "  version ");
-    put_text(o, text_of(f->tracer_version));
-    buf_puts(o, " error ");
-    put_text(o, text_of(f->error));
-    buf_printf(o,
-               "\n  lines %" PRIu64 " brackets %" PRIu64 " invalid %" PRIu64 " repaired %" PRIu64
-               " split %" PRIu64 " glued %" PRIu64 " bad_dur %" PRIu64 "\n",
-               c->lines, c->brackets, c->invalid, c->repaired, c->split, c->glued, c->bad_dur);
-    buf_printf(o,
-               "  events %" PRIu64 " counters %" PRIu64 " aggregated %" PRIu64 " metadata %" PRIu64,
-               c->events, c->counters, c->aggregated, c->metadata);
-    if (f->has_time) {
-        buf_puts(o, " from ");
-        put_i128(o, f->min_ts);
-        buf_puts(o, " to ");
-        put_i128(o, f->max_te);
+    if (t)
+        buf_printf(o, "  terms bloom %g expected %" PRIu64, t->bloom_rate, t->expected_entries);
+    for (unsigned i = 0; t && i < t->dimension_count; i++) {
+        buf_putc(o, ' ');
+        record_print_text(text_of(t->dimensions[i]), o);
     }
-    hash128_hex(sum, hex);
-    buf_printf(o, "\n  text %s\n", hex);
-    buf_printf(o, "  damage %u\n", f->damage_count);
-    for (uint32_t i = 0; i < f->damage_count && i < DAMAGE_KEPT; i++)
-        buf_printf(o, "    %s %" PRIu64 "-%" PRIu64 " at %" PRIu64 "\n",
-                   trace_damage_name((enum trace_damage_kind)f->damage[i].kind),
-                   f->damage[i].file_from, f->damage[i].file_to, f->damage[i].text_offset);
+    buf_puts(o, t ? "\n  version " : "  version ");
+    record_print_text(text_of(f->tracer_version), o);
+    buf_puts(o, " error ");
+    record_print_text(text_of(f->error), o);
+    buf_putc(o, '\n');
+    record_print(counts_fields, &f->counts, NULL,
+                 "  lines {lines} brackets {brackets} invalid {invalid} repaired {repaired} "
+                 "split {split} glued {glued} bad_dur {bad_dur}\n  events {events} "
+                 "counters {counters} aggregated {aggregated} metadata {metadata}",
+                 o);
+    if (f->has_time)
+        record_print(time_fields, f, NULL, " from {min_ts} to {max_te}", o);
+    hash128_hex(v->body->text_sum, hex);
+    buf_printf(o, "\n  text %s\n  damage %u\n", hex, f->damage_count);
+    for (uint32_t i = 0; i < f->damage_count && i < DAMAGE_KEPT; i++) {
+        buf_printf(o, "    %s ", trace_damage_name((enum trace_damage_kind)f->damage[i].kind));
+        record_print(file_damage_fields, &f->damage[i], NULL,
+                     "{file_from}-{file_to} at {text_offset}\n", o);
+    }
 }
 
 /* Ids order processes and names within a file: lines are sorted as text instead. */
@@ -167,41 +123,25 @@ static void lines_put(struct dump *d, struct lines *l)
         d->rc = -ENOMEM;
 }
 
-static void dump_processes(struct dump *d, const struct view *v)
+static void lines_add(struct lines *l, const struct dump *d, const struct record_field *fields,
+                      const void *object, const char *format)
 {
-    const struct index_file *f = &v->body->pub;
+    struct buf line = {0};
+
+    record_print(fields, object, d->ix->texts, format, &line);
+    lines_take(l, &line);
+}
+
+static void dump_processes(struct dump *d, const struct index_file *f)
+{
     struct lines lines = {0};
-    struct buf line = {0}, *out = d->out;
 
-    d->out = &line;
-    for (uint32_t i = 0; i < f->process_count; i++) {
-        const struct index_process *p = &f->processes[i];
-
-        buf_puts(&line, "  process ");
-        put_id(d, p->host);
-        buf_printf(&line, " %d pid ", p->host_is_hash);
-        put_int(&line, p->pid);
-        buf_puts(&line, " ppid ");
-        put_int(&line, p->ppid);
-        buf_printf(&line, " by %d started %d finished %d", p->parent_by, p->started, p->finished);
-        buf_puts(&line, " rank ");
-        put_int(&line, p->rank);
-        buf_puts(&line, " cmd ");
-        put_id(d, p->cmd_hash);
-        buf_puts(&line, " exec ");
-        put_id(d, p->exec_hash);
-        buf_puts(&line, " cwd ");
-        put_id(d, p->cwd_hash);
-        buf_printf(&line, " objects %" PRIu64 " events %" PRIu64, p->objects, p->events);
-        if (p->has_time) {
-            buf_puts(&line, " from ");
-            put_i128(&line, p->min_ts);
-            buf_puts(&line, " to ");
-            put_i128(&line, p->max_te);
-        }
-        lines_take(&lines, &line);
-    }
-    d->out = out;
+    for (uint32_t i = 0; i < f->process_count; i++)
+        lines_add(&lines, d, file_process_fields, &f->processes[i],
+                  "  process {host} {host_is_hash} pid {pid} ppid {ppid} by {parent_by} "
+                  "started {started} finished {finished} rank {rank} cmd {cmd_hash} "
+                  "exec {exec_hash} cwd {cwd_hash} objects {objects} events {events}"
+                  "[ from {min_ts} to {max_te}]");
     lines_put(d, &lines);
 }
 
@@ -210,28 +150,21 @@ static void dump_names(struct dump *d, const struct index_file *f)
     static const char *const kinds[] = {"FH",           "HH", "SH", "thread_name",
                                         "process_name", "PR", "CM"};
     struct lines lines = {0};
-    struct buf line = {0}, *out = d->out;
+    struct buf line = {0};
 
-    d->out = &line;
     for (uint32_t i = 0; i < f->name_count; i++) {
         const struct index_name *n = &f->names[i];
         struct text source;
 
-        buf_printf(&line, "  name %06u %08u %s ", n->chunk, n->row,
+        buf_printf(&line, "  name %06u %08u %s", n->chunk, n->row,
                    n->kind < 7 ? kinds[n->kind] : "?");
-        put_id(d, n->hash);
-        buf_putc(&line, ' ');
-        put_id(d, n->value);
-        buf_puts(&line, " pid ");
-        put_int(&line, n->pid);
-        buf_putc(&line, ' ');
+        record_print(name_fields, n, d->ix->texts, " {hash} {value} pid {pid} ", &line);
         if (index_name_line(d->ix, f, n, &source) == 0 && source.ptr)
-            put_text(&line, source);
+            record_print_text(source, &line);
         else
             buf_puts(&line, "null");
         lines_take(&lines, &line);
     }
-    d->out = out;
     lines_put(d, &lines);
 }
 
@@ -347,7 +280,7 @@ static void dump_chunk(struct dump *d, const struct index_file *f, uint32_t i, s
         chunk_column(v, k, &c);
         rc = hash_column(v, &c, rows, &hash);
         buf_puts(d->out, "    ");
-        put_text(d->out, c.path);
+        record_print_text(c.path, d->out);
         buf_printf(d->out, " type %d nano %d nulls %u entries %u hash %016" PRIx64 "\n", c.type,
                    c.nano, c.nulls, c.entries, hash);
     }
@@ -389,47 +322,33 @@ static void dump_archive(struct dump *d, const struct index_file *f)
     struct buf *o = d->out;
 
     buf_puts(o, "archive ");
-    put_text(o, text_of(f->name));
+    record_print_text(text_of(f->name), o);
     buf_printf(o, " state %s size %" PRIu64 " text %" PRIu64 " damage %u\n",
                index_state_name(f->state), f->file_bytes, f->text_bytes, f->damage_count);
-    for (uint32_t i = 0; i < f->archive_member_count; i++) {
-        const struct index_member *m = &f->archive_members[i];
-
-        buf_printf(o, "  member %d %d %d at %" PRIu64 " size %" PRIu64 " ", m->kind, m->skip,
-                   m->cut, m->offset, m->size);
-        put_text(o, m->name);
-        buf_putc(o, '\n');
-    }
+    for (uint32_t i = 0; i < f->archive_member_count; i++)
+        record_print(file_member_fields, &f->archive_members[i], NULL,
+                     "  member {kind} {skip} {cut} at {offset} size {size} {name}\n", o);
     dump_checkpoints(d, f->id);
 }
 
-static void dump_summary_name(struct dump *d, const struct summary_name *n)
+static void dump_summary_name(struct dump *d, const struct summary_name *n, struct lines *lines)
 {
     static const double quantiles[] = {0.1, 0.5, 0.9, 0.99};
+    struct buf line = {0};
 
-    buf_printf(d->out, "  summary %d ", n->class);
-    put_id(d, n->cat);
-    buf_putc(d->out, ' ');
-    put_id(d, n->name);
-    buf_printf(d->out, " count %" PRIu64 " dur %" PRIu64, n->count, n->duration.count);
-    if (n->duration.count) {
-        buf_puts(d->out, " sum ");
-        put_i128(d->out, n->duration.sum);
-        buf_puts(d->out, " squares ");
-        put_i128(d->out, (__int128)n->duration.squares);
-        buf_puts(d->out, " min ");
-        put_i128(d->out, n->duration.min);
-        buf_puts(d->out, " max ");
-        put_i128(d->out, n->duration.max);
-    }
+    record_print(summary_name_fields, n, d->ix->texts,
+                 "  summary {class} {cat} {name} count {count} dur {duration.count}"
+                 "[ sum {duration.sum} squares {duration.squares} min {duration.min} "
+                 "max {duration.max}]",
+                 &line);
     for (size_t i = 0; i < 4 && sketch_count(n->duration_sketch) > 0; i++)
-        buf_printf(d->out, " q %.17g", sketch_quantile(n->duration_sketch, quantiles[i], false));
+        buf_printf(&line, " q %.17g", sketch_quantile(n->duration_sketch, quantiles[i], false));
+    lines_take(lines, &line);
 }
 
 static void dump_summary(struct dump *d, uint32_t file)
 {
     struct lines lines = {0};
-    struct buf line = {0}, *out = d->out;
     struct summary *s = NULL;
 
     d->rc = d->rc ? d->rc : index_file_summary(d->ix, d->s, file, &s);
@@ -437,34 +356,19 @@ static void dump_summary(struct dump *d, uint32_t file)
         return;
     if (s->detail != SUMMARY_BY_NAME)
         buf_printf(d->out, "  summary detail %d\n", s->detail);
-    d->out = &line;
-    for (uint32_t i = 0; i < s->name_count; i++) {
-        dump_summary_name(d, &s->names[i]);
-        lines_take(&lines, &line);
-    }
-    for (uint32_t i = 0; i < s->thread_count; i++) {
-        const struct summary_thread *t = &s->threads[i];
-
-        buf_printf(&line, "  thread %d ", t->class);
-        put_id(d, t->host);
-        buf_printf(&line, " %d pid ", t->host_is_hash);
-        put_int(&line, t->pid);
-        buf_puts(&line, " tid ");
-        put_int(&line, t->tid);
-        buf_printf(&line, " count %" PRIu64, t->count);
-        lines_take(&lines, &line);
-    }
+    for (uint32_t i = 0; i < s->name_count; i++)
+        dump_summary_name(d, &s->names[i], &lines);
+    for (uint32_t i = 0; i < s->thread_count; i++)
+        lines_add(&lines, d, summary_thread_fields, &s->threads[i],
+                  "  thread {class} {host} {host_is_hash} pid {pid} tid {tid} count {count}");
     for (int i = 0; i < 4; i++) {
-        buf_printf(&line, "  class %d count %" PRIu64, i, s->classes[i].count);
-        if (s->classes[i].has_time) {
-            buf_puts(&line, " from ");
-            put_i128(&line, s->classes[i].min_ts);
-            buf_puts(&line, " to ");
-            put_i128(&line, s->classes[i].max_te);
-        }
+        struct buf line = {0};
+
+        buf_printf(&line, "  class %d ", i);
+        record_print(summary_class_fields, &s->classes[i], NULL,
+                     "count {count}[ from {min_ts} to {max_te}]", &line);
         lines_take(&lines, &line);
     }
-    d->out = out;
     summary_free(s);
     lines_put(d, &lines);
 }
@@ -481,8 +385,8 @@ int index_dump(struct index *ix, struct buf *out, int (*flush_call)(void *arg, s
     for (uint32_t i = 0; i < d.s->count && d.rc == 0; i++) {
         const struct view *v = d.s->views[i];
 
-        dump_facts(&d, &v->pub);
-        dump_processes(&d, v);
+        dump_facts(&d, v);
+        dump_processes(&d, &v->body->pub);
         dump_names(&d, &v->pub);
         dump_checkpoints(&d, v->pub.id);
         for (uint32_t k = 0; k < v->pub.chunk_count && d.rc == 0; k++)

@@ -18,215 +18,128 @@ struct kv_key path_key(const char *name)
     return k;
 }
 
-/* ---- encoding -------------------------------------------------------------------------------- */
+/* ---- the record ------------------------------------------------------------------------------ */
 
-static void encode_identity(const struct identity *i, struct buf *out)
-{
-    rec_put_u(out, i->device);
-    rec_put_u(out, i->inode);
-    rec_put_u(out, i->size);
-    rec_put_i(out, i->mtime_ns);
-    rec_put_i(out, i->ctime_ns);
-    rec_put_u(out, i->head_hash);
-    rec_put_u(out, i->tail_hash);
-}
+#define OBJECT struct trace_damage
+const struct record_field file_damage_fields[] = {FIELD(kind, .most = TRACE_DAMAGE_MANY),
+                                                  FIELD(file_from),
+                                                  FIELD(file_to),
+                                                  FIELD(text_offset),
+                                                  {0}};
+#undef OBJECT
 
-static void encode_damage(const struct index_file *f, struct buf *out)
-{
-    uint32_t kept = f->damage_count < DAMAGE_KEPT ? f->damage_count : DAMAGE_KEPT;
+#define OBJECT struct index_process
+const struct record_field file_process_fields[] = {FIELD_TEXT_ID(host),
+                                                   FIELD_BITS(5),
+                                                   FIELD(host_is_hash, .bits = 1),
+                                                   FIELD(has_time, .bits = 1),
+                                                   FIELD(started, .bits = 1),
+                                                   FIELD(finished, .bits = 1),
+                                                   FIELD(parent_by, .most = INDEX_PARENT_SPAWN),
+                                                   FIELD(pid),
+                                                   FIELD(ppid),
+                                                   FIELD(rank),
+                                                   FIELD_TEXT_ID(cmd_hash),
+                                                   FIELD_TEXT_ID(exec_hash),
+                                                   FIELD_TEXT_ID(cwd_hash),
+                                                   FIELD(objects),
+                                                   FIELD(events),
+                                                   FIELD_IF(has_time, 2),
+                                                   FIELD(min_ts),
+                                                   FIELD(max_te),
+                                                   {0}};
+#undef OBJECT
 
-    rec_put_u(out, f->damage_count);
-    for (uint32_t i = 0; i < kept; i++) {
-        rec_put_u(out, f->damage[i].kind);
-        rec_put_u(out, f->damage[i].file_from);
-        rec_put_u(out, f->damage[i].file_to);
-        rec_put_u(out, f->damage[i].text_offset);
-    }
-}
+#define OBJECT struct part_fact
+static const struct record_field fork_fields[] = {FIELD_TEXT_ID(host),
+                                                  FIELD_BITS(2),
+                                                  FIELD(host_is_hash, .bits = 1),
+                                                  FIELD(kind, .most = FACT_SPAWN),
+                                                  FIELD(pid),
+                                                  FIELD(value),
+                                                  {0}};
+#undef OBJECT
 
-static void encode_processes(struct index *ix, const struct view *v, struct buf *out)
-{
-    const struct index_file *f = &v->body->pub;
+#define OBJECT struct index_member
+const struct record_field file_member_fields[] = {FIELD_BITS(3),
+                                                  FIELD(kind, .bits = 3, .most = TRACE_TAR_OTHER),
+                                                  FIELD(cut, .bits = 1),
+                                                  FIELD(skip, .most = INDEX_SKIP_COMING),
+                                                  FIELD(offset),
+                                                  FIELD(size),
+                                                  FIELD(mtime_s),
+                                                  FIELD(name),
+                                                  {0}};
+#undef OBJECT
 
-    rec_put_u(out, f->process_count);
-    for (uint32_t i = 0; i < f->process_count; i++) {
-        const struct index_process *p = &f->processes[i];
+/* A record is: names, state, content, terms, a filter of each dimension, place. */
+#define OBJECT struct view
+static const struct record_field state_fields[] = {FIELD(pub.state, .most = INDEX_MISSING),
+                                                   FIELD(state_before, .most = INDEX_MISSING),
+                                                   FIELD(missing_since_ns),
+                                                   {0}};
+#undef OBJECT
 
-        texts_put_ref(ix->texts, out, p->host);
-        rec_put_u(out, (unsigned)p->parent_by << 4 | (unsigned)p->finished << 3 |
-                           (unsigned)p->started << 2 | (unsigned)p->has_time << 1 |
-                           p->host_is_hash);
-        rec_put_i(out, p->pid);
-        rec_put_i(out, p->ppid);
-        rec_put_i(out, p->rank);
-        texts_put_ref(ix->texts, out, p->cmd_hash);
-        texts_put_ref(ix->texts, out, p->exec_hash);
-        texts_put_ref(ix->texts, out, p->cwd_hash);
-        rec_put_u(out, p->objects);
-        rec_put_u(out, p->events);
-        if (p->has_time) {
-            rec_put_i128(out, p->min_ts);
-            rec_put_i128(out, p->max_te);
-        }
-    }
-    rec_put_u(out, v->body->fork_count);
-    for (uint32_t i = 0; i < v->body->fork_count; i++) {
-        texts_put_ref(ix->texts, out, v->body->forks[i].host);
-        rec_put_u(out, (unsigned)v->body->forks[i].kind << 1 | v->body->forks[i].host_is_hash);
-        rec_put_i(out, v->body->forks[i].pid);
-        rec_put_i(out, v->body->forks[i].value);
-    }
-}
-
-static void encode_members(const struct index_file *f, struct buf *out)
-{
-    rec_put_u(out, f->archive_member_count);
-    for (uint32_t i = 0; i < f->archive_member_count; i++) {
-        const struct index_member *m = &f->archive_members[i];
-
-        rec_put_u(out, (unsigned)m->skip << 4 | (unsigned)m->cut << 3 | m->kind);
-        rec_put_u(out, m->offset);
-        rec_put_u(out, m->size);
-        rec_put_i(out, m->mtime_s);
-        rec_put_text(out, m->name);
-    }
-}
-
-static void encode_place(const struct body *b, struct buf *out)
-{
-    const struct index_file *f = &b->pub;
-
-    rec_put_u(out, (unsigned)f->is_archive << 1 | (f->archive != NULL));
-    if (f->archive) {
-        rec_put_text(out, text_of(f->archive));
-        rec_put_u(out, b->member.offset);
-        rec_put_u(out, b->member.size);
-        rec_put_u(out, b->member.cut);
-    }
-    if (f->is_archive)
-        encode_members(f, out);
-}
+#define OBJECT struct body
+static const struct record_field path_fields[] = {FIELD(pub.name), FIELD(pub.path), {0}};
+static const struct record_field content_fields[] = {
+    FIELD(pub.error),
+    FIELD(identity.device),
+    FIELD(identity.inode),
+    FIELD(identity.size),
+    FIELD(identity.mtime_ns),
+    FIELD(identity.ctime_ns),
+    FIELD(identity.head_hash),
+    FIELD(identity.tail_hash),
+    FIELD(text_sum.high),
+    FIELD(text_sum.low),
+    FIELD(summary_version),
+    FIELD(run_version),
+    FIELD_BITS(5),
+    FIELD(unit_fixed, .bits = 1),
+    FIELD(has_tail, .bits = 1),
+    FIELD(tail_final, .bits = 1),
+    FIELD(pub.finished, .bits = 1),
+    FIELD(pub.has_time),
+    FIELD(pub.format, .most = TRACE_GZIP),
+    FIELD(pub.unit, .most = TRACE_SEC),
+    FIELD(pub.text_bytes),
+    FIELD(pub.members),
+    FIELD(pub.index_bytes),
+    FIELD(pub.chunk_count), /* the lists are loaded later; decode_again() has them */
+    FIELD(pub.name_count),
+    FIELD_STRUCT(pub.counts, counts_fields),
+    FIELD_IF(pub.has_time, 2),
+    FIELD(pub.min_ts),
+    FIELD(pub.max_te),
+    FIELD(pub.tracer_version),
+    FIELD_LIST(pub.damage, pub.damage_count, file_damage_fields, .most = DAMAGE_KEPT),
+    FIELD_LIST(pub.processes, pub.process_count, file_process_fields),
+    FIELD_LIST(forks, fork_count, fork_fields),
+    {0}};
+static const struct record_field member_fields[] = {
+    FIELD(pub.archive), FIELD(member.offset), FIELD(member.size), FIELD(member.cut), {0}};
+static const struct record_field archive_fields[] = {
+    FIELD_LIST(pub.archive_members, pub.archive_member_count, file_member_fields), {0}};
+#undef OBJECT
 
 void file_encode(struct index *ix, const struct view *v, struct buf *out)
 {
     const struct body *b = v->body;
-    const struct index_file *f = &b->pub;
 
-    rec_put_text(out, text_of(f->name));
-    rec_put_text(out, text_of(f->path));
-    rec_put_u(out, v->pub.state);
-    rec_put_u(out, v->state_before);
-    rec_put_i(out, v->missing_since_ns);
-    rec_put_text(out, text_of(f->error));
-    encode_identity(&b->identity, out);
-    rec_put_u(out, b->text_sum.high);
-    rec_put_u(out, b->text_sum.low);
-    rec_put_u(out, b->summary_version);
-    rec_put_u(out, b->run_version);
-    rec_put_u(out, (unsigned)b->unit_fixed | (unsigned)b->has_tail << 1 |
-                       (unsigned)b->tail_final << 2 | (unsigned)f->finished << 3 |
-                       (unsigned)f->has_time << 4);
-    rec_put_u(out, f->format);
-    rec_put_u(out, f->unit);
-    rec_put_u(out, f->text_bytes);
-    rec_put_u(out, f->members);
-    rec_put_u(out, f->index_bytes);
-    rec_put_u(out, f->chunk_count);
-    rec_put_u(out, f->name_count);
-    part_put_counts(f->counts, out);
-    if (f->has_time) {
-        rec_put_i128(out, f->min_ts);
-        rec_put_i128(out, f->max_te);
-    }
-    rec_put_text(out, text_of(f->tracer_version));
-    encode_damage(f, out);
-    encode_processes(ix, v, out);
+    record_encode(path_fields, b, ix->texts, out);
+    record_encode(state_fields, v, ix->texts, out);
+    record_encode(content_fields, b, ix->texts, out);
     terms_encode(b->terms, ix->terms, out);
     for (unsigned i = 0; i < b->terms->dimension_count; i++) {
         struct filter bloom = b->filters ? b->filters[i] : (struct filter){0};
         rec_put_text(out, (struct text){(const char *)bloom.bits, bloom.len});
     }
-    encode_place(b, out);
-}
-
-/* ---- decoding: without memory the error is in the body's arena ------------------------------- */
-
-static void decode_identity(struct rec *r, struct identity *i)
-{
-    i->device = rec_u(r);
-    i->inode = rec_u(r);
-    i->size = rec_u(r);
-    i->mtime_ns = rec_i(r);
-    i->ctime_ns = rec_i(r);
-    i->head_hash = rec_u(r);
-    i->tail_hash = rec_u(r);
-}
-
-static void decode_damage(struct rec *r, struct body *b)
-{
-    uint64_t count = rec_choice(r, UINT32_MAX), kept = count < DAMAGE_KEPT ? count : DAMAGE_KEPT;
-    struct trace_damage *list = arena_alloc(&b->arena, (kept + 1) * sizeof *list);
-
-    for (uint64_t i = 0; list && i < kept; i++) {
-        list[i].kind = (uint8_t)rec_choice(r, TRACE_DAMAGE_MANY);
-        list[i].file_from = rec_u(r);
-        list[i].file_to = rec_u(r);
-        list[i].text_offset = rec_u(r);
-    }
-    b->pub.damage = list;
-    b->pub.damage_count = (uint32_t)count;
-    b->pub.damaged = count > 0;
-}
-
-static void decode_process(struct index *ix, struct rec *r, struct index_process *p)
-{
-    uint64_t flags;
-
-    p->host = texts_get_ref(ix->texts, r);
-    flags = rec_choice(r, INDEX_PARENT_SPAWN << 4 | 15);
-    p->host_is_hash = flags & 1;
-    p->has_time = flags >> 1 & 1;
-    p->started = flags >> 2 & 1;
-    p->finished = flags >> 3 & 1;
-    p->parent_by = (uint8_t)(flags >> 4);
-    p->pid = rec_i(r);
-    p->ppid = rec_i(r);
-    p->rank = rec_i(r);
-    p->cmd_hash = texts_get_ref(ix->texts, r);
-    p->exec_hash = texts_get_ref(ix->texts, r);
-    p->cwd_hash = texts_get_ref(ix->texts, r);
-    p->objects = rec_u(r);
-    p->events = rec_u(r);
-    if (p->has_time) {
-        p->min_ts = rec_i128(r);
-        p->max_te = rec_i128(r);
-    }
-}
-
-static void decode_processes(struct index *ix, struct rec *r, struct body *b)
-{
-    uint64_t count = rec_count(r, 10);
-    struct index_process *list = arena_alloc(&b->arena, (count + 1) * sizeof *list);
-    struct part_fact *forks;
-
-    for (uint64_t i = 0; list && i < count; i++)
-        decode_process(ix, r, &list[i]);
-    if (list)
-        body_processes(b, list, (uint32_t)count);
-    count = rec_count(r, 4);
-    forks = arena_alloc(&b->arena, (count + 1) * sizeof *forks);
-    for (uint64_t i = 0; forks && i < count; i++) {
-        uint64_t flags;
-
-        forks[i].host = texts_get_ref(ix->texts, r);
-        flags = rec_choice(r, FACT_SPAWN << 1 | 1);
-        forks[i].kind = (uint8_t)(flags >> 1);
-        forks[i].host_is_hash = flags & 1;
-        forks[i].pid = rec_i(r);
-        forks[i].value = rec_i(r);
-    }
-    b->forks = forks;
-    b->fork_count = (uint32_t)count;
+    rec_put_u(out, (unsigned)b->pub.is_archive << 1 | (b->pub.archive != NULL));
+    if (b->pub.archive)
+        record_encode(member_fields, b, ix->texts, out);
+    if (b->pub.is_archive)
+        record_encode(archive_fields, b, ix->texts, out);
 }
 
 static int decode_filters(struct index *ix, struct rec *r, struct body *b)
@@ -246,87 +159,31 @@ static int decode_filters(struct index *ix, struct rec *r, struct body *b)
     return 0;
 }
 
-static void decode_members(struct rec *r, struct body *b)
-{
-    uint64_t count = rec_count(r, 5);
-    struct index_member *list = arena_alloc(&b->arena, (count + 1) * sizeof *list);
-
-    for (uint64_t i = 0; list && i < count && !r->bad; i++) {
-        uint64_t flags = rec_choice(r, INDEX_SKIP_COMING << 4 | 15);
-
-        list[i].skip = (uint8_t)(flags >> 4);
-        list[i].cut = flags >> 3 & 1;
-        list[i].kind = flags & 7;
-        list[i].offset = rec_u(r);
-        list[i].size = rec_u(r);
-        list[i].mtime_s = rec_i(r);
-        struct text name = rec_text(r);
-        list[i].name = (struct text){arena_strdup(&b->arena, name), name.len};
-        r->bad = r->bad || list[i].kind > TRACE_TAR_OTHER;
-    }
-    b->pub.archive_members = list;
-    b->pub.archive_member_count = (uint32_t)count;
-}
-
-static void decode_place(struct rec *r, struct body *b)
+static void decode_place(struct index *ix, struct rec *r, struct body *b)
 {
     uint64_t flags = rec_choice(r, 3);
 
     b->pub.is_archive = flags >> 1;
-    b->pub.compressed_bytes = b->identity.size;
-    if (flags & 1) {
-        b->pub.archive = arena_strdup(&b->arena, rec_text(r));
-        b->member.offset = rec_u(r);
-        b->member.size = b->pub.compressed_bytes = rec_u(r);
-        b->member.cut = rec_choice(r, 1) != 0;
-    }
+    if (flags & 1)
+        record_decode(member_fields, r, ix->texts, &b->arena, b);
+    b->pub.compressed_bytes = flags & 1 ? b->member.size : b->identity.size;
     if (b->pub.is_archive)
-        decode_members(r, b);
-}
-
-static const char *keep(struct body *b, struct text t)
-{
-    return t.len ? arena_strdup(&b->arena, t) : NULL;
+        record_decode(archive_fields, r, ix->texts, &b->arena, b);
 }
 
 static int decode_body(struct index *ix, struct rec *r, struct body *b)
 {
-    struct index_file *f = &b->pub;
-    struct identity identity;
-    uint64_t flags;
     int rc;
 
-    f->error = keep(b, rec_text(r));
-    decode_identity(r, &identity);
-    body_identify(b, &identity);
-    b->text_sum.high = rec_u(r);
-    b->text_sum.low = rec_u(r);
-    b->summary_version = (uint32_t)rec_u(r);
-    b->run_version = (uint32_t)rec_u(r);
-    flags = rec_u(r);
-    b->unit_fixed = flags & 1;
-    b->has_tail = flags >> 1 & 1;
-    b->tail_final = flags >> 2 & 1;
-    f->finished = flags >> 3 & 1;
-    f->has_time = flags >> 4 & 1;
-    f->format = (enum trace_format)rec_choice(r, TRACE_GZIP);
-    f->unit = (enum trace_unit)rec_choice(r, TRACE_SEC);
-    f->text_bytes = rec_u(r);
-    f->members = rec_u(r);
-    f->index_bytes = rec_u(r);
-    f->chunk_count = (uint32_t)rec_u(r); /* they are loaded later; decode_again() has them */
-    f->name_count = (uint32_t)rec_u(r);
-    part_read_counts(r, &f->counts);
-    if (f->has_time) {
-        f->min_ts = rec_i128(r);
-        f->max_te = rec_i128(r);
-    }
-    f->tracer_version = keep(b, rec_text(r));
-    decode_damage(r, b);
-    decode_processes(ix, r, b);
-    rc = decode_filters(ix, r, b);
+    record_decode(content_fields, r, ix->texts, &b->arena, b);
+    body_identify(b, &b->identity);
+    b->pub.damaged = b->pub.damage_count > 0;
+    rc =
+        b->arena.error ? b->arena.error : body_processes(b, b->pub.processes, b->pub.process_count);
+    rc = rc ? rc : decode_filters(ix, r, b);
     if (rc == 0)
-        decode_place(r, b);
+        decode_place(ix, r, b);
+    r->bad = r->bad || !b->pub.name || !b->pub.path;
     rc = b->arena.error ? b->arena.error : rc;
     return rc ? rc : r->bad ? ERR_CORRUPT : 0;
 }
@@ -334,35 +191,43 @@ static int decode_body(struct index *ix, struct rec *r, struct body *b)
 int file_decode(struct index *ix, uint32_t id, struct rec r, struct view **ret)
 {
     struct body *b = body_new();
-    struct view *v = NULL;
-    uint64_t state, before;
-    int64_t missing_since;
+    struct view state = {0}, *v;
     int rc;
 
     if (!b)
         return -ENOMEM;
     b->pub.id = id;
     b->ix = ix;
-    b->pub.name = arena_strdup(&b->arena, rec_text(&r));
-    b->pub.path = arena_strdup(&b->arena, rec_text(&r));
-    state = rec_choice(&r, INDEX_MISSING);
-    before = rec_choice(&r, INDEX_MISSING);
-    missing_since = rec_i(&r);
+    record_decode(path_fields, &r, ix->texts, &b->arena, b);
+    record_decode(state_fields, &r, ix->texts, &b->arena, &state);
     rc = decode_body(ix, &r, b);
     if (rc) {
         body_release(b);
         return rc;
     }
-    v = view_of_body(b, (enum index_state)state);
+    v = view_of_body(b, state.pub.state);
     if (!v)
         return -ENOMEM;
-    v->state_before = (uint8_t)before;
-    v->missing_since_ns = missing_since;
+    v->state_before = state.state_before;
+    v->missing_since_ns = state.missing_since_ns;
     *ret = v;
     return 0;
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */
+
+/* Behind them `home`, if it is not 0. */
+#define OBJECT struct index_chunk
+static const struct record_field chunk_fields[] = {
+    FIELD(version), FIELD(rows), FIELD(text_len), FIELD(text_offset), {0}};
+#undef OBJECT
+
+void chunk_encode(const struct index_chunk *chunk, struct buf *out)
+{
+    record_encode(chunk_fields, chunk, NULL, out);
+    if (chunk->home)
+        rec_put_u(out, chunk->home);
+}
 
 static int load_chunks(struct kv_read *r, struct body *b)
 {
@@ -380,10 +245,7 @@ static int load_chunks(struct kv_read *r, struct body *b)
             chunk.number = kv_get_u32((const uint8_t *)c.key.ptr + 4);
         else
             rec.bad = true;
-        chunk.version = (uint32_t)rec_u(&rec);
-        chunk.rows = (uint32_t)rec_u(&rec);
-        chunk.text_len = (uint32_t)rec_u(&rec);
-        chunk.text_offset = rec_u(&rec);
+        record_decode(chunk_fields, &rec, NULL, NULL, &chunk);
         if (rec.ptr < rec.end)
             chunk.home = (uint16_t)rec_choice(&rec, UINT16_MAX);
         if (rec.bad)

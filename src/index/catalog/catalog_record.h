@@ -1,4 +1,5 @@
-/* catalog_record.h - the value of table `file`, and what is loaded when the index is opened.
+/* catalog_record.h - the values of tables `file` and `span`, and what is loaded when the index is
+ * opened.
  *
  * Used by:   ingest (writes), index (loads). Threads: the writer; or any before there is one.
  */
@@ -8,10 +9,16 @@
 #include "index/catalog/index.h"
 #include "index/catalog/view.h"
 #include "index/store/kv.h"
+#include "index/store/record.h"
+
+/* Rows of struct trace_damage, index_process, index_member. */
+extern const struct record_field file_damage_fields[], file_process_fields[], file_member_fields[];
 
 void file_encode(struct index *ix, const struct view *v, struct buf *out);
 /* Without chunks and names. */
 int file_decode(struct index *ix, uint32_t id, struct rec value, struct view **ret);
+/* The value of table `span`. */
+void chunk_encode(const struct index_chunk *chunk, struct buf *out);
 int catalog_load(struct index *ix, struct kv_read *r, struct err *err);
 struct kv_key path_key(const char *name);
 

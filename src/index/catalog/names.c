@@ -109,14 +109,16 @@ static char *decode_line(struct index *ix, const struct index_name *n, uint8_t m
     return out;
 }
 
+#define OBJECT struct index_name
+const struct record_field name_fields[] = {
+    FIELD_TEXT_ID(hash), FIELD_TEXT_ID(value), FIELD(pid), FIELD(chunk), {0}};
+#undef OBJECT
+
 static void encode_record(struct index *ix, const struct index_name *n, uint8_t marks,
                           uint32_t row_before, struct buf *out)
 {
     rec_put_u(out, n->kind | marks);
-    texts_put_ref(ix->texts, out, n->hash);
-    texts_put_ref(ix->texts, out, n->value);
-    rec_put_i(out, n->pid);
-    rec_put_u(out, n->chunk);
+    record_encode(name_fields, n, ix->texts, out);
     rec_put_u(out, n->row - row_before);
 }
 
@@ -206,10 +208,7 @@ static int decode_records(struct index *ix, struct rec *r, struct index_name *na
         marks[i] = (uint8_t)rec_u(r);
         n->kind = marks[i] & 0x3f;
         r->bad = r->bad || n->kind > INDEX_CM;
-        n->hash = texts_get_ref(ix->texts, r);
-        n->value = texts_get_ref(ix->texts, r);
-        n->pid = rec_i(r);
-        n->chunk = (uint32_t)rec_u(r);
+        record_decode(name_fields, r, ix->texts, NULL, n);
         n->row = row += (uint32_t)rec_u(r);
         n->line = i;
     }

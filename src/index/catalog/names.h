@@ -8,6 +8,9 @@
 #include "index/catalog/index.h"
 #include "index/summary/part.h"
 
+/* Rows of struct index_name: but its kind, its row and its line. */
+extern const struct record_field name_fields[];
+
 struct line_range {
     uint32_t first, count, file, chunk, version;
     struct text *texts;

@@ -1,5 +1,6 @@
 /* terms.c - how a file is indexed. */
 #include "index/catalog/terms.h"
+#include "index/store/record.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -147,17 +148,18 @@ bool terms_same(const struct terms *a, const struct terms *b)
 
 /* ---- in the store ---------------------------------------------------------------------------- */
 
+/* The dimensions follow that are not those of the index. */
+#define OBJECT struct terms
+static const struct record_field fields[] = {
+    FIELD(checkpoint_size), FIELD(bloom_rate), FIELD(expected_entries), {0}};
+#undef OBJECT
+
 void terms_encode(const struct terms *t, const struct terms *usual, struct buf *out)
 {
-    uint64_t rate;
-
     rec_put_u(out, !terms_same(t, usual));
     if (terms_same(t, usual))
         return;
-    memcpy(&rate, &t->bloom_rate, sizeof rate);
-    rec_put_u(out, t->checkpoint_size);
-    rec_put_u(out, rate);
-    rec_put_u(out, t->expected_entries);
+    record_encode(fields, t, NULL, out);
     rec_put_u(out, t->dimension_count - t->shared_count);
     for (unsigned i = t->shared_count; i < t->dimension_count; i++)
         rec_put_text(out, text_of(t->dimensions[i]));
@@ -166,7 +168,6 @@ void terms_encode(const struct terms *t, const struct terms *usual, struct buf *
 int terms_decode(struct rec *r, struct terms *usual, struct terms **ret)
 {
     struct terms *t;
-    uint64_t rate, extra;
     int rc = 0;
 
     if (rec_u(r) == 0) {
@@ -176,12 +177,8 @@ int terms_decode(struct rec *r, struct terms *usual, struct terms **ret)
     t = copy_of(usual);
     if (!t)
         return -ENOMEM;
-    t->checkpoint_size = rec_u(r);
-    rate = rec_u(r);
-    memcpy(&t->bloom_rate, &rate, sizeof rate);
-    t->expected_entries = rec_u(r);
-    extra = rec_count(r, 2);
-    for (uint64_t i = 0; rc == 0 && i < extra; i++)
+    record_decode(fields, r, NULL, NULL, t);
+    for (uint64_t n = rec_count(r, 2); rc == 0 && n > 0; n--)
         rc = add_dimension(t, rec_text(r));
     if (rc == 0 && (r->bad || t->checkpoint_size < INDEX_CHECKPOINT_MIN ||
                     !(t->bloom_rate > 0 && t->bloom_rate < 1)))

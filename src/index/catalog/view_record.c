@@ -21,10 +21,7 @@ static void put_names(struct index *ix, const struct index_file *f, struct buf *
     for (uint32_t i = 0; i < f->name_count; i++) {
         const struct index_name *n = &f->names[i];
         rec_put_u(out, n->kind);
-        texts_put_ref(ix->texts, out, n->hash);
-        texts_put_ref(ix->texts, out, n->value);
-        rec_put_i(out, n->pid);
-        rec_put_u(out, n->chunk);
+        record_encode(name_fields, n, ix->texts, out);
         rec_put_u(out, n->row);
     }
 }
@@ -107,10 +104,7 @@ static int take_names(struct index *ix, struct rec *in, struct body *b)
     for (uint64_t i = 0; list && i < count; i++) {
         struct index_name *n = &list[i];
         n->kind = (uint8_t)rec_choice(in, INDEX_CM);
-        n->hash = texts_get_ref(ix->texts, in);
-        n->value = texts_get_ref(ix->texts, in);
-        n->pid = rec_i(in);
-        n->chunk = (uint32_t)rec_u(in);
+        record_decode(name_fields, in, ix->texts, NULL, n);
         n->row = (uint32_t)rec_u(in);
         n->line = INDEX_NO_TEXT;
     }

@@ -1,5 +1,6 @@
 /* apply.c - the writer: results are taken into their runs, in the order of each file's text.
  */
+#include "index/catalog/catalog_record.h"
 #include "index/catalog/names.h"
 #include "index/ingest/hashes.h"
 #include "index/ingest/order.h"
@@ -51,12 +52,7 @@ static void put_span(struct writer *w, const struct run *run, const struct index
     struct buf value = {0};
 
     kv_key_u32(&key, c->number);
-    rec_put_u(&value, c->version);
-    rec_put_u(&value, c->rows);
-    rec_put_u(&value, c->text_len);
-    rec_put_u(&value, c->text_offset);
-    if (c->home)
-        rec_put_u(&value, c->home);
+    chunk_encode(c, &value);
     kv_put_buf(w->batch, KV_SPAN, &key, &value);
     buf_done(&value);
 }

@@ -1,6 +1,6 @@
 /* checkpoint_record.c - checkpoints in the store: key file and text offset, value the rest. */
 #include "index/store/checkpoint_record.h"
-#include "base/recbuf.h"
+#include "index/store/record.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,18 +9,20 @@
 
 #define WINDOW_BYTES (40u << 10)
 
+/* The window follows. */
+#define OBJECT struct trace_checkpoint
+static const struct record_field fields[] = {
+    FIELD(file_offset),     FIELD(bits), FIELD(kind),         FIELD(members), FIELD(in_member),
+    FIELD_IF(in_member, 3), FIELD(crc),  FIELD(member_start), /* from there on */
+    FIELD(member_text),     {0}};
+#undef OBJECT
+
 void checkpoint_encode(const struct trace_checkpoint *c, struct buf *out)
 {
-    rec_put_u(out, c->file_offset);
-    rec_put_u(out, c->bits);
-    rec_put_u(out, c->kind);
-    rec_put_u(out, c->members);
-    rec_put_u(out, c->in_member);
-    if (c->in_member) {
-        rec_put_u(out, c->crc);
-        rec_put_u(out, c->file_offset - c->member_start);
-        rec_put_u(out, c->member_text);
-    }
+    struct trace_checkpoint stored = *c;
+
+    stored.member_start = c->file_offset - c->member_start;
+    record_encode(fields, &stored, NULL, out);
     rec_put_text(out, (struct text){(const char *)c->window, c->window_len});
 }
 
@@ -33,19 +35,12 @@ int checkpoint_decode(struct text key, struct text value, struct trace_checkpoin
     if (key.len != 12)
         return ERR_CORRUPT;
     c.text_offset = kv_get_u64((const uint8_t *)key.ptr + 4);
-    c.file_offset = rec_u(&r);
-    c.bits = (uint8_t)rec_u(&r);
-    c.kind = (uint8_t)rec_u(&r);
-    c.members = rec_u(&r);
-    c.in_member = rec_u(&r) != 0;
-    if (c.in_member) {
-        c.crc = (uint32_t)rec_u(&r);
-        c.member_start = c.file_offset - rec_u(&r);
-        c.member_text = rec_u(&r);
-    }
+    record_decode(fields, &r, NULL, NULL, &c);
     window = rec_text(&r);
     if (r.bad || c.member_start > c.file_offset)
         return ERR_CORRUPT;
+    if (c.in_member)
+        c.member_start = c.file_offset - c.member_start;
     c.window = (const uint8_t *)window.ptr;
     c.window_len = (uint32_t)window.len;
     *ret = c;

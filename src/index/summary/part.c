@@ -36,38 +36,19 @@ void part_free(struct part *p)
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
-/* All of them, in the order that they have in the store. */
-static const size_t counts[] = {
-    offsetof(struct trace_counts, lines),      offsetof(struct trace_counts, brackets),
-    offsetof(struct trace_counts, invalid),    offsetof(struct trace_counts, repaired),
-    offsetof(struct trace_counts, events),     offsetof(struct trace_counts, counters),
-    offsetof(struct trace_counts, aggregated), offsetof(struct trace_counts, metadata),
-    offsetof(struct trace_counts, bad_dur),    offsetof(struct trace_counts, split),
-    offsetof(struct trace_counts, glued)};
-enum { COUNTS = sizeof counts / sizeof *counts };
-_Static_assert(sizeof(struct trace_counts) == COUNTS * sizeof(uint64_t), "none is left out");
+#define OBJECT struct trace_counts
+const struct record_field counts_fields[] = {FIELD(lines),      FIELD(brackets), FIELD(invalid),
+                                             FIELD(repaired),   FIELD(events),   FIELD(counters),
+                                             FIELD(aggregated), FIELD(metadata), FIELD(bad_dur),
+                                             FIELD(split),      FIELD(glued),    {0}};
+#undef OBJECT
+enum { COUNTS = sizeof(struct trace_counts) / sizeof(uint64_t) };
+_Static_assert(sizeof counts_fields / sizeof *counts_fields == COUNTS + 1, "none is left out");
 
-static uint64_t *count_at(struct trace_counts *c, size_t i)
-{
-    return (uint64_t *)(void *)((char *)c + counts[i]);
-}
-
-static void add_counts(struct trace_counts *into, struct trace_counts from)
+static void add_counts(struct trace_counts *into, const struct trace_counts *from)
 {
     for (size_t i = 0; i < COUNTS; i++)
-        *count_at(into, i) += *count_at(&from, i);
-}
-
-void part_put_counts(struct trace_counts c, struct buf *out)
-{
-    for (size_t i = 0; i < COUNTS; i++)
-        rec_put_u(out, *count_at(&c, i));
-}
-
-void part_read_counts(struct rec *r, struct trace_counts *ret)
-{
-    for (size_t i = 0; i < COUNTS; i++)
-        *count_at(ret, i) = rec_u(r);
+        ((uint64_t *)into)[i] += ((const uint64_t *)from)[i];
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -135,7 +116,7 @@ void part_add_process(struct part *p, const struct index_process *from)
 void part_merge_facts(struct part *into, const struct part *from)
 {
     into->error = into->error ? into->error : from->error;
-    add_counts(&into->counts, from->counts);
+    add_counts(&into->counts, &from->counts);
     into->text_sum.high += from->text_sum.high;
     into->text_sum.low += from->text_sum.low;
     into->finished |= from->finished;
@@ -316,35 +297,52 @@ static bool fact_is_text(uint8_t kind)
     return kind == FACT_CMD || kind == FACT_EXEC || kind == FACT_CWD;
 }
 
+#define OBJECT struct index_process
+static const struct record_field process_fields[] = {FIELD_TEXT_ID(host),
+                                                     FIELD_BITS(2),
+                                                     FIELD(host_is_hash, .bits = 1),
+                                                     FIELD(has_time),
+                                                     FIELD(pid),
+                                                     FIELD(objects),
+                                                     FIELD(events),
+                                                     FIELD_IF(has_time, 2),
+                                                     FIELD(min_ts),
+                                                     FIELD(max_te),
+                                                     {0}};
+#undef OBJECT
+
+/* The value follows: a text, or a number. */
+#define OBJECT struct part_fact
+static const struct record_field fact_fields[] = {FIELD_BITS(2),
+                                                  FIELD(host_is_hash, .bits = 1),
+                                                  FIELD(kind, .most = FACT_SPAWN),
+                                                  FIELD_TEXT_ID(host),
+                                                  FIELD(pid),
+                                                  {0}};
+#undef OBJECT
+
+/* The processes, the facts and the summary follow. */
+#define OBJECT struct part
+static const struct record_field part_fields[] = {FIELD_STRUCT(counts, counts_fields),
+                                                  FIELD(text_sum.high),
+                                                  FIELD(text_sum.low),
+                                                  FIELD(finished),
+                                                  FIELD(unit_seen, .most = TRACE_SEC + 1),
+                                                  FIELD_TEXT_ID(version),
+                                                  {0}};
+#undef OBJECT
+
 void part_encode(const struct part *p, const struct texts *texts, struct buf *out)
 {
-    part_put_counts(p->counts, out);
-    rec_put_u(out, p->text_sum.high);
-    rec_put_u(out, p->text_sum.low);
-    rec_put_u(out, p->finished);
-    rec_put_u(out, p->unit_seen);
-    texts_put_ref(texts, out, p->version);
+    record_encode(part_fields, p, texts, out);
     rec_put_u(out, p->processes.count);
-    for (uint32_t i = 0; i < p->processes.count; i++) {
-        const struct index_process *q = &p->processes.at[i];
-
-        texts_put_ref(texts, out, q->host);
-        rec_put_u(out, (unsigned)q->has_time << 1 | q->host_is_hash);
-        rec_put_i(out, q->pid);
-        rec_put_u(out, q->objects);
-        rec_put_u(out, q->events);
-        if (q->has_time) {
-            rec_put_i128(out, q->min_ts);
-            rec_put_i128(out, q->max_te);
-        }
-    }
+    for (size_t i = 0; i < p->processes.count; i++)
+        record_encode(process_fields, &p->processes.at[i], texts, out);
     rec_put_u(out, p->facts.count);
-    for (uint32_t i = 0; i < p->facts.count; i++) {
+    for (size_t i = 0; i < p->facts.count; i++) {
         const struct part_fact *f = &p->facts.at[i];
 
-        rec_put_u(out, (unsigned)f->kind << 1 | f->host_is_hash);
-        texts_put_ref(texts, out, f->host);
-        rec_put_i(out, f->pid);
+        record_encode(fact_fields, f, texts, out);
         if (fact_is_text(f->kind))
             texts_put_ref(texts, out, (uint32_t)f->value);
         else
@@ -353,34 +351,19 @@ void part_encode(const struct part *p, const struct texts *texts, struct buf *ou
     summary_encode(p->summary, texts, out);
 }
 
-static void decode_processes(struct rec *r, struct texts *texts, struct part *p)
+static void decode_lists(struct rec *r, struct texts *texts, struct part *p)
 {
     for (uint64_t n = rec_count(r, 5); n > 0 && !r->bad && !p->error; n--) {
-        struct index_process q = {.host = texts_get_ref(texts, r)};
-        uint64_t flags = rec_u(r);
+        struct index_process q = {0};
 
-        q.host_is_hash = flags & 1;
-        q.has_time = flags >> 1 & 1;
-        q.pid = rec_i(r);
-        q.objects = rec_u(r);
-        q.events = rec_u(r);
-        if (q.has_time) {
-            q.min_ts = rec_i128(r);
-            q.max_te = rec_i128(r);
-        }
+        record_decode(process_fields, r, texts, NULL, &q);
         if (!r->bad)
             part_add_process(p, &q);
     }
-}
-
-static void decode_facts(struct rec *r, struct texts *texts, struct part *p)
-{
     for (uint64_t n = rec_count(r, 4); n > 0 && !r->bad && !p->error; n--) {
-        uint64_t head = rec_choice(r, FACT_SPAWN << 1 | 1);
-        struct part_fact f = {.kind = (uint8_t)(head >> 1), .host_is_hash = head & 1};
+        struct part_fact f = {0};
 
-        f.host = texts_get_ref(texts, r);
-        f.pid = rec_i(r);
+        record_decode(fact_fields, r, texts, NULL, &f);
         f.value = fact_is_text(f.kind) ? texts_get_ref(texts, r) : rec_i(r);
         if (vec_push(&p->facts, f) < 0)
             p->error = -ENOMEM;
@@ -395,14 +378,8 @@ int part_decode(struct rec *r, struct texts *texts, struct part **ret)
 
     if (!p)
         return -ENOMEM;
-    part_read_counts(r, &p->counts);
-    p->text_sum.high = rec_u(r);
-    p->text_sum.low = rec_u(r);
-    p->finished = rec_u(r) != 0;
-    p->unit_seen = (uint8_t)rec_choice(r, TRACE_SEC + 1);
-    p->version = texts_get_ref(texts, r);
-    decode_processes(r, texts, p);
-    decode_facts(r, texts, p);
+    record_decode(part_fields, r, texts, NULL, p);
+    decode_lists(r, texts, p);
     rc = r->bad ? ERR_CORRUPT : p->error;
     if (rc == 0)
         rc = summary_decode(r, texts, &s);

@@ -13,7 +13,7 @@
 #include "column/chunk/chunk.h"
 #include "dftracerd/hash_index.h"
 #include "dftracerd/vec.h"
-#include "index/store/texts.h"
+#include "index/store/record.h"
 
 /* Said by one record about a process: applied when all processes are known. */
 enum part_fact_kind {
@@ -74,8 +74,7 @@ void part_free(struct part *p);
 void part_merge(struct part *into, const struct part *from);
 void part_merge_facts(struct part *into, const struct part *from); /* without names and summary */
 void part_add_process(struct part *p, const struct index_process *from); /* counts and times only */
-void part_put_counts(struct trace_counts c, struct buf *out);
-void part_read_counts(struct rec *r, struct trace_counts *ret);
+extern const struct record_field counts_fields[]; /* of struct trace_counts */
 /* Without names and lines. */
 void part_encode(const struct part *p, const struct texts *texts, struct buf *out);
 int part_decode(struct rec *r, struct texts *texts, struct part **ret); /* ERR_CORRUPT, -ENOMEM */
@@ -99,7 +98,9 @@ const struct index_process *process_only(const struct index_process *list, const
                                          uint32_t count, int64_t pid);
 int64_t part_rank_of(struct text t); /* "12" and "Rank 12" -> 12; INT64_MIN */
 
-/* summary.c */
+/* summary.c; rows of a summary's structs, without histograms and sketches */
+extern const struct record_field summary_name_fields[], summary_thread_fields[],
+    summary_class_fields[];
 void summary_encode(const struct summary *s, const struct texts *texts, struct buf *out);
 int summary_decode(struct rec *r, struct texts *texts, struct summary **ret);
 /* Summaries have no entries by name beyond so many names; at most SUMMARY_NAMES_MAX. Before there

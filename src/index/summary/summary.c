@@ -255,18 +255,43 @@ int summary_settle_hosts(struct summary *s, const struct index_file *f)
 
 /* ---- stored form ----------------------------------------------------------------------------- */
 
-static void encode_moments(const struct moments *m, struct buf *out)
-{
-    rec_put_u(out, m->count);
-    if (m->count == 0)
-        return;
-    rec_put_u(out, m->nano);
-    rec_put_i128(out, m->sum);
-    rec_put_i128(out, (__int128)m->squares);
-    rec_put_u(out, m->squares_high);
-    rec_put_i128(out, m->min);
-    rec_put_i128(out, m->max);
-}
+#define OBJECT struct moments
+static const struct record_field moments_fields[] = {FIELD(count, .most = 1ull << 40),
+                                                     FIELD_IF(count, 6),
+                                                     FIELD(nano),
+                                                     FIELD(sum),
+                                                     FIELD(squares),
+                                                     FIELD(squares_high),
+                                                     FIELD(min),
+                                                     FIELD(max),
+                                                     {0}};
+#undef OBJECT
+
+/* The histogram and the sketch follow. */
+#define OBJECT struct summary_name
+const struct record_field summary_name_fields[] = {FIELD(class, .most = 3),
+                                                   FIELD_TEXT_ID(cat),
+                                                   FIELD_TEXT_ID(name),
+                                                   FIELD(count),
+                                                   FIELD_STRUCT(duration, moments_fields),
+                                                   {0}};
+#undef OBJECT
+
+#define OBJECT struct summary_thread
+const struct record_field summary_thread_fields[] = {FIELD_BITS(2),
+                                                     FIELD(host_is_hash, .bits = 1),
+                                                     FIELD(class, .most = 3),
+                                                     FIELD_TEXT_ID(host),
+                                                     FIELD(pid),
+                                                     FIELD(tid),
+                                                     FIELD(count),
+                                                     {0}};
+#undef OBJECT
+
+#define OBJECT struct summary_class
+const struct record_field summary_class_fields[] = {
+    FIELD(count), FIELD(has_time), FIELD_IF(has_time, 2), FIELD(min_ts), FIELD(max_te), {0}};
+#undef OBJECT
 
 /* What no trace can have would overflow when it is added up. */
 static bool are_plausible(const struct moments *m)
@@ -275,20 +300,6 @@ static bool are_plausible(const struct moments *m)
 
     return m->min >= -most && m->min <= m->max && m->max <= most && m->sum >= m->min * count &&
            m->sum <= m->max * count;
-}
-
-static void decode_moments(struct rec *r, struct moments *m)
-{
-    m->count = rec_choice(r, 1ull << 40);
-    if (m->count == 0)
-        return;
-    m->nano = rec_u(r) != 0;
-    m->sum = rec_i128(r);
-    m->squares = (unsigned __int128)rec_i128(r);
-    m->squares_high = rec_u(r);
-    m->min = rec_i128(r);
-    m->max = rec_i128(r);
-    r->bad = r->bad || !are_plausible(m);
 }
 
 static void encode_histogram(const struct histogram *h, struct buf *out)
@@ -323,75 +334,52 @@ void summary_encode(const struct summary *s, const struct texts *texts, struct b
     rec_put_u(out, s->detail);
     rec_put_u(out, s->name_count);
     for (uint32_t i = 0; i < s->name_count; i++) {
-        const struct summary_name *n = &s->names[i];
-
-        rec_put_u(out, n->class);
-        texts_put_ref(texts, out, n->cat);
-        texts_put_ref(texts, out, n->name);
-        rec_put_u(out, n->count);
-        encode_moments(&n->duration, out);
-        encode_histogram(&n->histogram, out);
-        sketch_encode(n->duration_sketch, out);
+        record_encode(summary_name_fields, &s->names[i], texts, out);
+        encode_histogram(&s->names[i].histogram, out);
+        sketch_encode(s->names[i].duration_sketch, out);
     }
     rec_put_u(out, s->thread_count);
-    for (uint32_t i = 0; i < s->thread_count; i++) {
-        const struct summary_thread *t = &s->threads[i];
-
-        rec_put_u(out, t->class << 1 | t->host_is_hash);
-        texts_put_ref(texts, out, t->host);
-        rec_put_i(out, t->pid);
-        rec_put_i(out, t->tid);
-        rec_put_u(out, t->count);
-    }
-    for (int i = 0; i < 4; i++) {
-        rec_put_u(out, s->classes[i].count);
-        rec_put_u(out, s->classes[i].has_time);
-        if (s->classes[i].has_time) {
-            rec_put_i128(out, s->classes[i].min_ts);
-            rec_put_i128(out, s->classes[i].max_te);
-        }
-    }
+    for (uint32_t i = 0; i < s->thread_count; i++)
+        record_encode(summary_thread_fields, &s->threads[i], texts, out);
+    for (int i = 0; i < 4; i++)
+        record_encode(summary_class_fields, &s->classes[i], texts, out);
 }
 
 static int decode_name(struct rec *r, struct texts *texts, struct summary *s)
 {
-    uint8_t class = (uint8_t)rec_u(r);
-    uint32_t cat = texts_get_ref(texts, r), name = texts_get_ref(texts, r);
-    /* As it was stored, perhaps when more memory could be used. */
-    struct summary_name *n = name_of(s, class, cat, name, SUMMARY_NAMES_MAX);
+    struct summary_name stored = {0}, *n;
     struct sketch *sketch = NULL;
     ssize_t used;
 
-    if (!n)
-        return -ENOMEM;
-    n->count = rec_u(r);
-    decode_moments(r, &n->duration);
-    decode_histogram(r, &n->histogram);
-    if (r->bad || class > 3)
+    record_decode(summary_name_fields, r, texts, NULL, &stored);
+    decode_histogram(r, &stored.histogram);
+    if (r->bad || !are_plausible(&stored.duration))
         return ERR_CORRUPT;
-    used = sketch_decode(r->ptr, (size_t)(r->end - r->ptr), &sketch);
+    /* As it was stored, perhaps when more memory could be used. */
+    n = name_of(s, stored.class, stored.cat, stored.name, SUMMARY_NAMES_MAX);
+    used = n ? sketch_decode(r->ptr, (size_t)(r->end - r->ptr), &sketch) : -ENOMEM;
     if (used < 0)
         return (int)used;
     r->ptr += used;
     sketch_free(n->duration_sketch);
+    n->count = stored.count;
+    n->duration = stored.duration;
+    n->histogram = stored.histogram;
     n->duration_sketch = sketch;
     return 0;
 }
 
 static int decode_thread(struct rec *r, struct texts *texts, struct summary *s)
 {
-    uint64_t head = rec_u(r);
-    struct summary_thread key = {.class = (uint8_t)(head >> 1), .host_is_hash = head & 1}, *t;
+    struct summary_thread stored = {0}, *t;
 
-    key.host = texts_get_ref(texts, r);
-    key.pid = rec_i(r);
-    key.tid = rec_i(r);
-    if (r->bad || key.class > 3)
+    record_decode(summary_thread_fields, r, texts, NULL, &stored);
+    if (r->bad)
         return ERR_CORRUPT;
-    t = summary_thread_of(s, &key);
+    t = summary_thread_of(s, &stored);
     if (!t)
         return -ENOMEM;
-    t->count = rec_u(r);
+    t->count = stored.count;
     return 0;
 }
 
@@ -409,14 +397,8 @@ int summary_decode(struct rec *r, struct texts *texts, struct summary **ret)
         rc = r->bad ? ERR_CORRUPT : decode_name(r, texts, s);
     for (uint64_t n = rc ? 0 : rec_count(r, 4); n > 0 && rc == 0; n--)
         rc = decode_thread(r, texts, s);
-    for (int i = 0; i < 4 && rc == 0; i++) {
-        s->classes[i].count = rec_u(r);
-        s->classes[i].has_time = rec_u(r) != 0;
-        if (s->classes[i].has_time) {
-            s->classes[i].min_ts = rec_i128(r);
-            s->classes[i].max_te = rec_i128(r);
-        }
-    }
+    for (int i = 0; i < 4 && rc == 0; i++)
+        record_decode(summary_class_fields, r, texts, NULL, &s->classes[i]);
     if (rc == 0 && r->bad)
         rc = ERR_CORRUPT;
     if (rc) {

@@ -1,0 +1,84 @@
+/* record.h - records of the store as tables of fields: what is encoded, decoded, checked and
+ * printed of a struct is one list of rows, in the order of the stored bytes.
+ *
+ *     #define OBJECT struct rectangle
+ *     static const struct record_field fields[] = {FIELD(width), FIELD(height), {0}};
+ *     #undef OBJECT
+ *
+ * May use:   texts, recbuf. Used by: the rest of src/index.
+ * Threads:   any; pure.
+ */
+#ifndef DFTRACERD_INDEX_STORE_RECORD_H
+#define DFTRACERD_INDEX_STORE_RECORD_H
+
+#include "index/store/texts.h"
+
+#include <stddef.h>
+
+enum record_kind {
+    RECORD_END,
+    RECORD_UINT, /* unsigned or enum; a double as its bits; at most `most` */
+    RECORD_BOOL,
+    RECORD_INT, /* signed; printed as null where it is INT64_MIN */
+    RECORD_I128,
+    RECORD_STRING,  /* const char *; an empty one is NULL once decoded */
+    RECORD_TEXT,    /* NUL-terminated once decoded */
+    RECORD_TEXT_ID, /* uint32_t: INDEX_NO_TEXT, or a text of `texts` (texts_put_ref) */
+    RECORD_STRUCT,  /* rows of `of` */
+    /* Pointer to structs of `item_size`, as many as the uint32_t at `count_at`; if `most` is not
+     * 0, only so many of them are there. */
+    RECORD_LIST,
+    /* The next `rows` rows are one number. Each has `bits` bits of it, the first row the lowest;
+     * the last one has the rest. */
+    RECORD_BITS,
+    RECORD_IF /* the next `rows` rows are there only if this bool or uint64_t is not 0 */
+};
+struct record_field {
+    const char *name;
+    uint8_t kind, size, bits, rows;
+    uint16_t offset, item_size, count_at;
+    uint64_t most; /* 0: what fits in `size` bytes */
+    const struct record_field *of;
+};
+#define FIELD_TYPED(kind_, member, ...) \
+    { \
+        .name = #member, .kind = kind_, .size = sizeof(((OBJECT *)0)->member), \
+        .offset = offsetof(OBJECT, member), ##__VA_ARGS__ \
+    }
+/* A row of OBJECT; what comes behind the member is designated: `.most = 3`. */
+#define FIELD(member, ...) \
+    FIELD_TYPED(_Generic(((OBJECT *)0)->member, \
+                bool: RECORD_BOOL, \
+                int32_t: RECORD_INT, \
+                int64_t: RECORD_INT, \
+                __int128: RECORD_I128, \
+                unsigned __int128: RECORD_I128, \
+                const char *: RECORD_STRING, \
+                struct text: RECORD_TEXT, \
+                default: RECORD_UINT), \
+                member, ##__VA_ARGS__)
+#define FIELD_TEXT_ID(member) FIELD_TYPED(RECORD_TEXT_ID, member)
+#define FIELD_STRUCT(member, of_) FIELD_TYPED(RECORD_STRUCT, member, .of = of_)
+#define FIELD_LIST(member, count, of_, ...) \
+    FIELD_TYPED(RECORD_LIST, member, .count_at = offsetof(OBJECT, count), .of = of_, \
+                .item_size = sizeof(*((OBJECT *)0)->member), ##__VA_ARGS__)
+#define FIELD_BITS(rows_) \
+    { \
+        .kind = RECORD_BITS, .rows = rows_ \
+    }
+#define FIELD_IF(member, rows_) FIELD_TYPED(RECORD_IF, member, .rows = rows_)
+
+void record_encode(const struct record_field *fields, const void *object, const struct texts *texts,
+                   struct buf *out);
+/* What the rows do not name stays as it is. Corrupt records are in r->bad, and values are then 0;
+ * lack of memory is in the error of the arena, which owns strings and lists and may be NULL where
+ * there are none. */
+void record_decode(const struct record_field *fields, struct rec *r, struct texts *texts,
+                   struct arena *arena, void *object);
+/* Prints `format`, where "{member}" is its value, "{member.member}" that of a RECORD_STRUCT, and
+ * "[...]" is left out if the first member in it is below a RECORD_IF that does not hold. */
+void record_print(const struct record_field *fields, const void *object, const struct texts *texts,
+                  const char *format, struct buf *out);
+void record_print_text(struct text t, struct buf *out); /* in quotes; control bytes as \xNN */
+
+#endif
