@@ -41,14 +41,10 @@ static void flush(struct dump *d, size_t limit)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-#define OBJECT struct index_file
-static const struct record_field time_fields[] = {FIELD(min_ts), FIELD(max_te), {0}};
-#undef OBJECT
-
 static void dump_facts(struct dump *d, const struct view *v)
 {
     const struct index_file *f = &v->pub;
-    const struct terms *t = v->body->terms;
+    const struct terms *t = v->terms;
     struct buf *o = d->out;
     char hex[33];
 
@@ -66,20 +62,19 @@ static void dump_facts(struct dump *d, const struct view *v)
         buf_putc(o, ' ');
         record_print_text(text_of(t->dimensions[i]), o);
     }
-    buf_puts(o, t ? "\n  version " : "  version ");
-    record_print_text(text_of(f->tracer_version), o);
-    buf_puts(o, " error ");
-    record_print_text(text_of(f->error), o);
-    buf_putc(o, '\n');
-    record_print(counts_fields, &f->counts, NULL,
-                 "  lines {lines} brackets {brackets} invalid {invalid} repaired {repaired} "
-                 "split {split} glued {glued} bad_dur {bad_dur}\n  events {events} "
-                 "counters {counters} aggregated {aggregated} metadata {metadata}",
+    if (t)
+        buf_putc(o, '\n');
+    record_print(file_content_fields, v, NULL,
+                 "  version {pub.tracer_version} error {pub.error}\n"
+                 "  lines {pub.counts.lines} brackets {pub.counts.brackets} "
+                 "invalid {pub.counts.invalid} repaired {pub.counts.repaired} "
+                 "split {pub.counts.split} glued {pub.counts.glued} bad_dur {pub.counts.bad_dur}\n"
+                 "  events {pub.counts.events} counters {pub.counts.counters} "
+                 "aggregated {pub.counts.aggregated} metadata {pub.counts.metadata}"
+                 "[ from {pub.min_ts} to {pub.max_te}]\n",
                  o);
-    if (f->has_time)
-        record_print(time_fields, f, NULL, " from {min_ts} to {max_te}", o);
-    hash128_hex(v->body->text_sum, hex);
-    buf_printf(o, "\n  text %s\n  damage %u\n", hex, f->damage_count);
+    hash128_hex(v->text_sum, hex);
+    buf_printf(o, "  text %s\n  damage %u\n", hex, f->damage_count);
     for (uint32_t i = 0; i < f->damage_count && i < DAMAGE_KEPT; i++) {
         buf_printf(o, "    %s ", trace_damage_name((enum trace_damage_kind)f->damage[i].kind));
         record_print(file_damage_fields, &f->damage[i], NULL,
@@ -132,12 +127,12 @@ static void lines_add(struct lines *l, const struct dump *d, const struct record
     lines_take(l, &line);
 }
 
-static void dump_processes(struct dump *d, const struct index_file *f)
+static void dump_processes(struct dump *d, const struct view *v)
 {
     struct lines lines = {0};
 
-    for (uint32_t i = 0; i < f->process_count; i++)
-        lines_add(&lines, d, file_process_fields, &f->processes[i],
+    for (uint32_t i = 0; i < v->pub.process_count; i++)
+        lines_add(&lines, d, file_process_fields, &v->processes[i],
                   "  process {host} {host_is_hash} pid {pid} ppid {ppid} by {parent_by} "
                   "started {started} finished {finished} rank {rank} cmd {cmd_hash} "
                   "exec {exec_hash} cwd {cwd_hash} objects {objects} events {events}"
@@ -386,7 +381,7 @@ int index_dump(struct index *ix, struct buf *out, int (*flush_call)(void *arg, s
         const struct view *v = d.s->views[i];
 
         dump_facts(&d, v);
-        dump_processes(&d, &v->body->pub);
+        dump_processes(&d, v);
         dump_names(&d, &v->pub);
         dump_checkpoints(&d, v->pub.id);
         for (uint32_t k = 0; k < v->pub.chunk_count && d.rc == 0; k++)

@@ -62,7 +62,7 @@ static void take_offer(struct index *ix, struct entry *e, const struct identity 
     else
         offer_to_readers(ix, e, mono);
     if (first && e->is_archive && !e->unsettled && !catalog_duplicate_of(e) &&
-        identity_same(&e->view->body->identity, now))
+        identity_same(&e->view->identity, now))
         archive_offer_members(ix, e);
 }
 
@@ -213,7 +213,7 @@ void files_add_progress(const struct index *ix, struct index_progress *p, const 
     if (f->state == INDEX_PENDING || f->state == INDEX_INDEXING || e->rebuild || e->no_memory ||
         (f->state == INDEX_READY && (e->queued || e->run))) { /* changed, as it seems */
         p->files_pending++;
-        p->bytes_done += e->view->body->consumed;
+        p->bytes_done += e->view->consumed;
         if (e->no_memory)
             p->store_error = -ENOMEM;
         return;
@@ -228,7 +228,7 @@ void files_add_progress(const struct index *ix, struct index_progress *p, const 
 
 uint64_t index_file_done(const struct index_file *file)
 {
-    uint64_t done = view_of_file(file)->body->consumed;
+    uint64_t done = view_of_file(file)->consumed;
 
     if (file->state != INDEX_PENDING && file->state != INDEX_INDEXING)
         return file->compressed_bytes;

@@ -57,10 +57,9 @@ static void read_body(const struct view *v)
         assert(trace_damage_name((enum trace_damage_kind)f->damage[i].kind));
     for (uint32_t i = 0; i < f->process_count; i++)
         texts_get(ix.texts, f->processes[i].host);
-    for (unsigned i = 0; v->body->filters && i < v->body->terms->dimension_count; i++)
-        if (v->body->filters[i].bits)
-            bloom_may_have(v->body->filters[i].bits, v->body->filters[i].len,
-                           i * 0x9E3779B97F4A7C15u);
+    for (unsigned i = 0; v->filters && i < v->terms->dimension_count; i++)
+        if (v->filters[i].bits)
+            bloom_may_have(v->filters[i].bits, v->filters[i].len, i * 0x9E3779B97F4A7C15u);
 }
 
 static void file(struct text value)

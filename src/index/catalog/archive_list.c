@@ -106,14 +106,14 @@ static int replace_earlier(struct index_member *list, uint32_t count)
     return id < 0 ? (int)id : 0;
 }
 
-int archive_settle(struct body *b, const struct archive_list *l, uint64_t text_bytes, bool finished)
+int archive_settle(struct view *v, const struct archive_list *l, uint64_t text_bytes, bool finished)
 {
     uint32_t count = l ? (uint32_t)l->list.count : 0;
-    struct index_member *list = arena_alloc(&b->arena, (count + 1) * sizeof *list);
+    struct index_member *list = arena_alloc(&v->arena, (count + 1) * sizeof *list);
     struct text names = {NULL, 0};
 
     if (count)
-        names.ptr = arena_strdup(&b->arena, (struct text){l->names.data, l->names.len});
+        names.ptr = arena_strdup(&v->arena, (struct text){l->names.data, l->names.len});
     if (!list || (count && !names.ptr))
         return -ENOMEM;
     for (uint32_t i = 0; i < count; i++) {
@@ -122,13 +122,13 @@ int archive_settle(struct body *b, const struct archive_list *l, uint64_t text_b
         *m = l->list.at[i];
         m->name.ptr = names.ptr;
         names.ptr += m->name.len;
-        m->skip = (uint8_t)judge(m, strlen(b->pub.name), text_bytes, finished);
+        m->skip = (uint8_t)judge(m, strlen(v->pub.name), text_bytes, finished);
         if (m->offset + m->size > text_bytes) {
             m->cut = true;
             m->size = text_bytes > m->offset ? text_bytes - m->offset : 0;
         }
     }
-    b->pub.archive_members = list;
-    b->pub.archive_member_count = count;
+    v->pub.archive_members = list;
+    v->pub.archive_member_count = count;
     return replace_earlier(list, count);
 }

@@ -23,9 +23,9 @@ bool archive_member_is_trace(enum trace_tar_kind kind, struct text name);
 int archive_list_add(struct archive_list *l, const struct trace_tar_member *m);
 int archive_list_append(struct archive_list *to, const struct archive_list *from);
 void archive_list_done(struct archive_list *l);
-/* Which members are files, once the archive has been walked: into the body, which has its name.
+/* Which members are files, once the archive has been walked: into the view, which has its name.
  * NULL: it has not been walked to its end. -ENOMEM. */
-int archive_settle(struct body *b, const struct archive_list *l, uint64_t text_bytes,
+int archive_settle(struct view *v, const struct archive_list *l, uint64_t text_bytes,
                    bool finished);
 
 #endif

@@ -45,13 +45,13 @@ static void take_place(struct index *ix, struct entry *e, struct entry *archive,
     }
     e->unsettled = false;
     e->link_of = NULL;
-    e->member = (struct body_member){.offset = m->offset, .size = m->size, .cut = m->cut};
-    e->seen = archive->view->body->identity;
+    e->member = (struct member_place){.offset = m->offset, .size = m->size, .cut = m->cut};
+    e->seen = archive->view->identity;
 }
 
 static void offer_member(struct index *ix, struct entry *archive, const struct index_member *m)
 {
-    const struct identity *now = &archive->view->body->identity;
+    const struct identity *now = &archive->view->identity;
     struct buf name = {0};
     struct entry *e = NULL;
 
@@ -109,7 +109,7 @@ int archive_link(struct index *ix)
 {
     for (uint32_t i = 0, n = ix->entries.count; i < n; i++) {
         struct entry *e = ix->entries.at[i];
-        const struct body_member *m = &e->view->body->member;
+        const struct member_place *m = &e->view->member;
         struct entry *archive;
 
         if (!e->view->pub.archive)

@@ -10,19 +10,19 @@
 
 static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpoint *ret)
 {
-    const struct body *archive = arg;
+    const struct view *archive = arg;
 
     return checkpoint_copy(archive->ix->kv, archive->pub.id, text_offset, CHECKPOINT_ARCHIVE, ret);
 }
 
-static int open_text(struct index *ix, int fd, const struct body *archive, struct trace_text **ret)
+static int open_text(struct index *ix, int fd, const struct view *archive, struct trace_text **ret)
 {
     return trace_text_open(fd, archive->pub.format, ix->options.engine, find_checkpoint,
                            (void *)(uintptr_t)archive, ret);
 }
 
-int archive_source(struct index *ix, int fd, const struct body *archive,
-                   const struct body_member *m, struct trace_source **ret)
+int archive_source(struct index *ix, int fd, const struct view *archive,
+                   const struct member_place *m, struct trace_source **ret)
 {
     struct trace_text *text = NULL;
     int rc = open_text(ix, fd, archive, &text);
@@ -46,7 +46,7 @@ void archive_place_done(struct archive_place *p)
 static int begin(struct index *ix, struct archive_place *p, int fd, struct view *archive)
 {
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    int rc = copy < 0 ? -errno : open_text(ix, copy, archive->body, &p->text);
+    int rc = copy < 0 ? -errno : open_text(ix, copy, archive, &p->text);
 
     if (rc < 0) {
         if (copy >= 0)
@@ -59,11 +59,11 @@ static int begin(struct index *ix, struct archive_place *p, int fd, struct view 
 }
 
 int archive_source_from(struct index *ix, struct archive_place *p, int fd, struct view *archive,
-                        const struct body_member *m, struct trace_source **ret)
+                        const struct member_place *m, struct trace_source **ret)
 {
     int rc = 0;
 
-    if (!p->text || p->of->body != archive->body) {
+    if (!p->text || p->of->owner != archive->owner) {
         archive_place_done(p);
         rc = begin(ix, p, fd, archive);
     }

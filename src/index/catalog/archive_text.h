@@ -11,8 +11,8 @@
 /* Where a member is in the text of its archive: its bytes like a file's. `fd` is of the archive,
  * which may be NULL (then its text is read from its start). *new*; what is given is borrowed until
  * it closes. */
-int archive_source(struct index *ix, int fd, const struct body *archive,
-                   const struct body_member *m, struct trace_source **ret);
+int archive_source(struct index *ix, int fd, const struct view *archive,
+                   const struct member_place *m, struct trace_source **ret);
 
 /* Where somebody who reads one member after the other is in an archive: the next one goes on from
  * there. Without it a packed archive is inflated from the checkpoint before each of its members.
@@ -25,7 +25,7 @@ struct archive_place {
 /* As archive_source, of an archive that the file was compared with; the source goes back to the
  * place, which must stay. */
 int archive_source_from(struct index *ix, struct archive_place *p, int fd, struct view *archive,
-                        const struct body_member *m, struct trace_source **ret);
+                        const struct member_place *m, struct trace_source **ret);
 void archive_source_back(struct archive_place *p, struct trace_source *source); /* may be NULL */
 void archive_place_done(struct archive_place *p);
 

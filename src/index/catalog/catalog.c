@@ -32,9 +32,8 @@ static void pair_up(struct index *ix, struct entry *e)
 static bool has_text_of(const struct view *a, const struct view *b)
 {
     return a->pub.state == INDEX_READY && b->pub.state == INDEX_READY &&
-           a->pub.text_bytes == b->pub.text_bytes &&
-           a->body->text_sum.high == b->body->text_sum.high &&
-           a->body->text_sum.low == b->body->text_sum.low;
+           a->pub.text_bytes == b->pub.text_bytes && a->text_sum.high == b->text_sum.high &&
+           a->text_sum.low == b->text_sum.low;
 }
 
 /* Its members answer for it. */
@@ -60,10 +59,10 @@ bool catalog_is_hidden(const struct entry *e)
 bool catalog_is_news(const struct entry *e, int64_t mono_ns)
 {
     const struct index_file *f = &e->view->pub;
-    const struct body *b = e->view->body;
+    const struct view *v = e->view;
     bool same =
-        identity_same(&b->identity, &e->seen) &&
-        (!e->archive || (b->member.offset == e->member.offset && b->member.size == e->member.size));
+        identity_same(&v->identity, &e->seen) &&
+        (!e->archive || (v->member.offset == e->member.offset && v->member.size == e->member.size));
 
     /* One that is written to is walked from its start each time. */
     if (e->is_archive && f->state == INDEX_GROWING)
@@ -157,7 +156,7 @@ void catalog_changed(struct index *ix)
 void catalog_publish(struct index *ix, struct entry *e, struct view *v)
 {
     /* Where no file has forks, processes that come or go change nothing. */
-    ix->forks_dirty = ix->forks_dirty || e->view->body->fork_count || v->body->fork_count ||
+    ix->forks_dirty = ix->forks_dirty || e->view->fork_count || v->fork_count ||
                       (ix->forks.count && (e->view->pub.process_count || v->pub.process_count));
     view_release(e->view);
     e->view = v;
@@ -221,7 +220,7 @@ void catalog_revive(struct index *ix, struct entry *e, const struct identity *no
 {
     enum index_state before = e->view->state_before;
     bool known = e->view->pub.id != 0,
-         same = !e->view->hidden && identity_same(&e->view->body->identity, now);
+         same = !e->view->hidden && identity_same(&e->view->identity, now);
     struct view *v = known && !same ? view_hidden(e->view)
                                     : view_with_state(e->view, known ? before : INDEX_PENDING);
 

@@ -44,7 +44,7 @@ struct entry {
     struct entry *members; /* of an archive */
     struct entry *archive; /* of a member; and its neighbours: */
     struct entry *next_member, *previous_member;
-    struct body_member member;
+    struct member_place member;
     bool listed; /* by the last walk of the archive */
 };
 

@@ -72,17 +72,15 @@ const struct record_field file_member_fields[] = {FIELD_BITS(3),
                                                   {0}};
 #undef OBJECT
 
-/* A record is: names, state, content, terms, a filter of each dimension, place. */
+/* A record is: names and state, content, terms, a filter of each dimension, place. */
 #define OBJECT struct view
-static const struct record_field state_fields[] = {FIELD(pub.state, .most = INDEX_MISSING),
+static const struct record_field state_fields[] = {FIELD(pub.name),
+                                                   FIELD(pub.path),
+                                                   FIELD(pub.state, .most = INDEX_MISSING),
                                                    FIELD(state_before, .most = INDEX_MISSING),
                                                    FIELD(missing_since_ns),
                                                    {0}};
-#undef OBJECT
-
-#define OBJECT struct body
-static const struct record_field path_fields[] = {FIELD(pub.name), FIELD(pub.path), {0}};
-static const struct record_field content_fields[] = {
+const struct record_field file_content_fields[] = {
     FIELD(pub.error),
     FIELD(identity.device),
     FIELD(identity.inode),
@@ -106,7 +104,7 @@ static const struct record_field content_fields[] = {
     FIELD(pub.text_bytes),
     FIELD(pub.members),
     FIELD(pub.index_bytes),
-    FIELD(pub.chunk_count), /* the lists are loaded later; decode_again() has them */
+    FIELD(pub.chunk_count), /* the lists are loaded later */
     FIELD(pub.name_count),
     FIELD_STRUCT(pub.counts, counts_fields),
     FIELD_IF(pub.has_time, 2),
@@ -123,35 +121,34 @@ static const struct record_field archive_fields[] = {
     FIELD_LIST(pub.archive_members, pub.archive_member_count, file_member_fields), {0}};
 #undef OBJECT
 
-void file_encode(struct index *ix, const struct view *v, struct buf *out)
+void file_encode(struct index *ix, const struct view *view, struct buf *out)
 {
-    const struct body *b = v->body;
+    const struct view *v = view->hidden ? view->owner : view;
 
-    record_encode(path_fields, b, ix->texts, out);
-    record_encode(state_fields, v, ix->texts, out);
-    record_encode(content_fields, b, ix->texts, out);
-    terms_encode(b->terms, ix->terms, out);
-    for (unsigned i = 0; i < b->terms->dimension_count; i++) {
-        struct filter bloom = b->filters ? b->filters[i] : (struct filter){0};
+    record_encode(state_fields, view, ix->texts, out);
+    record_encode(file_content_fields, v, ix->texts, out);
+    terms_encode(v->terms, ix->terms, out);
+    for (unsigned i = 0; i < v->terms->dimension_count; i++) {
+        struct filter bloom = v->filters ? v->filters[i] : (struct filter){0};
         rec_put_text(out, (struct text){(const char *)bloom.bits, bloom.len});
     }
-    rec_put_u(out, (unsigned)b->pub.is_archive << 1 | (b->pub.archive != NULL));
-    if (b->pub.archive)
-        record_encode(member_fields, b, ix->texts, out);
-    if (b->pub.is_archive)
-        record_encode(archive_fields, b, ix->texts, out);
+    rec_put_u(out, (unsigned)v->pub.is_archive << 1 | (v->pub.archive != NULL));
+    if (v->pub.archive)
+        record_encode(member_fields, v, ix->texts, out);
+    if (v->pub.is_archive)
+        record_encode(archive_fields, v, ix->texts, out);
 }
 
-static int decode_filters(struct index *ix, struct rec *r, struct body *b)
+static int decode_filters(struct index *ix, struct rec *r, struct view *v)
 {
-    int rc = terms_decode(r, ix->terms, &b->terms);
+    int rc = terms_decode(r, ix->terms, &v->terms);
 
     if (rc)
         return rc;
-    b->pub.checkpoint_size = b->terms->checkpoint_size;
-    for (unsigned i = 0; i < b->terms->dimension_count && !r->bad; i++) {
+    v->pub.checkpoint_size = v->terms->checkpoint_size;
+    for (unsigned i = 0; i < v->terms->dimension_count && !r->bad; i++) {
         struct text bits = rec_text(r);
-        uint8_t *copy = bits.len ? body_filter(b, i, bits.len) : NULL;
+        uint8_t *copy = bits.len ? view_filter(v, i, bits.len) : NULL;
 
         if (copy)
             memcpy(copy, bits.ptr, bits.len);
@@ -159,59 +156,50 @@ static int decode_filters(struct index *ix, struct rec *r, struct body *b)
     return 0;
 }
 
-static void decode_place(struct index *ix, struct rec *r, struct body *b)
+static void decode_place(struct index *ix, struct rec *r, struct view *v)
 {
     uint64_t flags = rec_choice(r, 3);
 
-    b->pub.is_archive = flags >> 1;
+    v->pub.is_archive = flags >> 1;
     if (flags & 1)
-        record_decode(member_fields, r, ix->texts, &b->arena, b);
-    b->pub.compressed_bytes = flags & 1 ? b->member.size : b->identity.size;
-    if (b->pub.is_archive)
-        record_decode(archive_fields, r, ix->texts, &b->arena, b);
+        record_decode(member_fields, r, ix->texts, &v->arena, v);
+    v->pub.compressed_bytes = flags & 1 ? v->member.size : v->identity.size;
+    if (v->pub.is_archive)
+        record_decode(archive_fields, r, ix->texts, &v->arena, v);
 }
 
-static int decode_body(struct index *ix, struct rec *r, struct body *b)
+static int decode(struct index *ix, struct rec *r, struct view *v)
 {
     int rc;
 
-    record_decode(content_fields, r, ix->texts, &b->arena, b);
-    body_identify(b, &b->identity);
-    b->pub.damaged = b->pub.damage_count > 0;
-    rc =
-        b->arena.error ? b->arena.error : body_processes(b, b->pub.processes, b->pub.process_count);
-    rc = rc ? rc : decode_filters(ix, r, b);
+    record_decode(state_fields, r, ix->texts, &v->arena, v);
+    record_decode(file_content_fields, r, ix->texts, &v->arena, v);
+    view_identify(v, &v->identity);
+    v->pub.damaged = v->pub.damage_count > 0;
+    rc = v->arena.error ? v->arena.error
+                        : view_set_processes(v, v->pub.processes, v->pub.process_count);
+    rc = rc ? rc : decode_filters(ix, r, v);
     if (rc == 0)
-        decode_place(ix, r, b);
-    r->bad = r->bad || !b->pub.name || !b->pub.path;
-    rc = b->arena.error ? b->arena.error : rc;
-    return rc ? rc : r->bad ? ERR_CORRUPT : 0;
+        decode_place(ix, r, v);
+    rc = v->arena.error ? v->arena.error : rc;
+    return rc ? rc : r->bad || !v->pub.name || !v->pub.path ? ERR_CORRUPT : 0;
 }
 
 int file_decode(struct index *ix, uint32_t id, struct rec r, struct view **ret)
 {
-    struct body *b = body_new();
-    struct view state = {0}, *v;
+    struct view *v = view_new();
     int rc;
 
-    if (!b)
-        return -ENOMEM;
-    b->pub.id = id;
-    b->ix = ix;
-    record_decode(path_fields, &r, ix->texts, &b->arena, b);
-    record_decode(state_fields, &r, ix->texts, &b->arena, &state);
-    rc = decode_body(ix, &r, b);
-    if (rc) {
-        body_release(b);
-        return rc;
-    }
-    v = view_of_body(b, state.pub.state);
     if (!v)
         return -ENOMEM;
-    v->state_before = state.state_before;
-    v->missing_since_ns = state.missing_since_ns;
-    *ret = v;
-    return 0;
+    v->pub.id = id;
+    v->ix = ix;
+    rc = decode(ix, &r, v);
+    if (rc)
+        view_release(v);
+    else
+        *ret = v;
+    return rc;
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -229,9 +217,9 @@ void chunk_encode(const struct index_chunk *chunk, struct buf *out)
         rec_put_u(out, chunk->home);
 }
 
-static int load_chunks(struct kv_read *r, struct body *b)
+static int load_chunks(struct kv_read *r, struct view *v)
 {
-    struct kv_key prefix = kv_key_of_u32(b->pub.id);
+    struct kv_key prefix = kv_key_of_u32(v->pub.id);
     VEC(struct index_chunk) list = {0};
     struct kv_cursor c;
     int rc;
@@ -254,9 +242,9 @@ static int load_chunks(struct kv_read *r, struct body *b)
             c.error = vec_push(&list, chunk);
     }
     kv_end(&c);
-    b->pub.chunks = body_copy(b, list.at, list.count * sizeof *list.at);
-    rc = c.error ? c.error : b->arena.error;
-    rc = rc ? rc : list.count != b->pub.chunk_count ? ERR_CORRUPT : 0;
+    v->pub.chunks = view_copy_list(v, list.at, list.count * sizeof *list.at);
+    rc = c.error ? c.error : v->arena.error;
+    rc = rc ? rc : list.count != v->pub.chunk_count ? ERR_CORRUPT : 0;
     vec_done(&list);
     return rc;
 }
@@ -266,7 +254,7 @@ struct name_list {
 };
 
 /* The names of one chunk behind those of the chunks before. */
-static int add_names(struct index *ix, struct body *b, const struct index_chunk *chunk,
+static int add_names(struct index *ix, struct view *v, const struct index_chunk *chunk,
                      struct text value, struct name_list *all)
 {
     struct index_name *names = NULL;
@@ -278,7 +266,7 @@ static int add_names(struct index *ix, struct body *b, const struct index_chunk 
     rc = lines_register(
         ix,
         &(struct line_range){
-            .file = b->pub.id, .chunk = chunk->number, .version = chunk->version, .count = n},
+            .file = v->pub.id, .chunk = chunk->number, .version = chunk->version, .count = n},
         &first);
     rc = rc ? rc : vec_reserve(&all->names, n);
     for (uint32_t i = 0; i < n && rc == 0; i++) {
@@ -289,52 +277,48 @@ static int add_names(struct index *ix, struct body *b, const struct index_chunk 
     return rc;
 }
 
-static int load_names(struct index *ix, struct kv_read *r, struct body *b)
+static int load_names(struct index *ix, struct kv_read *r, struct view *v)
 {
     struct name_list all = {0};
     size_t count;
     int rc = 0;
 
-    for (uint32_t i = 0; i < b->pub.chunk_count && rc == 0; i++) {
-        const struct index_chunk *chunk = &b->pub.chunks[i];
-        struct kv_key key = kv_key_of_chunk(b->pub.id, chunk->number, chunk->version);
+    for (uint32_t i = 0; i < v->pub.chunk_count && rc == 0; i++) {
+        const struct index_chunk *chunk = &v->pub.chunks[i];
+        struct kv_key key = kv_key_of_chunk(v->pub.id, chunk->number, chunk->version);
         struct text value;
 
         rc = kv_get(r, KV_NAME, &key, &value);
         if (rc == 0)
-            rc = add_names(ix, b, chunk, value, &all);
+            rc = add_names(ix, v, chunk, value, &all);
         else if (rc == -ENOENT)
             rc = 0;
     }
     count = all.names.count;
     names_sort(all.names.at, (uint32_t)count);
-    b->pub.names = body_copy(b, all.names.at, count * sizeof *all.names.at);
+    v->pub.names = view_copy_list(v, all.names.at, count * sizeof *all.names.at);
     vec_done(&all.names);
-    rc = rc ? rc : b->arena.error;
-    return rc ? rc : count != b->pub.name_count ? ERR_CORRUPT : 0;
+    rc = rc ? rc : v->arena.error;
+    return rc ? rc : count != v->pub.name_count ? ERR_CORRUPT : 0;
 }
 
 static int load_file(struct index *ix, struct kv_read *r, uint32_t id, struct text value)
 {
     struct view *v = NULL;
-    enum index_state state;
     struct entry *e;
     int rc = file_decode(ix, id, rec_of(value), &v);
 
     if (rc)
         return rc;
-    rc = load_chunks(r, v->body);
+    rc = load_chunks(r, v);
     if (rc == 0)
-        rc = load_names(ix, r, v->body);
-    e = rc == 0 ? catalog_entry(ix, v->body->pub.name, v->body->pub.path, true) : NULL;
+        rc = load_names(ix, r, v);
+    e = rc == 0 ? catalog_entry(ix, v->pub.name, v->pub.path, true) : NULL;
     if (!e) {
         view_release(v);
         return rc ? rc : -ENOMEM;
     }
-    state = v->pub.state;
-    v->pub = v->body->pub; /* chunks and names came after it was made */
-    v->pub.state = state;
-    e->seen = v->body->identity;
+    e->seen = v->identity;
     e->asked = true; /* by whoever had it read */
     catalog_publish(ix, e, v);
     if (id >= ix->next_file)

@@ -11,8 +11,9 @@
 #include "index/store/kv.h"
 #include "index/store/record.h"
 
-/* Rows of struct trace_damage, index_process, index_member. */
-extern const struct record_field file_damage_fields[], file_process_fields[], file_member_fields[];
+/* Rows of struct view, trace_damage, index_process, index_member. */
+extern const struct record_field file_content_fields[], file_damage_fields[], file_process_fields[],
+    file_member_fields[];
 
 void file_encode(struct index *ix, const struct view *v, struct buf *out);
 /* Without chunks and names. */

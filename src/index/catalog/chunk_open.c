@@ -19,7 +19,7 @@ _Static_assert(CHUNK_HEAD_BYTES == KV_CHUNK_HEAD, "what kv.h checks of a chunk")
 
 static void on_corrupt_part(void *file)
 {
-    index_file_corrupt(view_of_file(file)->body->ix, file);
+    index_file_corrupt(view_of_file(file)->ix, file);
 }
 
 static int open_here(struct index *ix, const struct kv_key *key, const struct chunk_texts *texts,
@@ -102,9 +102,9 @@ bool index_file_may_have(struct index *ix, const struct index_file *file, struct
 {
     const struct view *v = view_of_file(file);
 
-    const struct terms *t = v->body->terms;
+    const struct terms *t = v->terms;
     int i = t ? terms_find(t, path) : -1;
-    const struct filter *f = i >= 0 && v->body->filters ? &v->body->filters[i] : NULL;
+    const struct filter *f = i >= 0 && v->filters ? &v->filters[i] : NULL;
 
     (void)ix;
     return !f || f->len == 0 || bloom_may_have(f->bits, f->len, hash);

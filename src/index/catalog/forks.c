@@ -56,8 +56,8 @@ static void gather(struct index *ix)
 
         if (e->view->hidden || catalog_is_hidden(e))
             continue;
-        for (uint32_t k = 0; k < e->view->body->fork_count; k++)
-            add(ix, &e->view->body->forks[k]);
+        for (uint32_t k = 0; k < e->view->fork_count; k++)
+            add(ix, &e->view->forks[k]);
     }
 }
 
@@ -72,20 +72,22 @@ static const struct part_fact *fork_of(const struct index *ix, const struct inde
 
 /* *ret: the processes as all forks known now tell their parents, *new*; NULL: none of them does.
  * -ENOMEM. */
-static int linked_processes(const struct index *ix, const struct index_file *f,
+static int linked_processes(const struct index *ix, const struct view *v,
                             struct index_process **ret)
 {
+    const uint32_t count = v->pub.process_count;
+
     *ret = NULL;
-    for (uint32_t i = 0; i < f->process_count; i++) {
-        const struct part_fact *fork = fork_of(ix, &f->processes[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct part_fact *fork = fork_of(ix, &v->processes[i]);
 
         if (!fork)
             continue;
         if (!*ret) {
-            *ret = malloc(f->process_count * sizeof **ret);
+            *ret = malloc(count * sizeof **ret);
             if (!*ret)
                 return -ENOMEM;
-            memcpy(*ret, f->processes, f->process_count * sizeof **ret);
+            memcpy(*ret, v->processes, count * sizeof **ret);
         }
         (*ret)[i].ppid = fork->pid;
         (*ret)[i].parent_by = fact_parent_by(fork);
@@ -117,7 +119,7 @@ void forks_link(struct index *ix)
         struct index_process *linked;
         struct view *v;
 
-        if (e->view->hidden || linked_processes(ix, &e->view->body->pub, &linked) < 0)
+        if (e->view->hidden || linked_processes(ix, e->view, &linked) < 0)
             continue;
         v = is_linked_so(e->view, linked) ? NULL : view_with_state(e->view, e->view->pub.state);
         if (!v) {

@@ -18,7 +18,7 @@ static int load_merged(struct index *ix, const struct view *v, struct summary **
     if (rc == 0 && v->pub.chunk_count > 0) {
         rc = kv_read_begin(ix->kv, &r);
         if (rc == 0) {
-            rc = summary_load(ix->texts, r, v->pub.id, v->body->summary_version, &base, &tail);
+            rc = summary_load(ix->texts, r, v->pub.id, v->summary_version, &base, &tail);
             kv_read_end(r);
         }
     }
@@ -134,7 +134,7 @@ static int add_members(struct root *r, const struct snapshot *s)
         if (!is_final(v))
             continue;
         rc = hash_index_add(&r->member_index, v->pub.id, (uint32_t)r->members.count);
-        rc = rc ? rc : vec_push(&r->members, {v->pub.id, v->body->summary_version});
+        rc = rc ? rc : vec_push(&r->members, {v->pub.id, v->summary_version});
     }
     return rc;
 }

@@ -16,13 +16,13 @@
 
 static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpoint *ret)
 {
-    const struct body *b = arg;
+    const struct view *v = arg;
 
-    if (b->ix->mirror)
-        return far_checkpoint(b->ix->ranks, b->pub.id, text_offset, ret);
-    int rc = checkpoint_copy(b->ix->kv, b->pub.id, text_offset, CHECKPOINT_FILE, ret);
+    if (v->ix->mirror)
+        return far_checkpoint(v->ix->ranks, v->pub.id, text_offset, ret);
+    int rc = checkpoint_copy(v->ix->kv, v->pub.id, text_offset, CHECKPOINT_FILE, ret);
     if (rc == ERR_CORRUPT)
-        index_file_corrupt(b->ix, &b->pub);
+        index_file_corrupt(v->ix, &v->pub);
     return rc;
 }
 
@@ -46,20 +46,18 @@ static int check_same(int fd, const struct index_file *file, bool growing, bool 
 
 /* A member's text: through the checkpoints of its archive where that is the one it was read from.
  */
-static int open_member(struct index *ix, const struct view *v, const struct index_file *archive,
-                       int fd, struct trace_text **ret)
+static int open_member(struct index *ix, struct view *v, const struct index_file *archive, int fd,
+                       struct trace_text **ret)
 {
-    const struct body *b = v->body;
     struct trace_source *source;
-    bool same = archive && identity_same(&view_of_file(archive)->body->identity, &b->identity);
+    bool same = archive && identity_same(&view_of_file(archive)->identity, &v->identity);
 
     if (!same || !archive->id)
         return ERR_STALE;
-    int rc = archive_source(ix, fd, view_of_file(archive)->body, &b->member, &source);
+    int rc = archive_source(ix, fd, view_of_file(archive), &v->member, &source);
     if (rc < 0)
         return rc;
-    rc = trace_text_open_source(source, b->pub.format, ix->options.engine, find_checkpoint, v->body,
-                                ret);
+    rc = trace_text_open_source(source, v->pub.format, ix->options.engine, find_checkpoint, v, ret);
     if (rc < 0)
         trace_source_close(source);
     return rc;
@@ -77,12 +75,12 @@ int index_text_open(struct index *ix, const struct snapshot *s, const struct ind
     if (fd < 0)
         return errno == ENOENT ? ERR_STALE : -errno;
     rc = check_same(fd, file, growing, ix->mirror != NULL);
-    if (rc == 0 && !v->body->ix)
+    if (rc == 0 && !v->ix)
         rc = ERR_STALE; /* nothing of it is indexed */
     if (rc == 0 && file->archive)
         rc = open_member(ix, v, archive, fd, ret);
     else if (rc == 0)
-        rc = trace_text_open(fd, file->format, ix->options.engine, find_checkpoint, v->body, ret);
+        rc = trace_text_open(fd, file->format, ix->options.engine, find_checkpoint, v, ret);
     if (rc) {
         close(fd);
         return rc;
@@ -114,7 +112,7 @@ uint64_t index_checkpoints(struct index *ix, const struct index_file *file)
  * ingest/plan.c). */
 static int compare_edges(const struct index_file *file, int fd)
 {
-    const struct identity *known = &view_of_file(file)->body->identity;
+    const struct identity *known = &view_of_file(file)->identity;
     struct identity edges;
     char *buf = malloc(EDGE_BYTES);
     int rc = buf ? identity_hash_edges(fd, buf, known->size, &edges) : -ENOMEM;

@@ -1,8 +1,7 @@
 /* view.h - what answers see of a file at one moment.
  *
- * A view is immutable and refcounted; the state may differ between two views of one body, which
- * holds everything else. A body is filled by the one that makes it: a run of ingest, or the
- * catalog when it is loaded.
+ * A view is immutable and refcounted. A run of ingest fills it, or the catalog when it is loaded.
+ * Views of one file that differ in little share lists and texts.
  *
  * May use:   terms, identity. Used by: catalog, ingest, index.
  * Threads:   any, once published. Memory: freed with the last reference.
@@ -21,52 +20,51 @@ struct filter {
     size_t len;
 };
 /* Where a member is in the text of its archive. */
-struct body_member {
+struct member_place {
     uint64_t offset, size;
     bool cut; /* the archive ends before it does */
 };
 
 #define DAMAGE_KEPT INDEX_DAMAGE_KEPT
-struct body {
-    atomic_uint refs;
-    struct index *ix;      /* for find_checkpoint; set where id is */
-    struct index_file pub; /* state is that of the view */
-    struct terms *terms;   /* NULL: those of the index */
-    struct identity identity;
-    struct hash128 text_sum; /* of part.h */
-    uint32_t summary_version, run_version;
-    bool unit_fixed;           /* the trace said its unit */
-    bool has_tail, tail_final; /* tail_final: ingest may go on behind the last chunk */
-    uint64_t consumed;         /* bytes of the file read so far: progress */
-    struct body_member member; /* where pub.archive is */
-    const struct part_fact *forks;
-    uint32_t fork_count;
-    struct filter *filters; /* of each dimension of the terms; NULL: none has any */
-    struct arena arena;
-};
 struct view {
     atomic_uint refs;
     uint64_t serial; /* which no other view of this process has */
-    struct body *body;
-    struct index_file pub; /* body->pub with the state of now */
-    /* pub.processes where forks in other files told parents; NULL: those of the body */
+    /* Whose arena has what this one points to: itself, or the one that it differs from in its state
+     * (view_with_state); a reference. */
+    struct view *owner;
+    struct arena arena;
+
+    struct index_file pub;
+    struct index *ix;       /* for find_checkpoint; set where id is */
+    struct terms *terms;    /* NULL: those of the index */
+    struct filter *filters; /* of each dimension of the terms; NULL: none has any */
+    struct identity identity;
+    struct hash128 text_sum; /* of part.h */
+    uint32_t summary_version, run_version;
+    bool unit_fixed;            /* the trace said its unit */
+    bool has_tail, tail_final;  /* tail_final: ingest may go on behind the last chunk */
+    bool hidden;                /* by view_hidden(): pub is empty; the owner's is stored */
+    uint8_t state_before;       /* of a missing file */
+    int64_t missing_since_ns;   /* real time */
+    uint64_t consumed;          /* bytes of the file read so far: progress */
+    struct member_place member; /* where pub.archive is */
+    uint32_t fork_count;
+    const struct part_fact *forks;
+    const struct index_process *processes; /* as the file says */
+    /* pub.processes where forks in other files told parents; NULL: `processes` */
     struct index_process *linked;
-    bool hidden;              /* by view_hidden(): pub is empty */
-    uint8_t state_before;     /* of a missing file */
-    int64_t missing_since_ns; /* real time */
 };
 
-struct body *body_new(void);
-void body_identify(struct body *b, const struct identity *file);
+/* *new*, filled by the caller before others see it; NULL without memory. */
+struct view *view_new(void);
+void view_identify(struct view *v, const struct identity *file);
 /* Memory for the filter of one of the terms' dimensions; NULL without memory. */
-uint8_t *body_filter(struct body *b, unsigned dimension, size_t len);
-/* A copy in the body's arena; NULL without memory. */
-void *body_copy(struct body *b, const void *list, size_t bytes);
-/* Borrows the list, which lives in the body's arena; 0, -ENOMEM. */
-int body_processes(struct body *b, const struct index_process *list, uint32_t count);
-void body_release(struct body *b);
-/* *new*, takes the reference; NULL without memory */
-struct view *view_of_body(struct body *b, enum index_state state);
+uint8_t *view_filter(struct view *v, unsigned dimension, size_t len);
+/* A copy in the view's arena; NULL without memory. */
+void *view_copy_list(struct view *v, const void *list, size_t bytes);
+/* Borrows the list, which lives in the view's arena; 0, -ENOMEM. */
+int view_set_processes(struct view *v, const struct index_process *list, uint32_t count);
+/* *new*, without what forks in other files told; NULL without memory. */
 struct view *view_with_state(struct view *v, enum index_state state);
 /* PENDING, and nothing told of it: it is of a file that had gone when another one came under its
  * name. */

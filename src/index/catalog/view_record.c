@@ -39,7 +39,7 @@ static void put_parents(const struct view *v, struct buf *out)
 /* Nothing of it has been read, or answers are not to see it: it has a name and a place. */
 static bool is_bare(const struct view *v)
 {
-    return v->hidden || !v->body->terms || !v->pub.id;
+    return v->hidden || !v->terms || !v->pub.id;
 }
 
 void view_put(struct index *ix, const struct view *v, struct buf *out)
@@ -65,41 +65,36 @@ void view_put(struct index *ix, const struct view *v, struct buf *out)
 
 /* ---- from bytes ------------------------------------------------------------------------------ */
 
-static int take_bare(struct rec *in, enum index_state state, struct view **ret)
+static int take_bare(struct rec *in, struct view **ret)
 {
-    struct body *b = body_new();
+    struct view *v = *ret = view_new();
 
-    if (!b)
+    if (!v)
         return -ENOMEM;
-    b->pub.name = arena_strdup(&b->arena, rec_text(in));
-    b->pub.path = arena_strdup(&b->arena, rec_text(in));
-    if (b->arena.error || in->bad) {
-        int rc = b->arena.error ? b->arena.error : ERR_CORRUPT;
-        return body_release(b), rc;
-    }
-    *ret = view_of_body(b, state);
-    return *ret ? 0 : -ENOMEM;
+    v->pub.name = arena_strdup(&v->arena, rec_text(in));
+    v->pub.path = arena_strdup(&v->arena, rec_text(in));
+    return v->arena.error ? v->arena.error : in->bad ? ERR_CORRUPT : 0;
 }
 
-static int take_chunks(struct rec *in, struct body *b, uint16_t home)
+static int take_chunks(struct rec *in, struct view *v, uint16_t home)
 {
-    uint64_t count = rec_count(in, sizeof *b->pub.chunks);
-    struct index_chunk *list = arena_alloc(&b->arena, (count + 1) * sizeof *list);
+    uint64_t count = rec_count(in, sizeof *v->pub.chunks);
+    struct index_chunk *list = arena_alloc(&v->arena, (count + 1) * sizeof *list);
 
     if (!list)
         return -ENOMEM;
-    if (!rec_array(in, list, count * sizeof *list) || count != b->pub.chunk_count)
+    if (!rec_array(in, list, count * sizeof *list) || count != v->pub.chunk_count)
         return ERR_CORRUPT;
     for (uint64_t i = 0; i < count; i++)
         list[i].home = list[i].home == home ? 0 : HOME_ELSEWHERE;
-    b->pub.chunks = list;
+    v->pub.chunks = list;
     return 0;
 }
 
-static int take_names(struct index *ix, struct rec *in, struct body *b)
+static int take_names(struct index *ix, struct rec *in, struct view *v)
 {
     uint64_t count = rec_count(in, 6);
-    struct index_name *list = arena_alloc(&b->arena, (count + 1) * sizeof *list);
+    struct index_name *list = arena_alloc(&v->arena, (count + 1) * sizeof *list);
 
     for (uint64_t i = 0; list && i < count; i++) {
         struct index_name *n = &list[i];
@@ -111,8 +106,8 @@ static int take_names(struct index *ix, struct rec *in, struct body *b)
     if (!list || in->bad)
         return list ? ERR_CORRUPT : -ENOMEM;
     names_sort(list, (uint32_t)count); /* ids are others here */
-    b->pub.names = list;
-    b->pub.name_count = (uint32_t)count;
+    v->pub.names = list;
+    v->pub.name_count = (uint32_t)count;
     return 0;
 }
 
@@ -141,14 +136,9 @@ static int take_whole(struct index *ix, struct rec *in, uint32_t id, uint16_t ho
 
     record.ids = in->ids;
     int rc = file_decode(ix, id, record, ret);
-    rc = rc ? rc : take_chunks(in, (*ret)->body, home);
-    rc = rc ? rc : take_names(ix, in, (*ret)->body);
-    if (rc)
-        return rc;
-    enum index_state state = (*ret)->pub.state;
-    (*ret)->pub = (*ret)->body->pub;
-    (*ret)->pub.state = state;
-    return take_parents(in, *ret);
+    rc = rc ? rc : take_chunks(in, *ret, home);
+    rc = rc ? rc : take_names(ix, in, *ret);
+    return rc ? rc : take_parents(in, *ret);
 }
 
 int view_take(struct index *ix, struct rec *in, uint16_t home, struct view **ret)
@@ -159,7 +149,7 @@ int view_take(struct index *ix, struct rec *in, uint16_t home, struct view **ret
     enum index_state state = (enum index_state)rec_choice(in, INDEX_MISSING);
 
     *ret = NULL;
-    int rc = bare ? take_bare(in, state, ret) : take_whole(ix, in, id, home, ret);
+    int rc = bare ? take_bare(in, ret) : take_whole(ix, in, id, home, ret);
     rc = rc ? rc : in->bad ? ERR_CORRUPT : 0;
     if (rc) {
         view_release(*ret);

@@ -377,7 +377,7 @@ struct trace_ahead *ahead_begin(struct ingest *in, const struct run *run, int fd
     a->here = at->file_offset;
     a->text = at->text_offset;
     a->member = UINT64_MAX;
-    if (run->fresh && old->pub.id && identity_same(&old->body->identity, &run->identity))
+    if (run->fresh && old->pub.id && identity_same(&old->identity, &run->identity))
         load_starts(a, old);
     pthread_mutex_lock(&in->lock);
     take_room(in, a->start_bytes);

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int copy_chunks(struct body *b, const struct run *r)
+static int copy_chunks(struct view *v, const struct run *r)
 {
-    b->pub.chunks = body_copy(b, r->chunks.at, r->chunks.count * sizeof *r->chunks.at);
-    b->pub.chunk_count = (uint32_t)r->chunks.count;
-    return b->arena.error;
+    v->pub.chunks = view_copy_list(v, r->chunks.at, r->chunks.count * sizeof *r->chunks.at);
+    v->pub.chunk_count = (uint32_t)r->chunks.count;
+    return v->arena.error;
 }
 
 /* Names that the last view does not have: those of the base from some position on, and those of the
@@ -39,22 +39,21 @@ static struct index_name *new_names(const struct run *r, uint32_t *ret_count)
 
 /* A large file is published with every commit: its new names are merged into those of the last
  * view. */
-static int copy_names(struct body *b, struct run *r)
+static int copy_names(struct view *v, struct run *r)
 {
     uint32_t known = r->named ? r->named->pub.name_count : 0, more;
     struct index_name *fresh = new_names(r, &more), *list;
 
-    list = fresh ? arena_alloc(&b->arena, ((size_t)known + more + 1) * sizeof *list) : NULL;
+    list = fresh ? arena_alloc(&v->arena, ((size_t)known + more + 1) * sizeof *list) : NULL;
     if (list)
         names_merge(r->named ? r->named->pub.names : NULL, known, fresh, more, list);
     free(fresh);
     if (!list)
         return -ENOMEM;
-    b->pub.names = list;
-    b->pub.name_count = known + more;
-    body_release(r->named);
-    atomic_fetch_add(&b->refs, 1);
-    r->named = b;
+    v->pub.names = list;
+    v->pub.name_count = known + more;
+    view_release(r->named);
+    r->named = view_ref(v);
     return 0;
 }
 
@@ -73,7 +72,7 @@ static struct part_fact with_host(struct part_fact fork, const struct index_file
     return fork;
 }
 
-static int copy_processes(struct body *b, const struct part *p)
+static int copy_processes(struct view *v, const struct part *p)
 {
     struct index_process *list = NULL, *copy;
     struct part_fact *forks;
@@ -82,14 +81,14 @@ static int copy_processes(struct body *b, const struct part *p)
 
     if (rc)
         return rc;
-    copy = body_copy(b, list, count * sizeof *copy);
+    copy = view_copy_list(v, list, count * sizeof *copy);
     free(list);
-    rc = copy ? body_processes(b, copy, count) : -ENOMEM;
-    forks = arena_alloc(&b->arena, (p->facts.count + 1) * sizeof *forks);
-    b->forks = forks;
+    rc = copy ? view_set_processes(v, copy, count) : -ENOMEM;
+    forks = arena_alloc(&v->arena, (p->facts.count + 1) * sizeof *forks);
+    v->forks = forks;
     for (uint32_t i = 0; rc == 0 && forks && i < p->facts.count; i++) {
         if (fact_is_fork(&p->facts.at[i]))
-            forks[b->fork_count++] = with_host(p->facts.at[i], &b->pub);
+            forks[v->fork_count++] = with_host(p->facts.at[i], &v->pub);
     }
     return rc == 0 && forks ? 0 : -ENOMEM;
 }
@@ -107,15 +106,15 @@ static void see_times(struct index_file *f, const struct part *p)
     f->has_time = true;
 }
 
-static int copy_damage(struct body *b, const struct run *r)
+static int copy_damage(struct view *v, const struct run *r)
 {
     uint32_t kept = r->damage_count < DAMAGE_KEPT ? r->damage_count : DAMAGE_KEPT;
     const struct trace_damage *list = r->damage.at;
     char text[200];
 
-    b->pub.damage = body_copy(b, list, kept * sizeof *list);
-    b->pub.damage_count = r->damage_count;
-    b->pub.damaged = r->damage_count > 0;
+    v->pub.damage = view_copy_list(v, list, kept * sizeof *list);
+    v->pub.damage_count = r->damage_count;
+    v->pub.damaged = r->damage_count > 0;
     if (r->error)
         again_text(r->error, NULL, text, sizeof text);
     else if (kept && list[0].kind == TRACE_DAMAGE_MANY)
@@ -132,27 +131,27 @@ static int copy_damage(struct body *b, const struct run *r)
                  (unsigned long long)list[0].text_offset,
                  list[kept - 1].kind == TRACE_DAMAGE_READ ? "; reading will be retried" : "");
     if (r->error || kept)
-        b->pub.error = arena_strdup(&b->arena, text_of(text));
-    return b->arena.error;
+        v->pub.error = arena_strdup(&v->arena, text_of(text));
+    return v->arena.error;
 }
 
-static void copy_facts(struct index *ix, struct body *b, const struct run *r, const struct part *p)
+static void copy_facts(struct index *ix, struct view *v, const struct run *r, const struct part *p)
 {
-    struct index_file *f = &b->pub;
+    struct index_file *f = &v->pub;
 
-    body_identify(b, &r->identity);
+    view_identify(v, &r->identity);
     if (!r->entry->is_archive)
-        b->text_sum = p->text_sum;
+        v->text_sum = p->text_sum;
     else if (r->ended)
-        b->text_sum = r->text_sum;
-    b->member = r->member;
-    b->ix = ix;
-    b->terms = terms_ref(r->terms);
-    b->run_version = r->version;
-    b->consumed = r->info.file_offset;
-    b->unit_fixed = r->unit_fixed;
-    b->has_tail = r->has_tail;
-    b->tail_final = r->tail_final && !r->ended;
+        v->text_sum = r->text_sum;
+    v->member = r->member;
+    v->ix = ix;
+    v->terms = terms_ref(r->terms);
+    v->run_version = r->version;
+    v->consumed = r->info.file_offset;
+    v->unit_fixed = r->unit_fixed;
+    v->has_tail = r->has_tail;
+    v->tail_final = r->tail_final && !r->ended;
     f->id = r->id;
     f->name = r->entry->name;
     f->path = r->entry->path;
@@ -179,23 +178,23 @@ static void copy_facts(struct index *ix, struct body *b, const struct run *r, co
         see_times(f, r->tail);
 }
 
-static int fill_body(struct index *ix, struct body *b, struct run *r, const struct part *p)
+static int fill_view(struct index *ix, struct view *v, struct run *r, const struct part *p)
 {
     int rc = p->error;
 
-    copy_facts(ix, b, r, p);
+    copy_facts(ix, v, r, p);
     if (r->archive)
-        b->pub.archive = arena_strdup(&b->arena, text_of(r->archive->pub.name));
-    rc = rc ? rc : copy_chunks(b, r);
-    rc = rc ? rc : copy_names(b, r);
-    rc = rc ? rc : copy_processes(b, p);
-    rc = rc ? rc : copy_damage(b, r);
+        v->pub.archive = arena_strdup(&v->arena, text_of(r->archive->pub.name));
+    rc = rc ? rc : copy_chunks(v, r);
+    rc = rc ? rc : copy_names(v, r);
+    rc = rc ? rc : copy_processes(v, p);
+    rc = rc ? rc : copy_damage(v, r);
     rc = rc || !r->entry->is_archive
              ? rc
-             : archive_settle(b, r->ended ? &r->members : NULL, r->info.text_offset, r->finished);
+             : archive_settle(v, r->ended ? &r->members : NULL, r->info.text_offset, r->finished);
     for (unsigned i = 0; rc == 0 && r->ended && !r->hashes_lost && i < r->terms->dimension_count;
          i++)
-        rc = r->hashes[i] ? hashes_filter(r->hashes[i], b, i) : 0;
+        rc = r->hashes[i] ? hashes_filter(r->hashes[i], v, i) : 0;
     return rc;
 }
 
@@ -214,22 +213,23 @@ static int note_no_gzip(struct run *r, const struct part *p)
 
 struct view *run_view(struct index *ix, struct run *r, enum index_state state)
 {
-    struct body *b = body_new();
+    struct view *v = view_new();
     struct part *all = part_new();
     int rc = -ENOMEM;
 
-    if (b && all) {
+    if (v && all) {
         if (r->base)
             part_merge_facts(all, r->base);
         if (r->has_tail)
             part_merge_facts(all, r->tail);
         rc = note_no_gzip(r, all);
-        rc = rc ? rc : fill_body(ix, b, r, all);
+        rc = rc ? rc : fill_view(ix, v, r, all);
     }
     part_free(all);
     if (rc) {
-        body_release(b);
+        view_release(v);
         return NULL;
     }
-    return view_of_body(b, state);
+    v->pub.state = state;
+    return v;
 }

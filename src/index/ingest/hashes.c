@@ -93,7 +93,7 @@ void hashes_merge(struct hashes *into, const struct hashes *from)
     }
 }
 
-int hashes_filter(const struct hashes *h, struct body *b, unsigned dimension)
+int hashes_filter(const struct hashes *h, struct view *v, unsigned dimension)
 {
     uint64_t values = h->count + h->has_zero;
     size_t len;
@@ -101,10 +101,10 @@ int hashes_filter(const struct hashes *h, struct body *b, unsigned dimension)
 
     if (h->full)
         return 0;
-    if (values < b->terms->expected_entries)
-        values = b->terms->expected_entries;
-    len = bloom_bytes(values, b->terms->bloom_rate);
-    bits = body_filter(b, dimension, len);
+    if (values < v->terms->expected_entries)
+        values = v->terms->expected_entries;
+    len = bloom_bytes(values, v->terms->bloom_rate);
+    bits = view_filter(v, dimension, len);
     if (!bits)
         return -ENOMEM;
     for (uint32_t i = 0; h->slots && i <= h->mask; i++) {

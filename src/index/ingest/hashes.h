@@ -17,8 +17,8 @@ void hashes_free(struct hashes *h);
 void hashes_add(struct hashes *h, uint64_t hash);
 void hashes_give_up(struct hashes *h); /* there are others */
 void hashes_merge(struct hashes *into, const struct hashes *from);
-/* The filter of the body for this dimension; none where there are too many. 0, -ENOMEM. */
-int hashes_filter(const struct hashes *h, struct body *b, unsigned dimension);
+/* The filter of the view for this dimension; none where there are too many. 0, -ENOMEM. */
+int hashes_filter(const struct hashes *h, struct view *v, unsigned dimension);
 /* The values of the chunks that a run went on behind go into the result that ends it, once the file
  * is complete: as long as it grows it has no filters. -EPIPE: the next process ends the run.
  * Without memory it stays without filters. */

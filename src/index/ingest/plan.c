@@ -40,7 +40,7 @@ enum relation { SAME, SAME_CONTENT, GROWN, OTHER };
 static bool is_same_place(const struct run *run)
 {
     const struct index_file *old = &run->old->pub;
-    const struct body_member *was = &run->old->body->member, *is = &run->member;
+    const struct member_place *was = &run->old->member, *is = &run->member;
 
     if (!run->archive)
         return !old->archive;
@@ -51,7 +51,7 @@ static bool is_same_place(const struct run *run)
 static int relate(struct reader *r, const struct identity *now, enum relation *ret)
 {
     const struct view *old = r->run->old, *archive = r->run->archive;
-    const struct identity *known = &old->body->identity;
+    const struct identity *known = &old->identity;
     struct identity edges;
     int rc;
 
@@ -128,18 +128,18 @@ static int resume_parts(struct reader *r, struct kv_read *kv)
     const struct index_file *f = &old->pub;
     uint32_t count = f->chunk_count;
     struct part *tail = NULL;
-    int rc = summary_load(r->ix->texts, kv, f->id, old->body->summary_version, &run->base, &tail);
+    int rc = summary_load(r->ix->texts, kv, f->id, old->summary_version, &run->base, &tail);
 
     if (rc)
         return rc;
     if (!run->base && !(run->base = part_new()))
         rc = -ENOMEM;
     run->index_bytes = f->index_bytes;
-    if (rc == 0 && old->body->has_tail && !(tail && count > 0)) {
+    if (rc == 0 && old->has_tail && !(tail && count > 0)) {
         rc = ERR_CORRUPT;
-    } else if (rc == 0 && old->body->has_tail && old->body->tail_final) {
+    } else if (rc == 0 && old->has_tail && old->tail_final) {
         part_merge(run->base, tail);
-    } else if (rc == 0 && old->body->has_tail) {
+    } else if (rc == 0 && old->has_tail) {
         const struct index_chunk *last = &f->chunks[--count];
         struct kv_key key = kv_key_of_chunk(f->id, last->number, last->version);
         struct text value;
@@ -169,8 +169,8 @@ static int resume(struct reader *r)
     int rc;
 
     run->id = run->old->pub.id;
-    run->version = run->old->body->run_version + 1;
-    run->summary_version = run->old->body->summary_version;
+    run->version = run->old->run_version + 1;
+    run->summary_version = run->old->summary_version;
     run->hashes_lost = true;
     rc = kv_read_begin(r->ix->kv, &kv);
     if (rc)
@@ -219,8 +219,8 @@ static void publish_indexing(struct reader *r)
     if (run->fresh && !(run->entry->is_archive && run->old_id)) {
         v = view_empty(run->entry, INDEX_INDEXING);
         if (v) {
-            v->pub.file_bytes = v->body->pub.file_bytes = run->identity.size;
-            v->pub.compressed_bytes = v->body->pub.compressed_bytes = run_bytes(run);
+            v->pub.file_bytes = run->identity.size;
+            v->pub.compressed_bytes = run_bytes(run);
             v->pub.checkpoint_size = run->terms->checkpoint_size;
         }
     } else {
@@ -237,7 +237,7 @@ static int find_edges(struct reader *r)
 
     if (!run->archive)
         return identity_hash_edges(r->fd, r->edge, run->identity.size, &run->identity);
-    run->identity = run->archive->body->identity;
+    run->identity = run->archive->identity;
     return 0;
 }
 
@@ -277,7 +277,7 @@ static void begin(struct reader *r, enum relation relation)
     struct run *run = r->run;
 
     if (relation != OTHER) {
-        run->unit_fixed = run->unit_fixed || run->old->body->unit_fixed;
+        run->unit_fixed = run->unit_fixed || run->old->unit_fixed;
         run->unit = run->old->pub.unit;
     }
     if (relation == OTHER || run->entry->is_archive || resume(r) < 0)
@@ -297,7 +297,7 @@ int reader_plan(struct reader *r, bool rebuild)
         return rc;
     /* What an archive has is known when it has been walked again: then its members come again, too.
  */
-    if (run->archive && !identity_same(&run->archive->body->identity, &now)) {
+    if (run->archive && !identity_same(&run->archive->identity, &now)) {
         run->action = RUN_NOTHING;
         run->identity = now;
         return 0;

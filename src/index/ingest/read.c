@@ -44,9 +44,9 @@ static struct run *new_run(struct index *ix, struct entry *e, bool *ret_rebuild)
     run->old = view_ref(e->view);
     run->archive = e->archive ? view_ref(e->archive->view) : NULL;
     run->member = e->member;
-    run->terms = e->terms               ? e->terms
-                 : e->view->body->terms ? terms_ref(e->view->body->terms)
-                                        : terms_ref(ix->terms);
+    run->terms = e->terms         ? e->terms
+                 : e->view->terms ? terms_ref(e->view->terms)
+                                  : terms_ref(ix->terms);
     e->terms = NULL;
     run->unit = e->unit;
     run->unit_fixed = e->unit_fixed;

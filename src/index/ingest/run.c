@@ -39,7 +39,7 @@ void run_free(struct run *r)
     part_free(r->base);
     part_free(r->tail);
     vec_done(&r->chunks);
-    body_release(r->named);
+    view_release(r->named);
     vec_done(&r->damage);
     for (int i = 0; i < DIMENSIONS_MAX; i++)
         hashes_free(r->hashes[i]);

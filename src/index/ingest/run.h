@@ -31,7 +31,7 @@ struct run {
     struct view *old;     /* what was known when it began */
     int64_t begin_ns;     /* monotonic */
     struct view *archive; /* of a member: what was known of its archive then; NULL */
-    struct body_member member;
+    struct member_place member;
     struct archive_list members; /* of an archive, so far */
     struct hash128 text_sum;     /* of an archive, at its end */
     atomic_bool cancelled;
@@ -41,7 +41,7 @@ struct run {
     struct part *base, *tail;
     bool has_tail, tail_final;
     VEC(struct index_chunk) chunks;
-    struct body *named;              /* of the last view: its names are sorted */
+    struct view *named;              /* of the last view: its names are sorted */
     VEC(struct trace_damage) damage; /* the first DAMAGE_KEPT */
     uint32_t damage_count;           /* of all */
     uint64_t index_bytes;

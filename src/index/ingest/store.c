@@ -44,7 +44,7 @@ static void store_summary(struct writer *w, struct run *run, struct view *v)
 
     if (old)
         garbage_retire(w, GARBAGE_SUMMARY, run->id, old, 0);
-    run->summary_version = v->body->summary_version = old + 1;
+    run->summary_version = v->summary_version = old + 1;
     kv_key_u32(&key, run->summary_version);
     summary_store(w->ix->texts, run->base, run->has_tail ? run->tail : NULL, &value);
     kv_put_buf(w->batch, KV_SUMMARY, &key, &value);
@@ -97,12 +97,12 @@ static struct view *failed_view(const struct index *ix, struct run *run)
     if (!v)
         return NULL;
     failed_text(ix, run, text, sizeof text);
-    why = arena_strdup(&v->body->arena, text_of(text));
-    v->body->identity = run->identity;
-    v->body->terms = terms_ref(run->terms);
-    v->pub.error = v->body->pub.error = why ? why : "out of memory";
-    v->pub.file_bytes = v->body->pub.file_bytes = run->identity.size;
-    v->pub.compressed_bytes = v->body->pub.compressed_bytes = run_bytes(run);
+    why = arena_strdup(&v->arena, text_of(text));
+    v->identity = run->identity;
+    v->terms = terms_ref(run->terms);
+    v->pub.error = why ? why : "out of memory";
+    v->pub.file_bytes = run->identity.size;
+    v->pub.compressed_bytes = run_bytes(run);
     return v;
 }
 
@@ -118,7 +118,7 @@ static bool failed_as_before(struct index *ix, const struct run *run)
     pthread_mutex_lock(&ix->lock);
     now = run->entry->view;
     same = now->pub.state == INDEX_FAILED && !run->stored && now->pub.error &&
-           strcmp(now->pub.error, text) == 0 && identity_same(&now->body->identity, &run->identity);
+           strcmp(now->pub.error, text) == 0 && identity_same(&now->identity, &run->identity);
     pthread_mutex_unlock(&ix->lock);
     return same;
 }
@@ -193,46 +193,15 @@ static struct view *store_read_run(struct writer *w, struct run *run)
     return v;
 }
 
-/* What decoding leaves out. */
-static bool copy_lists(struct body *b, const struct index_file *from)
-{
-    b->pub.chunks = body_copy(b, from->chunks, from->chunk_count * sizeof *from->chunks);
-    b->pub.chunk_count = from->chunk_count;
-    b->pub.names = body_copy(b, from->names, from->name_count * sizeof *from->names);
-    b->pub.name_count = from->name_count;
-    return b->arena.error == 0;
-}
-
-/* A body is immutable: another one, decoded from the store. */
-static struct view *decode_again(struct index *ix, const struct view *old)
-{
-    struct kv_key key = kv_key_of_u32(old->pub.id);
-    struct kv_read *r;
-    struct text value;
-    struct view *v = NULL;
-
-    if (kv_read_begin(ix->kv, &r) < 0)
-        return NULL;
-    if (kv_get(r, KV_FILE, &key, &value) == 0 &&
-        file_decode(ix, old->pub.id, rec_of(value), &v) == 0 && !copy_lists(v->body, &old->pub)) {
-        view_release(v);
-        v = NULL;
-    }
-    kv_read_end(r);
-    return v;
-}
-
 static struct view *touched_view(struct writer *w, struct run *run)
 {
-    struct view *v = decode_again(w->ix, run->old);
+    struct view *v = view_with_state(run->old, INDEX_READY);
 
     if (!v)
         return NULL;
-    body_identify(v->body, &run->identity);
-    v->body->pub.name = run->entry->name;
-    v->body->pub.path = run->entry->path;
-    v->pub = v->body->pub;
-    v->pub.state = INDEX_READY;
+    view_identify(v, &run->identity);
+    v->pub.name = run->entry->name;
+    v->pub.path = run->entry->path;
     run->id = run->old->pub.id;
     store_record(w, run, v);
     return v;

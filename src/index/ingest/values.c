@@ -65,7 +65,7 @@ static int add_column(struct chunk_view *v, struct text path, struct hashes *to)
 int hashes_add_chunk(struct index *ix, const struct index_file *file, uint32_t chunk,
                      struct hashes *const *to)
 {
-    const struct terms *t = view_of_file(file)->body->terms;
+    const struct terms *t = view_of_file(file)->terms;
     struct chunk_view *v;
     int rc = chunk_open(ix, NULL, file, chunk, &v);
 
