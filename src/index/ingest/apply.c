@@ -11,19 +11,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* With its first commit. */
-static bool replaces_file(const struct run *r)
-{
-    return r->fresh && !r->stored && r->old_id;
-}
-
 static void mark_dirty(struct writer *w, struct run *r)
 {
     if (kv_batch_empty(w->batch) && !w->dirty)
         w->first_ns = clock_mono_ns();
     if (r->dirty)
         return;
-    w->replacing = w->replacing || replaces_file(r);
+    w->replacing = w->replacing || run_replaces(r);
     r->dirty = true;
     r->next_dirty = w->dirty;
     w->dirty = r;
@@ -110,7 +104,7 @@ static bool other_unit(struct writer *w, struct run *run, const struct result *r
     if (!run->entry->terms)
         run->entry->terms = terms_ref(run->terms);
     pthread_mutex_unlock(&w->ix->lock);
-    atomic_store(&run->cancelled, true);
+    atomic_store(&run->cancelled, RUN_CANCELLED);
     return true;
 }
 
@@ -123,7 +117,7 @@ static int take_tail(const struct index *ix, struct run *run, struct result *r)
                                 .text_offset = r->chunk.text_offset,
                                 .home = (uint16_t)(r->rank ? ranks_home(ix->ranks, r->rank) : 0)};
 
-    if (run->has_tail) {
+    if (run->tail) {
         if (!run->base && !(run->base = part_new()))
             return -ENOMEM;
         part_merge(run->base, run->tail);
@@ -134,7 +128,6 @@ static int take_tail(const struct index *ix, struct run *run, struct result *r)
         return -ENOMEM;
     run->tail = r->part;
     r->part = NULL;
-    run->has_tail = true;
     return 0;
 }
 
@@ -208,14 +201,13 @@ static void apply_end(struct writer *w, struct result *r)
         run->error = r->error;
         run->error_rank = r->rank;
     }
-    run->ended = r->error != -EPIPE;
-    if (run->ended && run->action == RUN_READ && !run->error) {
+    if (r->error != -EPIPE && run->action == RUN_READ && !run->error) {
         run->info = r->info;
         run->error = run_add_damage(run, r->damage.at, r->damage.count);
         put_checkpoints(w, run, r);
     }
-    if (atomic_load(&run->cancelled))
-        run->ended = true;
+    run->state = r->error == -EPIPE && !atomic_load(&run->cancelled) ? RUN_STOPPED : RUN_ENDED;
+    run->finished = r->finished && run->state == RUN_ENDED;
     mark_dirty(w, run);
 }
 
@@ -228,19 +220,16 @@ static void apply(struct writer *w, struct result *r)
         pthread_mutex_lock(&w->in->lock);
         w->in->active--;
         pthread_mutex_unlock(&w->in->lock);
-        run->finished = run->finished && run->ended;
     } else if (!atomic_load(&run->cancelled)) {
         int rc = apply_chunk(w, r);
 
         if (rc) {
             run->error = rc;
             run->error_rank = r->rank;
-            atomic_store(&run->cancelled, true);
+            atomic_store(&run->cancelled, RUN_CANCELLED);
         }
     }
     run->next_seq++;
-    if (r->end)
-        run->waiting = (struct result *)-1; /* nothing comes after it: store_run frees the run */
     if (r->rank)
         order_taken(w->ix, r->rank, r->credits);
     else

@@ -28,7 +28,7 @@ static uint32_t store_dirty(struct writer *w, struct pending **ret)
         next = r->next_dirty;
         r->dirty = false;
         (*ret)[i].run = r;
-        (*ret)[i].over = run_over(r);
+        (*ret)[i].over = r->state != RUN_READING;
         (*ret)[i].view = store_run(w, r);
     }
     w->dirty = NULL;

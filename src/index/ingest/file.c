@@ -22,7 +22,7 @@ static struct index_name *new_names(const struct run *r, uint32_t *ret_count)
 {
     uint32_t done = r->named ? r->named->pub.name_count : 0;
     uint32_t in_base = r->base ? (uint32_t)r->base->names.count : 0,
-             in_tail = r->has_tail ? (uint32_t)r->tail->names.count : 0;
+             in_tail = r->tail ? (uint32_t)r->tail->names.count : 0;
     uint32_t of_base = done < in_base ? in_base - done : 0,
              of_tail = in_base + in_tail - done - of_base;
     struct index_name *list = malloc((of_base + of_tail + 1) * sizeof *list);
@@ -142,7 +142,7 @@ static void copy_facts(struct index *ix, struct view *v, const struct run *r, co
     view_identify(v, &r->identity);
     if (!r->entry->is_archive)
         v->text_sum = p->text_sum;
-    else if (r->ended)
+    else if (r->state == RUN_ENDED)
         v->text_sum = r->text_sum;
     v->member = r->member;
     v->ix = ix;
@@ -150,8 +150,8 @@ static void copy_facts(struct index *ix, struct view *v, const struct run *r, co
     v->run_version = r->version;
     v->consumed = r->info.file_offset;
     v->unit_fixed = r->unit_fixed;
-    v->has_tail = r->has_tail;
-    v->tail_final = r->tail_final && !r->ended;
+    v->has_tail = r->tail != NULL;
+    v->tail_final = r->tail_final && r->state != RUN_ENDED;
     f->id = r->id;
     f->name = r->entry->name;
     f->path = r->entry->path;
@@ -159,7 +159,7 @@ static void copy_facts(struct index *ix, struct view *v, const struct run *r, co
     f->is_archive = r->entry->is_archive;
     f->compressed_bytes = run_bytes(r);
     f->text_bytes = r->info.text_offset;
-    if (!r->ended && r->chunks.count) {
+    if (r->state != RUN_ENDED && r->chunks.count) {
         const struct index_chunk *last = &r->chunks.at[r->chunks.count - 1];
 
         f->text_bytes = last->text_offset + last->text_len;
@@ -174,7 +174,7 @@ static void copy_facts(struct index *ix, struct view *v, const struct run *r, co
         f->tracer_version = texts_get(ix->texts, p->version).ptr;
     if (r->base)
         see_times(f, r->base);
-    if (r->has_tail)
+    if (r->tail)
         see_times(f, r->tail);
 }
 
@@ -189,11 +189,11 @@ static int fill_view(struct index *ix, struct view *v, struct run *r, const stru
     rc = rc ? rc : copy_names(v, r);
     rc = rc ? rc : copy_processes(v, p);
     rc = rc ? rc : copy_damage(v, r);
-    rc = rc || !r->entry->is_archive
-             ? rc
-             : archive_settle(v, r->ended ? &r->members : NULL, r->info.text_offset, r->finished);
-    for (unsigned i = 0; rc == 0 && r->ended && !r->hashes_lost && i < r->terms->dimension_count;
-         i++)
+    rc = rc || !r->entry->is_archive ? rc
+                                     : archive_settle(v, r->state == RUN_ENDED ? &r->members : NULL,
+                                                      r->info.text_offset, r->finished);
+    for (unsigned i = 0;
+         rc == 0 && r->state == RUN_ENDED && !r->hashes_lost && i < r->terms->dimension_count; i++)
         rc = r->hashes[i] ? hashes_filter(r->hashes[i], v, i) : 0;
     return rc;
 }
@@ -204,9 +204,9 @@ static int note_no_gzip(struct run *r, const struct part *p)
     const struct trace_counts *c = &p->counts;
     struct trace_damage all = {TRACE_DAMAGE_GARBAGE, 0, r->info.file_offset, r->info.text_offset};
 
-    if (!r->ended || !r->finished || r->error || r->damage_count || r->entry->is_archive ||
-        r->info.format != TRACE_PLAIN || !run_named_gzip(r) || !c->invalid ||
-        c->events + c->counters + c->aggregated + c->metadata)
+    if (r->state != RUN_ENDED || !r->finished || r->error || r->damage_count ||
+        r->entry->is_archive || r->info.format != TRACE_PLAIN || !run_named_gzip(r) ||
+        !c->invalid || c->events + c->counters + c->aggregated + c->metadata)
         return 0;
     return run_add_damage(r, &all, 1);
 }
@@ -220,7 +220,7 @@ struct view *run_view(struct index *ix, struct run *r, enum index_state state)
     if (v && all) {
         if (r->base)
             part_merge_facts(all, r->base);
-        if (r->has_tail)
+        if (r->tail)
             part_merge_facts(all, r->tail);
         rc = note_no_gzip(r, all);
         rc = rc ? rc : fill_view(ix, v, r, all);

@@ -51,8 +51,8 @@ static void forget_run(struct writer *w, struct run *run)
 
     kv_batch_forget(w->batch, KV_PATH, 0, &path);
     forget_id(w, run->id);
-    if (run->old_id && !run->committed)
-        forget_id(w, run->old_id);
+    if (run->fresh && run->old->pub.id && run->stored != RUN_COMMITTED)
+        forget_id(w, run->old->pub.id);
 }
 
 static void abandon_all(struct writer *w, bool full)
@@ -64,10 +64,8 @@ static void abandon_all(struct writer *w, bool full)
     for (uint32_t i = 0; i < ix->entries.count; i++) {
         struct run *run = ix->entries.at[i]->run;
 
-        if (!run)
-            continue;
-        run->abandoned = true;
-        atomic_store(&run->cancelled, true);
+        if (run)
+            atomic_store(&run->cancelled, RUN_ABANDONED);
     }
     pthread_mutex_unlock(&ix->lock);
 }
@@ -76,7 +74,7 @@ struct view *full_view(struct run *run)
 {
     const struct index_file *old = &run->old->pub;
 
-    if (run->committed || run->action != RUN_READ)
+    if (run->stored == RUN_COMMITTED || run->action != RUN_READ)
         return NULL;
     return view_with_state(run->old, old->id ? INDEX_INDEXING : old->state);
 }
@@ -87,8 +85,8 @@ static void abandon_list(struct pending *list, uint32_t count)
         struct run *run = list[i].run;
 
         view_release(list[i].view);
-        run->abandoned = true;
-        run->stored = run->committed;
+        if (run->stored == RUN_IN_BATCH)
+            run->stored = RUN_UNSTORED;
         list[i].view = list[i].over ? full_view(run) : NULL;
     }
 }

@@ -146,7 +146,7 @@ static void finish(struct ingest *in, struct order *o, struct result *end)
     if (end->error == 0 && o->finish && o->run->hashes_lost &&
         hashes_of_kept(in, o->run, o->kept, end) == -EPIPE)
         end->error = -EPIPE;
-    o->run->finished = o->finish;
+    end->finished = o->finish;
     if (o->results == o->expected)
         order_unlist(in, o);
     pthread_mutex_lock(&in->lock);

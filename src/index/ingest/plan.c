@@ -203,7 +203,6 @@ static void begin_fresh(struct reader *r)
     run->fresh = true;
     run->version = 1;
     run->summary_version = 0;
-    run->old_id = run->old->pub.id;
     pthread_mutex_lock(&r->ix->lock);
     run->id = r->ix->next_file++;
     pthread_mutex_unlock(&r->ix->lock);
@@ -216,7 +215,7 @@ static void publish_indexing(struct reader *r)
     struct view *v;
 
     pthread_mutex_lock(&ix->lock);
-    if (run->fresh && !(run->entry->is_archive && run->old_id)) {
+    if (run->fresh && !(run->entry->is_archive && run->old->pub.id)) {
         v = view_empty(run->entry, INDEX_INDEXING);
         if (v) {
             v->pub.file_bytes = run->identity.size;

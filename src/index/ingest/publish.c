@@ -10,7 +10,7 @@ static void read_again_later(struct run *run)
     struct entry *e = run->entry;
 
     e->again = true;
-    if (run->committed)
+    if (run->stored == RUN_COMMITTED)
         return; /* all else is known from what is stored */
     e->rebuild = e->rebuild || run->rebuild;
     if (!e->terms)
@@ -27,7 +27,7 @@ static void finish_entry(struct writer *w, struct run *run)
     struct entry *e = run->entry;
 
     e->run = NULL;
-    if (run->abandoned)
+    if (atomic_load(&run->cancelled) == RUN_ABANDONED)
         read_again_later(run);
     e->check_ns = clock_mono_ns() + again_delay_ns(e, run);
     /* An archive that is written to is walked from its start each time. */
@@ -86,7 +86,8 @@ void publish(struct writer *w, struct pending *list, uint32_t count, bool stored
 
     pthread_mutex_lock(&ix->lock);
     for (uint32_t i = 0; i < count; i++) {
-        list[i].run->committed = list[i].run->committed || list[i].run->stored;
+        if (list[i].run->stored)
+            list[i].run->stored = RUN_COMMITTED;
         if (list[i].view)
             catalog_publish_run(ix, list[i].run->entry, list[i].view);
         if (list[i].over)

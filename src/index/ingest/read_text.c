@@ -115,7 +115,7 @@ void reader_end(struct reader *r, int error)
     if (end->error == 0 && r->finish && r->run->action == RUN_READ && r->run->hashes_lost &&
         hashes_of_kept(r->in, r->run, r->kept, end) == -EPIPE)
         end->error = -EPIPE;
-    r->run->finished = r->finish;
+    end->finished = r->finish;
     pthread_mutex_lock(&r->in->lock);
     r->in->reading--;
     pthread_mutex_unlock(&r->in->lock);

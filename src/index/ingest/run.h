@@ -10,23 +10,37 @@
 #define DFTRACERD_INDEX_INGEST_RUN_H
 
 #include "index/catalog/archive_list.h"
+#include "index/catalog/view.h"
 #include "index/summary/part.h"
 
 struct entry;
 struct hashes;
 struct index;
 struct order;
+enum run_action { RUN_NOTHING, RUN_TOUCH /* only the identity is new */, RUN_READ };
+enum run_state {
+    RUN_READING, /* or results are still to be applied */
+    RUN_STOPPED, /* there will be no more: ingest stops */
+    RUN_ENDED    /* all of the file, or an error, or the run was cancelled */
+};
+enum run_stored { RUN_UNSTORED, RUN_IN_BATCH, RUN_COMMITTED /* some of it is in the store */ };
+enum run_cancel {
+    RUN_WANTED,
+    RUN_CANCELLED,
+    RUN_ABANDONED /* the store is full: as if it had not begun, or not gone on */
+};
 struct run {
     struct entry *entry;
     struct order *order; /* by or for another rank (order.h); freed with the run */
     uint32_t id, version;
-    bool fresh;     /* a new id: from the start */
-    bool stored;    /* some of it is in the store, or in the batch */
-    bool committed; /* some of it is in the store */
-    bool rebuild;   /* it was asked for */
-    bool abandoned; /* the store is full: as if it had not begun, or not gone on */
+    enum run_action action;
+    enum run_state state;
+    enum run_stored stored;
+    atomic_uchar cancelled; /* enum run_cancel */
+    bool fresh;             /* a new id: from the start */
+    bool rebuild;           /* it was asked for */
+    bool finished;          /* the file was taken not to grow any more */
     uint32_t summary_version;
-    uint8_t action; /* enum run_action */
     struct terms *terms;
     struct view *old;     /* what was known when it began */
     int64_t begin_ns;     /* monotonic */
@@ -34,12 +48,11 @@ struct run {
     struct member_place member;
     struct archive_list members; /* of an archive, so far */
     struct hash128 text_sum;     /* of an archive, at its end */
-    atomic_bool cancelled;
     enum trace_unit unit;
     bool unit_fixed;
     struct identity identity;
-    struct part *base, *tail;
-    bool has_tail, tail_final;
+    struct part *base, *tail; /* tail: NULL before the first chunk */
+    bool tail_final;
     VEC(struct index_chunk) chunks;
     struct view *named;              /* of the last view: its names are sorted */
     VEC(struct trace_damage) damage; /* the first DAMAGE_KEPT */
@@ -50,8 +63,6 @@ struct run {
     unsigned error_rank;
     /* its name does not lead to it: it has gone, or a directory above is closed */
     bool unreachable;
-    bool ended, finished; /* finished: the file was taken not to grow any more */
-    uint32_t old_id;      /* what this run replaces, 0 = none */
     struct hashes *hashes[DIMENSIONS_MAX];
     bool hashes_lost; /* the run began in the middle: those of the chunks before are not in it */
     uint64_t next_seq;
@@ -60,16 +71,15 @@ struct run {
     struct run *next_dirty;
 };
 
-enum run_action { RUN_NOTHING, RUN_TOUCH /* only the identity is new */, RUN_READ };
-
 /* A chunk on its way from reader to worker to writer, or the end of a run. */
 struct result {
     struct result *next;
     struct run *run;
     uint64_t seq;
     bool end;
-    bool abrupt; /* an end that does not wait for results before it: they will not come */
-    bool walked; /* no chunk: what was found in an archive */
+    bool finished; /* an end: the file was taken not to grow any more */
+    bool abrupt;   /* an end that does not wait for results before it: they will not come */
+    bool walked;   /* no chunk: what was found in an archive */
     struct archive_list members;
     struct trace_chunk chunk; /* text freed by the worker */
     uint64_t text_len;
@@ -94,6 +104,11 @@ struct result {
 };
 
 void run_free(struct run *r);
+/* Its first commit makes garbage of all that was known of the file. */
+static inline bool run_replaces(const struct run *r)
+{
+    return r->fresh && !r->stored && r->old->pub.id;
+}
 /* Of the file, or of the archive's text where it is a member. */
 static inline uint64_t run_bytes(const struct run *r)
 {

@@ -9,14 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-bool run_over(const struct run *r)
-{
-    return r->waiting == (struct result *)-1;
-}
-
 static enum index_state state_of(const struct run *r)
 {
-    if (!r->ended)
+    if (r->state != RUN_ENDED)
         return INDEX_INDEXING;
     if (r->error)
         return INDEX_FAILED;
@@ -46,7 +41,7 @@ static void store_summary(struct writer *w, struct run *run, struct view *v)
         garbage_retire(w, GARBAGE_SUMMARY, run->id, old, 0);
     run->summary_version = v->summary_version = old + 1;
     kv_key_u32(&key, run->summary_version);
-    summary_store(w->ix->texts, run->base, run->has_tail ? run->tail : NULL, &value);
+    summary_store(w->ix->texts, run->base, run->tail, &value);
     kv_put_buf(w->batch, KV_SUMMARY, &key, &value);
     buf_done(&value);
 }
@@ -142,12 +137,12 @@ static struct view *need(struct writer *w, struct view *v)
 /* Begins again under another id. */
 static struct view *cancelled_view(struct writer *w, struct run *run)
 {
-    if (!run_over(run))
+    if (run->state == RUN_READING)
         return NULL;
     if (run->id && run->stored)
         drop_id(w, run->id);
-    if (run->fresh && run->old_id && !run->stored)
-        drop_id(w, run->old_id);
+    if (run_replaces(run))
+        drop_id(w, run->old->pub.id);
     return need(w, view_empty(run->entry, INDEX_PENDING));
 }
 
@@ -170,26 +165,27 @@ static struct view *store_read_run(struct writer *w, struct run *run)
     enum index_state state = state_of(run);
     struct view *v;
 
-    if (run->action == RUN_NOTHING && run_over(run) && !run->error)
+    if (run->action == RUN_NOTHING && run->state != RUN_READING && !run->error)
         return NULL;
-    if (run->abandoned)
-        return run_over(run) ? full_view(run) : NULL;
+    if (atomic_load(&run->cancelled) == RUN_ABANDONED)
+        return run->state != RUN_READING ? full_view(run) : NULL;
     if (atomic_load(&run->cancelled) && !run->error)
         return cancelled_view(w, run);
     if (state == INDEX_FAILED)
         return store_failed_run(w, run);
     /* Before the chunk that is read again is there, what was stored stays as it is. */
-    if (!run->ended && !run->has_tail && !run->entry->is_archive)
+    if (run->state != RUN_ENDED && !run->tail && !run->entry->is_archive)
         return NULL;
     v = need(w, run_view(w->ix, run, state));
     if (!v)
         return NULL;
-    if (run->fresh && !run->stored && run->old_id)
-        drop_id(w, run->old_id);
+    if (run_replaces(run))
+        drop_id(w, run->old->pub.id);
     retire_replaced(w, run);
     store_summary(w, run, v);
     store_record(w, run, v);
-    run->stored = true;
+    if (!run->stored)
+        run->stored = RUN_IN_BATCH;
     return v;
 }
 

@@ -38,8 +38,6 @@ struct writer {
     uint64_t root_generation; /* of the last summary made ahead */
 };
 
-/* Every result of the run has been applied: it is freed after the commit. */
-bool run_over(const struct run *r);
 /* Puts what is known of the run into the batch. The view that is published after the commit; NULL:
  * nothing changes. */
 struct view *store_run(struct writer *w, struct run *run);
