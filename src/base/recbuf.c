@@ -5,13 +5,14 @@
 
 void rec_put_u(struct buf *b, uint64_t v)
 {
-    uint8_t out[10];
-    size_t n = 0;
+    char *room = buf_reserve(b, 10);
 
+    if (!room)
+        return;
     for (; v >= 0x80; v >>= 7)
-        out[n++] = (uint8_t)v | 0x80;
-    out[n++] = (uint8_t)v;
-    buf_append(b, out, n);
+        *room++ = (char)(v | 0x80);
+    *room++ = (char)v;
+    b->len = (size_t)(room - b->data);
 }
 
 void rec_put_i(struct buf *b, int64_t v)

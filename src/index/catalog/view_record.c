@@ -7,23 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OBJECT struct index_name
+static const struct record_field whole_name_fields[] = {
+    FIELD(kind, .most = INDEX_CM), {.kind = RECORD_STRUCT, .of = name_fields}, FIELD(row), {0}};
+#undef OBJECT
+
+#define OBJECT struct view
+static const struct record_field names_fields[] = {
+    FIELD_LIST(pub.names, pub.name_count, whole_name_fields), {0}};
+#undef OBJECT
+
 /* ---- to bytes -------------------------------------------------------------------------------- */
 
 static void put_chunks(const struct index_file *f, struct buf *out)
 {
     rec_put_u(out, f->chunk_count);
     buf_append(out, f->chunks, f->chunk_count * sizeof *f->chunks);
-}
-
-static void put_names(struct index *ix, const struct index_file *f, struct buf *out)
-{
-    rec_put_u(out, f->name_count);
-    for (uint32_t i = 0; i < f->name_count; i++) {
-        const struct index_name *n = &f->names[i];
-        rec_put_u(out, n->kind);
-        record_encode(name_fields, n, ix->texts, out);
-        rec_put_u(out, n->row);
-    }
 }
 
 /* What forks in other files told. */
@@ -59,7 +58,7 @@ void view_put(struct index *ix, const struct view *v, struct buf *out)
     rec_put_buf(out, &record);
     buf_done(&record);
     put_chunks(&v->pub, out);
-    put_names(ix, &v->pub, out);
+    record_encode(names_fields, v, ix->texts, out);
     put_parents(v, out);
 }
 
@@ -93,21 +92,13 @@ static int take_chunks(struct rec *in, struct view *v, uint16_t home)
 
 static int take_names(struct index *ix, struct rec *in, struct view *v)
 {
-    uint64_t count = rec_count(in, 6);
-    struct index_name *list = arena_alloc(&v->arena, (count + 1) * sizeof *list);
-
-    for (uint64_t i = 0; list && i < count; i++) {
-        struct index_name *n = &list[i];
-        n->kind = (uint8_t)rec_choice(in, INDEX_CM);
-        record_decode(name_fields, in, ix->texts, NULL, n);
-        n->row = (uint32_t)rec_u(in);
-        n->line = INDEX_NO_TEXT;
-    }
-    if (!list || in->bad)
-        return list ? ERR_CORRUPT : -ENOMEM;
-    names_sort(list, (uint32_t)count); /* ids are others here */
-    v->pub.names = list;
-    v->pub.name_count = (uint32_t)count;
+    record_decode(names_fields, in, ix->texts, &v->arena, v);
+    if (v->arena.error || in->bad)
+        return v->arena.error ? v->arena.error : ERR_CORRUPT;
+    struct index_name *list = (struct index_name *)v->pub.names;
+    for (uint32_t i = 0; i < v->pub.name_count; i++)
+        list[i].line = INDEX_NO_TEXT;
+    names_sort(list, v->pub.name_count); /* ids are others here */
     return 0;
 }
 

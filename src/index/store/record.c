@@ -14,13 +14,6 @@ static uint64_t number_get(const struct record_field *f, const void *object)
     return v;
 }
 
-static int64_t integer_get(const struct record_field *f, const void *object)
-{
-    uint64_t v = number_get(f, object);
-
-    return f->size == 4 ? (int32_t)v : (int64_t)v;
-}
-
 static void number_set(const struct record_field *f, void *object, uint64_t v)
 {
     char *at = (char *)object + f->offset;
@@ -88,7 +81,7 @@ void record_encode(const struct record_field *f, const void *object, const struc
             rec_put_u(out, number_get(f, object));
             break;
         case RECORD_INT:
-            rec_put_i(out, integer_get(f, object));
+            rec_put_i(out, *(const int64_t *)at);
             break;
         case RECORD_I128:
             rec_put_i128(out, *(const __int128 *)at);
@@ -141,7 +134,7 @@ static size_t least_bytes(const struct record_field *f)
     size_t bytes = 0;
 
     for (; f->kind != RECORD_END; f++) {
-        bytes += f->kind != RECORD_IF && f->kind != RECORD_STRUCT;
+        bytes += f->kind == RECORD_STRUCT ? least_bytes(f->of) : f->kind != RECORD_IF;
         if (f->kind == RECORD_IF || f->kind == RECORD_BITS)
             f += f->rows;
     }
@@ -175,7 +168,7 @@ void record_decode(const struct record_field *f, struct rec *r, struct texts *te
             number_set(f, object, number_checked(f, r, rec_u(r)));
             break;
         case RECORD_INT:
-            number_set(f, object, (uint64_t)rec_i(r));
+            *(int64_t *)at = rec_i(r);
             break;
         case RECORD_I128:
             *(__int128 *)at = rec_i128(r);
@@ -234,8 +227,8 @@ static void print_value(const struct record_field *f, const void *object, const 
 
     if (f->kind == RECORD_UINT || f->kind == RECORD_BOOL)
         buf_printf(out, "%" PRIu64, number_get(f, object));
-    else if (f->kind == RECORD_INT && integer_get(f, object) != INT64_MIN)
-        buf_printf(out, "%" PRId64, integer_get(f, object));
+    else if (f->kind == RECORD_INT && *(const int64_t *)at != INT64_MIN)
+        buf_printf(out, "%" PRId64, *(const int64_t *)at);
     else if (f->kind == RECORD_I128)
         buf_append(out, digits, num_format_i128(*(const __int128 *)at, digits));
     else if (f->kind == RECORD_TEXT_ID && *(const uint32_t *)at != INDEX_NO_TEXT)

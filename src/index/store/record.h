@@ -19,12 +19,12 @@ enum record_kind {
     RECORD_END,
     RECORD_UINT, /* unsigned or enum; a double as its bits; at most `most` */
     RECORD_BOOL,
-    RECORD_INT, /* signed; printed as null where it is INT64_MIN */
+    RECORD_INT, /* int64_t; printed as null where it is INT64_MIN */
     RECORD_I128,
     RECORD_STRING,  /* const char *; an empty one is NULL once decoded */
     RECORD_TEXT,    /* NUL-terminated once decoded */
     RECORD_TEXT_ID, /* uint32_t: INDEX_NO_TEXT, or a text of `texts` (texts_put_ref) */
-    RECORD_STRUCT,  /* rows of `of` */
+    RECORD_STRUCT,  /* rows of `of`; with neither name nor offset, of the struct itself */
     /* Pointer to structs of `item_size`, as many as the uint32_t at `count_at`; if `most` is not
      * 0, only so many of them are there. */
     RECORD_LIST,
@@ -49,7 +49,6 @@ struct record_field {
 #define FIELD(member, ...) \
     FIELD_TYPED(_Generic(((OBJECT *)0)->member, \
                 bool: RECORD_BOOL, \
-                int32_t: RECORD_INT, \
                 int64_t: RECORD_INT, \
                 __int128: RECORD_I128, \
                 unsigned __int128: RECORD_I128, \

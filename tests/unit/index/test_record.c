@@ -12,7 +12,7 @@ struct point {
     const struct point_note *notes;
 };
 struct point_note {
-    int32_t error;
+    int64_t error;
     const char *why;
     __int128 ns;
 };
