@@ -103,28 +103,23 @@ static void set_cursor(struct aggregate *a, size_t count)
     a->end = skipped + told;
 }
 
-static int prepare(struct aggregate *a, const struct aggregate_options *o, struct err *err)
+static int scan_groups(struct aggregate *a, const struct aggregate_options *o, struct err *err)
 {
     struct aggregate_plan *p = &a->plan;
-    int rc = groups_order(a->found, 0, SETS, &a->order);
+    int rc = groups_scan(&p->grouping, &a->found, err);
 
+    a->teller.plan = p;
+    a->teller.found = a->found;
+    if (rc == 0)
+        rc = groups_order(a->found, 0, SETS, &a->order);
     if (rc == 0 && p->classes && !a->named)
         rc = name_system_columns(a, a->found);
     if (rc == 0 && (o->parents || p->boundary_count) && p->classes && !a->teller.processes)
         rc = process_table_new(p, err, &a->teller.processes);
     if (rc == 0)
         rc = teller_begin(&a->teller);
-    return rc == 0 && p->general ? rows_choose(&a->teller, o, a->order.rows, &a->order.count, err)
-                                 : rc;
-}
-
-static int scan_groups(struct aggregate *a, const struct aggregate_options *o, struct err *err)
-{
-    int rc = groups_scan(&a->plan.grouping, &a->found, err);
-
-    a->teller.plan = &a->plan;
-    a->teller.found = a->found;
-    rc = rc < 0 ? rc : prepare(a, o, err);
+    if (rc == 0 && p->general)
+        rc = rows_choose(&a->teller, o, a->order.rows, &a->order.count, err);
     if (rc == 0)
         set_cursor(a, a->order.count);
     return rc;
@@ -145,20 +140,6 @@ static void drop_groups(struct aggregate *a)
 static bool is_too_much(int rc)
 {
     return rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT;
-}
-
-/* A limit of groups that somebody has set is one. */
-static bool may_be_parted(const struct aggregate *a, int rc)
-{
-    return is_too_much(rc) && a->plan.width > 0 && !(rc == ERR_ROW_LIMIT && a->plan.max_groups);
-}
-
-static uint64_t capacity_of(const struct aggregate_plan *p)
-{
-    uint64_t groups =
-        p->budget->memory_limit / groups_bytes_each(&p->sets[p->classes ? SET_SYSTEM : SET_EVENT]);
-
-    return p->budget->memory_limit && groups < 5000000 ? groups + 1 : 5000000;
 }
 
 /* As many rows as have, at the rate of the last pass, half of the groups that there is room for. */
@@ -206,7 +187,10 @@ static int begin_passes(struct aggregate *a, const struct aggregate_options *o, 
 {
     drop_groups(a);
     err_done(err);
-    a->capacity = a->pass_rows = capacity_of(&a->plan);
+    uint64_t groups = a->plan.budget->memory_limit /
+                      groups_bytes_each(&a->plan.sets[a->plan.classes ? SET_SYSTEM : SET_EVENT]);
+    a->capacity = a->pass_rows =
+        a->plan.budget->memory_limit && groups < 5000000 ? groups + 1 : 5000000;
     int rc = prefixes_find(&a->plan, a->capacity, err, &a->prefixes);
     if (rc < 0)
         return rc;
@@ -282,20 +266,16 @@ static int tell_others(struct aggregate *a, struct err *err)
     return rc;
 }
 
-static uint64_t rows_to_keep(const struct aggregate_options *o)
-{
-    if (o->top)
-        return o->top;
-    return o->limit < UINT64_MAX - o->offset ? o->offset + o->limit : UINT64_MAX;
-}
-
 static int keep_best(struct aggregate *a, const struct aggregate_options *o, struct err *err)
 {
     struct sort_key *keys;
     size_t width;
+    uint64_t most = o->top                              ? o->top
+                    : o->limit < UINT64_MAX - o->offset ? o->offset + o->limit
+                                                        : UINT64_MAX;
     int rc = rows_sort_keys(&a->plan, o, &keys, &width, err);
 
-    rc = rc < 0 ? rc : best_new(&a->plan, keys, width, rows_to_keep(o), &a->best);
+    rc = rc < 0 ? rc : best_new(&a->plan, keys, width, most, &a->best);
     rc = rc < 0 ? rc : for_parts(a, add_best, NULL, err);
     rc = rc < 0 ? rc : best_take(a->best, &a->kept, &a->kept_count);
     if (rc == 0 && o->top && !best_has_all(a->best))
@@ -315,7 +295,9 @@ static int find_groups(struct aggregate *a, const struct aggregate_options *o, s
     a->options.offset = a->skip = o->offset;
     a->options.limit = a->left = o->limit;
     int rc = scan_groups(a, o, err);
-    bool parted = may_be_parted(a, rc);
+    /* not with a limit of groups from the configuration: it holds for the whole answer */
+    bool parted =
+        is_too_much(rc) && a->plan.width > 0 && !(rc == ERR_ROW_LIMIT && a->plan.max_groups);
     if (parted)
         rc = begin_passes(a, o, err);
     if (rc == 0 && (o->top || (parted && o->sort_count)))
@@ -351,15 +333,6 @@ static uint64_t rows_least(const struct table *t)
     return of(t)->end - of(t)->at;
 }
 
-/* Of rows that are values already. */
-static int next_kept(struct aggregate *a, size_t n, struct table_block *ret)
-{
-    a->kept_at = a->at;
-    a->at += n;
-    *ret = (struct table_block){n, 0};
-    return 0;
-}
-
 static int next_block(struct table *t, struct err *err, struct table_block *ret)
 {
     struct aggregate *a = of(t);
@@ -373,8 +346,12 @@ static int next_block(struct table *t, struct err *err, struct table_block *ret)
     if (rc < 0)
         return err_set(err, rc, "%s", err_text(rc));
     size_t n = a->end - a->at < a->want ? a->end - a->at : a->want;
-    if (a->kept)
-        return next_kept(a, n, ret);
+    if (a->kept) { /* these rows are values already */
+        a->kept_at = a->at;
+        a->at += n;
+        *ret = (struct table_block){n, 0};
+        return 0;
+    }
     const struct row_id *rows = a->order.rows + a->at;
     while (rows[n - 1].set != rows->set)
         n--;
@@ -431,26 +408,13 @@ static bool read_vector(struct table *t, size_t column, struct vector_memory *m,
     return done;
 }
 
-/* The rows of a code are mostly next to each other. */
-static int vector_values(const struct vector *v, size_t n, struct value *ret, size_t stride)
-{
-    int rc = 0;
-
-    for (size_t i = 0; i < n && rc == 0; i++) {
-        if (v->kind == VECTOR_CODE && i > 0 && v->codes[i] == v->codes[i - 1])
-            ret[i * stride] = ret[(i - 1) * stride];
-        else
-            rc = vector_value(v, i, &ret[i * stride]);
-    }
-    return rc;
-}
-
 /* A column that is left out, or is a vector; what is left is for aggregate_tell. */
 static int tell_column(struct aggregate *a, size_t column, bool *done)
 {
     struct value *to = a->values + column;
     const size_t stride = a->plan.column_count;
     struct vector v;
+    int rc = 0;
 
     *done = true;
     if (a->table.left_out && a->table.left_out[column]) {
@@ -459,7 +423,14 @@ static int tell_column(struct aggregate *a, size_t column, bool *done)
         return 0;
     }
     *done = read_vector(&a->table, column, &a->memory, &v);
-    return *done ? vector_values(&v, a->block.count, to, stride) : 0;
+    for (size_t i = 0; *done && i < a->block.count && rc == 0; i++) {
+        /* Equal codes are mostly next to each other. */
+        if (v.kind == VECTOR_CODE && i > 0 && v.codes[i] == v.codes[i - 1])
+            to[i * stride] = to[(i - 1) * stride];
+        else
+            rc = vector_value(&v, i, &to[i * stride]);
+    }
+    return rc;
 }
 
 static int block_values(struct table *t, struct err *err, const struct value **ret)

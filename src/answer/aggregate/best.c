@@ -205,9 +205,9 @@ bool best_has_all(const struct best_rows *b)
     return b->seen <= b->count;
 }
 
-/* The worst goes to the end, again and again. */
-static int sort_heap(struct best_rows *b)
+int best_take(struct best_rows *b, struct value **ret, size_t *ret_count)
 {
+    /* The worst goes to the end, again and again. */
     const size_t count = b->count;
     int rc = 0;
 
@@ -219,12 +219,6 @@ static int sort_heap(struct best_rows *b)
         b->heap[b->count] = worst;
     }
     b->count = count;
-    return rc;
-}
-
-int best_take(struct best_rows *b, struct value **ret, size_t *ret_count)
-{
-    int rc = sort_heap(b);
 
     if (rc < 0)
         return rc;

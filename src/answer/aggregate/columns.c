@@ -93,13 +93,6 @@ static const uint64_t *mark_nulls(const struct column_block *b, unsigned measure
     return m->valid;
 }
 
-static size_t place_in_cell(enum tell what)
-{
-    return what == TELL_SUM   ? offsetof(struct cell, sum)
-           : what == TELL_MIN ? offsetof(struct cell, min)
-                              : offsetof(struct cell, max);
-}
-
 static bool fill_measure(const struct teller_state *t, struct column_block *b,
                          const struct teller *what, struct vector_memory *m, struct vector *v)
 {
@@ -109,7 +102,10 @@ static bool fill_measure(const struct teller_state *t, struct column_block *b,
     look_at_cells(b, what->of);
     if (b->alike.large || (b->alike.nano && b->alike.micro))
         return false;
-    copy_numbers(b, b->set->accs[what->of].at + place_in_cell(what->what), m->i);
+    size_t at = what->what == TELL_SUM   ? offsetof(struct cell, sum)
+                : what->what == TELL_MIN ? offsetof(struct cell, min)
+                                         : offsetof(struct cell, max);
+    copy_numbers(b, b->set->accs[what->of].at + at, m->i);
     v->valid = mark_nulls(b, what->of, m);
     v->kind = !t->plan->measures[what->of].time ? VECTOR_INT
               : b->alike.nano                   ? VECTOR_NS

@@ -57,14 +57,6 @@ void counters_sort(const struct aggregate_plan *p, struct class_rows *of, struct
 
 /* ---- how much -------------------------------------------------------------------------------- */
 
-static int64_t unit_ns(const struct scan_batch *b)
-{
-    static const int64_t units[] = {
-        [TRACE_US] = 1000, [TRACE_NS] = 1, [TRACE_MS] = 1000000, [TRACE_SEC] = 1000000000};
-
-    return units[b->chunk->file->unit];
-}
-
 /* value * factor, half to even, exactly; false beyond 64 bits. */
 static bool scale_exactly(double value, int64_t factor, int64_t *ret)
 {
@@ -112,28 +104,22 @@ static void complete(struct sums *s, bool one)
         s->max = s->sum;
 }
 
-static int sums_add_f64(struct group_worker *w, unsigned set, unsigned measure, uint32_t group,
-                        const struct sums *s)
-{
-    struct doubles_entry *e = number_doubles(w, set, measure, group);
-
-    if (!e)
-        return -ENOMEM;
-    struct moments_f64 m = {.count = s->n,
-                            .sum = s->sum.d,
-                            .min = s->min.has ? s->min.d : INFINITY,
-                            .max = s->max.has ? s->max.d : -INFINITY};
-    moments_f64_merge(&entry_fine(e)->m, &m);
-    return 0;
-}
-
 static int sums_add(struct group_worker *w, unsigned set, unsigned measure, uint32_t group,
                     const struct sums *s, bool nano)
 {
     if (!s->sum.has || s->n == 0)
         return 0;
-    if (s->sum.is_f64 || s->min.is_f64 || s->max.is_f64)
-        return sums_add_f64(w, set, measure, group, s);
+    if (s->sum.is_f64 || s->min.is_f64 || s->max.is_f64) {
+        struct doubles_entry *e = number_doubles(w, set, measure, group);
+        if (!e)
+            return -ENOMEM;
+        struct moments_f64 m = {.count = s->n,
+                                .sum = s->sum.d,
+                                .min = s->min.has ? s->min.d : INFINITY,
+                                .max = s->max.has ? s->max.d : -INFINITY};
+        moments_f64_merge(&entry_fine(e)->m, &m);
+        return 0;
+    }
     return cell_add_many(w->found, group_slot(&w->found->set[set], group, measure), s->n, s->sum.i,
                          s->min.has ? s->min.i : INT64_MAX, s->max.has ? s->max.i : INT64_MIN,
                          nano);
@@ -233,17 +219,6 @@ static int size_add(struct group_worker *w, const struct batch_numbers *n, unsig
     return sums_add(w, set, M_SIZE, group, &s, false);
 }
 
-static void span_add(struct extent *e, const struct batch_numbers *ts, uint32_t row,
-                     __int128 interval_ns)
-{
-    struct amount a = amount_at(ts, row);
-
-    if (!a.has)
-        return;
-    __int128 from = (__int128)a.i * (ts->nano ? 1 : 1000), to = from + interval_ns;
-    extent_widen(e, from, to);
-}
-
 static int field_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned measure,
                      const struct batch_numbers *counts)
 {
@@ -272,7 +247,9 @@ int counters_add(struct group_worker *w, struct scan_batch *b, unsigned set)
     const struct aggregate_plan *p = worker_plan(w);
     const struct groups_of_set *s = &w->found->set[set];
     struct batch_numbers n[N_ALL];
-    int64_t unit = unit_ns(b);
+    static const int64_t units[] = {
+        [TRACE_US] = 1000, [TRACE_NS] = 1, [TRACE_MS] = 1000000, [TRACE_SEC] = 1000000000};
+    int64_t unit = units[b->chunk->file->unit];
     int rc = 0;
 
     load(p, b, n);
@@ -280,7 +257,10 @@ int counters_add(struct group_worker *w, struct scan_batch *b, unsigned set)
         uint32_t row = batch_row(b, j), group = w->group[j];
         uint64_t count = stands_for(n, row);
         *group_count(s, group) += count;
-        span_add(plan_extent(p, s, set, group), &n[N_TS], row, p->interval_ns);
+        struct amount ts = amount_at(&n[N_TS], row);
+        __int128 from = (__int128)ts.i * (n[N_TS].nano ? 1 : 1000);
+        if (ts.has)
+            extent_widen(plan_extent(p, s, set, group), from, from + p->interval_ns);
         rc = duration_add(w, n, set, group, row, count, unit);
         if (rc == 0)
             rc = size_add(w, n, set, group, row, count);

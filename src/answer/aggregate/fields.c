@@ -167,30 +167,24 @@ static int add_system_measures(struct aggregate_plan *p, const struct intern *na
     return rc;
 }
 
-static void tell_arguments(const struct aggregate_plan *p, const struct intern *names)
-{
-    struct buf told = {0};
-
-    for (uint32_t i = 0; i < intern_count(names); i++)
-        rec_put_text(&told, intern_text(names, i));
-    if (told.error == 0)
-        query_far_tell(p->query, (struct text){told.data, told.len});
-    buf_done(&told);
-}
-
+/* Rank 0 finds them and passes them on to the others. */
 static int find_arguments(const struct aggregate_plan *p, struct intern *names)
 {
-    struct text told;
+    struct text received;
+    struct buf sent = {0};
     int rc = 0;
 
-    if (query_far_told(p->query, &told)) {
-        for (struct rec rec = rec_of(told); rc == 0 && rec.ptr < rec.end && !rec.bad;)
+    if (query_far_told(p->query, &received)) {
+        for (struct rec rec = rec_of(received); rc == 0 && rec.ptr < rec.end && !rec.bad;)
             rc = intern_add(names, rec_text(&rec)) < 0 ? -ENOMEM : 0;
         return rc;
     }
     rc = system_arguments(p, names);
-    if (rc == 0)
-        tell_arguments(p, names);
+    for (uint32_t i = 0; i < intern_count(names) && rc == 0; i++)
+        rec_put_text(&sent, intern_text(names, i));
+    if (rc == 0 && sent.error == 0)
+        query_far_tell(p->query, (struct text){sent.data, sent.len});
+    buf_done(&sent);
     return rc;
 }
 

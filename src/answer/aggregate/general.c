@@ -280,15 +280,6 @@ static int plan_group_key(struct aggregate_plan *p, const char *name, struct err
     return rc < 0 ? no_memory(err) : 0;
 }
 
-/* Numbers of quantiles move while others are put between them: the columns are told at the end. */
-static void renumber(struct aggregate_plan *p, const struct item *items, size_t first, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (items[i].function == &quantile_function)
-            p->tellers[first + i].quantile = quantile_number(p, &items[i].quantile);
-    }
-}
-
 int plan_general(struct aggregate_plan *p, const struct aggregate_options *o, struct err *err)
 {
     size_t n = o->aggregate_count;
@@ -309,8 +300,11 @@ int plan_general(struct aggregate_plan *p, const struct aggregate_options *o, st
         rc = parse_item(p, o->aggregates[i], &items[i], err);
         rc = rc < 0 ? rc : plan_item(p, &items[i], err);
     }
-    if (rc == 0)
-        renumber(p, items, p->column_count - n, n);
+    /* Numbers of quantiles change while others are inserted before them. */
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        if (items[i].function == &quantile_function)
+            p->tellers[p->column_count - n + i].quantile = quantile_number(p, &items[i].quantile);
+    }
     p->plain_measures = p->measure_count;
     p->split = p->split && p->bucket_key >= 0;
     return rc;

@@ -12,11 +12,6 @@ struct others {
     bool *joined; /* by group at hand */
 };
 
-static const uint64_t *other_keys(const struct others *o)
-{
-    return group_table_keys(&o->found->set[0].map.table, 0);
-}
-
 int others_new(const struct aggregate_plan *p, struct others **ret)
 {
     uint64_t keys[GROUP_KEYS_MAX] = {key_make((enum key_tag)KEY_OTHER, 0)};
@@ -54,7 +49,7 @@ static int join_fine(struct others *o, const struct teller_state *t, const uint6
 
     if (!doubles_find(from, keys, 0))
         return 0;
-    int64_t group = doubles_add(to, other_keys(o));
+    int64_t group = doubles_add(to, group_table_keys(&o->found->set[0].map.table, 0));
     for (unsigned m = 0; m < t->plan->plain_measures && group >= 0; m++) {
         const struct fine *f = doubles_find(from, keys, m);
         fine_merge(doubles_at(to, group, m), f);
@@ -90,15 +85,6 @@ static int join_distinct(struct others *o, const struct acc *from, struct acc *t
     return rc < 0 ? (int)rc : 0;
 }
 
-static int join_lists(struct others *o, const struct groups *from)
-{
-    int rc = 0;
-
-    for (unsigned k = 0; k < o->plan->keep_count && rc == 0; k++)
-        rc = join_distinct(o, plan_kept(o->plan, from, k), plan_kept(o->plan, o->found, k));
-    return rc < 0 || !o->plan->intervals ? rc : join_intervals(o, plan_intervals(o->plan, from));
-}
-
 int others_add(struct others *o, const struct teller_state *t, const struct best_rows *best,
                const struct row_id *rows, size_t count)
 {
@@ -119,7 +105,11 @@ int others_add(struct others *o, const struct teller_state *t, const struct best
         rc = rc < 0 ? rc : group_merge(o->found, t->found, 0, 0, rows[i].group, NULL);
         rc = rc < 0 ? rc : join_fine(o, t, keys);
     }
-    return rc < 0 ? rc : join_lists(o, t->found);
+    for (unsigned k = 0; k < o->plan->keep_count && rc == 0; k++)
+        rc = join_distinct(o, plan_kept(o->plan, t->found, k), plan_kept(o->plan, o->found, k));
+    if (rc == 0 && o->plan->intervals)
+        rc = join_intervals(o, plan_intervals(o->plan, t->found));
+    return rc;
 }
 
 int others_tell(struct others *o, struct value *values)

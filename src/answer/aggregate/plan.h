@@ -145,8 +145,8 @@ int aggregate_plan_make(struct aggregate_plan *p, const struct aggregate_options
 /* Columns of those that have a value; `used` by measure. */
 int plan_system_columns(struct aggregate_plan *p, const bool *used);
 
-/* First and last ts of the selected rows (both 0: none). */
-int plan_span(const struct aggregate_plan *p, __int128 *ret_least, __int128 *ret_most,
+/* First and last ts of the selected rows, ns; `ends`: the last ts or te. Both 0: none has a ts. */
+int plan_span(const struct aggregate_plan *p, bool ends, __int128 *ret_least, __int128 *ret_most,
               struct err *err);
 
 /* parts.c: keys of a group as they are told, parts of texts taken; for struct grouping. */

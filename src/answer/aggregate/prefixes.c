@@ -112,17 +112,6 @@ static int refine(const struct aggregate_plan *p, unsigned width, const struct s
     return is_fine_enough(finer, rows) || finer->order.count > rows / 16 ? ERR_END : 0;
 }
 
-/* More keys until prefixes are small, or would need a fair part of the memory themselves. */
-static int refine_by_keys(const struct aggregate_plan *p, uint64_t rows, struct err *err,
-                          struct prefixes **x)
-{
-    int rc = 0;
-
-    for (unsigned width = 1; width <= most_keys(p) && rc == 0; width++)
-        rc = refine(p, width, NULL, rows, err, x);
-    return rc;
-}
-
 static bool is_time(const struct aggregate_plan *p, unsigned key)
 {
     return key < most_keys(p) && ((int)key == p->bucket_key || p->keys[key].source == p->ts);
@@ -137,7 +126,7 @@ static int refine_by_time(const struct aggregate_plan *p, unsigned key, uint64_t
     const __int128 unit = (int)key == p->bucket_key && p->interval_ns > 0 ? p->interval_ns : 1;
     const struct source *time;
     __int128 least, most;
-    int rc = plan_span(p, &least, &most, err);
+    int rc = plan_span(p, false, &least, &most, err);
 
     for (__int128 units = (most - least) / unit / STRETCHES + 1; rc == 0; units /= SHORTER) {
         rc = query_source_bucket(p->query, (units ? units : 1) * unit, p->origin_ns, &time);
@@ -152,7 +141,10 @@ int prefixes_find(const struct aggregate_plan *p, uint64_t rows, struct err *err
                   struct prefixes **ret)
 {
     struct prefixes *x = NULL;
-    int rc = refine_by_keys(p, rows, err, &x);
+    /* More keys until prefixes are small, or would need a fair part of the memory themselves. */
+    int rc = 0;
+    for (unsigned width = 1; width <= most_keys(p) && rc == 0; width++)
+        rc = refine(p, width, NULL, rows, err, &x);
 
     unsigned key = x ? x->plan.width : 0; /* the first that makes no prefixes */
     bool coarse = x ? !is_fine_enough(x, rows) : rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT;

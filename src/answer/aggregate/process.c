@@ -81,30 +81,6 @@ static uint32_t find_process(const struct process_table *t, int64_t pid, uint32_
     return NOBODY;
 }
 
-static int add_process(struct process_table *t, const struct index_process *p, uint32_t file)
-{
-    return vec_push(&t->processes, {.pid = p->pid,
-                                    .ppid = p->ppid,
-                                    .host = p->host_is_hash ? p->host : INDEX_NO_TEXT,
-                                    .file = file});
-}
-
-/* One entry a process: the first parent that is known. */
-static void make_unique(struct process_table *t)
-{
-    uint32_t kept = 0;
-
-    if (t->processes.count)
-        qsort(t->processes.at, t->processes.count, sizeof(*t->processes.at), compare_processes);
-    for (uint32_t i = 0; i < t->processes.count; i++) {
-        const struct process *p = &t->processes.at[i];
-        if (kept == 0 || t->processes.at[kept - 1].pid != p->pid ||
-            t->processes.at[kept - 1].host != p->host)
-            t->processes.at[kept++] = *p;
-    }
-    t->processes.count = kept;
-}
-
 /* Each walk ends where the root is known. */
 static void find_roots(struct process_table *t)
 {
@@ -148,12 +124,27 @@ static int read_processes(struct process_table *t)
 
     for (uint32_t i = 0; i < snapshot_file_count(s) && rc == 0; i++) {
         const struct index_file *f = snapshot_file(s, i);
-        for (uint32_t k = 0; k < f->process_count && rc == 0; k++)
-            rc = add_process(t, &f->processes[k], i);
+        for (uint32_t k = 0; k < f->process_count && rc == 0; k++) {
+            const struct index_process *p = &f->processes[k];
+            rc = vec_push(&t->processes, {.pid = p->pid,
+                                          .ppid = p->ppid,
+                                          .host = p->host_is_hash ? p->host : INDEX_NO_TEXT,
+                                          .file = i});
+        }
     }
     if (rc < 0)
         return rc;
-    make_unique(t);
+    /* One entry a process: the first parent that is known. */
+    uint32_t kept = 0;
+    if (t->processes.count)
+        qsort(t->processes.at, t->processes.count, sizeof(*t->processes.at), compare_processes);
+    for (uint32_t i = 0; i < t->processes.count; i++) {
+        const struct process *p = &t->processes.at[i];
+        if (kept == 0 || t->processes.at[kept - 1].pid != p->pid ||
+            t->processes.at[kept - 1].host != p->host)
+            t->processes.at[kept++] = *p;
+    }
+    t->processes.count = kept;
     return link_processes(t);
 }
 
@@ -178,12 +169,6 @@ struct span_reader {
     struct query *query;
     const struct source *name, *pid, *hhash, *ts, *dur, **fields;
 };
-
-static int add_span(struct process_table *t, struct boundary_span span)
-{
-    span.order = (uint32_t)t->spans.count;
-    return vec_push(&t->spans, span);
-}
 
 /* The text of a value; NULL: there is none (*rc -ENOMEM: no memory). */
 static const char *text_of_value(struct arena *arena, const struct value *v, int *rc)
@@ -223,11 +208,14 @@ static int read_row(struct span_reader *r, struct scan_batch *b, uint32_t row)
         if (!text_eq(name.text, text_of(p->boundaries[i].event)))
             continue;
         const struct value field = batch_value(b, r->fields[i], row);
-        struct boundary_span span = {
-            .process = process, .boundary = i, .from = ts.wide, .to = ts.wide + dur.wide};
+        struct boundary_span span = {.process = process,
+                                     .boundary = i,
+                                     .order = (uint32_t)r->table->spans.count,
+                                     .from = ts.wide,
+                                     .to = ts.wide + dur.wide};
         span.text = text_of_value(&r->table->arena, &field, &rc);
         span.numbered = !span.text;
-        rc = rc < 0 ? rc : add_span(r->table, span);
+        rc = rc < 0 ? rc : vec_push(&r->table->spans, span);
     }
     return rc;
 }

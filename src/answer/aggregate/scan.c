@@ -125,26 +125,22 @@ static bool skip(void *arg, size_t position)
 static const struct acc_kind *const kept_as[] = {
     [KEEP_FIRST] = &acc_first, [KEEP_LAST] = &acc_last, [KEEP_DISTINCT] = &acc_distinct};
 
-static unsigned add_measures(const struct aggregate_plan *p, unsigned count, struct acc_spec *accs)
-{
-    for (unsigned i = 0; i < count; i++) {
-        const struct measure *m = &p->measures[i];
-        accs[i] = (struct acc_spec){.kind = &acc_number,
-                                    .column = m->source,
-                                    .with = m->also,
-                                    .sample = m->sample,
-                                    .shape = p->shape};
-    }
-    return count;
-}
-
 static struct group_set set_of(const struct aggregate_plan *p, unsigned set, struct acc_spec *accs)
 {
     enum { SEVERAL = 4 }; /* tuples of fewer keys are small enough */
     struct group_set ret = {.keys = p->key_sources, .width = p->width, .accs = accs};
 
-    if (set == SET_SYSTEM || !p->tally)
-        ret.acc_count = add_measures(p, plan_measures(p, set), accs);
+    if (set == SET_SYSTEM || !p->tally) {
+        for (unsigned i = 0; i < plan_measures(p, set); i++) {
+            const struct measure *m = &p->measures[i];
+            accs[i] = (struct acc_spec){.kind = &acc_number,
+                                        .column = m->source,
+                                        .with = m->also,
+                                        .sample = m->sample,
+                                        .shape = p->shape};
+        }
+        ret.acc_count = plan_measures(p, set);
+    }
     if (p->tally) {
         ret.add = set == SET_SYSTEM ? tally_add : NULL;
         return ret;

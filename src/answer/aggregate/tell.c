@@ -22,21 +22,6 @@ static int charge_groups(struct teller_state *t, size_t each, void *ret)
     return *(void **)ret ? 0 : -ENOMEM;
 }
 
-/* The length of the union of the intervals of each group. */
-static int measure_busy(struct teller_state *t)
-{
-    if (!t->plan->intervals)
-        return 0;
-    struct acc *acc = plan_intervals(t->plan, t->found);
-    int rc = charge_groups(t, sizeof(*t->busy), &t->busy);
-    rc = rc < 0 ? rc : intervals_unite(acc);
-    for (size_t i = 0; i < acc->intervals.count && rc == 0; i++) {
-        const struct span *s = &acc->intervals.at[i];
-        t->busy[s->scope] += s->hi - s->lo;
-    }
-    return rc;
-}
-
 static int count_distinct(struct teller_state *t)
 {
     const struct aggregate_plan *p = t->plan;
@@ -65,8 +50,18 @@ int teller_begin(struct teller_state *t)
     t->quantiles = calloc((size_t)p->measure_count * p->quantile_count + 1, sizeof(*t->quantiles));
     if (!t->told || !t->quantiles)
         return -ENOMEM;
-    int rc = measure_busy(t);
-    return rc < 0 ? rc : count_distinct(t);
+    if (p->intervals) { /* busy: the length of the union of the intervals of each group */
+        struct acc *acc = plan_intervals(p, t->found);
+        int rc = charge_groups(t, sizeof(*t->busy), &t->busy);
+        rc = rc < 0 ? rc : intervals_unite(acc);
+        if (rc < 0)
+            return rc;
+        for (size_t i = 0; i < acc->intervals.count; i++) {
+            const struct span *s = &acc->intervals.at[i];
+            t->busy[s->scope] += s->hi - s->lo;
+        }
+    }
+    return count_distinct(t);
 }
 
 void teller_done(struct teller_state *t)
@@ -146,20 +141,6 @@ static const struct told *told_of(struct teller_state *t, struct row_id row, uns
     return told;
 }
 
-static struct value tell_mean(const struct told *t)
-{
-    if (!t->is_f64)
-        return double_value(moments_mean(&t->m));
-    return double_value(t->weighted ? (t->all.sum + t->all.comp) / (double)t->count : t->all.mean);
-}
-
-static struct value tell_std(const struct told *t)
-{
-    if (t->count < 2 || t->weighted)
-        return null_value();
-    return double_value(t->is_f64 ? sqrt(t->all.m2 / (double)(t->count - 1)) : std_of(&t->m));
-}
-
 static struct value tell_shape(const struct told *t, enum tell what)
 {
     const struct fine *f = t->fine;
@@ -234,10 +215,15 @@ static int tell_measure(struct teller_state *t, struct row_id row, const struct 
         *ret = tell_end(told, time, what->what == TELL_MAX);
         return 0;
     case TELL_MEAN:
-        *ret = tell_mean(told);
+        *ret =
+            double_value(!told->is_f64    ? moments_mean(&told->m)
+                         : told->weighted ? (told->all.sum + told->all.comp) / (double)told->count
+                                          : told->all.mean);
         return 0;
     case TELL_STD:
-        *ret = tell_std(told);
+        if (told->count >= 2 && !told->weighted)
+            *ret = double_value(told->is_f64 ? sqrt(told->all.m2 / (double)(told->count - 1))
+                                             : std_of(&told->m));
         return 0;
     case TELL_QUANTILE:
         return told->weighted || !t->plan->measures[what->of].sample

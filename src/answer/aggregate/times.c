@@ -11,9 +11,8 @@
 
 /* ---- the span of the selection --------------------------------------------------------------- */
 
-/* The first and the last ts of the rows, with `ends` of their te, too; both 0: none has one. ns. */
-static int find_span(const struct aggregate_plan *p, bool ends, __int128 *ret_least,
-                     __int128 *ret_most, struct err *err)
+int plan_span(const struct aggregate_plan *p, bool ends, __int128 *ret_least, __int128 *ret_most,
+              struct err *err)
 {
     const struct acc_spec times[] = {{.kind = &acc_extent, .column = p->ts},
                                      {.kind = &acc_extent, .column = p->te}};
@@ -41,12 +40,6 @@ static int find_span(const struct aggregate_plan *p, bool ends, __int128 *ret_le
     }
     groups_free(found);
     return rc;
-}
-
-int plan_span(const struct aggregate_plan *p, __int128 *ret_least, __int128 *ret_most,
-              struct err *err)
-{
-    return find_span(p, false, ret_least, ret_most, err);
 }
 
 /* ---- buckets --------------------------------------------------------------------------------- */
@@ -88,7 +81,7 @@ int plan_times(struct aggregate_plan *p, const struct aggregate_options *o, stru
     __int128 least = 0, most = 0;
 
     if (o->relative || (o->max_points && !known)) {
-        int rc = find_span(p, o->split, &least, &most, err);
+        int rc = plan_span(p, o->split, &least, &most, err);
         if (rc < 0)
             return rc;
     }

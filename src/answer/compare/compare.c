@@ -30,7 +30,7 @@ int query_and(struct arena *arena, struct text a, struct text b, struct text *re
     return copy ? 0 : -ENOMEM;
 }
 
-/* A mistake is told with the name of the node. */
+/* Errors contain the name of the node. */
 static int check_query(struct compare_run *run, const struct compare_node_options *o)
 {
     struct text query = text_trim(text_of(o->query));
@@ -133,27 +133,19 @@ static int check_columns(struct node_work *w)
     return rc;
 }
 
-static int open_sides(struct node_work *w)
-{
-    struct compare_run *run = w->run;
-    int rc = 0;
-
-    for (size_t i = 0; i < run->options->side_count && rc == 0; i++) {
-        struct selection s = run->options->sides[i];
-        rc = query_and(&run->result->arena, s.query, text_of(w->node->query), &s.query);
-        rc = rc < 0 ? rc : side_open(w, &s, &w->sides[i]);
-    }
-    return rc;
-}
-
 static int scan_sides(struct node_work *w)
 {
-    size_t count = w->run->options->side_count;
-    int rc = open_sides(w);
+    const struct compare_options *o = w->run->options;
+    int rc = 0;
 
+    for (size_t i = 0; i < o->side_count && rc == 0; i++) {
+        struct selection s = o->sides[i];
+        rc = query_and(&w->run->result->arena, s.query, text_of(w->node->query), &s.query);
+        rc = rc < 0 ? rc : side_open(w, &s, &w->sides[i]);
+    }
     rc = rc < 0 ? rc : sides_scan(w);
     for (unsigned again = 0; again < 2; again++) {
-        for (size_t i = 0; i < count && rc == 0; i++) {
+        for (size_t i = 0; i < o->side_count && rc == 0; i++) {
             if (side_is_short(&w->sides[i]) == (again == 1))
                 rc = side_tell(w, &w->sides[i]);
         }
@@ -184,7 +176,7 @@ static int note_files(struct compare_run *run, const struct side *sides)
     return 0;
 }
 
-/* What is told of the sides is that of the first node. */
+/* The answer has the metadata of the sides of the first node. */
 static int keep_meta(struct node_work *w)
 {
     struct comparison *c = w->run->result;
@@ -198,20 +190,6 @@ static int keep_meta(struct node_work *w)
         c->meta[i] = w->sides[i].meta;
     c->variant_meta = c->meta + 1;
     return note_files(w->run, w->sides);
-}
-
-static int node_run(struct compare_run *run, const struct compare_node_options *o,
-                    struct text above, bool top, struct compare_node *ret);
-
-static int run_children(struct node_work *w)
-{
-    struct compare_node *node = w->node;
-    int rc = 0;
-
-    for (size_t i = 0; i < w->options->child_count && rc == 0; i++)
-        rc = node_run(w->run, &w->options->children[i], text_of(node->query), false,
-                      &node->children[node->child_count++]);
-    return rc;
 }
 
 static int work(struct node_work *w)
@@ -252,21 +230,13 @@ static int node_run(struct compare_run *run, const struct compare_node_options *
     ret->name = (struct value){.type = VALUE_TEXT, .text = text_of(name)};
     ret->query = query.ptr;
     rc = work(&w);
-    return rc < 0 ? rc : run_children(&w);
+    for (size_t i = 0; i < o->child_count && rc == 0; i++)
+        rc = node_run(run, &o->children[i], text_of(ret->query), false,
+                      &ret->children[ret->child_count++]);
+    return rc;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
-
-static void judge_test(struct compare_test *t)
-{
-    const double alpha = 0.05;
-    bool means = t->welch_p_holm < alpha, ranks = t->mann_whitney_p_holm < alpha; /* NAN: no */
-
-    t->difference = means && ranks ? COMPARE_BOTH
-                    : means        ? COMPARE_MEAN
-                    : ranks        ? COMPARE_RANKS
-                                   : COMPARE_SAME;
-}
 
 /* Over all rows, by kind of test and variant. */
 static int correct(struct compare_run *run)
@@ -288,8 +258,15 @@ static int correct(struct compare_run *run)
         }
     }
     free(p);
-    for (size_t i = 0; i < run->tests.count; i++)
-        judge_test(run->tests.at[i].test);
+    for (size_t i = 0; i < run->tests.count; i++) {
+        const double alpha = 0.05;
+        struct compare_test *t = run->tests.at[i].test;
+        bool means = t->welch_p_holm < alpha, ranks = t->mann_whitney_p_holm < alpha; /* NAN: no */
+        t->difference = means && ranks ? COMPARE_BOTH
+                        : means        ? COMPARE_MEAN
+                        : ranks        ? COMPARE_RANKS
+                                       : COMPARE_SAME;
+    }
     return 0;
 }
 

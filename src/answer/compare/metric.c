@@ -63,13 +63,6 @@ static double sum_of(const struct quantity *q)
            q->doubles.comp;
 }
 
-static double rate_of(const struct part *p)
-{
-    double us = sum_of(&p->of[SIDE_TIME]);
-
-    return us > 0 ? sum_of(&p->of[SIDE_BYTES]) * 1e6 / us : 0;
-}
-
 /* Null where no event moved any. */
 static struct value bytes_of(const struct part *p)
 {
@@ -83,18 +76,6 @@ static struct value bytes_of(const struct part *p)
     if (sum == floor(sum) && fabs(sum) < 0x1p53)
         return (struct value){.type = VALUE_WIDE, .wide = (__int128)sum};
     return value_of_f64(sum);
-}
-
-static void put_head(struct sheet *s, const struct part *p, struct compare_meta *m)
-{
-    m->io_time = s->all[SIDE_DUR].sum;
-    m->bytes = bytes_of(p);
-    put(s, "files", UNIT_NONE, WORSE_NEVER, counted(m->files));
-    put(s, "processes", UNIT_NONE, WORSE_NEVER, counted(m->processes));
-    put(s, "threads", UNIT_NONE, WORSE_NEVER, counted(m->threads));
-    put(s, "time_pipeline", UNIT_US, WORSE_NEVER, m->makespan);
-    put(s, "time_io", UNIT_US, WORSE_NEVER, m->io_time);
-    put(s, "total_bytes", UNIT_BYTES, WORSE_NEVER, or_zero(&m->bytes, false))->optional = true;
 }
 
 static void put_peak(struct sheet *s, const char *name, enum column_unit unit, const struct part *p,
@@ -148,11 +129,20 @@ static int put_measure(struct node_work *w, struct sheet *s, const struct part *
 static int fill(struct node_work *w, struct sheet *s, const struct part *p)
 {
     unsigned wanted = w->options->metrics;
-    const struct measured *size = &s->all[SIDE_SIZE];
+    const struct value *size = &s->all[SIDE_SIZE].mean;
+    struct compare_meta *m = p->head;
     int rc = 0;
 
-    if (p->head)
-        put_head(s, p, p->head);
+    if (m) {
+        m->io_time = s->all[SIDE_DUR].sum;
+        m->bytes = bytes_of(p);
+        put(s, "files", UNIT_NONE, WORSE_NEVER, counted(m->files));
+        put(s, "processes", UNIT_NONE, WORSE_NEVER, counted(m->processes));
+        put(s, "threads", UNIT_NONE, WORSE_NEVER, counted(m->threads));
+        put(s, "time_pipeline", UNIT_US, WORSE_NEVER, m->makespan);
+        put(s, "time_io", UNIT_US, WORSE_NEVER, m->io_time);
+        put(s, "total_bytes", UNIT_BYTES, WORSE_NEVER, or_zero(&m->bytes, false))->optional = true;
+    }
     if (wanted & COMPARE_COUNT) {
         put(s, "count", UNIT_NONE, WORSE_MORE, counted(p->count));
         put_peak(s, "count_peak_mean", UNIT_NONE, p, PEAK_COUNT);
@@ -164,11 +154,12 @@ static int fill(struct node_work *w, struct sheet *s, const struct part *p)
     if (wanted & COMPARE_SIZE && rc == 0)
         rc = put_measure(w, s, p, SIDE_SIZE);
     if (wanted & COMPARE_TRANSFER_SIZE)
-        put(s, "transfer_size", UNIT_BYTES, WORSE_MORE, or_zero(&size->mean, false))->optional =
-            true;
-    if (wanted & COMPARE_BANDWIDTH)
-        put(s, "bandwidth", UNIT_BYTES_PER_S, WORSE_LESS, value_of_f64(rate_of(p)))->optional =
-            true;
+        put(s, "transfer_size", UNIT_BYTES, WORSE_MORE, or_zero(size, false))->optional = true;
+    if (wanted & COMPARE_BANDWIDTH) {
+        double us = sum_of(&p->of[SIDE_TIME]);
+        double rate = us > 0 ? sum_of(&p->of[SIDE_BYTES]) * 1e6 / us : 0;
+        put(s, "bandwidth", UNIT_BYTES_PER_S, WORSE_LESS, value_of_f64(rate))->optional = true;
+    }
     return rc;
 }
 
@@ -185,13 +176,6 @@ static int measure(struct node_work *w, struct sheet *s, const struct part *p)
             rc = sample_bins(p->of[i].sample, &s->bins[i], &s->bin_count[i]);
     }
     return rc < 0 ? rc : fill(w, s, p);
-}
-
-static void sheet_done(struct sheet *s)
-{
-    for (unsigned i = 0; i < SIDE_MEASURES; i++)
-        free(s->bins[i]);
-    free(s->entries);
 }
 
 /* ---- differences ----------------------------------------------------------------------------- */
@@ -269,15 +253,6 @@ static int change(struct node_work *w, const struct sheet *sheets, size_t side, 
     return rc;
 }
 
-static bool is_told(const struct node_work *w, const struct sheet *sheets, size_t at)
-{
-    bool some = !sheets[0].entries[at].optional;
-
-    for (size_t s = 0; s < w->run->options->side_count; s++)
-        some = some || value_double(&sheets[s].entries[at].value, 0) > 0;
-    return some;
-}
-
 static int tell(struct node_work *w, const struct sheet *sheets, struct compare_group *ret)
 {
     struct arena *arena = &w->run->result->arena;
@@ -289,7 +264,10 @@ static int tell(struct node_work *w, const struct sheet *sheets, struct compare_
         return -ENOMEM;
     for (size_t i = 0; i < sheets[0].count; i++) {
         const struct entry *e = &sheets[0].entries[i];
-        if (!is_told(w, sheets, i))
+        bool returned = !e->optional;
+        for (size_t s = 0; s <= variants; s++)
+            returned = returned || value_double(&sheets[s].entries[i].value, 0) > 0;
+        if (!returned)
             continue;
         struct compare_metric *m = &ret->metrics[ret->metric_count++];
         *m = (struct compare_metric){.name = e->name,
@@ -316,8 +294,11 @@ int metrics_make(struct node_work *w, struct part *parts, struct compare_group *
     for (size_t i = 0; i < sides && rc == 0; i++)
         rc = measure(w, &sheets[i], &parts[i]);
     rc = rc < 0 ? rc : tell(w, sheets, ret);
-    for (size_t i = 0; sheets && i < sides; i++)
-        sheet_done(&sheets[i]);
+    for (size_t i = 0; sheets && i < sides; i++) {
+        for (unsigned k = 0; k < SIDE_MEASURES; k++)
+            free(sheets[i].bins[k]);
+        free(sheets[i].entries);
+    }
     free(sheets);
     return rc;
 }

@@ -36,24 +36,19 @@ static int worker_begin(struct group_worker *w)
     return 0;
 }
 
-/* Rows were counted by thread. */
-static void count_groups(struct group_worker *w)
-{
-    const struct side_worker *own = w->own;
-    const struct groups_of_set *set = w->found->set;
-
-    for (uint32_t t = 0; t < own->group.count; t++)
-        *group_count(&set[SIDE_GROUPS], own->group.at[t]) += *group_count(&set[SIDE_THREADS], t);
-}
-
 static int worker_end(struct group_worker *w, bool failed)
 {
     const struct side *s = w->grouping->arg;
     struct side_worker *own = w->own;
     int rc = failed ? 0 : windows_flush(w);
 
-    if (!failed)
-        count_groups(w);
+    if (!failed) {
+        /* Rows were counted by thread. */
+        const struct groups_of_set *set = w->found->set;
+        for (uint32_t t = 0; t < own->group.count; t++)
+            *group_count(&set[SIDE_GROUPS], own->group.at[t]) +=
+                *group_count(&set[SIDE_THREADS], t);
+    }
     if (s->wanted != SIDE_WINDOWS)
         times_end(&own->times, w->all_rows);
     vec_done(&own->group);
@@ -160,37 +155,29 @@ static int make_plan(struct node_work *w, struct side *s)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-static int tell_groups(struct node_work *w, struct side *s, const uint32_t *order)
+static int list_groups(struct node_work *w, struct side *s)
 {
     struct comparison *c = w->run->result;
     unsigned width = s->width;
-    int rc = 0;
+    uint32_t *order = NULL;
+    int rc = groups_by_count(s->found, SIDE_GROUPS, false, 0, &order, &s->group_count);
 
-    s->groups = arena_alloc(&c->arena, (s->group_count + 1) * sizeof(*s->groups));
-    if (!s->groups)
-        return -ENOMEM;
+    if (rc == 0)
+        s->groups = arena_alloc(&c->arena, (s->group_count + 1) * sizeof(*s->groups));
+    if (rc == 0 && !s->groups)
+        rc = -ENOMEM;
     for (size_t i = 0; i < s->group_count && rc == 0; i++) {
         struct side_group *g = &s->groups[i];
         const uint64_t *keys = group_table_keys(&s->found->set[SIDE_GROUPS].map.table, order[i]);
         g->number = order[i];
         memcpy(g->peaks, side_windows_peaks(s, order[i]), sizeof(g->peaks));
         g->keys = arena_alloc(&c->arena, (width + 1) * sizeof(*g->keys));
-        if (!g->keys)
-            return -ENOMEM;
+        rc = g->keys ? 0 : -ENOMEM;
         for (unsigned k = 0; k < width && rc == 0; k++) {
             query_key_value(s->query, keys[k], &g->keys[k]);
             rc = value_keep(&c->arena, &g->keys[k]);
         }
     }
-    return rc;
-}
-
-static int order_groups(struct node_work *w, struct side *s)
-{
-    uint32_t *order = NULL;
-    int rc = groups_by_count(s->found, SIDE_GROUPS, false, 0, &order, &s->group_count);
-
-    rc = rc < 0 ? rc : tell_groups(w, s, order);
     free(order);
     return rc;
 }
@@ -221,14 +208,6 @@ static void sum_up(void *sides, unsigned number)
         s->scanned = side_windows_sum(s);
 }
 
-/* Who is short begins anew later: the others need the room. */
-static void make_room(struct side *s)
-{
-    s->wanted = SIDE_ONLY_GROUPS;
-    groups_free(s->found);
-    s->found = NULL;
-}
-
 int sides_scan(struct node_work *w)
 {
     size_t count = w->run->options->side_count;
@@ -249,8 +228,12 @@ int sides_scan(struct node_work *w)
             sum_up(w->sides, i);
     }
     for (size_t i = 0; i < count; i++) {
-        if (side_is_short(&w->sides[i]))
-            make_room(&w->sides[i]);
+        struct side *s = &w->sides[i];
+        if (!side_is_short(s))
+            continue;
+        s->wanted = SIDE_ONLY_GROUPS; /* scanned again later: the other sides need the memory */
+        groups_free(s->found);
+        s->found = NULL;
     }
     return 0;
 }
@@ -260,23 +243,21 @@ bool side_is_short(const struct side *s)
     return s->scanned == ERR_MEMORY_LIMIT || s->scanned == ERR_ROW_LIMIT;
 }
 
-static int scan_alone(struct side *s)
-{
-    s->known.span = (struct time_span){0};
-    s->known.events = 0;
-    int rc = groups_scan(&s->grouping, &s->found, NULL);
-    return rc < 0 ? rc : side_windows_scan(s);
-}
-
 int side_tell(struct node_work *w, struct side *s)
 {
     struct query_counters counters;
-    int rc = side_is_short(s) ? scan_alone(s) : s->scanned;
+    int rc = s->scanned;
 
+    if (side_is_short(s)) {
+        s->known.span = (struct time_span){0};
+        s->known.events = 0;
+        rc = groups_scan(&s->grouping, &s->found, NULL);
+        rc = rc < 0 ? rc : side_windows_scan(s);
+    }
     if (rc == 0 && s->found->set[SIDE_GROUPS].map.table.count == 0)
         s->group_count = 0;
     else if (rc == 0)
-        rc = order_groups(w, s);
+        rc = list_groups(w, s);
     if (rc < 0)
         return explain(w, rc);
     query_counters(s->query, &counters);

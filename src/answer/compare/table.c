@@ -82,18 +82,6 @@ static void group_part(struct side *s, const struct side_group *g, struct part *
     memcpy(ret->peaks, g->peaks, sizeof(ret->peaks));
 }
 
-static int sum_add(struct node_work *w, const struct part *p, struct part *ret)
-{
-    int rc = 0;
-
-    ret->count += p->count;
-    for (unsigned i = 0; i < SIDE_ACCS && rc == 0; i++)
-        rc = quantity_add(&w->memory, &ret->of[i], &p->of[i]);
-    for (unsigned i = 0; i < PEAKS; i++)
-        moments_f64_add(&ret->peaks[i], peak_mean(&p->peaks[i]));
-    return rc;
-}
-
 /* Of several groups: samples are in w->memory. */
 static int sum_part(struct node_work *w, size_t side, const struct row *rows, size_t count,
                     struct part *ret)
@@ -112,7 +100,11 @@ static int sum_part(struct node_work *w, size_t side, const struct row *rows, si
         if (!rows[i].of[side])
             continue;
         group_part(&w->sides[side], rows[i].of[side], &p);
-        rc = sum_add(w, &p, ret);
+        ret->count += p.count;
+        for (unsigned k = 0; k < SIDE_ACCS && rc == 0; k++)
+            rc = quantity_add(&w->memory, &ret->of[k], &p.of[k]);
+        for (unsigned k = 0; k < PEAKS; k++)
+            moments_f64_add(&ret->peaks[k], peak_mean(&p.peaks[k]));
     }
     return rc;
 }
@@ -212,15 +204,6 @@ static int tell_rows(struct node_work *w, const struct row *rows, size_t count,
 
 /* ---- the node -------------------------------------------------------------------------------- */
 
-static size_t same_first(const struct row *rows, size_t count)
-{
-    size_t n = 1;
-
-    while (n < count && value_cmp(&rows[n].keys[0], &rows[0].keys[0]) == 0)
-        n++;
-    return n;
-}
-
 static int tell_children(struct node_work *w, const struct row *rows, size_t count)
 {
     struct compare_node *node = w->node;
@@ -228,7 +211,9 @@ static int tell_children(struct node_work *w, const struct row *rows, size_t cou
 
     for (size_t i = 0, n; i < count && rc == 0; i += n) {
         struct compare_node *child = &node->children[node->child_count++];
-        n = same_first(rows + i, count - i);
+        n = 1;
+        while (i + n < count && value_cmp(&rows[i + n].keys[0], &rows[i].keys[0]) == 0)
+            n++;
         child->name = rows[i].keys[0];
         child->query = node->query;
         child->group_by = node->group_by;

@@ -34,24 +34,9 @@ static int scan_part(struct side_windows *job, int64_t first, int64_t last)
 
 /* ---- a side ---------------------------------------------------------------------------------- */
 
-static int choose_sources(struct side_windows *job)
-{
-    static const char *const places[PLACES] = {"host", "pid", "tid"};
-    const struct side *s = job->side;
-    int64_t interval = job->work->run->options->interval_ns;
-    int rc = interval > 0 ? 0 : query_source_bucket(s->query, 0, 0, &job->time);
-
-    if (interval > 0)
-        job->time = s->ts;
-    job->window_ns = interval > 0 ? (uint64_t)interval : UINT64_MAX;
-    memcpy(job->keys, s->keys, s->width * sizeof(*job->keys));
-    for (unsigned i = 0; i < PLACES && rc == 0; i++)
-        rc = query_source(s->query, text_of(places[i]), &job->keys[s->width + i]);
-    return rc;
-}
-
 int side_windows_new(struct node_work *work, struct side *s)
 {
+    static const char *const places[PLACES] = {"host", "pid", "tid"};
     struct side_windows *job = s->windows = calloc(1, sizeof(*job));
 
     if (!job)
@@ -61,7 +46,15 @@ int side_windows_new(struct node_work *work, struct side *s)
     s->sets[SIDE_THREADS] = windows_set(job, s->width + PLACES);
     for (unsigned k = 0; k < PLACES; k++)
         group_table_init(&job->at[k], k + 1, 0, s->budget);
-    return choose_sources(job);
+    int64_t interval = work->run->options->interval_ns;
+    int rc = interval > 0 ? 0 : query_source_bucket(s->query, 0, 0, &job->time);
+    if (interval > 0)
+        job->time = s->ts;
+    job->window_ns = interval > 0 ? (uint64_t)interval : UINT64_MAX;
+    memcpy(job->keys, s->keys, s->width * sizeof(*job->keys));
+    for (unsigned i = 0; i < PLACES && rc == 0; i++)
+        rc = query_source(s->query, text_of(places[i]), &job->keys[s->width + i]);
+    return rc;
 }
 
 void side_windows_free(struct side *s)

@@ -61,7 +61,7 @@ static void add_same(struct window *to, const struct window *from)
     to->dur += dur;
 }
 
-/* Puts those that are the same together. */
+/* Joins windows of the same thread and number. */
 static void unite(struct windows *w)
 {
     size_t n = 0;
@@ -155,13 +155,6 @@ static bool is_less(const struct window *a, const struct window *b)
     return a->dur * (__int128)b->measured < b->dur * (__int128)a->measured;
 }
 
-static void see_window(struct peak *p, const struct window *at)
-{
-    p->events = p->events >= at->events ? p->events : at->events;
-    if (at->measured && (!p->longest || is_less(p->longest, at)))
-        p->longest = at;
-}
-
 /* Those that meet in a window, by their number in `table`. */
 static int collect_peaks(const struct windows *w, const uint32_t *groups, struct group_table *table,
                          struct peaks *peaks)
@@ -173,7 +166,10 @@ static int collect_peaks(const struct windows *w, const uint32_t *groups, struct
         int rc = at < 0 ? (int)at : (size_t)at < peaks->count ? 0 : vec_push(peaks, fresh);
         if (rc < 0)
             return rc;
-        see_window(&peaks->at[at], from);
+        struct peak *p = &peaks->at[at];
+        p->events = p->events >= from->events ? p->events : from->events;
+        if (from->measured && (!p->longest || is_less(p->longest, from)))
+            p->longest = from;
     }
     return 0;
 }
@@ -212,16 +208,6 @@ static int number_hosts(const struct windows *w, uint32_t *host)
     return vec_extend(&job->hosts, job->at[0].count);
 }
 
-static void widen_host(struct clock_host *h, const struct window *w, int64_t interval_ns)
-{
-    __int128 begin = (__int128)w->number * interval_ns;
-    int64_t from = clamp_ns(begin), to = clamp_ns(begin + interval_ns);
-
-    h->from_ns = h->events == 0 || from < h->from_ns ? from : h->from_ns;
-    h->to_ns = h->events == 0 || to > h->to_ns ? to : h->to_ns;
-    h->events += w->events;
-}
-
 static int tell(struct windows *w)
 {
     struct side_windows *job = w->job;
@@ -237,9 +223,16 @@ static int tell(struct windows *w)
     rc = rc < 0 ? rc : collect_peaks(w, groups, &table, &peaks);
     if (rc == 0)
         tell_peaks(job, &peaks);
-    for (size_t i = 0; i < w->all.count && rc == 0; i++)
-        widen_host(&job->hosts.at[host[w->all.at[i].thread]], &w->all.at[i],
-                   job->work->run->options->interval_ns);
+    for (size_t i = 0; i < w->all.count && rc == 0; i++) {
+        const struct window *at = &w->all.at[i];
+        struct clock_host *h = &job->hosts.at[host[at->thread]];
+        int64_t interval_ns = job->work->run->options->interval_ns;
+        __int128 begin = (__int128)at->number * interval_ns;
+        int64_t from = clamp_ns(begin), to = clamp_ns(begin + interval_ns);
+        h->from_ns = h->events == 0 || from < h->from_ns ? from : h->from_ns;
+        h->to_ns = h->events == 0 || to > h->to_ns ? to : h->to_ns;
+        h->events += at->events;
+    }
     group_table_done(&table);
     vec_done(&peaks);
     free(groups);

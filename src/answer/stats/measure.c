@@ -47,18 +47,6 @@ void moments_measure(const struct moments *m, bool time, struct measured *ret)
     ret->max = value_exact(m->max, m->nano, time);
 }
 
-static void measure_f64(const struct moments_f64 *m, struct measured *ret)
-{
-    measured_empty(false, ret);
-    ret->count = m->count;
-    ret->sum = value_f64(m->sum + m->comp);
-    ret->mean = value_f64(m->mean);
-    if (m->count > 1)
-        ret->std = value_f64(sqrt(m->m2 / (double)(m->count - 1)));
-    ret->min = value_f64(m->min);
-    ret->max = value_f64(m->max);
-}
-
 int quantity_measure(const struct quantity *q, bool time, struct measured *ret)
 {
     const struct moments *m = &q->moments;
@@ -71,7 +59,14 @@ int quantity_measure(const struct quantity *q, bool time, struct measured *ret)
             moments_f64_join(&all, m);
         min = all.min;
         max = all.max;
-        measure_f64(&all, ret);
+        measured_empty(false, ret);
+        ret->count = all.count;
+        ret->sum = value_f64(all.sum + all.comp);
+        ret->mean = value_f64(all.mean);
+        if (all.count > 1)
+            ret->std = value_f64(sqrt(all.m2 / (double)(all.count - 1)));
+        ret->min = value_f64(all.min);
+        ret->max = value_f64(all.max);
     } else {
         moments_measure(m, time, ret);
     }

@@ -76,15 +76,6 @@ static int take(void *arg, struct rec *in)
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
-static bool only_durations(const struct stats_plan *plan)
-{
-    bool others = plan->groups;
-
-    for (unsigned i = 0; i < COUNT_TABLES; i++)
-        others = others || plan->count[i];
-    return plan->total_duration && !others;
-}
-
 static void name_sets(const struct stats_plan *p, struct stats_found *f)
 {
     f->duration = (struct acc_spec){.kind = &acc_number, .column = p->dur, .sample = true};
@@ -114,7 +105,10 @@ int stats_scan(const struct stats_plan *plan, struct stats_found *f, struct err 
                                              .values = values,
                                              .put = put,
                                              .take = take};
+    bool only_durations = plan->total_duration && !plan->groups;
 
+    for (unsigned i = 0; i < COUNT_TABLES; i++)
+        only_durations = only_durations && !plan->count[i];
     *f = (struct stats_found){.plan = plan};
     known_init(&f->known, plan->ts, plan->dur, plan->total_duration || plan->groups);
     name_sets(plan, f);
@@ -127,7 +121,7 @@ int stats_scan(const struct stats_plan *plan, struct stats_found *f, struct err 
                                     .hooks = &hooks,
                                     .arg = f,
                                     .ends_first = true,
-                                    .only = only_durations(plan) ? plan->dur : NULL,
+                                    .only = only_durations ? plan->dur : NULL,
                                     .spreads = true};
     return groups_scan(&f->grouping, &f->groups, err);
 }

@@ -277,35 +277,6 @@ static int tell_found(struct stats *s, struct stats_found *f, const struct stats
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* By a scan. */
-static int find(struct stats *s, const struct stats_plan *plan, const struct stats_options *o)
-{
-    struct stats_found found;
-    int rc = stats_scan(plan, &found, NULL);
-
-    rc = rc < 0 ? rc : tell_found(s, &found, o);
-    stats_found_done(&found);
-    return rc;
-}
-
-static int explain(int rc, const struct stats_plan *plan, struct err *err)
-{
-    if (rc == ERR_ROW_LIMIT)
-        return err_set(err, rc, "more than %llu groups; choose fewer columns or fewer objects",
-                       (unsigned long long)(plan->max_groups ? plan->max_groups : 10000000));
-    return scan_tell(err, rc);
-}
-
-static uint64_t count_failed(struct query *q)
-{
-    const uint32_t *files;
-    uint64_t failed = 0;
-
-    for (size_t n = query_files(q, &files); n > 0; n--)
-        failed += snapshot_file(query_snapshot(q), files[n - 1])->state == INDEX_FAILED;
-    return failed;
-}
-
 int stats_run(struct query *q, const struct stats_options *options, struct err *err,
               struct stats **ret)
 {
@@ -321,18 +292,27 @@ int stats_run(struct query *q, const struct stats_options *options, struct err *
     int rc = plan_make(&plan, s, options, err);
     if (rc == 0)
         rc = stats_can_summarise(&plan, options) ? stats_from_summary(&plan, s, options) : -EDOM;
-    if (rc == -EDOM)
-        rc = find(s, &plan, options);
+    if (rc == -EDOM) { /* not from summaries */
+        struct stats_found found;
+        rc = stats_scan(&plan, &found, NULL);
+        rc = rc < 0 ? rc : tell_found(s, &found, options);
+        stats_found_done(&found);
+    }
     if (rc == -ENOMEM && s->arena.error < 0)
         rc = s->arena.error; /* the limit may have been reached */
     if (rc < 0) {
-        rc = explain(rc, &plan, err);
+        uint64_t most = plan.max_groups ? plan.max_groups : 10000000;
         stats_free(s);
-        return rc;
+        if (rc == ERR_ROW_LIMIT)
+            return err_set(err, rc, "more than %llu groups; choose fewer columns or fewer objects",
+                           (unsigned long long)most);
+        return scan_tell(err, rc);
     }
     query_counters(q, &s->counters);
     s->complete = query_complete(q);
-    s->failed_files = count_failed(q);
+    const uint32_t *files;
+    for (size_t n = query_files(q, &files); n > 0; n--)
+        s->failed_files += snapshot_file(query_snapshot(q), files[n - 1])->state == INDEX_FAILED;
     s->elapsed_ns = clock_mono_ns() - started_ns;
     *ret = s;
     return 0;

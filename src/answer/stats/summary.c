@@ -147,21 +147,6 @@ static int keep_text(struct stats *s, struct value *v)
     return rc;
 }
 
-static void tell_row(const struct stats_plan *plan, unsigned table, const struct row *row,
-                     struct stats_count *ret)
-{
-    *ret = (struct stats_count){.count = row->count};
-    if (table == COUNT_THREADS) {
-        ret->pid = int_value(row->key[0]);
-        ret->tid = int_value(row->key[1]);
-        ret->host = text_value(plan, row->key[2]);
-    } else {
-        ret->cat = text_value(plan, row->key[0]);
-        if (table == COUNT_NAMES)
-            ret->name = text_value(plan, row->key[1]);
-    }
-}
-
 /* All rows with their values, and in `order` their numbers as they are told. */
 static int order_rows(const struct stats_plan *plan, unsigned table, const struct row *rows,
                       size_t n, struct stats_count *told, uint32_t *order)
@@ -170,7 +155,17 @@ static int order_rows(const struct stats_plan *plan, unsigned table, const struc
         int rc = i % STATS_LOOKED ? 0 : budget_check(plan->budget);
         if (rc < 0)
             return rc;
-        tell_row(plan, table, &rows[i], &told[i]);
+        struct stats_count *ret = &told[i];
+        *ret = (struct stats_count){.count = rows[i].count};
+        if (table == COUNT_THREADS) {
+            ret->pid = int_value(rows[i].key[0]);
+            ret->tid = int_value(rows[i].key[1]);
+            ret->host = text_value(plan, rows[i].key[2]);
+        } else {
+            ret->cat = text_value(plan, rows[i].key[0]);
+            if (table == COUNT_NAMES)
+                ret->name = text_value(plan, rows[i].key[1]);
+        }
         order[i] = (uint32_t)i;
     }
     return sort_items(order, n, sizeof(*order), compare_told, told, plan->budget);
@@ -268,19 +263,6 @@ static int tell_threads(const struct stats_plan *plan, struct stats *s, const st
 
 /* ---- durations ------------------------------------------------------------------------------- */
 
-static int tell_quantiles(struct stats *s, const struct sketch *sketch, bool nano)
-{
-    uint64_t n = sketch_count(sketch);
-
-    for (unsigned i = 0; n && i < STATS_QUANTILES; i++) {
-        /* half a rank before the one that is meant: no rounding can miss it */
-        double q = ((double)stats_rank(stats_percents[i], n) - 0.5) / (double)n;
-        s->duration.quantiles[i] = sample_value(sketch_quantile(sketch, q, !nano),
-                                                nano ? SAMPLE_NANO : SAMPLE_WHOLE, true);
-    }
-    return 0;
-}
-
 static int tell_duration(const struct stats_plan *plan, struct stats *s, const struct summary *sum)
 {
     unsigned phases = query_phases(plan->query);
@@ -301,7 +283,13 @@ static int tell_duration(const struct stats_plan *plan, struct stats *s, const s
     if (rc == 0) {
         s->has_duration = true;
         moments_measure(&m, true, &s->duration);
-        rc = tell_quantiles(s, sketch, m.nano);
+        uint64_t n = sketch_count(sketch);
+        for (unsigned i = 0; n && i < STATS_QUANTILES; i++) {
+            /* half a rank before the one that is meant: no rounding can miss it */
+            double q = ((double)stats_rank(stats_percents[i], n) - 0.5) / (double)n;
+            s->duration.quantiles[i] = sample_value(sketch_quantile(sketch, q, !m.nano),
+                                                    m.nano ? SAMPLE_NANO : SAMPLE_WHOLE, true);
+        }
     }
     sketch_free(sketch);
     return rc < 0 ? rc : stats_set_histogram(s, &h);
@@ -362,13 +350,6 @@ static int tell_summary(const struct stats_plan *plan, struct stats *s, const st
     return rc;
 }
 
-/* Of very many names there is no entry each. */
-static bool tells_all(const struct stats_plan *plan, const struct summary *sum)
-{
-    return (!plan->count[COUNT_NAMES] || sum->detail < SUMMARY_BY_CATEGORY) &&
-           (!plan->count[COUNT_CATEGORIES] || sum->detail < SUMMARY_BY_CLASS);
-}
-
 int stats_from_summary(const struct stats_plan *plan, struct stats *s,
                        const struct stats_options *o)
 {
@@ -377,7 +358,9 @@ int stats_from_summary(const struct stats_plan *plan, struct stats *s,
     struct summary *own;
     int rc = get_summary(plan->query, &sum, &own);
 
-    if (rc == 0 && !tells_all(plan, sum))
+    /* Very many names have no entry each. */
+    if (rc == 0 && ((plan->count[COUNT_NAMES] && sum->detail >= SUMMARY_BY_CATEGORY) ||
+                    (plan->count[COUNT_CATEGORIES] && sum->detail >= SUMMARY_BY_CLASS)))
         rc = -EDOM;
     rc = rc < 0 ? rc : tell_summary(plan, s, sum, o);
     summary_free(own);
