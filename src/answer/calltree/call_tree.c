@@ -223,18 +223,6 @@ static int make_folded(struct call_tree *t)
     return rc < 0 ? rc : call_shape_make(t, CALL_TREE_CALLERS, depth, least);
 }
 
-static int make(struct call_tree *t, const struct call_tree_options *o, struct err *err)
-{
-    int rc = copy_options(t, o, err);
-
-    rc = rc < 0 ? rc : find_sources(t, err);
-    rc = rc < 0 ? rc : call_tree_scan(t, err);
-    rc = rc < 0 ? rc : number_tuples(t);
-    rc = rc < 0 ? rc : call_tree_fold(t);
-    rc = rc < 0 ? rc : find_hosts_apart(t);
-    return rc < 0 || o->events ? rc : make_folded(t);
-}
-
 int call_tree_open(struct query *q, const struct call_tree_options *o, struct err *err,
                    struct call_tree **ret)
 {
@@ -246,7 +234,13 @@ int call_tree_open(struct query *q, const struct call_tree_options *o, struct er
     t->budget = t->charge.budget = t->arena.budget = t->events.opened.budget = query_budget(q);
     group_table_init(&t->lanes_found, 3, 0, t->budget);
     group_table_init(&t->tuples_found, 2 + (unsigned)o->group_by_count, 0, t->budget);
-    int rc = make(t, o, err);
+    int rc = copy_options(t, o, err);
+    rc = rc < 0 ? rc : find_sources(t, err);
+    rc = rc < 0 ? rc : call_tree_scan(t, err);
+    rc = rc < 0 ? rc : number_tuples(t);
+    rc = rc < 0 ? rc : call_tree_fold(t);
+    rc = rc < 0 ? rc : find_hosts_apart(t);
+    rc = rc < 0 || o->events ? rc : make_folded(t);
     if (rc == -ENOMEM && t->arena.error < 0)
         rc = t->arena.error; /* the limit may have been reached */
     if (rc < 0) {

@@ -1,4 +1,4 @@
-/* clocks.c - which hosts stand apart in time. */
+/* clocks.c - which hosts are apart in time. */
 #include "answer/calltree/clocks.h"
 
 #include <stdlib.h>
@@ -24,21 +24,6 @@ static bool begins_in_time(int64_t from, int64_t to, bool closed)
     return from < to || (closed && from == to);
 }
 
-/* Hosts [ret, end) meet, one with the next: their span, and their events. */
-static size_t cluster(const struct clock_host *hosts, size_t count, size_t from, bool closed,
-                      struct clock_host *ret)
-{
-    size_t i = from;
-
-    *ret = hosts[from];
-    for (ret->events = 0;
-         i < count && (i == from || begins_in_time(hosts[i].from_ns, ret->to_ns, closed)); i++) {
-        ret->to_ns = hosts[i].to_ns > ret->to_ns ? hosts[i].to_ns : ret->to_ns;
-        ret->events += hosts[i].events;
-    }
-    return i;
-}
-
 size_t clocks_apart(struct clock_host *hosts, size_t count, bool closed)
 {
     struct clock_host most = {0}, next;
@@ -49,7 +34,12 @@ size_t clocks_apart(struct clock_host *hosts, size_t count, bool closed)
         return 0;
     qsort(hosts, count, sizeof(*hosts), compare_times);
     for (size_t i = 0; i < count; first = false) {
-        i = cluster(hosts, count, i, closed, &next);
+        /* a cluster: each host begins before those before it have ended */
+        next = hosts[i++];
+        for (; i < count && begins_in_time(hosts[i].from_ns, next.to_ns, closed); i++) {
+            next.to_ns = hosts[i].to_ns > next.to_ns ? hosts[i].to_ns : next.to_ns;
+            next.events += hosts[i].events;
+        }
         most = first || next.events > most.events ? next : most;
     }
     for (size_t i = 0; i < count; i++) {

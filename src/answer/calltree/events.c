@@ -113,14 +113,6 @@ const struct call_tree_event *call_tree_path_event(const struct call_tree_path *
 
 /* ---- names in paths -------------------------------------------------------------------------- */
 
-static void put_clean(struct text t, struct buf *out)
-{
-    for (size_t i = 0; i < t.len; i++) {
-        unsigned char c = (unsigned char)t.ptr[i];
-        buf_putc(out, c == ';' ? ':' : c < 32 || c == 127 ? ' ' : (char)c);
-    }
-}
-
 void call_tree_frame(const struct value *v, struct buf *out)
 {
     char room[64];
@@ -128,7 +120,10 @@ void call_tree_frame(const struct value *v, struct buf *out)
     switch (v->type) {
     case VALUE_TEXT:
     case VALUE_JSON:
-        put_clean(v->text, out);
+        for (size_t i = 0; i < v->text.len; i++) {
+            unsigned char c = (unsigned char)v->text.ptr[i];
+            buf_putc(out, c == ';' ? ':' : c < 32 || c == 127 ? ' ' : (char)c);
+        }
         return;
     case VALUE_INT:
         buf_append(out, room, num_format_i64(v->i, room));

@@ -109,18 +109,6 @@ struct folder {
     uint32_t top; /* node above the outermost event */
 };
 
-static int new_link(struct folder *f, uint32_t item, uint32_t next, uint32_t *ret)
-{
-    if (f->free_link) {
-        *ret = f->free_link;
-        f->free_link = f->links.at[*ret].next;
-        f->links.at[*ret] = (struct link){item, next};
-        return 0;
-    }
-    *ret = (uint32_t)f->links.count;
-    return vec_push(&f->links, {item, next});
-}
-
 /* Of each link once, so all of it is linear. */
 static void free_links(struct folder *f, uint32_t chain)
 {
@@ -134,17 +122,20 @@ static void free_links(struct folder *f, uint32_t chain)
 
 static int end_chain(struct folder *f, struct frame *ended, struct frame *around)
 {
-    uint32_t chain = ended->chain;
+    const struct link link = {ended->item, ended->chain};
+    uint32_t at = f->free_link ? f->free_link : (uint32_t)f->links.count;
 
     if (around->chain && ended->te <= around->chain_te) {
-        free_links(f, chain);
+        free_links(f, ended->chain);
         return 0;
     }
-    int rc = new_link(f, ended->item, chain, &chain);
+    int rc = f->free_link ? 0 : vec_push(&f->links, link);
     if (rc < 0)
         return rc;
+    f->free_link = f->free_link ? f->links.at[at].next : 0;
+    f->links.at[at] = link;
     free_links(f, around->chain);
-    around->chain = chain;
+    around->chain = at;
     around->chain_te = ended->te;
     return 0;
 }
@@ -256,20 +247,6 @@ static int keep_chain(struct folder *f, struct call_lane *l)
     return l->chain ? 0 : -ENOMEM;
 }
 
-static int add_durations(struct folder *f, const struct call_item *items, size_t n)
-{
-    int64_t durations[256];
-    int rc = 0;
-
-    for (size_t at = 0; f->durations && at < n && rc == 0; at += 256) {
-        size_t many = n - at < 256 ? n - at : 256;
-        for (size_t i = 0; i < many; i++)
-            durations[i] = length(f, items[at + i].ts, items[at + i].te);
-        rc = sketch_add_all(f->durations, durations, many, true);
-    }
-    return rc;
-}
-
 static int fold_lane(struct folder *f, struct call_lane *l)
 {
     struct call_item *items = f->tree->items + l->first;
@@ -294,7 +271,13 @@ static int fold_lane(struct folder *f, struct call_lane *l)
     }
     while (f->depth && rc == 0)
         rc = pop(f);
-    rc = rc < 0 ? rc : add_durations(f, items, l->count);
+    for (size_t at = 0; f->durations && at < l->count && rc == 0; at += 256) {
+        int64_t durations[256];
+        size_t many = l->count - at < 256 ? l->count - at : 256;
+        for (size_t i = 0; i < many; i++)
+            durations[i] = length(f, items[at + i].ts, items[at + i].te);
+        rc = sketch_add_all(f->durations, durations, many, true);
+    }
     return rc == 0 && f->tree->o.analyze ? keep_chain(f, l) : rc;
 }
 
@@ -364,18 +347,12 @@ static int add_up(struct fold *all, unsigned workers)
     return rc;
 }
 
-static unsigned folder_count(const struct call_tree *t)
-{
-    const struct query_env *env = query_environment(t->query);
-    unsigned threads = env->pool ? pool_threads(env->pool) : 1;
-
-    return threads < t->lane_count ? threads : t->lane_count ? t->lane_count : 1;
-}
-
 int call_tree_fold(struct call_tree *t)
 {
     struct fold all = {.tree = t};
-    unsigned workers = folder_count(t);
+    const struct query_env *env = query_environment(t->query);
+    unsigned threads = env->pool ? pool_threads(env->pool) : 1;
+    unsigned workers = threads < t->lane_count ? threads : t->lane_count ? t->lane_count : 1;
 
     all.folders = calloc(workers, sizeof(*all.folders));
     all.order = malloc((t->lane_count + 1) * sizeof(*all.order));

@@ -39,16 +39,6 @@ static uint8_t *put_i(uint8_t *at, int64_t v)
     return put_u(at, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
 }
 
-static uint8_t *put_item(uint8_t *at, const struct item_part *p, const struct call_item *before,
-                         const struct call_item *item)
-{
-    at = put_i(at, minus(item->ts, before->ts));
-    at = put_i(at, minus(item->te, item->ts));
-    at = put_i(at, minus(item->id, before->id));
-    at = put_u(at, p->numbers->tuple[item->tuple]);
-    return put_u(at, p->numbers->lane[item->lane]);
-}
-
 static void put_part(const struct item_part *p, struct buf *out)
 {
     static const struct call_item none;
@@ -58,8 +48,13 @@ static void put_part(const struct item_part *p, struct buf *out)
     for (uint32_t i = 0; i < p->count; i += ITEMS_AT_ONCE) {
         uint8_t *start = (uint8_t *)buf_reserve(out, ITEMS_AT_ONCE * ITEM_BYTES), *at = start;
         for (uint32_t k = i; at && k < i + ITEMS_AT_ONCE && k < p->count; k++) {
-            at = put_item(at, p, before, &p->items[k]);
-            before = &p->items[k];
+            const struct call_item *item = &p->items[k];
+            at = put_i(at, minus(item->ts, before->ts));
+            at = put_i(at, minus(item->te, item->ts));
+            at = put_i(at, minus(item->id, before->id));
+            at = put_u(at, p->numbers->tuple[item->tuple]);
+            at = put_u(at, p->numbers->lane[item->lane]);
+            before = item;
         }
         out->len += (size_t)(at - start);
     }
@@ -130,21 +125,6 @@ static uint32_t take_number(struct rec *in, uint64_t count)
     return v < count ? (uint32_t)v : 0;
 }
 
-static void take_items(struct item_part *p, struct rec *in, uint64_t lanes, uint64_t tuples)
-{
-    struct call_item before = {0};
-
-    for (uint32_t i = 0; i < p->count; i++) {
-        struct call_item *item = &p->items[i];
-        item->ts = plus(before.ts, take_i(in));
-        item->te = plus(item->ts, take_i(in));
-        item->id = plus(before.id, take_i(in));
-        item->tuple = take_number(in, tuples);
-        item->lane = take_number(in, lanes);
-        before = *item;
-    }
-}
-
 static int take_parts(struct item_job *job, struct rec *in, const struct item_numbers *numbers,
                       uint64_t lanes, uint64_t tuples)
 {
@@ -162,7 +142,16 @@ static int take_parts(struct item_job *job, struct rec *in, const struct item_nu
         p->position = position;
         p->numbers = numbers;
         items_add(job, p);
-        take_items(p, in, lanes, tuples);
+        struct call_item before = {0};
+        for (uint32_t i = 0; i < p->count; i++) {
+            struct call_item *item = &p->items[i];
+            item->ts = plus(before.ts, take_i(in));
+            item->te = plus(item->ts, take_i(in));
+            item->id = plus(before.id, take_i(in));
+            item->tuple = take_number(in, tuples);
+            item->lane = take_number(in, lanes);
+            before = *item;
+        }
         rc = budget_check(job->tree->budget);
     }
     return rc < 0 ? rc : in->bad ? ERR_CORRUPT : 0;

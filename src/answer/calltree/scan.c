@@ -109,16 +109,6 @@ struct columns {
     bool mixed_id; /* id has none */
 };
 
-static struct columns read_columns(struct call_tree *t, struct scan_batch *b)
-{
-    struct columns c = {.times = batch_times(b, t->ts, t->dur),
-                        .ph = batch_keys(b, t->ph),
-                        .mixed_id = scan_shape(b->chunk, t->id) == SHAPE_MIXED};
-
-    c.id = batch_i64(b, t->id, &c.id_valid, NULL);
-    return c;
-}
-
 static bool is_x(struct worker *w, uint64_t key)
 {
     struct value v;
@@ -159,7 +149,11 @@ static int64_t id_of(struct worker *w, struct scan_batch *b, const struct column
 static int batch(struct group_worker *group, struct scan_batch *b)
 {
     struct worker *w = group->own;
-    const struct columns c = read_columns(w->tree, b);
+    const struct call_tree *t = w->tree;
+    struct columns c = {.times = batch_times(b, t->ts, t->dur),
+                        .ph = batch_keys(b, t->ph),
+                        .mixed_id = scan_shape(b->chunk, t->id) == SHAPE_MIXED};
+    c.id = batch_i64(b, t->id, &c.id_valid, NULL);
     int rc = group_map_batch(&w->lanes, b, w->lane);
 
     rc = rc < 0 ? rc : group_map_batch(&w->tuples, b, w->tuple);
@@ -252,17 +246,6 @@ static int order_lanes(struct call_tree *t, uint32_t **ret_of)
     return of ? 0 : -ENOMEM;
 }
 
-static void renumber(struct call_tree *t, struct item_part *p, const uint32_t *lane_of)
-{
-    const struct item_numbers *n = p->numbers;
-
-    for (uint32_t i = 0; i < p->count; i++) {
-        p->items[i].lane = lane_of[n->lane[p->items[i].lane]];
-        p->items[i].tuple = n->tuple[p->items[i].tuple];
-        t->lanes[p->items[i].lane].count++;
-    }
-}
-
 static int compare_parts(const void *a, const void *b)
 {
     const struct item_part *x = *(struct item_part *const *)a, *y = *(struct item_part *const *)b;
@@ -290,14 +273,6 @@ static int order_parts(struct item_job *job)
     return 0;
 }
 
-static void free_first(struct item_job *job)
-{
-    struct item_part *p = job->first;
-
-    job->first = p->next;
-    items_free(job->tree, p);
-}
-
 /* Parts are given back one by one while their items go to their places. What is not written to
  * takes no memory, so the whole is charged as it fills. */
 static int put_side_by_side(struct item_job *job)
@@ -323,22 +298,10 @@ static int put_side_by_side(struct item_job *job)
             struct call_lane *l = &t->lanes[p->items[i].lane];
             t->items[l->first + l->count++] = p->items[i];
         }
-        free_first(job);
+        job->first = p->next;
+        items_free(t, p);
     }
     return rc;
-}
-
-/* Threads may be known of rows that were not X only. */
-static void drop_empty_lanes(struct call_tree *t)
-{
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < t->lane_count; i++) {
-        if (t->lanes[i].count)
-            t->lanes[kept++] = t->lanes[i];
-    }
-    t->lane_count = kept;
-    t->totals.threads = kept;
 }
 
 static int gather(struct item_job *job)
@@ -349,12 +312,25 @@ static int gather(struct item_job *job)
 
     rc = rc < 0 ? rc : order_parts(job);
     for (struct item_part *p = job->first; p && rc == 0; p = p->next) {
-        renumber(t, p, lane_of);
+        const struct item_numbers *n = p->numbers;
+        for (uint32_t i = 0; i < p->count; i++) {
+            p->items[i].lane = lane_of[n->lane[p->items[i].lane]];
+            p->items[i].tuple = n->tuple[p->items[i].tuple];
+            t->lanes[p->items[i].lane].count++;
+        }
         rc = budget_check(t->budget);
     }
     rc = rc < 0 ? rc : put_side_by_side(job);
-    if (rc == 0)
-        drop_empty_lanes(t);
+    if (rc == 0) {
+        /* Threads without complete events (ph X) are dropped. */
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < t->lane_count; i++) {
+            if (t->lanes[i].count)
+                t->lanes[kept++] = t->lanes[i];
+        }
+        t->lane_count = kept;
+        t->totals.threads = kept;
+    }
     free(lane_of);
     return rc;
 }

@@ -15,17 +15,6 @@ static bool has_name(const struct call_tree *t, const struct call_node *n)
     return name && name->type == VALUE_TEXT && text_eq(name->text, text_of(t->o.focus));
 }
 
-/* Where it is counted: below a call of the name as such a part of its path, else nowhere (0). */
-static int64_t add_callee(struct call_tree *t, const struct call_node *n, uint32_t above)
-{
-    struct call_forest *f = &t->forest[CALL_TREE_CALLEES];
-    int64_t at = above || has_name(t, n) ? call_forest_child(f, above, n->name) : 0;
-
-    if (at > 0)
-        call_node_add(&f->nodes.at[at], n, true);
-    return at;
-}
-
 /* Its callers, from it up. The time of one within another one is the other one's. */
 static int add_callers(struct call_tree *t, uint32_t node, bool inside)
 {
@@ -58,14 +47,18 @@ static void add_top(struct call_forest *f)
 int call_tree_focus(struct call_tree *t)
 {
     const struct call_forest *all = &t->forest[CALL_TREE_ALL];
+    struct call_forest *callees = &t->forest[CALL_TREE_CALLEES];
     uint32_t *below = calloc(all->nodes.count, sizeof(*below)); /* its node among the callees */
-    int rc = below ? call_forest_init(&t->forest[CALL_TREE_CALLEES], t->budget) : -ENOMEM;
+    int rc = below ? call_forest_init(callees, t->budget) : -ENOMEM;
 
     rc = rc < 0 ? rc : call_forest_init(&t->forest[CALL_TREE_CALLERS], t->budget);
     for (uint32_t i = 1; i < all->nodes.count && rc == 0; i++) {
         const struct call_node *n = &all->nodes.at[i];
         uint32_t above = below[n->parent];
-        int64_t at = add_callee(t, n, above);
+        /* counted as a callee where a call of the name is on its path, itself included */
+        int64_t at = above || has_name(t, n) ? call_forest_child(callees, above, n->name) : 0;
+        if (at > 0)
+            call_node_add(&callees->nodes.at[at], n, true);
         rc = at < 0 ? (int)at : i % 4096 ? 0 : budget_check(t->budget);
         below[i] = (uint32_t)(at < 0 ? 0 : at);
         if (rc == 0 && has_name(t, n))
@@ -73,7 +66,7 @@ int call_tree_focus(struct call_tree *t)
     }
     free(below);
     if (rc == 0) {
-        add_top(&t->forest[CALL_TREE_CALLEES]);
+        add_top(callees);
         add_top(&t->forest[CALL_TREE_CALLERS]);
     }
     return rc;
@@ -92,19 +85,6 @@ static int compare_nodes(const void *a, const void *b, void *arg)
     if (x->total != y->total)
         return x->total > y->total ? -1 : 1;
     return (x->name > y->name) - (x->name < y->name);
-}
-
-static int shape_room(struct call_shape *s, uint32_t count, struct budget *budget)
-{
-    *s = (struct call_shape){.charge.budget = budget};
-    int rc = charge_add(&s->charge, count * (2 * sizeof(*s->first) + sizeof(*s->rest)));
-
-    if (rc < 0)
-        return rc;
-    s->first = malloc(count * sizeof(*s->first));
-    s->next = malloc(count * sizeof(*s->next));
-    s->rest = malloc(count * sizeof(*s->rest));
-    return s->first && s->next && s->rest ? 0 : -ENOMEM;
 }
 
 void call_shape_done(struct call_shape *s)
@@ -189,9 +169,18 @@ int call_shape_make(struct call_tree *t, enum call_tree_part part, uint64_t max_
 {
     const struct call_forest *f = &t->forest[part];
     struct call_shape *s = &t->shape[part];
-    int rc = shape_room(s, f->nodes.count, t->budget);
+    uint32_t count = f->nodes.count;
 
-    rc = rc < 0 ? rc : judge_nodes(t, f, s, max_depth, min_total);
+    *s = (struct call_shape){.charge.budget = t->budget};
+    int rc = charge_add(&s->charge, count * (2 * sizeof(*s->first) + sizeof(*s->rest)));
+    if (rc < 0)
+        return rc;
+    s->first = malloc(count * sizeof(*s->first));
+    s->next = malloc(count * sizeof(*s->next));
+    s->rest = malloc(count * sizeof(*s->rest));
+    if (!s->first || !s->next || !s->rest)
+        return -ENOMEM;
+    rc = judge_nodes(t, f, s, max_depth, min_total);
     rc = rc < 0 ? rc : sum_rests(f, s, part == CALL_TREE_CALLERS);
     return rc < 0 ? rc : link_children(f, s);
 }

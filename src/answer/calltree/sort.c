@@ -137,15 +137,6 @@ static size_t take_out(struct call_item *items, size_t n, struct call_item *late
     return kept;
 }
 
-/* From the end on. A late one stood behind all that are equal to it, so it goes before them. */
-static void merge_in(struct call_item *items, size_t kept, const struct call_item *late, size_t n)
-{
-    for (size_t i = kept, j = n, to = kept + n; j > 0;) {
-        bool greater = i > 0 && !call_is_less(&items[i - 1], &late[j - 1]);
-        items[--to] = greater ? items[--i] : late[--j];
-    }
-}
-
 int call_sort(struct call_item *items, size_t n, struct budget *budget)
 {
     size_t late = n ? count_late(items, n) : 0;
@@ -158,7 +149,11 @@ int call_sort(struct call_item *items, size_t n, struct budget *budget)
         return rc;
     size_t kept = take_out(items, n, room);
     rc = merge_sort(room, late, items + kept, budget); /* what was taken out has left room */
-    merge_in(items, kept, room, late);
+    /* Merged from the end. A late one was behind all that are equal to it, so it goes first. */
+    for (size_t i = kept, j = late, to = kept + late; j > 0;) {
+        bool greater = i > 0 && !call_is_less(&items[i - 1], &room[j - 1]);
+        items[--to] = greater ? items[--i] : room[--j];
+    }
     call_unmap(budget, room, late * sizeof(*room));
     return rc;
 }

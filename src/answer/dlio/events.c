@@ -245,18 +245,6 @@ static int by_kind_and_time(const void *a, const void *b, void *arg)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-static int order_events(struct dlio_events *e)
-{
-    int rc = sort_items(e->all.at, e->all.count, sizeof *e->all.at, by_kind_and_time, NULL,
-                        e->all.budget);
-    for (size_t i = 0, k = 0; k <= DLIO_KINDS; k++) {
-        while (i < e->all.count && e->all.at[i].kind < k)
-            i++;
-        e->begin[k] = i;
-    }
-    return rc;
-}
-
 int dlio_events_read(struct query *q, struct dlio_report *r, struct err *err,
                      struct dlio_events *ret)
 {
@@ -272,7 +260,13 @@ int dlio_events_read(struct query *q, struct dlio_report *r, struct err *err,
     }
     if (rc == 0) {
         keep_generation(&reading, choose_generation(&reading), r);
-        rc = order_events(ret);
+        rc = sort_items(ret->all.at, ret->all.count, sizeof *ret->all.at, by_kind_and_time, NULL,
+                        ret->all.budget);
+        for (size_t i = 0, k = 0; k <= DLIO_KINDS; k++) {
+            while (i < ret->all.count && ret->all.at[i].kind < k)
+                i++;
+            ret->begin[k] = i;
+        }
     }
     intern_free(p->keys);
     vec_done(&p->all);

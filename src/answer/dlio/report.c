@@ -62,14 +62,6 @@ static size_t thin(const struct dlio_events *e, int kind, const struct dlio_opti
     return kept;
 }
 
-static uint64_t processes_of(const struct dlio_events *e, int kind)
-{
-    uint64_t n = 0;
-    for (size_t i = e->begin[kind]; i < e->begin[kind + 1]; i++)
-        n += i == e->begin[kind] || e->all.at[i].process != e->all.at[i - 1].process;
-    return n;
-}
-
 static int take_samples(const struct dlio_events *e, struct dlio_report *r)
 {
     struct dlio_random random = {r->options.seed};
@@ -77,7 +69,8 @@ static int take_samples(const struct dlio_events *e, struct dlio_report *r)
     for (int kind = 0; kind < DLIO_KINDS && rc == 0; kind++) {
         struct dlio_times *t = &r->times[kind];
         t->kind = (enum dlio_kind)kind;
-        t->processes = processes_of(e, kind);
+        for (size_t i = e->begin[kind]; i < e->begin[kind + 1]; i++)
+            t->processes += i == e->begin[kind] || e->all.at[i].process != e->all.at[i - 1].process;
         t->samples = seconds_of(e, kind);
         if (!t->samples)
             return -ENOMEM;
@@ -206,24 +199,10 @@ static void plan_batches(const struct dlio_events *e, struct dlio_report *r,
         s->overhead = fmax(0, mean_of(iter) - (double)r->batch_items * mean_of(item));
 }
 
-static void plan_queue(const struct dlio_events *e, struct dlio_report *r,
-                       struct dlio_simulation *s)
-{
-    const struct dlio_times *items = &r->times[DLIO_ITEM], *preprocess = &r->times[DLIO_PREPROCESS];
-    plan_batches(e, r, s);
-    r->queued = r->options.has_queue && (items->count > 0 || preprocess->count > 0);
-    s->queue = r->queued;
-    s->workers = r->options.workers;
-    s->prefetch = r->options.prefetch;
-    s->items = items->samples;
-    s->item_count = items->count;
-    s->item = &preprocess->fit.best;
-    s->item_least = preprocess->count > 0 ? preprocess->samples[0] : 0;
-}
-
 static int simulate(struct work *w, struct dlio_report *r)
 {
     struct dlio_times *block = &r->times[DLIO_BLOCK], *preprocess = &r->times[DLIO_PREPROCESS];
+    const struct dlio_times *items = &r->times[DLIO_ITEM];
     struct dlio_simulation *s = &w->simulation;
     *s = (struct dlio_simulation){.ranks = w->ranks,
                                   .rank_count = r->ranks,
@@ -232,7 +211,15 @@ static int simulate(struct work *w, struct dlio_report *r)
                                   .iters = r->times[DLIO_ITER].samples,
                                   .iter_count = r->times[DLIO_ITER].count,
                                   .seed = r->options.seed};
-    plan_queue(&w->events, r, s);
+    plan_batches(&w->events, r, s);
+    r->queued = r->options.has_queue && (items->count > 0 || preprocess->count > 0);
+    s->queue = r->queued;
+    s->workers = r->options.workers;
+    s->prefetch = r->options.prefetch;
+    s->items = items->samples;
+    s->item_count = items->count;
+    s->item = &preprocess->fit.best;
+    s->item_least = preprocess->count > 0 ? preprocess->samples[0] : 0;
     int rc = dlio_refine(s, &r->options.refine, block->samples, block->count, preprocess->samples,
                          preprocess->count, r->traced_e2e, r->budget, &r->refined);
     block->max_bound = s->block_most;
@@ -261,49 +248,35 @@ static int compute(struct work *w, struct dlio_report *r)
 
 /* ---- the public header ----------------------------------------------------------------------- */
 
-static int missing(const struct query_env *env, struct snapshot *snapshot,
-                   const struct selection *selection, const struct dlio_report *r, struct err *err)
-{
-    struct query *q = NULL;
-    int rc = query_open(env, snapshot, selection, r->budget, err, &q);
-    rc = rc < 0 ? rc : dlio_events_missing(q, r, err);
-    query_close(q);
-    return rc;
-}
-
-/* Errors of `selection` are those of its own text, not of what is appended. */
-static int open_events(const struct query_env *env, struct snapshot *snapshot,
-                       const struct selection *selection, struct budget *budget,
-                       struct arena *arena, struct err *err, struct query **ret)
-{
-    struct selection chosen = *selection;
-    struct buf ignored = {0};
-    int rc = selection->query.len ? query_normalise(selection->query, err, &ignored) : 0;
-    buf_done(&ignored);
-    rc = rc < 0 ? rc : dlio_events_query(arena, selection->query, &chosen.query);
-    return rc < 0 ? rc : query_open(env, snapshot, &chosen, budget, err, ret);
-}
-
 int dlio_report_run(const struct query_env *env, struct snapshot *snapshot,
                     const struct selection *selection, const struct dlio_options *o,
                     struct budget *budget, struct err *err, struct dlio_report **ret)
 {
     struct work w = {0};
     struct arena arena = {0};
-    struct query *q = NULL;
+    struct selection chosen = *selection;
+    struct buf ignored = {0};
+    struct query *q = NULL, *all = NULL;
     struct dlio_report *r = calloc(1, sizeof *r);
     if (!r)
         return -ENOMEM;
     r->options = *o;
     r->budget = r->charge.budget = budget;
-    int rc = open_events(env, snapshot, selection, budget, &arena, err, &q);
+    /* Errors of `selection` are those of its own text, not of what is appended. */
+    int rc = selection->query.len ? query_normalise(selection->query, err, &ignored) : 0;
+    buf_done(&ignored);
+    rc = rc < 0 ? rc : dlio_events_query(&arena, selection->query, &chosen.query);
+    rc = rc < 0 ? rc : query_open(env, snapshot, &chosen, budget, err, &q);
     rc = rc < 0 ? rc : dlio_events_read(q, r, err, &w.events);
     if (rc == 0) {
         query_counters(q, &r->counters);
         r->complete = query_complete(q);
     }
-    if (rc == 0 && count_of(&w.events, DLIO_BLOCK) == 0)
-        rc = missing(env, snapshot, selection, r, err);
+    if (rc == 0 && count_of(&w.events, DLIO_BLOCK) == 0) {
+        rc = query_open(env, snapshot, selection, budget, err, &all);
+        rc = rc < 0 ? rc : dlio_events_missing(all, r, err);
+        query_close(all);
+    }
     rc = rc < 0 ? rc : compute(&w, r);
     vec_done(&w.events.all);
     free(w.ranks);

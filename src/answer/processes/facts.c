@@ -48,11 +48,6 @@ static struct value text_value(struct query *q, uint32_t id)
     return (struct value){.type = VALUE_TEXT, .text = index_text(query_index(q), id)};
 }
 
-static struct value int_value(int64_t i)
-{
-    return (struct value){.type = i == INT64_MIN ? VALUE_NULL : VALUE_INT, .i = i};
-}
-
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static int compare_facts(const void *a, const void *b, void *arg)
@@ -76,20 +71,6 @@ static struct value host_of(struct query *q, const struct index_file *f,
     return text_value(q, host == INDEX_NO_TEXT ? only_host_of_pid(q, f, p->pid) : host);
 }
 
-static int read_file_facts(struct facts *t, uint32_t file)
-{
-    const struct index_file *f = snapshot_file(query_snapshot(t->query), file);
-    int rc = 0;
-
-    for (uint32_t k = 0; k < f->process_count && rc == 0; k++) {
-        rc = k % LOOKED ? 0 : budget_check(query_budget(t->query));
-        t->all.at[t->all.count++] = (struct fact){.host = host_of(t->query, f, &f->processes[k]),
-                                                  .file = file,
-                                                  .process = &f->processes[k]};
-    }
-    return rc;
-}
-
 static int read_facts(struct facts *t)
 {
     const struct snapshot *s = query_snapshot(t->query);
@@ -100,8 +81,16 @@ static int read_facts(struct facts *t)
         count += snapshot_file(s, files[i])->process_count;
     t->all.budget = query_budget(t->query);
     int rc = vec_reserve(&t->all, 2 * count); /* sorting copies them */
-    for (size_t i = 0; i < n && rc == 0; i++)
-        rc = read_file_facts(t, files[i]);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        const struct index_file *f = snapshot_file(s, files[i]);
+        for (uint32_t k = 0; k < f->process_count && rc == 0; k++) {
+            rc = k % LOOKED ? 0 : budget_check(query_budget(t->query));
+            t->all.at[t->all.count++] =
+                (struct fact){.host = host_of(t->query, f, &f->processes[k]),
+                              .file = files[i],
+                              .process = &f->processes[k]};
+        }
+    }
     return rc < 0 ? rc
                   : sort_items(t->all.at, t->all.count, sizeof(*t->all.at), compare_facts, NULL,
                                t->all.budget);
@@ -133,22 +122,6 @@ static void see_parent(struct process_info *row, const struct index_process *p)
     row->has_parent = true;
 }
 
-static void see_fact(struct facts *t, struct process_info *row, const struct fact *f, bool *started)
-{
-    const struct index_process *p = f->process;
-
-    row->rank = row->rank.type == VALUE_NULL ? int_value(p->rank) : row->rank;
-    see_name(t, f, INDEX_SH, p->cmd_hash, &row->command);
-    see_name(t, f, INDEX_SH, p->exec_hash, &row->exec);
-    see_name(t, f, INDEX_FH, p->cwd_hash, &row->cwd);
-    see_parent(row, p);
-    if (row->files++ == 0)
-        row->file = snapshot_file(query_snapshot(t->query), f->file)->name;
-    *started = *started || p->started;
-    if (p->finished)
-        row->finished = (struct value){.type = VALUE_BOOL, .i = 1};
-}
-
 /* Rows and facts are both in the order of (host, pid). */
 static int see_facts(struct facts *t)
 {
@@ -164,8 +137,20 @@ static int see_facts(struct facts *t)
             int cmp = value_cmp(&f->host, &row->host);
             if (cmp > 0 || (cmp == 0 && f->process->pid > row->pid))
                 break;
-            if (cmp == 0 && f->process->pid == row->pid)
-                see_fact(t, row, f, &started);
+            if (cmp == 0 && f->process->pid == row->pid) {
+                const struct index_process *p = f->process;
+                if (row->rank.type == VALUE_NULL && p->rank != INT64_MIN)
+                    row->rank = (struct value){.type = VALUE_INT, .i = p->rank};
+                see_name(t, f, INDEX_SH, p->cmd_hash, &row->command);
+                see_name(t, f, INDEX_SH, p->exec_hash, &row->exec);
+                see_name(t, f, INDEX_FH, p->cwd_hash, &row->cwd);
+                see_parent(row, p);
+                if (row->files++ == 0)
+                    row->file = snapshot_file(query_snapshot(t->query), f->file)->name;
+                started = started || p->started;
+                if (p->finished)
+                    row->finished = (struct value){.type = VALUE_BOOL, .i = 1};
+            }
         }
         if (started && row->finished.type == VALUE_NULL)
             row->finished = (struct value){.type = VALUE_BOOL};

@@ -48,21 +48,6 @@ static int begin_process(struct walk *w, const struct value *keys)
     return value_keep(&w->list->arena, &w->row->host);
 }
 
-static void add_bytes(struct walk *w, const struct value *v)
-{
-    w->any_bytes = w->any_bytes || v->type != VALUE_NULL;
-    if (v->type == VALUE_INT)
-        w->bytes += v->i;
-    else if (v->type == VALUE_UINT)
-        w->bytes += v->u;
-    else if (v->type == VALUE_WIDE)
-        w->bytes += v->wide;
-    else if (v->type == VALUE_DOUBLE) {
-        w->bytes_f64 += v->d;
-        w->any_double = true;
-    }
-}
-
 static void see_time(struct value *into, const struct value *v, int sign)
 {
     if (v->type == VALUE_TIME &&
@@ -99,7 +84,18 @@ static int add_row(struct walk *w, const struct value *row)
     p->events += row[OF_COUNT].u;
     if (is_io(&row[BY_CAT]) && row[OF_DUR].type == VALUE_TIME)
         p->io_time.wide += row[OF_DUR].wide;
-    add_bytes(w, &row[OF_BYTES]);
+    const struct value *bytes = &row[OF_BYTES];
+    w->any_bytes = w->any_bytes || bytes->type != VALUE_NULL;
+    if (bytes->type == VALUE_INT)
+        w->bytes += bytes->i;
+    else if (bytes->type == VALUE_UINT)
+        w->bytes += bytes->u;
+    else if (bytes->type == VALUE_WIDE)
+        w->bytes += bytes->wide;
+    else if (bytes->type == VALUE_DOUBLE) {
+        w->bytes_f64 += bytes->d;
+        w->any_double = true;
+    }
     see_time(&p->first, &row[OF_FIRST], -1);
     see_time(&p->last, &row[OF_LAST_TS], 1);
     see_time(&p->last, &row[OF_LAST_TE], 1);
@@ -134,21 +130,6 @@ static int read_rows(struct query *q, struct process_list *l, struct err *err)
 
 /* ---- public calls ---------------------------------------------------------------------------- */
 
-static int make_tree(struct process_list *l)
-{
-    uint32_t *parents = malloc((l->rows.count + 1) * sizeof(*parents));
-
-    if (!parents)
-        return -ENOMEM;
-    for (size_t i = 0; i < l->rows.count; i++) {
-        const struct process_info *p = &l->rows.at[i];
-        parents[i] = p->has_parent ? process_find_row(l, &p->host, p->parent_pid) : PROCESS_NONE;
-    }
-    int rc = process_make_tree(l, parents);
-    free(parents);
-    return rc;
-}
-
 int processes_run(struct query *q, struct err *err, struct process_list **ret)
 {
     struct process_list *l = calloc(1, sizeof(*l));
@@ -158,7 +139,7 @@ int processes_run(struct query *q, struct err *err, struct process_list **ret)
     l->rows.budget = query_budget(q);
     int rc = read_rows(q, l, err);
     rc = rc < 0 ? rc : process_tell_facts(q, l);
-    rc = rc < 0 ? rc : make_tree(l);
+    rc = rc < 0 ? rc : process_make_tree(l);
     if (rc < 0) {
         processes_free(l);
         return err_set(err, rc, "%s", err_text(rc));

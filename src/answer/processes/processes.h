@@ -16,10 +16,9 @@
 
 /* Rows are in the order of (host, pid). */
 uint32_t process_find_row(const struct process_list *l, const struct value *host, int64_t pid);
-/* Everything but what the objects said, and parent_row. */
+/* All members that do not come from the selected objects, but for parent_row. */
 int process_tell_facts(struct query *q, struct process_list *l);
-/* Rows into the order of the tree, with their depths; `parents`: a row or PROCESS_NONE for each,
- * changed. */
-int process_make_tree(struct process_list *l, uint32_t *parents);
+/* Orders rows as the tree, parents first, and sets their depths. */
+int process_make_tree(struct process_list *l);
 
 #endif

@@ -53,12 +53,17 @@ static void put_rows(struct process_list *l, const struct links *k, const uint32
     }
 }
 
-int process_make_tree(struct process_list *l, uint32_t *parents)
+int process_make_tree(struct process_list *l)
 {
+    uint32_t *parents = malloc((l->rows.count + 1) * sizeof(*parents));
     VEC(struct process_info) ordered = {.budget = l->rows.budget};
     struct links k = {0};
-    int rc = vec_extend(&ordered, l->rows.count);
+    int rc = parents ? vec_extend(&ordered, l->rows.count) : -ENOMEM;
 
+    for (size_t i = 0; i < l->rows.count && rc == 0; i++) {
+        const struct process_info *p = &l->rows.at[i];
+        parents[i] = p->has_parent ? process_find_row(l, &p->host, p->parent_pid) : PROCESS_NONE;
+    }
     rc = rc < 0 ? rc : process_cut_circles(parents, l->rows.count);
     rc = rc < 0 ? rc : link_all(l, parents, &k);
     if (rc == 0) {
@@ -66,8 +71,9 @@ int process_make_tree(struct process_list *l, uint32_t *parents)
         free(k.first);
         vec_done(&l->rows);
         l->rows.vec = ordered.vec;
-        return 0;
+    } else {
+        vec_done(&ordered);
     }
-    vec_done(&ordered);
+    free(parents);
     return rc;
 }

@@ -3,36 +3,6 @@
 #include "engine/derived/keys.h"
 #include "engine/group/groups.h"
 
-/* Chunks of a file that is still being indexed are there already, but its counters are not. */
-static bool is_counted(const struct index_file *f)
-{
-    return f->state == INDEX_READY || f->state == INDEX_GROWING || f->chunk_count == 0;
-}
-
-static bool catalog_knows(struct query *q)
-{
-    const uint32_t *files;
-    size_t n = query_files(q, &files);
-
-    if (!query_unfiltered(q))
-        return false;
-    for (size_t i = 0; i < n; i++)
-        if (!is_counted(snapshot_file(query_snapshot(q), files[i])))
-            return false;
-    return true;
-}
-
-static uint64_t count_of_file(const struct index_file *f, unsigned phases)
-{
-    const struct trace_counts *c = &f->counts;
-
-    if (f->chunk_count == 0)
-        return 0;
-    return (phases & PHASE_EVENTS ? c->events : 0) + (phases & PHASE_COUNTERS ? c->counters : 0) +
-           (phases & PHASE_AGGREGATED ? c->aggregated : 0) +
-           (phases & PHASE_METADATA ? c->metadata : 0);
-}
-
 /* By the paths of files, each of which has one. */
 static int take_counts(struct query *q, struct groups *found, uint64_t *counts)
 {
@@ -71,10 +41,19 @@ int query_count_files(struct query *q, struct err *err, uint64_t *ret_counts)
 {
     const uint32_t *files;
     size_t n = query_files(q, &files);
+    unsigned phases = query_phases(q);
+    bool from_catalog = query_unfiltered(q);
 
-    if (!catalog_knows(q))
-        return count_by_scan(q, ret_counts, err);
-    for (size_t i = 0; i < n; i++)
-        ret_counts[i] = count_of_file(snapshot_file(query_snapshot(q), files[i]), query_phases(q));
-    return 0;
+    for (size_t i = 0; i < n && from_catalog; i++) {
+        const struct index_file *f = snapshot_file(query_snapshot(q), files[i]);
+        const struct trace_counts *c = &f->counts;
+        /* A file that is still being indexed has chunks before it has counters. */
+        from_catalog = f->state == INDEX_READY || f->state == INDEX_GROWING || f->chunk_count == 0;
+        ret_counts[i] = f->chunk_count == 0 ? 0
+                                            : (phases & PHASE_EVENTS ? c->events : 0) +
+                                                  (phases & PHASE_COUNTERS ? c->counters : 0) +
+                                                  (phases & PHASE_AGGREGATED ? c->aggregated : 0) +
+                                                  (phases & PHASE_METADATA ? c->metadata : 0);
+    }
+    return from_catalog ? 0 : count_by_scan(q, ret_counts, err);
 }

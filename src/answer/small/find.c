@@ -94,26 +94,6 @@ static const struct acc_kind acc_nearest = {
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-/* A place that the file does not have is behind all others. */
-static struct spot spot_of_object(const struct query *q, const struct find_options *o)
-{
-    const struct index_file *file = snapshot_file(query_snapshot(q), o->file);
-    uint64_t row = o->object;
-    uint32_t chunk = index_file_chunk(file, &row);
-
-    return (struct spot){o->at_ns, o->file, chunk, (uint32_t)row};
-}
-
-static uint64_t object_of_spot(const struct query *q, const struct spot *s)
-{
-    const struct index_file *file = snapshot_file(query_snapshot(q), s->file);
-    uint64_t object = s->row;
-
-    for (uint32_t i = 0; i < s->chunk; i++)
-        object += file->chunks[i].rows;
-    return object;
-}
-
 static void take_found(const struct query *q, const struct job *job, struct groups *found,
                        struct find_found *ret)
 {
@@ -128,7 +108,10 @@ static void take_found(const struct query *q, const struct job *job, struct grou
         return;
     ret->position = job->options->backward ? n->beyond : ret->objects - n->beyond + 1;
     ret->file = n->best.file;
-    ret->object = object_of_spot(q, &n->best);
+    const struct index_file *file = snapshot_file(query_snapshot(q), n->best.file);
+    ret->object = n->best.row;
+    for (uint32_t i = 0; i < n->best.chunk; i++)
+        ret->object += file->chunks[i].rows;
 }
 
 int query_find(struct query *q, const struct find_options *o, struct find_found *ret,
@@ -149,8 +132,12 @@ int query_find(struct query *q, const struct find_options *o, struct find_found 
     int rc = query_source(q, TEXT("ts"), &nearest.column);
 
     *ret = (struct find_found){0};
-    if (o->has_place)
-        job.at = spot_of_object(q, o);
+    if (o->has_place) { /* a place that the file does not have is behind all others */
+        const struct index_file *file = snapshot_file(query_snapshot(q), o->file);
+        uint64_t row = o->object;
+        uint32_t chunk = index_file_chunk(file, &row);
+        job.at = (struct spot){o->at_ns, o->file, chunk, (uint32_t)row};
+    }
     rc = rc < 0 ? rc : groups_scan(&g, &found, err);
     if (rc == 0)
         take_found(q, &job, found, ret);

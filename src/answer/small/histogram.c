@@ -22,34 +22,23 @@ struct bins {
     uint64_t counts[];
 };
 
-/* As struct histogram has them; what is below 0 or beyond 2^64 is in none. */
-static void add_log2(struct bins *to, double x)
+static void add(const struct job *job, struct bins *to, double x)
 {
-    if (x < 0 || x >= 0x1p64 || isnan(x))
-        to->outside++;
-    else
-        to->counts[x == 0 ? 0 : x < 1 ? HISTOGRAM_BINS - 1 : (unsigned)ilogb(x) + 1]++;
-}
-
-static void add_linear(const struct job *job, struct bins *to, double x)
-{
+    to->values++;
+    if (!job->bins) { /* the bins of struct histogram */
+        if (x < 0 || x >= 0x1p64 || isnan(x))
+            to->outside++;
+        else
+            to->counts[x == 0 ? 0 : x < 1 ? HISTOGRAM_BINS - 1 : (unsigned)ilogb(x) + 1]++;
+        return;
+    }
     double half = isinf(job->hi - job->lo) ? 0.5 : 1; /* more than a double holds */
     double span = job->hi * half - job->lo * half;
     double at = span > 0 ? (x * half - job->lo * half) / span * job->bins : 0;
-
     if (!(x >= job->lo && x <= job->hi))
         to->outside++;
     else
         to->counts[at >= job->bins ? job->bins - 1 : (uint32_t)at]++;
-}
-
-static void add(const struct job *job, struct bins *to, double x)
-{
-    to->values++;
-    if (job->bins)
-        add_linear(job, to, x);
-    else
-        add_log2(to, x);
 }
 
 static void add_integers(const struct job *job, struct bins *to, const struct scan_batch *b,
@@ -194,22 +183,16 @@ static int scan(struct query *q, struct job *job, struct err *err)
     return rc;
 }
 
-static int run(struct query *q, const char *column, struct job *job, struct err *err)
-{
-    int rc = query_source(q, text_of(column), &job->source);
-
-    rc = rc < 0 ? rc : query_check_column(q, job->source, "column", err);
-    rc = rc < 0 || !job->bins ? rc : find_range(q, column, job, err);
-    return rc < 0 ? rc : scan(q, job, err);
-}
-
 int histogram_run(struct query *q, const char *column, uint32_t bins, struct err *err,
                   struct value_histogram **ret)
 {
     struct value_histogram *h = calloc(1, sizeof(*h));
     struct job job = {.bins = bins, .found = h};
-    int rc = h ? run(q, column, &job, err) : -ENOMEM;
+    int rc = h ? query_source(q, text_of(column), &job.source) : -ENOMEM;
 
+    rc = rc < 0 ? rc : query_check_column(q, job.source, "column", err);
+    rc = rc < 0 || !bins ? rc : find_range(q, column, &job, err);
+    rc = rc < 0 ? rc : scan(q, &job, err);
     if (rc < 0) {
         histogram_free(h);
         return err_set(err, rc, "%s", err_text(rc));

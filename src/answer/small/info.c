@@ -26,29 +26,6 @@ static int compare_who(const void *a, const void *b)
     return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-static void count_who(struct info_totals *t, struct who *who, size_t n)
-{
-    qsort(who, n, sizeof(*who), compare_who);
-    for (size_t i = 0; i < n; i++) {
-        const struct who *now = &who[i], *before = i ? &who[i - 1] : NULL;
-        bool host = !before || before->host != now->host;
-        bool pid = host || before->pid != now->pid;
-        bool tid = pid || before->tid != now->tid;
-        t->hosts += host && now->host != INDEX_NO_TEXT;
-        t->processes += pid && now->pid != INT64_MIN;
-        t->threads += tid && now->pid != INT64_MIN && now->tid != INT64_MIN;
-    }
-}
-
-static uint32_t host_of(const struct snapshot *s, const struct summary_thread *t)
-{
-    uint32_t name = INDEX_NO_TEXT;
-
-    if (t->host_is_hash && t->host != INDEX_NO_TEXT)
-        name = index_resolve(s, snapshot_file(s, t->file), t->pid, INDEX_HH, t->host, NULL);
-    return name != INDEX_NO_TEXT ? name : t->host;
-}
-
 struct crowd {
     VEC(struct who) who;
 };
@@ -61,8 +38,13 @@ static int add_threads(struct crowd *c, const struct snapshot *s, const struct s
         return rc;
     for (uint32_t i = 0; i < sum->thread_count; i++) {
         const struct summary_thread *t = &sum->threads[i];
-        if (t->class != TRACE_METADATA)
-            c->who.at[c->who.count++] = (struct who){host_of(s, t), t->pid, t->tid};
+        uint32_t name = INDEX_NO_TEXT;
+        if (t->class == TRACE_METADATA)
+            continue;
+        if (t->host_is_hash && t->host != INDEX_NO_TEXT)
+            name = index_resolve(s, snapshot_file(s, t->file), t->pid, INDEX_HH, t->host, NULL);
+        c->who.at[c->who.count++] =
+            (struct who){name != INDEX_NO_TEXT ? name : t->host, t->pid, t->tid};
     }
     return 0;
 }
@@ -105,22 +87,25 @@ static int count_processes(struct index *ix, struct snapshot *s, const uint32_t 
             summary_free(one);
         }
     }
-    if (rc == 0 && crowd.who.count)
-        count_who(t, crowd.who.at, crowd.who.count);
+    if (rc == 0 && crowd.who.count) {
+        struct who *who = crowd.who.at;
+        size_t n = crowd.who.count;
+        qsort(who, n, sizeof(*who), compare_who);
+        for (size_t i = 0; i < n; i++) {
+            const struct who *now = &who[i], *before = i ? &who[i - 1] : NULL;
+            bool host = !before || before->host != now->host;
+            bool pid = host || before->pid != now->pid;
+            bool tid = pid || before->tid != now->tid;
+            t->hosts += host && now->host != INDEX_NO_TEXT;
+            t->processes += pid && now->pid != INT64_MIN;
+            t->threads += tid && now->pid != INT64_MIN && now->tid != INT64_MIN;
+        }
+    }
     vec_done(&crowd.who);
     return rc;
 }
 
 /* ---- totals ---------------------------------------------------------------------------------- */
-
-static void add_times(struct info_totals *t, const struct index_file *f)
-{
-    if (!f->has_time)
-        return;
-    t->min_ts = !t->has_time || f->min_ts < t->min_ts ? f->min_ts : t->min_ts;
-    t->max_te = !t->has_time || f->max_te > t->max_te ? f->max_te : t->max_te;
-    t->has_time = true;
-}
 
 static void add_file(struct info_totals *t, const struct index_file *f)
 {
@@ -143,18 +128,11 @@ static void add_file(struct info_totals *t, const struct index_file *f)
     t->counts.counters += f->counts.counters;
     t->counts.aggregated += f->counts.aggregated;
     t->counts.metadata += f->counts.metadata;
-    add_times(t, f);
-}
-
-static void add_files(struct info *i)
-{
-    struct info_totals *t = &i->totals;
-    const struct trace_counts *c = &t->counts;
-
-    for (size_t k = 0; k < i->file_count; k++)
-        add_file(t, snapshot_file(i->snapshot, i->files[k]));
-    t->objects = c->events + c->counters + c->aggregated + c->metadata;
-    t->bytes_per_event = c->events ? (double)t->text_bytes / (double)c->events : NAN;
+    if (!f->has_time)
+        return;
+    t->min_ts = !t->has_time || f->min_ts < t->min_ts ? f->min_ts : t->min_ts;
+    t->max_te = !t->has_time || f->max_te > t->max_te ? f->max_te : t->max_te;
+    t->has_time = true;
 }
 
 /* ---- the index ------------------------------------------------------------------------------- */
@@ -174,21 +152,6 @@ static int read_roots(struct info *i)
                                .network = index_network_name(env->root_paths[k])};
     }
     return 0;
-}
-
-/* Users of a part of the files do not see the size of the whole, nor the name of a directory of
- * the daemon's user. */
-static void read_index(struct info *i)
-{
-    struct index *ix = i->env->index;
-    int error = index_store_error(ix);
-
-    i->index.visible = !i->options.only_chosen;
-    i->index.path = i->index.visible ? index_path(ix) : NULL;
-    i->index.bytes = i->index.visible ? index_bytes(ix) : 0;
-    i->index.error = error ? err_text(error) : NULL;
-    i->index.cpu = cpu_level_name(cpu_level());
-    i->index.inflate = trace_engine_name(TRACE_ENGINE_AUTO);
 }
 
 /* ---- files that answer nothing --------------------------------------------------------------- */
@@ -233,15 +196,31 @@ static int find_hidden(struct info *i)
 
 static int read_all(struct info *i)
 {
-    add_files(i);
+    struct index *ix = i->env->index;
+    struct info_totals *t = &i->totals;
+    const struct trace_counts *c = &t->counts;
+
+    for (size_t k = 0; k < i->file_count; k++)
+        add_file(t, snapshot_file(i->snapshot, i->files[k]));
+    t->objects = c->events + c->counters + c->aggregated + c->metadata;
+    t->bytes_per_event = c->events ? (double)t->text_bytes / (double)c->events : NAN;
     if (i->options.only_files)
         return 0;
-    int rc = count_processes(i->env->index, i->snapshot, i->files, i->file_count, &i->totals);
+    int rc = count_processes(ix, i->snapshot, i->files, i->file_count, t);
     rc = rc < 0 ? rc : read_roots(i);
     rc = rc < 0 ? rc : info_file_begin(i);
     if (rc < 0)
         return rc;
-    read_index(i);
+    /* Users of a part of the files do not see the size of the whole, nor the name of a directory of
+     * the daemon's user. */
+    bool visible = !i->options.only_chosen;
+    int error = index_store_error(ix);
+    i->index = (struct info_index){.visible = visible,
+                                   .path = visible ? index_path(ix) : NULL,
+                                   .bytes = visible ? index_bytes(ix) : 0,
+                                   .error = error ? err_text(error) : NULL,
+                                   .cpu = cpu_level_name(cpu_level()),
+                                   .inflate = trace_engine_name(TRACE_ENGINE_AUTO)};
     return i->detailed && !i->options.only_chosen ? find_hidden(i) : 0;
 }
 

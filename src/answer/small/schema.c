@@ -19,8 +19,10 @@ struct run {
 
 static void worker_free(struct worker *w)
 {
-    if (w)
-        columns_done(&w->columns), free(w->mask);
+    if (!w)
+        return;
+    columns_done(&w->columns);
+    free(w->mask);
     free(w);
 }
 

@@ -49,7 +49,6 @@ int seen_entry(struct column_seen *c, const struct column_entry *e, struct budge
 int seen_i64(struct column_seen *c, int64_t value, struct budget *b); /* distinct only */
 /* type, distinct */
 int seen_time(struct column_seen *c, int64_t value, bool nano, struct budget *b);
-int seen_f64(struct column_seen *c, double value, struct budget *b); /* distinct only */
 
 /* All columns that a worker met, by path. */
 struct columns_seen {

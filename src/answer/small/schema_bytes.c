@@ -10,10 +10,12 @@ static bool is_text(const struct value *v)
 static void put_value(const struct value *v, struct buf *out)
 {
     rec_put_u(out, v->type);
-    if (is_text(v))
+    if (is_text(v)) {
         rec_put_text(out, v->text);
-    else
-        buf_append(out, &v->i, sizeof(v->i)), rec_put_i128(out, v->wide);
+        return;
+    }
+    buf_append(out, &v->i, sizeof(v->i));
+    rec_put_i128(out, v->wide);
 }
 
 static struct value take_value(struct rec *in)

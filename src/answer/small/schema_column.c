@@ -20,26 +20,21 @@ static uint64_t hash_i64(int64_t v)
     return mix((uint64_t)v + 0x9e3779b97f4a7c15u);
 }
 
-static uint64_t hash_f64(double d)
-{
-    union {
-        double d;
-        uint64_t bits;
-    } u = {.d = d};
-
-    if (d >= -0x1p63 && d < 0x1p63 && d == floor(d))
-        return hash_i64((int64_t)d);
-    return mix(u.bits ^ 0x5851f42d4c957f2du);
-}
-
 int seen_i64(struct column_seen *c, int64_t value, struct budget *b)
 {
     return distinct_add(&c->distinct, hash_i64(value), b);
 }
 
-int seen_f64(struct column_seen *c, double value, struct budget *b)
+static int seen_f64(struct column_seen *c, double value, struct budget *b)
 {
-    return distinct_add(&c->distinct, hash_f64(value), b);
+    union {
+        double d;
+        uint64_t bits;
+    } u = {.d = value};
+
+    if (value >= -0x1p63 && value < 0x1p63 && value == floor(value))
+        return seen_i64(c, (int64_t)value, b);
+    return distinct_add(&c->distinct, mix(u.bits ^ 0x5851f42d4c957f2du), b);
 }
 
 /* A time is told in microseconds: only those with a fraction are no integers. */
