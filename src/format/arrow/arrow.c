@@ -126,23 +126,20 @@ int arrow_dictionary(struct arrow *a, size_t column, struct text (*text)(void *a
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-static size_t bytes_of(enum arrow_type type, size_t rows)
-{
-    return type == ARROW_BOOL ? (rows + 7) / 8 : rows * (type == ARROW_TEXT ? 4 : 8);
-}
-
 int arrow_batch(struct arrow *a, const struct arrow_data *data, size_t rows, struct buf *out)
 {
     size_t start = out->len;
     int64_t body = 0;
 
     for (size_t i = 0; i < a->count; i++) {
+        enum arrow_type type = a->columns[i].type;
         struct arrow_buffer *b = &a->buffers[2 * i];
         size_t bits = data[i].nulls ? (rows + 7) / 8 : 0;
         a->nodes[i] = (struct arrow_node){(int64_t)rows, (int64_t)data[i].nulls};
         b[0] = (struct arrow_buffer){body, (int64_t)bits};
         body += (int64_t)padded(bits);
-        b[1] = (struct arrow_buffer){body, (int64_t)bytes_of(a->columns[i].type, rows)};
+        size_t bytes = type == ARROW_BOOL ? (rows + 7) / 8 : rows * (type == ARROW_TEXT ? 4 : 8);
+        b[1] = (struct arrow_buffer){body, (int64_t)bytes};
         body += (int64_t)padded((size_t)b[1].length);
     }
     arrow_put_batch(out, -1, (int64_t)rows, a->nodes, a->count, a->buffers, 2 * a->count, body);

@@ -3,14 +3,6 @@
 
 /* ---- rows that are there, and null: in the beginning all are there --------------------------- */
 
-static void put_bits(struct arrow_staged *c, enum arrow_type type, size_t row, uint64_t bits)
-{
-    if (type == ARROW_TEXT)
-        ((int32_t *)c->values)[row] = (int32_t)bits;
-    else
-        ((uint64_t *)c->values)[row] = bits;
-}
-
 /* Of up to 64 rows that a word of bits has: those with a bit are null. */
 static void mark_nulls(struct arrow_staged *c, size_t row, uint64_t bits)
 {
@@ -33,21 +25,6 @@ static int meet(struct arrow_rows *r, size_t column, uint32_t code)
     return rc < 0 ? rc : 0;
 }
 
-/* Where all keys are in the table, all at once, and never again. */
-static int meet_all(struct arrow_rows *r, size_t column)
-{
-    struct arrow_ranks *k = &r->columns[column].ranks;
-    int rc = 0;
-
-    for (uint32_t code = 0; code < k->count && rc == 0; code++) {
-        rc = meet(r, column, code);
-        if (rc == 0 && code % 0x1000 == 0)
-            rc = budget_check(r->charge.budget);
-    }
-    k->all = rc == 0;
-    return rc;
-}
-
 static int meet_block(struct arrow_rows *r, size_t column, size_t rows)
 {
     struct arrow_ranks *k = &r->columns[column].ranks;
@@ -56,8 +33,15 @@ static int meet_block(struct arrow_rows *r, size_t column, size_t rows)
 
     if (rc < 0 || k->all)
         return rc;
+    /* Where the table has all keys, all at once, and never again. */
+    for (uint32_t code = 0; code < k->count && r->parts && rc == 0; code++) {
+        rc = meet(r, column, code);
+        if (rc == 0 && code % 0x1000 == 0)
+            rc = budget_check(r->charge.budget);
+    }
+    k->all = r->parts && rc == 0;
     if (r->parts)
-        return meet_all(r, column);
+        return rc;
     for (size_t i = 0; i < rows && rc == 0; i++) {
         if (k->met[codes[i]] == NOT_MET)
             rc = meet(r, column, codes[i]);
@@ -78,12 +62,6 @@ static void put_alike(struct arrow_staged *c, enum arrow_type type, uint32_t ran
         numbers[i] = bits;
 }
 
-/* Rows are mostly in the order of their keys, so the first keys of a block are alike. */
-static bool are_alike(const uint32_t *ranks, size_t n)
-{
-    return memcmp(ranks, ranks + 1, (n - 1) * sizeof(*ranks)) == 0;
-}
-
 /* Of what is null bits are 0. */
 static void put_keys(struct arrow_staged *c, enum arrow_type type, const uint32_t *ranks,
                      size_t row, size_t n)
@@ -92,7 +70,8 @@ static void put_keys(struct arrow_staged *c, enum arrow_type type, const uint32_
     int32_t *codes = (int32_t *)c->values + row;
     uint64_t *numbers = (uint64_t *)c->values + row;
 
-    if (are_alike(ranks, n)) {
+    /* Rows are mostly in the order of their keys, so the first keys of a block are alike. */
+    if (memcmp(ranks, ranks + 1, (n - 1) * sizeof(*ranks)) == 0) {
         put_alike(c, type, ranks[0], row);
     } else if (type == ARROW_TEXT) {
         for (size_t i = 0; i < n; i++)
@@ -116,32 +95,7 @@ static void mark_null_ranks(struct arrow_staged *c, const uint32_t *ranks, size_
     }
 }
 
-static int put_ranks(struct arrow_rows *r, size_t column, const struct table_block *b)
-{
-    struct arrow_staged *c = &r->columns[column];
-    int rc = meet_block(r, column, b->count);
-
-    if (rc < 0)
-        return rc;
-    put_keys(c, r->types[column].type, r->vector.codes, r->rows, b->count);
-    if (c->ranks.nulls)
-        mark_null_ranks(c, r->vector.codes, r->rows, b->count);
-    return 0;
-}
-
 /* ---- numbers: they stand where they belong, but some in another unit or type ----------------- */
-
-static void turn_doubles(const struct vector *v, int64_t *values, bool nano, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        double d = v->kind == VECTOR_UINT ? (double)(uint64_t)values[i] : (double)values[i];
-        if (v->kind == VECTOR_NS && !nano)
-            d /= 1000;
-        else if (v->kind == VECTOR_US && nano)
-            d *= 1000;
-        memcpy(&values[i], &d, sizeof(d));
-    }
-}
 
 /* Null is what is negative, or too large in nanoseconds. */
 static void turn_uints(struct arrow_rows *r, struct arrow_staged *c, size_t n)
@@ -175,10 +129,20 @@ static void put_numbers(struct arrow_rows *r, size_t column, size_t n)
 
     for (size_t i = 0; i < n && valid; i++)
         mark_nulls(c, r->rows + i, (~valid[i / 64] >> i % 64 & 1) << (r->rows + i) % 64);
-    if (r->types[column].type == ARROW_DOUBLE)
-        turn_doubles(&r->vector, r->memory.i, r->nano, n);
-    else
+    if (r->types[column].type != ARROW_DOUBLE) {
         turn_uints(r, c, n);
+        return;
+    }
+    const enum vector_kind kind = r->vector.kind;
+    int64_t *values = r->memory.i;
+    for (size_t i = 0; i < n; i++) {
+        double d = kind == VECTOR_UINT ? (double)(uint64_t)values[i] : (double)values[i];
+        if (kind == VECTOR_NS && !r->nano)
+            d /= 1000;
+        else if (kind == VECTOR_US && r->nano)
+            d *= 1000;
+        memcpy(&values[i], &d, sizeof(d));
+    }
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -191,8 +155,16 @@ static int put_vector(struct arrow_rows *r, size_t column, const struct table_bl
 
     r->memory.i = number ? (int64_t *)r->columns[column].values + r->rows : r->numbers;
     *ret = r->table->ops->vector(r->table, column, &r->memory, &r->vector);
-    if (*ret && r->vector.kind == VECTOR_CODE)
-        return put_ranks(r, column, b);
+    if (*ret && r->vector.kind == VECTOR_CODE) {
+        struct arrow_staged *c = &r->columns[column];
+        int rc = meet_block(r, column, b->count);
+        if (rc < 0)
+            return rc;
+        put_keys(c, r->types[column].type, r->vector.codes, r->rows, b->count);
+        if (c->ranks.nulls)
+            mark_null_ranks(c, r->vector.codes, r->rows, b->count);
+        return 0;
+    }
     *ret = *ret && number;
     if (*ret)
         put_numbers(r, column, b->count);
@@ -208,7 +180,10 @@ static int put_value(struct arrow_rows *r, size_t column, size_t row, const stru
 
     if (rc < 0)
         return rc;
-    put_bits(c, r->types[column].type, row, bits);
+    if (r->types[column].type == ARROW_TEXT)
+        ((int32_t *)c->values)[row] = (int32_t)bits;
+    else
+        ((uint64_t *)c->values)[row] = bits;
     if (rc == 1)
         mark_nulls(c, row, (uint64_t)1 << row % 64);
     return 0;

@@ -141,16 +141,6 @@ static size_t put_type(struct flat *f, enum arrow_type type)
     }
 }
 
-/* Which numbers stand for the texts of a column: int32, in a dictionary of its own. */
-static size_t put_encoding(struct flat *f, size_t id)
-{
-    struct field fields[] = {{0, 8, id}, {1, 0}};
-    size_t start = table(f, fields, 2);
-
-    lead(f, fields[1].at, type_int(f, 32, true));
-    return start;
-}
-
 static size_t put_unit(struct flat *f, const char *unit)
 {
     size_t start = distances(f, 1);
@@ -185,8 +175,11 @@ static size_t put_field(struct flat *f, const struct arrow_column *c, size_t id)
     lead(f, fields[NAME].at, string(f, text_of(c->name)));
     lead(f, fields[TYPE].at, put_type(f, c->type));
     lead(f, fields[CHILDREN].at, distances(f, 0));
-    if (dictionary)
-        lead(f, fields[dictionary].at, put_encoding(f, id));
+    if (dictionary) { /* the texts of the column as int32, in a dictionary of its own */
+        struct field encoding[] = {{0, 8, id}, {1, 0}};
+        lead(f, fields[dictionary].at, table(f, encoding, 2));
+        lead(f, encoding[1].at, type_int(f, 32, true));
+    }
     if (unit)
         lead(f, fields[unit].at, put_unit(f, c->unit));
     return start;

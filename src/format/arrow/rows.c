@@ -113,28 +113,16 @@ static int begin_batch(struct arrow_rows *r, struct buf *out)
     return rc;
 }
 
-static void clear_batch(struct arrow_rows *r)
-{
-    r->rows = 0;
-    for (size_t i = 0; i < r->count; i++) {
-        memset(r->columns[i].valid, 0xff, ARROW_BATCH / 8);
-        r->columns[i].nulls = 0;
-    }
-}
-
-/* What is behind the last row is nothing. */
-static void cut_valid(struct arrow_rows *r)
-{
-    for (size_t i = 0; i < r->count && r->rows % 64; i++)
-        r->columns[i].valid[r->rows / 64] &= ((uint64_t)1 << r->rows % 64) - 1;
-}
-
 static int read_batch(struct arrow_rows *r, struct err *err)
 {
     struct table_block block;
     int rc = 0;
 
-    clear_batch(r);
+    r->rows = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        memset(r->columns[i].valid, 0xff, ARROW_BATCH / 8);
+        r->columns[i].nulls = 0;
+    }
     while (r->rows + TABLE_BLOCK <= ARROW_BATCH &&
            (rc = r->table->ops->next(r->table, err, &block)) == 0) {
         rc = arrow_fill_block(r, &block, err);
@@ -142,30 +130,15 @@ static int read_batch(struct arrow_rows *r, struct err *err)
             return rc;
         r->rows += block.count;
     }
-    cut_valid(r);
+    /* Bits behind the last row are 0. */
+    for (size_t i = 0; i < r->count && r->rows % 64; i++)
+        r->columns[i].valid[r->rows / 64] &= ((uint64_t)1 << r->rows % 64) - 1;
     return rc == ERR_END && r->rows ? 0 : rc;
 }
 
 static struct text dictionary_text(void *arg, uint32_t i)
 {
     return intern_text(arg, i);
-}
-
-static int next_dictionary(struct arrow_rows *r, struct buf *out)
-{
-    struct intern *texts = r->columns[r->dictionary].texts;
-
-    return arrow_dictionary(r->arrow, r->dictionary++, dictionary_text, texts, intern_count(texts),
-                            out);
-}
-
-static void put_column(struct arrow_rows *r, size_t column, struct buf *out)
-{
-    struct arrow_staged *c = &r->columns[column];
-    struct arrow_data data = data_of(c);
-
-    if (!arrow_batch_column_given(r->arrow, column, &c->values, VALUE_BYTES, out))
-        arrow_batch_column(r->arrow, column, &data, out);
 }
 
 int arrow_rows_next(struct arrow_rows *r, struct err *err, struct buf *out)
@@ -178,10 +151,17 @@ int arrow_rows_next(struct arrow_rows *r, struct err *err, struct buf *out)
     }
     while (r->dictionary < r->count && r->types[r->dictionary].type != ARROW_TEXT)
         r->dictionary++;
-    if (r->dictionary < r->count)
-        return next_dictionary(r, out);
+    if (r->dictionary < r->count) {
+        struct intern *texts = r->columns[r->dictionary].texts;
+        return arrow_dictionary(r->arrow, r->dictionary++, dictionary_text, texts,
+                                intern_count(texts), out);
+    }
     if (r->part < r->count) {
-        put_column(r, r->part++, out);
+        size_t column = r->part++;
+        struct arrow_staged *c = &r->columns[column];
+        struct arrow_data data = data_of(c);
+        if (!arrow_batch_column_given(r->arrow, column, &c->values, VALUE_BYTES, out))
+            arrow_batch_column(r->arrow, column, &data, out);
         return out->error;
     }
     int rc = read_batch(r, err);

@@ -148,18 +148,6 @@ static int look_at_parts(struct arrow_rows *r)
 
 /* ---- the unit of times ----------------------------------------------------------------------- */
 
-static bool has_nano_file(const struct query *q)
-{
-    const struct snapshot *s = query_snapshot(q);
-    const uint32_t *files;
-    size_t n = query_files(q, &files);
-
-    for (size_t i = 0; i < n; i++)
-        if (snapshot_file(s, files[i])->unit == TRACE_NS)
-            return true;
-    return false;
-}
-
 /* What is known without a look at rows. */
 static int survey(struct arrow_rows *r)
 {
@@ -190,9 +178,13 @@ static const char *unit_name(const struct arrow_rows *r, enum column_unit unit)
 
 int arrow_types_find(struct arrow_rows *r, const struct query *q, struct err *err)
 {
+    const uint32_t *files;
+
     for (size_t i = 0; i < r->count; i++)
         r->types[i] = (struct arrow_column){.name = r->told[i].name, .type = type_of(&r->told[i])};
-    r->nano = has_nano_file(q);
+    r->nano = false;
+    for (size_t n = query_files(q, &files); n > 0 && !r->nano; n--)
+        r->nano = snapshot_file(query_snapshot(q), files[n - 1])->unit == TRACE_NS;
     int rc = survey(r);
     r->parts = r->table->ops->whole_parts(r->table);
     arrow_ranks_forget(r);

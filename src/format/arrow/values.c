@@ -98,16 +98,6 @@ int64_t arrow_code(struct arrow_staged *c, struct text t)
     return code;
 }
 
-/* Which of the choices it is. */
-static uint64_t choice_of(const char *const *choices, struct text t)
-{
-    uint64_t i = 0;
-
-    while (choices[i + 1] && !text_eq(t, text_of(choices[i])))
-        i++;
-    return i;
-}
-
 int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint64_t *ret)
 {
     const struct table_column *told = &r->told[column];
@@ -126,7 +116,8 @@ int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint6
         some = double_of(v, time && r->nano, ret);
         break;
     case ARROW_INT64:
-        *ret = choice_of(told->choices, v->text);
+        while (told->choices[*ret + 1] && !text_eq(v->text, text_of(told->choices[*ret])))
+            ++*ret;
         return 0;
     default:
         some = uint_of(v, time, r->nano, ret);

@@ -22,17 +22,6 @@ static const struct value *start_of(const struct perfetto *p, const struct value
 
 /* ---- the first pass -------------------------------------------------------------------------- */
 
-static void note_times(struct perfetto *p, const struct value *values)
-{
-    const struct value *ts = start_of(p, values), *te = perfetto_cell(p, values, C_TE);
-
-    if (ts->type != VALUE_TIME)
-        return;
-    perfetto_note_time(p, ts->wide);
-    if (p->events == AGGREGATE_ASYNC)
-        perfetto_note_time(p, te->wide);
-}
-
 static int read_row(struct perfetto *p, const struct value *values, uint64_t row)
 {
     const struct value *ts = perfetto_cell(p, values, C_TS), *te = perfetto_cell(p, values, C_TE);
@@ -48,7 +37,11 @@ static int read_row(struct perfetto *p, const struct value *values, uint64_t row
     }
     if (process < 0)
         return (int)process;
-    note_times(p, values);
+    const struct value *start = start_of(p, values);
+    if (start->type == VALUE_TIME)
+        perfetto_note_time(p, start->wide);
+    if (start->type == VALUE_TIME && p->events == AGGREGATE_ASYNC)
+        perfetto_note_time(p, te->wide);
     if (p->events != AGGREGATE_REGULAR || ts->type != VALUE_TIME)
         return 0;
     return vec_push(&p->items, {.from = ts->wide,
@@ -123,11 +116,6 @@ void perfetto_free(struct perfetto *p)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void put_key(struct jw *j, const char *key, struct text value)
-{
-    jw_put_text(j, key, value);
-}
-
 static void put_int(struct jw *j, const char *key, int64_t value)
 {
     jw_key(j, key);
@@ -148,10 +136,10 @@ static void begin_metadata(struct perfetto *p, struct buf *out, const char *what
 {
     next_event(p, out);
     jw_begin(&p->jw, '{');
-    put_key(&p->jw, "name", text_of(what));
+    jw_put_text(&p->jw, "name", text_of(what));
     if (cat)
-        put_key(&p->jw, "cat", text_of(cat));
-    put_key(&p->jw, "ph", TEXT("M"));
+        jw_put_text(&p->jw, "cat", text_of(cat));
+    jw_put_text(&p->jw, "ph", TEXT("M"));
     if (pid > 0) {
         put_int(&p->jw, "pid", pid);
         put_int(&p->jw, "tid", tid);
@@ -178,7 +166,7 @@ void perfetto_put_process(struct perfetto *p, const struct perfetto_process *pro
         buf_printf(name, "%.*s:", (int)(host.len < 200 ? host.len : 200), host.ptr);
     buf_printf(name, "%lld", (long long)process->pid);
     begin_metadata(p, out, "process_name", NULL, process->told, process->told);
-    put_key(&p->jw, "name", (struct text){name->data, name->len});
+    jw_put_text(&p->jw, "name", (struct text){name->data, name->len});
     end_metadata(p);
     if (process->has_rank) {
         begin_metadata(p, out, "process_sort_index", NULL, process->told, process->told);
@@ -188,7 +176,7 @@ void perfetto_put_process(struct perfetto *p, const struct perfetto_process *pro
     if (!process->root)
         return;
     begin_metadata(p, out, "root_process", "dftracer", process->told, process->told);
-    put_key(&p->jw, "is_root", TEXT("true"));
+    jw_put_text(&p->jw, "is_root", TEXT("true"));
     end_metadata(p);
 }
 
@@ -198,19 +186,8 @@ void perfetto_put_lane(struct perfetto *p, const struct perfetto_lane *l, struct
     buf_clear(name);
     buf_printf(name, l->number ? "%lld (%u)" : "%lld", (long long)l->tid, l->number + 1);
     begin_metadata(p, out, "thread_name", NULL, p->processes.at[l->process].told, l->told);
-    put_key(&p->jw, "name", (struct text){name->data, name->len});
+    jw_put_text(&p->jw, "name", (struct text){name->data, name->len});
     end_metadata(p);
-}
-
-static void put_range(struct perfetto *p, const struct aggregate_boundary *b)
-{
-    jw_key_text(&p->jw, b->value);
-    jw_begin(&p->jw, '{');
-    jw_key(&p->jw, "ts");
-    jw_time_ns(&p->jw, b->from_ns - p->origin_ns);
-    jw_key(&p->jw, "te");
-    jw_time_ns(&p->jw, b->to_ns - p->origin_ns);
-    jw_end(&p->jw, '}');
 }
 
 /* What the old commands told of boundary events: which values each column may have, and when. */
@@ -236,7 +213,14 @@ static void put_boundaries(struct perfetto *p)
             jw_key(&p->jw, all[i].output);
             jw_begin(&p->jw, '{');
         }
-        put_range(p, &all[i]);
+        const struct aggregate_boundary *b = &all[i];
+        jw_key_text(&p->jw, b->value);
+        jw_begin(&p->jw, '{');
+        jw_key(&p->jw, "ts");
+        jw_time_ns(&p->jw, b->from_ns - p->origin_ns);
+        jw_key(&p->jw, "te");
+        jw_time_ns(&p->jw, b->to_ns - p->origin_ns);
+        jw_end(&p->jw, '}');
     }
     jw_end(&p->jw, '}');
     jw_end(&p->jw, '}');
@@ -287,13 +271,13 @@ void perfetto_head(struct perfetto *p, struct buf *out, struct text name, struct
 {
     next_event(p, out);
     jw_begin(&p->jw, '{');
-    put_key(&p->jw, "name", name);
-    put_key(&p->jw, "cat", cat);
+    jw_put_text(&p->jw, "name", name);
+    jw_put_text(&p->jw, "cat", cat);
 }
 
 void perfetto_place(struct perfetto *p, const char *ph, __int128 ts, int64_t pid, int64_t tid)
 {
-    put_key(&p->jw, "ph", text_of(ph));
+    jw_put_text(&p->jw, "ph", text_of(ph));
     jw_key(&p->jw, "ts");
     jw_time_ns(&p->jw, ts);
     put_int(&p->jw, "pid", pid);
@@ -320,20 +304,6 @@ static void put_args(struct perfetto *p, const struct value *values, bool flat)
     jw_end(&p->jw, '}');
 }
 
-static void put_pair(struct perfetto *p, const struct value *values, struct buf *out, int64_t pid,
-                     int64_t tid, struct text id)
-{
-    __int128 from = perfetto_ts(p, perfetto_cell(p, values, C_TS)->wide),
-             to = perfetto_ts(p, perfetto_cell(p, values, C_TE)->wide);
-
-    put_head(p, values, out, "b", from, pid, tid);
-    put_key(&p->jw, "id", id);
-    put_args(p, values, false);
-    put_head(p, values, out, "e", to, pid, tid);
-    put_key(&p->jw, "id", id);
-    jw_end(&p->jw, '}');
-}
-
 void perfetto_row(struct perfetto *p, const struct value *values, struct buf *out)
 {
     const struct value *at = start_of(p, values);
@@ -353,10 +323,17 @@ void perfetto_row(struct perfetto *p, const struct value *values, struct buf *ou
         jw_time_ns(&p->jw, item->to - item->from);
         put_args(p, values, false);
     } else if (p->events == AGGREGATE_ASYNC) {
-        put_pair(p, values, out, pid, tid, (struct text){id.data, id.len});
+        __int128 from = perfetto_ts(p, perfetto_cell(p, values, C_TS)->wide),
+                 to = perfetto_ts(p, perfetto_cell(p, values, C_TE)->wide);
+        put_head(p, values, out, "b", from, pid, tid);
+        jw_put_text(&p->jw, "id", (struct text){id.data, id.len});
+        put_args(p, values, false);
+        put_head(p, values, out, "e", to, pid, tid);
+        jw_put_text(&p->jw, "id", (struct text){id.data, id.len});
+        jw_end(&p->jw, '}');
     } else {
         put_head(p, values, out, "C", perfetto_ts(p, at->wide), pid, tid);
-        put_key(&p->jw, "id", (struct text){id.data, id.len});
+        jw_put_text(&p->jw, "id", (struct text){id.data, id.len});
         put_args(p, values, p->events == AGGREGATE_COUNTER);
     }
     out->error = out->error ? out->error : id.error;

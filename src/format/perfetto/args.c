@@ -128,19 +128,6 @@ static bool has_numbers(const struct perfetto *p, const struct value *values, si
     return !text_eq(p->parts[column].of, TEXT("size")) || total->type != VALUE_INT || total->i > 0;
 }
 
-static void put_object(struct perfetto *p, const struct value *values, size_t column)
-{
-    jw_key_text(&p->jw, p->parts[column].of);
-    jw_begin(&p->jw, '{');
-    for (size_t i = column; i < p->count; i++) {
-        if (!p->parts[i].name || !text_eq(p->parts[i].of, p->parts[column].of) ||
-            values[i].type == VALUE_NULL)
-            continue;
-        jw_put_value(&p->jw, p->parts[i].name, &values[i]);
-    }
-    jw_end(&p->jw, '}');
-}
-
 void perfetto_nested_args(struct perfetto *p, const struct value *values)
 {
     const struct value *fhash = perfetto_cell(p, values, C_FHASH);
@@ -153,8 +140,16 @@ void perfetto_nested_args(struct perfetto *p, const struct value *values)
         if (values[i].type == VALUE_NULL || (int)i == p->known[C_ROOT] ||
             (p->parts[i].name && !total))
             continue;
-        if (total && has_numbers(p, values, i))
-            put_object(p, values, i);
+        if (total && has_numbers(p, values, i)) {
+            jw_key_text(&p->jw, p->parts[i].of);
+            jw_begin(&p->jw, '{');
+            for (size_t k = i; k < p->count; k++) {
+                if (p->parts[k].name && text_eq(p->parts[k].of, p->parts[i].of) &&
+                    values[k].type != VALUE_NULL)
+                    jw_put_value(&p->jw, p->parts[k].name, &values[k]);
+            }
+            jw_end(&p->jw, '}');
+        }
         if (total)
             continue;
         jw_put_value(&p->jw, p->columns[i].name, &values[i]);

@@ -15,16 +15,11 @@ static __int128 clamp(__int128 ns)
     return ns < 0 ? 0 : ns > LAST_NS ? LAST_NS : ns;
 }
 
-static bool has_fraction(__int128 ns)
-{
-    return ns == (int64_t)ns ? (int64_t)ns % 1000 != 0 : ns % 1000 != 0;
-}
-
 void perfetto_note_time(struct perfetto *p, __int128 ns)
 {
     p->first_ns = p->timed && p->first_ns < ns ? p->first_ns : ns;
     p->timed = true;
-    p->inexact |= ns >= EXACT_NS && has_fraction(ns);
+    p->inexact |= ns >= EXACT_NS && (ns == (int64_t)ns ? (int64_t)ns % 1000 != 0 : ns % 1000 != 0);
 }
 
 __int128 perfetto_ts(const struct perfetto *p, __int128 ns)
@@ -33,17 +28,12 @@ __int128 perfetto_ts(const struct perfetto *p, __int128 ns)
     return ns < EXACT_NS ? ns : ns / 1000 * 1000;
 }
 
-static __int128 dur_of(__int128 ns)
-{
-    return ns < EXACT_NS ? ns : (ns + 999) / 1000 * 1000;
-}
-
 void perfetto_slice(const struct perfetto *p, __int128 *from, __int128 *to)
 {
     __int128 dur = clamp(*to - p->origin_ns) - clamp(*from - p->origin_ns);
 
     *from = perfetto_ts(p, *from);
-    *to = *from + (dur < 0 ? 0 : dur_of(dur));
+    *to = *from + (dur < 0 ? 0 : dur < EXACT_NS ? dur : (dur + 999) / 1000 * 1000);
 }
 
 void perfetto_set_times(struct perfetto *p, enum perfetto_times times)

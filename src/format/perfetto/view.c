@@ -108,19 +108,6 @@ static int read_rows(struct perfetto_view *v, const struct view_options *o, stru
     return rc == ERR_END ? 0 : rc;
 }
 
-static int prepare(struct perfetto_view *v, const struct view_options *o, enum perfetto_times times,
-                   struct err *err)
-{
-    v->hosts = intern_new();
-    int rc = v->hosts ? trace_scanner_new(NULL, &v->scanner) : -ENOMEM;
-    rc = rc < 0 ? rc : read_rows(v, o, err);
-    rc = rc < 0 ? rc : perfetto_name_processes(&v->p);
-    if (rc == 0)
-        perfetto_set_times(&v->p, times);
-    rc = rc < 0 ? rc : perfetto_make_lanes(&v->p);
-    return rc < 0 ? rc : view_open(v->query, o, err, &v->view);
-}
-
 int perfetto_view_new(struct query *q, const struct view_options *options,
                       enum perfetto_times times, struct budget *budget, struct err *err,
                       struct perfetto_view **ret)
@@ -134,7 +121,14 @@ int perfetto_view_new(struct query *q, const struct view_options *options,
     v->query = q;
     perfetto_init(&v->p, budget);
     v->counters.budget = v->kinds.budget = budget;
-    int rc = prepare(v, &o, times, err);
+    v->hosts = intern_new();
+    int rc = v->hosts ? trace_scanner_new(NULL, &v->scanner) : -ENOMEM;
+    rc = rc < 0 ? rc : read_rows(v, &o, err);
+    rc = rc < 0 ? rc : perfetto_name_processes(&v->p);
+    if (rc == 0)
+        perfetto_set_times(&v->p, times);
+    rc = rc < 0 ? rc : perfetto_make_lanes(&v->p);
+    rc = rc < 0 ? rc : view_open(q, &o, err, &v->view);
     if (rc < 0) {
         perfetto_view_free(v);
         return err_set(err, rc, "%s", err_text(rc));

@@ -62,17 +62,6 @@ static const struct object_type last_line_type = {NULL, MEMBERS(last_members)};
 
 /* ---- open and close -------------------------------------------------------------------------- */
 
-static int make_table(struct format_aggregate *f)
-{
-    const char **names = malloc((f->table->count + 1) * sizeof(*names));
-
-    for (size_t i = 0; names && i < f->table->count; i++)
-        names[i] = f->table->columns[i].name;
-    int rc = names ? format_table_new(f->o.format, names, f->table->count, &f->text) : -ENOMEM;
-    free(names);
-    return rc;
-}
-
 int format_aggregate_new(struct aggregate *a, struct query *q,
                          const struct format_aggregate_options *o, struct err *err,
                          struct format_aggregate **ret)
@@ -86,9 +75,13 @@ int format_aggregate_new(struct aggregate *a, struct query *q,
     f->query = q;
     f->o = *o;
     f->table = aggregate_table(a);
-    if (o->format == FORMAT_TEXT)
-        rc = make_table(f);
-    else if (o->format == FORMAT_PERFETTO)
+    if (o->format == FORMAT_TEXT) {
+        const char **names = malloc((f->table->count + 1) * sizeof(*names));
+        for (size_t i = 0; names && i < f->table->count; i++)
+            names[i] = f->table->columns[i].name;
+        rc = names ? format_table_new(o->format, names, f->table->count, &f->text) : -ENOMEM;
+        free(names);
+    } else if (o->format == FORMAT_PERFETTO)
         rc = perfetto_new(a, q, o->budget, o->events, o->times, err, &f->perfetto);
     else if (o->format == FORMAT_ARROW || o->format == FORMAT_ARROW_STREAM)
         rc = arrow_rows_new(f->table, q, o->budget, o->format == FORMAT_ARROW, err, &f->arrow);
@@ -144,22 +137,16 @@ static void begin(struct format_aggregate *f, struct buf *out)
     jw_begin(&f->jw, '[');
 }
 
-static struct totals totals_of(const struct format_aggregate *f)
-{
-    struct totals t = {.complete = query_complete(f->query),
-                       .interval_ns = aggregate_interval(f->aggregate),
-                       .rows = f->rows,
-                       .elapsed_ms = (uint64_t)((clock_mono_ns() - f->o.started_ns) / 1000000)};
-
-    query_counters(f->query, &t.counters);
-    t.has_interval = t.interval_ns > 0;
-    return t;
-}
-
 static void end(struct format_aggregate *f, struct buf *out)
 {
-    struct totals totals = totals_of(f);
+    struct totals totals = {.complete = query_complete(f->query),
+                            .interval_ns = aggregate_interval(f->aggregate),
+                            .rows = f->rows,
+                            .elapsed_ms =
+                                (uint64_t)((clock_mono_ns() - f->o.started_ns) / 1000000)};
 
+    query_counters(f->query, &totals.counters);
+    totals.has_interval = totals.interval_ns > 0;
     if (f->text)
         format_table_end(f->text, out);
     if (f->perfetto)

@@ -6,11 +6,6 @@
 
 enum { PIECE = 64 << 10 };
 
-static bool lists_events(const struct format_call_tree *f)
-{
-    return f->o.format == FORMAT_NDJSON || f->o.format == FORMAT_PERFETTO;
-}
-
 static bool has_part(const struct format_call_tree_options *o, enum call_tree_part part)
 {
     if (part == CALL_TREE_ALL)
@@ -27,18 +22,6 @@ static void begin_part(struct format_call_tree *f)
         call_tree_begin(f->tree, f->part);
 }
 
-static void begin(struct format_call_tree *f)
-{
-    call_tree_totals(f->tree, &f->lines.totals);
-    f->analysis = call_tree_analysis(f->tree);
-    f->lanes.heap.budget = f->o.budget;
-    for (unsigned part = 0; part < CALL_TREE_PARTS; part++)
-        f->nodes[part] = has_part(&f->o, part) ? call_tree_begin(f->tree, part) : 0;
-    document_begin(&f->document, &format_call_tree_type, f, f->o.pretty);
-    f->document.jw.budget = f->o.budget;
-    begin_part(f);
-}
-
 int format_call_tree_new(struct call_tree *t, const struct format_call_tree_options *o,
                          struct format_call_tree **ret)
 {
@@ -51,7 +34,14 @@ int format_call_tree_new(struct call_tree *t, const struct format_call_tree_opti
         return -ENOMEM;
     new->tree = t;
     new->o = *o;
-    begin(new);
+    call_tree_totals(t, &new->lines.totals);
+    new->analysis = call_tree_analysis(t);
+    new->lanes.heap.budget = o->budget;
+    for (unsigned part = 0; part < CALL_TREE_PARTS; part++)
+        new->nodes[part] = has_part(o, part) ? call_tree_begin(t, part) : 0;
+    document_begin(&new->document, &format_call_tree_type, new, o->pretty);
+    new->document.jw.budget = o->budget;
+    begin_part(new);
     *ret = new;
     return 0;
 }
@@ -90,14 +80,6 @@ static int put_stack(struct format_call_tree *f, const struct call_tree_node *n,
     return 0;
 }
 
-static int put_node(struct format_call_tree *f, const struct call_tree_node *n, struct buf *out)
-{
-    if (f->o.format == FORMAT_COLLAPSED)
-        return put_stack(f, n, out);
-    call_tree_text_node(f, n, out);
-    return 0;
-}
-
 static int next_nodes(struct format_call_tree *f, struct buf *out)
 {
     size_t start = out->len;
@@ -109,7 +91,10 @@ static int next_nodes(struct format_call_tree *f, struct buf *out)
     for (unsigned i = 0; f->part < CALL_TREE_PARTS && out->len - start < PIECE; i++) {
         rc = i % 1024 ? out->error : budget_check(f->o.budget);
         const struct call_tree_node *n = rc < 0 ? NULL : call_tree_next(f->tree);
-        rc = rc == 0 && n ? put_node(f, n, out) : rc;
+        if (n && f->o.format == FORMAT_COLLAPSED)
+            rc = put_stack(f, n, out);
+        else if (n)
+            call_tree_text_node(f, n, out);
         if (rc < 0)
             return rc;
         if (n)
@@ -126,8 +111,9 @@ static int next_nodes(struct format_call_tree *f, struct buf *out)
 
 int format_call_tree_next(struct format_call_tree *f, struct buf *out)
 {
+    bool events = f->o.format == FORMAT_NDJSON || f->o.format == FORMAT_PERFETTO;
     int rc = f->o.format == FORMAT_JSON ? document_next(&f->document, out)
-             : lists_events(f)          ? call_tree_events_next(f, out)
+             : events                   ? call_tree_events_next(f, out)
                                         : next_nodes(f, out);
 
     return out->error ? out->error : rc;

@@ -59,13 +59,6 @@ static int write_row(struct format_call_tree *f, struct buf *out)
     return 0;
 }
 
-static int write_summary(struct format_call_tree *f, struct buf *out)
-{
-    call_tree_totals(f->tree, &f->lines.totals);
-    f->lines.elapsed_ms = (uint64_t)((clock_mono_ns() - f->o.started_ns) / 1000000);
-    return format_object(&call_tree_summary_type, f, false, out);
-}
-
 /* ---- Perfetto -------------------------------------------------------------------------------- */
 
 static int64_t int_of(const struct value *v)
@@ -182,8 +175,11 @@ static int end_events(struct format_call_tree *f, struct buf *out)
 {
     if (f->o.format == FORMAT_PERFETTO)
         perfetto_end(f->perfetto, out);
-    else if (f->o.summary)
-        return write_summary(f, out);
+    else if (f->o.summary) {
+        call_tree_totals(f->tree, &f->lines.totals);
+        f->lines.elapsed_ms = (uint64_t)((clock_mono_ns() - f->o.started_ns) / 1000000);
+        return format_object(&call_tree_summary_type, f, false, out);
+    }
     return ERR_END;
 }
 

@@ -81,21 +81,6 @@ static void put_note(void *arg, struct text note)
     buf_puts(arg, "\n\n");
 }
 
-static void put_head(const struct comparison *c, struct buf *out)
-{
-    buf_puts(out, "| operation | metric | baseline |");
-    for (size_t i = 1; i < c->side_count; i++) {
-        if (c->side_count == 2)
-            buf_puts(out, " variant | change | significance |");
-        else
-            buf_printf(out, " variant %zu | change | significance |", i);
-    }
-    buf_puts(out, "\n|---|---|--:|");
-    for (size_t i = 1; i < c->side_count; i++)
-        buf_puts(out, "--:|--:|---|");
-    buf_putc(out, '\n');
-}
-
 void format_compare_markdown(const struct comparison *c, struct buf *out)
 {
     struct page p = {.c = c, .out = out};
@@ -115,7 +100,17 @@ void format_compare_markdown(const struct comparison *c, struct buf *out)
                c->regression < 0 ? "none" : compare_class_names[c->regression],
                c->failed ? " (**failed**)" : "");
     compare_notes(c, put_note, out, out);
-    put_head(c, out);
+    buf_puts(out, "| operation | metric | baseline |");
+    for (size_t i = 1; i < c->side_count; i++) {
+        if (c->side_count == 2)
+            buf_puts(out, " variant | change | significance |");
+        else
+            buf_printf(out, " variant %zu | change | significance |", i);
+    }
+    buf_puts(out, "\n|---|---|--:|");
+    for (size_t i = 1; i < c->side_count; i++)
+        buf_puts(out, "--:|--:|---|");
+    buf_putc(out, '\n');
     for (size_t i = 0; i < c->node_count; i++)
         put_node(&p, &c->nodes[i]);
     put_done(out, &p.path);

@@ -34,17 +34,6 @@ static void put_key(struct buf *out, unsigned indent, const char *key, double va
     buf_putc(out, '\n');
 }
 
-static void put_mixture(struct buf *out, const struct dlio_model *m)
-{
-    buf_printf(out, "    n_components: %u\n    components:\n", m->part_count);
-    for (unsigned i = 0; i < m->part_count; i++) {
-        put_key(out, 4, "- weight", rounded(m->parts[i].weight));
-        buf_puts(out, "      params:\n        type: normal\n");
-        put_key(out, 8, "mean", rounded(m->parts[i].mean));
-        put_key(out, 8, "stdev", rounded(m->parts[i].stdev));
-    }
-}
-
 /* What DLIO draws instead, as a comment that can replace the lines below it. */
 static void put_drawn(struct buf *out, const char *name, const struct dlio_fit *fit)
 {
@@ -79,7 +68,14 @@ static void put_time(struct buf *out, const char *section, const char *name,
     put_drawn(out, name, &t->fit);
     buf_printf(out, "  %s:\n    type: %s\n", name, dlio_type(&t->fit.best));
     if (t->fit.best.part_count > 0) {
-        put_mixture(out, &t->fit.best);
+        const struct dlio_model *m = &t->fit.best;
+        buf_printf(out, "    n_components: %u\n    components:\n", m->part_count);
+        for (unsigned i = 0; i < m->part_count; i++) {
+            put_key(out, 4, "- weight", rounded(m->parts[i].weight));
+            buf_puts(out, "      params:\n        type: normal\n");
+            put_key(out, 8, "mean", rounded(m->parts[i].mean));
+            put_key(out, 8, "stdev", rounded(m->parts[i].stdev));
+        }
     } else {
         unsigned count = dlio_parameters(&t->fit.best, p);
         for (unsigned i = 0; i < count; i++)

@@ -26,22 +26,6 @@ static void put_parameters(struct buf *out, const struct dlio_model *m)
                    m->parts[i].mean, m->parts[i].stdev);
 }
 
-static void put_matched(struct buf *out, const struct dlio_report *r)
-{
-    static const char *const kinds[] = {"loop body", "wait for batch", "preprocess", "load sample"};
-
-    buf_puts(out, "matched events        events   samples  invalid  processes  category/name\n");
-    for (int i = 0; i < DLIO_KINDS; i++) {
-        const struct dlio_times *t = &r->times[i];
-        buf_printf(out, "  %-16s %9llu %9zu %8llu %10llu  %s/%s\n", kinds[i],
-                   (unsigned long long)t->events, t->count, (unsigned long long)t->invalid,
-                   (unsigned long long)t->processes, t->cat, t->name);
-    }
-    if (r->other_events > 0)
-        buf_printf(out, "  %llu events with names of other versions of DLIO are not used\n",
-                   (unsigned long long)r->other_events);
-}
-
 static void put_fit(struct buf *out, const char *name, const struct dlio_times *t)
 {
     const struct dlio_candidate *drawn = dlio_drawn(&t->fit);
@@ -74,19 +58,6 @@ static void put_fit(struct buf *out, const char *name, const struct dlio_times *
     }
 }
 
-static void put_waits(struct buf *out, const struct dlio_report *r)
-{
-    buf_printf(out, "  waits for batches    %s", r->queued ? "simulated" : "as traced");
-    if (r->queued)
-        buf_printf(out, ": workers %u, prefetch factor %u, samples a batch %llu, stalls %llu",
-                   r->options.workers, r->options.prefetch, (unsigned long long)r->batch_items,
-                   (unsigned long long)r->refined.simulated.stalls);
-    else if (r->options.has_queue)
-        buf_puts(out,
-                 ": without events of samples or preprocessing, the workers are not simulated");
-    buf_putc(out, '\n');
-}
-
 void dlio_text(const struct dlio_report *r, struct buf *out)
 {
     const struct dlio_refined *s = &r->refined;
@@ -97,11 +68,29 @@ void dlio_text(const struct dlio_report *r, struct buf *out)
     else
         buf_printf(out, "%llu to %llu steps\n\n", (unsigned long long)r->steps,
                    (unsigned long long)r->steps_most);
-    put_matched(out, r);
+    static const char *const kinds[] = {"loop body", "wait for batch", "preprocess", "load sample"};
+    buf_puts(out, "matched events        events   samples  invalid  processes  category/name\n");
+    for (int i = 0; i < DLIO_KINDS; i++) {
+        const struct dlio_times *t = &r->times[i];
+        buf_printf(out, "  %-16s %9llu %9zu %8llu %10llu  %s/%s\n", kinds[i],
+                   (unsigned long long)t->events, t->count, (unsigned long long)t->invalid,
+                   (unsigned long long)t->processes, t->cat, t->name);
+    }
+    if (r->other_events > 0)
+        buf_printf(out, "  %llu events with names of other versions of DLIO are not used\n",
+                   (unsigned long long)r->other_events);
     put_fit(out, "train.computation_time", &r->times[DLIO_BLOCK]);
     put_fit(out, "reader.preprocess_time", &r->times[DLIO_PREPROCESS]);
     buf_puts(out, "\nsimulation\n");
-    put_waits(out, r);
+    buf_printf(out, "  waits for batches    %s", r->queued ? "simulated" : "as traced");
+    if (r->queued)
+        buf_printf(out, ": workers %u, prefetch factor %u, samples a batch %llu, stalls %llu",
+                   r->options.workers, r->options.prefetch, (unsigned long long)r->batch_items,
+                   (unsigned long long)r->refined.simulated.stalls);
+    else if (r->options.has_queue)
+        buf_puts(out,
+                 ": without events of samples or preprocessing, the workers are not simulated");
+    buf_putc(out, '\n');
     buf_puts(out, "  end-to-end time      simulated ");
     put(out, s->e2e);
     buf_puts(out, " s, traced ");

@@ -5,15 +5,6 @@
 
 #include <string.h>
 
-enum { RULER = 80 };
-
-static void put_ruler(struct buf *out)
-{
-    for (unsigned i = 0; i < RULER; i++)
-        buf_putc(out, '=');
-    buf_putc(out, '\n');
-}
-
 static void put_label(struct buf *out, const char *label)
 {
     buf_puts(out, "  ");
@@ -44,12 +35,6 @@ static uint64_t valid_objects(const struct trace_counts *c)
     return c->events + c->counters + c->aggregated;
 }
 
-static void put_elapsed(struct buf *out, const struct info *i)
-{
-    put_label(out, "Processing Time:");
-    buf_printf(out, "%.2f ms\n", (double)(clock_mono_ns() - i->started_ns) / 1e6);
-}
-
 /* What both forms end with; the old command left the average out of the detailed one. */
 static void put_summary(struct buf *out, const struct info *i, bool average)
 {
@@ -66,20 +51,8 @@ static void put_summary(struct buf *out, const struct info *i, bool average)
         put_label(out, "Avg Bytes/Event:");
         buf_printf(out, "%.2f\n", (double)t->text_bytes / (double)valid_objects(&t->counts));
     }
-    put_elapsed(out, i);
-}
-
-static void put_sizes(struct buf *out, const struct index_file *f)
-{
-    buf_puts(out, "\nFile Size\n");
-    if (f->format == TRACE_GZIP)
-        put_bytes(out, "Compressed:", f->compressed_bytes);
-    put_bytes(out, "Uncompressed:", f->text_bytes);
-    if (f->format == TRACE_GZIP && f->text_bytes) {
-        put_label(out, "Savings:");
-        buf_printf(out, "%.2f%% reduction\n",
-                   100 - 100.0 * (double)f->compressed_bytes / (double)f->text_bytes);
-    }
+    put_label(out, "Processing Time:");
+    buf_printf(out, "%.2f ms\n", (double)(clock_mono_ns() - i->started_ns) / 1e6);
 }
 
 static void put_statistics(struct buf *out, const struct index_file *f)
@@ -117,7 +90,15 @@ static void put_file(struct buf *out, const struct index_file *f)
     put_text(out, "Status:", f->state == INDEX_READY && !f->damaged ? "OK" : index_file_state(f));
     if (f->error)
         put_text(out, "Damage:", f->error);
-    put_sizes(out, f);
+    buf_puts(out, "\nFile Size\n");
+    if (f->format == TRACE_GZIP)
+        put_bytes(out, "Compressed:", f->compressed_bytes);
+    put_bytes(out, "Uncompressed:", f->text_bytes);
+    if (f->format == TRACE_GZIP && f->text_bytes) {
+        put_label(out, "Savings:");
+        buf_printf(out, "%.2f%% reduction\n",
+                   100 - 100.0 * (double)f->compressed_bytes / (double)f->text_bytes);
+    }
     buf_puts(out, "\nContent\n");
     put_number(out, "Total Lines:", f->counts.lines);
     put_number(out, "Valid Events:", valid_objects(&f->counts));

@@ -64,11 +64,6 @@ static struct value count_value(uint64_t u)
     return (struct value){.type = VALUE_UINT, .u = u};
 }
 
-static const char *end_of(const struct value *finished)
-{
-    return finished->type == VALUE_NULL ? NULL : finished->i ? "finished" : "unfinished";
-}
-
 /* The beginning of a long command, in whole characters: a column of some hundred arguments is one
  * that nobody can read. */
 static struct value short_command(const struct value *command, char *room)
@@ -87,6 +82,9 @@ static struct value short_command(const struct value *command, char *room)
 
 static void put_text(struct format_processes *f, const struct process_info *p, struct buf *out)
 {
+    const char *end = p->finished.type == VALUE_NULL ? NULL
+                      : p->finished.i                ? "finished"
+                                                     : "unfinished";
     char pid[32], command[COMMAND_MOST + 3];
 
     buf_clear(&f->scratch);
@@ -104,7 +102,7 @@ static void put_text(struct format_processes *f, const struct process_info *p, s
         p->first,
         p->last,
         count_value(p->threads),
-        member_string(end_of(&p->finished)),
+        member_string(end),
         short_command(&p->command, command)};
     if (f->scratch.error)
         out->error = f->scratch.error;

@@ -113,21 +113,6 @@ static const char *group_key(const struct stats *s, const struct stats_group *g,
     return key->error ? "" : key->data;
 }
 
-static void put_io(struct jw *j, const struct stats_group *g)
-{
-    static const char *const names[] = {"duration", "size", "bandwidth", "offset"};
-    const struct measured *const all[] = {&g->duration, &g->size, &g->bandwidth, &g->offset};
-
-    jw_begin(j, '{');
-    for (unsigned i = 0; i < 4; i++) {
-        if (all[i]->count == 0)
-            continue;
-        jw_key(j, names[i]);
-        jw_object(j, &measured_type, all[i]);
-    }
-    jw_end(j, '}');
-}
-
 /* A member for each group; `io`: for those that have sizes. */
 static void put_groups(struct jw *j, const struct stats *s, bool io)
 {
@@ -139,9 +124,19 @@ static void put_groups(struct jw *j, const struct stats *s, bool io)
         if (io && g->size.count == 0)
             continue;
         jw_key(j, group_key(s, g, &key));
-        if (io)
-            put_io(j, g);
-        else
+        if (io) {
+            static const char *const names[] = {"duration", "size", "bandwidth", "offset"};
+            const struct measured *const all[] = {&g->duration, &g->size, &g->bandwidth,
+                                                  &g->offset};
+            jw_begin(j, '{');
+            for (unsigned m = 0; m < 4; m++) {
+                if (all[m]->count == 0)
+                    continue;
+                jw_key(j, names[m]);
+                jw_object(j, &measured_type, all[m]);
+            }
+            jw_end(j, '}');
+        } else
             jw_object(j, &measured_type, &g->duration);
     }
     jw_end(j, '}');

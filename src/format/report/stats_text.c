@@ -6,30 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RULER = 80, NAME_WIDTH = 30, BAR_WIDTH = 40 };
-
-static void put_ruler(struct buf *out)
-{
-    for (unsigned i = 0; i < RULER; i++)
-        buf_putc(out, '=');
-    buf_putc(out, '\n');
-}
+enum { NAME_WIDTH = 30, BAR_WIDTH = 40 };
 
 /* A longer name moves the rest of its line: another operation may begin with the same characters.
  */
 static void put_name(struct buf *out, struct text name)
 {
     put_padded(out, name, -NAME_WIDTH);
-}
-
-/* Values joined by `separator`, null as "-". */
-static void join_values(struct buf *out, const struct value *values, size_t count, char separator)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (i)
-            buf_putc(out, separator);
-        value_plain(out, &values[i]);
-    }
 }
 
 static void put_count_line(struct buf *out, struct buf *name, uint64_t count)
@@ -75,7 +58,9 @@ static void put_tables(const struct stats *s, struct buf *out)
         put_title(out, "Process/Thread Pairs", s->pid_tid_count, s->pid_tids_total);
         for (size_t i = 0; i < s->pid_tid_count && !list_is_over(s->budget, i, out); i++) {
             const struct stats_count *c = &s->pid_tids[i];
-            join_values(&name, (struct value[]){c->pid, c->tid}, 2, ':');
+            value_plain(&name, &c->pid);
+            buf_putc(&name, ':');
+            value_plain(&name, &c->tid);
             if (c->host.type != VALUE_NULL) {
                 buf_puts(&name, " on ");
                 value_plain(&name, &c->host);
@@ -312,21 +297,6 @@ static void put_io_table(const struct stats *s, struct buf *out)
 
 /* ---- the frame ------------------------------------------------------------------------------- */
 
-static void put_times(const struct stats *s, struct buf *out)
-{
-    struct value span = s->span;
-
-    if (span.type == VALUE_TIME && span.wide > 0)
-        buf_printf(out, "  Time Span: %.6f seconds\n", (double)span.wide / 1e9);
-    if (s->report != STATS_TIME_RANGE)
-        return;
-    buf_puts(out, "  Min Timestamp: ");
-    value_plain(out, &s->min_ts);
-    buf_puts(out, " us\n  Max Timestamp: ");
-    value_plain(out, &s->max_te);
-    buf_puts(out, " us\n");
-}
-
 int stats_text_report(const struct stats *s, struct buf *out)
 {
     const struct query_counters *c = &s->counters;
@@ -343,8 +313,16 @@ int stats_text_report(const struct stats *s, struct buf *out)
                    (unsigned long long)c->chunks_skipped);
     if (whole)
         buf_printf(out, "  Events Scanned: %llu\n", (unsigned long long)s->events);
-    if (s->report == STATS_SUMMARY || s->report == STATS_TIME_RANGE)
-        put_times(s, out);
+    if ((s->report == STATS_SUMMARY || s->report == STATS_TIME_RANGE) &&
+        s->span.type == VALUE_TIME && s->span.wide > 0)
+        buf_printf(out, "  Time Span: %.6f seconds\n", (double)s->span.wide / 1e9);
+    if (s->report == STATS_TIME_RANGE) {
+        buf_puts(out, "  Min Timestamp: ");
+        value_plain(out, &s->min_ts);
+        buf_puts(out, " us\n  Max Timestamp: ");
+        value_plain(out, &s->max_te);
+        buf_puts(out, " us\n");
+    }
     put_tables(s, out);
     if (s->has_duration || s->report == STATS_DETAILED)
         put_duration(s, whole, out);

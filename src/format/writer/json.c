@@ -103,44 +103,32 @@ void jw_str(struct jw *j, const char *s)
 
 void jw_uint(struct jw *j, uint64_t u)
 {
-    struct value v = {.type = VALUE_UINT, .u = u};
-
-    jw_value(j, &v);
+    jw_value(j, &(struct value){.type = VALUE_UINT, .u = u});
 }
 
 void jw_int(struct jw *j, int64_t i)
 {
-    struct value v = {.type = VALUE_INT, .i = i};
-
-    jw_value(j, &v);
+    jw_value(j, &(struct value){.type = VALUE_INT, .i = i});
 }
 
 void jw_double(struct jw *j, double d)
 {
-    struct value v = {.type = VALUE_DOUBLE, .d = d};
-
-    jw_value(j, &v);
+    jw_value(j, &(struct value){.type = VALUE_DOUBLE, .d = d});
 }
 
 void jw_bool(struct jw *j, bool b)
 {
-    struct value v = {.type = VALUE_BOOL, .i = b};
-
-    jw_value(j, &v);
+    jw_value(j, &(struct value){.type = VALUE_BOOL, .i = b});
 }
 
 void jw_null(struct jw *j)
 {
-    struct value v = {.type = VALUE_NULL};
-
-    jw_value(j, &v);
+    jw_value(j, &(struct value){.type = VALUE_NULL});
 }
 
 void jw_time_ns(struct jw *j, __int128 ns)
 {
-    struct value v = {.type = VALUE_TIME, .wide = ns};
-
-    jw_value(j, &v);
+    jw_value(j, &(struct value){.type = VALUE_TIME, .wide = ns});
 }
 
 void jw_value(struct jw *j, const struct value *v)

@@ -88,26 +88,6 @@ static bool is_bare(const struct member *m, const void *object)
     return m->bare && member_count(m, object) == 1;
 }
 
-static void put_list(struct jw *j, const struct member *m, const void *object)
-{
-    size_t count = member_count(m, object);
-
-    jw_begin(j, '[');
-    for (size_t i = 0; i < count && !list_is_over(j->budget, i, j->out); i++)
-        put_item(j, m, member_item(m, object, i));
-    jw_end(j, ']');
-}
-
-static void put_named(struct jw *j, const struct member *m, const void *object)
-{
-    size_t count = member_count(m, object);
-
-    for (size_t i = 0; i < count; i++) {
-        jw_key(j, member_item_name(m, object, i));
-        put_item(j, m, member_item(m, object, i));
-    }
-}
-
 static bool is_value(const struct member *m)
 {
     return m->place == MEMBER_HERE && m->kind != MEMBER_OBJECT && !m->write;
@@ -119,7 +99,11 @@ static void put_other(struct jw *j, const struct member *m, const void *object)
     bool there = v.type != VALUE_NULL || member_is_there(m, object);
 
     if (m->place == MEMBER_NAMED) {
-        put_named(j, m, object);
+        size_t count = member_count(m, object);
+        for (size_t i = 0; i < count; i++) {
+            jw_key(j, member_item_name(m, object, i));
+            put_item(j, m, member_item(m, object, i));
+        }
         return;
     }
     if (!there && m->optional)
@@ -133,9 +117,13 @@ static void put_other(struct jw *j, const struct member *m, const void *object)
         put_item(j, m, member_item(m, object, 0));
     else if (m->stride && !m->bare)
         jw_numbers(j, m->kind, member_item(m, object, 0), m->stride, member_count(m, object));
-    else if (m->place == MEMBER_LIST)
-        put_list(j, m, object);
-    else
+    else if (m->place == MEMBER_LIST) {
+        size_t count = member_count(m, object);
+        jw_begin(j, '[');
+        for (size_t i = 0; i < count && !list_is_over(j->budget, i, j->out); i++)
+            put_item(j, m, member_item(m, object, i));
+        jw_end(j, ']');
+    } else
         jw_object(j, m->of, member_object(m, object));
 }
 
@@ -232,40 +220,6 @@ static bool has_lists(const struct object_type *type)
     return false;
 }
 
-static void begin_list(struct document *d, struct document_object *o, const struct member *m)
-{
-    jw_key(&d->jw, m->name);
-    if (m->root)
-        d->jw.after_key = false; /* the value is written by put_node */
-    else
-        jw_begin(&d->jw, '[');
-    d->node = -1;
-    o->item = 0;
-    o->whole_items = m->kind != MEMBER_OBJECT || m->of->values || !has_lists(m->of);
-    o->in_list = true;
-}
-
-static void put_list_item(struct document *d, struct document_object *o, const struct member *m)
-{
-    const void *item = member_item(m, o->object, o->item++);
-
-    if (item && m->kind == MEMBER_OBJECT && m->of->nests)
-        put_node(d, m, item);
-    else if (item && !o->whole_items && d->depth < DOCUMENT_DEPTH_MAX)
-        push_object(d, m->of, item);
-    else
-        put_item(&d->jw, m, item);
-}
-
-static void end_list(struct document *d, struct document_object *o, const struct member *m)
-{
-    end_nodes(d, 0);
-    if (!m->root)
-        jw_end(&d->jw, ']');
-    o->in_list = false;
-    o->member++;
-}
-
 /* Whether its items or members are written one by one. */
 static bool is_opened(const struct document *d, const struct member *m, const void *object)
 {
@@ -280,7 +234,15 @@ static void put_next_member(struct document *d, struct document_object *o, const
     bool opened = is_opened(d, m, o->object);
 
     if (opened && m->place == MEMBER_LIST) {
-        begin_list(d, o, m);
+        jw_key(&d->jw, m->name);
+        if (m->root)
+            d->jw.after_key = false; /* the value is written by put_node */
+        else
+            jw_begin(&d->jw, '[');
+        d->node = -1;
+        o->item = 0;
+        o->whole_items = m->kind != MEMBER_OBJECT || m->of->values || !has_lists(m->of);
+        o->in_list = true;
         return;
     }
     o->member++;
@@ -307,9 +269,19 @@ static void put_next(struct document *d)
     } else if (!o->in_list) {
         put_next_member(d, o, m);
     } else if (o->item == member_count(m, o->object)) {
-        end_list(d, o, m);
+        end_nodes(d, 0);
+        if (!m->root)
+            jw_end(&d->jw, ']');
+        o->in_list = false;
+        o->member++;
     } else if (!list_is_over(d->jw.budget, o->item, d->jw.out)) {
-        put_list_item(d, o, m);
+        const void *item = member_item(m, o->object, o->item++);
+        if (item && m->kind == MEMBER_OBJECT && m->of->nests)
+            put_node(d, m, item);
+        else if (item && !o->whole_items && d->depth < DOCUMENT_DEPTH_MAX)
+            push_object(d, m->of, item);
+        else
+            put_item(&d->jw, m, item);
     }
 }
 

@@ -200,7 +200,7 @@ static int write_code(struct row_writer *w, const struct vector *v, size_t colum
     return 0;
 }
 
-/* The value of one row that is not kept; `to` is where the row goes on. */
+/* A value without a fixed length; `to` is where the row continues. */
 static char *put_other(struct row_writer *w, const struct vector *v, size_t column, size_t k,
                        struct buf *out, char *to)
 {
@@ -208,14 +208,6 @@ static char *put_other(struct row_writer *w, const struct vector *v, size_t colu
 
     out->len = (size_t)(to - out->data);
     put_value(w, column, v->kind == VECTOR_VALUE ? &v->values[k * v->stride] : &null, out);
-    return buf_reserve(out, w->row_room);
-}
-
-/* Any length. */
-static char *put_long(struct row_writer *w, const struct code_text *text, struct buf *out, char *to)
-{
-    out->len = (size_t)(to - out->data);
-    buf_append(out, w->texts.data + text->at, text->len);
     return buf_reserve(out, w->row_room);
 }
 
@@ -230,8 +222,11 @@ static inline char *put_code(struct row_writer *w, const struct vector *v, size_
         if (*rc < 0)
             return to;
     }
-    if (text->len > COPY_ROOM)
-        return put_long(w, text, out, to);
+    if (text->len > COPY_ROOM) {
+        out->len = (size_t)(to - out->data);
+        buf_append(out, w->texts.data + text->at, text->len);
+        return buf_reserve(out, w->row_room);
+    }
     memcpy(to, w->texts.data + text->at, COPY_ROOM); /* all of it: faster than its length */
     return to + text->len;
 }
@@ -277,7 +272,7 @@ static char *end_row(const struct row_names *n, size_t start, struct buf *out, c
         if (to == out->data + start)
             to++;
         else if (n->pretty)
-            memcpy(to, "\n    ", 5), to += 5;
+            to = (char *)memcpy(to, "\n    ", 5) + 5;
         out->data[start] = '{';
         *to++ = '}';
     }

@@ -147,14 +147,6 @@ static void put_list_schema(struct jw *j, const struct member *m)
     }
 }
 
-static void put_nullable_object(struct jw *j, const struct object_type *of, const char *help)
-{
-    static const struct object_type null = {.schema = "{'type':'null'}"};
-    const struct object_type *const either[] = {of, &null, NULL};
-
-    put_any_of(j, either, help);
-}
-
 static void put_member_schema(struct jw *j, const char *name, const struct member *m)
 {
     static const char *const units[] = {
@@ -167,10 +159,13 @@ static void put_member_schema(struct jw *j, const char *name, const struct membe
         return;
     }
     if (m->kind == MEMBER_OBJECT && (m->place != MEMBER_LIST || m->root)) {
-        if (nullable)
-            put_nullable_object(j, m->of, m->help);
-        else
+        if (nullable) {
+            static const struct object_type null = {.schema = "{'type':'null'}"};
+            const struct object_type *const either[] = {m->of, &null, NULL};
+            put_any_of(j, either, m->help);
+        } else {
             put_object_schema(j, m->of, m->help);
+        }
         return;
     }
     jw_begin(j, '{');
@@ -181,18 +176,6 @@ static void put_member_schema(struct jw *j, const char *name, const struct membe
     put_help(j, m->help);
     if (m->unit != UNIT_NONE)
         jw_put_str(j, "x-unit", units[m->unit]);
-    jw_end(j, '}');
-}
-
-/* The items below an item. */
-static void put_children_schema(struct jw *j, const struct object_type *type)
-{
-    jw_key(j, "children");
-    jw_begin(j, '{');
-    jw_put_str(j, "type", "array");
-    jw_key(j, "items");
-    put_reference(j, type->name, NULL);
-    put_help(j, "the items below this one");
     jw_end(j, '}');
 }
 
@@ -251,8 +234,16 @@ static void put_type_schema(struct jw *j, const struct object_type *type, const 
     jw_key(j, "properties");
     jw_begin(j, '{');
     put_members(j, type, "", type->flat, put_member_schema);
-    if (type->nests)
-        put_children_schema(j, type);
+    if (type->nests) {
+        /* The items below an item. */
+        jw_key(j, "children");
+        jw_begin(j, '{');
+        jw_put_str(j, "type", "array");
+        jw_key(j, "items");
+        put_reference(j, type->name, NULL);
+        put_help(j, "the items below this one");
+        jw_end(j, '}');
+    }
     jw_end(j, '}');
     jw_end(j, '}');
 }

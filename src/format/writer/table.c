@@ -21,25 +21,6 @@ struct format_table {
     bool measured;
 };
 
-static void json_keys(struct format_table *t, const char *const *columns)
-{
-    for (size_t i = 0; i < t->count; i++) {
-        buf_putc(&t->keys, i ? ',' : '{');
-        jw_escape(&t->keys, text_of(columns[i]));
-        buf_putc(&t->keys, ':');
-        t->key_end[i] = t->keys.len;
-    }
-}
-
-static void plain_keys(struct format_table *t, const char *const *columns)
-{
-    for (size_t i = 0; i < t->count; i++) {
-        buf_puts(&t->keys, columns[i]);
-        t->key_end[i] = t->keys.len;
-        t->widths[i] = text_width(text_of(columns[i]));
-    }
-}
-
 int format_table_new(enum format f, const char *const *columns, size_t count,
                      struct format_table **ret)
 {
@@ -55,11 +36,16 @@ int format_table_new(enum format f, const char *const *columns, size_t count,
     t->widths = calloc(count + 1, sizeof(*t->widths));
     t->cell_end = malloc((cells + 1) * sizeof(*t->cell_end));
     t->cell_right = malloc(cells + 1);
-    if (t->key_end && t->widths) {
-        if (f == FORMAT_JSON || f == FORMAT_NDJSON)
-            json_keys(t, columns);
+    bool json = f == FORMAT_JSON || f == FORMAT_NDJSON;
+    for (size_t i = 0; i < count && t->key_end && t->widths; i++) {
+        buf_puts(&t->keys, !json ? "" : i ? "," : "{");
+        if (json)
+            jw_escape(&t->keys, text_of(columns[i]));
         else
-            plain_keys(t, columns);
+            buf_puts(&t->keys, columns[i]);
+        buf_puts(&t->keys, json ? ":" : "");
+        t->key_end[i] = t->keys.len;
+        t->widths[i] = text_width(text_of(columns[i]));
     }
     if (!t->key_end || !t->widths || !t->cell_end || !t->cell_right || t->keys.error) {
         format_table_free(t);
@@ -110,28 +96,6 @@ static void json_row(struct format_table *t, const struct value *values, struct 
     buf_putc(out, '}');
 }
 
-/* ---- CSV ------------------------------------------------------------------------------------- */
-
-static void csv_header(struct format_table *t, struct buf *out)
-{
-    for (size_t i = 0; i < t->count; i++) {
-        if (i)
-            buf_putc(out, ',');
-        csv_text(out, key_of(t, i));
-    }
-    buf_putc(out, '\n');
-}
-
-static void csv_row(struct format_table *t, const struct value *values, struct buf *out)
-{
-    for (size_t i = 0; i < t->count; i++) {
-        if (i)
-            buf_putc(out, ',');
-        value_csv(out, &values[i]);
-    }
-    buf_putc(out, '\n');
-}
-
 /* ---- aligned columns ------------------------------------------------------------------------- */
 
 static void put_cell(struct buf *out, struct text cell, size_t width, bool right, bool last)
@@ -146,11 +110,6 @@ static void put_cell(struct buf *out, struct text cell, size_t width, bool right
     buf_puts(out, last ? "\n" : "  ");
 }
 
-static bool column_is_right(const struct format_table *t, size_t column)
-{
-    return t->collected > 0 && t->cell_right[column];
-}
-
 /* The header and the rows that decided the widths. */
 static void put_collected(struct format_table *t, struct buf *out)
 {
@@ -158,7 +117,8 @@ static void put_collected(struct format_table *t, struct buf *out)
 
     t->measured = true;
     for (size_t i = 0; i < t->count; i++)
-        put_cell(out, key_of(t, i), t->widths[i], column_is_right(t, i), i + 1 == t->count);
+        put_cell(out, key_of(t, i), t->widths[i], t->collected > 0 && t->cell_right[i],
+                 i + 1 == t->count);
     for (size_t i = 0; i < t->collected * t->count; i++) {
         size_t column = i % t->count;
         struct text cell = {t->cells.data + start, t->cell_end[i] - start};
@@ -195,8 +155,14 @@ static void begin_rows(struct format_table *t, struct buf *out)
 {
     if (t->format == FORMAT_JSON)
         buf_puts(out, "{\"rows\":[");
-    else if (t->format == FORMAT_CSV)
-        csv_header(t, out);
+    else if (t->format == FORMAT_CSV) {
+        for (size_t i = 0; i < t->count; i++) {
+            if (i)
+                buf_putc(out, ',');
+            csv_text(out, key_of(t, i));
+        }
+        buf_putc(out, '\n');
+    }
 }
 
 void format_table_row(struct format_table *t, const struct value *values, struct buf *out)
@@ -205,7 +171,12 @@ void format_table_row(struct format_table *t, const struct value *values, struct
         begin_rows(t, out);
     switch (t->format) {
     case FORMAT_CSV:
-        csv_row(t, values, out);
+        for (size_t i = 0; i < t->count; i++) {
+            if (i)
+                buf_putc(out, ',');
+            value_csv(out, &values[i]);
+        }
+        buf_putc(out, '\n');
         break;
     case FORMAT_TEXT:
         text_row(t, values, out);

@@ -60,6 +60,13 @@ void put_spaces(struct buf *out, size_t n)
     out->len += n;
 }
 
+void put_ruler(struct buf *out)
+{
+    for (unsigned i = 0; i < 80; i++)
+        buf_putc(out, '=');
+    buf_putc(out, '\n');
+}
+
 void put_padded(struct buf *out, struct text text, int width)
 {
     size_t used = text_width(text), want = (size_t)abs(width), pad = want > used ? want - used : 0;

@@ -10,6 +10,7 @@ void put_fixed(struct buf *out, const struct value *v, unsigned digits);
 void put_commas(struct buf *out, uint64_t u);   /* 1,234,567 */
 void put_size(struct buf *out, uint64_t bytes); /* 1.25 MB (1310720 bytes) */
 void put_spaces(struct buf *out, size_t n);
+void put_ruler(struct buf *out); /* a line of 80 '=' */
 /* Appends `text`, padded to the width on the left (width > 0) or on the right (width < 0). */
 void put_padded(struct buf *out, struct text text, int width);
 /* Frees a text of which parts went into `out`; memory that it lacked is lacking there. */
