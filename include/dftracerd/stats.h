@@ -22,7 +22,6 @@ enum stats_report {
     STATS_TOP_CATEGORIES,
     STATS_DETAILED
 };
-int stats_report_parse(struct text name, enum stats_report *ret);
 extern const char *const stats_report_names[]; /* by enum stats_report, up to NULL */
 
 #define STATS_QUANTILES 7 /* 0.10 0.25 0.50 0.75 0.90 0.95 0.99 */

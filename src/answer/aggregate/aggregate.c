@@ -548,7 +548,7 @@ void aggregate_close(struct aggregate *a)
     process_table_free(a->teller.processes);
     best_free(a->best);
     prefixes_free(a->prefixes);
-    pass_done(&a->pass);
+    free(a->pass.chunks);
     free(a->values);
     free(a->done);
     free(a->block.records);

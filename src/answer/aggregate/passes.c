@@ -20,19 +20,6 @@ int pass_begin(struct pass *pass, struct prefixes *x)
     return pass->chunks ? 0 : -ENOMEM;
 }
 
-void pass_done(struct pass *pass)
-{
-    free(pass->chunks);
-    *pass = (struct pass){0};
-}
-
-bool pass_skips(const struct pass *pass, size_t position)
-{
-    const struct chunk_span *s = &pass->chunks[position];
-
-    return s->most < pass->from || s->least >= pass->to;
-}
-
 #define NOT_KNOWN UINT32_MAX
 struct pass_filter {
     const struct aggregate_plan *plan;

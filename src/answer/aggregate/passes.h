@@ -2,7 +2,7 @@
  *
  * Used by:   scan.c, prefixes.c, aggregate.c.
  * Path:      prefixes.h -> aggregate.c sets plan.pass to a run of prefixes -> scan.c skips chunks
- *            without rows of it (pass_skips), and of the others scans the rows that
+ *            without rows of it (pass.chunks), and of the others scans the rows that
  *            pass_filter_batch returns.
  * Threads:   a filter belongs to one worker; the spans of chunks are written by the worker that
  *            scans them. Memory: charged to the budget of the plan.
@@ -36,11 +36,8 @@ struct pass {
     struct chunk_span *chunks;
     size_t from, to;
 };
-/* Room for chunks. ERR_MEMORY_LIMIT, -ENOMEM. */
+/* Allocates *new* chunks. ERR_MEMORY_LIMIT, -ENOMEM. */
 int pass_begin(struct pass *pass, struct prefixes *x);
-void pass_done(struct pass *pass);
-/* The chunk has no row of the pass. */
-bool pass_skips(const struct pass *pass, size_t position);
 /* A worker's: which rows of a batch are of the pass. */
 struct pass_filter;
 int pass_filter_new(const struct aggregate_plan *p, struct pass_filter **ret);

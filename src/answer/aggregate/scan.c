@@ -115,9 +115,10 @@ static int chunk_end(struct group_worker *w, struct scan_chunk *c)
 
 static bool skip(void *arg, size_t position)
 {
-    const struct aggregate_plan *p = arg;
+    const struct pass *pass = ((const struct aggregate_plan *)arg)->pass;
 
-    return p->pass && pass_skips(p->pass, position);
+    return pass &&
+           (pass->chunks[position].most < pass->from || pass->chunks[position].least >= pass->to);
 }
 
 /* ---- sets ------------------------------------------------------------------------------------ */

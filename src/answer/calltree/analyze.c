@@ -299,7 +299,7 @@ static int make_paths(struct call_tree *t)
     return 0;
 }
 
-static int analyze_names(struct call_tree *t, const struct call_forest *f)
+static int sum_all_names(struct call_tree *t, const struct call_forest *f)
 {
     size_t bytes = (t->name_count + 1) * sizeof(struct call_tree_sum);
     int rc = budget_charge(t->budget, bytes);
@@ -319,7 +319,7 @@ int call_tree_analyze(struct call_tree *t)
 {
     const struct call_forest *f = &t->forest[CALL_TREE_ALL];
     uint32_t *depth = calloc(f->nodes.count, sizeof(*depth));
-    int rc = depth ? analyze_names(t, f) : -ENOMEM;
+    int rc = depth ? sum_all_names(t, f) : -ENOMEM;
 
     for (uint32_t i = 1; i < f->nodes.count && rc == 0; i++) {
         rc = look(t, i);

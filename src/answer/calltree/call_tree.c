@@ -210,19 +210,6 @@ static int find_hosts_apart(struct call_tree *t)
 
 /* ---- public calls ---------------------------------------------------------------------------- */
 
-static int make_folded(struct call_tree *t)
-{
-    const uint64_t depth = t->o.max_depth;
-    const int64_t least = t->o.min_total_ns;
-    int rc = t->o.analyze ? call_tree_analyze(t) : 0;
-
-    if (rc < 0 || !t->o.focus)
-        return rc < 0 ? rc : call_shape_make(t, CALL_TREE_ALL, depth, least);
-    rc = call_tree_focus(t);
-    rc = rc < 0 ? rc : call_shape_make(t, CALL_TREE_CALLEES, depth, least);
-    return rc < 0 ? rc : call_shape_make(t, CALL_TREE_CALLERS, depth, least);
-}
-
 int call_tree_open(struct query *q, const struct call_tree_options *o, struct err *err,
                    struct call_tree **ret)
 {
@@ -240,7 +227,14 @@ int call_tree_open(struct query *q, const struct call_tree_options *o, struct er
     rc = rc < 0 ? rc : number_tuples(t);
     rc = rc < 0 ? rc : call_tree_fold(t);
     rc = rc < 0 ? rc : find_hosts_apart(t);
-    rc = rc < 0 || o->events ? rc : make_folded(t);
+    if (rc == 0 && !o->events && o->analyze)
+        rc = call_tree_analyze(t);
+    if (rc == 0 && !o->events && o->focus)
+        rc = call_tree_focus(t);
+    for (unsigned part = 0; part < CALL_TREE_PARTS && rc == 0 && !o->events; part++) {
+        if ((part == CALL_TREE_ALL) == !o->focus)
+            rc = call_shape_make(t, part, o->max_depth, o->min_total_ns);
+    }
     if (rc == -ENOMEM && t->arena.error < 0)
         rc = t->arena.error; /* the limit may have been reached */
     if (rc < 0) {

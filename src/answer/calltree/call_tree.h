@@ -62,7 +62,6 @@ void call_forest_done(struct call_forest *f);
 /* found or made */
 int64_t call_forest_child(struct call_forest *f, uint32_t parent, uint32_t name);
 void call_node_add(struct call_node *n, const struct call_node *other, bool with_total);
-int call_forest_merge(struct call_forest *f, const struct call_forest *other);
 
 /* What is told of a forest, as lists of children. */
 struct call_shape {
@@ -120,7 +119,6 @@ struct call_tree {
 int call_tree_scan(struct call_tree *t, struct err *err);
 /* Items of one thread, in line order, into the order of the contract. */
 int call_sort(struct call_item *items, size_t n, struct budget *budget);
-bool call_is_less(const struct call_item *a, const struct call_item *b);
 int call_tree_fold(struct call_tree *t);
 int call_tree_focus(struct call_tree *t); /* makes callees and callers of all */
 int call_shape_make(struct call_tree *t, enum call_tree_part part, uint64_t max_depth,

@@ -63,7 +63,7 @@ void call_node_add(struct call_node *n, const struct call_node *other, bool with
     n->max = other->max > n->max ? other->max : n->max;
 }
 
-int call_forest_merge(struct call_forest *f, const struct call_forest *other)
+static int call_forest_merge(struct call_forest *f, const struct call_forest *other)
 {
     uint32_t *of = malloc(other->nodes.count * sizeof(*of));
     int64_t at = 0;

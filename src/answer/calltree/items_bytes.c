@@ -157,35 +157,22 @@ static int take_parts(struct item_job *job, struct rec *in, const struct item_nu
     return rc < 0 ? rc : in->bad ? ERR_CORRUPT : 0;
 }
 
-/* *ret_lanes, *ret_tuples: how many the other process has. */
-static int take_tables(struct item_job *job, struct rec *in, struct item_numbers **ret,
-                       uint64_t *ret_lanes, uint64_t *ret_tuples)
-{
-    struct call_tree *t = job->tree;
-    uint64_t lanes = rec_count(in, t->lanes_found.width),
-             tuples = rec_count(in, t->tuples_found.width);
-    int rc = lanes < CALL_NOBODY && tuples < CALL_NOBODY
-                 ? item_numbers_new(job, (uint32_t)lanes, (uint32_t)tuples, ret)
-                 : ERR_CORRUPT;
-
-    rc = rc < 0 ? rc : take_table(t->query, &t->lanes_found, lanes, in, (*ret)->lane);
-    rc = rc < 0 ? rc : take_table(t->query, &t->tuples_found, tuples, in, (*ret)->tuple);
-    *ret_lanes = lanes;
-    *ret_tuples = tuples;
-    return rc;
-}
-
 int items_take(struct item_job *job, struct rec *in)
 {
-    struct call_tree_totals *totals = &job->tree->totals;
+    struct call_tree *t = job->tree;
     struct item_numbers *numbers = NULL;
-    uint64_t lanes, tuples;
-    int rc = take_tables(job, in, &numbers, &lanes, &tuples);
+    uint64_t lanes = rec_count(in, t->lanes_found.width),
+             tuples = rec_count(in, t->tuples_found.width); /* of the other process */
+    int rc = lanes < CALL_NOBODY && tuples < CALL_NOBODY
+                 ? item_numbers_new(job, (uint32_t)lanes, (uint32_t)tuples, &numbers)
+                 : ERR_CORRUPT;
 
+    rc = rc < 0 ? rc : take_table(t->query, &t->lanes_found, lanes, in, numbers->lane);
+    rc = rc < 0 ? rc : take_table(t->query, &t->tuples_found, tuples, in, numbers->tuple);
     if (rc < 0)
         return rc;
-    totals->events += rec_u(in);
-    totals->other_phases += rec_u(in);
-    totals->untimed += rec_u(in);
+    t->totals.events += rec_u(in);
+    t->totals.other_phases += rec_u(in);
+    t->totals.untimed += rec_u(in);
     return take_parts(job, in, numbers, lanes, tuples);
 }

@@ -35,7 +35,7 @@ void call_unmap(struct budget *b, void *at, size_t bytes)
         budget_release(b, bytes);
 }
 
-bool call_is_less(const struct call_item *a, const struct call_item *b)
+static bool call_is_less(const struct call_item *a, const struct call_item *b)
 {
     if (a->ts != b->ts)
         return a->ts < b->ts;

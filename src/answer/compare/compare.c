@@ -117,22 +117,6 @@ static int read_quantiles(struct node_work *w)
     return 0;
 }
 
-/* ERR_PARAM: a column that no side has. */
-static int check_columns(struct node_work *w)
-{
-    int rc = 0;
-
-    for (size_t i = 0; i < w->node->group_by_count && rc == 0; i++) {
-        bool missing = true;
-        for (size_t s = 0; s < w->run->options->side_count; s++)
-            missing = missing && w->sides[s].missing[i];
-        if (missing)
-            rc =
-                query_check_column(w->sides[0].query, w->sides[0].keys[i], "group_by", w->run->err);
-    }
-    return rc;
-}
-
 static int scan_sides(struct node_work *w)
 {
     const struct compare_options *o = w->run->options;
@@ -150,7 +134,15 @@ static int scan_sides(struct node_work *w)
                 rc = side_tell(w, &w->sides[i]);
         }
     }
-    return rc < 0 ? rc : check_columns(w);
+    for (size_t i = 0; i < w->node->group_by_count && rc == 0; i++) {
+        struct side *baseline = &w->sides[0];
+        bool missing = true; /* on all sides */
+        for (size_t s = 0; s < o->side_count; s++)
+            missing = missing && w->sides[s].missing[i];
+        if (missing)
+            rc = query_check_column(baseline->query, baseline->keys[i], "group_by", w->run->err);
+    }
+    return rc;
 }
 
 /* Files of several sides count once. */

@@ -107,8 +107,6 @@ int side_windows_sum(struct side *s);
 int side_windows_scan(struct side *s);
 /* PEAKS of a group by its number in the scan; the side's windows are still there. */
 const struct moments_f64 *side_windows_peaks(const struct side *s, uint32_t group);
-/* Fills of meta what windows and threads say. */
-int side_windows_tell(struct side *s);
 /* Summary, groups and children of the node by its columns. */
 int table_make(struct node_work *w);
 /* Parts by side: metrics into `ret`. */

@@ -265,7 +265,7 @@ int side_tell(struct node_work *w, struct side *s)
     s->meta.events = s->known.events;
     const struct time_span *span = &s->known.span;
     s->meta.makespan = stats_time(span->any ? span->max_te - span->min_ts : 0);
-    rc = s->group_count ? side_windows_tell(s) : 0;
+    rc = s->group_count ? windows_tell_places(s->windows) : 0;
     side_windows_free(s);
     return rc < 0 ? explain(w, rc) : 0;
 }

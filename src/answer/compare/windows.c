@@ -95,8 +95,3 @@ const struct moments_f64 *side_windows_peaks(const struct side *s, uint32_t grou
 
     return group < job->peaks.count ? job->peaks.at[group].of : none;
 }
-
-int side_windows_tell(struct side *s)
-{
-    return windows_tell_places(s->windows);
-}

@@ -1,5 +1,6 @@
 /* info.c - /info: totals over the selected files. */
 #include "answer/small/info.h"
+#include "answer/stats/summary.h"
 #include "dftracerd/vec.h"
 
 #include <errno.h>
@@ -49,22 +50,6 @@ static int add_threads(struct crowd *c, const struct snapshot *s, const struct s
     return 0;
 }
 
-static bool has_summary(const struct index_file *f)
-{
-    return f->state == INDEX_READY || f->state == INDEX_GROWING;
-}
-
-static bool is_all(struct snapshot *s, const uint32_t *files, size_t count)
-{
-    size_t all = 0, ours = 0;
-
-    for (uint32_t i = 0; i < snapshot_file_count(s); i++)
-        all += has_summary(snapshot_file(s, i));
-    for (size_t i = 0; i < count; i++)
-        ours += has_summary(snapshot_file(s, files[i]));
-    return all == ours;
-}
-
 static int count_processes(struct index *ix, struct snapshot *s, const uint32_t *files,
                            size_t count, struct info_totals *t)
 {
@@ -72,13 +57,13 @@ static int count_processes(struct index *ix, struct snapshot *s, const uint32_t 
     const struct summary *root = NULL;
     int rc = 0;
 
-    if (is_all(s, files, count)) {
+    if (stats_has_all_summaries(s, files, count)) {
         rc = index_root_summary(ix, s, &root);
         rc = rc < 0 ? rc : add_threads(&crowd, s, root);
     } else {
         for (size_t i = 0; i < count && rc == 0; i++) {
             struct summary *one;
-            if (!has_summary(snapshot_file(s, files[i])))
+            if (!stats_has_summary(snapshot_file(s, files[i])))
                 continue;
             rc = index_file_summary(ix, s, files[i], &one);
             if (rc < 0)
@@ -114,7 +99,7 @@ static void add_file(struct info_totals *t, const struct index_file *f)
     t->files++;
     t->pending += pending;
     t->failed += f->state == INDEX_FAILED;
-    t->ready += has_summary(f);
+    t->ready += stats_has_summary(f);
     t->damaged += f->damaged;
     t->compressed_bytes += f->compressed_bytes;
     t->text_bytes += f->text_bytes;

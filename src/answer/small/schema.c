@@ -142,16 +142,6 @@ static const char *type_name(unsigned types)
     }
 }
 
-static int copy_value(struct arena *a, const struct value *v, struct value *ret)
-{
-    *ret = *v;
-    if (v->type == VALUE_TEXT || v->type == VALUE_JSON) {
-        ret->text.ptr = arena_strdup(a, v->text);
-        return ret->text.ptr ? 0 : -ENOMEM;
-    }
-    return 0;
-}
-
 static int tell_extent(struct arena *a, const struct column_seen *seen, struct schema_column *c)
 {
     const struct seen_extent *e = &seen->numbers;
@@ -162,8 +152,10 @@ static int tell_extent(struct arena *a, const struct column_seen *seen, struct s
         e = &seen->bools;
     else if (seen->types & ~(unsigned)(SCHEMA_INT | SCHEMA_FLOAT))
         return 0; /* mixed: no order */
-    int rc = copy_value(a, &e->min, &c->min);
-    return rc < 0 ? rc : copy_value(a, &e->max, &c->max);
+    c->min = e->min;
+    c->max = e->max;
+    int rc = value_keep(a, &c->min);
+    return rc < 0 ? rc : value_keep(a, &c->max);
 }
 
 static int compare_paths(const void *a, const void *b)

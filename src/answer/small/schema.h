@@ -41,8 +41,6 @@ struct column_seen {
     struct seen_extent numbers, bools, texts;
     struct distinct distinct;
 };
-void seen_done(struct column_seen *c, struct budget *b);
-int seen_merge(struct column_seen *c, const struct column_seen *other, struct budget *b);
 int extent_add(struct seen_extent *e, const struct value *v);
 /* One value that occurs, in whatever number of rows: type, extent, distinct. */
 int seen_entry(struct column_seen *c, const struct column_entry *e, struct budget *b);

@@ -129,7 +129,7 @@ int seen_entry(struct column_seen *c, const struct column_entry *e, struct budge
     }
 }
 
-void seen_done(struct column_seen *c, struct budget *b)
+static void seen_done(struct column_seen *c, struct budget *b)
 {
     extent_done(&c->numbers);
     extent_done(&c->bools);
@@ -137,7 +137,7 @@ void seen_done(struct column_seen *c, struct budget *b)
     distinct_done(&c->distinct, b);
 }
 
-int seen_merge(struct column_seen *c, const struct column_seen *other, struct budget *b)
+static int seen_merge(struct column_seen *c, const struct column_seen *other, struct budget *b)
 {
     c->types |= other->types;
     c->rows += other->rows;

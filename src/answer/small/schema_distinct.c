@@ -109,24 +109,18 @@ void distinct_put(const struct distinct *d, struct buf *out)
             buf_append(out, &d->hashes[i], sizeof(*d->hashes));
 }
 
-static int take_registers(struct distinct *d, struct rec *in, struct budget *b)
-{
-    struct distinct other = {.registers = malloc(REGISTERS)};
-    int rc = other.registers ? 0 : -ENOMEM;
-
-    if (rc == 0 && rec_array(in, other.registers, REGISTERS))
-        rc = distinct_merge(d, &other, b);
-    free(other.registers);
-    return rc;
-}
-
 int distinct_take(struct distinct *d, struct rec *in, struct budget *b)
 {
     uint64_t count = rec_u(in), hash;
     int rc = 0;
 
-    if (count == 0)
-        return in->bad ? 0 : take_registers(d, in, b);
+    if (count == 0 && !in->bad) {
+        struct distinct other = {.registers = malloc(REGISTERS)};
+        rc = other.registers ? 0 : -ENOMEM;
+        if (rc == 0 && rec_array(in, other.registers, REGISTERS))
+            rc = distinct_merge(d, &other, b);
+        free(other.registers);
+    }
     for (uint64_t i = 1; i < count && rc == 0 && rec_array(in, &hash, sizeof(hash)); i++)
         rc = distinct_add(d, hash, b);
     return rc;

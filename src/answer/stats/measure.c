@@ -27,7 +27,7 @@ static struct value value_exact(__int128 v, bool nano, bool time)
     return (struct value){.type = VALUE_WIDE, .wide = v};
 }
 
-void measured_empty(bool time, struct measured *ret)
+static void measured_empty(bool time, struct measured *ret)
 {
     memset(ret, 0, sizeof(*ret));
     ret->sum = value_exact(0, true, time);

@@ -13,7 +13,6 @@
 
 /* Where it has doubles, the results are doubles. */
 int quantity_measure(const struct quantity *q, bool time, struct measured *ret);
-void measured_empty(bool time, struct measured *ret);
 extern const unsigned stats_percents[STATS_QUANTILES];
 /* max(1, ceil(percent * n / 100)) */
 uint64_t stats_rank(unsigned percent, uint64_t n);

@@ -24,20 +24,6 @@ void *stats_rows(struct stats *s, size_t count, size_t each, int *error)
     return rows;
 }
 
-struct value stats_text(struct stats *s, struct text t, int *error)
-{
-    struct value v = {.type = VALUE_NULL};
-
-    if (!t.ptr)
-        return v;
-    const char *copy = arena_strdup(&s->arena, t);
-    if (!copy)
-        *error = s->arena.error;
-    else
-        v = (struct value){.type = VALUE_TEXT, .text = {copy, t.len}};
-    return v;
-}
-
 int stats_set_histogram(struct stats *s, const struct histogram *h)
 {
     /* [0], the bin of what is below 1 us, then the powers of two */

@@ -13,8 +13,6 @@
 int stats_step(struct stats *s);
 /* in the arena; not when *error is set */
 void *stats_rows(struct stats *s, size_t count, size_t each, int *error);
-/* copied into the arena; ptr NULL: null */
-struct value stats_text(struct stats *s, struct text t, int *error);
 struct value stats_time(__int128 ns);
 int stats_set_histogram(struct stats *s, const struct histogram *h);
 

@@ -32,17 +32,6 @@ static const unsigned wanted[] = {
     [STATS_DETAILED] = WANT_GROUPS,
 };
 
-int stats_report_parse(struct text name, enum stats_report *ret)
-{
-    for (unsigned i = 0; stats_report_names[i]; i++) {
-        if (text_eq(name, text_of(stats_report_names[i]))) {
-            *ret = (enum stats_report)i;
-            return 0;
-        }
-    }
-    return -EINVAL;
-}
-
 /* ---- plan ------------------------------------------------------------------------------------ */
 
 static int add_group_key(struct stats_plan *plan, struct stats *s, const char *path,
@@ -169,37 +158,28 @@ static int tell_counts(struct stats *s, const struct stats_found *f, unsigned ta
     return rc;
 }
 
-/* The text form of a detailed report begins with the durations of all groups together. */
-static int total_of_groups(struct stats_found *f, struct quantity *ret)
-{
-    const struct groups_of_set *g = &f->groups->set[SET_GROUPS];
-    int rc = 0;
-
-    for (uint32_t i = 0; i < g->map.table.count && rc == 0; i++) {
-        struct quantity q;
-        group_quantity(f->groups, SET_GROUPS, i, Q_DURATION, &q);
-        rc = quantity_add(&f->groups->memory, ret, &q);
-        if (rc == 0 && i % STATS_LOOKED == 0)
-            rc = budget_check(f->plan->budget);
-    }
-    return rc;
-}
-
 static int tell_total(struct stats *s, struct stats_found *f)
 {
     const struct groups_of_set *all = &f->groups->set[SET_TOTAL];
+    bool of_groups = !f->plan->total_duration; /* the text of a detailed report begins with it */
+    uint32_t groups = of_groups ? f->groups->set[SET_GROUPS].map.table.count : 0;
     struct sample sample = {0};
     struct quantity total = {.sample = &sample};
     struct histogram h = {{0}};
     int rc = 0;
 
-    if (!f->plan->total_duration)
-        rc = total_of_groups(f, &total);
-    else if (all->map.table.count)
+    if (!of_groups && all->map.table.count)
         group_quantity(f->groups, SET_TOTAL, 0, 0, &total);
+    for (uint32_t i = 0; i < groups && rc == 0; i++) {
+        struct quantity q;
+        group_quantity(f->groups, SET_GROUPS, i, Q_DURATION, &q);
+        rc = quantity_add(&f->groups->memory, &total, &q);
+        if (rc == 0 && i % STATS_LOOKED == 0)
+            rc = budget_check(f->plan->budget);
+    }
     rc = rc < 0 ? rc : quantity_measure(&total, true, &s->duration);
     s->has_duration = s->report != STATS_DETAILED;
-    if (rc < 0 || !f->plan->total_duration)
+    if (rc < 0 || of_groups)
         return rc;
     sample_histogram(total.sample, &h);
     return stats_set_histogram(s, &h);

@@ -9,9 +9,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static bool is_summarised(const struct index_file *f)
+bool stats_has_summary(const struct index_file *f)
 {
     return f->state == INDEX_READY || f->state == INDEX_GROWING;
+}
+
+bool stats_has_all_summaries(const struct snapshot *s, const uint32_t *files, size_t count)
+{
+    size_t all = 0, ours = 0;
+
+    for (size_t i = 0; i < count; i++)
+        ours += stats_has_summary(snapshot_file(s, files[i]));
+    for (uint32_t i = 0; i < snapshot_file_count(s) && all <= ours; i++)
+        all += stats_has_summary(snapshot_file(s, i));
+    return ours == all;
 }
 
 bool stats_can_summarise(const struct stats_plan *plan, const struct stats_options *o)
@@ -24,23 +35,10 @@ bool stats_can_summarise(const struct stats_plan *plan, const struct stats_optio
     /* Chunks of a file that is still being indexed are seen by a scan, but not by a summary. */
     for (size_t n = query_files(plan->query, &files); n > 0; n--) {
         const struct index_file *f = snapshot_file(snapshot, files[n - 1]);
-        if (!is_summarised(f) && f->chunk_count > 0)
+        if (!stats_has_summary(f) && f->chunk_count > 0)
             return false;
     }
     return true;
-}
-
-static bool selects_all(struct query *q)
-{
-    struct snapshot *snapshot = query_snapshot(q);
-    const uint32_t *files;
-    size_t selected = query_files(q, &files), all = 0, ours = 0;
-
-    for (size_t i = 0; i < selected; i++)
-        ours += is_summarised(snapshot_file(snapshot, files[i]));
-    for (uint32_t i = 0; i < snapshot_file_count(snapshot) && all <= ours; i++)
-        all += is_summarised(snapshot_file(snapshot, i));
-    return ours == all;
 }
 
 /* *ret is borrowed when *ret_own stays NULL. */
@@ -52,14 +50,14 @@ static int get_summary(struct query *q, const struct summary **ret, struct summa
     int rc = 0;
 
     *ret_own = NULL;
-    if (selects_all(q))
+    if (stats_has_all_summaries(snapshot, files, count))
         return index_root_summary(query_index(q), snapshot, ret);
     *ret = *ret_own = summary_new();
     if (!*ret_own)
         return -ENOMEM;
     for (size_t i = 0; i < count && rc == 0; i++) {
         struct summary *one;
-        if (!is_summarised(snapshot_file(snapshot, files[i])))
+        if (!stats_has_summary(snapshot_file(snapshot, files[i])))
             continue;
         rc = budget_check(query_budget(q));
         rc = rc < 0 ? rc : index_file_summary(query_index(q), snapshot, files[i], &one);
@@ -138,15 +136,6 @@ static struct value int_value(int64_t i)
     return (struct value){.type = i == INT64_MIN ? VALUE_NULL : VALUE_INT, .i = i};
 }
 
-static int keep_text(struct stats *s, struct value *v)
-{
-    int rc = 0;
-
-    if (v->type == VALUE_TEXT)
-        *v = stats_text(s, v->text, &rc);
-    return rc;
-}
-
 /* All rows with their values, and in `order` their numbers as they are told. */
 static int order_rows(const struct stats_plan *plan, unsigned table, const struct row *rows,
                       size_t n, struct stats_count *told, uint32_t *order)
@@ -179,9 +168,9 @@ static int keep_rows(struct stats *s, const struct stats_count *told, const uint
 
     for (size_t i = 0; i < n && rc == 0; i++) {
         kept[i] = told[order[i]];
-        rc = keep_text(s, &kept[i].cat);
-        rc = rc < 0 ? rc : keep_text(s, &kept[i].name);
-        rc = rc < 0 ? rc : keep_text(s, &kept[i].host);
+        rc = value_keep(&s->arena, &kept[i].cat);
+        rc = rc < 0 ? rc : value_keep(&s->arena, &kept[i].name);
+        rc = rc < 0 ? rc : value_keep(&s->arena, &kept[i].host);
         if (rc == 0 && i % STATS_LOOKED == 0)
             rc = stats_step(s);
     }

@@ -29,20 +29,6 @@ static int make_room(struct arrow_rows *r)
     return 0;
 }
 
-static int prepare(struct arrow_rows *r, const struct query *q, bool file, struct err *err)
-{
-    r->columns = calloc(r->count + 1, sizeof(*r->columns));
-    r->types = calloc(r->count + 1, sizeof(*r->types));
-    r->left_out = calloc(r->count + 1, sizeof(*r->left_out));
-    if (!r->columns || !r->types || !r->left_out)
-        return -ENOMEM;
-    r->memory.i = r->numbers;
-    r->table->left_out = r->left_out;
-    int rc = arrow_types_find(r, q, err);
-    rc = rc < 0 ? rc : make_room(r);
-    return rc < 0 ? rc : arrow_new(r->types, r->count, file, &r->arrow);
-}
-
 int arrow_rows_new(struct table *t, const struct query *q, struct budget *budget, bool file,
                    struct err *err, struct arrow_rows **ret)
 {
@@ -54,7 +40,14 @@ int arrow_rows_new(struct table *t, const struct query *q, struct budget *budget
     r->charge.budget = r->text_charge.budget = budget;
     r->told = t->columns;
     r->count = t->count;
-    int rc = prepare(r, q, file, err);
+    r->memory.i = r->numbers;
+    r->columns = calloc(r->count + 1, sizeof(*r->columns));
+    r->types = calloc(r->count + 1, sizeof(*r->types));
+    r->left_out = calloc(r->count + 1, sizeof(*r->left_out));
+    t->left_out = r->left_out;
+    int rc = r->columns && r->types && r->left_out ? arrow_types_find(r, q, err) : -ENOMEM;
+    rc = rc < 0 ? rc : make_room(r);
+    rc = rc < 0 ? rc : arrow_new(r->types, r->count, file, &r->arrow);
     if (rc < 0)
         arrow_rows_free(r);
     else

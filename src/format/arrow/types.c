@@ -8,15 +8,6 @@
 
 #include <errno.h>
 
-static enum arrow_type type_of(const struct table_column *told)
-{
-    if (told->choices)
-        return ARROW_INT64;
-    if (told->type == VALUE_UINT || told->type == VALUE_TIME)
-        return ARROW_UINT64;
-    return told->type == VALUE_DOUBLE ? ARROW_DOUBLE : ARROW_TEXT;
-}
-
 /* ---- a first reading ------------------------------------------------------------------------- */
 
 static int look_at_value(struct arrow_rows *r, size_t column, const struct value *v)
@@ -117,20 +108,6 @@ static int look_at_rows(struct arrow_rows *r, struct err *err)
     return rc == ERR_END ? 0 : rc;
 }
 
-static int look_at_part(struct arrow_rows *r, size_t column, unsigned part)
-{
-    struct vector codes = {.kind = VECTOR_CODE};
-    int rc = 0;
-
-    r->table->ops->codes(r->table, part, column, &codes);
-    for (uint32_t k = 0; k < codes.code_count && rc == 0; k++) {
-        rc = look_at_key(r, column, &codes, k);
-        if (rc == 0 && k % 0x1000 == 0)
-            rc = budget_check(r->charge.budget);
-    }
-    return rc;
-}
-
 /* Where all groups are told, their keys are looked at instead of rows. */
 static int look_at_parts(struct arrow_rows *r)
 {
@@ -138,8 +115,15 @@ static int look_at_parts(struct arrow_rows *r)
 
     for (size_t i = 0; i < r->count && r->parts && rc == 0; i++) {
         struct arrow_staged *c = &r->columns[i];
-        for (unsigned part = 0; part < r->parts && c->key && !c->sure && rc == 0; part++)
-            rc = look_at_part(r, i, part);
+        for (unsigned part = 0; part < r->parts && c->key && !c->sure && rc == 0; part++) {
+            struct vector codes = {.kind = VECTOR_CODE};
+            r->table->ops->codes(r->table, part, i, &codes);
+            for (uint32_t k = 0; k < codes.code_count && rc == 0; k++) {
+                rc = look_at_key(r, i, &codes, k);
+                if (rc == 0 && k % 0x1000 == 0)
+                    rc = budget_check(r->charge.budget);
+            }
+        }
         c->sure |= c->key;
         rc = rc < 0 ? rc : charge_texts(r);
     }
@@ -168,20 +152,20 @@ static int survey(struct arrow_rows *r)
     return rc;
 }
 
-static const char *unit_name(const struct arrow_rows *r, enum column_unit unit)
-{
-    static const char *const names[] = {
-        [UNIT_US] = "us", [UNIT_BYTES] = "bytes", [UNIT_BYTES_PER_S] = "bytes/s"};
-
-    return unit == UNIT_US && r->nano ? "ns" : names[unit];
-}
-
 int arrow_types_find(struct arrow_rows *r, const struct query *q, struct err *err)
 {
+    static const char *const units[] = {
+        [UNIT_US] = "us", [UNIT_BYTES] = "bytes", [UNIT_BYTES_PER_S] = "bytes/s"};
     const uint32_t *files;
 
-    for (size_t i = 0; i < r->count; i++)
-        r->types[i] = (struct arrow_column){.name = r->told[i].name, .type = type_of(&r->told[i])};
+    for (size_t i = 0; i < r->count; i++) {
+        const struct table_column *c = &r->told[i];
+        r->types[i].name = c->name;
+        r->types[i].type = c->choices                                       ? ARROW_INT64
+                           : c->type == VALUE_UINT || c->type == VALUE_TIME ? ARROW_UINT64
+                           : c->type == VALUE_DOUBLE                        ? ARROW_DOUBLE
+                                                                            : ARROW_TEXT;
+    }
     r->nano = false;
     for (size_t n = query_files(q, &files); n > 0 && !r->nano; n--)
         r->nano = snapshot_file(query_snapshot(q), files[n - 1])->unit == TRACE_NS;
@@ -191,6 +175,6 @@ int arrow_types_find(struct arrow_rows *r, const struct query *q, struct err *er
     rc = rc < 0 ? rc : look_at_parts(r);
     rc = rc < 0 ? rc : look_at_rows(r, err);
     for (size_t i = 0; i < r->count; i++)
-        r->types[i].unit = unit_name(r, r->told[i].unit);
+        r->types[i].unit = r->told[i].unit == UNIT_US && r->nano ? "ns" : units[r->told[i].unit];
     return rc;
 }

@@ -44,17 +44,6 @@ bool value_has_fraction(const struct value *v)
     return whole_of(v, true, &ns) && ns % 1000 != 0;
 }
 
-static bool uint_of(const struct value *v, bool time, bool nano, uint64_t *ret)
-{
-    __int128 n;
-
-    if (!whole_of(v, time, &n))
-        return false;
-    n = time && !nano ? n / 1000 : n;
-    *ret = (uint64_t)n;
-    return n >= 0 && n <= UINT64_MAX;
-}
-
 /* `time`: of ns in ns, else in us. */
 static bool double_of(const struct value *v, bool nano, uint64_t *ret)
 {
@@ -103,6 +92,7 @@ int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint6
     const struct table_column *told = &r->told[column];
     bool time = told->unit == UNIT_US, some;
     int64_t code;
+    __int128 n;
 
     *ret = 0;
     if (value_is_none(v))
@@ -120,7 +110,10 @@ int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint6
             ++*ret;
         return 0;
     default:
-        some = uint_of(v, time, r->nano, ret);
+        some = whole_of(v, time, &n);
+        n = !some ? 0 : time && !r->nano ? n / 1000 : n;
+        some = some && n >= 0 && n <= UINT64_MAX;
+        *ret = (uint64_t)n;
     }
     *ret = some ? *ret : 0;
     return !some;

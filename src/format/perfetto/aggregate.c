@@ -154,8 +154,8 @@ static void end_metadata(struct perfetto *p)
     jw_end(&p->jw, '}');
 }
 
-void perfetto_put_process(struct perfetto *p, const struct perfetto_process *process,
-                          struct buf *name, struct buf *out)
+static void put_process(struct perfetto *p, const struct perfetto_process *process,
+                        struct buf *name, struct buf *out)
 {
     struct text host = process->host_name.len ? process->host_name : process->host;
 
@@ -226,21 +226,6 @@ static void put_boundaries(struct perfetto *p)
     jw_end(&p->jw, '}');
 }
 
-/* Where times are relative, the one that is written as 0. */
-static void put_trace_metadata(struct perfetto *p, struct buf *out)
-{
-    if (!p->relative && !p->boundary_count)
-        return;
-    begin_metadata(p, out, "trace_metadata", "metadata", 0, 0);
-    if (p->relative) {
-        jw_key(&p->jw, "first_ts");
-        jw_time_ns(&p->jw, p->origin_ns);
-    }
-    if (p->boundary_count)
-        put_boundaries(p);
-    end_metadata(p);
-}
-
 void perfetto_begin(struct perfetto *p, struct buf *out)
 {
     struct buf name = {0};
@@ -249,9 +234,18 @@ void perfetto_begin(struct perfetto *p, struct buf *out)
     jw_begin(&p->jw, '{');
     jw_key(&p->jw, "traceEvents");
     jw_begin(&p->jw, '[');
-    put_trace_metadata(p, out);
+    if (p->relative || p->boundary_count)
+        begin_metadata(p, out, "trace_metadata", "metadata", 0, 0);
+    if (p->relative) { /* the time that is written as 0 */
+        jw_key(&p->jw, "first_ts");
+        jw_time_ns(&p->jw, p->origin_ns);
+    }
+    if (p->boundary_count)
+        put_boundaries(p);
+    if (p->relative || p->boundary_count)
+        end_metadata(p);
     for (uint32_t i = 0; i < p->processes.count; i++)
-        perfetto_put_process(p, &p->processes.at[i], &name, out);
+        put_process(p, &p->processes.at[i], &name, out);
     for (uint32_t i = 0; i < p->lanes.count; i++)
         perfetto_put_lane(p, &p->lanes.at[i], &name, out);
     out->error = out->error ? out->error : name.error;

@@ -129,9 +129,7 @@ struct perfetto_thread { /* zero but for the budget of the heap */
  * ERR_MEMORY_LIMIT. */
 int perfetto_find_lane(struct perfetto_thread *t, __int128 from, __int128 to, uint32_t *ret);
 void perfetto_thread_done(struct perfetto_thread *t);
-/* Names of a process and a lane, as metadata events. */
-void perfetto_put_process(struct perfetto *p, const struct perfetto_process *process,
-                          struct buf *name, struct buf *out);
+/* The name of a lane, as a metadata event. */
 void perfetto_put_lane(struct perfetto *p, const struct perfetto_lane *l, struct buf *name,
                        struct buf *out);
 

@@ -48,14 +48,6 @@ static int64_t process_of(struct perfetto_view *v, const struct value *row)
     return process;
 }
 
-static int add_item(struct perfetto_view *v, enum kind kind, const struct perfetto_item *item)
-{
-    struct perfetto_item one = *item;
-
-    one.row = v->kinds.count;
-    return kind == KIND_COUNTER ? vec_push(&v->counters, one) : vec_push(&v->p.items, one);
-}
-
 static int read_row(struct perfetto_view *v, const struct value *row)
 {
     bool event = row[V_CLASS].i == TRACE_EVENT, timed = row[V_TS].type == VALUE_TIME,
@@ -68,12 +60,13 @@ static int read_row(struct perfetto_view *v, const struct value *row)
         return (int)process;
     if (timed) {
         __int128 from = row[V_TS].wide, to = from + (lasts ? row[V_DUR].wide : 0);
-        struct perfetto_item item = {.from = from,
-                                     .to = to < from ? from : to,
-                                     .tid = row[V_TID].type == VALUE_INT ? row[V_TID].i : 0,
-                                     .process = (uint32_t)process};
+        const struct perfetto_item item = {.row = v->kinds.count,
+                                           .from = from,
+                                           .to = to < from ? from : to,
+                                           .tid = row[V_TID].type == VALUE_INT ? row[V_TID].i : 0,
+                                           .process = (uint32_t)process};
         perfetto_note_time(&v->p, from);
-        rc = add_item(v, kind, &item);
+        rc = kind == KIND_COUNTER ? vec_push(&v->counters, item) : vec_push(&v->p.items, item);
     }
     v->kinds.at[v->kinds.count++] = (uint8_t)kind;
     return rc;
@@ -267,36 +260,31 @@ static void put_json(struct jw *j, struct text t)
     buf_done(&out);
 }
 
-static void put_value(struct jw *j, const struct trace_value *t)
-{
-    struct text text = {t->ptr, t->len};
-
-    if (t->type == TRACE_INT)
-        jw_int(j, t->i);
-    else if (t->type == TRACE_DOUBLE)
-        jw_double(j, t->d);
-    else if (t->type == TRACE_BOOL)
-        jw_bool(j, t->i);
-    else if (t->field == TRACE_FIELD_OTHER || t->type == TRACE_TEXT || !text_is_utf8(text))
-        jw_text(j, text);
-    else
-        put_json(j, text);
-}
-
 static void put_args(struct perfetto_view *v, const struct trace_event *e, bool numbers)
 {
+    struct jw *j = &v->p.jw;
     unsigned other = 0;
 
-    jw_key(&v->p.jw, "args");
-    jw_begin(&v->p.jw, '{');
+    jw_key(j, "args");
+    jw_begin(j, '{');
     for (uint32_t i = 0; i < e->count; i++) {
         const struct trace_value *t = &e->values[i];
         if (is_told(t->field) || (numbers && (!is_number(t) || t->field == TRACE_FIELD_ID)))
             continue;
         put_key(v, e, t->field, &other);
-        put_value(&v->p.jw, t);
+        struct text text = {t->ptr, t->len};
+        if (t->type == TRACE_INT)
+            jw_int(j, t->i);
+        else if (t->type == TRACE_DOUBLE)
+            jw_double(j, t->d);
+        else if (t->type == TRACE_BOOL)
+            jw_bool(j, t->i);
+        else if (t->field == TRACE_FIELD_OTHER || t->type == TRACE_TEXT || !text_is_utf8(text))
+            jw_text(j, text);
+        else
+            put_json(j, text);
     }
-    jw_end(&v->p.jw, '}');
+    jw_end(j, '}');
 }
 
 /* Counters of one name are told apart by category, thread and file. */

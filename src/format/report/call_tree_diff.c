@@ -18,36 +18,25 @@ struct diff {
     VEC(struct stack) stacks; /* by path */
 };
 
-static int stack_of(struct diff *d, struct text path, struct stack **ret)
-{
-    size_t known = intern_count(d->paths);
-    int64_t id = intern_add(d->paths, path);
-
-    if (id < 0)
-        return (int)id;
-    bool added = (size_t)id == known;
-    int rc = added ? charge_add(&d->charge, path.len + 2 * sizeof(struct text)) : 0;
-    rc = rc < 0 ? rc : vec_extend(&d->stacks, (size_t)id + 1);
-    if (rc < 0)
-        return rc;
-    *ret = &d->stacks.at[id];
-    return 0;
-}
-
 /* `path number`: stacks of one name and several categories come several times. */
 static int take_line(struct diff *d, struct text line, unsigned side)
 {
-    struct stack *s = NULL;
+    size_t end = line.len, known = intern_count(d->paths);
     wide us = 0;
-    size_t end = line.len;
 
     while (end > 0 && line.ptr[end - 1] != ' ')
         end--;
     for (size_t i = end; i < line.len; i++)
         us = us * 10 + (wide)(line.ptr[i] - '0');
-    int rc = stack_of(d, (struct text){line.ptr, end ? end - 1 : 0}, &s);
-    if (rc == 0 && s)
-        s->us[side] += us;
+    struct text path = {line.ptr, end ? end - 1 : 0};
+    int64_t id = intern_add(d->paths, path);
+    if (id < 0)
+        return (int)id;
+    bool added = (size_t)id == known;
+    int rc = added ? charge_add(&d->charge, path.len + 2 * sizeof(struct text)) : 0;
+    rc = rc < 0 ? rc : vec_extend(&d->stacks, (size_t)id + 1);
+    if (rc == 0)
+        d->stacks.at[id].us[side] += us;
     return rc;
 }
 

@@ -252,34 +252,26 @@ static void put_node_rows(struct rows *r, const struct compare_node *n)
     put_done(r->out, &label);
 }
 
-static int put_all_rows(const struct comparison *c, const struct format_compare_options *o,
-                        struct buf *out)
-{
-    struct rows r = {.c = c, .o = o, .out = out};
-    int rc = format_table_of(o->format, &compare_row_type, &r.table);
-
-    if (rc < 0)
-        return rc;
-    for (size_t i = 0; i < c->node_count; i++)
-        put_node_rows(&r, &c->nodes[i]);
-    format_table_end(r.table, out);
-    format_table_free(r.table);
-    put_done(out, &r.path);
-    return 0;
-}
-
 int format_compare(const struct comparison *c, const struct format_compare_options *o,
                    struct buf *out)
 {
-    int rc = 0;
+    struct rows r = {.c = c, .o = o, .out = out};
 
-    if (o->format == FORMAT_JSON)
+    if (o->format == FORMAT_JSON) {
         format_document(&compare_type, c, o->pretty, o->budget, out);
-    else if (o->format == FORMAT_NDJSON || o->format == FORMAT_CSV)
-        rc = put_all_rows(c, o, out);
-    else if (o->format == FORMAT_MARKDOWN)
+    } else if (o->format == FORMAT_NDJSON || o->format == FORMAT_CSV) {
+        int rc = format_table_of(o->format, &compare_row_type, &r.table);
+        if (rc < 0)
+            return rc;
+        for (size_t i = 0; i < c->node_count; i++)
+            put_node_rows(&r, &c->nodes[i]);
+        format_table_end(r.table, out);
+        format_table_free(r.table);
+        put_done(out, &r.path);
+    } else if (o->format == FORMAT_MARKDOWN) {
         format_compare_markdown(c, out);
-    else
+    } else {
         format_compare_text(c, o, out);
-    return rc < 0 ? rc : out->error;
+    }
+    return out->error;
 }

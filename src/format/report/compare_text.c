@@ -276,15 +276,6 @@ static void write_rule(const struct metric_table *t, struct buf *out)
     buf_putc(out, '\n');
 }
 
-static void write_table(const struct metric_table *t, struct buf *out)
-{
-    for (size_t i = 0; i < t->lines.count && !list_is_over(t->o->budget, i, out); i++) {
-        write_line(t, &t->lines.at[i], out);
-        if (i == 0)
-            write_rule(t, out);
-    }
-}
-
 static void put_note(void *arg, struct text note)
 {
     buf_puts(arg, "Note: ");
@@ -313,8 +304,11 @@ void format_compare_text(const struct comparison *c, const struct format_compare
     for (size_t i = 0; i < c->node_count && t.error == 0 && t.text.error == 0; i++)
         put_node(&t, &c->nodes[i], true, true);
     t.error = t.error ? t.error : t.text.error ? t.text.error : t.prefix.error;
-    if (t.error == 0)
-        write_table(&t, out);
+    for (size_t i = 0; t.error == 0 && i < t.lines.count && !list_is_over(o->budget, i, out); i++) {
+        write_line(&t, &t.lines.at[i], out);
+        if (i == 0)
+            write_rule(&t, out);
+    }
     out->error = out->error ? out->error : t.error;
     buf_putc(out, '\n');
     compare_notes(c, put_note, out, out);

@@ -27,13 +27,20 @@ static struct list list_of(const struct stats *s)
     return (struct list){s->has_duration ? &stats_duration_row_type : &stats_times_row_type, s, 1};
 }
 
-static int put_rows(const struct stats *s, enum format f, struct buf *out)
+int format_stats(const struct stats *s, enum format f, bool pretty, struct buf *out)
 {
-    const struct list l = list_of(s);
     const struct stats_group like = {.key_names = s->group_by, .key_count = s->group_by_count};
+    const struct list l = list_of(s);
     struct format_table *table;
-    int rc = format_table_like(f, l.type, &like, &table);
 
+    if (f == FORMAT_JSON) {
+        int rc = format_document(&stats_type, s, pretty, s->budget, out);
+        return rc == ERR_END ? 0 : rc;
+    }
+    if (f == FORMAT_TEXT)
+        return stats_text_report(s, out);
+    int rc = f == FORMAT_NDJSON || f == FORMAT_CSV ? format_table_like(f, l.type, &like, &table)
+                                                   : ERR_FORMAT;
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < l.count && !list_is_over(s->budget, i, out); i++)
@@ -41,17 +48,4 @@ static int put_rows(const struct stats *s, enum format f, struct buf *out)
     format_table_end(table, out);
     format_table_free(table);
     return out->error;
-}
-
-int format_stats(const struct stats *s, enum format f, bool pretty, struct buf *out)
-{
-    int rc = ERR_FORMAT;
-
-    if (f == FORMAT_JSON)
-        rc = format_document(&stats_type, s, pretty, s->budget, out);
-    else if (f == FORMAT_NDJSON || f == FORMAT_CSV)
-        rc = put_rows(s, f, out);
-    else if (f == FORMAT_TEXT)
-        rc = stats_text_report(s, out);
-    return rc == ERR_END ? 0 : rc;
 }

@@ -205,15 +205,6 @@ static void put_duration_head(struct buf *out)
     buf_putc(out, '\n');
 }
 
-static int cat_column(const struct stats *s)
-{
-    for (size_t k = 0; k < s->group_by_count; k++) {
-        if (strcmp(s->group_by[k], "cat") == 0)
-            return (int)k;
-    }
-    return -1;
-}
-
 /* Categories in order of the sum of their counts: by repeated choice, there are few. */
 static bool next_category(const struct stats *s, int cat, uint64_t below_count, size_t below_first,
                           uint64_t *ret_count, size_t *ret_first)
@@ -242,11 +233,14 @@ static bool next_category(const struct stats *s, int cat, uint64_t below_count, 
 
 static void put_duration_tables(const struct stats *s, struct buf *out)
 {
-    int cat = s->group_by_count > 1 && s->group_count <= 300 ? cat_column(s) : -1;
+    bool by_category = s->group_by_count > 1 && s->group_count <= 300;
     uint64_t count = UINT64_MAX;
     size_t first = 0;
     struct buf name = {0};
+    int cat = -1;
 
+    for (size_t k = s->group_by_count; by_category && k > 0; k--)
+        cat = strcmp(s->group_by[k - 1], "cat") == 0 ? (int)k - 1 : cat;
     if (cat < 0) {
         put_title(out, "Duration by group", s->group_count, s->groups_total);
         put_duration_head(out);

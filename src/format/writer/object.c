@@ -324,18 +324,13 @@ struct columns {
     struct arena arena; /* of names that are put together */
 };
 
-static const char *join_names(struct arena *arena, const char *prefix, const char *name)
-{
-    char joined[128]; /* both are of tables */
-    int len = snprintf(joined, sizeof(joined), "%s_%s", prefix, name);
-
-    return arena_strdup(arena, (struct text){joined, (size_t)len});
-}
-
 static void add_column(struct columns *c, const char *prefix, const char *name)
 {
+    char joined[128]; /* both are names in tables of members */
+
     assert(c->count < COLUMNS_MAX);
-    c->names[c->count++] = prefix ? join_names(&c->arena, prefix, name) : name;
+    snprintf(joined, sizeof(joined), "%s_%s", prefix ? prefix : "", name);
+    c->names[c->count++] = prefix ? arena_strdup(&c->arena, text_of(joined)) : name;
 }
 
 static void add_columns(struct columns *c, const char *prefix, const struct object_type *type,

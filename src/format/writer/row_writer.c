@@ -125,13 +125,6 @@ static void forget_column(struct written_column *c)
         c->kept[k].code = UINT32_MAX;
 }
 
-static void forget(struct row_writer *w)
-{
-    for (size_t i = 0; i < w->names->count; i++)
-        forget_column(&w->columns[i]);
-    buf_clear(&w->texts);
-}
-
 /* As many texts as the column has codes, or as the rows can use. */
 static int keep_codes(struct row_writer *w, const struct row_block *b, size_t column)
 {
@@ -184,8 +177,11 @@ static int write_code(struct row_writer *w, const struct vector *v, size_t colum
 
     if (code >= v->code_count)
         return ERR_CORRUPT;
-    if (w->texts.len > w->codes_most * TEXT_PER_CODE)
-        forget(w);
+    if (w->texts.len > w->codes_most * TEXT_PER_CODE) {
+        for (size_t i = 0; i < w->names->count; i++)
+            forget_column(&w->columns[i]);
+        buf_clear(&w->texts);
+    }
     int rc = v->value(v->arg, v->keys[code], &value);
     if (rc < 0)
         return rc;
@@ -231,19 +227,16 @@ static inline char *put_code(struct row_writer *w, const struct vector *v, size_
     return to + text->len;
 }
 
-static inline char *put_before(const struct written_column *c, char *to)
+static inline char *put_number(struct row_writer *w, const struct vector *v, size_t column,
+                               uint32_t row, char *to)
 {
+    const struct written_column *c = &w->columns[column];
+
     if (c->before_len <= COPY_ROOM)
         memcpy(to, c->before, COPY_ROOM);
     else
         memcpy(to, c->before, c->before_len);
-    return to + c->before_len;
-}
-
-static inline char *put_number(struct row_writer *w, const struct vector *v, size_t column,
-                               uint32_t row, char *to)
-{
-    to = put_before(&w->columns[column], to);
+    to += c->before_len;
     switch (v->kind) {
     case VECTOR_UINT:
         return to + num_format_u64((uint64_t)v->i[row], to);

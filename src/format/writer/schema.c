@@ -39,31 +39,19 @@ static void put_type(struct jw *j, const char *type, bool nullable)
     jw_end(j, ']');
 }
 
-static const char *value_type_name(enum value_type type)
-{
-    static const char *const names[] = {
-        [VALUE_INT] = "integer", [VALUE_UINT] = "integer",  [VALUE_WIDE] = "integer",
-        [VALUE_TIME] = "number", [VALUE_DOUBLE] = "number", [VALUE_BOOL] = "boolean",
-        [VALUE_TEXT] = "string"};
-
-    return names[type];
-}
-
-static enum value_type type_of(const struct member *m)
+/* A value, or an item of a list of values. */
+static void put_value_schema(struct jw *j, const struct member *m, bool nullable)
 {
     static const enum value_type types[] = {
         [MEMBER_BOOL] = VALUE_BOOL,   [MEMBER_INT32] = VALUE_INT,   [MEMBER_UINT32] = VALUE_UINT,
         [MEMBER_INT64] = VALUE_INT,   [MEMBER_UINT64] = VALUE_UINT, [MEMBER_DOUBLE] = VALUE_DOUBLE,
         [MEMBER_STRING] = VALUE_TEXT, [MEMBER_TEXT] = VALUE_TEXT,   [MEMBER_TIME] = VALUE_TIME,
         [MEMBER_TIME64] = VALUE_TIME, [MEMBER_VALUE] = VALUE_NULL,  [MEMBER_OBJECT] = VALUE_NULL};
-
-    return m->kind == MEMBER_VALUE ? m->type : types[m->kind];
-}
-
-/* A value, or an item of a list of values. */
-static void put_value_schema(struct jw *j, const struct member *m, bool nullable)
-{
-    enum value_type type = type_of(m);
+    static const char *const names[] = {
+        [VALUE_INT] = "integer", [VALUE_UINT] = "integer",  [VALUE_WIDE] = "integer",
+        [VALUE_TIME] = "number", [VALUE_DOUBLE] = "number", [VALUE_BOOL] = "boolean",
+        [VALUE_TEXT] = "string"};
+    enum value_type type = m->kind == MEMBER_VALUE ? m->type : types[m->kind];
 
     if (m->choices) {
         jw_key(j, "enum");
@@ -75,7 +63,7 @@ static void put_value_schema(struct jw *j, const struct member *m, bool nullable
             jw_null(j);
         jw_end(j, ']');
     } else if (type != VALUE_NULL) {
-        put_type(j, value_type_name(type), nullable);
+        put_type(j, names[type], nullable);
         if (type == VALUE_UINT)
             jw_put_uint(j, "minimum", 0);
     }
