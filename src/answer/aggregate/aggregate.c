@@ -2,7 +2,7 @@
  *
  * The path of a request:
  *   http/endpoints/aggregate.c    reads the parameters, writes the rows (format_aggregate_*)
- *   answer/aggregate/aggregate.c  this file: plan.c -> scan.c -> order.c -> columns.c and tell.c
+ *   answer/aggregate/aggregate.c  this file: plan.c -> scan.c -> order.c -> columns.c and row_values.c
  *   engine/group/groups.h         the scan: groups, and what is kept of each
  *
  * All groups come from one scan, or, where memory does not suffice for them, part after part while
@@ -23,12 +23,12 @@ struct aggregate {
     struct arena arena;
     struct aggregate_options options; /* of rows; texts in the arena */
     struct groups *found;
-    struct teller_state teller;
+    struct row_reader reader;
     struct group_order order;
     size_t end, at;            /* the cursor is at rows[at], and goes to rows[end) */
     size_t want;               /* rows of the next block at most */
-    struct column_block block; /* at hand: those before the cursor */
-    uint64_t skip, left;       /* rows to leave out, and to tell, after those at hand */
+    struct column_block block; /* in memory: the rows before the cursor */
+    uint64_t skip, left;       /* rows to skip, and to return, after those in memory */
     struct value *values;      /* of a block */
     struct vector_memory memory;
     int64_t numbers[TABLE_BLOCK]; /* of a vector */
@@ -36,12 +36,17 @@ struct aggregate {
     bool named;                   /* columns of system rows are there */
     struct prefixes *prefixes;    /* NULL: all in one scan */
     struct pass pass;
-    uint64_t capacity, pass_rows; /* groups that memory has room for; rows of the next pass */
+    uint64_t capacity, pass_rows; /* groups that fit into memory; rows of the next pass */
     unsigned passes;
-    struct best_rows *best;     /* NULL: rows are told from groups */
+    struct best_rows *best;     /* NULL: rows are read from groups */
     struct value *kept;         /* all rows by their values, of `best`, when they are known; NULL */
-    size_t kept_count, kept_at; /* rows; the first of the block at hand */
+    size_t kept_count, kept_at; /* rows; the first row of the present block */
 };
+
+static struct aggregate *of(const struct table *t)
+{
+    return (struct aggregate *)t; /* its first member */
+}
 
 static int explain(const struct aggregate *a, int rc, struct err *err)
 {
@@ -65,7 +70,7 @@ static int explain(const struct aggregate *a, int rc, struct err *err)
     return err_set(err, rc, "%s", err_text(rc));
 }
 
-/* Which measures of system rows have any value. */
+/* Finds the measures of system rows that have a value, and adds their columns. */
 static int name_system_columns(struct aggregate *a, const struct groups *found)
 {
     struct aggregate_plan *p = &a->plan;
@@ -91,7 +96,7 @@ static int name_system_columns(struct aggregate *a, const struct groups *found)
 
 /* ---- the groups of one scan ------------------------------------------------------------------ */
 
-/* Rows that the cursor gives of those at hand. */
+/* The cursor returns those of `count` rows in memory that `offset` and `limit` select. */
 static void set_cursor(struct aggregate *a, size_t count)
 {
     uint64_t skipped = a->skip < count ? a->skip : count;
@@ -108,18 +113,18 @@ static int scan_groups(struct aggregate *a, const struct aggregate_options *o, s
     struct aggregate_plan *p = &a->plan;
     int rc = groups_scan(&p->grouping, &a->found, err);
 
-    a->teller.plan = p;
-    a->teller.found = a->found;
+    a->reader.plan = p;
+    a->reader.found = a->found;
     if (rc == 0)
         rc = groups_order(a->found, 0, SETS, &a->order);
     if (rc == 0 && p->classes && !a->named)
         rc = name_system_columns(a, a->found);
-    if (rc == 0 && (o->parents || p->boundary_count) && p->classes && !a->teller.processes)
-        rc = process_table_new(p, err, &a->teller.processes);
+    if (rc == 0 && (o->parents || p->boundary_count) && p->classes && !a->reader.processes)
+        rc = process_table_new(p, err, &a->reader.processes);
     if (rc == 0)
-        rc = teller_begin(&a->teller);
+        rc = row_reader_begin(&a->reader);
     if (rc == 0 && p->general)
-        rc = rows_choose(&a->teller, o, a->order.rows, &a->order.count, err);
+        rc = rows_choose(&a->reader, o, a->order.rows, &a->order.count, err);
     if (rc == 0)
         set_cursor(a, a->order.count);
     return rc;
@@ -127,8 +132,8 @@ static int scan_groups(struct aggregate *a, const struct aggregate_options *o, s
 
 static void drop_groups(struct aggregate *a)
 {
-    if (a->teller.plan)
-        teller_done(&a->teller);
+    if (a->reader.plan)
+        row_reader_done(&a->reader);
     groups_free(a->found);
     group_order_done(&a->order, a->plan.budget);
     a->found = NULL;
@@ -142,18 +147,7 @@ static bool is_too_much(int rc)
     return rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT;
 }
 
-/* As many rows as have, at the rate of the last pass, half of the groups that there is room for. */
-static void adapt(struct aggregate *a, uint64_t rows)
-{
-    uint64_t groups = a->order.count ? a->order.count : 1, most = rows * 8;
-    double wanted = (double)rows * (double)a->capacity / 2 / (double)groups;
-
-    a->pass_rows = wanted > (double)most ? most : (uint64_t)wanted;
-    if (a->pass_rows < a->capacity)
-        a->pass_rows = a->capacity;
-}
-
-/* The next pass that has rows; less at a time where even that is too much. ERR_END. */
+/* The next pass that has rows, of fewer prefixes where memory does not suffice. ERR_END. */
 static int next_pass(struct aggregate *a, struct err *err)
 {
     uint64_t rows;
@@ -168,8 +162,12 @@ static int next_pass(struct aggregate *a, struct err *err)
         a->passes++;
         a->pass.to = prefixes_take(a->prefixes, from, a->pass_rows, &rows);
         rc = scan_groups(a, &a->options, err);
-        if (rc == 0) {
-            adapt(a, rows);
+        if (rc == 0) { /* the next pass: as many rows as have half of the groups that fit */
+            uint64_t groups = a->order.count ? a->order.count : 1, most = rows * 8;
+            double wanted = (double)rows * (double)a->capacity / 2 / (double)groups;
+            a->pass_rows = wanted > (double)most ? most : (uint64_t)wanted;
+            if (a->pass_rows < a->capacity)
+                a->pass_rows = a->capacity;
             if (a->at == a->end)
                 drop_groups(a);
             continue;
@@ -207,8 +205,10 @@ static int begin_passes(struct aggregate *a, const struct aggregate_options *o, 
 }
 
 /* The cursor is at the first row again. */
-static void rewind_rows(struct aggregate *a)
+static void rewind_rows(struct table *t)
 {
+    struct aggregate *a = of(t);
+
     a->skip = a->options.offset;
     a->left = a->options.limit;
     if (!a->prefixes || a->kept) {
@@ -221,8 +221,8 @@ static void rewind_rows(struct aggregate *a)
 
 /* ---- the best rows --------------------------------------------------------------------------- */
 
-/* Calls `each` with the groups of one part after the other, or with those at hand where these are
- * all. */
+/* Calls `each` with the groups of one part after the other, or with the groups in memory if these
+ * are all. */
 static int for_parts(struct aggregate *a, int (*each)(struct aggregate *a, void *arg), void *arg,
                      struct err *err)
 {
@@ -242,16 +242,16 @@ static int for_parts(struct aggregate *a, int (*each)(struct aggregate *a, void 
 static int add_best(struct aggregate *a, void *arg)
 {
     (void)arg;
-    return best_add(a->best, &a->teller, a->order.rows, a->order.count);
+    return best_add(a->best, &a->reader, a->order.rows, a->order.count);
 }
 
 static int add_others(struct aggregate *a, void *arg)
 {
-    return others_add(arg, &a->teller, a->best, a->order.rows, a->order.count);
+    return others_add(arg, &a->reader, a->best, a->order.rows, a->order.count);
 }
 
 /* All groups but the best as one row behind them. */
-static int tell_others(struct aggregate *a, struct err *err)
+static int add_others_row(struct aggregate *a, struct err *err)
 {
     struct others *others;
     int rc = others_new(&a->plan, &others);
@@ -260,7 +260,7 @@ static int tell_others(struct aggregate *a, struct err *err)
         return rc;
     rc = best_choose(a->best);
     rc = rc < 0 ? rc : for_parts(a, add_others, others, err);
-    rc = rc < 0 ? rc : others_tell(others, a->kept + a->kept_count * a->plan.column_count);
+    rc = rc < 0 ? rc : others_values(others, a->kept + a->kept_count * a->plan.column_count);
     a->kept_count += rc == 0;
     others_free(others);
     return rc;
@@ -279,12 +279,12 @@ static int keep_best(struct aggregate *a, const struct aggregate_options *o, str
     rc = rc < 0 ? rc : for_parts(a, add_best, NULL, err);
     rc = rc < 0 ? rc : best_take(a->best, &a->kept, &a->kept_count);
     if (rc == 0 && o->top && !best_has_all(a->best))
-        rc = tell_others(a, err);
+        rc = add_others_row(a, err);
     rc = rc < 0 || !o->top ? rc : rows_sort_values(&a->plan, o, a->kept, a->kept_count, err);
     if (rc < 0)
         return rc;
     drop_groups(a);
-    rewind_rows(a);
+    rewind_rows(&a->table);
     return 0;
 }
 
@@ -322,11 +322,6 @@ __int128 aggregate_interval(const struct aggregate *a)
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
-
-static struct aggregate *of(const struct table *t)
-{
-    return (struct aggregate *)t; /* its first member */
-}
 
 static uint64_t rows_least(const struct table *t)
 {
@@ -371,21 +366,21 @@ static int bucket_value(void *plan, uint64_t key, struct value *ret)
 {
     const struct aggregate_plan *p = plan;
 
-    return aggregate_tell_key(p, (unsigned)p->bucket_key, key, ret);
+    return aggregate_key_value(p, (unsigned)p->bucket_key, key, ret);
 }
 
 static int key_value(void *plan, uint64_t key, struct value *ret)
 {
     const struct aggregate_plan *p = plan;
 
-    return aggregate_tell_key(p, (unsigned)p->bucket_key + 1, key, ret);
+    return aggregate_key_value(p, (unsigned)p->bucket_key + 1, key, ret);
 }
 
 static void codes(const struct table *t, uint64_t part, size_t column, struct vector *ret)
 {
     struct aggregate *a = of(t);
     const struct key_ranks *r = &a->order.set[part % SETS];
-    unsigned key = a->plan.tellers[column].of;
+    unsigned key = a->plan.outputs[column].of;
 
     ret->keys = r->width ? r->keys[key] : NULL;
     ret->code_count = r->width ? r->count[key] : 0;
@@ -397,19 +392,19 @@ static void codes(const struct table *t, uint64_t part, size_t column, struct ve
 static bool read_vector(struct table *t, size_t column, struct vector_memory *m, struct vector *ret)
 {
     struct aggregate *a = of(t);
-    const struct teller *what = &a->plan.tellers[column];
+    const struct output_column *what = &a->plan.outputs[column];
 
     if (a->kept)
         return false;
-    bool done = column_fill(&a->teller, &a->order, &a->block, what, m, ret);
-    if (done && what->what == TELL_KEY)
+    bool done = column_fill(&a->reader, &a->order, &a->block, what, m, ret);
+    if (done && what->what == OUTPUT_KEY)
         codes(t, (uint64_t)a->passes * SETS + a->block.rows->set, column, ret);
     block_look_ahead(a->found, &a->block, TABLE_BLOCK / a->plan.column_count + 1);
     return done;
 }
 
-/* A column that is left out, or is a vector; what is left is for aggregate_tell. */
-static int tell_column(struct aggregate *a, size_t column, bool *done)
+/* A column that is left out, or is a vector; aggregate_values fills the others. */
+static int column_values(struct aggregate *a, size_t column, bool *done)
 {
     struct value *to = a->values + column;
     const size_t stride = a->plan.column_count;
@@ -441,12 +436,12 @@ static int block_values(struct table *t, struct err *err, const struct value **r
 
     *ret = a->kept ? a->kept + a->kept_at * a->plan.column_count : a->values;
     for (size_t c = 0; c < a->plan.column_count && rc == 0 && !a->kept; c++) {
-        rc = tell_column(a, c, &a->done[c]);
+        rc = column_values(a, c, &a->done[c]);
         all &= a->done[c];
     }
     for (size_t i = 0; i < a->block.count && !all && rc == 0 && !a->kept; i++)
-        rc = aggregate_tell(&a->teller, a->block.rows[i], a->done,
-                            a->values + i * a->plan.column_count);
+        rc = aggregate_values(&a->reader, a->block.rows[i], a->done,
+                              a->values + i * a->plan.column_count);
     return scan_tell(err, rc);
 }
 
@@ -465,7 +460,7 @@ int aggregate_next(struct aggregate *a, size_t want, struct err *err, const stru
 
 /* ---- before the first row -------------------------------------------------------------------- */
 
-/* Whether the rows at hand are all rows, and all groups. */
+/* Whether the rows in memory are all rows, one for each group. */
 static bool is_whole(const struct aggregate *a)
 {
     size_t groups = 0;
@@ -487,13 +482,8 @@ static int survey(const struct table *t, bool *known, unsigned *ret)
     memset(known, 0, a->plan.column_count * sizeof(*known));
     if (a->prefixes || a->kept)
         return 0;
-    return columns_survey(&a->teller, a->order.rows + a->at, a->end - a->at, is_whole(a), known,
+    return columns_survey(&a->reader, a->order.rows + a->at, a->end - a->at, is_whole(a), known,
                           ret);
-}
-
-static void rewind_table(struct table *t)
-{
-    rewind_rows(of(t));
 }
 
 static const struct table_ops table_ops = {.next = next_block,
@@ -503,7 +493,7 @@ static const struct table_ops table_ops = {.next = next_block,
                                            .whole_parts = whole_parts,
                                            .codes = codes,
                                            .survey = survey,
-                                           .rewind = rewind_table};
+                                           .rewind = rewind_rows};
 
 /* ---- open and close -------------------------------------------------------------------------- */
 
@@ -537,7 +527,7 @@ int aggregate_boundaries(const struct aggregate *a, struct aggregate_boundary **
 {
     *ret = NULL;
     *ret_count = 0;
-    return a->teller.processes ? process_boundaries(a->teller.processes, ret, ret_count) : 0;
+    return a->reader.processes ? process_boundaries(a->reader.processes, ret, ret_count) : 0;
 }
 
 void aggregate_close(struct aggregate *a)
@@ -545,7 +535,7 @@ void aggregate_close(struct aggregate *a)
     if (!a)
         return;
     drop_groups(a);
-    process_table_free(a->teller.processes);
+    process_table_free(a->reader.processes);
     best_free(a->best);
     prefixes_free(a->prefixes);
     free(a->pass.chunks);
@@ -554,7 +544,7 @@ void aggregate_close(struct aggregate *a)
     free(a->block.records);
     free(a->plan.measures);
     free(a->plan.columns);
-    free(a->plan.tellers);
+    free(a->plan.outputs);
     arena_done(&a->arena);
     free(a);
 }

@@ -16,11 +16,11 @@ struct best_rows {
     uint64_t *number;     /* by place: how many rows were seen before */
     size_t count, cap, charged;
     uint64_t seen;
-    struct value *row; /* at hand */
+    struct value *row; /* the present one */
     struct group_table chosen;
 };
 
-/* ---- room ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static size_t row_bytes(const struct best_rows *b)
 {
@@ -103,8 +103,7 @@ static int compare_values(const struct best_rows *b, const struct value *x, cons
     return 0;
 }
 
-/* Of equal rows the one that was seen first stands first: they are seen in the order of their keys.
- */
+/* Equal rows are in the order in which they were added, which is that of their keys. */
 static int compare_places(const struct best_rows *b, uint32_t x, uint32_t y)
 {
     size_t columns = b->plan->column_count;
@@ -138,7 +137,7 @@ static void sift_up(struct best_rows *b)
     b->heap[at] = place;
 }
 
-/* The row at hand at the place. */
+/* Stores the present row at the place. */
 static void put_row(struct best_rows *b, size_t place, const uint64_t *keys)
 {
     size_t columns = b->plan->column_count, width = b->plan->width;
@@ -169,14 +168,14 @@ static int add_row(struct best_rows *b, const uint64_t *keys)
     return 0;
 }
 
-int best_add(struct best_rows *b, struct teller_state *t, const struct row_id *rows, size_t count)
+int best_add(struct best_rows *b, struct row_reader *t, const struct row_id *rows, size_t count)
 {
     uint64_t keys[GROUP_KEYS_MAX];
     int rc = 0;
 
     for (size_t i = 0; i < count && rc == 0; i++) {
         rc = i % 1024 ? 0 : budget_check(b->plan->budget);
-        rc = rc < 0 ? rc : aggregate_tell(t, rows[i], NULL, b->row);
+        rc = rc < 0 ? rc : aggregate_values(t, rows[i], NULL, b->row);
         group_map_keys(&t->found->set[0].map, rows[i].group, keys);
         rc = rc < 0 ? rc : add_row(b, keys);
     }

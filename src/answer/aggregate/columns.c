@@ -3,7 +3,7 @@
  *
  * Each column of a block of rows is filled by a loop of its own, without a value or a call for each
  * row. What is not so simple (doubles among the values, sums beyond 64 bits, percentiles, parents
- * ...) is left to aggregate_tell.
+ * ...) is left to aggregate_values.
  */
 #include "answer/aggregate/columns.h"
 
@@ -48,7 +48,7 @@ static inline void look_at_cell(struct alike *a, const struct cell *c)
     a->micro |= ~c->more & some;
 }
 
-/* Of 64 bits each, so many bytes behind the beginning of a record. */
+/* Numbers of 64 bits, `offset` bytes behind the beginning of each record. */
 static void copy_numbers(const struct column_block *b, size_t offset, int64_t *to)
 {
     const char *from = b->records + offset;
@@ -78,23 +78,9 @@ static void look_at_cells(struct column_block *b, unsigned measure)
     b->nulls = nulls;
 }
 
-/* Bits of the rows that have a value; numbers of others are 0. */
-static const uint64_t *mark_nulls(const struct column_block *b, unsigned measure,
-                                  struct vector_memory *m)
-{
-    if (!b->nulls)
-        return NULL;
-    memset(m->valid, 0, sizeof(m->valid));
-    for (size_t i = 0; i < b->count; i++) {
-        bool some = ((const struct cell *)slot_at(b, i, measure))->count > 0;
-        m->valid[i / 64] |= (uint64_t)some << i % 64;
-        m->i[i] = some ? m->i[i] : 0;
-    }
-    return m->valid;
-}
-
-static bool fill_measure(const struct teller_state *t, struct column_block *b,
-                         const struct teller *what, struct vector_memory *m, struct vector *v)
+static bool fill_measure(const struct row_reader *t, struct column_block *b,
+                         const struct output_column *what, struct vector_memory *m,
+                         struct vector *v)
 {
     if (what->of >= plan_measures(t->plan, b->rows->set) ||
         t->found->doubles.set[b->rows->set].fine.count)
@@ -102,19 +88,26 @@ static bool fill_measure(const struct teller_state *t, struct column_block *b,
     look_at_cells(b, what->of);
     if (b->alike.large || (b->alike.nano && b->alike.micro))
         return false;
-    size_t at = what->what == TELL_SUM   ? offsetof(struct cell, sum)
-                : what->what == TELL_MIN ? offsetof(struct cell, min)
-                                         : offsetof(struct cell, max);
+    size_t at = what->what == OUTPUT_SUM   ? offsetof(struct cell, sum)
+                : what->what == OUTPUT_MIN ? offsetof(struct cell, min)
+                                           : offsetof(struct cell, max);
     copy_numbers(b, b->set->accs[what->of].at + at, m->i);
-    v->valid = mark_nulls(b, what->of, m);
+    v->valid = b->nulls ? m->valid : NULL;
+    if (b->nulls)
+        memset(m->valid, 0, sizeof(m->valid));
+    for (size_t i = 0; b->nulls && i < b->count; i++) {
+        bool some = ((const struct cell *)slot_at(b, i, what->of))->count > 0;
+        m->valid[i / 64] |= (uint64_t)some << i % 64;
+        m->i[i] = some ? m->i[i] : 0;
+    }
     v->kind = !t->plan->measures[what->of].time ? VECTOR_INT
               : b->alike.nano                   ? VECTOR_NS
                                                 : VECTOR_US;
     return true;
 }
 
-static bool fill_times(const struct aggregate_plan *p, const struct column_block *b, enum tell what,
-                       struct vector_memory *m, struct vector *v)
+static bool fill_times(const struct aggregate_plan *p, const struct column_block *b,
+                       enum output what, struct vector_memory *m, struct vector *v)
 {
     bool fits = true, nulls = false;
 
@@ -124,7 +117,7 @@ static bool fill_times(const struct aggregate_plan *p, const struct column_block
         bool some = e->min_ts <= e->max_te;
         __int128 ns = 0;
         if (some) /* else both are as far off as can be */
-            ns = (what == TELL_TS ? e->min_ts : e->max_te) - p->origin_ns;
+            ns = (what == OUTPUT_TS ? e->min_ts : e->max_te) - p->origin_ns;
         m->valid[i / 64] |= (uint64_t)some << i % 64;
         nulls |= !some;
         m->i[i] = (int64_t)ns;
@@ -156,26 +149,26 @@ static bool fill_class(const struct column_block *b, struct vector_memory *m, st
     return true;
 }
 
-bool column_fill(const struct teller_state *t, const struct group_order *o, struct column_block *b,
-                 const struct teller *what, struct vector_memory *m, struct vector *v)
+bool column_fill(const struct row_reader *t, const struct group_order *o, struct column_block *b,
+                 const struct output_column *what, struct vector_memory *m, struct vector *v)
 {
     *v = (struct vector){.i = m->i, .codes = m->codes};
     switch (what->what) {
-    case TELL_CLASS:
+    case OUTPUT_CLASS:
         return fill_class(b, m, v);
-    case TELL_KEY:
+    case OUTPUT_KEY:
         v->kind = VECTOR_CODE;
         return fill_ranks(&o->set[b->rows->set], b, what->of, m->codes);
-    case TELL_COUNT:
+    case OUTPUT_COUNT:
         v->kind = VECTOR_UINT;
         copy_numbers(b, 0, m->i);
         return true;
-    case TELL_SUM:
-    case TELL_MIN:
-    case TELL_MAX:
+    case OUTPUT_SUM:
+    case OUTPUT_MIN:
+    case OUTPUT_MAX:
         return fill_measure(t, b, what, m, v);
-    case TELL_TS:
-    case TELL_TE:
+    case OUTPUT_TS:
+    case OUTPUT_TE:
         return fill_times(t->plan, b, what->what, m, v);
     default:
         return false;
@@ -247,28 +240,32 @@ struct seen {
     bool sum_part, min_part, max_part; /* of a microsecond */
 };
 
-static void see_cell(struct seen *s, const struct cell *c)
+static void see_row(const struct row_reader *t, uint32_t set, uint32_t group, struct seen *seen)
 {
-    look_at_cell(&s->alike, c);
-    if (c->count == 0)
-        return;
-    s->any = true;
-    s->sum |= c->sum;
-    s->min |= c->min;
-    s->max |= c->max;
-    if (c->more & 1) {
-        s->sum_part |= c->sum % 1000 != 0;
-        s->min_part |= c->min % 1000 != 0;
-        s->max_part |= c->max % 1000 != 0;
+    const struct aggregate_plan *p = t->plan;
+    const struct groups_of_set *records = &t->found->set[set];
+    struct seen *s = seen;
+
+    for (unsigned m = 0; m < plan_measures(p, set); m++, s++) {
+        const struct cell *c = group_slot(records, group, m);
+        look_at_cell(&s->alike, c);
+        if (c->count == 0)
+            continue;
+        s->any = true;
+        s->sum |= c->sum;
+        s->min |= c->min;
+        s->max |= c->max;
+        if (c->more & 1) {
+            s->sum_part |= c->sum % 1000 != 0;
+            s->min_part |= c->min % 1000 != 0;
+            s->max_part |= c->max % 1000 != 0;
+        }
     }
-}
-
-static void see_extent(struct seen *s, const struct extent *e, __int128 origin)
-{
-    __int128 from = e->min_ts - origin, to = e->max_te - origin;
-
-    if (e->min_ts > e->max_te)
+    const struct extent *e = p->general ? NULL : plan_extent(p, records, set, group);
+    if (!e || e->min_ts > e->max_te)
         return;
+    __int128 from = e->min_ts - p->origin_ns, to = e->max_te - p->origin_ns;
+    s = &seen[p->measure_count];
     s->any = true;
     s->alike.large |= from != (int64_t)from || to != (int64_t)to;
     s->min |= (int64_t)from;
@@ -277,51 +274,40 @@ static void see_extent(struct seen *s, const struct extent *e, __int128 origin)
     s->max_part |= (int64_t)to % 1000 != 0;
 }
 
-static void see_row(const struct teller_state *t, uint32_t set, uint32_t group, struct seen *seen)
-{
-    const struct aggregate_plan *p = t->plan;
-    const struct groups_of_set *s = &t->found->set[set];
-
-    for (unsigned m = 0; m < plan_measures(p, set); m++)
-        see_cell(&seen[m], group_slot(s, group, m));
-    if (!p->general)
-        see_extent(&seen[p->measure_count], plan_extent(p, s, set, group), p->origin_ns);
-}
-
 static unsigned flags(bool any, bool negative, bool part)
 {
     return any ? COLUMN_NUMBER | (negative ? COLUMN_NEGATIVE : 0) | (part ? COLUMN_FRACTION : 0)
                : 0;
 }
 
-static bool column_flags(const struct teller_state *t, const struct teller *what,
+static bool column_flags(const struct row_reader *t, const struct output_column *what,
                          const struct seen *seen, unsigned *ret)
 {
     const struct aggregate_plan *p = t->plan;
     const struct set_doubles *d = t->found->doubles.set;
     bool fine = d[SET_EVENT].fine.count || d[SET_PROFILE].fine.count || d[SET_SYSTEM].fine.count;
-    bool extent = what->what == TELL_TS || what->what == TELL_TE;
+    bool extent = what->what == OUTPUT_TS || what->what == OUTPUT_TE;
     const struct seen *s = &seen[extent ? p->measure_count : what->of];
     bool time = extent || p->measures[what->of].time;
 
     if (s->alike.large || (fine && !extent))
         return false;
-    if (what->what == TELL_SUM)
+    if (what->what == OUTPUT_SUM)
         *ret = flags(s->any, s->sum < 0, time && s->sum_part);
-    else if (what->what == TELL_MIN || what->what == TELL_TS)
+    else if (what->what == OUTPUT_MIN || what->what == OUTPUT_TS)
         *ret = flags(s->any, s->min < 0, time && s->min_part);
     else
         *ret = flags(s->any, s->max < 0, time && s->max_part);
     return true;
 }
 
-static bool is_number(enum tell what)
+static bool is_number(enum output what)
 {
-    return what == TELL_SUM || what == TELL_MIN || what == TELL_MAX || what == TELL_TS ||
-           what == TELL_TE;
+    return what == OUTPUT_SUM || what == OUTPUT_MIN || what == OUTPUT_MAX || what == OUTPUT_TS ||
+           what == OUTPUT_TE;
 }
 
-int columns_survey(const struct teller_state *t, const struct row_id *rows, size_t n, bool all,
+int columns_survey(const struct row_reader *t, const struct row_id *rows, size_t n, bool all,
                    bool *known, unsigned *ret)
 {
     enum { AHEAD = 64 };
@@ -341,7 +327,7 @@ int columns_survey(const struct teller_state *t, const struct row_id *rows, size
         rc = i % 0x10000 ? 0 : budget_check(p->budget);
     }
     for (size_t c = 0; c < p->column_count && rc == 0; c++)
-        known[c] = is_number(p->tellers[c].what) && column_flags(t, &p->tellers[c], seen, &ret[c]);
+        known[c] = is_number(p->outputs[c].what) && column_flags(t, &p->outputs[c], seen, &ret[c]);
     free(seen);
     return rc;
 }

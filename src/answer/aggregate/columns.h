@@ -2,14 +2,14 @@
  *
  * Used by:   aggregate.c.
  * Path:      order.h -> block_gather copies the records of a block -> column_fill -> the vectors of
- *            dftracerd/table.h. Other columns: tell.h.
+ *            dftracerd/table.h. Other columns: row_values.h.
  * Threads:   one. Memory: one block of records, freed by its owner.
  */
 #ifndef DFTRACERD_ANSWER_AGGREGATE_COLUMNS_H
 #define DFTRACERD_ANSWER_AGGREGATE_COLUMNS_H
 
 #include "engine/group/order.h"
-#include "answer/aggregate/tell.h"
+#include "answer/aggregate/row_values.h"
 
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ struct column_block {
     uint64_t differ; /* bits of words that are not the same in all rows */
     char *records;
     size_t stride_cap;
-    const struct row_id *next; /* of the block behind it: so many are left to be asked for ahead */
+    const struct row_id *next; /* rows of the next block that are not prefetched yet */
     size_t ahead;
     /* at the cells of the measure `of`: what they have in common, and how many are null */
     bool looked;
@@ -37,14 +37,14 @@ struct column_block {
 /* n: at most TABLE_BLOCK. -ENOMEM. */
 int block_gather(const struct groups *f, struct column_block *b, const struct row_id *rows,
                  size_t n);
-/* Asks for some records of the block behind, which come while this one is told. */
+/* Prefetches some records of the next block while this one is written. */
 void block_look_ahead(const struct groups *f, struct column_block *b, size_t most);
-/* False: the column is for aggregate_tell, and *m and *v are anything. A key has no v->keys yet. */
-bool column_fill(const struct teller_state *t, const struct group_order *o, struct column_block *b,
-                 const struct teller *what, struct vector_memory *m, struct vector *v);
+/* False: the column is for aggregate_values, and *m and *v are anything. A key has no v->keys yet. */
+bool column_fill(const struct row_reader *t, const struct group_order *o, struct column_block *b,
+                 const struct output_column *what, struct vector_memory *m, struct vector *v);
 /* COLUMN_* of the rows, by column. all: the rows are all groups, in some order. known: false where
- * only telling them would say. */
-int columns_survey(const struct teller_state *t, const struct row_id *rows, size_t n, bool all,
+ * only the values would show it. */
+int columns_survey(const struct row_reader *t, const struct row_id *rows, size_t n, bool all,
                    bool *known, unsigned *ret);
 
 #endif

@@ -1,4 +1,4 @@
-/* fields.c - which arguments are summed up: fields that are asked for, and what counters
+/* fields.c - which arguments are summed: requested fields, and what counters
  * of the system have. */
 #include "answer/aggregate/plan_columns.h"
 #include "engine/derived/members.h"
@@ -73,7 +73,7 @@ int plan_field(struct aggregate_plan *p, const struct aggregate_options *o, cons
 
 /* ---- arguments of system rows ---------------------------------------------------------------- */
 
-/* Each is a measure with room in every group of the class, so there is a limit. */
+/* Each is a measure with memory in every group of the class, so there is a limit. */
 enum { SYSTEM_ARGUMENTS_MAX = 2048 };
 
 static int argument_add(struct intern *names, struct text path)
@@ -210,8 +210,8 @@ int plan_system_columns(struct aggregate_plan *p, const bool *used)
 {
     static const struct {
         const char *suffix;
-        enum tell what;
-    } stats[] = {{"mean", TELL_MEAN}, {"min", TELL_MIN}, {"max", TELL_MAX}};
+        enum output what;
+    } stats[] = {{"mean", OUTPUT_MEAN}, {"min", OUTPUT_MIN}, {"max", OUTPUT_MAX}};
     size_t taken = p->column_count;
 
     for (unsigned m = p->plain_measures; m < p->measure_count; m++) {
@@ -219,7 +219,7 @@ int plan_system_columns(struct aggregate_plan *p, const bool *used)
         int rc = used[m] ? 0 : -EEXIST;
         for (size_t i = 0; i < 3 && rc == 0; i++)
             rc = plan_stat_column(p, p->measures[m].name, stats[i].suffix, VALUE_DOUBLE, UNIT_NONE,
-                                  (struct teller){stats[i].what, m, 0});
+                                  (struct output_column){stats[i].what, m, 0});
         if (rc == -EEXIST)
             p->column_count = before;
         else if (rc < 0)

@@ -10,27 +10,28 @@
 
 static const struct function {
     const char *name;
-    enum tell what;
+    enum output what;
     enum { NO_PATH, A_PATH, MAY_PATH } path;
     bool numbers;         /* of numbers only */
     enum value_type type; /* VALUE_NULL: that of the column */
 } functions[] = {
-    {"count", TELL_COUNT, NO_PATH, false, VALUE_UINT},
-    {"sum", TELL_SUM, A_PATH, true, VALUE_NULL},
-    {"mean", TELL_MEAN, A_PATH, true, VALUE_DOUBLE},
-    {"min", TELL_MIN, A_PATH, true, VALUE_NULL},
-    {"max", TELL_MAX, A_PATH, true, VALUE_NULL},
-    {"std", TELL_STD, A_PATH, true, VALUE_DOUBLE},
-    {"skew", TELL_SKEW, A_PATH, true, VALUE_DOUBLE},
-    {"kurtosis", TELL_KURTOSIS, A_PATH, true, VALUE_DOUBLE},
-    {"distinct", TELL_KEEP, A_PATH, false, VALUE_UINT},
-    {"first", TELL_KEEP, A_PATH, false, VALUE_NULL},
-    {"last", TELL_KEEP, A_PATH, false, VALUE_NULL},
-    {"busy", TELL_BUSY, NO_PATH, false, VALUE_TIME},
-    {"concurrency", TELL_CONCURRENCY, NO_PATH, false, VALUE_DOUBLE},
-    {"bandwidth", TELL_BANDWIDTH, MAY_PATH, false, VALUE_DOUBLE},
+    {"count", OUTPUT_COUNT, NO_PATH, false, VALUE_UINT},
+    {"sum", OUTPUT_SUM, A_PATH, true, VALUE_NULL},
+    {"mean", OUTPUT_MEAN, A_PATH, true, VALUE_DOUBLE},
+    {"min", OUTPUT_MIN, A_PATH, true, VALUE_NULL},
+    {"max", OUTPUT_MAX, A_PATH, true, VALUE_NULL},
+    {"std", OUTPUT_STD, A_PATH, true, VALUE_DOUBLE},
+    {"skew", OUTPUT_SKEW, A_PATH, true, VALUE_DOUBLE},
+    {"kurtosis", OUTPUT_KURTOSIS, A_PATH, true, VALUE_DOUBLE},
+    {"distinct", OUTPUT_KEEP, A_PATH, false, VALUE_UINT},
+    {"first", OUTPUT_KEEP, A_PATH, false, VALUE_NULL},
+    {"last", OUTPUT_KEEP, A_PATH, false, VALUE_NULL},
+    {"busy", OUTPUT_BUSY, NO_PATH, false, VALUE_TIME},
+    {"concurrency", OUTPUT_CONCURRENCY, NO_PATH, false, VALUE_DOUBLE},
+    {"bandwidth", OUTPUT_BANDWIDTH, MAY_PATH, false, VALUE_DOUBLE},
 };
-static const struct function quantile_function = {"pNN", TELL_QUANTILE, A_PATH, true, VALUE_DOUBLE};
+static const struct function quantile_function = {"pNN", OUTPUT_QUANTILE, A_PATH, true,
+                                                  VALUE_DOUBLE};
 
 /* One of the list: [name=]function[:path] */
 struct item {
@@ -156,17 +157,17 @@ static unsigned quantile_number(struct aggregate_plan *p, const struct quantile 
 
 static enum column_unit unit_of(const struct item *it, const struct measure *m)
 {
-    if (it->function->what == TELL_BUSY ||
-        (m && m->time && it->function->what != TELL_SKEW && it->function->what != TELL_KURTOSIS))
+    if (it->function->what == OUTPUT_BUSY || (m && m->time && it->function->what != OUTPUT_SKEW &&
+                                              it->function->what != OUTPUT_KURTOSIS))
         return UNIT_US;
-    if (it->function->what == TELL_BANDWIDTH)
+    if (it->function->what == OUTPUT_BANDWIDTH)
         return UNIT_BYTES_PER_S;
     const struct query_column *c = m ? query_column_find(text_of(m->name)) : NULL;
     return c && c->unit == UNIT_BYTES ? UNIT_BYTES : UNIT_NONE;
 }
 
 /* Two measures: what is divided, and the duration of the events that have it. */
-static int plan_bandwidth(struct aggregate_plan *p, const struct item *it, struct teller *t,
+static int plan_bandwidth(struct aggregate_plan *p, const struct item *it, struct output_column *t,
                           struct err *err)
 {
     int rc = measure_of(p, it->path ? it->path : "size", NULL, &t->of);
@@ -181,7 +182,7 @@ static int plan_bandwidth(struct aggregate_plan *p, const struct item *it, struc
 
 static int plan_item(struct aggregate_plan *p, const struct item *it, struct err *err)
 {
-    struct teller t = {.what = it->function->what};
+    struct output_column t = {.what = it->function->what};
     const struct measure *m = NULL;
     int rc = 0;
 
@@ -195,19 +196,19 @@ static int plan_item(struct aggregate_plan *p, const struct item *it, struct err
             p->measures[t.of].sample = true;
             t.quantile = quantile_number(p, &it->quantile);
         }
-        p->shape |= t.what == TELL_SKEW || t.what == TELL_KURTOSIS;
-    } else if (t.what == TELL_KEEP) {
+        p->shape |= t.what == OUTPUT_SKEW || t.what == OUTPUT_KURTOSIS;
+    } else if (t.what == OUTPUT_KEEP) {
         rc = keep_of(p, it, &t.of, err);
         if (rc < 0)
             return rc;
-    } else if (t.what == TELL_BANDWIDTH) {
+    } else if (t.what == OUTPUT_BANDWIDTH) {
         rc = plan_bandwidth(p, it, &t, err);
         if (rc < 0)
             return rc;
-    } else if (t.what == TELL_CONCURRENCY) {
+    } else if (t.what == OUTPUT_CONCURRENCY) {
         rc = measure_of(p, "dur", NULL, &t.of);
     }
-    p->intervals |= t.what == TELL_BUSY || t.what == TELL_CONCURRENCY;
+    p->intervals |= t.what == OUTPUT_BUSY || t.what == OUTPUT_CONCURRENCY;
     enum value_type type = it->function->type != VALUE_NULL ? it->function->type
                            : m                              ? m->type
                                                             : plan_type(it->path, VALUE_TEXT);
@@ -273,7 +274,7 @@ static int plan_group_key(struct aggregate_plan *p, const char *name, struct err
     if (rc < 0)
         return rc;
     p->key_sources[p->width] = k->source;
-    rc = plan_column(p, copy, type, UNIT_NONE, (struct teller){TELL_KEY, p->width++, 0});
+    rc = plan_column(p, copy, type, UNIT_NONE, (struct output_column){OUTPUT_KEY, p->width++, 0});
     if (rc == -EEXIST)
         return err_set_param(err, ERR_PARAM, "group_by", "`group_by`: \"%.100s\" is listed twice",
                              name);
@@ -303,7 +304,7 @@ int plan_general(struct aggregate_plan *p, const struct aggregate_options *o, st
     /* Numbers of quantiles change while others are inserted before them. */
     for (size_t i = 0; i < n && rc == 0; i++) {
         if (items[i].function == &quantile_function)
-            p->tellers[p->column_count - n + i].quantile = quantile_number(p, &items[i].quantile);
+            p->outputs[p->column_count - n + i].quantile = quantile_number(p, &items[i].quantile);
     }
     p->plain_measures = p->measure_count;
     p->split = p->split && p->bucket_key >= 0;

@@ -9,7 +9,7 @@
 struct others {
     struct groups *found; /* of one group */
     const struct aggregate_plan *plan;
-    bool *joined; /* by group at hand */
+    bool *joined; /* by present group */
 };
 
 int others_new(const struct aggregate_plan *p, struct others **ret)
@@ -42,7 +42,7 @@ void others_free(struct others *o)
     free(o);
 }
 
-static int join_fine(struct others *o, const struct teller_state *t, const uint64_t *keys)
+static int join_fine(struct others *o, const struct row_reader *t, const uint64_t *keys)
 {
     const struct set_doubles *from = &t->found->doubles.set[0];
     struct set_doubles *to = &o->found->doubles.set[0];
@@ -85,7 +85,7 @@ static int join_distinct(struct others *o, const struct acc *from, struct acc *t
     return rc < 0 ? (int)rc : 0;
 }
 
-int others_add(struct others *o, const struct teller_state *t, const struct best_rows *best,
+int others_add(struct others *o, const struct row_reader *t, const struct best_rows *best,
                const struct row_id *rows, size_t count)
 {
     const struct group_map *groups = &t->found->set[0].map;
@@ -112,12 +112,12 @@ int others_add(struct others *o, const struct teller_state *t, const struct best
     return rc;
 }
 
-int others_tell(struct others *o, struct value *values)
+int others_values(struct others *o, struct value *values)
 {
-    struct teller_state t = {.plan = o->plan, .found = o->found};
-    int rc = teller_begin(&t);
+    struct row_reader t = {.plan = o->plan, .found = o->found};
+    int rc = row_reader_begin(&t);
 
-    rc = rc < 0 ? rc : aggregate_tell(&t, (struct row_id){0}, NULL, values);
-    teller_done(&t);
+    rc = rc < 0 ? rc : aggregate_values(&t, (struct row_id){0}, NULL, values);
+    row_reader_done(&t);
     return rc;
 }

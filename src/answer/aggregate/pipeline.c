@@ -39,25 +39,25 @@ static int plan_percentiles(struct aggregate_plan *p, const struct aggregate_opt
     return 0;
 }
 
-/* total, min, max, mean, std and, where asked for, skew and kurtosis. */
+/* total, min, max, mean and std. */
 static int measure_columns(struct aggregate_plan *p, unsigned measure, enum column_unit unit)
 {
     const struct {
         const char *suffix;
-        enum tell what;
+        enum output what;
         bool is_double;
-    } stats[] = {{"total", TELL_SUM},
-                 {"min", TELL_MIN},
-                 {"max", TELL_MAX},
-                 {"mean", TELL_MEAN, true},
-                 {"std", TELL_STD, true}};
+    } stats[] = {{"total", OUTPUT_SUM},
+                 {"min", OUTPUT_MIN},
+                 {"max", OUTPUT_MAX},
+                 {"mean", OUTPUT_MEAN, true},
+                 {"std", OUTPUT_STD, true}};
     const struct measure *m = &p->measures[measure];
     enum value_type type = m->type;
     int rc = 0;
 
     for (size_t i = 0; i < sizeof(stats) / sizeof(*stats) && rc == 0; i++)
         rc = plan_stat_column(p, m->name, stats[i].suffix, stats[i].is_double ? VALUE_DOUBLE : type,
-                              unit, (struct teller){stats[i].what, measure, 0});
+                              unit, (struct output_column){stats[i].what, measure, 0});
     return rc;
 }
 
@@ -66,11 +66,11 @@ static int shape_columns(struct aggregate_plan *p, unsigned measure)
 {
     const char *name = p->measures[measure].name;
     int rc = plan_stat_column(p, name, "skew", VALUE_DOUBLE, UNIT_NONE,
-                              (struct teller){TELL_SKEW, measure, 0});
+                              (struct output_column){OUTPUT_SKEW, measure, 0});
 
     return rc < 0 ? rc
                   : plan_stat_column(p, name, "kurtosis", VALUE_DOUBLE, UNIT_NONE,
-                                     (struct teller){TELL_KURTOSIS, measure, 0});
+                                     (struct output_column){OUTPUT_KURTOSIS, measure, 0});
 }
 
 static int quantile_columns(struct aggregate_plan *p, unsigned measure, enum column_unit unit)
@@ -80,7 +80,7 @@ static int quantile_columns(struct aggregate_plan *p, unsigned measure, enum col
 
     for (unsigned i = 0; i < p->quantile_count && rc == 0; i++)
         rc = plan_stat_column(p, name, p->quantiles[i].name, VALUE_DOUBLE, unit,
-                              (struct teller){TELL_QUANTILE, measure, i});
+                              (struct output_column){OUTPUT_QUANTILE, measure, i});
     return rc;
 }
 
@@ -169,20 +169,26 @@ static int clash(struct err *err, int rc, const char *param, const char *name)
 
 static int base_columns(struct aggregate_plan *p)
 {
-    int rc = plan_column(p, "batch_type", VALUE_TEXT, UNIT_NONE, (struct teller){TELL_CLASS, 0, 0});
+    int rc = plan_column(p, "batch_type", VALUE_TEXT, UNIT_NONE,
+                         (struct output_column){OUTPUT_CLASS, 0, 0});
 
     for (unsigned i = 0; i < 7 && rc == 0; i++)
         rc = plan_column(p, p->keys[i].name,
                          i == 6             ? bucket_type(p)
                          : i == 2 || i == 3 ? VALUE_UINT
                                             : VALUE_TEXT,
-                         i == 6 ? UNIT_US : UNIT_NONE, (struct teller){TELL_KEY, i, 0});
+                         i == 6 ? UNIT_US : UNIT_NONE, (struct output_column){OUTPUT_KEY, i, 0});
     rc = rc < 0 ? rc
-                : plan_column(p, "count", VALUE_UINT, UNIT_NONE, (struct teller){TELL_COUNT, 0, 0});
+                : plan_column(p, "count", VALUE_UINT, UNIT_NONE,
+                              (struct output_column){OUTPUT_COUNT, 0, 0});
     rc = rc < 0 ? rc : measure_columns(p, M_DUR, UNIT_US);
     rc = rc < 0 ? rc : measure_columns(p, M_SIZE, UNIT_BYTES);
-    rc = rc < 0 ? rc : plan_column(p, "ts", VALUE_TIME, UNIT_US, (struct teller){TELL_TS, 0, 0});
-    return rc < 0 ? rc : plan_column(p, "te", VALUE_TIME, UNIT_US, (struct teller){TELL_TE, 0, 0});
+    rc = rc < 0
+             ? rc
+             : plan_column(p, "ts", VALUE_TIME, UNIT_US, (struct output_column){OUTPUT_TS, 0, 0});
+    return rc < 0
+               ? rc
+               : plan_column(p, "te", VALUE_TIME, UNIT_US, (struct output_column){OUTPUT_TE, 0, 0});
 }
 
 static int more_columns(struct aggregate_plan *p, const struct aggregate_options *o,
@@ -193,7 +199,7 @@ static int more_columns(struct aggregate_plan *p, const struct aggregate_options
     for (unsigned i = 7; i < p->width && rc == 0; i++)
         rc = clash(err,
                    plan_column(p, p->keys[i].name, p->keys[i].type, UNIT_NONE,
-                               (struct teller){TELL_KEY, i, 0}),
+                               (struct output_column){OUTPUT_KEY, i, 0}),
                    "group_keys", p->keys[i].name);
     rc = rc < 0 ? rc : clash(err, quantile_columns(p, M_DUR, UNIT_US), "percentiles", "dur");
     rc = rc < 0 ? rc : clash(err, quantile_columns(p, M_SIZE, UNIT_BYTES), "percentiles", "size");
@@ -204,18 +210,18 @@ static int more_columns(struct aggregate_plan *p, const struct aggregate_options
     for (unsigned i = 0; i < p->boundary_count && rc == 0; i++)
         rc = clash(err,
                    plan_column(p, p->boundaries[i].output, VALUE_TEXT, UNIT_NONE,
-                               (struct teller){TELL_BOUNDARY, i, 0}),
+                               (struct output_column){OUTPUT_BOUNDARY, i, 0}),
                    "boundary_events", p->boundaries[i].output);
     if (o->parents && rc == 0)
-        rc = clash(
-            err,
-            plan_column(p, "parent_pid", VALUE_UINT, UNIT_NONE, (struct teller){TELL_PARENT, 0, 0}),
-            "boundary_events", "parent_pid");
+        rc = clash(err,
+                   plan_column(p, "parent_pid", VALUE_UINT, UNIT_NONE,
+                               (struct output_column){OUTPUT_PARENT, 0, 0}),
+                   "boundary_events", "parent_pid");
     if (o->parents && rc == 0)
-        rc = clash(
-            err,
-            plan_column(p, "root_pid", VALUE_UINT, UNIT_NONE, (struct teller){TELL_ROOT, 0, 0}),
-            "boundary_events", "root_pid");
+        rc = clash(err,
+                   plan_column(p, "root_pid", VALUE_UINT, UNIT_NONE,
+                               (struct output_column){OUTPUT_ROOT, 0, 0}),
+                   "boundary_events", "root_pid");
     return rc;
 }
 

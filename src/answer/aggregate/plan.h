@@ -47,31 +47,31 @@ struct aggregate_key {
     enum value_type type; /* see table_column */
 };
 
-enum tell {
-    TELL_CLASS,
-    TELL_KEY,
-    TELL_COUNT,
-    TELL_TS,
-    TELL_TE,
-    TELL_SUM,
-    TELL_MIN,
-    TELL_MAX,
-    TELL_MEAN,
-    TELL_STD,
-    TELL_SKEW,
-    TELL_KURTOSIS,
-    TELL_QUANTILE,
-    TELL_KEEP,
-    TELL_BUSY,
-    TELL_CONCURRENCY,
-    TELL_BANDWIDTH,
-    TELL_BOUNDARY,
-    TELL_PARENT,
-    TELL_ROOT
+enum output {
+    OUTPUT_CLASS,
+    OUTPUT_KEY,
+    OUTPUT_COUNT,
+    OUTPUT_TS,
+    OUTPUT_TE,
+    OUTPUT_SUM,
+    OUTPUT_MIN,
+    OUTPUT_MAX,
+    OUTPUT_MEAN,
+    OUTPUT_STD,
+    OUTPUT_SKEW,
+    OUTPUT_KURTOSIS,
+    OUTPUT_QUANTILE,
+    OUTPUT_KEEP,
+    OUTPUT_BUSY,
+    OUTPUT_CONCURRENCY,
+    OUTPUT_BANDWIDTH,
+    OUTPUT_BOUNDARY,
+    OUTPUT_PARENT,
+    OUTPUT_ROOT
 };
 /* of: number of the key, measure, keep or boundary */
-struct teller {
-    enum tell what;
+struct output_column {
+    enum output what;
     unsigned of, quantile;
 };
 
@@ -109,7 +109,7 @@ struct aggregate_plan {
     struct boundary *boundaries;
     unsigned boundary_count;
     struct table_column *columns;
-    struct teller *tellers;
+    struct output_column *outputs;
     size_t column_count, column_cap;
     const struct pass *pass;  /* the groups of this scan, NULL: all (passes.h) */
     bool tally;               /* only the rows of groups and measures of system rows alone */
@@ -149,11 +149,11 @@ int plan_system_columns(struct aggregate_plan *p, const bool *used);
 int plan_span(const struct aggregate_plan *p, bool ends, __int128 *ret_least, __int128 *ret_most,
               struct err *err);
 
-/* parts.c: keys of a group as they are told, parts of texts taken; for struct grouping. */
+/* parts.c: keys of a group as returned: parts of texts instead of texts; for struct grouping. */
 int plan_keys(void *plan, const uint64_t *keys, uint64_t *ret);
 
-/* A bucket in the form that was asked for. */
-int bucket_tell(const struct aggregate_plan *p, struct value *v);
+/* A bucket in the requested format. */
+int bucket_format(const struct aggregate_plan *p, struct value *v);
 
 static inline int no_memory(struct err *err)
 {

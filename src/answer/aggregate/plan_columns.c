@@ -19,7 +19,7 @@ enum value_type plan_type(const char *path, enum value_type other)
 const char *const aggregate_classes[] = {"event", "profile", "system", NULL};
 
 int plan_column(struct aggregate_plan *p, const char *name, enum value_type type,
-                enum column_unit unit, struct teller t)
+                enum column_unit unit, struct output_column t)
 {
     for (size_t i = 0; i < p->column_count; i++) {
         if (strcmp(p->columns[i].name, name) == 0)
@@ -29,27 +29,27 @@ int plan_column(struct aggregate_plan *p, const char *name, enum value_type type
         size_t cap = p->column_cap ? p->column_cap * 2 : 64;
         struct table_column *columns = realloc(p->columns, cap * sizeof(*columns));
         p->columns = columns ? columns : p->columns;
-        struct teller *tellers = realloc(p->tellers, cap * sizeof(*tellers));
-        p->tellers = tellers ? tellers : p->tellers;
-        if (!columns || !tellers)
+        struct output_column *outputs = realloc(p->outputs, cap * sizeof(*outputs));
+        p->outputs = outputs ? outputs : p->outputs;
+        if (!columns || !outputs)
             return -ENOMEM;
         p->column_cap = cap;
     }
     char *copy = arena_strdup(p->arena, text_of(name));
     if (!copy)
         return -ENOMEM;
-    p->tellers[p->column_count] = t;
+    p->outputs[p->column_count] = t;
     p->columns[p->column_count++] =
         (struct table_column){.name = copy,
                               .type = type,
                               .unit = type == VALUE_TIME ? UNIT_US : unit,
-                              .key = t.what == TELL_KEY || t.what == TELL_CLASS,
-                              .choices = t.what == TELL_CLASS ? aggregate_classes : NULL};
+                              .key = t.what == OUTPUT_KEY || t.what == OUTPUT_CLASS,
+                              .choices = t.what == OUTPUT_CLASS ? aggregate_classes : NULL};
     return 0;
 }
 
 int plan_stat_column(struct aggregate_plan *p, const char *name, const char *suffix,
-                     enum value_type type, enum column_unit unit, struct teller t)
+                     enum value_type type, enum column_unit unit, struct output_column t)
 {
     char room[1200];
 

@@ -17,10 +17,10 @@ enum value_type plan_type(const char *path, enum value_type other);
 int plan_measure(struct aggregate_plan *p, const char *name, const char *path, unsigned *ret);
 
 int plan_column(struct aggregate_plan *p, const char *name, enum value_type type,
-                enum column_unit unit, struct teller t);
+                enum column_unit unit, struct output_column t);
 /* "<name>_<suffix>" */
 int plan_stat_column(struct aggregate_plan *p, const char *name, const char *suffix,
-                     enum value_type type, enum column_unit unit, struct teller t);
+                     enum value_type type, enum column_unit unit, struct output_column t);
 
 /* ---- fields.c -------------------------------------------------------------------------------- */
 

@@ -6,14 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys that may tell passes apart: of a row that is shared out among buckets those before the
- * bucket. */
+/* Keys that passes may be divided by: only those before the bucket, if rows are split by buckets. */
 static unsigned most_keys(const struct aggregate_plan *p)
 {
     return p->split && p->bucket_key >= 0 ? (unsigned)p->bucket_key : p->width;
 }
 
-/* time: what is asked for instead of the last key; NULL. */
+/* time: replaces the last key; NULL. */
 static int plan_prefix(struct prefixes *x, const struct aggregate_plan *p, unsigned width,
                        const struct source *time)
 {
@@ -94,7 +93,7 @@ static bool is_fine_enough(const struct prefixes *x, uint64_t rows)
     return true;
 }
 
-/* Puts finer prefixes in the place of *x. ERR_END: these are the ones to be taken. */
+/* Puts finer prefixes in the place of *x. ERR_END: these are used. */
 static int refine(const struct aggregate_plan *p, unsigned width, const struct source *time,
                   uint64_t rows, struct err *err, struct prefixes **x)
 {
@@ -112,12 +111,7 @@ static int refine(const struct aggregate_plan *p, unsigned width, const struct s
     return is_fine_enough(finer, rows) || finer->order.count > rows / 16 ? ERR_END : 0;
 }
 
-static bool is_time(const struct aggregate_plan *p, unsigned key)
-{
-    return key < most_keys(p) && ((int)key == p->bucket_key || p->keys[key].source == p->ts);
-}
-
-/* Shorter stretches of time until they are small: each is some of the buckets that were asked for.
+/* Shorter stretches of time until they are small: each covers several of the requested buckets.
  */
 static int refine_by_time(const struct aggregate_plan *p, unsigned key, uint64_t rows,
                           struct err *err, struct prefixes **x)
@@ -141,14 +135,15 @@ int prefixes_find(const struct aggregate_plan *p, uint64_t rows, struct err *err
                   struct prefixes **ret)
 {
     struct prefixes *x = NULL;
-    /* More keys until prefixes are small, or would need a fair part of the memory themselves. */
     int rc = 0;
+
+    /* More keys until prefixes are small, or would need a fair part of the memory themselves. */
     for (unsigned width = 1; width <= most_keys(p) && rc == 0; width++)
         rc = refine(p, width, NULL, rows, err, &x);
-
     unsigned key = x ? x->plan.width : 0; /* the first that makes no prefixes */
     bool coarse = x ? !is_fine_enough(x, rows) : rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT;
-    if (coarse && is_time(p, key)) {
+    bool time = key < most_keys(p) && ((int)key == p->bucket_key || p->keys[key].source == p->ts);
+    if (coarse && time) {
         err_done(err);
         rc = refine_by_time(p, key, rows, err, &x);
     }

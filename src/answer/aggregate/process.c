@@ -14,11 +14,11 @@
 #include <string.h>
 
 #define NOBODY PROCESS_NONE
-enum { DEPTH_MAX = 4096 }; /* so many parents are asked for boundaries, for each row */
+enum { DEPTH_MAX = 4096 }; /* most parents that are searched for boundaries of a row */
 
 struct process {
     int64_t pid, ppid;
-    uint32_t host, file;   /* host: text id as it stands in objects */
+    uint32_t host, file;   /* host: text id as in objects */
     uint32_t parent, root; /* numbers of processes: the tree, circles cut as there */
 };
 struct boundary_span {
@@ -81,38 +81,31 @@ static uint32_t find_process(const struct process_table *t, int64_t pid, uint32_
     return NOBODY;
 }
 
-/* Each walk ends where the root is known. */
-static void find_roots(struct process_table *t)
-{
-    for (uint32_t i = 0; i < t->processes.count; i++)
-        t->processes.at[i].root = NOBODY;
-    for (uint32_t i = 0; i < t->processes.count; i++) {
-        uint32_t root = i;
-        while (t->processes.at[root].root == NOBODY && t->processes.at[root].parent != NOBODY)
-            root = t->processes.at[root].parent;
-        root = t->processes.at[root].root == NOBODY ? root : t->processes.at[root].root;
-        for (uint32_t k = i; k != NOBODY && t->processes.at[k].root == NOBODY;
-             k = t->processes.at[k].parent)
-            t->processes.at[k].root = root;
-    }
-}
-
 static int link_processes(struct process_table *t)
 {
     uint32_t *parents = malloc((t->processes.count + 1) * sizeof(*parents));
+    struct process *all = t->processes.at;
 
     if (!parents)
         return -ENOMEM;
     for (uint32_t i = 0; i < t->processes.count; i++) {
-        const struct process *p = &t->processes.at[i];
+        const struct process *p = &all[i];
         parents[i] =
             p->ppid == INT64_MIN || p->ppid == p->pid ? NOBODY : find_process(t, p->ppid, p->host);
     }
     int rc = process_cut_circles(parents, t->processes.count);
-    for (uint32_t i = 0; i < t->processes.count && rc == 0; i++)
-        t->processes.at[i].parent = parents[i];
-    if (rc == 0)
-        find_roots(t);
+    for (uint32_t i = 0; i < t->processes.count && rc == 0; i++) {
+        all[i].parent = parents[i];
+        all[i].root = NOBODY;
+    }
+    for (uint32_t i = 0; i < t->processes.count && rc == 0; i++) {
+        uint32_t root = i; /* the walk ends where the root is known */
+        while (all[root].root == NOBODY && all[root].parent != NOBODY)
+            root = all[root].parent;
+        root = all[root].root == NOBODY ? root : all[root].root;
+        for (uint32_t k = i; k != NOBODY && all[k].root == NOBODY; k = all[k].parent)
+            all[k].root = root;
+    }
     free(parents);
     return rc;
 }
@@ -148,8 +141,8 @@ static int read_processes(struct process_table *t)
     return link_processes(t);
 }
 
-void process_tell_parent(const struct process_table *t, int64_t pid, uint32_t hhash,
-                         struct value *parent, struct value *root)
+void process_parent(const struct process_table *t, int64_t pid, uint32_t hhash,
+                    struct value *parent, struct value *root)
 {
     uint32_t at = find_process(t, pid, hhash);
 
@@ -229,7 +222,7 @@ static int read_batch(void *arg, struct scan_batch *b)
     return rc;
 }
 
-/* The same files, whatever else the selection asks for. */
+/* The selected files; other conditions of the selection do not apply. */
 static bool is_selected(void *arg, struct scan_place *place)
 {
     const uint32_t *files;
@@ -364,8 +357,8 @@ static const struct boundary_span *span_at(const struct process_table *t, uint32
     return NULL;
 }
 
-struct value process_tell_boundary(const struct process_table *t, unsigned boundary, int64_t pid,
-                                   uint32_t hhash, __int128 at_ns)
+struct value process_boundary(const struct process_table *t, unsigned boundary, int64_t pid,
+                              uint32_t hhash, __int128 at_ns)
 {
     uint32_t own = find_process(t, pid, hhash);
     const struct boundary_span *s = NULL;

@@ -1,7 +1,7 @@
 /* process.h - the processes of the selected files: their parents, and in which boundary event
  * (epoch ...) a time of a process lies.
  *
- * Used by:   aggregate.c, tell.c.
+ * Used by:   aggregate.c, row_values.c.
  * Path:      process_table_new reads the records of the index, and scans for boundary events.
  * Threads:   read-only once made. Memory: charged to the budget until process_table_free.
  */
@@ -13,12 +13,12 @@
 struct process_table;
 int process_table_new(const struct aggregate_plan *p, struct err *err, struct process_table **ret);
 void process_table_free(struct process_table *t);
-void process_tell_parent(const struct process_table *t, int64_t pid, uint32_t hhash,
-                         struct value *parent, struct value *root);
+void process_parent(const struct process_table *t, int64_t pid, uint32_t hhash,
+                    struct value *parent, struct value *root);
 /* See aggregate_boundaries. */
 int process_boundaries(const struct process_table *t, struct aggregate_boundary **ret,
                        size_t *ret_count);
-struct value process_tell_boundary(const struct process_table *t, unsigned boundary, int64_t pid,
-                                   uint32_t hhash, __int128 at_ns);
+struct value process_boundary(const struct process_table *t, unsigned boundary, int64_t pid,
+                              uint32_t hhash, __int128 at_ns);
 
 #endif

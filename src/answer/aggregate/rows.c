@@ -121,7 +121,7 @@ static int check_paths(const struct aggregate_plan *p, const struct dsl_node *n,
     return find_column(p, n->path) < 0 ? unknown(p, err, "having", n->path) : 0;
 }
 
-static int filter_rows(struct teller_state *t, const struct dsl_node *root, struct value *values,
+static int filter_rows(struct row_reader *t, const struct dsl_node *root, struct value *values,
                        struct row_id *rows, size_t *count)
 {
     struct having h = {.plan = t->plan, .values = values};
@@ -130,7 +130,7 @@ static int filter_rows(struct teller_state *t, const struct dsl_node *root, stru
 
     for (size_t i = 0; i < *count && rc >= 0; i++) {
         rc = i % 1024 ? 0 : budget_check(t->plan->budget);
-        rc = rc < 0 ? rc : aggregate_tell(t, rows[i], NULL, values);
+        rc = rc < 0 ? rc : aggregate_values(t, rows[i], NULL, values);
         rc = rc < 0 ? rc : row_passes(&h, root);
         if (rc > 0)
             rows[kept++] = rows[i];
@@ -139,7 +139,7 @@ static int filter_rows(struct teller_state *t, const struct dsl_node *root, stru
     return rc < 0 ? rc : 0;
 }
 
-static int apply_having(struct teller_state *t, const char *having, struct value *values,
+static int apply_having(struct row_reader *t, const char *having, struct value *values,
                         struct row_id *rows, size_t *count, struct err *err)
 {
     struct err parse = {0};
@@ -187,7 +187,7 @@ static int compare_rows(const void *a, const void *b, void *arg)
 
 enum { ORDER_BYTES = 2 * sizeof(uint32_t) }; /* of a row: sort_items makes a copy */
 
-static int sort_rows(struct teller_state *t, const struct sort_key *keys, size_t width,
+static int sort_rows(struct row_reader *t, const struct sort_key *keys, size_t width,
                      struct value *values, struct row_id *rows, size_t count)
 {
     size_t bytes = count * (width * sizeof(struct value) + ORDER_BYTES + sizeof(struct row_id));
@@ -202,7 +202,7 @@ static int sort_rows(struct teller_state *t, const struct sort_key *keys, size_t
     rc = s.values && order && before ? 0 : -ENOMEM;
     for (size_t i = 0; i < count && rc == 0; i++) {
         rc = i % 1024 ? 0 : budget_check(t->plan->budget);
-        rc = rc < 0 ? rc : aggregate_tell(t, rows[i], NULL, values);
+        rc = rc < 0 ? rc : aggregate_values(t, rows[i], NULL, values);
         for (size_t k = 0; k < width && rc == 0; k++)
             s.values[i * width + k] = values[keys[k].column];
         order[i] = (uint32_t)i;
@@ -306,7 +306,7 @@ int rows_sort_values(const struct aggregate_plan *p, const struct aggregate_opti
     return rc;
 }
 
-int rows_choose(struct teller_state *t, const struct aggregate_options *o, struct row_id *rows,
+int rows_choose(struct row_reader *t, const struct aggregate_options *o, struct row_id *rows,
                 size_t *count, struct err *err)
 {
     struct value *values = malloc((t->plan->column_count + 1) * sizeof(*values));

@@ -10,7 +10,7 @@
 #define DFTRACERD_ANSWER_AGGREGATE_ROWS_H
 
 #include "engine/group/order.h"
-#include "answer/aggregate/tell.h"
+#include "answer/aggregate/row_values.h"
 
 struct sort_key {
     unsigned column;
@@ -20,15 +20,15 @@ struct sort_key {
  * column. */
 int rows_sort_keys(const struct aggregate_plan *p, const struct aggregate_options *o,
                    struct sort_key **ret, size_t *ret_width, struct err *err);
-/* Puts row order[i] of `columns` values at i; `order` is used up, `row` is room for one. */
+/* Puts row order[i] of `columns` values at i; `order` is overwritten, `row` has memory for one. */
 void rows_permute(struct value *values, size_t columns, uint32_t *order, size_t count,
                   struct value *row);
 /* Rows of values by o->sort; equal ones as they were. ERR_MEMORY_LIMIT, -ENOMEM. */
 int rows_sort_values(const struct aggregate_plan *p, const struct aggregate_options *o,
                      struct value *values, size_t count, struct err *err);
-/* *rows, in the order of their keys, becomes what is told, but for `top`. ERR_PARAM,
+/* *rows, in the order of their keys, becomes what is returned, but for `top`. ERR_PARAM,
  * ERR_QUERY_SYNTAX, -ENOMEM ... */
-int rows_choose(struct teller_state *t, const struct aggregate_options *o, struct row_id *rows,
+int rows_choose(struct row_reader *t, const struct aggregate_options *o, struct row_id *rows,
                 size_t *count, struct err *err);
 
 /* ---- best.c ------------------------------------------------------------------------ */
@@ -41,24 +41,24 @@ int best_new(const struct aggregate_plan *p, const struct sort_key *sort, size_t
              uint64_t most, struct best_rows **ret);
 void best_free(struct best_rows *b);
 /* ERR_MEMORY_LIMIT: they themselves need too much. */
-int best_add(struct best_rows *b, struct teller_state *t, const struct row_id *rows, size_t count);
+int best_add(struct best_rows *b, struct row_reader *t, const struct row_id *rows, size_t count);
 /* All rows were added: best_has knows groups by their keys. */
 int best_choose(struct best_rows *b);
 bool best_has(const struct best_rows *b, const uint64_t *keys);
 bool best_has_all(const struct best_rows *b);
-/* Their values in order; borrowed, with room for one row more. Nothing can be added then. */
+/* Their values in order; borrowed, with memory for one more row. Nothing can be added afterwards. */
 int best_take(struct best_rows *b, struct value **ret, size_t *ret_count);
 
 /* ---- other.c ----------------------------------------------------------------------- */
 
-/* Many groups as one row, whose first key is told as "(other)", the others as null. */
+/* Many groups as one row, whose first key is "(other)" and whose other keys are null. */
 
 struct others;
 int others_new(const struct aggregate_plan *p, struct others **ret);
 void others_free(struct others *o);
-/* Those of the groups at hand that are not among the best, in the order of rows. */
-int others_add(struct others *o, const struct teller_state *t, const struct best_rows *best,
+/* Present groups that are not among the best, in the order of rows. */
+int others_add(struct others *o, const struct row_reader *t, const struct best_rows *best,
                const struct row_id *rows, size_t count);
-int others_tell(struct others *o, struct value *values);
+int others_values(struct others *o, struct value *values);
 
 #endif

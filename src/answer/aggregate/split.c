@@ -25,11 +25,6 @@ static __int128 share(__int128 whole, __int128 at, __int128 dur)
     return dur <= INT64_MAX ? whole * at / dur : (__int128)((__float128)whole * at / dur);
 }
 
-static bool is_whole(double v)
-{
-    return v == floor(v) && fabs(v) < 0x1p53;
-}
-
 static int piece_value(struct group_worker *w, const struct piece *p, unsigned set,
                        unsigned measure, const struct batch_numbers *lane)
 {
@@ -47,10 +42,11 @@ static int piece_value(struct group_worker *w, const struct piece *p, unsigned s
         return lane->i ? number_add(w, set, measure, p->group, lane->i[p->row], lane->nano)
                        : number_add_f64(w, set, measure, p->group, lane->d[p->row]);
     /* Whole numbers may be among doubles because of other objects of the chunk. */
-    if (lane->d && !is_whole(lane->d[p->row]))
+    double d = lane->d ? lane->d[p->row] : 0;
+    if (d != floor(d) || !(fabs(d) < 0x1p53))
         return number_add_f64(w, set, measure, p->group,
-                              lane->d[p->row] * (double)(p->to - p->from) / (double)p->dur);
-    __int128 size = lane->i ? lane->i[p->row] : (int64_t)lane->d[p->row];
+                              d * (double)(p->to - p->from) / (double)p->dur);
+    __int128 size = lane->i ? lane->i[p->row] : (int64_t)d;
     return number_add(w, set, measure, p->group,
                       (int64_t)(share(size, p->to, p->dur) - share(size, p->from, p->dur)), false);
 }

@@ -1,5 +1,4 @@
-/* times.c - where times are counted from, how long a bucket is, and how buckets are told.
- */
+/* times.c - the origin of times, the length of a bucket, and the format of buckets. */
 #include "answer/aggregate/plan_columns.h"
 #include "engine/derived/keys.h"
 #include "engine/derived/times.h"
@@ -49,8 +48,8 @@ static bool is_few(__int128 interval, __int128 least, __int128 most, uint64_t po
     return (floor_to(most, interval) - floor_to(least, interval)) / interval < (__int128)points;
 }
 
-/* The shortest interval of those that people use with which [least, most] meets at most so many
- * buckets; 0: all in one. */
+/* The shortest common interval with which [least, most] needs at most `points` buckets; 0: one
+ * bucket for all. */
 static __int128 choose_interval(__int128 least, __int128 most, uint64_t points)
 {
     static const int64_t seconds[] = {1,     2,     5,     10,    15,     30,    60,
@@ -96,10 +95,10 @@ int plan_times(struct aggregate_plan *p, const struct aggregate_options *o, stru
     return 0;
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- format ---------------------------------------------------------------------------------- */
 
 /* ISO 8601 in UTC with as many digits as it needs: 3, 6 or 9. */
-static int tell_iso(struct query *q, __int128 ns, struct value *ret)
+static int iso_value(struct query *q, __int128 ns, struct value *ret)
 {
     int64_t seconds = (int64_t)(floor_to(ns, 1000000000) / 1000000000),
             rest = (int64_t)(ns - (__int128)seconds * 1000000000);
@@ -122,12 +121,12 @@ static int tell_iso(struct query *q, __int128 ns, struct value *ret)
     return rc;
 }
 
-int bucket_tell(const struct aggregate_plan *p, struct value *v)
+int bucket_format(const struct aggregate_plan *p, struct value *v)
 {
     if (v->type != VALUE_TIME || p->time_format == AGGREGATE_TIME_US)
         return 0;
     if (p->time_format == AGGREGATE_TIME_ISO)
-        return tell_iso(p->query, v->wide, v);
+        return iso_value(p->query, v->wide, v);
     if (v->wide % 1000 == 0)
         v->wide /= 1000;
     else

@@ -18,7 +18,7 @@ static void add_sum(struct call_tree_sum *s, const struct call_node *n)
     s->self_ns += n->self;
 }
 
-enum { LOOKED = 4096 }; /* nodes or names until it is asked whether anybody still wants them */
+enum { LOOKED = 4096 }; /* nodes or names from one check of the budget to the next */
 
 static int look(const struct call_tree *t, uint32_t i)
 {
@@ -186,7 +186,7 @@ static int compare_hot(const void *a, const void *b, void *arg)
     return (o->position[x] > o->position[y]) - (o->position[x] < o->position[y]);
 }
 
-/* Positions in the order in which the whole tree would be told. */
+/* Positions in the order of the whole tree. */
 static int find_positions(struct call_tree *t, uint32_t *position)
 {
     uint32_t n = 0;
@@ -299,28 +299,21 @@ static int make_paths(struct call_tree *t)
     return 0;
 }
 
-static int sum_all_names(struct call_tree *t, const struct call_forest *f)
+int call_tree_analyze(struct call_tree *t)
 {
+    const struct call_forest *f = &t->forest[CALL_TREE_ALL];
     size_t bytes = (t->name_count + 1) * sizeof(struct call_tree_sum);
     int rc = budget_charge(t->budget, bytes);
 
     if (rc < 0)
         return rc;
     struct call_tree_sum *sums = calloc(1, bytes);
-    rc = sums ? sum_names(t, f, sums) : -ENOMEM;
+    uint32_t *depth = calloc(f->nodes.count, sizeof(*depth));
+    rc = sums && depth ? sum_names(t, f, sums) : -ENOMEM;
     rc = rc < 0 ? rc : sum_categories(t, sums);
     rc = rc < 0 ? rc : tell_called(t, sums);
     free(sums);
     budget_release(t->budget, bytes);
-    return rc;
-}
-
-int call_tree_analyze(struct call_tree *t)
-{
-    const struct call_forest *f = &t->forest[CALL_TREE_ALL];
-    uint32_t *depth = calloc(f->nodes.count, sizeof(*depth));
-    int rc = depth ? sum_all_names(t, f) : -ENOMEM;
-
     for (uint32_t i = 1; i < f->nodes.count && rc == 0; i++) {
         rc = look(t, i);
         uint32_t above = f->nodes.at[i].parent;

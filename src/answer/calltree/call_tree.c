@@ -1,5 +1,5 @@
-/* call_tree.c - /call-tree: what is to be read, names and groups in their order, hosts
- * that stand apart. */
+/* call_tree.c - /call-tree: sources, names and groups in their order, hosts that are
+ * apart in time. */
 #include "answer/calltree/call_tree.h"
 #include "answer/calltree/clocks.h"
 #include "engine/plan/seen.h"
@@ -103,49 +103,26 @@ static int64_t rank_tuples(struct call_tree *t, unsigned from, struct ranking *r
     return rc < 0 ? rc : n ? (int64_t)ranks + 1 : 0;
 }
 
-static int number_names(struct call_tree *t, uint32_t *order)
+/* Ranks of the keys [from, from + width) by tuple into *ret_rank, and by rank the keys as values
+ * into *ret_values: both in the arena. Returns the number of ranks, or an error. */
+static int64_t number_keys(struct call_tree *t, unsigned from, unsigned width, uint32_t *order,
+                           uint32_t **ret_rank, struct value **ret_values)
 {
     uint32_t n = t->tuples_found.count;
-    struct ranking r = {malloc((n + 1) * 2 * sizeof(struct value)), 2};
+    size_t bytes = (n + 1) * width * sizeof(struct value);
+    struct ranking r = {malloc(bytes), width};
+    uint32_t *rank = *ret_rank = arena_alloc(&t->arena, (n + 1) * sizeof(*rank));
+    struct value *values = *ret_values = arena_alloc(&t->arena, bytes);
+    int64_t ranks = r.values && rank && values ? rank_tuples(t, from, &r, rank, order) : -ENOMEM;
 
-    t->names = arena_alloc(&t->arena, (n + 1) * sizeof(*t->names));
-    if (!r.values || !t->names) {
-        free(r.values);
-        return -ENOMEM;
-    }
-    int64_t names = rank_tuples(t, 0, &r, t->name_of, order);
-    t->name_count = names < 0 ? 0 : (uint32_t)names;
-    for (uint32_t i = 0; i < n && names >= 0; i++) {
-        t->names[t->name_of[i]] = (struct call_name){r.values[2 * i], r.values[2 * i + 1]};
-        if (i % 4096 == 0 && budget_check(t->budget) < 0)
-            names = budget_check(t->budget);
+    for (uint32_t i = 0; i < n && ranks >= 0; i++) {
+        int rc = i % 4096 ? 0 : budget_check(t->budget);
+        memcpy(values + (size_t)rank[i] * width, r.values + (size_t)i * width,
+               width * sizeof(*values));
+        ranks = rc < 0 ? rc : ranks;
     }
     free(r.values);
-    return names < 0 ? (int)names : 0;
-}
-
-static int number_groups(struct call_tree *t, uint32_t *order)
-{
-    uint32_t n = t->tuples_found.count;
-    size_t bytes = (n + 1) * t->group_count * sizeof(struct value);
-    struct ranking r = {malloc(bytes), t->group_count};
-
-    t->group_of = arena_alloc(&t->arena, (n + 1) * sizeof(*t->group_of));
-    t->group_values = arena_alloc(&t->arena, bytes);
-    if (!r.values || !t->group_of || !t->group_values) {
-        free(r.values);
-        return -ENOMEM;
-    }
-    int64_t groups = rank_tuples(t, 2, &r, t->group_of, order);
-    t->groups = groups < 0 ? 0 : (uint32_t)groups;
-    for (uint32_t i = 0; i < n && groups >= 0; i++) {
-        memcpy(t->group_values + (size_t)t->group_of[i] * t->group_count,
-               r.values + (size_t)i * t->group_count, t->group_count * sizeof(struct value));
-        if (i % 4096 == 0 && budget_check(t->budget) < 0)
-            groups = budget_check(t->budget);
-    }
-    free(r.values);
-    return groups < 0 ? (int)groups : 0;
+    return ranks;
 }
 
 static int number_tuples(struct call_tree *t)
@@ -157,14 +134,15 @@ static int number_tuples(struct call_tree *t)
     if (rc < 0)
         return rc;
     uint32_t *order = malloc((n + 1) * sizeof(*order));
-    t->name_of = arena_alloc(&t->arena, (n + 1) * sizeof(*t->name_of));
-    rc = !order || !t->name_of ? -ENOMEM : 0;
-    rc = rc < 0 ? rc : number_names(t, order);
-    if (rc == 0 && t->group_count)
-        rc = number_groups(t, order);
+    struct value *names = NULL;
+    int64_t ranks = order ? number_keys(t, 0, 2, order, &t->name_of, &names) : -ENOMEM;
+    t->names = (struct call_name *)names; /* two values each */
+    t->name_count = ranks < 0 ? 0 : (uint32_t)ranks;
+    if (ranks >= 0 && t->group_count)
+        ranks = number_keys(t, 2, t->group_count, order, &t->group_of, &t->group_values);
     budget_release(t->budget, bytes);
     free(order);
-    return rc;
+    return ranks < 0 ? (int)ranks : 0;
 }
 
 /* ---- hosts ----------------------------------------------------------------------------------- */

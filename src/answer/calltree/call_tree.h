@@ -63,7 +63,7 @@ void call_forest_done(struct call_forest *f);
 int64_t call_forest_child(struct call_forest *f, uint32_t parent, uint32_t name);
 void call_node_add(struct call_node *n, const struct call_node *other, bool with_total);
 
-/* What is told of a forest, as lists of children. */
+/* The returned nodes of a forest, as lists of children. */
 struct call_shape {
     uint32_t *first, *next; /* CALL_NOBODY: none */
     __int128 *rest;
@@ -101,7 +101,7 @@ struct call_tree {
     struct call_item *items;
     size_t item_bytes;
     struct call_lane *lanes;
-    uint32_t lane_count, name_count, groups;
+    uint32_t lane_count, name_count;
     bool clips; /* by times of lanes; events nest by their own */
     struct call_name *names;
     uint32_t *name_of, *group_of; /* by tuple */
@@ -131,7 +131,7 @@ static inline const struct call_name *call_item_name(const struct call_tree *t,
 {
     return &t->names[t->name_of[i->tuple]];
 }
-/* What of [ts, te) counts. `near`: of the last question about the lane, 0 at first. */
+/* What of [ts, te) counts. `near`: of the last call for the lane, 0 at first. */
 static inline int64_t call_length(const struct call_tree *t, const struct call_lane *l,
                                   size_t *near, int64_t ts, int64_t te)
 {

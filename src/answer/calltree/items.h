@@ -26,19 +26,19 @@ struct item_job {
     size_t part_count;
     struct item_numbers *numbers;
 };
-/* Room for items of a chunk. *new*; items_free. */
+/* *new* list for the items of a chunk; items_free. */
 int items_new(struct call_tree *t, uint32_t count, struct item_part **ret);
 void items_free(struct call_tree *t, struct item_part *p);
 void items_add(struct item_job *job, struct item_part *p); /* takes it */
-/* Numbers for so many lanes and tuples, to be set; freed with the job. */
+/* Numbers for `lanes` and `tuples`, to be set; freed with the job. */
 int item_numbers_new(struct item_job *job, uint32_t lanes, uint32_t tuples,
                      struct item_numbers **ret);
 void item_job_done(struct item_job *job);
 
 /* ---- items_bytes.c: all there is, as bytes, and added to what another process has ------------ */
 
-void items_put(const struct item_job *job, struct buf *out);
-/* ERR_CORRUPT, ERR_MEMORY_LIMIT, -ENOMEM ... */
-int items_take(struct item_job *job, struct rec *in);
+/* Hooks of the scan; arg: struct item_job. */
+void items_put(void *arg, struct buf *out);
+int items_take(void *arg, struct rec *in);
 
 #endif

@@ -60,8 +60,9 @@ static void put_part(const struct item_part *p, struct buf *out)
     }
 }
 
-void items_put(const struct item_job *job, struct buf *out)
+void items_put(void *arg, struct buf *out)
 {
+    const struct item_job *job = arg;
     const struct call_tree *t = job->tree;
 
     rec_put_u(out, t->lanes_found.count);
@@ -157,8 +158,9 @@ static int take_parts(struct item_job *job, struct rec *in, const struct item_nu
     return rc < 0 ? rc : in->bad ? ERR_CORRUPT : 0;
 }
 
-int items_take(struct item_job *job, struct rec *in)
+int items_take(void *arg, struct rec *in)
 {
+    struct item_job *job = arg;
     struct call_tree *t = job->tree;
     struct item_numbers *numbers = NULL;
     uint64_t lanes = rec_count(in, t->lanes_found.width),

@@ -195,16 +195,6 @@ static int chunk_end(struct group_worker *group, struct scan_chunk *c)
     return 0;
 }
 
-static void put(void *arg, struct buf *out)
-{
-    items_put(arg, out);
-}
-
-static int take(void *arg, struct rec *in)
-{
-    return items_take(arg, in);
-}
-
 /* ---- threads --------------------------------------------------------------------------------- */
 
 static int compare_lanes(const void *a, const void *b, void *arg)
@@ -342,8 +332,8 @@ int call_tree_scan(struct call_tree *t, struct err *err)
                                              .batch = batch,
                                              .chunk_end = chunk_end,
                                              .worker_end = worker_end,
-                                             .put = put,
-                                             .take = take};
+                                             .put = items_put,
+                                             .take = items_take};
     struct item_job job = {.tree = t};
     const struct grouping g = {
         .query = t->query, .budget = t->budget, .hooks = &hooks, .arg = &job, .spreads = true};

@@ -1,4 +1,4 @@
-/* shape.c - which nodes of a forest are told, and in what order; and the tree seen from
+/* shape.c - which nodes of a forest are returned, and in what order; and the tree seen from
  * the calls of one name. */
 #include "answer/calltree/call_tree.h"
 
@@ -72,7 +72,7 @@ int call_tree_focus(struct call_tree *t)
     return rc;
 }
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- returned nodes -------------------------------------------------------------------------- */
 
 /* Children of one parent side by side, in their order. Names and groups are numbered in theirs. */
 static int compare_nodes(const void *a, const void *b, void *arg)
@@ -96,7 +96,7 @@ void call_shape_done(struct call_shape *s)
     memset(s, 0, sizeof(*s));
 }
 
-/* Levels of calls above it in `first`, meanwhile; a node that is not told has CALL_NOBODY there. */
+/* Levels of calls above it in `first`, meanwhile; an omitted node has CALL_NOBODY there. */
 static int judge_nodes(const struct call_tree *t, const struct call_forest *f, struct call_shape *s,
                        uint64_t max_depth, int64_t min_total)
 {
@@ -117,8 +117,8 @@ static int judge_nodes(const struct call_tree *t, const struct call_forest *f, s
     return rc;
 }
 
-/* Self and all that is below and not told. Of callers, whose time is that of the one that is
- * called: what did not come from a caller of theirs that is told. */
+/* Self, and the time of omitted nodes below it. Of callers, whose time is that of the called one:
+ * the time without a returned caller of theirs. */
 static int sum_rests(const struct call_forest *f, struct call_shape *s, bool callers)
 {
     int rc = 0;
@@ -185,7 +185,7 @@ int call_shape_make(struct call_tree *t, enum call_tree_part part, uint64_t max_
     return rc < 0 ? rc : link_children(f, s);
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- the cursor ------------------------------------------------------------------------------ */
 
 size_t call_tree_begin(struct call_tree *t, enum call_tree_part part)
 {

@@ -1,6 +1,5 @@
 /* sort.c - the events of a thread by start, the longer first. Traces have them nearly so:
- * an event is written when it ends, so only those around others stand too late. These are taken
- * out, sorted by themselves, and merged in.
+ * an event is written when it ends, so only those around others are too late. These are removed, sorted by themselves, and merged in.
  */
 #include "answer/calltree/call_tree.h"
 
@@ -101,7 +100,7 @@ static void merge_runs(const struct call_item *from, size_t half, size_t n, stru
     }
 }
 
-/* `room`: as many again. */
+/* `room`: memory for `n` items. */
 static int merge_sort(struct call_item *a, size_t n, struct call_item *room, struct budget *budget)
 {
     struct call_item *from = a, *to = room;
@@ -148,7 +147,7 @@ int call_sort(struct call_item *items, size_t n, struct budget *budget)
     if (!room)
         return rc;
     size_t kept = take_out(items, n, room);
-    rc = merge_sort(room, late, items + kept, budget); /* what was taken out has left room */
+    rc = merge_sort(room, late, items + kept, budget); /* the removed ones have left room */
     /* Merged from the end. A late one was behind all that are equal to it, so it goes first. */
     for (size_t i = kept, j = late, to = kept + late; j > 0;) {
         bool greater = i > 0 && !call_is_less(&items[i - 1], &room[j - 1]);

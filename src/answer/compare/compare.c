@@ -131,7 +131,7 @@ static int scan_sides(struct node_work *w)
     for (unsigned again = 0; again < 2; again++) {
         for (size_t i = 0; i < o->side_count && rc == 0; i++) {
             if (side_is_short(&w->sides[i]) == (again == 1))
-                rc = side_tell(w, &w->sides[i]);
+                rc = side_groups(w, &w->sides[i]);
         }
     }
     for (size_t i = 0; i < w->node->group_by_count && rc == 0; i++) {
@@ -145,18 +145,23 @@ static int scan_sides(struct node_work *w)
     return rc;
 }
 
-/* Files of several sides count once. */
-static int note_files(struct compare_run *run, const struct side *sides)
+/* The answer has the metadata of the sides of the first node. Files of several sides count once. */
+static int keep_meta(struct compare_run *run, const struct side *sides)
 {
     struct comparison *c = run->result;
     uint32_t count = snapshot_file_count(run->snapshot);
-    bool *seen = calloc((size_t)count + 1, sizeof(*seen));
     const uint32_t *files;
 
+    if (c->meta)
+        return 0;
+    c->meta = arena_alloc(&c->arena, c->side_count * sizeof(*c->meta));
+    bool *seen = c->meta ? calloc((size_t)count + 1, sizeof(*seen)) : NULL;
     if (!seen)
         return -ENOMEM;
+    c->variant_meta = c->meta + 1;
     c->complete = true;
     for (size_t s = 0; s < c->side_count; s++) {
+        c->meta[s] = sides[s].meta;
         c->complete = c->complete && query_complete(sides[s].query);
         for (size_t n = query_files(sides[s].query, &files); n > 0; n--) {
             uint32_t file = files[n - 1];
@@ -166,22 +171,6 @@ static int note_files(struct compare_run *run, const struct side *sides)
     }
     free(seen);
     return 0;
-}
-
-/* The answer has the metadata of the sides of the first node. */
-static int keep_meta(struct node_work *w)
-{
-    struct comparison *c = w->run->result;
-
-    if (c->meta)
-        return 0;
-    c->meta = arena_alloc(&c->arena, c->side_count * sizeof(*c->meta));
-    if (!c->meta)
-        return -ENOMEM;
-    for (size_t i = 0; i < c->side_count; i++)
-        c->meta[i] = w->sides[i].meta;
-    c->variant_meta = c->meta + 1;
-    return note_files(w->run, w->sides);
 }
 
 static int work(struct node_work *w)
@@ -195,7 +184,7 @@ static int work(struct node_work *w)
     sample_memory_init(&w->memory, w->run->budget, false);
     rc = rc < 0 ? rc : scan_sides(w);
     rc = rc < 0 ? rc : table_make(w);
-    rc = rc < 0 ? rc : keep_meta(w);
+    rc = rc < 0 ? rc : keep_meta(w->run, w->sides);
     sample_memory_done(&w->memory);
     for (size_t i = 0; i < sides; i++)
         side_done(&w->sides[i]);

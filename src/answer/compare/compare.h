@@ -38,7 +38,7 @@ struct side {
     struct acc_spec accs[SIDE_ACCS];
     struct group_set sets[SIDE_SETS];
     struct grouping grouping;
-    struct side_windows *windows; /* until they are told */
+    struct side_windows *windows; /* until they are in `groups` */
     /* all in one scan; where memory is too short for that, one after the other */
     enum { SIDE_ALL, SIDE_ONLY_GROUPS, SIDE_WINDOWS } wanted;
     int scanned;              /* 0, or what the scan failed with */
@@ -83,7 +83,7 @@ struct part {
     struct quantity of[SIDE_ACCS];
     struct moments_f64 peaks[PEAKS];
     bool no_peak_std;          /* the mean over groups */
-    struct compare_meta *head; /* told first, gets bytes and io_time; NULL */
+    struct compare_meta *head; /* members before the metrics; gets bytes and io_time; NULL */
 };
 
 /* Takes nothing; the side is to be done whether it worked or not. */
@@ -95,8 +95,8 @@ int sides_scan(struct node_work *w);
 /* Memory was too short for groups and windows at once. */
 bool side_is_short(const struct side *s);
 /* Of what was scanned: groups in order, with their peaks, and meta. A side that was short is
- * scanned again, so others are to be told first: they free their windows. */
-int side_tell(struct node_work *w, struct side *s);
+ * scanned again, so others come first: they free their windows. */
+int side_groups(struct node_work *w, struct side *s);
 
 /* windows.c: windows of threads, found in the scan of the side's plan. */
 int side_windows_new(struct node_work *w, struct side *s);

@@ -18,7 +18,7 @@ struct entry {
     const char *name;
     enum column_unit unit;
     enum worse worse;
-    bool optional, tested; /* optional: told only where a side has something */
+    bool optional, tested; /* optional: returned only if a side has something */
     unsigned measure;      /* of a tested one */
     struct value value, std;
 };

@@ -66,21 +66,6 @@ static int chunk_begin(struct group_worker *w, struct scan_chunk *c)
     return s->wanted == SIDE_ONLY_GROUPS ? 0 : windows_chunk(w, c);
 }
 
-/* Keys of a group are the first ones of its threads. */
-static int number_groups(struct group_worker *w)
-{
-    struct side_worker *own = w->own;
-    const struct group_table *threads = &w->found->set[SIDE_THREADS].map.table;
-    int rc = 0;
-
-    while (rc == 0 && own->group.count < threads->count) {
-        const uint64_t *keys = group_table_keys(threads, (uint32_t)own->group.count);
-        int64_t group = group_table_add(&w->found->set[SIDE_GROUPS].map.table, keys);
-        rc = group < 0 ? (int)group : vec_push(&own->group, (uint32_t)group);
-    }
-    return rc < 0 ? rc : groups_grow(w->found, SIDE_GROUPS);
-}
-
 /* Rows are looked up as threads of groups, which know their group. */
 static int batch(struct group_worker *w, struct scan_batch *b)
 {
@@ -94,7 +79,14 @@ static int batch(struct group_worker *w, struct scan_batch *b)
     int rc = own->skip ? 0 : groups_add(w, b, SIDE_THREADS);
     if (rc < 0 || s->wanted == SIDE_WINDOWS)
         return rc;
-    rc = number_groups(w);
+    const struct group_table *threads = &w->found->set[SIDE_THREADS].map.table;
+    while (rc == 0 && own->group.count < threads->count) {
+        /* Keys of a group are the first ones of its threads. */
+        const uint64_t *keys = group_table_keys(threads, (uint32_t)own->group.count);
+        int64_t group = group_table_add(&w->found->set[SIDE_GROUPS].map.table, keys);
+        rc = group < 0 ? (int)group : vec_push(&own->group, (uint32_t)group);
+    }
+    rc = rc < 0 ? rc : groups_grow(w->found, SIDE_GROUPS);
     for (uint32_t j = 0; rc == 0 && j < b->count; j++)
         w->group[j] = own->group.at[w->group[j]];
     return rc < 0 ? rc : groups_accumulate(w, b, SIDE_GROUPS, 0);
@@ -243,7 +235,7 @@ bool side_is_short(const struct side *s)
     return s->scanned == ERR_MEMORY_LIMIT || s->scanned == ERR_ROW_LIMIT;
 }
 
-int side_tell(struct node_work *w, struct side *s)
+int side_groups(struct node_work *w, struct side *s)
 {
     struct query_counters counters;
     int rc = s->scanned;
@@ -265,7 +257,7 @@ int side_tell(struct node_work *w, struct side *s)
     s->meta.events = s->known.events;
     const struct time_span *span = &s->known.span;
     s->meta.makespan = stats_time(span->any ? span->max_te - span->min_ts : 0);
-    rc = s->group_count ? windows_tell_places(s->windows) : 0;
+    rc = s->group_count ? windows_places(s->windows) : 0;
     side_windows_free(s);
     return rc < 0 ? explain(w, rc) : 0;
 }

@@ -23,7 +23,7 @@ static int scan_part(struct side_windows *job, int64_t first, int64_t last)
     job->first = first <= windows_number(job, span->min_ts) ? INT64_MIN : first;
     job->last = last >= windows_number(job, span->max_te) ? INT64_MAX : last;
     int rc = groups_scan(&job->side->grouping, &found, NULL);
-    rc = rc < 0 ? rc : windows_tell(job, &found->set[SIDE_THREADS]);
+    rc = rc < 0 ? rc : windows_peaks(job, &found->set[SIDE_THREADS]);
     groups_free(found);
     if ((rc != ERR_MEMORY_LIMIT && rc != ERR_ROW_LIMIT) || first >= last)
         return rc;
@@ -73,7 +73,7 @@ void side_windows_free(struct side *s)
 
 int side_windows_sum(struct side *s)
 {
-    int rc = windows_tell(s->windows, &s->found->set[SIDE_THREADS]);
+    int rc = windows_peaks(s->windows, &s->found->set[SIDE_THREADS]);
 
     groups_drop(s->found, SIDE_THREADS);
     return rc;

@@ -1,8 +1,8 @@
 /* windows.h - events and durations by thread and window.
  *
- * Used by:   side.c, windows.c, windows_scan.c, windows_told.c.
+ * Used by:   side.c, windows.c, windows_scan.c, windows_result.c.
  * Path:      windows_scan.c: groups by thread, with an accumulator of windows -> groups_merge
- *            -> windows_told.c: peaks of groups, and the processes, threads and clocks of the side.
+ *            -> windows_result.c: peaks of groups, and the processes, threads and clocks of the side.
  * Threads:   as engine/group/worker.h. Memory: charged to the budget of the request.
  */
 #ifndef DFTRACERD_ANSWER_COMPARE_WINDOWS_H
@@ -30,7 +30,7 @@ struct side_windows {
     const struct source *keys[GROUP_KEYS_MAX], *time; /* time: ts; of one window for all 0 */
     uint64_t window_ns;                               /* UINT64_MAX: one window */
     int64_t first, last;                              /* numbers of windows that are wanted */
-    struct group_table at[PLACES];                    /* hosts, processes, threads that were told */
+    struct group_table at[PLACES];                    /* hosts, processes, threads that were seen */
     VEC(struct clock_host) hosts;                     /* by number in at[0] */
     VEC(struct group_peaks) peaks;                    /* by number of the group */
 };
@@ -47,10 +47,11 @@ struct group_set windows_set(const struct side_windows *job, unsigned width);
 int windows_chunk(struct group_worker *w, struct scan_chunk *c);
 int windows_flush(struct group_worker *w);
 int64_t windows_number(const struct side_windows *job, __int128 ns);
-/* windows_told.c */
-/* Peaks of the groups, and who was there. Fails before it changes what cannot be told twice. */
-int windows_tell(struct side_windows *job, struct groups_of_set *threads);
+/* windows_result.c */
+/* Peaks of the groups, and hosts, processes and threads. Fails before it changes what cannot be
+ * added twice. */
+int windows_peaks(struct side_windows *job, struct groups_of_set *threads);
 /* After all windows: processes, threads, and hosts whose clocks differ, into the side's meta. */
-int windows_tell_places(struct side_windows *job);
+int windows_places(struct side_windows *job);
 
 #endif

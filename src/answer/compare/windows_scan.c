@@ -1,7 +1,7 @@
 /* windows_scan.c - rows of one worker into windows of threads.
  *
  * Events of a thread mostly lie in the window of the event before: a thread sums up in its last two
- * windows, and any other is noted anew; in the end those that are the same are put together.
+ * windows, and any other is added again; in the end equal ones are joined.
  */
 #include "answer/compare/windows.h"
 #include "engine/derived/times.h"

@@ -194,21 +194,17 @@ static int first_number(int generation, int kind)
     return generation * DLIO_KINDS + kind;
 }
 
-/* With a loop body, else with anything of a loop, else the newest. */
-static int choose_generation(const struct reading *r)
-{
-    for (int kind = DLIO_BLOCK; kind < DLIO_KINDS; kind++)
-        for (int g = 0; g < GENERATIONS; g++)
-            if (r->found[first_number(g, kind)] > 0)
-                return g;
-    return 0;
-}
-
-static void keep_generation(struct reading *r, int generation, struct dlio_report *report)
+/* Keeps the events of one generation: with a loop body, else with anything of a loop, else the
+ * newest. */
+static void keep_generation(struct reading *r, struct dlio_report *report)
 {
     struct dlio_events *e = r->e;
-    int kinds[GENERATIONS * DLIO_KINDS];
+    int kinds[GENERATIONS * DLIO_KINDS], generation = -1;
     size_t kept = 0;
+    for (int i = 0; i < DLIO_KINDS * GENERATIONS && generation < 0; i++)
+        if (r->found[first_number(i % GENERATIONS, i / GENERATIONS)] > 0)
+            generation = i % GENERATIONS;
+    generation = generation < 0 ? 0 : generation;
     for (int i = 0; i < GENERATIONS * DLIO_KINDS; i++) {
         kinds[i] = DLIO_KINDS;
         report->other_events += r->found[i];
@@ -259,7 +255,7 @@ int dlio_events_read(struct query *q, struct dlio_report *r, struct err *err,
         rc = order_processes(ret, p);
     }
     if (rc == 0) {
-        keep_generation(&reading, choose_generation(&reading), r);
+        keep_generation(&reading, r);
         rc = sort_items(ret->all.at, ret->all.count, sizeof *ret->all.at, by_kind_and_time, NULL,
                         ret->all.budget);
         for (size_t i = 0, k = 0; k <= DLIO_KINDS; k++) {

@@ -3,7 +3,7 @@
  *
  * Records say so first: ppid of a start, then what fork, vfork or spawn returned. Tracers before
  * 1.0.5 wrote neither: their forked processes went on in the file of the parent, which is named
- * after its pid. That is a guess, and told as such.
+ * after its pid. That is a guess, and marked as one.
  */
 #include "answer/processes/processes.h"
 #include "engine/derived/names.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOKED = 1024 }; /* processes until the budget is asked whether to continue */
+enum { LOOKED = 1024 }; /* processes from one check of the budget to the next */
 
 struct fact {
     struct value host;
@@ -176,8 +176,8 @@ static bool name_has(const char *name, int64_t number)
     return false;
 }
 
-/* The only process after whose pid the file is named; NULL where its processes tell of their
- * starts. */
+/* The only process after whose pid the file is named; NULL if the starts of its processes
+ * were traced. */
 static const struct index_process *owner_of(const struct index_file *f)
 {
     const struct index_process *found = NULL;

@@ -4,13 +4,20 @@
 #include "engine/group/groups.h"
 
 /* By the paths of files, each of which has one. */
-static int take_counts(struct query *q, struct groups *found, uint64_t *counts)
+static int count_by_scan(struct query *q, uint64_t *counts, struct err *err)
 {
-    struct groups_of_set *s = &found->set[0];
+    const struct source *trace;
+    const struct group_set set = {.keys = &trace, .width = 1};
+    const struct grouping g = {
+        .query = q, .budget = query_budget(q), .set_count = 1, .sets = &set, .spreads = true};
+    struct groups *found = NULL;
     const uint32_t *files;
     size_t n = query_files(q, &files);
-    int rc = group_table_place(&s->map.table);
+    int rc = query_source(q, TEXT("trace"), &trace);
 
+    rc = rc < 0 ? rc : groups_scan(&g, &found, err);
+    struct groups_of_set *s = rc < 0 ? NULL : &found->set[0];
+    rc = rc < 0 ? rc : group_table_place(&s->map.table);
     for (size_t i = 0; i < n && rc == 0; i++) {
         struct text name = text_of(snapshot_file(query_snapshot(q), files[i])->name);
         struct column_entry e = {.type = TRACE_TEXT, .text_id = INDEX_NO_TEXT, .text = name};
@@ -19,20 +26,6 @@ static int take_counts(struct query *q, struct groups *found, uint64_t *counts)
         int64_t group = rc < 0 ? rc : group_table_find(&s->map.table, &key);
         counts[i] = group < 0 ? 0 : *group_count(s, (uint32_t)group);
     }
-    return rc;
-}
-
-static int count_by_scan(struct query *q, uint64_t *counts, struct err *err)
-{
-    const struct source *trace;
-    const struct group_set set = {.keys = &trace, .width = 1};
-    const struct grouping g = {
-        .query = q, .budget = query_budget(q), .set_count = 1, .sets = &set, .spreads = true};
-    struct groups *found = NULL;
-    int rc = query_source(q, TEXT("trace"), &trace);
-
-    rc = rc < 0 ? rc : groups_scan(&g, &found, err);
-    rc = rc < 0 ? rc : take_counts(q, found, counts);
     groups_free(found);
     return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
 }

@@ -9,7 +9,7 @@
 
 struct worker {
     struct columns_seen columns;
-    uint64_t *mask; /* selected rows of the chunk at hand */
+    uint64_t *mask; /* selected rows of the present chunk */
     size_t mask_words;
 };
 struct run {
@@ -123,7 +123,7 @@ static int scan(struct run *r, struct err *err)
     return rc;
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static const char *type_name(unsigned types)
 {

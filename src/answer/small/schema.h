@@ -66,7 +66,7 @@ int columns_take(struct columns_seen *cs, struct rec *in);
 
 /* Columns of a chunk; `mask`: its selected rows, NULL = all. */
 int schema_chunk(struct columns_seen *cs, struct scan_chunk *c, const uint64_t *mask);
-/* {"path":value,...} that stands in `rows` rows. */
+/* {"path":value,...} that `rows` rows contain. */
 int schema_other(struct columns_seen *cs, struct text object, uint64_t rows);
 
 #endif

@@ -1,4 +1,4 @@
-/* schema_chunk.c - the columns of one chunk. Where all rows are selected the directory tells rows
+/* schema_chunk.c - the columns of one chunk. If all rows are selected, the directory has rows
  * and extents, and dictionaries the distinct values; only numbers are decoded, to count different
  * ones. */
 #include "engine/derived/covered.h"
@@ -15,7 +15,7 @@ struct visit {
     const uint64_t *mask; /* of the chunk; NULL: all rows */
     struct column column;
     struct column_seen *seen;
-    uint64_t rows[SCAN_WORDS]; /* of the block at hand: selected and not null */
+    uint64_t rows[SCAN_WORDS]; /* of the present block: selected and not null */
 };
 
 static bool has_row(const struct visit *v, uint32_t i)
@@ -200,25 +200,23 @@ static int visit_constant(struct visit *v)
     return rc < 0 ? rc : extent_i64(v, c->min, c->max);
 }
 
-/* Fields of lines whose names mean what queries compute. */
-static bool is_hidden(struct text path)
-{
-    return text_starts(path, TEXT("@")) || (column_is_derived(path) && !column_is_computed(path));
-}
-
 static int visit_column(struct visit *v)
 {
     static const struct text other_path = {"@other", 6};
     struct column_seen scratch = {0};
-    bool other = text_eq(v->column.path, other_path);
+    struct text path = v->column.path;
+    bool other = text_eq(path, other_path);
     int rc = 0;
 
-    if (v->column.nulls >= v->column.rows || (!other && is_hidden(v->column.path)))
+    /* Hidden: fields of lines that have the name of a column that queries compute. */
+    bool hidden =
+        text_starts(path, TEXT("@")) || (column_is_derived(path) && !column_is_computed(path));
+    if (v->column.nulls >= v->column.rows || (!other && hidden))
         return 0;
     if (other)
-        v->seen = &scratch; /* its rows are counted, and not told */
+        v->seen = &scratch; /* its rows are counted, but not reported */
     else
-        rc = columns_find(v->columns, v->column.path, &v->seen);
+        rc = columns_find(v->columns, path, &v->seen);
     if (rc < 0)
         return rc;
     if (v->column.type == COLUMN_TEXT || v->column.type == COLUMN_MIXED)

@@ -37,7 +37,7 @@ static int seen_f64(struct column_seen *c, double value, struct budget *b)
     return distinct_add(&c->distinct, mix(u.bits ^ 0x5851f42d4c957f2du), b);
 }
 
-/* A time is told in microseconds: only those with a fraction are no integers. */
+/* Times are in microseconds: those without a fraction are integers. */
 int seen_time(struct column_seen *c, int64_t value, bool nano, struct budget *b)
 {
     if (nano && value % 1000 != 0) {

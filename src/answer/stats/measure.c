@@ -1,4 +1,4 @@
-/* measure.c - from moments and samples to what an answer tells. */
+/* measure.c - from moments and samples to the members of an answer. */
 #include "answer/stats/measure.h"
 #include "dftracerd/stats.h"
 
@@ -19,7 +19,7 @@ static struct value value_f64(double d)
     return (struct value){.type = isfinite(d) ? VALUE_DOUBLE : VALUE_NULL, .d = d};
 }
 
-/* An exact integer of moments: ns or us told as time, else a number. */
+/* An exact integer of moments: a time of ns or us, else a number. */
 static struct value value_exact(__int128 v, bool nano, bool time)
 {
     if (time)

@@ -1,4 +1,4 @@
-/* stats.c - /stats: plans what to look at, has it found by summaries or a scan, and tells it. */
+/* stats.c - /stats: plans the counts and sums, finds them by summaries or a scan, and fills the answer. */
 #include "answer/stats/measure.h"
 #include "answer/stats/result.h"
 #include "answer/stats/scan.h"
@@ -123,7 +123,7 @@ static int plan_make(struct stats_plan *plan, struct stats *s, const struct stat
     return rc < 0 ? rc : plan_groups(plan, s, o, err);
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static int tell_key(struct stats *s, struct query *q, uint64_t key, struct value *ret)
 {

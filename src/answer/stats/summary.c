@@ -136,7 +136,7 @@ static struct value int_value(int64_t i)
     return (struct value){.type = i == INT64_MIN ? VALUE_NULL : VALUE_INT, .i = i};
 }
 
-/* All rows with their values, and in `order` their numbers as they are told. */
+/* All rows with their values, and in `order` their numbers in the order of the answer. */
 static int order_rows(const struct stats_plan *plan, unsigned table, const struct row *rows,
                       size_t n, struct stats_count *told, uint32_t *order)
 {
@@ -304,9 +304,7 @@ static void tell_times(const struct stats_plan *plan, struct stats *s, const str
 
     for (unsigned c = 0; c < 4; c++) {
         const struct summary_class *from = &sum->classes[c];
-        if (!(phases >> c & 1))
-            continue;
-        if (!from->has_time)
+        if (!(phases >> c & 1) || !from->has_time)
             continue;
         span.min_ts = !span.any || from->min_ts < span.min_ts ? from->min_ts : span.min_ts;
         span.max_te = !span.any || from->max_te > span.max_te ? from->max_te : span.max_te;

@@ -10,8 +10,8 @@
 #include "answer/stats/plan.h"
 
 bool stats_can_summarise(const struct stats_plan *plan, const struct stats_options *o);
-/* Fills everything the plan asks for but groups. -EDOM: there are more names than summaries tell
- * apart; nothing is filled. */
+/* Fills everything the plan asks for but groups. -EDOM: there are more names than summaries
+ * distinguish; nothing is filled. */
 int stats_from_summary(const struct stats_plan *plan, struct stats *s,
                        const struct stats_options *o);
 bool stats_has_summary(const struct index_file *f);

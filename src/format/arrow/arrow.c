@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A message body that is being told: what stands where is known before, so that it goes out piece
- * by piece. */
+/* A message body is written piece by piece: its layout is known before. */
 struct arrow {
     const struct arrow_column *columns;
     size_t count;
     bool file;
-    uint64_t offset; /* bytes told so far */
+    uint64_t offset; /* bytes written so far */
     struct arrow_node *nodes;
     struct arrow_buffer *buffers; /* two a column */
     struct arrow_block *dictionaries;
@@ -19,7 +18,9 @@ struct arrow {
     VEC(struct arrow_block) batches;
 };
 
-enum { GIVEN_LEAST = 65536 }; /* less is copied sooner than room for the next values is made */
+enum {
+    GIVEN_LEAST = 65536
+}; /* copying less is faster than allocating memory for the next values */
 
 static size_t padded(size_t bytes)
 {

@@ -1,10 +1,9 @@
 /* columns.h - columns of a table on their way into batches of Arrow. Private to arrow_*.c
  * of rows.
  *
- * Way: types.c finds the unit of times and the texts of columns (from keys and sums, or in a
+ * Path: types.c finds the unit of times and the texts of columns (from keys and sums, or in a
  *      first reading of all rows), then fill.c puts block after block of rows into columns,
- *      with the bits of single values from values.c; rows.c is the door: it makes all
- *      this, and tells it batch by batch.
+ *      with the bits of single values from values.c; rows.c calls them, and writes it batch by batch.
  */
 #ifndef DFTRACERD_FORMAT_ARROW_COLUMNS_H
 #define DFTRACERD_FORMAT_ARROW_COLUMNS_H
@@ -17,7 +16,7 @@
 
 enum { ARROW_BATCH = 65536, ARROW_RECENT = 256 }; /* rows of a batch */
 
-/* A column that is a key: what a batch has for each rank of the part at hand, once it was met. */
+/* A column that is a key: the bits of each rank of the present part, once it was met. */
 enum { NOT_MET, MET, MET_NULL };
 struct arrow_ranks {
     uint64_t *bits;
@@ -45,15 +44,15 @@ struct arrow_rows {
     size_t count;
     struct charge charge, text_charge;
     struct arrow_staged *columns;
-    bool *left_out; /* by column: not asked for as values */
+    bool *left_out; /* by column: not needed as values */
     struct arrow_column *types;
     struct arrow *arrow;
     struct buf scratch;
-    struct vector vector; /* of the column at hand */
+    struct vector vector; /* of the present column */
     struct vector_memory memory;
     int64_t numbers[TABLE_BLOCK]; /* of a vector whose column is no number */
-    bool nano;                    /* times are told in ns, else in us */
-    unsigned parts;               /* of which all keys are told; 0: only some of them */
+    bool nano;                    /* times are in ns, else in us */
+    unsigned parts;               /* whose keys are all in the table; 0: only some are */
     bool begun;
     /* next dictionary, next column of the batch, rows of the batch */
     size_t dictionary, part, rows;
@@ -63,13 +62,13 @@ struct arrow_rows {
 
 bool value_is_none(const struct value *v);      /* null, or no number */
 bool value_has_fraction(const struct value *v); /* a time: of a microsecond */
-/* A value that is no text is told as JSON tells it. Borrowed until the next call. */
+/* A value that is no text is its JSON. Borrowed until the next call. */
 struct text arrow_text(struct arrow_rows *r, const struct value *v);
 /* Of a text in the dictionary of its column; negative: -ENOMEM. */
 int64_t arrow_code(struct arrow_staged *c, struct text t);
 /* What a batch has of a value. 1: null, and *ret is 0. */
 int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint64_t *ret);
-/* Nothing was met of its dictionary yet, unless it is the one at hand. */
+/* Nothing was met of its dictionary yet, unless it is the present one. */
 int arrow_ranks_begin(struct arrow_rows *r, size_t column, const struct vector *codes);
 void arrow_ranks_forget(struct arrow_rows *r);
 
@@ -80,7 +79,7 @@ int arrow_types_find(struct arrow_rows *r, const struct query *q, struct err *er
 
 /* ---- fill.c ---------------------------------------------------------------------------- */
 
-/* The block at hand behind the r->rows rows that columns have. */
+/* Appends the present block to the r->rows rows of the columns. */
 int arrow_fill_block(struct arrow_rows *r, const struct table_block *b, struct err *err);
 
 #endif

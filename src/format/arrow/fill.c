@@ -1,8 +1,6 @@
 /* fill.c - columns of a batch from blocks of rows. */
 #include "format/arrow/columns.h"
 
-/* ---- rows that are there, and null: in the beginning all are there --------------------------- */
-
 /* Of up to 64 rows that a word of bits has: those with a bit are null. */
 static void mark_nulls(struct arrow_staged *c, size_t row, uint64_t bits)
 {
@@ -49,7 +47,7 @@ static int meet_block(struct arrow_rows *r, size_t column, size_t rows)
     return rc;
 }
 
-/* There is room for a whole block; what is too much is written over, or not told. */
+/* There is memory for a whole block; what is too much is overwritten, or not written. */
 static void put_alike(struct arrow_staged *c, enum arrow_type type, uint32_t rank, size_t row)
 {
     const uint64_t bits = c->ranks.bits[rank];
@@ -95,7 +93,7 @@ static void mark_null_ranks(struct arrow_staged *c, const uint32_t *ranks, size_
     }
 }
 
-/* ---- numbers: they stand where they belong, but some in another unit or type ----------------- */
+/* ---- numbers: in their place already, but some in another unit or type ----------------------- */
 
 /* Null is what is negative, or too large in nanoseconds. */
 static void turn_uints(struct arrow_rows *r, struct arrow_staged *c, size_t n)
@@ -147,7 +145,7 @@ static void put_numbers(struct arrow_rows *r, size_t column, size_t n)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* False in *ret: it has to be told as values. */
+/* False in *ret: the column is filled by values. */
 static int put_vector(struct arrow_rows *r, size_t column, const struct table_block *b, bool *ret)
 {
     enum arrow_type type = r->types[column].type;

@@ -1,5 +1,4 @@
-/* rows.c - rows of a table as typed columns, 65,536 at a time: made, told batch by batch,
- * freed. */
+/* rows.c - rows of a table as typed columns, 65,536 at a time: written batch by batch. */
 #include "format/arrow/rows.h"
 #include "format/arrow/columns.h"
 

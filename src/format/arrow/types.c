@@ -108,7 +108,7 @@ static int look_at_rows(struct arrow_rows *r, struct err *err)
     return rc == ERR_END ? 0 : rc;
 }
 
-/* Where all groups are told, their keys are looked at instead of rows. */
+/* If the table has all groups, their keys are read instead of rows. */
 static int look_at_parts(struct arrow_rows *r)
 {
     int rc = 0;

@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t int_of(const struct value *v)
-{
-    return v->type == VALUE_INT ? v->i : 0;
-}
-
 static const struct value *start_of(const struct perfetto *p, const struct value *values)
 {
     bool counter = p->events == AGGREGATE_COUNTER || p->events == AGGREGATE_DFTRACER;
@@ -26,7 +21,7 @@ static int read_row(struct perfetto *p, const struct value *values, uint64_t row
 {
     const struct value *ts = perfetto_cell(p, values, C_TS), *te = perfetto_cell(p, values, C_TE);
     struct text host = perfetto_text(perfetto_cell(p, values, C_HHASH));
-    int64_t process = perfetto_process_of(p, int_of(perfetto_cell(p, values, C_PID)), host);
+    int64_t process = perfetto_process_of(p, perfetto_int(perfetto_cell(p, values, C_PID)), host);
 
     if (process >= 0 && p->known[C_ROOT] >= 0 &&
         perfetto_cell(p, values, C_ROOT)->type == VALUE_INT) {
@@ -47,7 +42,7 @@ static int read_row(struct perfetto *p, const struct value *values, uint64_t row
     return vec_push(&p->items, {.from = ts->wide,
                                 .to = te->wide,
                                 .row = row,
-                                .tid = int_of(perfetto_cell(p, values, C_TID)),
+                                .tid = perfetto_int(perfetto_cell(p, values, C_TID)),
                                 .process = (uint32_t)process});
 }
 
@@ -190,7 +185,7 @@ void perfetto_put_lane(struct perfetto *p, const struct perfetto_lane *l, struct
     end_metadata(p);
 }
 
-/* What the old commands told of boundary events: which values each column may have, and when. */
+/* As the old commands: the values that each column of boundary events may have, and when. */
 static void put_boundaries(struct perfetto *p)
 {
     const struct aggregate_boundary *all = p->boundaries;
@@ -301,13 +296,14 @@ static void put_args(struct perfetto *p, const struct value *values, bool flat)
 void perfetto_row(struct perfetto *p, const struct value *values, struct buf *out)
 {
     const struct value *at = start_of(p, values);
-    int64_t process = perfetto_process_of(p, int_of(perfetto_cell(p, values, C_PID)),
+    int64_t process = perfetto_process_of(p, perfetto_int(perfetto_cell(p, values, C_PID)),
                                           perfetto_text(perfetto_cell(p, values, C_HHASH)));
     struct buf id = {0};
 
     if (at->type != VALUE_TIME || process < 0) /* it has no time: nothing to show */
         return;
-    int64_t pid = p->processes.at[process].told, tid = int_of(perfetto_cell(p, values, C_TID));
+    int64_t pid = p->processes.at[process].told,
+            tid = perfetto_int(perfetto_cell(p, values, C_TID));
     tid = tid >= 0 && tid <= INT32_MAX ? tid : 0;
     perfetto_put_id(p, values, p->events == AGGREGATE_ASYNC, &id);
     if (p->events == AGGREGATE_REGULAR) {

@@ -2,7 +2,7 @@
  * perfetto_*.c.
  *
  * aggregate.c reads all rows once, then writes them, view.c the columns of events
- * and then their lines; processes.c tells processes apart and names them; times.c
+ * and then their lines; processes.c distinguishes and names processes; times.c
  * says how times are written; lanes.c puts slices into lanes in which they nest;
  * args.c writes ids and arguments.
  */
@@ -85,12 +85,16 @@ static inline struct text perfetto_text(const struct value *v)
 {
     return v->type == VALUE_TEXT ? v->text : TEXT("");
 }
+static inline int64_t perfetto_int(const struct value *v)
+{
+    return v->type == VALUE_INT ? v->i : 0;
+}
 /* The number of a process, which is added where it is new; below 0: an error. `host` must live as
  * long as the query. */
 int64_t perfetto_process_of(struct perfetto *p, int64_t pid, struct text host);
 /* When all are known: the names of their hosts. */
 void perfetto_name_hosts(struct perfetto *p, struct query *q);
-/* When all are known: what each is told as. */
+/* When all are known: the number of each in the trace. */
 int perfetto_name_processes(struct perfetto *p);
 
 /* times.c. First each time that is to be written as `ts`, then how; from then on they are
@@ -100,7 +104,7 @@ void perfetto_set_times(struct perfetto *p, enum perfetto_times times);
 __int128 perfetto_ts(const struct perfetto *p, __int128 ns);
 /* *to: *from and the written `dur` */
 void perfetto_slice(const struct perfetto *p, __int128 *from, __int128 *to);
-/* When all items are known: lane of each, and what each lane is told as. */
+/* When all items are known: the lane of each, and the number of each lane in the trace. */
 int perfetto_make_lanes(struct perfetto *p);
 
 /* The first members of an event; more may follow, then jw_end(&p->jw, '}'). */
@@ -135,7 +139,7 @@ void perfetto_put_lane(struct perfetto *p, const struct perfetto_lane *l, struct
 
 /* ERR_FORMAT where the columns are not those of the pipeline. */
 int perfetto_look_at_columns(struct perfetto *p);
-/* What tells apart rows of one name in one process (with_bucket: everywhere). */
+/* What distinguishes rows of one name in one process (with_bucket: everywhere). */
 void perfetto_put_id(struct perfetto *p, const struct value *values, bool with_bucket,
                      struct buf *id);
 /* Members of "args": numbers of one level, which is what a counter may have; or all there is. */

@@ -17,7 +17,7 @@ static bool is_column(const struct perfetto *p, struct text name)
     return false;
 }
 
-/* None where a column has the name of the object: then the parts stand by themselves. */
+/* None where a column has the name of the object: then the parts are columns of their own. */
 static struct perfetto_part part_of(const struct perfetto *p, size_t column)
 {
     static const char *const names[][2] = {{"total", "sum"},   {"mean", "avg"}, {"min", "min"},
@@ -69,7 +69,7 @@ int perfetto_look_at_columns(struct perfetto *p)
 
 /* ---- ids and arguments ----------------------------------------------------------------------- */
 
-/* What tells apart rows of one name in one process: class, cat, tid, fhash and further keys. */
+/* What distinguishes rows of one name in one process: class, cat, tid, fhash and further keys. */
 void perfetto_put_id(struct perfetto *p, const struct value *values, bool with_bucket,
                      struct buf *id)
 {
@@ -117,8 +117,7 @@ void perfetto_flat_args(struct perfetto *p, const struct value *values)
     buf_done(&key);
 }
 
-/* Is there anything in the object of numbers that begins with this column? A size of 0 is not told.
- */
+/* Whether the object of numbers that begins with this column is written; a size of 0 is not. */
 static bool has_numbers(const struct perfetto *p, const struct value *values, size_t column)
 {
     const struct value *total = &values[column];

@@ -32,38 +32,31 @@ enum kind { KIND_NONE, KIND_SLICE, KIND_INSTANT, KIND_COUNTER };
 
 /* ---- where everything goes ------------------------------------------------------------------- */
 
-static int64_t process_of(struct perfetto_view *v, const struct value *row)
-{
-    uint32_t known = v->p.processes.count;
-    int64_t pid = row[V_PID].type == VALUE_INT ? row[V_PID].i : 0;
-    int64_t host = intern_add(v->hosts, perfetto_text(&row[V_HOST]));
-
-    if (host < 0)
-        return host;
-    int64_t process = perfetto_process_of(&v->p, pid, intern_text(v->hosts, (uint32_t)host));
-    if (process >= known && row[V_RANK].type == VALUE_INT) {
-        v->p.processes.at[process].has_rank = true;
-        v->p.processes.at[process].rank = row[V_RANK].i;
-    }
-    return process;
-}
-
 static int read_row(struct perfetto_view *v, const struct value *row)
 {
     bool event = row[V_CLASS].i == TRACE_EVENT, timed = row[V_TS].type == VALUE_TIME,
          lasts = row[V_DUR].type == VALUE_TIME;
     enum kind kind = !timed ? KIND_NONE : !event ? KIND_COUNTER : lasts ? KIND_SLICE : KIND_INSTANT;
+    uint32_t known = v->p.processes.count;
     int rc = vec_reserve(&v->kinds, 1);
-    int64_t process = rc < 0 ? rc : process_of(v, row);
+    int64_t host = rc < 0 ? rc : intern_add(v->hosts, perfetto_text(&row[V_HOST]));
 
+    if (host < 0)
+        return (int)host;
+    int64_t process = perfetto_process_of(&v->p, perfetto_int(&row[V_PID]),
+                                          intern_text(v->hosts, (uint32_t)host));
     if (process < 0)
         return (int)process;
+    if (process >= known && row[V_RANK].type == VALUE_INT) {
+        v->p.processes.at[process].has_rank = true;
+        v->p.processes.at[process].rank = row[V_RANK].i;
+    }
     if (timed) {
         __int128 from = row[V_TS].wide, to = from + (lasts ? row[V_DUR].wide : 0);
         const struct perfetto_item item = {.row = v->kinds.count,
                                            .from = from,
                                            .to = to < from ? from : to,
-                                           .tid = row[V_TID].type == VALUE_INT ? row[V_TID].i : 0,
+                                           .tid = perfetto_int(&row[V_TID]),
                                            .process = (uint32_t)process};
         perfetto_note_time(&v->p, from);
         rc = kind == KIND_COUNTER ? vec_push(&v->counters, item) : vec_push(&v->p.items, item);
@@ -164,7 +157,7 @@ static bool is_number(const struct trace_value *t)
     return t->type == TRACE_INT || t->type == TRACE_DOUBLE || t->type == TRACE_BIG;
 }
 
-/* What the head of the event has told already. */
+/* Fields that the head of the event contains. */
 static bool is_told(uint16_t field)
 {
     return field == TRACE_FIELD_NAME || field == TRACE_FIELD_CAT || field == TRACE_FIELD_PID ||
@@ -184,7 +177,7 @@ static bool is_argument(struct perfetto_view *v, const struct trace_event *e, st
     return false;
 }
 
-/* What is beside the arguments is told as event.x, which none of them is called. */
+/* Fields that are no arguments are written as event.x, a name that no argument has. */
 static void put_other_key(struct perfetto_view *v, const struct trace_event *e, struct text path)
 {
     struct buf front = {0}, key = {0};
@@ -287,7 +280,7 @@ static void put_args(struct perfetto_view *v, const struct trace_event *e, bool 
     jw_end(j, '}');
 }
 
-/* Counters of one name are told apart by category, thread and file. */
+/* Counters of one name are distinguished by category, thread and file. */
 static void put_id(struct perfetto_view *v, const struct trace_event *e, int64_t tid)
 {
     struct text cat = text_value(e, TRACE_FIELD_CAT), fhash = text_value(e, TRACE_FIELD_FHASH);

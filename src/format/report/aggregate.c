@@ -109,8 +109,7 @@ void format_aggregate_free(struct format_aggregate *f)
     free(f);
 }
 
-/* Two bytes a value at least, which is something and what divides it from the next; not told ones
- * have none. */
+/* A value has at least two bytes, itself and the separator; optional ones may have none. */
 uint64_t format_aggregate_least(const struct format_aggregate *f)
 {
     uint64_t bytes = 0;
@@ -163,29 +162,23 @@ static void end(struct format_aggregate *f, struct buf *out)
         format_line(&last_line_type, &totals, out);
 }
 
-static int next_values(struct format_aggregate *f, struct err *err, struct buf *out, size_t *ret)
-{
-    const struct value *values;
-    int rc = aggregate_next(f->aggregate, ROWS_AT_ONCE, err, &values, ret);
-
-    for (size_t i = 0; rc == 0 && i < *ret; i++, values += f->table->count) {
-        if (f->text)
-            format_table_row(f->text, values, out);
-        else
-            perfetto_row(f->perfetto, values, out);
-    }
-    return rc;
-}
-
 int format_aggregate_next(struct format_aggregate *f, struct err *err, struct buf *out)
 {
+    const struct value *values;
     size_t n = 0;
 
     if (f->arrow)
         return arrow_rows_next(f->arrow, err, out);
     if (!f->begun)
         begin(f, out);
-    int rc = f->written ? table_rows_next(f->written, err, out, &n) : next_values(f, err, out, &n);
+    int rc = f->written ? table_rows_next(f->written, err, out, &n)
+                        : aggregate_next(f->aggregate, ROWS_AT_ONCE, err, &values, &n);
+    for (size_t i = 0; rc == 0 && !f->written && i < n; i++, values += f->table->count) {
+        if (f->text)
+            format_table_row(f->text, values, out);
+        else
+            perfetto_row(f->perfetto, values, out);
+    }
     if (rc == ERR_END)
         end(f, out);
     f->rows += rc == 0 ? n : 0;

@@ -28,7 +28,7 @@ struct format_call_tree {
     bool begun;
     const struct call_tree_analysis *analysis;
     size_t nodes[CALL_TREE_PARTS]; /* 0: not to be written */
-    enum call_tree_part part;      /* the one at hand */
+    enum call_tree_part part;      /* the present one */
     struct document document;      /* JSON */
     struct buf path, scratch;      /* of the node or event before */
     VEC(size_t) ends;              /* of its frames, by depth */
@@ -36,14 +36,14 @@ struct format_call_tree {
     struct call_tree_line line;
     struct call_tree_lines lines;
     uint64_t seen;
-    uint32_t thread, threads; /* the one at hand, plus 1; of all */
+    uint32_t thread, threads; /* the present one, plus 1; of all */
     struct perfetto *perfetto;
     struct perfetto_thread lanes;
-    VEC(int64_t) told; /* tids of the lanes of the thread at hand */
+    VEC(int64_t) told; /* tids of the lanes of the present thread */
     int64_t next_tid;
 };
 
-/* Frames deeper than `depth` are taken off the path; then another one goes on. -ENOMEM. */
+/* Removes frames deeper than `depth` from the path, so that another one can follow. -ENOMEM. */
 int call_tree_cut_path(struct format_call_tree *f, uint32_t depth);
 int call_tree_end_frame(struct format_call_tree *f, uint32_t depth);
 

@@ -28,18 +28,6 @@ static void put_time(struct buf *out, const char *key, __int128 ns)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Paths that are told are kept; deeper ones need not be. */
-static int add_frame(struct format_call_tree *f, const struct call_tree_event *e)
-{
-    if (e->depth >= CALL_TREE_PATH_LEVELS)
-        return 0;
-    int rc = call_tree_cut_path(f, e->depth);
-    if (rc < 0)
-        return rc;
-    call_tree_frame(&e->name, &f->path);
-    return call_tree_end_frame(f, e->depth);
-}
-
 static int write_row(struct format_call_tree *f, struct buf *out)
 {
     struct call_tree_line *l = &f->line;
@@ -48,11 +36,15 @@ static int write_row(struct format_call_tree *f, struct buf *out)
     if (f->thread != e->thread + 1)
         call_tree_thread(f->tree, e->thread, &l->thread);
     f->thread = e->thread + 1;
-    int rc = add_frame(f, e);
+    l->has_path = e->depth < CALL_TREE_PATH_LEVELS; /* longer paths are not written */
+    int rc = l->has_path ? call_tree_cut_path(f, e->depth) : 0;
+    if (rc == 0 && l->has_path) {
+        call_tree_frame(&e->name, &f->path);
+        rc = call_tree_end_frame(f, e->depth);
+    }
     if (rc < 0 || f->seen++ < f->o.offset)
         return rc;
     l->has_parent = e->parent != 0;
-    l->has_path = e->depth < CALL_TREE_PATH_LEVELS;
     l->path = (struct text){f->path.data, f->path.len};
     format_line(&call_tree_event_type, l, out);
     f->lines.rows++;
@@ -60,11 +52,6 @@ static int write_row(struct format_call_tree *f, struct buf *out)
 }
 
 /* ---- Perfetto -------------------------------------------------------------------------------- */
-
-static int64_t int_of(const struct value *v)
-{
-    return v->type == VALUE_INT ? v->i : 0;
-}
 
 static bool is_tid(int64_t tid)
 {
@@ -80,11 +67,12 @@ static int look_at_threads(struct format_call_tree *f)
     f->next_tid = 1;
     for (uint32_t i = 0; i < f->threads; i++) {
         call_tree_thread(f->tree, i, &t);
-        int64_t process = perfetto_process_of(f->perfetto, int_of(&t.pid), perfetto_text(&t.host));
+        int64_t process =
+            perfetto_process_of(f->perfetto, perfetto_int(&t.pid), perfetto_text(&t.host));
         if (process < 0)
             return (int)process;
-        if (is_tid(int_of(&t.tid)) && int_of(&t.tid) >= f->next_tid)
-            f->next_tid = int_of(&t.tid) + 1;
+        if (is_tid(perfetto_int(&t.tid)) && perfetto_int(&t.tid) >= f->next_tid)
+            f->next_tid = perfetto_int(&t.tid) + 1;
     }
     return perfetto_name_processes(f->perfetto);
 }
@@ -109,7 +97,7 @@ static int begin_perfetto(struct format_call_tree *f, struct buf *out)
     return 0;
 }
 
-/* A further lane of the thread at hand is named where it is met. */
+/* A further lane of the present thread is named when it first occurs. */
 static int name_lane(struct format_call_tree *f, const struct perfetto_lane *l, struct buf *out)
 {
     int rc = vec_extend(&f->told, l->number + (size_t)1);
@@ -156,11 +144,13 @@ static int write_slice(struct format_call_tree *f, const struct call_tree_event 
         perfetto_thread_done(&f->lanes);
     }
     call_tree_thread(f->tree, e->thread, &t);
-    int64_t process = perfetto_process_of(f->perfetto, int_of(&t.pid), perfetto_text(&t.host));
+    int64_t process =
+        perfetto_process_of(f->perfetto, perfetto_int(&t.pid), perfetto_text(&t.host));
     known = f->lanes.count;
     int rc = process < 0 ? (int)process : perfetto_find_lane(&f->lanes, from, to, &lane);
     if (rc == 0 && f->lanes.count > known) {
-        struct perfetto_lane l = {(uint32_t)process, int_of(&t.tid), int_of(&t.tid), lane};
+        struct perfetto_lane l = {(uint32_t)process, perfetto_int(&t.tid), perfetto_int(&t.tid),
+                                  lane};
         rc = name_lane(f, &l, out);
     }
     if (rc == 0)

@@ -19,13 +19,6 @@ static void put_escaped(struct buf *out, struct text t)
     }
 }
 
-static const char *verdict(const struct compare_change *c)
-{
-    if (c->significance == COMPARE_NEGLIGIBLE)
-        return "";
-    return c->regression ? " worse" : "";
-}
-
 static void put_metric(struct page *p, struct text path, const struct compare_metric *m)
 {
     buf_puts(p->out, "| ");
@@ -37,12 +30,13 @@ static void put_metric(struct page *p, struct text path, const struct compare_me
     for (size_t v = 0; v + 1 < p->c->side_count; v++) {
         const struct compare_change *c = &m->changes[v];
         const char *bold = c->significance >= COMPARE_MEDIUM ? "**" : "";
+        bool worse = c->regression && c->significance != COMPARE_NEGLIGIBLE;
         buf_puts(p->out, " | ");
         compare_number(p->out, &c->value, m->unit, false);
         buf_puts(p->out, " | ");
         compare_percent(p->out, c);
         buf_printf(p->out, " | %s%s%s%s", bold, c->test ? compare_class_names[c->significance] : "",
-                   verdict(c), bold);
+                   worse ? " worse" : "", bold);
     }
     buf_puts(p->out, " |\n");
 }

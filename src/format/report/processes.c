@@ -59,13 +59,8 @@ void format_processes_free(struct format_processes *f)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static struct value count_value(uint64_t u)
-{
-    return (struct value){.type = VALUE_UINT, .u = u};
-}
-
-/* The beginning of a long command, in whole characters: a column of some hundred arguments is one
- * that nobody can read. */
+/* The beginning of a long command, in whole characters: a column of some hundred arguments is not
+ * readable. */
 static struct value short_command(const struct value *command, char *room)
 {
     const char *at = command->text.ptr;
@@ -96,12 +91,12 @@ static void put_text(struct format_processes *f, const struct process_info *p, s
         p->host,
         p->rank,
         member_string(p->parent_by),
-        count_value(p->events),
+        {.type = VALUE_UINT, .u = p->events},
         p->bytes,
         p->io_time,
         p->first,
         p->last,
-        count_value(p->threads),
+        {.type = VALUE_UINT, .u = p->threads},
         member_string(end),
         short_command(&p->command, command)};
     if (f->scratch.error)

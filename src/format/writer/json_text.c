@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Eight bytes: one that does not stand for itself in a JSON string, below 0x20, above 0x7E, '"' or
+/* Eight bytes: one that must be escaped in a JSON string, below 0x20, above 0x7E, '"' or
  * '\\', sets the high bit of its place. */
 static inline uint64_t special_bytes(const char *p)
 {
@@ -15,7 +15,7 @@ static inline uint64_t special_bytes(const char *p)
     return ((w - ones * 0x20) | (w + ones) | (quote - ones) | (slash - ones) | w) & high;
 }
 
-/* True when all bytes stand for themselves. */
+/* True when no byte must be escaped. */
 static bool is_plain(const char *p, size_t len)
 {
     uint64_t bad = 0;

@@ -190,15 +190,6 @@ static void put_members(struct jw *j, const struct object_type *type, const char
     }
 }
 
-/* Names of members may be data. */
-static bool is_closed(const struct object_type *type)
-{
-    for (size_t i = 0; i < type->count; i++)
-        if (type->members[i].place == MEMBER_NAMED)
-            return false;
-    return true;
-}
-
 static void put_type_schema(struct jw *j, const struct object_type *type, const char *help)
 {
     if (type->schema) {
@@ -212,7 +203,10 @@ static void put_type_schema(struct jw *j, const struct object_type *type, const 
     jw_begin(j, '{');
     jw_put_str(j, "type", "object");
     put_help(j, help);
-    jw_put_bool(j, "additionalProperties", !is_closed(type));
+    bool open = false; /* names of members may be data */
+    for (size_t i = 0; i < type->count; i++)
+        open = open || type->members[i].place == MEMBER_NAMED;
+    jw_put_bool(j, "additionalProperties", open);
     jw_key(j, "required");
     jw_begin(j, '[');
     put_members(j, type, "", type->flat, put_required);

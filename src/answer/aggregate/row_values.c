@@ -1,6 +1,6 @@
-/* tell.c - what was found as the values of rows. */
+/* row_values.c - values of rows from the groups that were found. */
 #include "answer/aggregate/process.h"
-#include "answer/aggregate/tell.h"
+#include "answer/aggregate/row_values.h"
 #include "engine/derived/keys.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 /* ---- before the first row -------------------------------------------------------------------- */
 
 /* Zeros by group of set 0. */
-static int charge_groups(struct teller_state *t, size_t each, void *ret)
+static int charge_groups(struct row_reader *t, size_t each, void *ret)
 {
     size_t count = t->found->set[0].map.table.count;
     int rc = budget_charge(t->plan->budget, count * each);
@@ -22,7 +22,7 @@ static int charge_groups(struct teller_state *t, size_t each, void *ret)
     return *(void **)ret ? 0 : -ENOMEM;
 }
 
-static int count_distinct(struct teller_state *t)
+static int count_distinct(struct row_reader *t)
 {
     const struct aggregate_plan *p = t->plan;
 
@@ -42,7 +42,7 @@ static int count_distinct(struct teller_state *t)
     return 0;
 }
 
-int teller_begin(struct teller_state *t)
+int row_reader_begin(struct row_reader *t)
 {
     const struct aggregate_plan *p = t->plan;
 
@@ -64,7 +64,7 @@ int teller_begin(struct teller_state *t)
     return count_distinct(t);
 }
 
-void teller_done(struct teller_state *t)
+void row_reader_done(struct row_reader *t)
 {
     for (unsigned k = 0; t->distinct && k < t->plan->keep_count; k++)
         free(t->distinct[k]);
@@ -114,10 +114,11 @@ static double std_of(const struct moments *m)
     return m->nano ? v / 1000 : v;
 }
 
-static const struct told *told_of(struct teller_state *t, struct row_id row, unsigned measure)
+static const struct row_measure *row_measure_of(struct row_reader *t, struct row_id row,
+                                                unsigned measure)
 {
     const struct aggregate_plan *p = t->plan;
-    struct told *told = &t->told[measure];
+    struct row_measure *told = &t->told[measure];
 
     if (told->done)
         return told;
@@ -141,18 +142,18 @@ static const struct told *told_of(struct teller_state *t, struct row_id row, uns
     return told;
 }
 
-static struct value tell_shape(const struct told *t, enum tell what)
+static struct value shape_value(const struct row_measure *t, enum output what)
 {
     const struct fine *f = t->fine;
     double n = f ? (double)f->m.count : 0;
 
-    if (!f || t->weighted || !(f->m.m2 > 0) || n < (what == TELL_SKEW ? 3 : 4))
+    if (!f || t->weighted || !(f->m.m2 > 0) || n < (what == OUTPUT_SKEW ? 3 : 4))
         return null_value();
-    return double_value(what == TELL_SKEW ? sqrt(n) * f->m3 / pow(f->m.m2, 1.5)
-                                          : n * f->m4 / (f->m.m2 * f->m.m2) - 3);
+    return double_value(what == OUTPUT_SKEW ? sqrt(n) * f->m3 / pow(f->m.m2, 1.5)
+                                            : n * f->m4 / (f->m.m2 * f->m.m2) - 3);
 }
 
-static struct value tell_end(const struct told *t, bool time, bool greatest)
+static struct value extreme_value(const struct row_measure *t, bool time, bool greatest)
 {
     if (t->is_f64)
         return double_value(greatest ? t->all.max : t->all.min);
@@ -161,26 +162,20 @@ static struct value tell_end(const struct told *t, bool time, bool greatest)
     return whole_value(greatest ? t->m.max : t->m.min, t->m.nano, time);
 }
 
-static int tell_quantile(struct teller_state *t, struct row_id row, const struct teller *what,
-                         struct value *ret)
+static int quantile_value(struct row_reader *t, struct row_id row, const struct output_column *what,
+                          struct value *ret)
 {
     const struct aggregate_plan *p = t->plan;
-    struct told *told = &t->told[what->of];
+    struct row_measure *told = &t->told[what->of];
     struct value *all = &t->quantiles[what->of * p->quantile_count];
     struct sampled_cell *cell = group_slot(&t->found->set[row.set], row.group, what->of);
     uint64_t ranks[p->quantile_count + 1];
 
     if (!told->has_quantiles) {
-        struct value min = tell_end(told, false, false), max = tell_end(told, false, true);
+        struct value min = extreme_value(told, false, false),
+                     max = extreme_value(told, false, true);
         double unit = told->m.nano && !told->is_f64 ? 1000 : 1;
-        double lo = (min.type == VALUE_DOUBLE ? min.d
-                     : min.type == VALUE_INT  ? (double)min.i
-                                              : (double)min.wide) /
-                    unit;
-        double hi = (max.type == VALUE_DOUBLE ? max.d
-                     : max.type == VALUE_INT  ? (double)max.i
-                                              : (double)max.wide) /
-                    unit;
+        double lo = value_double(&min, 0) / unit, hi = value_double(&max, 0) / unit;
         for (unsigned i = 0; i < p->quantile_count; i++) {
             const struct quantile *q = &p->quantiles[i];
             unsigned __int128 rank =
@@ -197,66 +192,68 @@ static int tell_quantile(struct teller_state *t, struct row_id row, const struct
     return 0;
 }
 
-static int tell_measure(struct teller_state *t, struct row_id row, const struct teller *what,
-                        struct value *ret)
+static int measure_value(struct row_reader *t, struct row_id row, const struct output_column *what,
+                         struct value *ret)
 {
-    const struct told *told = told_of(t, row, what->of);
+    const struct row_measure *told = row_measure_of(t, row, what->of);
     bool time = t->plan->measures[what->of].time;
 
     if (told->count == 0)
         return 0;
     switch (what->what) {
-    case TELL_SUM:
+    case OUTPUT_SUM:
         *ret = told->is_f64 ? double_value(told->all.sum + told->all.comp)
                             : whole_value(told->m.sum, told->m.nano, time);
         return 0;
-    case TELL_MIN:
-    case TELL_MAX:
-        *ret = tell_end(told, time, what->what == TELL_MAX);
+    case OUTPUT_MIN:
+    case OUTPUT_MAX:
+        *ret = extreme_value(told, time, what->what == OUTPUT_MAX);
         return 0;
-    case TELL_MEAN:
+    case OUTPUT_MEAN:
         *ret =
             double_value(!told->is_f64    ? moments_mean(&told->m)
                          : told->weighted ? (told->all.sum + told->all.comp) / (double)told->count
                                           : told->all.mean);
         return 0;
-    case TELL_STD:
+    case OUTPUT_STD:
         if (told->count >= 2 && !told->weighted)
             *ret = double_value(told->is_f64 ? sqrt(told->all.m2 / (double)(told->count - 1))
                                              : std_of(&told->m));
         return 0;
-    case TELL_QUANTILE:
+    case OUTPUT_QUANTILE:
         return told->weighted || !t->plan->measures[what->of].sample
                    ? 0
-                   : tell_quantile(t, row, what, ret);
+                   : quantile_value(t, row, what, ret);
     default:
-        *ret = tell_shape(told, what->what);
+        *ret = shape_value(told, what->what);
         return 0;
     }
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-static double sum_of(const struct told *t)
+static double sum_of(const struct row_measure *t)
 {
     return t->is_f64 ? t->all.sum + t->all.comp : (double)t->m.sum / (t->m.nano ? 1000 : 1);
 }
 
-/* Numbers made of two measures. */
-static struct value tell_ratio(struct teller_state *t, struct row_id row, const struct teller *what)
+/* Ratios of two measures. */
+static struct value ratio_value(struct row_reader *t, struct row_id row,
+                                const struct output_column *what)
 {
-    const struct told *a = told_of(t, row, what->of);
+    const struct row_measure *a = row_measure_of(t, row, what->of);
 
-    if (what->what == TELL_CONCURRENCY) {
+    if (what->what == OUTPUT_CONCURRENCY) {
         double busy = (double)t->busy[row.group] / 1000;
         return busy > 0 ? double_value(sum_of(a) / busy) : null_value();
     }
-    const struct told *b = told_of(t, row, what->quantile); /* of: bytes; quantile: their time */
+    const struct row_measure *b =
+        row_measure_of(t, row, what->quantile); /* of: bytes; quantile: their time */
     double us = b->count ? sum_of(b) : 0;
     return a->count && us > 0 ? double_value(sum_of(a) * 1e6 / us) : null_value();
 }
 
-static struct value tell_keep(struct teller_state *t, struct row_id row, unsigned keep)
+static struct value kept_value(struct row_reader *t, struct row_id row, unsigned keep)
 {
     struct value v = {.type = VALUE_NULL};
     const struct pick *p;
@@ -269,17 +266,17 @@ static struct value tell_keep(struct teller_state *t, struct row_id row, unsigne
     return v;
 }
 
-static struct value tell_time(const struct aggregate_plan *p, const struct extent *s,
-                              enum tell what)
+static struct value time_value(const struct aggregate_plan *p, const struct extent *s,
+                               enum output what)
 {
     if (s->min_ts > s->max_te)
         return null_value();
     return (struct value){.type = VALUE_TIME,
-                          .wide = (what == TELL_TS ? s->min_ts : s->max_te) - p->origin_ns};
+                          .wide = (what == OUTPUT_TS ? s->min_ts : s->max_te) - p->origin_ns};
 }
 
-static void tell_process(struct teller_state *t, const uint64_t *keys, const struct extent *s,
-                         const struct teller *what, struct value *ret)
+static void process_value(struct row_reader *t, const uint64_t *keys, const struct extent *s,
+                          const struct output_column *what, struct value *ret)
 {
     const struct aggregate_plan *p = t->plan;
     uint64_t pid = keys[p->pid_key], hhash = keys[p->hhash_key];
@@ -288,28 +285,28 @@ static void tell_process(struct teller_state *t, const uint64_t *keys, const str
 
     if (key_tag(pid) != KEY_INT || key_payload(pid) <= 0)
         return;
-    if (what->what != TELL_BOUNDARY) {
-        process_tell_parent(t->processes, key_payload(pid), host, &parent, &root);
-        *ret = what->what == TELL_PARENT ? parent : root;
+    if (what->what != OUTPUT_BOUNDARY) {
+        process_parent(t->processes, key_payload(pid), host, &parent, &root);
+        *ret = what->what == OUTPUT_PARENT ? parent : root;
     } else if (s->min_ts <= s->max_te) {
         __int128 twice = s->min_ts + s->max_te;
-        *ret = process_tell_boundary(t->processes, what->of, key_payload(pid), host,
-                                     twice / 2 - (twice < 0 && twice % 2 != 0));
+        *ret = process_boundary(t->processes, what->of, key_payload(pid), host,
+                                twice / 2 - (twice < 0 && twice % 2 != 0));
     }
 }
 
-int aggregate_tell_key(const struct aggregate_plan *p, unsigned number, uint64_t key,
-                       struct value *ret)
+int aggregate_key_value(const struct aggregate_plan *p, unsigned number, uint64_t key,
+                        struct value *ret)
 {
     if (key_tag(key) == (enum key_tag)KEY_OTHER)
         *ret = (struct value){.type = VALUE_TEXT, .text = TEXT("(other)")};
     else
         query_key_value(p->query, key, ret);
-    return (int)number == p->bucket_key ? bucket_tell(p, ret) : 0;
+    return (int)number == p->bucket_key ? bucket_format(p, ret) : 0;
 }
 
-int aggregate_tell(struct teller_state *t, struct row_id row, const bool *done,
-                   struct value *values)
+int aggregate_values(struct row_reader *t, struct row_id row, const bool *done,
+                     struct value *values)
 {
     const struct aggregate_plan *p = t->plan;
     const struct groups_of_set *s = &t->found->set[row.set];
@@ -320,42 +317,42 @@ int aggregate_tell(struct teller_state *t, struct row_id row, const bool *done,
     for (unsigned i = 0; i < p->measure_count; i++)
         t->told[i].done = t->told[i].has_quantiles = false;
     for (size_t i = 0; i < p->column_count && rc == 0; i++) {
-        const struct teller *what = &p->tellers[i];
+        const struct output_column *what = &p->outputs[i];
         struct value *v = &values[i];
         if (done && done[i])
             continue;
         *v = null_value();
         switch (what->what) {
-        case TELL_CLASS:
+        case OUTPUT_CLASS:
             *v = (struct value){.type = VALUE_TEXT, .text = text_of(aggregate_classes[row.set])};
             break;
-        case TELL_KEY:
-            rc = aggregate_tell_key(p, what->of, keys[what->of], v);
+        case OUTPUT_KEY:
+            rc = aggregate_key_value(p, what->of, keys[what->of], v);
             break;
-        case TELL_COUNT:
+        case OUTPUT_COUNT:
             *v = (struct value){.type = VALUE_UINT, .u = *group_count(s, row.group)};
             break;
-        case TELL_TS:
-        case TELL_TE:
-            *v = tell_time(p, plan_extent(p, s, row.set, row.group), what->what);
+        case OUTPUT_TS:
+        case OUTPUT_TE:
+            *v = time_value(p, plan_extent(p, s, row.set, row.group), what->what);
             break;
-        case TELL_KEEP:
-            *v = tell_keep(t, row, what->of);
+        case OUTPUT_KEEP:
+            *v = kept_value(t, row, what->of);
             break;
-        case TELL_BUSY:
+        case OUTPUT_BUSY:
             *v = (struct value){.type = VALUE_TIME, .wide = t->busy[row.group]};
             break;
-        case TELL_CONCURRENCY:
-        case TELL_BANDWIDTH:
-            *v = tell_ratio(t, row, what);
+        case OUTPUT_CONCURRENCY:
+        case OUTPUT_BANDWIDTH:
+            *v = ratio_value(t, row, what);
             break;
-        case TELL_BOUNDARY:
-        case TELL_PARENT:
-        case TELL_ROOT:
-            tell_process(t, keys, plan_extent(p, s, row.set, row.group), what, v);
+        case OUTPUT_BOUNDARY:
+        case OUTPUT_PARENT:
+        case OUTPUT_ROOT:
+            process_value(t, keys, plan_extent(p, s, row.set, row.group), what, v);
             break;
         default:
-            rc = tell_measure(t, row, what, v);
+            rc = measure_value(t, row, what, v);
         }
     }
     return rc;

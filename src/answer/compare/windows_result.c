@@ -1,4 +1,4 @@
-/* windows_told.c - from the windows of a scan to peaks, threads and hosts of a side. */
+/* windows_result.c - from the windows of a scan to peaks, threads and hosts of a side. */
 #include "answer/compare/windows.h"
 #include "answer/stats/result.h"
 #include "engine/derived/times.h"
@@ -240,7 +240,7 @@ static int tell(struct windows *w)
     return rc;
 }
 
-int windows_tell(struct side_windows *job, struct groups_of_set *threads)
+int windows_peaks(struct side_windows *job, struct groups_of_set *threads)
 {
     struct vec *list = &threads->accs[0].list;
     struct windows w = {.job = job, .threads = &threads->map.table, .all.vec = *list};
@@ -286,7 +286,7 @@ static int tell_clocks(struct side_windows *job, size_t count)
     return 0;
 }
 
-int windows_tell_places(struct side_windows *job)
+int windows_places(struct side_windows *job)
 {
     size_t named;
     int rc = name_hosts(job, &named);
