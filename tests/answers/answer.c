@@ -2,6 +2,7 @@
 #include "answer.h"
 
 #include "failing_malloc.h"
+#include "http/request/selection.h"
 #include "http/request/problem.h"
 #include "http/request/read.h"
 #include "http/request/router.h"
@@ -79,14 +80,20 @@ static int run(struct request *rq, unsigned pieces, struct answer *a)
     rq->state = size ? arena_alloc(&rq->arena, size) : NULL;
     if (size && !rq->state)
         return rq->arena.error;
-    rc = rq->endpoint->open(rq);
+    rc = rq->endpoint->queries ? selection_read(rq, &rq->chosen) : 0;
+    if (rc == 0 && rq->endpoint->queries)
+        rc = selection_open(rq, &rq->chosen, &rq->query);
+    rc = rc < 0 ? rc : rq->endpoint->open(rq);
     for (unsigned n = 1; (rc == 0 || rc == NEXT_TURN) && (n <= pieces || !pieces); n++) {
         rc = rq->endpoint->next(rq, &a->body);
         rc = a->body.error ? a->body.error : rc;
         if (rc == 0 && n % 3 == 0)
             rest(rq, a);
     }
-    rq->endpoint->close(rq);
+    if (rq->state && rq->endpoint->close)
+        rq->endpoint->close(rq);
+    query_close(rq->query);
+    rq->query = NULL;
     return rc == ERR_END ? 0 : rc;
 }
 
