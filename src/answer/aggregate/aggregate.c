@@ -2,7 +2,7 @@
  *
  * The path of a request:
  *   http/endpoints/aggregate.c    reads the parameters, writes the rows (format_aggregate_*)
- *   answer/aggregate/aggregate.c  this file: plan.c -> scan.c -> order.c -> columns.c and row_values.c
+ *   answer/aggregate/aggregate.c  this file: plan.c -> scan.c -> order.c -> columns.c, row_values.c
  *   engine/group/groups.h         the scan: groups, and what is kept of each
  *
  * All groups come from one scan, or, where memory does not suffice for them, part after part while

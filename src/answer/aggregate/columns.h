@@ -39,7 +39,7 @@ int block_gather(const struct groups *f, struct column_block *b, const struct ro
                  size_t n);
 /* Prefetches some records of the next block while this one is written. */
 void block_look_ahead(const struct groups *f, struct column_block *b, size_t most);
-/* False: the column is for aggregate_values, and *m and *v are anything. A key has no v->keys yet. */
+/* False: the column is for aggregate_values, *m and *v are undefined. A key has no v->keys yet. */
 bool column_fill(const struct row_reader *t, const struct group_order *o, struct column_block *b,
                  const struct output_column *what, struct vector_memory *m, struct vector *v);
 /* COLUMN_* of the rows, by column. all: the rows are all groups, in some order. known: false where

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys that passes may be divided by: only those before the bucket, if rows are split by buckets. */
+/* Keys that passes may be divided by: those before the bucket if rows are split by buckets. */
 static unsigned most_keys(const struct aggregate_plan *p)
 {
     return p->split && p->bucket_key >= 0 ? (unsigned)p->bucket_key : p->width;

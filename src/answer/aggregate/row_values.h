@@ -1,7 +1,7 @@
 /* row_values.h - from a group to the values of its row.
  *
  * Used by:   aggregate.c, columns.c, rows.c, best.c, other.c.
- * Path:      columns that are plain numbers are filled by columns.c; all others by aggregate_values.
+ * Path:      columns of plain numbers are filled by columns.c; all others by aggregate_values.
  * Threads:   one. Memory: charged to the budget until row_reader_done; texts are borrowed.
  */
 #ifndef DFTRACERD_ANSWER_AGGREGATE_ROW_VALUES_H

@@ -46,7 +46,7 @@ int best_add(struct best_rows *b, struct row_reader *t, const struct row_id *row
 int best_choose(struct best_rows *b);
 bool best_has(const struct best_rows *b, const uint64_t *keys);
 bool best_has_all(const struct best_rows *b);
-/* Their values in order; borrowed, with memory for one more row. Nothing can be added afterwards. */
+/* Their values in order; borrowed, with memory for one more row. Ends adding. */
 int best_take(struct best_rows *b, struct value **ret, size_t *ret_count);
 
 /* ---- other.c ----------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* sort.c - the events of a thread by start, the longer first. Traces have them nearly so:
- * an event is written when it ends, so only those around others are too late. These are removed, sorted by themselves, and merged in.
+ * an event is written when it ends, so only those around others are too late. These are
+ * removed, sorted by themselves, and merged in.
  */
 #include "answer/calltree/call_tree.h"
 

@@ -2,7 +2,7 @@
  *
  * Used by:   side.c, windows.c, windows_scan.c, windows_result.c.
  * Path:      windows_scan.c: groups by thread, with an accumulator of windows -> groups_merge
- *            -> windows_result.c: peaks of groups, and the processes, threads and clocks of the side.
+ *            -> windows_result.c: peaks of groups; processes, threads and clocks of the side.
  * Threads:   as engine/group/worker.h. Memory: charged to the budget of the request.
  */
 #ifndef DFTRACERD_ANSWER_COMPARE_WINDOWS_H

@@ -1,4 +1,4 @@
-/* stats.c - /stats: plans the counts and sums, finds them by summaries or a scan, and fills the answer. */
+/* stats.c - /stats: plans counts and sums, finds them by summaries or a scan, and returns them. */
 #include "answer/stats/measure.h"
 #include "answer/stats/result.h"
 #include "answer/stats/scan.h"

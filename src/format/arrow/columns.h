@@ -3,7 +3,8 @@
  *
  * Path: types.c finds the unit of times and the texts of columns (from keys and sums, or in a
  *      first reading of all rows), then fill.c puts block after block of rows into columns,
- *      with the bits of single values from values.c; rows.c calls them, and writes it batch by batch.
+ *      with the bits of single values from values.c; rows.c calls them, and writes
+ *      batch by batch.
  */
 #ifndef DFTRACERD_FORMAT_ARROW_COLUMNS_H
 #define DFTRACERD_FORMAT_ARROW_COLUMNS_H

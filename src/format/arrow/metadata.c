@@ -18,7 +18,7 @@ struct flat {
     size_t start;
 };
 
-/* A field of a table: a scalar, or (size 0) the place of a distance. `at`: its place in the message. */
+/* A field of a table: a scalar, or (size 0) the place of a distance. `at`: its place. */
 struct field {
     unsigned slot, size;
     uint64_t value;
