@@ -288,8 +288,6 @@ static int keep_best(struct aggregate *a, const struct aggregate_options *o, str
     return 0;
 }
 
-/* ---- public calls ---------------------------------------------------------------------------- */
-
 static int find_groups(struct aggregate *a, const struct aggregate_options *o, struct err *err)
 {
     a->options.offset = a->skip = o->offset;

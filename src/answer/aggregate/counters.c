@@ -26,8 +26,6 @@ static struct amount amount_at(const struct batch_numbers *n, uint32_t row)
     return a;
 }
 
-/* ---- which class ----------------------------------------------------------------------------- */
-
 void counters_sort(const struct aggregate_plan *p, struct class_rows *of, struct scan_batch *b,
                    const uint16_t *rows, uint32_t count, uint32_t ret[SETS])
 {

@@ -410,8 +410,6 @@ int process_boundaries(const struct process_table *t, struct aggregate_boundary 
     return 0;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
-
 int process_table_new(const struct aggregate_plan *p, struct err *err, struct process_table **ret)
 {
     struct process_table *t = calloc(1, sizeof(*t));

@@ -245,8 +245,6 @@ static int find_hottest(struct call_tree *t, const struct call_forest *f, const 
     return rc;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
-
 static int sum_durations(struct call_tree *t, const struct call_forest *f)
 {
     struct call_tree_durations *a = &t->analysis.duration;

@@ -186,8 +186,6 @@ static int find_hosts_apart(struct call_tree *t)
     return told ? 0 : -ENOMEM;
 }
 
-/* ---- public calls ---------------------------------------------------------------------------- */
-
 int call_tree_open(struct query *q, const struct call_tree_options *o, struct err *err,
                    struct call_tree **ret)
 {

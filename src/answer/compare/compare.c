@@ -217,8 +217,6 @@ static int node_run(struct compare_run *run, const struct compare_node_options *
     return rc;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
-
 /* Over all rows, by kind of test and variant. */
 static int correct(struct compare_run *run)
 {

@@ -10,8 +10,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- a part of the time ---------------------------------------------------------------------- */
-
 /* Windows [first, last]; where memory is too short for them, one half after the other. The
  * outermost ones hold what is before and after the span, too: durations below 0, rows without a
  * time. */
@@ -31,8 +29,6 @@ static int scan_part(struct side_windows *job, int64_t first, int64_t last)
     rc = scan_part(job, first, middle);
     return rc < 0 ? rc : scan_part(job, middle + 1, last);
 }
-
-/* ---- a side ---------------------------------------------------------------------------------- */
 
 int side_windows_new(struct node_work *work, struct side *s)
 {

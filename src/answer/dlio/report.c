@@ -246,8 +246,6 @@ static int compute(struct work *w, struct dlio_report *r)
     return 0;
 }
 
-/* ---- the public header ----------------------------------------------------------------------- */
-
 int dlio_report_run(const struct query_env *env, struct snapshot *snapshot,
                     const struct selection *selection, const struct dlio_options *o,
                     struct budget *budget, struct err *err, struct dlio_report **ret)

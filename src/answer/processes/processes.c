@@ -128,8 +128,6 @@ static int read_rows(struct query *q, struct process_list *l, struct err *err)
     return rc == ERR_END ? 0 : rc;
 }
 
-/* ---- public calls ---------------------------------------------------------------------------- */
-
 int processes_run(struct query *q, struct err *err, struct process_list **ret)
 {
     struct process_list *l = calloc(1, sizeof(*l));

@@ -177,8 +177,6 @@ static int find_hidden(struct info *i)
     return i->arena.error;
 }
 
-/* ---- the public header ----------------------------------------------------------------------- */
-
 static int read_all(struct info *i)
 {
     struct index *ix = i->env->index;

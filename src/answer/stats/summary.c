@@ -317,8 +317,6 @@ static void tell_times(const struct stats_plan *plan, struct stats *s, const str
     s->span = stats_time(span.max_te - span.min_ts);
 }
 
-/* ---- all together ---------------------------------------------------------------------------- */
-
 static int tell_summary(const struct stats_plan *plan, struct stats *s, const struct summary *sum,
                         const struct stats_options *o)
 {

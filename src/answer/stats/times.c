@@ -61,8 +61,6 @@ void times_end(struct stats_times *t, uint64_t events)
     pthread_mutex_unlock(&t->job->lock);
 }
 
-/* ---- a chunk --------------------------------------------------------------------------------- */
-
 /* Times of a chunk that lie within the span that is known already need not be read. */
 void times_chunk(struct stats_times *t, struct scan_chunk *c)
 {
@@ -88,8 +86,6 @@ void times_chunk(struct stats_times *t, struct scan_chunk *c)
     if (t->lengths_known && t->last_ts + t->longest <= t->known.max_te)
         t->state = TIMES_KNOWN;
 }
-
-/* ---- a batch --------------------------------------------------------------------------------- */
 
 /* One unit, no nulls, and no sum that could overflow: plain 64-bit sums; a null dur is 0 in its
  * array. False: not so. */

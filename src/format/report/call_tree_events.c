@@ -159,8 +159,6 @@ static int write_slice(struct format_call_tree *f, const struct call_tree_event 
     return rc;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
-
 static int end_events(struct format_call_tree *f, struct buf *out)
 {
     if (f->o.format == FORMAT_PERFETTO)

@@ -105,8 +105,6 @@ static void put_text(struct format_processes *f, const struct process_info *p, s
         format_table_row(f->table, row, out);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
-
 int format_processes_next(struct format_processes *f, struct buf *out)
 {
     size_t start = out->len;

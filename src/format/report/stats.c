@@ -2,8 +2,7 @@
  */
 #include "format/report/stats.h"
 
-/* ---- rows: the list that a report is about, or its totals ------------------------------------ */
-
+/* The rows of an answer: the list that its report is about, or its totals. */
 struct list {
     const struct object_type *type;
     const void *rows;

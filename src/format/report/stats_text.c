@@ -289,8 +289,6 @@ static void put_io_table(const struct stats *s, struct buf *out)
     put_done(out, &name);
 }
 
-/* ---- the frame ------------------------------------------------------------------------------- */
-
 int stats_text_report(const struct stats *s, struct buf *out)
 {
     const struct query_counters *c = &s->counters;

@@ -75,8 +75,6 @@ static struct text key_of(const struct format_table *t, size_t i)
     return (struct text){t->keys.data + start, t->key_end[i] - start};
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
 static void json_row(struct format_table *t, const struct value *values, struct buf *out)
 {
     if (t->count == 0)
