@@ -30,7 +30,7 @@ static double seconds_of_others(struct budget *budget, uint32_t count, int want)
         .budget = budget, .arena = &arena, .general = true, .intervals = true, .width = 1};
     const struct row_id row = {0};
     double begin, seconds;
-    struct teller_state t = {.plan = &plan};
+    struct row_reader t = {.plan = &plan};
     struct best_rows *none;
     struct others *others;
     struct value values[2];
@@ -52,7 +52,7 @@ static double seconds_of_others(struct budget *budget, uint32_t count, int want)
     CHECK_INT(others_add(others, &t, none, &row, want < 0 ? 0 : 1), want);
     seconds = thread_seconds() - begin;
     if (want == 0)
-        CHECK_INT(others_tell(others, values), 0);
+        CHECK_INT(others_values(others, values), 0);
     others_free(others);
     best_free(none);
     groups_free(t.found);
