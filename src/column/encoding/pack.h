@@ -61,6 +61,15 @@ struct pack_range {
     int64_t min, max, delta_min, delta_max;
     uint32_t runs;
 };
+/* Values that follow: the step to the first of them is not counted. */
+static inline void pack_range_join(struct pack_range *r, const struct pack_range *next)
+{
+    r->min = next->min < r->min ? next->min : r->min;
+    r->max = next->max > r->max ? next->max : r->max;
+    r->delta_min = next->delta_min < r->delta_min ? next->delta_min : r->delta_min;
+    r->delta_max = next->delta_max > r->delta_max ? next->delta_max : r->delta_max;
+    r->runs += next->runs;
+}
 /* The same where the ranges of the first `known_blocks` whole blocks are known. *ret (may be NULL):
  * of all values, n > 0. */
 int pack_encode_measured(struct pack_encoder *e, const int64_t *values, size_t n,

@@ -407,11 +407,8 @@ static void measure_rest(const int64_t *v, size_t i, size_t n, struct pack_range
     if (i >= n)
         return;
     pack_kernels_portable.measure(v + i - 1, n - i + 1, &tail);
-    r->min = tail.min < r->min ? tail.min : r->min;
-    r->max = tail.max > r->max ? tail.max : r->max;
-    r->delta_min = tail.delta_min < r->delta_min ? tail.delta_min : r->delta_min;
-    r->delta_max = tail.delta_max > r->delta_max ? tail.delta_max : r->delta_max;
-    r->runs += tail.runs - 1;
+    tail.runs--;
+    pack_range_join(r, &tail);
 }
 
 static void measure64(const int64_t *v, size_t n, struct pack_range *ret)

@@ -36,7 +36,7 @@ static void plan_width(const uint16_t *lengths, unsigned longest, size_t n, stru
     plan->bytes = bytes;
 }
 
-/* A quarter of a large block is looked at: what matters is the share of long values. The last step
+/* A quarter of a large block is sampled: what matters is the share of long values. The last step
  * of a stride of 4 would always see the same phase of a pattern of 4: so strides of 3 and 5 take
  * turns. */
 static void count_lengths(const uint64_t *v, size_t n, uint16_t *lengths)
@@ -56,8 +56,7 @@ static void count_lengths(const uint64_t *v, size_t n, uint16_t *lengths)
         lengths[b] = (uint16_t)((lengths[b] * n + seen / 2) / seen);
 }
 
-/* A rough bit length of every 8th value and of every 8th step: decides which of the two is looked
- * at closely. */
+/* A rough bit length of every 8th value and of every 8th step: decides which of the two is planned. */
 static bool steps_look_smaller(const int64_t *v, size_t n, const struct pack_range *r)
 {
     unsigned value_bits = 0, step_bits = 0;
@@ -98,12 +97,14 @@ static void plan_bits(const int64_t *v, size_t n, unsigned longest, struct pack_
     plan_width(lengths, longest, n, plan);
 }
 
+static uint64_t zigzag(uint64_t base)
+{
+    return base << 1 ^ (uint64_t)((int64_t)base >> 63);
+}
+
 static unsigned base_bytes(const struct pack_plan *plan)
 {
-    int64_t base = (int64_t)plan->base;
-    uint64_t zigzag = (uint64_t)base << 1 ^ (uint64_t)(base >> 63);
-
-    return (pack_bit_length(zigzag) + 7) / 8;
+    return (pack_bit_length(zigzag(plan->base)) + 7) / 8;
 }
 
 void pack_plan_block(const int64_t *v, size_t n, const struct pack_range *r, struct pack_plan *plan)
@@ -178,20 +179,12 @@ static void put_runs(struct buf *out, const int64_t *v, size_t n, const struct p
     put_bits(out, value, runs, plan->width);
 }
 
-static void put_base(struct buf *out, const struct pack_plan *plan)
-{
-    int64_t base = (int64_t)plan->base;
-    uint64_t zigzag = (uint64_t)base << 1 ^ (uint64_t)(base >> 63);
-
-    buf_append(out, &zigzag, base_bytes(plan));
-}
-
 void pack_put_block(struct buf *out, const int64_t *v, size_t n, struct pack_plan *plan,
                     struct pack_entry *ret)
 {
-    uint64_t above[PACK_BLOCK + 8];
+    uint64_t above[PACK_BLOCK + 8], base = zigzag(plan->base);
 
-    put_base(out, plan);
+    buf_append(out, &base, base_bytes(plan));
     if (plan->kind == PACK_RUNS) {
         put_runs(out, v, n, plan);
     } else {

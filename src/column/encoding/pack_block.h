@@ -1,14 +1,15 @@
-/* pack_block.h - inside a stream: what pack_decode.c opens and pack_select.c, pack_pick.c look into
- * without decoding it. */
+/* pack_block.h - inside a stream: blocks that pack_select.c, pack_pick.c and pack_take.c read partly,
+ * without decoding them. */
 #ifndef DFTRACERD_COLUMN_ENCODING_PACK_BLOCK_H
 #define DFTRACERD_COLUMN_ENCODING_PACK_BLOCK_H
 
 #include "column/encoding/pack.h"
 
-/* The parts of a block of 1,024 values (the last one may be shorter), all within the payload. A
- * value of FOR is base plus its `width` bits; a patched one has more, from bit `width` up: `extra`
- * places, ascending, and as many patches. */
+/* The parts of a block of n values, all within the payload. A value of FOR is base plus its `width`
+ * bits; a patched one has more, from bit `width` up: `extra` places, ascending, and as many patches.
+ */
 struct pack_block {
+    uint32_t n;                        /* PACK_BLOCK, or fewer in the last one */
     unsigned kind, width, patch_width; /* enum pack_block_kind */
     uint32_t extra;                    /* patches, or runs */
     uint64_t base;
@@ -17,12 +18,12 @@ struct pack_block {
     /* 10 bits each; RUNS: places are the ends (last value of the run) */
     const uint8_t *places, *patches;
 };
-/* Block `number` of a PACK_BLOCKS stream, which has n values. 0 or ERR_CORRUPT. */
-int pack_block_open(const struct pack_stream *s, uint32_t number, size_t n, struct pack_block *b);
+/* The block that begins with value `first`. Streams without blocks have the kind 0. 0 or
+ * ERR_CORRUPT. */
+int pack_block_open(const struct pack_stream *s, uint32_t first, struct pack_block *b);
 /* Bit i of out = value i of a FOR block of at most PACK_RANGE_WIDTH bits is within [lo, hi], its
  * patches left aside. */
-void pack_block_select(const struct pack_block *b, size_t n, int64_t lo, int64_t hi, uint64_t *out);
-int pack_block_read(const struct pack_stream *s, uint32_t number, size_t n, uint64_t *out);
+void pack_block_select(const struct pack_block *b, int64_t lo, int64_t hi, uint64_t *out);
 /* ALIGNED: inflates once; differences are summed once, too. Then `heap` holds the values,
  * `head.width` bytes each, to be added to head.base. 0, ERR_CORRUPT, -ENOMEM. */
 int pack_inflate(struct pack_stream *s);

@@ -113,72 +113,63 @@ static const uint8_t *take(struct cut *c, size_t n)
     return at;
 }
 
-static uint64_t take_base(struct cut *c, unsigned bytes)
+static void take_to(struct cut *c, void *to, size_t n)
 {
-    uint64_t zigzag = 0;
-    const uint8_t *at = bytes <= 8 ? take(c, bytes) : NULL;
+    const uint8_t *at = take(c, n);
 
-    c->bad |= bytes > 8;
     if (at != NULL)
-        memcpy(&zigzag, at, bytes);
-    return zigzag >> 1 ^ -(zigzag & 1);
+        memcpy(to, at, n);
 }
 
-static bool width_ok(unsigned width)
+static const uint8_t *take_bits(struct cut *c, size_t n, unsigned width)
 {
-    return width <= 57 || width == 64;
+    c->bad |= width > 57 && width != 64;
+    return take(c, pack_bits_bytes(n, width));
 }
 
-static void open_patches(struct cut *c, struct pack_block *b, size_t n)
+static uint32_t block_rows(uint32_t first, uint32_t count)
 {
-    const uint8_t *at = take(c, 1);
-
-    b->patch_width = at ? *at : 0;
-    c->bad |= b->extra > n || !width_ok(b->patch_width) || b->width > 57;
-    b->places = take(c, pack_bits_bytes(b->extra, 10));
-    b->patches = take(c, pack_bits_bytes(b->extra, b->patch_width));
+    return count - first < PACK_BLOCK ? count - first : PACK_BLOCK;
 }
 
-int pack_block_open(const struct pack_stream *s, uint32_t number, size_t n, struct pack_block *b)
+int pack_block_open(const struct pack_stream *s, uint32_t first, struct pack_block *b)
 {
     size_t blocks = ((size_t)s->head.count + PACK_BLOCK - 1) / PACK_BLOCK;
-    struct cut c = {s->payload + blocks * sizeof(struct pack_entry),
-                    s->len - blocks * sizeof(struct pack_entry), false};
     struct pack_entry entry;
+    uint64_t zigzag = 0;
 
-    memcpy(&entry, s->payload + number * sizeof(entry), sizeof(entry));
+    *b = (struct pack_block){.n = block_rows(first, s->head.count)};
+    if (s->head.kind != PACK_BLOCKS)
+        return 0;
+    struct cut c = {s->payload + blocks * sizeof(entry), s->len - blocks * sizeof(entry), false};
+    memcpy(&entry, s->payload + first / PACK_BLOCK * sizeof(entry), sizeof(entry));
     take(&c, entry.offset);
     b->kind = entry.kind & 15;
     b->width = entry.width;
     b->extra = entry.extra;
-    c.bad |= !width_ok(b->width);
-    b->base = take_base(&c, entry.kind >> 4);
+    if (b->kind < PACK_FOR || b->kind > PACK_RUNS || entry.kind >> 4 > 8 || b->extra > b->n)
+        return ERR_CORRUPT;
+    take_to(&c, &zigzag, entry.kind >> 4);
+    b->base = zigzag >> 1 ^ -(zigzag & 1);
     if (b->kind == PACK_RUNS) {
-        c.bad |= b->extra == 0 || b->extra > n;
+        c.bad |= b->extra == 0;
         b->places = take(&c, pack_bits_bytes(b->extra, 10));
-        b->bits = take(&c, pack_bits_bytes(b->extra, b->width));
+        b->bits = take_bits(&c, b->extra, b->width);
         return c.bad ? ERR_CORRUPT : 0;
     }
-    if (b->kind == PACK_DELTA) {
-        const uint8_t *at = take(&c, 8);
-        if (at != NULL)
-            memcpy(&b->first, at, 8);
-        n--;
-    } else if (b->kind != PACK_FOR) {
-        return ERR_CORRUPT;
+    if (b->kind == PACK_DELTA)
+        take_to(&c, &b->first, sizeof(b->first));
+    b->bits = take_bits(&c, b->n - (b->kind == PACK_DELTA), b->width);
+    if (b->extra > 0) {
+        uint8_t patch_width = 0;
+        take_to(&c, &patch_width, 1);
+        c.bad |= b->width > 57;
+        b->patch_width = patch_width;
+        b->places = take(&c, pack_bits_bytes(b->extra, 10));
+        b->patches = take_bits(&c, b->extra, patch_width);
     }
-    b->bits = take(&c, pack_bits_bytes(n, b->width));
-    if (b->extra > 0)
-        open_patches(&c, b, n);
     return c.bad ? ERR_CORRUPT : 0;
 }
-
-#define ADD_PATCHES(type, out) \
-    for (uint32_t i = 0; i < b->extra; i++) { \
-        if (place[i] >= n) \
-            return ERR_CORRUPT; \
-        (out)[place[i]] += (type)(high[i] << b->width); \
-    }
 
 /* In 64 bits, or (out32 not NULL) in 32. */
 static int apply_patches(const struct pack_block *b, size_t n, uint64_t *out, uint32_t *out32)
@@ -188,85 +179,58 @@ static int apply_patches(const struct pack_block *b, size_t n, uint64_t *out, ui
 
     pack_kernels()->unpack32(b->places, 10, b->extra, 0, place);
     pack_unpack_bits(b->patches, b->patch_width, b->extra, 0, high);
-    if (out32)
-        ADD_PATCHES(uint32_t, out32)
-    else
-        ADD_PATCHES(uint64_t, out)
+    for (uint32_t i = 0; i < b->extra; i++) {
+        if (place[i] >= n)
+            return ERR_CORRUPT;
+        if (out32)
+            out32[place[i]] += (uint32_t)(high[i] << b->width);
+        else
+            out[place[i]] += high[i] << b->width;
+    }
     return 0;
 }
 
-/* Fills by runs; their ends ascend and the last one is the end of the block. */
-#define FILL_RUNS(type) \
-    size_t at = 0; \
-    for (uint32_t i = 0; i < b->extra; i++) { \
-        type v = (type)value[i]; \
-        if (end[i] < at || end[i] >= n) \
-            return ERR_CORRUPT; \
-        while (at <= end[i]) \
-            out[at++] = v; \
-    } \
-    return at == n ? 0 : ERR_CORRUPT
-
-static int runs_u64(const uint64_t *end, const uint64_t *value, const struct pack_block *b,
-                    size_t n, uint64_t *out)
-{
-    FILL_RUNS(uint64_t);
-}
-
-static int runs_u32(const uint64_t *end, const uint64_t *value, const struct pack_block *b,
-                    size_t n, uint32_t *out)
-{
-    FILL_RUNS(uint32_t);
-}
-
-/* Into 64 bits, or (out32 not NULL) into 32. */
-static int read_runs(const struct pack_block *b, size_t n, uint64_t *out, uint32_t *out32)
+/* Into 64 bits, or (out32 not NULL) into 32. The ends ascend, and the last one is the end of the
+ * block. */
+static int read_runs(const struct pack_block *b, uint64_t *out, uint32_t *out32)
 {
     uint64_t end[PACK_BLOCK], value[PACK_BLOCK];
+    size_t at = 0;
 
     pack_unpack_bits(b->places, 10, b->extra, 0, end);
     pack_unpack_bits(b->bits, b->width, b->extra, b->base, value);
-    return out32 ? runs_u32(end, value, b, n, out32) : runs_u64(end, value, b, n, out);
+    for (uint32_t i = 0; i < b->extra; i++) {
+        if (end[i] < at || end[i] >= b->n)
+            return ERR_CORRUPT;
+        if (out32)
+            for (; at <= end[i]; at++)
+                out32[at] = (uint32_t)value[i];
+        else
+            for (; at <= end[i]; at++)
+                out[at] = value[i];
+    }
+    return at == b->n ? 0 : ERR_CORRUPT;
 }
 
-int pack_block_read(const struct pack_stream *s, uint32_t number, size_t n, uint64_t *out)
+/* Into 64 bits, or (out32 not NULL; not where values need more) into 32. */
+static int read_block(const struct pack_block *b, uint64_t *out, uint32_t *out32)
 {
-    struct pack_block b = {0};
-    int rc = pack_block_open(s, number, n, &b);
+    int rc = 0;
 
-    if (rc < 0)
-        return rc;
-    if (b.kind == PACK_RUNS)
-        return read_runs(&b, n, out, NULL);
-    if (b.kind == PACK_FOR) {
-        pack_unpack_bits(b.bits, b.width, n, b.base, out);
-        return b.extra ? apply_patches(&b, n, out, NULL) : 0;
+    if (b->kind == PACK_RUNS)
+        return read_runs(b, out, out32);
+    if (b->kind == PACK_FOR) {
+        if (out32)
+            pack_kernels()->unpack32(b->bits, b->width, b->n, (uint32_t)b->base, out32);
+        else
+            pack_unpack_bits(b->bits, b->width, b->n, b->base, out);
+        return b->extra ? apply_patches(b, b->n, out, out32) : 0;
     }
-    pack_unpack_bits(b.bits, b.width, n - 1, b.base, out + 1);
-    if (b.extra)
-        rc = apply_patches(&b, n - 1, out + 1, NULL);
-    out[0] = (uint64_t)b.first;
-    pack_kernels()->prefix_sum(out, n);
-    return rc;
-}
-
-static int read_block32(const struct pack_stream *s, uint32_t number, size_t n, uint32_t *out)
-{
-    struct pack_block b = {0};
-    int rc = pack_block_open(s, number, n, &b);
-
-    if (rc < 0)
-        return rc;
-    if (b.kind == PACK_RUNS)
-        return read_runs(&b, n, NULL, out);
-    if (b.kind == PACK_FOR && b.width <= 32) {
-        pack_kernels()->unpack32(b.bits, b.width, n, (uint32_t)b.base, out);
-        return b.extra ? apply_patches(&b, n, NULL, out) : 0;
-    }
-    uint64_t wide[PACK_BLOCK];
-    rc = pack_block_read(s, number, n, wide);
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        out[i] = (uint32_t)wide[i];
+    pack_unpack_bits(b->bits, b->width, b->n - 1, b->base, out + 1);
+    if (b->extra)
+        rc = apply_patches(b, b->n - 1, out + 1, NULL);
+    out[0] = (uint64_t)b->first;
+    pack_kernels()->prefix_sum(out, b->n);
     return rc;
 }
 
@@ -353,115 +317,93 @@ int pack_inflate(struct pack_stream *s)
     return 0;
 }
 
-/* ---- doors ----------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
-static size_t block_rows(uint32_t done, uint32_t n)
+/* The n values from `first` on, which is the beginning of a block, of a stream that is inflated. */
+static int read_part(struct pack_stream *s, uint32_t first, uint32_t n, int64_t *out)
 {
-    return n - done < PACK_BLOCK ? n - done : PACK_BLOCK;
-}
-
-/* A block is read whole (its layout depends on its length): where fewer values are wanted, beside
- * `out`. */
-static int read_blocks(struct pack_stream *s, uint32_t first, uint32_t n, int64_t *out)
-{
-    int rc = 0;
-
-    for (uint32_t done = 0; rc == 0 && done < n; done += PACK_BLOCK) {
-        size_t want = block_rows(done, n), have = block_rows(first + done, s->head.count);
-        uint64_t whole[PACK_BLOCK];
-        if (want == have) {
-            rc = pack_block_read(s, (first + done) / PACK_BLOCK, have, (uint64_t *)out + done);
-            continue;
-        }
-        rc = pack_block_read(s, (first + done) / PACK_BLOCK, have, whole);
-        memcpy(out + done, whole, want * sizeof(*out));
-    }
-    return rc;
-}
-
-static int read_blocks32(struct pack_stream *s, uint32_t first, uint32_t n, uint32_t *out)
-{
-    int rc = 0;
-
-    for (uint32_t done = 0; rc == 0 && done < n; done += PACK_BLOCK) {
-        size_t want = block_rows(done, n), have = block_rows(first + done, s->head.count);
-        uint32_t whole[PACK_BLOCK];
-        if (want == have) {
-            rc = read_block32(s, (first + done) / PACK_BLOCK, have, out + done);
-            continue;
-        }
-        rc = read_block32(s, (first + done) / PACK_BLOCK, have, whole);
-        memcpy(out + done, whole, want * sizeof(*out));
-    }
-    return rc;
-}
-
-static int read_dict(struct pack_stream *s, uint32_t first, uint32_t n, int64_t *out)
-{
+    uint64_t whole[PACK_BLOCK];
     uint32_t codes[PACK_BLOCK];
-    int rc = 0;
-
-    for (uint32_t done = 0; rc == 0 && done < n; done += PACK_BLOCK) {
-        size_t want = block_rows(done, n);
-        rc = pack_read_u32(s->codes, first + done, (uint32_t)want, codes);
-        if (rc == 0 && !pack_kernels()->look_up(codes, want, s->dict, s->dict_count, out + done))
-            rc = ERR_CORRUPT;
-    }
-    return rc;
-}
-
-int pack_read_i64(struct pack_stream *s, uint32_t first, uint32_t n, int64_t *out)
-{
+    struct pack_block b;
     int rc;
 
-    assert(first % PACK_BLOCK == 0 && first <= s->head.count && n <= s->head.count - first);
     switch (s->head.kind) {
     case PACK_CONSTANT:
         for (uint32_t i = 0; i < n; i++)
             out[i] = s->head.base;
         return 0;
     case PACK_ALIGNED:
-        rc = pack_inflate(s);
-        if (rc == 0)
-            pack_kernels()->widen64(s->heap + (size_t)first * s->head.width, s->head.width, n,
-                                    (uint64_t)s->head.base, (uint64_t *)out);
-        return rc;
+        pack_kernels()->widen64(s->heap + (size_t)first * s->head.width, s->head.width, n,
+                                (uint64_t)s->head.base, (uint64_t *)out);
+        return 0;
     case PACK_DICT:
-        return read_dict(s, first, n, out);
+        rc = pack_read_u32(s->codes, first, n, codes);
+        if (rc == 0 && !pack_kernels()->look_up(codes, n, s->dict, s->dict_count, out))
+            rc = ERR_CORRUPT;
+        return rc;
     default:
-        return read_blocks(s, first, n, out);
+        rc = pack_block_open(s, first, &b);
+        if (rc == 0)
+            rc = read_block(&b, n == b.n ? (uint64_t *)out : whole, NULL);
+        /* A block is read whole: its layout depends on its length. */
+        if (rc == 0 && n < b.n)
+            memcpy(out, whole, n * sizeof(*out));
+        return rc;
     }
+}
+
+static int read_part32(struct pack_stream *s, uint32_t first, uint32_t n, uint32_t *out)
+{
+    uint32_t whole[PACK_BLOCK];
+    int64_t wide[PACK_BLOCK];
+    struct pack_block b;
+    int rc = pack_block_open(s, first, &b);
+
+    if (s->head.kind == PACK_CONSTANT) {
+        for (uint32_t i = 0; i < n; i++)
+            out[i] = (uint32_t)s->head.base;
+        return 0;
+    }
+    if (s->head.kind == PACK_ALIGNED) {
+        pack_kernels()->widen32(s->heap + (size_t)first * s->head.width, s->head.width, n,
+                                (uint32_t)s->head.base, out);
+        return 0;
+    }
+    if (rc == 0 && (b.kind == PACK_RUNS || (b.kind == PACK_FOR && b.width <= 32))) {
+        rc = read_block(&b, NULL, n == b.n ? out : whole);
+        if (rc == 0 && n < b.n)
+            memcpy(out, whole, n * sizeof(*out));
+        return rc;
+    }
+    rc = rc ? rc : read_part(s, first, n, wide);
+    for (uint32_t i = 0; rc == 0 && i < n; i++)
+        out[i] = (uint32_t)wide[i];
+    return rc;
+}
+
+/* Into 64 bits, or (out32 not NULL) into 32. */
+static int read_parts(struct pack_stream *s, uint32_t first, uint32_t n, int64_t *out,
+                      uint32_t *out32)
+{
+    int rc = s->head.kind == PACK_ALIGNED ? pack_inflate(s) : 0;
+
+    assert(first % PACK_BLOCK == 0 && first <= s->head.count && n <= s->head.count - first);
+    for (uint32_t done = 0; rc == 0 && done < n; done += PACK_BLOCK) {
+        uint32_t want = block_rows(done, n);
+        rc = out32 ? read_part32(s, first + done, want, out32 + done)
+                   : read_part(s, first + done, want, out + done);
+    }
+    return rc;
+}
+
+int pack_read_i64(struct pack_stream *s, uint32_t first, uint32_t n, int64_t *out)
+{
+    return read_parts(s, first, n, out, NULL);
 }
 
 int pack_read_u32(struct pack_stream *s, uint32_t first, uint32_t n, uint32_t *out)
 {
-    int rc = 0;
-
-    assert(first % PACK_BLOCK == 0 && first <= s->head.count && n <= s->head.count - first);
-    switch (s->head.kind) {
-    case PACK_CONSTANT:
-        for (uint32_t i = 0; i < n; i++)
-            out[i] = (uint32_t)s->head.base;
-        return 0;
-    case PACK_ALIGNED:
-        rc = pack_inflate(s);
-        if (rc == 0)
-            pack_kernels()->widen32(s->heap + (size_t)first * s->head.width, s->head.width, n,
-                                    (uint32_t)s->head.base, out);
-        return rc;
-    case PACK_BLOCKS:
-        return read_blocks32(s, first, n, out);
-    default:
-        break;
-    }
-    for (uint32_t done = 0; rc == 0 && done < n; done += PACK_BLOCK) {
-        int64_t wide[PACK_BLOCK];
-        size_t want = block_rows(done, n);
-        rc = pack_read_i64(s, first + done, (uint32_t)want, wide);
-        for (size_t i = 0; rc == 0 && i < want; i++)
-            out[done + i] = (uint32_t)wide[i];
-    }
-    return rc;
+    return read_parts(s, first, n, NULL, out);
 }
 
 int pack_decode_bytes(const void *data, size_t len, char **ret, size_t *ret_len)

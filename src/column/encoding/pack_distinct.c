@@ -54,14 +54,6 @@ static void new_stamp(struct pack_distinct *d)
     d->stamp = 1;
 }
 
-static void spread(struct pack_distinct *d)
-{
-    new_stamp(d);
-    d->shift = SHIFT_MANY;
-    for (uint32_t i = 0; i < d->count; i++)
-        *slot_of(d, d->values[i]) = (struct slot){d->values[i], i, d->stamp};
-}
-
 /* A new value's code; false: one too many. A look at the first 1,024 values stops most hopeless
  * columns. */
 static bool add(struct pack_distinct *d, int64_t v, size_t i)
@@ -69,7 +61,10 @@ static bool add(struct pack_distinct *d, int64_t v, size_t i)
     if (d->count == FEW && (i < LOOK || d->shift == SHIFT_FEW)) {
         if (i < LOOK)
             return false;
-        spread(d);
+        new_stamp(d);
+        d->shift = SHIFT_MANY;
+        for (uint32_t k = 0; k < d->count; k++)
+            *slot_of(d, d->values[k]) = (struct slot){d->values[k], k, d->stamp};
     }
     if (d->count == d->most)
         return false;

@@ -66,28 +66,6 @@ static size_t block_values(const struct input *in, size_t block)
     return block + 1 < in->blocks ? PACK_BLOCK : in->n - block * PACK_BLOCK;
 }
 
-/* `next` follows: `last` is the last value of *r, `first` that of `next`. */
-static void join_range(struct pack_range *r, const struct pack_range *next, int64_t last,
-                       int64_t first)
-{
-    int64_t step = (int64_t)((uint64_t)first - (uint64_t)last);
-
-    r->min = next->min < r->min ? next->min : r->min;
-    r->max = next->max > r->max ? next->max : r->max;
-    r->delta_min = next->delta_min < r->delta_min ? next->delta_min : r->delta_min;
-    r->delta_max = next->delta_max > r->delta_max ? next->delta_max : r->delta_max;
-    r->delta_min = step < r->delta_min ? step : r->delta_min;
-    r->delta_max = step > r->delta_max ? step : r->delta_max;
-    r->runs += next->runs - (step == 0);
-}
-
-static void join_ranges(struct input *in)
-{
-    in->whole = in->ranges[0];
-    for (size_t i = 1; i < in->blocks; i++)
-        join_range(&in->whole, &in->ranges[i], in->v[i * PACK_BLOCK - 1], in->v[i * PACK_BLOCK]);
-}
-
 /* Measures the blocks from number `known` on. */
 static int measure(struct buf *ranges, struct input *in, const struct pack_range *known,
                    size_t known_blocks)
@@ -105,7 +83,14 @@ static int measure(struct buf *ranges, struct input *in, const struct pack_range
         pack_kernels()->measure(in->v + i * PACK_BLOCK, block_values(in, i), &r[i]);
     in->ranges = r;
     if (in->blocks > 0)
-        join_ranges(in);
+        in->whole = r[0];
+    for (size_t i = 1; i < in->blocks; i++) {
+        const int64_t *v = in->v + i * PACK_BLOCK;
+        int64_t step = (int64_t)((uint64_t)v[0] - (uint64_t)v[-1]);
+        const struct pack_range between = {*v, *v, step, step, -(uint32_t)(step == 0)};
+        pack_range_join(&in->whole, &between);
+        pack_range_join(&in->whole, &r[i]);
+    }
     return 0;
 }
 
@@ -271,7 +256,7 @@ static int put_dict(struct pack_encoder *e, size_t n, uint32_t count, unsigned f
     return put_stream(e, codes, n, flags, out);
 }
 
-/* ---- doors ----------------------------------------------------------------------------------- */
+/* ---- entry points ---------------------------------------------------------------------------- */
 
 /* Two values that are not neighbours, often changing: as codes they take a bit each, which is what
  * filters want. */
@@ -287,20 +272,16 @@ static bool two_apart(const struct input *in)
     return __builtin_popcount(seen) == 2;
 }
 
-static bool pays(const struct input *in, uint32_t count)
-{
-    return (pack_bit_length(count - 1) * in->n + (size_t)count * 32) / 8 < in->bytes;
-}
-
-/* So many distinct values at most make codes of fewer bits than the values take in blocks. 0: none
- * do. */
+/* The largest number of distinct values whose dictionary and codes are smaller than the blocks, or
+ * 0. */
 static uint32_t most_that_pay(const struct input *in)
 {
     uint32_t low = 0, high = PACK_DICT_MAX;
 
     while (low < high) {
         uint32_t middle = (low + high + 1) / 2;
-        if (pays(in, middle))
+        size_t bits = pack_bit_length(middle - 1) * in->n + (size_t)middle * 32;
+        if (bits / 8 < in->bytes)
             low = middle;
         else
             high = middle - 1;

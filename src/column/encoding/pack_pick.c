@@ -1,4 +1,4 @@
-/* pack_pick.c - a few values of a stream by their places. Of a block whose values stand at fixed
+/* pack_pick.c - a few values of a stream by their places. Of a block whose values lie at fixed
  * places only these are read; others are decoded first. */
 #include "column/encoding/pack_block.h"
 
@@ -8,6 +8,8 @@
 /* Where so many or more of 1,024 values are wanted, decoding all of them is faster. */
 #define PICK_MANY 192u
 #define PICK_DELTAS 64u
+/* A place is compared with all patches or runs of its block, eight at a time. */
+#define PICK_COMPARISONS 4096u
 
 struct picked {
     const uint32_t *places; /* ascending; of the stream */
@@ -24,10 +26,14 @@ static void find_picked(uint32_t *places, uint32_t n, const struct picked *p, ui
     pack_kernels()->find_places(places, n, p->places, p->n, p->first, at);
 }
 
-static int pick_patches(const struct pack_block *b, const struct picked *p)
+static int pick_for(const struct pack_block *b, const struct picked *p)
 {
     uint32_t places[PACK_BLOCK + 8], at[PICK_MANY];
 
+    for (uint32_t k = 0; k < p->n; k++)
+        p->out[k] = (int64_t)(b->base + pack_bits_at(b->bits, b->width, p->places[k] - p->first));
+    if (b->extra == 0)
+        return 0;
     pack_kernels()->unpack32(b->places, 10, b->extra, 0, places);
     find_picked(places, b->extra, p, at);
     for (uint32_t k = 0; k < p->n; k++) {
@@ -36,13 +42,6 @@ static int pick_patches(const struct pack_block *b, const struct picked *p)
             (int64_t)((uint64_t)p->out[k] + (places[at[k]] == p->places[k] - p->first ? high : 0));
     }
     return 0;
-}
-
-static int pick_for(const struct pack_block *b, const struct picked *p)
-{
-    for (uint32_t k = 0; k < p->n; k++)
-        p->out[k] = (int64_t)(b->base + pack_bits_at(b->bits, b->width, p->places[k] - p->first));
-    return b->extra ? pick_patches(b, p) : 0;
 }
 
 /* Differences are summed up from one wanted value to the next. */
@@ -78,78 +77,64 @@ static int pick_runs(const struct pack_block *b, const struct picked *p)
     return 0;
 }
 
-static int pick_block(const struct pack_stream *s, uint32_t number, size_t rows,
-                      const struct picked *p)
+static int pick_block(struct pack_stream *s, const struct pack_block *b, const struct picked *p)
 {
-    struct pack_block b = {0};
-    uint64_t values[PACK_BLOCK];
-    int rc = pack_block_open(s, number, rows, &b);
+    int64_t values[PACK_BLOCK];
+    bool few = p->n < PICK_MANY && p->n * b->extra < PICK_COMPARISONS;
 
-    if (rc < 0)
-        return rc;
-    if (p->n < PICK_MANY && b.kind == PACK_FOR)
-        return pick_for(&b, p);
-    if (p->n < PICK_MANY && b.kind == PACK_RUNS)
-        return pick_runs(&b, p);
-    if (p->n < PICK_DELTAS && b.kind == PACK_DELTA && b.width <= PACK_RANGE_WIDTH)
-        return pick_delta(&b, p);
-    rc = pack_block_read(s, number, rows, values);
+    if (few && b->kind == PACK_FOR)
+        return pick_for(b, p);
+    if (few && b->kind == PACK_RUNS)
+        return pick_runs(b, p);
+    if (p->n < PICK_DELTAS && b->kind == PACK_DELTA && b->width <= PACK_RANGE_WIDTH)
+        return pick_delta(b, p);
+    int rc = pack_read_i64(s, p->first, b->n, values);
     for (uint32_t k = 0; rc == 0 && k < p->n; k++)
-        p->out[k] = (int64_t)values[p->places[k] - p->first];
+        p->out[k] = values[p->places[k] - p->first];
     return rc;
 }
 
-static int pick_blocks(const struct pack_stream *s, const uint32_t *places, uint32_t n,
-                       int64_t *out)
+static int pick_blocks(struct pack_stream *s, const uint32_t *places, uint32_t n, int64_t *out)
 {
+    struct pack_block b;
     int rc = 0;
 
     for (uint32_t k = 0, end; rc == 0 && k < n; k = end) {
-        uint32_t number = places[k] / PACK_BLOCK, first = number * PACK_BLOCK;
-        uint32_t rows = s->head.count - first < PACK_BLOCK ? s->head.count - first : PACK_BLOCK;
-        for (end = k + 1; end < n && places[end] / PACK_BLOCK == number; end++)
+        uint32_t first = places[k] / PACK_BLOCK * PACK_BLOCK;
+        for (end = k + 1; end < n && places[end] - first < PACK_BLOCK; end++)
             ;
         const struct picked p = {places + k, first, end - k, out + k};
-        rc = pick_block(s, number, rows, &p);
-    }
-    return rc;
-}
-
-static int pick_aligned(struct pack_stream *s, const uint32_t *places, uint32_t n, int64_t *out)
-{
-    int rc = pack_inflate(s);
-
-    for (uint32_t k = 0; rc == 0 && k < n; k++) {
-        uint64_t v = 0;
-        memcpy(&v, s->heap + (size_t)places[k] * s->head.width, s->head.width);
-        out[k] = (int64_t)(v + (uint64_t)s->head.base);
-    }
-    return rc;
-}
-
-static int pick_dict(struct pack_stream *s, const uint32_t *places, uint32_t n, int64_t *out)
-{
-    int rc = pack_pick_i64(s->codes, places, n, out);
-
-    for (uint32_t k = 0; rc == 0 && k < n; k++) {
-        if ((uint64_t)out[k] >= s->dict_count)
-            return ERR_CORRUPT;
-        out[k] = s->dict[out[k]];
+        rc = pack_block_open(s, first, &b);
+        rc = rc ? rc : pick_block(s, &b, &p);
     }
     return rc;
 }
 
 int pack_pick_i64(struct pack_stream *s, const uint32_t *places, uint32_t n, int64_t *out)
 {
+    int rc = 0;
+
     switch (s->head.kind) {
     case PACK_CONSTANT:
         for (uint32_t k = 0; k < n; k++)
             out[k] = s->head.base;
         return 0;
     case PACK_ALIGNED:
-        return pick_aligned(s, places, n, out);
+        rc = pack_inflate(s);
+        for (uint32_t k = 0; rc == 0 && k < n; k++) {
+            uint64_t v = 0;
+            memcpy(&v, s->heap + (size_t)places[k] * s->head.width, s->head.width);
+            out[k] = (int64_t)(v + (uint64_t)s->head.base);
+        }
+        return rc;
     case PACK_DICT:
-        return pick_dict(s, places, n, out);
+        rc = pack_pick_i64(s->codes, places, n, out);
+        for (uint32_t k = 0; rc == 0 && k < n; k++) {
+            if ((uint64_t)out[k] >= s->dict_count)
+                return ERR_CORRUPT;
+            out[k] = s->dict[out[k]];
+        }
+        return rc;
     default:
         return pick_blocks(s, places, n, out);
     }

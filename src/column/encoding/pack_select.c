@@ -1,5 +1,5 @@
-/* pack_select.c - which values of a stream are within a range, told without decoding what its
- * layout decides: a block whose width cannot reach the range is passed over but for its patches,
+/* pack_select.c - which values of a stream are within a range, without decoding what its layout
+ * decides: a block whose width cannot reach the range is passed over but for its patches,
  * and a run is judged once. */
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
@@ -22,54 +22,40 @@ static bool within(struct range r, int64_t v)
     return v >= r.lo && v <= r.hi;
 }
 
-/* Bits [from, to). */
-static void set_bits(uint64_t *out, size_t from, size_t to)
-{
-    for (size_t at = from; at < to;) {
-        size_t bit = at % 64, n = to - at < 64 - bit ? to - at : 64 - bit;
-        out[at / 64] |= (n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX) << bit;
-        at += n;
-    }
-}
-
+/* n bits: all of them, or none. */
 static void fill(uint64_t *out, size_t n, bool set)
 {
-    memset(out, 0, (n + 63) / 64 * 8);
-    if (set)
-        set_bits(out, 0, n);
+    memset(out, set ? 0xff : 0, (n + 63) / 64 * 8);
+    if (set && n % 64)
+        out[n / 64] = ((uint64_t)1 << n % 64) - 1;
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Of values that are 0 or 1, those that are `one`. */
-static void select_bits(const uint8_t *bits, size_t n, bool one, uint64_t *out)
-{
-    size_t words = (n + 63) / 64;
-
-    memcpy(out, bits, words * 8);
-    for (size_t i = 0; i < words && !one; i++)
-        out[i] = ~out[i];
-    if (n % 64)
-        out[words - 1] &= ((uint64_t)1 << n % 64) - 1;
-}
-
-/* The range in terms of what is packed: often none of it can be within, or all is. */
+/* Of the first n packed values. The range in terms of what is packed: often none of it can be
+ * within, or all is. */
 static void select_packed(const struct pack_block *b, size_t n, struct range r, uint64_t *out)
 {
     __int128 base = (int64_t)b->base, most = ((__int128)1 << b->width) - 1;
     __int128 lo = r.lo > base ? r.lo - base : 0, hi = r.hi - base < most ? r.hi - base : most;
+    size_t words = (n + 63) / 64;
 
-    if (hi < lo || (lo == 0 && hi == most))
+    if (hi < lo || (lo == 0 && hi == most)) {
         fill(out, n, hi >= lo);
-    else if (b->width == 1)
-        select_bits(b->bits, n, lo == 1, out);
-    else
+    } else if (b->width > 1) {
         pack_kernels()->range_bits(b->bits, b->width, n, (uint32_t)lo, (uint32_t)hi, out);
+    } else {
+        memcpy(out, b->bits, words * 8);
+        for (size_t i = 0; i < words && lo == 0; i++)
+            out[i] = ~out[i];
+        if (n % 64)
+            out[words - 1] &= ((uint64_t)1 << n % 64) - 1;
+    }
 }
 
-void pack_block_select(const struct pack_block *b, size_t n, int64_t lo, int64_t hi, uint64_t *out)
+void pack_block_select(const struct pack_block *b, int64_t lo, int64_t hi, uint64_t *out)
 {
-    select_packed(b, n, (struct range){lo, hi}, out);
+    select_packed(b, b->n, (struct range){lo, hi}, out);
 }
 
 /* A patch adds at least one to the upper bits: what that tells of all patched values alike. False:
@@ -93,13 +79,6 @@ static bool patches_alike(const struct pack_block *b, struct range r, bool *ret_
     return any == 0; /* no writer makes such a patch */
 }
 
-static bool patched_within(const struct pack_block *b, uint32_t i, uint64_t place, struct range r)
-{
-    uint64_t high = pack_bits_at(b->patches, b->patch_width, i) << b->width;
-
-    return within(r, (int64_t)(b->base + pack_bits_at(b->bits, b->width, place) + high));
-}
-
 /* Bytes, not words: neighbours are rarely in one, so none waits for another. */
 static void mark_places(const uint32_t *places, uint32_t n, bool in, uint64_t *out)
 {
@@ -111,36 +90,24 @@ static void mark_places(const uint32_t *places, uint32_t n, bool in, uint64_t *o
         bytes[places[i] / 8] &= (uint8_t) ~(1u << places[i] % 8);
 }
 
-static int select_patches(const struct pack_block *b, size_t n, struct range r, uint64_t *out)
+static int select_patches(const struct pack_block *b, struct range r, uint64_t *out)
 {
-    uint32_t places[PACK_BLOCK], most = 0;
+    uint32_t places[PACK_BLOCK];
     bool in = false;
 
-    if (b->extra == 0)
-        return 0;
     pack_kernels()->unpack32(b->places, 10, b->extra, 0, places);
-    for (uint32_t i = 0; i < b->extra; i++)
-        most = places[i] > most ? places[i] : most;
-    if (most >= n)
+    if (kernels()->most(places, b->extra) >= b->n)
         return ERR_CORRUPT;
     if (patches_alike(b, r, &in)) {
         mark_places(places, b->extra, in, out);
         return 0;
     }
-    for (uint32_t i = 0; i < b->extra; i++)
-        mark_places(&places[i], 1, patched_within(b, i, places[i], r), out);
+    for (uint32_t i = 0; i < b->extra; i++) {
+        uint64_t high = pack_bits_at(b->patches, b->patch_width, i) << b->width;
+        uint64_t value = b->base + pack_bits_at(b->bits, b->width, places[i]) + high;
+        mark_places(&places[i], 1, within(r, (int64_t)value), out);
+    }
     return 0;
-}
-
-static int select_decoded(const struct pack_stream *s, uint32_t number, size_t n, struct range r,
-                          uint64_t *out)
-{
-    uint64_t values[PACK_BLOCK];
-    int rc = pack_block_read(s, number, n, values);
-
-    if (rc == 0)
-        kernels()->range_i64((const int64_t *)values, (uint32_t)n, r.lo, r.hi, out);
-    return rc;
 }
 
 /* Every bit becomes the parity of all bits up to it: from where the answer changes to the answers.
@@ -160,19 +127,6 @@ static void fill_changes(uint64_t *words, size_t n)
         words[n / 64] &= ((uint64_t)1 << n % 64) - 1;
 }
 
-/* Which runs have a value within the range. */
-static void judge_runs(const struct pack_block *b, struct range r, uint64_t *out)
-{
-    uint64_t value[PACK_BLOCK];
-
-    if (b->width <= PACK_RANGE_WIDTH) {
-        select_packed(b, b->extra, r, out);
-        return;
-    }
-    pack_unpack_bits(b->bits, b->width, b->extra, b->base, value);
-    kernels()->range_i64((const int64_t *)value, b->extra, r.lo, r.hi, out);
-}
-
 /* Whether the ends ascend to the last value of the block. */
 static bool ends_right(const uint32_t *end, uint32_t runs, size_t n)
 {
@@ -183,99 +137,78 @@ static bool ends_right(const uint32_t *end, uint32_t runs, size_t n)
     return !wrong && end[runs - 1] == n - 1;
 }
 
-static int select_runs(const struct pack_block *b, size_t n, struct range r, uint64_t *out)
+static int select_runs(const struct pack_block *b, struct range r, uint64_t *out)
 {
-    uint64_t in[BLOCK_WORDS], before = 0;
+    uint64_t value[PACK_BLOCK], in[BLOCK_WORDS], before = 0;
     uint32_t end[PACK_BLOCK];
 
     pack_kernels()->unpack32(b->places, 10, b->extra, 0, end);
-    if (!ends_right(end, b->extra, n))
+    if (!ends_right(end, b->extra, b->n))
         return ERR_CORRUPT;
-    judge_runs(b, r, in);
-    fill(out, n, false);
+    if (b->width <= PACK_RANGE_WIDTH) {
+        select_packed(b, b->extra, r, in);
+    } else {
+        pack_unpack_bits(b->bits, b->width, b->extra, b->base, value);
+        kernels()->range_i64((const int64_t *)value, b->extra, r.lo, r.hi, in);
+    }
+    fill(out, b->n, false);
     for (uint32_t i = 0; i < b->extra; i += 64) {
         uint64_t changes = in[i / 64] ^ (in[i / 64] << 1 | before);
         before = in[i / 64] >> 63;
         for (; changes; changes &= changes - 1) {
             uint32_t run = i + (uint32_t)__builtin_ctzll(changes);
-            uint32_t at = run == 0 ? 0 : run < b->extra ? end[run - 1] + 1 : (uint32_t)n;
-            if (at < n)
+            uint32_t at = run == 0 ? 0 : run < b->extra ? end[run - 1] + 1 : b->n;
+            if (at < b->n)
                 out[at / 64] |= (uint64_t)1 << at % 64;
         }
     }
-    fill_changes(out, n);
+    fill_changes(out, b->n);
     return 0;
-}
-
-static int select_block(const struct pack_stream *s, uint32_t number, size_t n, struct range r,
-                        uint64_t *out)
-{
-    struct pack_block b = {0};
-    int rc = pack_block_open(s, number, n, &b);
-
-    if (rc < 0)
-        return rc;
-    if (b.kind == PACK_RUNS)
-        return select_runs(&b, n, r, out);
-    if (b.kind == PACK_FOR && b.width <= PACK_RANGE_WIDTH) {
-        select_packed(&b, n, r, out);
-        return select_patches(&b, n, r, out);
-    }
-    return select_decoded(s, number, n, r, out);
 }
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
-static int select_aligned(struct pack_stream *s, struct range r, uint64_t *out)
+static int select_block(struct pack_stream *s, uint32_t first, struct range r, uint64_t *out)
 {
-    uint64_t values[PACK_BLOCK];
-    int rc = pack_inflate(s);
+    int64_t values[PACK_BLOCK];
+    struct pack_block b;
+    int rc = pack_block_open(s, first, &b);
 
-    for (uint32_t at = 0; rc == 0 && at < s->head.count; at += PACK_BLOCK) {
-        uint32_t n = s->head.count - at < PACK_BLOCK ? s->head.count - at : PACK_BLOCK;
-        pack_kernels()->widen64(s->heap + (size_t)at * s->head.width, s->head.width, n,
-                                (uint64_t)s->head.base, values);
-        kernels()->range_i64((const int64_t *)values, n, r.lo, r.hi, out + at / 64);
+    if (rc < 0)
+        return rc;
+    if (b.kind == PACK_RUNS)
+        return select_runs(&b, r, out);
+    if (b.kind == PACK_FOR && b.width <= PACK_RANGE_WIDTH) {
+        select_packed(&b, b.n, r, out);
+        return b.extra ? select_patches(&b, r, out) : 0;
     }
+    rc = pack_read_i64(s, first, b.n, values);
+    if (rc == 0)
+        kernels()->range_i64(values, b.n, r.lo, r.hi, out);
     return rc;
-}
-
-/* Values ascend, so a range of them is a range of codes. */
-static int select_dict(struct pack_stream *s, struct range r, uint64_t *out)
-{
-    uint32_t from = 0, to = s->dict_count;
-
-    while (from < to && s->dict[from] < r.lo)
-        from++;
-    while (to > from && s->dict[to - 1] > r.hi)
-        to--;
-    return pack_select_i64(s->codes, from, (int64_t)to - 1, out);
 }
 
 int pack_select_i64(struct pack_stream *s, int64_t lo, int64_t hi, uint64_t *out)
 {
+    uint32_t from = 0, to = s->dict_count;
     struct range r = {lo, hi};
     int rc = 0;
 
-    switch (lo <= hi ? s->head.kind : 0) {
-    case PACK_CONSTANT:
-        fill(out, s->head.count, within(r, s->head.base));
-        return 0;
-    case PACK_ALIGNED:
-        return select_aligned(s, r, out);
-    case PACK_DICT:
-        return select_dict(s, r, out);
-    case PACK_BLOCKS:
-        for (uint32_t at = 0; rc == 0 && at < s->head.count; at += PACK_BLOCK) {
-            size_t n = s->head.count - at < PACK_BLOCK ? s->head.count - at : PACK_BLOCK;
-            rc =
-                select_block(s, at / PACK_BLOCK, n, r, out + (size_t)at / PACK_BLOCK * BLOCK_WORDS);
-        }
-        return rc;
-    default:
-        fill(out, s->head.count, false);
+    if (lo > hi || s->head.kind == PACK_CONSTANT) {
+        fill(out, s->head.count, lo <= hi && within(r, s->head.base));
         return 0;
     }
+    if (s->head.kind == PACK_DICT) {
+        /* Values ascend, so a range of them is a range of codes. */
+        while (from < to && s->dict[from] < lo)
+            from++;
+        while (to > from && s->dict[to - 1] > hi)
+            to--;
+        return pack_select_i64(s->codes, from, (int64_t)to - 1, out);
+    }
+    for (uint32_t at = 0; rc == 0 && at < s->head.count; at += PACK_BLOCK)
+        rc = select_block(s, at, r, out + at / 64);
+    return rc;
 }
 
 static bool table_has(const uint32_t *table, uint32_t code)
@@ -308,11 +241,9 @@ int pack_select_codes(struct pack_stream *s, const uint32_t *table, uint32_t cod
     if (table_range(table, codes, &r))
         return pack_select_i64(s, r.lo, r.hi, out);
     for (uint32_t at = 0; rc == 0 && at < s->head.count; at += PACK_BLOCK) {
-        uint32_t n = s->head.count - at < PACK_BLOCK ? s->head.count - at : PACK_BLOCK, most = 0;
+        uint32_t n = s->head.count - at < PACK_BLOCK ? s->head.count - at : PACK_BLOCK;
         rc = pack_read_u32(s, at, n, values);
-        for (uint32_t i = 0; rc == 0 && i < n; i++)
-            most = values[i] > most ? values[i] : most;
-        if (most >= codes)
+        if (rc == 0 && kernels()->most(values, n) >= codes)
             rc = ERR_CORRUPT;
         if (rc == 0)
             kernels()->table_u32(values, n, table, codes, out + at / 64);
