@@ -21,7 +21,7 @@ static int mark_row(struct column_build *c, uint32_t row)
     return 0;
 }
 
-/* A value of any type; which row it belongs to is told elsewhere. */
+/* A value of any type; the row it belongs to is noted elsewhere. */
 static int push_any(struct column_build *c, uint8_t type, int64_t value)
 {
     if (c->type != type && c->type != BUILD_MANY && build_see_type(c, type) < 0)
@@ -83,13 +83,6 @@ static int scale_values(struct chunk_builder *b, struct column_build *c)
     return rc ? rc : stage_replace(c, values, kept);
 }
 
-/* Microseconds so far, and now a nanosecond value: the whole column becomes nanoseconds. */
-static int to_nano(struct chunk_builder *b, struct column_build *c)
-{
-    c->nano = true;
-    return stage_count(c) > 0 ? scale_values(b, c) : 0;
-}
-
 /* The time in the column's unit. 0, DROPPED (it does not fit), -ENOMEM. */
 static always_inline int in_unit(struct chunk_builder *b, struct column_build *c,
                                  const struct trace_value *v, int64_t *ret)
@@ -101,8 +94,11 @@ static always_inline int in_unit(struct chunk_builder *b, struct column_build *c
         c->nano = v->nano;
         return 0;
     }
-    if (v->nano)
-        return to_nano(b, c);
+    /* Microseconds so far, and now a nanosecond value: the whole column becomes nanoseconds. */
+    if (v->nano) {
+        c->nano = true;
+        return scale_values(b, c);
+    }
     return __builtin_mul_overflow(v->i, (int64_t)1000, ret) ? DROPPED : 0;
 }
 
@@ -131,15 +127,6 @@ static int put_value(struct chunk_builder *b, const struct trace_value *v)
 static int put_special(struct chunk_builder *b, struct column_build *c, uint8_t type, int64_t value)
 {
     return push_any(c, type, value) < 0 ? -ENOMEM : mark_row(c, b->rows);
-}
-
-static int put_all(struct chunk_builder *b, const struct trace_event *event)
-{
-    int rc = 0;
-
-    for (uint32_t i = 0; i < event->count; i++)
-        rc |= put_value(b, &event->values[i]);
-    return rc;
 }
 
 /* A row of a shape that turned out not to be like the shape after `done` steps. */
@@ -241,12 +228,6 @@ static always_inline int put_steps(struct chunk_builder *b, const struct shape *
     return rc;
 out:
     return rc < 0 ? rc : leave_shape(b, s, (uint32_t)(step - first), event);
-}
-
-static int put_shape(struct chunk_builder *b, const struct shape *s,
-                     const struct trace_event *event)
-{
-    return s->sure ? put_steps(b, s, event, true) : put_steps(b, s, event, false);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -358,10 +339,13 @@ static int put_event(struct chunk_builder *b, const struct trace_event *event)
 {
     const struct shape *s = build_shape(b, event);
     uint8_t *row_shape = &b->row_shape.at[b->rows];
-    int rc;
+    int rc = 0;
 
     *row_shape = s ? s->number : 0;
-    rc = s ? put_shape(b, s, event) : put_all(b, event);
+    if (s)
+        rc = s->sure ? put_steps(b, s, event, true) : put_steps(b, s, event, false);
+    for (uint32_t i = 0; !s && i < event->count; i++)
+        rc |= put_value(b, &event->values[i]);
     rc |= put_place(b, event);
     if (unlikely(event->bad_dur))
         rc |= put_special(b, &b->column[BUILD_BAD_DUR], TRACE_BOOL, 1);

@@ -99,7 +99,7 @@ size_t chunk_builder_bytes(const struct chunk_builder *b)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* What nearly every question reads. Size and offset make the index 3 % larger, and filtered groups
+/* What nearly every request reads. Size and offset make the index 3 % larger, and filtered groups
  * 1.6 times faster. */
 static bool is_hot(struct text path)
 {
@@ -143,21 +143,6 @@ static int column_start(struct chunk_builder *b, unsigned i, struct text path)
     buf_clear(&c->places);
     buf_clear(&c->types);
     return stage_new(c, i);
-}
-
-static void specials_start(struct chunk_builder *b)
-{
-    static const uint8_t types[BUILD_SPECIALS] = {[BUILD_CLASS] = TRACE_INT,
-                                                  [BUILD_GAP] = TRACE_INT,
-                                                  [BUILD_LEN] = TRACE_INT,
-                                                  [BUILD_REPAIRED] = TRACE_BOOL};
-
-    for (unsigned i = 0; i < BUILD_SPECIALS; i++) {
-        if (column_start(b, i, text_of(special_paths[i])) < 0)
-            b->error = -ENOMEM;
-        b->column[i].type = types[i];
-    }
-    b->columns = BUILD_SPECIALS;
 }
 
 /* Dictionaries of paths that come no more go; so do all but the first, where a chunk had a great
@@ -209,7 +194,16 @@ void chunk_builder_begin(struct chunk_builder *b, const struct trace_scanner *sc
     for (unsigned i = 0; i < CHUNK_DIMENSIONS_MAX; i++)
         b->hashes[i].hashes.count = 0;
     dictionaries_begin(b);
-    specials_start(b);
+    static const uint8_t types[BUILD_SPECIALS] = {[BUILD_CLASS] = TRACE_INT,
+                                                  [BUILD_GAP] = TRACE_INT,
+                                                  [BUILD_LEN] = TRACE_INT,
+                                                  [BUILD_REPAIRED] = TRACE_BOOL};
+    for (unsigned i = 0; i < BUILD_SPECIALS; i++) {
+        if (column_start(b, i, text_of(special_paths[i])) < 0)
+            b->error = -ENOMEM;
+        b->column[i].type = types[i];
+    }
+    b->columns = BUILD_SPECIALS;
 }
 
 /* Paths that would be taken for ours go to "@other". */

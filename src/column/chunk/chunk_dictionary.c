@@ -162,23 +162,18 @@ const struct dictionary_slot *dictionary_add(struct dictionary *d, uint8_t type,
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* Texts that seldom come again (paths, dates) are not worth to be searched among those of all
- * chunks. */
-static void forget(struct dictionary *d)
-{
-    if (d->texts.count > 0)
-        memset(d->known_slots, 0, 2 * (size_t)d->known_cap * sizeof(*d->known_slots));
-    d->texts.count = 0;
-    d->bytes.count = 0;
-}
-
 void dictionary_begin(struct dictionary *d)
 {
     if (d->known_before > 0 && 2 * (d->texts.count - d->known_before) > d->used.count)
         d->idle = IDLE_CHUNKS;
     if (d->idle > 0) {
         d->idle--;
-        forget(d);
+        /* Texts that seldom come again (paths, dates) are not worth to be searched among those of all
+         * chunks. */
+        if (d->texts.count > 0)
+            memset(d->known_slots, 0, 2 * (size_t)d->known_cap * sizeof(*d->known_slots));
+        d->texts.count = 0;
+        d->bytes.count = 0;
     }
     if (d->texts.count > KEPT_TEXTS || d->bytes.cap > KEPT_BYTES ||
         d->slot_count > 2 * KEPT_TEXTS || d->stamp == UINT16_MAX) {

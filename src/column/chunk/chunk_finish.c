@@ -27,23 +27,19 @@ static uint32_t sum_of(const struct finish *f, struct section s)
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-static bool exact_in_double(int64_t v)
-{
-    return v >= -((int64_t)1 << 53) && v <= (int64_t)1 << 53;
-}
-
 /* Integers among doubles become doubles where none loses a digit. */
 static bool all_doubles(struct chunk_builder *b, struct column_build *c)
 {
+    const int64_t exact = (int64_t)1 << 53, *values = stage_values(b, c);
     const char *types = c->types.data;
-    const int64_t *values = stage_values(b, c);
 
     if (values == NULL) {
         b->error = -ENOMEM;
         return false;
     }
     for (uint32_t i = 0; i < stage_count(c); i++)
-        if (types[i] != TRACE_DOUBLE && (types[i] != TRACE_INT || !exact_in_double(values[i])))
+        if (types[i] != TRACE_DOUBLE &&
+            (types[i] != TRACE_INT || values[i] < -exact || values[i] > exact))
             return false;
     return c->as_double = true;
 }
@@ -103,12 +99,14 @@ static bool scale_doubles(const int64_t *bits, uint32_t n, int64_t *out, uint8_t
     return true;
 }
 
-static void range_f64(const int64_t *bits, uint32_t n, struct column_dir *dir)
+static const int64_t *doubles_to_write(struct finish *f, const int64_t *values, uint32_t n,
+                                       struct column_dir *dir)
 {
-    double min = INFINITY, max = -INFINITY, v;
+    int64_t *out = build_scratch(f->b, n, f->out);
 
+    double min = INFINITY, max = -INFINITY, v;
     for (uint32_t i = 0; i < n; i++) {
-        memcpy(&v, &bits[i], sizeof(v));
+        memcpy(&v, &values[i], sizeof(v));
         min = v < min ? v : min;
         max = v > max ? v : max;
     }
@@ -116,14 +114,6 @@ static void range_f64(const int64_t *bits, uint32_t n, struct column_dir *dir)
     memcpy(&dir->max, &max, sizeof(max));
     if (memcmp(&min, &max, sizeof(min)) == 0)
         dir->flags |= COLUMN_CONSTANT;
-}
-
-static const int64_t *doubles_to_write(struct finish *f, const int64_t *values, uint32_t n,
-                                       struct column_dir *dir)
-{
-    int64_t *out = build_scratch(f->b, n, f->out);
-
-    range_f64(values, n, dir);
     dir->scale = COLUMN_SCALE_RAW;
     return out != NULL && scale_doubles(values, n, out, &dir->scale) ? out : values;
 }
@@ -225,7 +215,7 @@ static bool put_as_bytes(struct finish *f, unsigned size)
 }
 
 /* Bloom filters come first: with the directory they are what pruning reads. Few entries need none
- * (chunk_may_have looks at them), constants and flags neither. */
+ * (chunk_may_have compares them), constants and flags neither. */
 static void put_filter(struct finish *f, const struct column_build *c, struct column_dir *dir)
 {
     const struct hash_list *l;
@@ -254,29 +244,25 @@ static void put_filter(struct finish *f, const struct column_build *c, struct co
 
 /* ---- bitmaps --------------------------------------------------------------------------------- */
 
-static bool same_rows(const struct column_build *x, const struct column_build *y, uint32_t rows)
-{
-    uint32_t words = (rows + 63) / 64, common = x->words < y->words ? x->words : y->words;
-
-    if (stage_count(x) != stage_count(y) ||
-        memcmp(x->valid, y->valid, (common < words ? common : words) * 8) != 0)
-        return false;
-    return true; /* equal counts: what one has beyond the other's words is zero */
-}
-
 /* Which bitmap says where the column has values: one that is there already, or a new one. */
 static uint16_t bitmap_of(struct finish *f, unsigned column)
 {
     struct column_build *c = f->columns[column];
+    uint32_t words = (f->b->rows + 63) / 64;
 
     if (stage_count(c) == f->b->rows)
         return COLUMN_NO_BITMAP;
-    for (unsigned i = 0; i < f->bitmaps; i++)
-        if (same_rows(c, f->columns[f->bitmap_owner[i]], f->b->rows)) {
-            if (c->keep_packed)
-                f->bitmap_owner[i] = (uint16_t)column;
-            return (uint16_t)i;
-        }
+    for (unsigned i = 0; i < f->bitmaps; i++) {
+        const struct column_build *owner = f->columns[f->bitmap_owner[i]];
+        uint32_t common = c->words < owner->words ? c->words : owner->words;
+        common = common < words ? common : words;
+        /* Equal counts: what one has beyond the words of the other is zero. */
+        if (stage_count(c) != stage_count(owner) || memcmp(c->valid, owner->valid, common * 8) != 0)
+            continue;
+        if (c->keep_packed)
+            f->bitmap_owner[i] = (uint16_t)column;
+        return (uint16_t)i;
+    }
     f->bitmap_owner[f->bitmaps] = (uint16_t)column;
     return (uint16_t)f->bitmaps++;
 }
@@ -292,7 +278,7 @@ static void put_bitmap(struct finish *f, unsigned i)
         return;
     memset(all, 0, words * 8);
     memcpy(all, c->valid, have * 8);
-    /* That of dur is read by nearly every question. */
+    /* That of dur is read by nearly every request. */
     pack_encode(f->b->encoder, all, words, (c->keep_packed ? 0 : PACK_MAY_COMPRESS) | PACK_NO_DICT,
                 f->out);
     f->bitmap_dirs[i].section = section_end(f->out, f->start, begin);
@@ -305,15 +291,6 @@ static int by_path(const void *a, const void *b)
 {
     return text_cmp((*(struct column_build *const *)a)->path,
                     (*(struct column_build *const *)b)->path);
-}
-
-static uint32_t directory_bytes(const struct finish *f)
-{
-    size_t bytes = f->count * sizeof(struct column_dir) + f->bitmaps * sizeof(struct bitmap_dir);
-
-    for (unsigned i = 0; i < f->count; i++)
-        bytes += f->columns[i]->path.len;
-    return (uint32_t)bytes;
 }
 
 static int plan(struct finish *f)
@@ -372,7 +349,10 @@ static int put_value(struct finish *f, uint32_t number)
 
     if (plan(f) < 0)
         return -ENOMEM;
-    dir_len = directory_bytes(f);
+    size_t bytes = f->count * sizeof(struct column_dir) + f->bitmaps * sizeof(struct bitmap_dir);
+    for (unsigned i = 0; i < f->count; i++)
+        bytes += f->columns[i]->path.len;
+    dir_len = (uint32_t)bytes;
     room = sizeof(struct chunk_head) + dir_len;
     if (buf_reserve(f->out, room) == NULL)
         return -ENOMEM;

@@ -109,14 +109,6 @@ static void plan_steps(struct chunk_builder *b, const struct trace_event *event,
     s->regular = true;
 }
 
-/* The row is counted to all columns of the shape from now on. */
-static void join_columns(struct chunk_builder *b, const struct shape *s)
-{
-    for (uint32_t i = 0; i < s->count; i++)
-        b->steps[s->first + i].column->shapes[s->number / 64] |= (uint64_t)1 << s->number % 64;
-    b->step_count += s->count;
-}
-
 static struct shape *new_shape(struct chunk_builder *b, const struct trace_event *event,
                                uint64_t hash)
 {
@@ -137,8 +129,12 @@ static struct shape *new_shape(struct chunk_builder *b, const struct trace_event
                         .ret_sum = -1};
     b->shape_count = number;
     plan_steps(b, event, s);
-    if (s->regular)
-        join_columns(b, s);
+    if (s->regular) {
+        /* The row is counted to all columns of the shape from now on. */
+        for (uint32_t i = 0; i < s->count; i++)
+            b->steps[s->first + i].column->shapes[s->number / 64] |= (uint64_t)1 << s->number % 64;
+        b->step_count += s->count;
+    }
     return s;
 }
 
@@ -160,12 +156,6 @@ static struct shape *shape_by_heads(struct chunk_builder *b, const struct trace_
 }
 
 /* ---- texts that are the same in all events --------------------------------------------------- */
-
-static bool is_fixed(const struct trace_event *event, const struct step *step)
-{
-    return step->index < 64 && event->fixed >> step->index & 1 &&
-           event->values[step->index].type == TRACE_TEXT && step->column->kind == BUILD_TEXT;
-}
 
 static int fix_text(const struct trace_event *event, struct shape *s, struct step *step)
 {
@@ -196,7 +186,9 @@ static int fix_texts(struct chunk_builder *b, const struct trace_event *event, s
     s->first = b->step_count;
     b->step_count += s->count;
     for (; from < last && rc == 0; from++) {
-        if (!is_fixed(event, from)) {
+        bool fixed = from->index < 64 && event->fixed >> from->index & 1;
+        if (!fixed || event->values[from->index].type != TRACE_TEXT ||
+            from->column->kind != BUILD_TEXT) {
             *to++ = *from;
             continue;
         }
@@ -235,15 +227,6 @@ struct window {
     uint64_t bits[BUILD_SHAPES_MAX][WINDOW];
 };
 
-static void window_fill(const struct chunk_builder *b, struct window *w, uint32_t first)
-{
-    w->first = first;
-    w->rows = b->rows - first < WINDOW * 64 ? b->rows - first : WINDOW * 64;
-    memset(w->bits, 0, (b->shape_count + 1) * sizeof(*w->bits));
-    for (uint32_t i = 0; i < w->rows; i++)
-        w->bits[b->row_shape.at[first + i]][i / 64] |= (uint64_t)1 << i % 64;
-}
-
 /* Rows of the window before c->flat are in `valid` already. */
 static void window_give(const struct window *w, struct column_build *c)
 {
@@ -268,7 +251,11 @@ static int flatten(struct chunk_builder *b, struct column_build **columns, unsig
     for (unsigned i = 0; rc == 0 && i < count; i++)
         rc = build_grow_valid(columns[i], b->rows);
     for (uint32_t first = 0; rc == 0 && first < b->rows; first += WINDOW * 64) {
-        window_fill(b, w, first);
+        w->first = first;
+        w->rows = b->rows - first < WINDOW * 64 ? b->rows - first : WINDOW * 64;
+        memset(w->bits, 0, (b->shape_count + 1) * sizeof(*w->bits));
+        for (uint32_t i = 0; i < w->rows; i++)
+            w->bits[b->row_shape.at[first + i]][i / 64] |= (uint64_t)1 << i % 64;
         for (unsigned i = 0; i < count; i++)
             window_give(w, columns[i]);
     }

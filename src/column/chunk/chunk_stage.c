@@ -108,16 +108,6 @@ static void widen(const struct column_build *c, size_t block, int64_t *out)
             out[i] = base;
 }
 
-/* Integers among doubles become doubles where that was found to lose no digit. */
-static void to_doubles(const struct column_build *c, int64_t *values)
-{
-    for (uint32_t i = 0; i < stage_count(c); i++)
-        if (c->types.data[i] == TRACE_INT) {
-            double d = (double)values[i];
-            memcpy(&values[i], &d, sizeof(d));
-        }
-}
-
 int64_t *stage_values(struct chunk_builder *b, const struct column_build *c)
 {
     int64_t *out;
@@ -129,8 +119,14 @@ int64_t *stage_values(struct chunk_builder *b, const struct column_build *c)
     for (size_t i = 0; i < c->full; i += PACK_BLOCK)
         widen(c, i / PACK_BLOCK, out + i);
     memcpy(out + c->full, c->fill, (size_t)(c->next - c->fill) * sizeof(*out));
-    if (c->as_double)
-        to_doubles(c, out);
+    if (c->as_double) {
+        /* Integers among doubles become doubles where that was found to lose no digit. */
+        for (uint32_t i = 0; i < stage_count(c); i++)
+            if (c->types.data[i] == TRACE_INT) {
+                double d = (double)out[i];
+                memcpy(&out[i], &d, sizeof(d));
+            }
+    }
     return out;
 }
 
@@ -143,20 +139,15 @@ int64_t *build_scratch(struct chunk_builder *b, size_t n, struct buf *out)
     return values;
 }
 
-static uint8_t kind_of(const struct column_build *c, uint8_t type)
-{
-    return type < TRACE_TEXT    ? (c->is_time ? BUILD_TIME : BUILD_NUMBER)
-           : type == TRACE_TEXT ? BUILD_TEXT
-                                : BUILD_ANY;
-}
-
 int build_see_type(struct column_build *c, uint8_t type)
 {
     uint32_t count = stage_count(c);
 
     if (c->type == 0) {
         c->type = type;
-        c->kind = kind_of(c, type);
+        c->kind = type < TRACE_TEXT    ? (c->is_time ? BUILD_TIME : BUILD_NUMBER)
+                  : type == TRACE_TEXT ? BUILD_TEXT
+                                       : BUILD_ANY;
     }
     if (c->type == type || c->type == BUILD_MANY)
         return 0;

@@ -170,25 +170,19 @@ int build_mixed(struct chunk_builder *b, const struct column_build *c, int64_t *
 
 /* ---- distinct values of dimensions ----------------------------------------------------------- */
 
-static uint64_t hash_number(uint8_t type, int64_t bits)
-{
-    double d;
-
-    if (type == TRACE_BOOL)
-        return column_hash_bool(bits != 0);
-    if (type == TRACE_INT)
-        return column_hash_i64(bits);
-    memcpy(&d, &bits, sizeof(d));
-    return column_hash_f64(d);
-}
-
 static int hash_new(struct dictionary *d, uint8_t type, int64_t value, struct hash_list *l)
 {
     size_t before = d->used.count;
+    double real;
 
     if (dictionary_add(d, type, (const char *)&value, sizeof(value)) == NULL)
         return -ENOMEM;
-    return d->used.count > before ? vec_push(&l->hashes, hash_number(type, value)) : 0;
+    if (d->used.count == before)
+        return 0;
+    memcpy(&real, &value, sizeof(real));
+    return vec_push(&l->hashes, type == TRACE_BOOL  ? column_hash_bool(value != 0)
+                                : type == TRACE_INT ? column_hash_i64(value)
+                                                    : column_hash_f64(real));
 }
 
 static int hash_mixed(const struct column_build *c, const int64_t *values, struct dictionary *d,

@@ -86,23 +86,9 @@ static int check_directory(struct chunk_view *v)
     return rc;
 }
 
-/* A question asks for few of the columns: only theirs are made. The view remembers them: still
- * const to the caller. */
-static struct column_view *column_of(const struct chunk_view *v, unsigned i)
-{
-    struct column_view *c = &v->columns[i];
-
-    if (!(v->used[i / 64] >> i % 64 & 1)) {
-        v->used[i / 64] |= (uint64_t)1 << i % 64;
-        memset(c, 0, sizeof(*c));
-        memcpy(&c->dir, entry_at(v, i), sizeof(c->dir));
-    }
-    return c;
-}
-
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* All in one allocation: a question opens all chunks. */
+/* All in one allocation: a request opens all chunks. */
 static struct chunk_view *view_alloc(const struct chunk_head *head)
 {
     size_t words = head->columns / 64u + 1u;
@@ -149,23 +135,18 @@ int chunk_view_new(const void *value, size_t len, const struct chunk_texts *text
     return 0;
 }
 
-static void close_column(struct column_view *c)
-{
-    if (c->opened) {
-        pack_close(&c->values);
-        free(c->whole);
-        free(c->whole_codes);
-    }
-    view_dictionary_free(c);
-}
-
 void chunk_view_free(struct chunk_view *v)
 {
     if (v == NULL)
         return;
     for (unsigned i = 0; i < v->head.columns; i += 64)
-        for (uint64_t used = v->used[i / 64]; used; used &= used - 1)
-            close_column(&v->columns[i + (unsigned)__builtin_ctzll(used)]);
+        for (uint64_t used = v->used[i / 64]; used; used &= used - 1) {
+            struct column_view *c = &v->columns[i + (unsigned)__builtin_ctzll(used)];
+            pack_close(&c->values);
+            free(c->whole);
+            free(c->whole_codes);
+            view_dictionary_free(c);
+        }
     for (unsigned i = 0; i < v->head.bitmaps; i++) {
         free(v->bitmaps[i].words);
         free(v->bitmaps[i].ranks);
@@ -207,8 +188,15 @@ uint32_t chunk_column_count(const struct chunk_view *v)
 
 void chunk_column(const struct chunk_view *v, uint32_t i, struct column *ret)
 {
-    const struct column_view *cv = column_of(v, i);
-    const struct column_dir *d = &cv->dir;
+    struct column_view *c = &v->columns[i];
+    /* A request needs few of the columns: only theirs are made. The view remembers them: still const
+     * to the caller. */
+    if (!(v->used[i / 64] >> i % 64 & 1)) {
+        v->used[i / 64] |= (uint64_t)1 << i % 64;
+        memset(c, 0, sizeof(*c));
+        memcpy(&c->dir, entry_at(v, i), sizeof(c->dir));
+    }
+    const struct column_dir *d = &c->dir;
 
     *ret = (struct column){
         .path = path_of(v, d),
@@ -218,7 +206,7 @@ void chunk_column(const struct chunk_view *v, uint32_t i, struct column *ret)
         .rows = v->head.rows,
         .nulls = d->nulls,
         .entries = d->entries,
-        .opaque = cv,
+        .opaque = c,
     };
     if (d->type == COLUMN_DOUBLE) {
         memcpy(&ret->min_f64, &d->min, sizeof(d->min));
@@ -252,7 +240,7 @@ int chunk_find(const struct chunk_view *v, struct text path, struct column *ret)
 
 /* ---- pruning --------------------------------------------------------------------------------- */
 
-/* Few entries have no filter: they are looked at. The view only remembers what it read: still const
+/* Few entries have no filter: they are compared. The view only remembers what it read: still const
  * to the caller. */
 static bool entries_may_have(const struct chunk_view *cv, const struct column *c, uint64_t hash)
 {

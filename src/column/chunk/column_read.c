@@ -29,13 +29,6 @@ int view_values(struct chunk_view *v, struct column_view *c)
 
 /* ---- nulls ----------------------------------------------------------------------------------- */
 
-static int check_bitmap(const struct chunk_view *v, const struct bitmap_view *b, size_t words)
-{
-    unsigned rest = v->head.rows % 64;
-
-    return rest != 0 && b->words[words - 1] >> rest != 0 ? ERR_CORRUPT : 0;
-}
-
 static int load_bitmap(struct chunk_view *v, struct bitmap_view *b)
 {
     size_t words = ((size_t)v->head.rows + 63) / 64;
@@ -53,8 +46,10 @@ static int load_bitmap(struct chunk_view *v, struct bitmap_view *b)
     rc =
         b->words && b->ranks ? pack_read_i64(&s, 0, (uint32_t)words, (int64_t *)b->words) : -ENOMEM;
     pack_close(&s);
-    if (rc == 0)
-        rc = check_bitmap(v, b, words);
+    if (rc == 0) {
+        unsigned rest = v->head.rows % 64;
+        rc = rest != 0 && b->words[words - 1] >> rest != 0 ? ERR_CORRUPT : 0;
+    }
     if (rc == 0)
         kernels()->ranks(b->words, (uint32_t)words, b->ranks);
     return rc;

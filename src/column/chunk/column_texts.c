@@ -72,11 +72,6 @@ static int read_types(struct chunk_view *v, struct column_view *c)
     return rc;
 }
 
-static bool is_local(const struct column_view *c, uint32_t i)
-{
-    return c->types ? c->types[i] >= TRACE_TEXT : c->ids[i] == INDEX_NO_TEXT;
-}
-
 /* Where each local text ends; all lengths together are the bytes there are. */
 static int read_ends(struct chunk_view *v, struct column_view *c)
 {
@@ -106,8 +101,10 @@ static int place_locals(struct column_view *c)
     c->local = malloc(c->dir.entries * sizeof(*c->local));
     if (c->local == NULL)
         return -ENOMEM;
-    for (uint32_t i = 0; i < c->dir.entries; i++)
-        c->local[i] = is_local(c, i) ? next++ : UINT32_MAX;
+    for (uint32_t i = 0; i < c->dir.entries; i++) {
+        bool local = c->types ? c->types[i] >= TRACE_TEXT : c->ids[i] == INDEX_NO_TEXT;
+        c->local[i] = local ? next++ : UINT32_MAX;
+    }
     return next == c->dir.locals ? 0 : ERR_CORRUPT;
 }
 
@@ -130,7 +127,7 @@ int view_dictionary(struct chunk_view *v, struct column_view *c)
     return rc;
 }
 
-/* ---- doors ----------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static struct text local_text(const struct column_view *c, uint32_t code)
 {

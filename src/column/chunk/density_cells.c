@@ -178,11 +178,6 @@ static void sort_cells(struct density_work *w, unsigned bits)
         memcpy(w->buf[DENSITY_SORTED].data, from, w->count * sizeof(*from));
 }
 
-static unsigned number_bits(const struct density_work *w)
-{
-    return pack_bit_length((uint64_t)((w->max_te >> w->shift) - w->base));
-}
-
 /* Of `few` cells in the end. */
 static int make_room(struct density_work *w, uint32_t few)
 {
@@ -216,7 +211,7 @@ int density_cells_make(struct density_work *w, uint32_t few)
         make_coarser(w);
     if (rc < 0 || w->count > few)
         return -EDOM;
-    sort_cells(w, number_bits(w));
+    sort_cells(w, pack_bit_length((uint64_t)((w->max_te >> w->shift) - w->base)));
     return 0;
 }
 

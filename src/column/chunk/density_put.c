@@ -93,17 +93,6 @@ static int read_times(struct chunk_builder *b, const struct column_build *c, int
     return 0;
 }
 
-/* Only metadata may lack a time. */
-static int check_nulls(struct chunk_builder *b, const int64_t *ts)
-{
-    const int64_t *classes = stage_values(b, &b->column[BUILD_CLASS]);
-    bool bad = false;
-
-    for (uint32_t row = 0; classes != NULL && row < b->rows; row++)
-        bad |= ts[row] < 0 && classes[row] != TRACE_METADATA;
-    return classes == NULL ? -ENOMEM : bad ? -EDOM : 0;
-}
-
 /* From dur to te. What lacks a time gets the ts of its neighbour, which only the choice of a level
  * looks at. */
 static void find_range(struct density_work *w)
@@ -134,8 +123,14 @@ static int find_times(struct chunk_builder *b, struct column_build *const *colum
     int rc = ts == NULL ? -EDOM : read_times(b, ts, -1, &w->buf[DENSITY_TS]);
 
     rc = rc < 0 ? rc : read_times(b, dur, 0, &w->buf[DENSITY_TE]);
-    if (rc == 0 && has_nulls(b, ts))
-        rc = check_nulls(b, density_i64(&w->buf[DENSITY_TS]));
+    if (rc == 0 && has_nulls(b, ts)) {
+        bool bad = false;
+        /* Only metadata may lack a time. */
+        const int64_t *classes = stage_values(b, &b->column[BUILD_CLASS]);
+        for (uint32_t row = 0; classes != NULL && row < b->rows; row++)
+            bad |= density_i64(&w->buf[DENSITY_TS])[row] < 0 && classes[row] != TRACE_METADATA;
+        rc = classes == NULL ? -ENOMEM : bad ? -EDOM : 0;
+    }
     if (rc < 0)
         return rc;
     w->rows = b->rows;

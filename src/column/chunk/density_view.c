@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Of a view, made when it is first asked for. */
+/* Of a view, made when it is first needed. */
 struct density_view {
     struct density_dir dir;
     uint32_t *rows[DENSITY_SETS]; /* NULL: not yet read */

@@ -357,7 +357,7 @@ static int read_part32(struct pack_stream *s, uint32_t first, uint32_t n, uint32
     uint32_t whole[PACK_BLOCK];
     int64_t wide[PACK_BLOCK];
     struct pack_block b;
-    int rc = pack_block_open(s, first, &b);
+    int rc;
 
     if (s->head.kind == PACK_CONSTANT) {
         for (uint32_t i = 0; i < n; i++)
@@ -369,6 +369,7 @@ static int read_part32(struct pack_stream *s, uint32_t first, uint32_t n, uint32
                                 (uint32_t)s->head.base, out);
         return 0;
     }
+    rc = pack_block_open(s, first, &b);
     if (rc == 0 && (b.kind == PACK_RUNS || (b.kind == PACK_FOR && b.width <= 32))) {
         rc = read_block(&b, NULL, n == b.n ? out : whole);
         if (rc == 0 && n < b.n)
