@@ -122,28 +122,11 @@ static int dense_add(struct sketch *s, uint32_t bin, uint64_t n)
     return 0;
 }
 
-/* Pairs that now lie in the window become counts of it. */
-static int take_pairs_in(struct sketch *s)
-{
-    uint32_t kept = 0, i = 0;
-    int rc = 0;
-
-    if (s->pair_count == 0)
-        return 0;
-    for (; i < s->pair_count; i++) {
-        if (!in_window(s, s->pairs[i].bin))
-            s->pairs[kept++] = s->pairs[i];
-        else if ((rc = dense_add(s, s->pairs[i].bin, s->pairs[i].count)) < 0)
-            break;
-    }
-    memmove(s->pairs + kept, s->pairs + i, (s->pair_count - i) * sizeof(*s->pairs));
-    s->pair_count -= i - kept;
-    return rc;
-}
-
 /* Makes the window hold [low, high] and all between, with some room beyond. */
 static int widen_window(struct sketch *s, uint32_t low, uint32_t high)
 {
+    int rc = 0;
+
     uint32_t first = s->window ? s->first : low, end = s->window ? s->first + s->window : low;
     uint32_t size = s->dense64 ? 8 : 4;
     void *old = s->dense64 ? (void *)s->dense64 : (void *)s->dense32, *new;
@@ -162,7 +145,19 @@ static int widen_window(struct sketch *s, uint32_t low, uint32_t high)
         s->dense32 = new;
     s->first = first;
     s->window = end - first;
-    return take_pairs_in(s);
+    /* Pairs that now lie in the window become counts of it. */
+    uint32_t kept = 0, i = 0;
+    if (s->pair_count == 0)
+        return 0;
+    for (; i < s->pair_count; i++) {
+        if (!in_window(s, s->pairs[i].bin))
+            s->pairs[kept++] = s->pairs[i];
+        else if ((rc = dense_add(s, s->pairs[i].bin, s->pairs[i].count)) < 0)
+            break;
+    }
+    memmove(s->pairs + kept, s->pairs + i, (s->pair_count - i) * sizeof(*s->pairs));
+    s->pair_count -= i - kept;
+    return rc;
 }
 
 uint32_t sketch_pairs_below(const struct sketch *s, uint32_t bin)
@@ -322,22 +317,6 @@ static int add_one_by_one(struct sketch *s, const int64_t *values, size_t n, boo
     return rc;
 }
 
-/* The window grows once, where it is worth while. */
-static int add_counts(struct sketch *s, uint32_t first, const uint32_t *counts, uint32_t n)
-{
-    uint32_t used = 0;
-    int rc = 0;
-
-    for (uint32_t i = 0; i < n; i++)
-        used += counts[i] > 0;
-    if (s->window == 0 && s->pair_count == 0 && (n + 128) * 4 <= used * sizeof(*s->pairs))
-        rc = widen_window(s, first, first + n - 1);
-    for (uint32_t i = 0; i < n && rc == 0; i++)
-        if (counts[i] > 0)
-            rc = bin_add(s, first + i, counts[i]);
-    return rc;
-}
-
 /* All of them are above 0, or 0; the smallest above 0 is `least`. */
 static int add_counted(struct sketch *s, const int64_t *values, size_t n, bool nano, int64_t least,
                        int64_t most)
@@ -346,6 +325,7 @@ static int add_counted(struct sketch *s, const int64_t *values, size_t n, bool n
              span = sketch_bin(whole(most, nano)) - first + 1;
     uint32_t counts[COUNTS + 1], zero = 0;
     int rc;
+    uint32_t used = 0;
 
     if (span > COUNTS)
         return add_one_by_one(s, values, n, nano);
@@ -358,7 +338,15 @@ static int add_counted(struct sketch *s, const int64_t *values, size_t n, bool n
         else
             counts[sketch_bin(whole(values[i], nano)) - first]++;
     }
-    rc = add_counts(s, first, counts, span);
+    /* The window grows once, where it is worth while. */
+    rc = 0;
+    for (uint32_t i = 0; i < span; i++)
+        used += counts[i] > 0;
+    if (s->window == 0 && s->pair_count == 0 && (span + 128) * 4 <= used * sizeof(*s->pairs))
+        rc = widen_window(s, first, first + span - 1);
+    for (uint32_t i = 0; i < span && rc == 0; i++)
+        if (counts[i] > 0)
+            rc = bin_add(s, first + i, counts[i]);
     if (rc == 0 && zero > 0)
         rc = bin_add(s, ZERO_BIN, zero);
     if (rc == 0) {
@@ -385,18 +373,6 @@ int sketch_add_all(struct sketch *s, const int64_t *values, size_t n, bool nano)
     return add_counted(s, values, n, nano, least, most);
 }
 
-static int merge_bins(struct sketch *s, const struct sketch *other)
-{
-    int rc = 0;
-
-    for (uint32_t i = 0; rc == 0 && i < other->pair_count; i++)
-        rc = bin_add(s, other->pairs[i].bin, other->pairs[i].count);
-    for (uint32_t i = 0; rc == 0 && i < other->window; i++)
-        if (sketch_dense_at(other, i) > 0)
-            rc = bin_add(s, other->first + i, sketch_dense_at(other, i));
-    return rc;
-}
-
 int sketch_merge(struct sketch *s, const struct sketch *other)
 {
     int rc = 0;
@@ -410,7 +386,12 @@ int sketch_merge(struct sketch *s, const struct sketch *other)
     }
     if (!s->binned && values_to_bins(s) < 0)
         return -ENOMEM;
-    rc = merge_bins(s, other);
+    rc = 0;
+    for (uint32_t i = 0; rc == 0 && i < other->pair_count; i++)
+        rc = bin_add(s, other->pairs[i].bin, other->pairs[i].count);
+    for (uint32_t i = 0; rc == 0 && i < other->window; i++)
+        if (sketch_dense_at(other, i) > 0)
+            rc = bin_add(s, other->first + i, sketch_dense_at(other, i));
     note_range(s, other->min, other->max);
     s->count += other->count;
     return rc;

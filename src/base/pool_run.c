@@ -33,19 +33,6 @@ static bool take_index(struct run *run, unsigned *ret)
     return any;
 }
 
-/* An index is done, or for another one. */
-static void give_index(struct run *run, unsigned i, bool is_done)
-{
-    pthread_mutex_lock(&run->lock);
-    if (is_done)
-        run->done++;
-    else
-        run->back[run->back_count++] = i;
-    if (!is_done || run->done == run->n)
-        pthread_cond_signal(&run->changed);
-    pthread_mutex_unlock(&run->lock);
-}
-
 static bool has_more(struct run *run)
 {
     pthread_mutex_lock(&run->lock);
@@ -66,7 +53,15 @@ static void run_some(struct run *run, bool helps)
             more = run->job(run->arg, i);
             pulse_beat();
         } while (more && !pool_is_wanted(run->pool));
-        give_index(run, i, !more);
+        /* The index is done, or for another thread. */
+        pthread_mutex_lock(&run->lock);
+        if (more)
+            run->back[run->back_count++] = i;
+        else
+            run->done++;
+        if (more || run->done == run->n)
+            pthread_cond_signal(&run->changed);
+        pthread_mutex_unlock(&run->lock);
         if (!helps)
             pool_give_way(run->pool, run->budget);
     }

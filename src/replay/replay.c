@@ -100,19 +100,6 @@ static int prepare(struct replay *r, int fd, struct err *err)
     return rc;
 }
 
-static int finish(struct replay *r, int rc, struct err *err)
-{
-    if (rc < 0)
-        r->shared->stopped = true;
-    if (!r->options->processes)
-        runners_finish(&r->runners);
-    else if (!r->options->dry_run)
-        r->died = children_finish(&r->children, err) < 0;
-    r->finished = true;
-    plan_again(&r->plan); /* what the trace has not closed */
-    return rc;
-}
-
 static int run(struct replay *r, int fd, struct err *err)
 {
     struct report *p = &r->report;
@@ -122,7 +109,14 @@ static int run(struct replay *r, int fd, struct err *err)
         rc = replay_events(r, err);
     if (rc == INPUT_AGAIN) /* nothing is performed: once is enough */
         rc = 0;
-    rc = finish(r, rc, err);
+    if (rc < 0)
+        r->shared->stopped = true;
+    if (!r->options->processes)
+        runners_finish(&r->runners);
+    else if (!r->options->dry_run)
+        r->died = children_finish(&r->children, err) < 0;
+    r->finished = true;
+    plan_again(&r->plan); /* what the trace has not closed */
     p->took_ns = clock_mono_ns() - begin;
     p->invalid = input_invalid(r->input);
     p->files = files_named(&r->files);
@@ -200,20 +194,6 @@ static int status_of(const struct replay *r)
     return r->report.executed ? 0 : 1;
 }
 
-static void close_all(struct replay *r)
-{
-    root_close(&r->root);
-    children_done(&r->children);
-    runners_done(&r->runners);
-    lanes_done(&r->lanes);
-    report_done(&r->report);
-    plan_done(&r->plan);
-    files_done(&r->files);
-    input_close(r->input);
-    ties_done(&r->ties);
-    shared_free(r->shared);
-}
-
 int replay_run(const struct replay_options *o, int fd, struct buf *out, struct err *err)
 {
     struct replay *r = calloc(1, sizeof *r);
@@ -238,7 +218,16 @@ int replay_run(const struct replay_options *o, int fd, struct buf *out, struct e
     if (rc == 0)
         report_print(&r->report, o, r->root.path, out);
     interrupted = NULL;
-    close_all(r);
+    root_close(&r->root);
+    children_done(&r->children);
+    runners_done(&r->runners);
+    lanes_done(&r->lanes);
+    report_done(&r->report);
+    plan_done(&r->plan);
+    files_done(&r->files);
+    input_close(r->input);
+    ties_done(&r->ties);
+    shared_free(r->shared);
     free(r);
     return status;
 }

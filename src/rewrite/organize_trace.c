@@ -144,23 +144,10 @@ void trace_lines(struct organize_file *f, uint64_t lines)
     f->lines += lines;
 }
 
-/* Pairs in records that are not too long: a record ends between two of them. */
-static void put_added(struct organize *o, const struct organize_file *f)
-{
-    struct text left = {f->added.data, f->added.len}, pair = left;
-    uint64_t ignored;
-
-    while (varint_take(&left, &ignored) && varint_take(&left, &ignored)) {
-        size_t len = (size_t)(left.ptr - pair.ptr);
-        if (len < RECORD_BYTES && left.len)
-            continue;
-        provenance_put(o->provenance, PROVENANCE_ADDED, (struct text){pair.ptr, len});
-        pair = left;
-    }
-}
-
 static int put_file(struct organize *o, uint32_t target, struct organize_file *f, struct err *err)
 {
+    uint64_t ignored;
+
     if (f->adding)
         end_pair(f);
     buf_clear(&o->record);
@@ -170,7 +157,15 @@ static int put_file(struct organize *o, uint32_t target, struct organize_file *f
     hash_put(&o->record, f->hash);
     buf_puts(&o->record, f->path);
     put(o, PROVENANCE_OUTPUT, &o->record);
-    put_added(o, f);
+    /* Pairs in records that are not too long: a record ends between two of them. */
+    struct text left = {f->added.data, f->added.len}, pair = left;
+    while (varint_take(&left, &ignored) && varint_take(&left, &ignored)) {
+        size_t len = (size_t)(left.ptr - pair.ptr);
+        if (len < RECORD_BYTES && left.len)
+            continue;
+        provenance_put(o->provenance, PROVENANCE_ADDED, (struct text){pair.ptr, len});
+        pair = left;
+    }
     int rc = o->record.error ? o->record.error : f->added.error;
     buf_done(&f->added);
     return rc < 0 ? rc : provenance_flush(o->provenance, err);

@@ -41,15 +41,6 @@ static int failed(struct err *err, const char *what, const char *name, int numbe
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-static int check_path(const char *path, struct err *err)
-{
-    return path_is_plain(text_of(path), false)
-               ? 0
-               : err_set_param(err, ERR_PARAM, "output",
-                               "`output` must be a path below the output directory, without empty "
-                               "parts, `.`, `..` and names that start with " OUTLET_PREFIX);
-}
-
 /* What is there already: nothing, or with `force` a directory. */
 static int check_target(const struct dir_outlet *d, struct err *err)
 {
@@ -325,7 +316,12 @@ static int begin_run(struct dir_outlet *d, struct err *err)
 int outlet_dir_new(const char *base, const char *path, bool force, struct err *err,
                    struct outlet **ret)
 {
-    int rc = check_path(path, err);
+    int rc =
+        path_is_plain(text_of(path), false)
+            ? 0
+            : err_set_param(err, ERR_PARAM, "output",
+                            "`output` must be a path below the output directory, without empty "
+                            "parts, `.`, `..` and names that start with " OUTLET_PREFIX);
     if (rc < 0)
         return rc;
     struct dir_outlet *d = calloc(1, sizeof *d);

@@ -22,20 +22,16 @@ int press_line_init(struct press *p)
     return p->idle ? 0 : -ENOMEM;
 }
 
-static void destroy(struct press *p)
-{
-    pthread_cond_destroy(&p->done);
-    pthread_mutex_destroy(&p->lock);
-    free(p);
-}
-
 /* Takes a reference away, and the lock, which the caller holds. */
 static void leave(struct press *p)
 {
     bool last = --p->references == 0;
     pthread_mutex_unlock(&p->lock);
-    if (last)
-        destroy(p);
+    if (last) {
+        pthread_cond_destroy(&p->done);
+        pthread_mutex_destroy(&p->lock);
+        free(p);
+    }
 }
 
 /* ---- one piece ------------------------------------------------------------------------------- */
@@ -59,13 +55,6 @@ static struct gzip_packer *take_packer(struct press *p)
         packer = p->idle[--p->idle_count];
     pthread_mutex_unlock(&p->lock);
     return packer ? packer : gzip_packer_new(p->options.level);
-}
-
-static void give_back(struct press *p, struct gzip_packer *packer)
-{
-    pthread_mutex_lock(&p->lock);
-    p->idle[p->idle_count++] = packer;
-    pthread_mutex_unlock(&p->lock);
 }
 
 /* Shows what a reader would get. */
@@ -94,7 +83,9 @@ static int compress(struct press *p, struct press_piece *piece)
     if (!packer)
         return -ENOMEM;
     int rc = gzip_packer_member(packer, text, &piece->out);
-    give_back(p, packer);
+    pthread_mutex_lock(&p->lock);
+    p->idle[p->idle_count++] = packer;
+    pthread_mutex_unlock(&p->lock);
     return rc == 0 && p->options.check ? check(p, piece) : rc;
 }
 

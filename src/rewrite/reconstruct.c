@@ -16,17 +16,13 @@ static int bad(struct err *err, const char *what)
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
-static struct press *press_of(const struct reconstruct *r, const char *name)
-{
-    return text_ends(text_of(name), TEXT(".gz")) ? r->gzip : r->text;
-}
-
 /* Files come in the order of their sources: what waits in the other press goes first. */
 static int begin_source(struct reconstruct *r, struct err *err)
 {
     if (r->file || r->source_at == r->sources.count)
         return bad(err, "a source starts inside another source");
-    struct press *press = press_of(r, r->sources.at[r->source_at++].output);
+    struct press *press =
+        text_ends(text_of(r->sources.at[r->source_at++].output), TEXT(".gz")) ? r->gzip : r->text;
     int rc = press_flush(press == r->gzip ? r->text : r->gzip, err);
     hasher_begin(&r->hasher, 0);
     r->newline = false;

@@ -34,17 +34,6 @@ static int copy_name(struct text t, char **ret, const char *what, struct err *er
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static int read_target(struct reconstruct *r, struct text p, struct err *err)
-{
-    if (r->target_count == TARGETS_MOST || r->sources.count || p.len < 2)
-        return bad(err, "a group record in the wrong place");
-    struct restore_target *t = &r->targets[r->target_count++];
-    t->fd = -1;
-    t->files.budget = r->budget;
-    t->dropped = *p.ptr == 1;
-    return copy_name((struct text){p.ptr + 1, p.len - 1}, &t->name, "invalid name of a group", err);
-}
-
 static int read_source(struct reconstruct *r, struct text name, struct err *err)
 {
     uint32_t known = intern_count(r->names);
@@ -95,14 +84,6 @@ static int read_output(struct reconstruct *r, struct text p, struct restore_file
     return 0;
 }
 
-static int read_literal(struct reconstruct *r, struct text p, struct err *err)
-{
-    if (!p.len || p.len > LITERAL_MOST)
-        return bad(err, "a literal line is too short or too long");
-    int rc = charge_add(&r->charge, p.len + INTERN_EXTRA);
-    return rc == 0 && intern_add(r->literals, p) < 0 ? -ENOMEM : rc;
-}
-
 static int read_added(struct reconstruct *r, struct text p, struct restore_file *last,
                       struct err *err)
 {
@@ -120,9 +101,19 @@ static int read_record(struct reconstruct *r, enum provenance_type type, struct 
 {
     switch (type) {
     case PROVENANCE_TARGET:
-        return read_target(r, p, err);
+        if (r->target_count == TARGETS_MOST || r->sources.count || p.len < 2)
+            return bad(err, "a group record in the wrong place");
+        struct restore_target *t = &r->targets[r->target_count++];
+        t->fd = -1;
+        t->files.budget = r->budget;
+        t->dropped = *p.ptr == 1;
+        return copy_name((struct text){p.ptr + 1, p.len - 1}, &t->name, "invalid name of a group",
+                         err);
     case PROVENANCE_LITERAL:
-        return read_literal(r, p, err);
+        if (!p.len || p.len > LITERAL_MOST)
+            return bad(err, "a literal line is too short or too long");
+        int rc = charge_add(&r->charge, p.len + INTERN_EXTRA);
+        return rc == 0 && intern_add(r->literals, p) < 0 ? -ENOMEM : rc;
     case PROVENANCE_SOURCE:
         return read_source(r, p, err);
     case PROVENANCE_SOURCE_END:

@@ -178,11 +178,15 @@ static void sort_cells(struct density_work *w, unsigned bits)
         memcpy(w->buf[DENSITY_SORTED].data, from, w->count * sizeof(*from));
 }
 
-/* Of `few` cells in the end. */
-static int make_room(struct density_work *w, uint32_t few)
+int density_cells_make(struct density_work *w, uint32_t few)
 {
     size_t cells, slots = 1024;
 
+    few = few < w->rows / 4 ? few : w->rows / 4;
+    w->shift = first_shift(w);
+    if (w->tuples > few || w->rows > ROWS_MOST || w->shift > SHIFT_MOST)
+        return -EDOM;
+    /* Of `few` cells in the end. */
     w->most = 2 * few;
     while (slots < 4ul * few)
         slots *= 2;
@@ -193,16 +197,7 @@ static int make_room(struct density_work *w, uint32_t few)
         density_room(&w->buf[DENSITY_LAST], w->tuples * sizeof(struct density_last)) != NULL &&
         density_room(&w->buf[DENSITY_CELLS], cells) != NULL &&
         density_room(&w->buf[DENSITY_SORTED], cells) != NULL;
-    return ok ? 0 : -ENOMEM;
-}
-
-int density_cells_make(struct density_work *w, uint32_t few)
-{
-    few = few < w->rows / 4 ? few : w->rows / 4;
-    w->shift = first_shift(w);
-    if (w->tuples > few || w->rows > ROWS_MOST || w->shift > SHIFT_MOST)
-        return -EDOM;
-    if (make_room(w, few) < 0)
+    if (!ok)
         return -ENOMEM;
     clear_table(w);
     set_base(w);

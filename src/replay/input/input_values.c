@@ -167,17 +167,6 @@ static void put_values(struct input *in, const struct trace_event *t, struct eve
     }
 }
 
-/* What follows the object is read in this unit. */
-static void read_in_unit(struct input *in, const struct trace_event *t, enum trace_unit unit)
-{
-    struct trace_counts counts;
-    trace_scan_counts(in->scanner, &counts);
-    in->invalid += counts.invalid;
-    in->unit = unit;
-    in->from += (size_t)t->offset + t->len;
-    trace_scan_begin(in->scanner, in->data + in->from, in->begun - in->from, in->unit);
-}
-
 static void set_unit(struct input *in, const struct trace_event *t, struct text name)
 {
     static const struct {
@@ -186,7 +175,13 @@ static void set_unit(struct input *in, const struct trace_event *t, struct text 
     } units[] = {{"US", TRACE_US}, {"NS", TRACE_NS}, {"MS", TRACE_MS}, {"SEC", TRACE_SEC}};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (text_eq_nocase(name, text_of(units[i].name)) && in->unit != units[i].unit) {
-            read_in_unit(in, t, units[i].unit);
+            /* What follows the object is read in this unit. */
+            struct trace_counts counts;
+            trace_scan_counts(in->scanner, &counts);
+            in->invalid += counts.invalid;
+            in->unit = units[i].unit;
+            in->from += (size_t)t->offset + t->len;
+            trace_scan_begin(in->scanner, in->data + in->from, in->begun - in->from, in->unit);
             return;
         }
 }

@@ -208,13 +208,6 @@ static int64_t map_file(const struct performer *p, const struct operation *op)
     return end - op->offset;
 }
 
-/* With the last reference it is closed. `rc`: what came of opening it. */
-static int64_t handle_close(struct handle *h, int64_t rc)
-{
-    int closed = handle_release(h);
-    return rc < 0 ? rc : closed;
-}
-
 static int64_t on_handle(struct performer *p, struct operation *op)
 {
     struct handle *h = op->handle;
@@ -225,7 +218,9 @@ static int64_t on_handle(struct performer *p, struct operation *op)
     switch (op->call->kind) {
     case CALL_CLOSE:
         op->handle = NULL;
-        return handle_close(h, rc);
+        /* With the last reference it is closed. `rc`: what came of opening it. */
+        int closed = handle_release(h);
+        return rc < 0 ? rc : closed;
     case CALL_DUP:
         return op->ret;
     case CALL_READ:

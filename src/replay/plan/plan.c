@@ -84,15 +84,6 @@ static const char *plan_seek(struct plan *p, const struct event *e, const struct
     return NULL;
 }
 
-static const char *plan_map(struct plan *p, const struct event *e, struct operation *op,
-                            struct handle *h)
-{
-    if (e->length < 0 || e->offset < 0 || e->length > file_max - e->offset)
-        return bad_size;
-    op->bytes = (uint64_t)e->length;
-    return file_read(p, h->path->file, (uint64_t)(e->offset + e->length)) ? NULL : no_space;
-}
-
 static const char *plan_handle_call(struct plan *p, const struct event *e, const struct call *c,
                                     struct operation *op, struct handle *h)
 {
@@ -103,7 +94,10 @@ static const char *plan_handle_call(struct plan *p, const struct event *e, const
     case CALL_SEEK:
         return plan_seek(p, e, c, op, h);
     case CALL_MMAP:
-        return plan_map(p, e, op, h);
+        if (e->length < 0 || e->offset < 0 || e->length > file_max - e->offset)
+            return bad_size;
+        op->bytes = (uint64_t)e->length;
+        return file_read(p, h->path->file, (uint64_t)(e->offset + e->length)) ? NULL : no_space;
     case CALL_FTRUNCATE:
         if (e->length < 0)
             return bad_size;
@@ -233,8 +227,12 @@ static int plan_paths(struct plan *p, const struct event *e, const struct call *
     return 0;
 }
 
-static void copy_arguments(const struct event *e, const struct call *c, struct operation *op)
+int plan_event(struct plan *p, const struct event *e, const struct call *c, uint32_t process,
+               struct operation *op, const char **ret_reason)
 {
+    *ret_reason = c->kind == CALL_NONE ? c->reason : NULL;
+    if (*ret_reason)
+        return 0;
     op->call = c;
     op->ret = e->ret;
     op->count = e->count;
@@ -248,15 +246,6 @@ static void copy_arguments(const struct event *e, const struct call *c, struct o
     size_t len = e->mode.len < sizeof op->mode - 1 ? e->mode.len : sizeof op->mode - 1;
     memcpy(op->mode, e->mode.ptr ? e->mode.ptr : "", len);
     op->mode[len] = '\0';
-}
-
-int plan_event(struct plan *p, const struct event *e, const struct call *c, uint32_t process,
-               struct operation *op, const char **ret_reason)
-{
-    *ret_reason = c->kind == CALL_NONE ? c->reason : NULL;
-    if (*ret_reason)
-        return 0;
-    copy_arguments(e, c, op);
     int rc = plan_paths(p, e, c, op, ret_reason);
     if (rc < 0 || *ret_reason)
         return rc;

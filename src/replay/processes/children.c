@@ -33,17 +33,6 @@ static void close_all(int *fds, unsigned n)
             close(fds[i]);
 }
 
-/* In the child: ends of pipes that belong to the parent, and to the other children. */
-static void close_others(const struct children *c)
-{
-    for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++) {
-        struct child *other = &c->children[i];
-        int fds[] = {other->to, other->from, other->part};
-        if (other->pid)
-            close_all(fds, other->part >= 0 ? 3 : 2);
-    }
-}
-
 static int child_fork(struct children *c, struct child *child, int down[2], int up[2])
 {
     pid_t parent = getpid();
@@ -55,7 +44,13 @@ static int child_fork(struct children *c, struct child *child, int down[2], int 
     if (child->pid > 0)
         return 0;
     child->pid = 0;
-    close_others(c);
+    /* In the child: ends of pipes that belong to the parent, and to the other children. */
+    for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++) {
+        struct child *other = &c->children[i];
+        int fds[] = {other->to, other->from, other->part};
+        if (other->pid)
+            close_all(fds, other->part >= 0 ? 3 : 2);
+    }
     close(down[1]);
     close(up[0]);
     struct child_setup setup = {.options = c->options,

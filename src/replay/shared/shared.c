@@ -14,17 +14,6 @@ static const size_t size_max = (size_t)1 << 36, size_min = (size_t)1 << 24;
 
 enum { ALIGN = 16, SLICE_NS = 100000000 };
 
-static void init_locks(struct shared *s)
-{
-    pthread_mutexattr_t a;
-    pthread_mutexattr_init(&a);
-    pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
-    pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
-    for (int i = 0; i < SHARED_LOCKS; i++)
-        pthread_mutex_init(&s->locks[i], &a);
-    pthread_mutexattr_destroy(&a);
-}
-
 struct shared *shared_new(void)
 {
     uint64_t most = memory_limit().bytes / 2;
@@ -37,7 +26,13 @@ struct shared *shared_new(void)
             continue;
         s->size = size;
         s->used = (sizeof *s + ALIGN - 1) / ALIGN * ALIGN;
-        init_locks(s);
+        pthread_mutexattr_t a;
+        pthread_mutexattr_init(&a);
+        pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+        pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
+        for (int i = 0; i < SHARED_LOCKS; i++)
+            pthread_mutex_init(&s->locks[i], &a);
+        pthread_mutexattr_destroy(&a);
         return s;
     }
     return NULL;
@@ -69,14 +64,6 @@ const char *shared_text(struct shared *s, struct text t)
     return copy;
 }
 
-/* A free block begins with the address of the next one. */
-static void *next_block(void *block)
-{
-    void *next;
-    memcpy(&next, block, sizeof next);
-    return next;
-}
-
 void *shared_block_alloc(struct shared *s)
 {
     if (!s->unused)
@@ -84,7 +71,8 @@ void *shared_block_alloc(struct shared *s)
     void *block = s->unused;
     if (!block)
         return shared_alloc(s, SHARED_BLOCK);
-    s->unused = next_block(block);
+    /* A free block begins with the address of the next one. */
+    memcpy(&s->unused, block, sizeof s->unused);
     memset(block, 0, SHARED_BLOCK);
     return block;
 }

@@ -148,16 +148,6 @@ static void print_row(const struct row *r)
     buf_done(&text);
 }
 
-static void print_help(void)
-{
-    puts("Usage: gen-fake-trace [OPTION]... --output-dir DIR\n"
-         "       gen-fake-trace [OPTION]... --single FILE\n"
-         "Writes synthetic DFTracer traces of the training of a 3D U-Net. The same options always\n"
-         "give the same bytes. The files appear only when all of them are complete.\n");
-    for (int i = 0; i < ROWS; i++)
-        print_row(&rows[i]);
-}
-
 /* ---- values ---------------------------------------------------------------------------------- */
 
 static void set_number(const struct row *r, uint64_t *value, const char *text)
@@ -229,7 +219,13 @@ static void set_option(struct options *o, const struct row *r, const char *text)
         puts("gen-fake-trace " DFT_VERSION);
         exit(0);
     case HELP:
-        print_help();
+        puts("Usage: gen-fake-trace [OPTION]... --output-dir DIR\n"
+             "       gen-fake-trace [OPTION]... --single FILE\n"
+             "Writes synthetic DFTracer traces of the training of a 3D U-Net. The same options "
+             "always\n"
+             "give the same bytes. The files appear only when all of them are complete.\n");
+        for (int i = 0; i < ROWS; i++)
+            print_row(&rows[i]);
         exit(0);
     }
 }

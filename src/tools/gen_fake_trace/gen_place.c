@@ -52,18 +52,6 @@ static void remove_part(void)
     }
 }
 
-/* Signals that are ignored, as after nohup, stay so. SIGXFSZ: a limit of file size is an error of
- * write. */
-static void catch_signals(void)
-{
-    static const int numbers[] = {SIGHUP, SIGINT, SIGTERM, SIGPIPE};
-    struct sigaction old, new = {.sa_handler = on_signal};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-            sigaction(numbers[i], &new, NULL);
-    signal(SIGXFSZ, SIG_IGN);
-}
-
 static void make_directories(void)
 {
     for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -96,7 +84,14 @@ void place_begin(const struct options *o)
     into = o->dir && there;
     if (into && !S_ISDIR(st.st_mode))
         fail("%s is not a directory", target);
-    catch_signals();
+    /* Signals that are ignored, as after nohup, stay so. SIGXFSZ: a limit of file size is an error of
+     * write. */
+    static const int numbers[] = {SIGHUP, SIGINT, SIGTERM, SIGPIPE};
+    struct sigaction old, new = {.sa_handler = on_signal};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &new, NULL);
+    signal(SIGXFSZ, SIG_IGN);
     atexit(remove_part);
     snprintf(part, sizeof part, "%s%s.part.%d", target, into ? "/" : "", (int)getpid());
     if (o->dir)

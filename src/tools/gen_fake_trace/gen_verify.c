@@ -26,17 +26,6 @@ static void offer_files(struct index *ix, const struct options *o)
     index_listed(ix);
 }
 
-static void wait_until_indexed(struct index *ix)
-{
-    struct index_progress p;
-    do {
-        usleep(10000);
-        index_progress(ix, &p);
-    } while (p.files_pending && !p.store_error && !place_is_stopped());
-    if (p.store_error || p.files_failed)
-        fail("indexing failed: %s", p.store_error ? err_text(p.store_error) : "unreadable files");
-}
-
 /* A line of the table: files with matching events, chunks that needed no scan. */
 static int print_row(const char *text, struct query *q, struct err *err)
 {
@@ -99,7 +88,13 @@ void verify(const struct options *o, const struct generate_plan *plan)
     if (index_open(&options, &err, &env.index) < 0)
         fail("%s", err.text);
     offer_files(env.index, o);
-    wait_until_indexed(env.index);
+    struct index_progress p;
+    do {
+        usleep(10000);
+        index_progress(env.index, &p);
+    } while (p.files_pending && !p.store_error && !place_is_stopped());
+    if (p.store_error || p.files_failed)
+        fail("indexing failed: %s", p.store_error ? err_text(p.store_error) : "unreadable files");
     if (!place_is_stopped())
         print_table(&env, plan);
     index_close(env.index);

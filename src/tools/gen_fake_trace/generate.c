@@ -85,15 +85,6 @@ static int rank_init(struct rank *r, const struct generate_plan *p, uint64_t num
     return (r->seen = calloc(1, p->path_count / 8 + 1)) ? 0 : -ENOMEM;
 }
 
-static struct rank *next_rank(struct rank *ranks, uint64_t count)
-{
-    struct rank *best = NULL;
-    for (uint64_t i = 0; i < count; i++)
-        if (ranks[i].state != RANK_DONE && (!best || ranks[i].clock_us < best->clock_us))
-            best = &ranks[i];
-    return best;
-}
-
 /* ---- a file ---------------------------------------------------------------------------------- */
 
 struct generator {
@@ -129,7 +120,10 @@ static void step(struct generator *g)
     if (!g->begun)
         out_end(&g->out, put_text(out_begin(&g->out), f->head));
     g->begun = true;
-    struct rank *r = next_rank(g->ranks, g->count);
+    struct rank *r = NULL;
+    for (uint64_t i = 0; i < g->count; i++)
+        if (g->ranks[i].state != RANK_DONE && (!r || g->ranks[i].clock_us < r->clock_us))
+            r = &g->ranks[i];
     if (r) {
         f->batch(r);
         return;

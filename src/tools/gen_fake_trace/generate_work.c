@@ -201,14 +201,6 @@ static void checkpoint(struct rank *r)
     leave(r, &block);
 }
 
-static void begin_rank(struct rank *r)
-{
-    r->tid = r->pid;
-    write_rank_head(r);
-    posix_call(r, C_OPENDIR, r->plan->folder, 0, 80);
-    r->state = RANK_RUNS;
-}
-
 static void end_epoch(struct rank *r)
 {
     const struct options *o = &r->plan->o;
@@ -231,8 +223,12 @@ static void end_epoch(struct rank *r)
 void work_batch(struct rank *r)
 {
     const struct options *o = &r->plan->o;
-    if (r->state == RANK_NEW)
-        begin_rank(r);
+    if (r->state == RANK_NEW) {
+        r->tid = r->pid;
+        write_rank_head(r);
+        posix_call(r, C_OPENDIR, r->plan->folder, 0, 80);
+        r->state = RANK_RUNS;
+    }
     if (r->step == 0 && r->epoch < o->epochs) {
         r->epoch_begin_us = r->clock_us;
         r->stack[0] = r->epoch_id = r->next_id++;

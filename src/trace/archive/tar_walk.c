@@ -124,12 +124,6 @@ static bool is_sound(const struct header *h)
            ((int64_t)told == sum || (int64_t)told == of_signed);
 }
 
-static bool is_zero(const struct header *h)
-{
-    static const char zeros[BLOCK];
-    return memcmp(h, zeros, BLOCK) == 0;
-}
-
 static struct text field_text(const char *field, size_t len)
 {
     return (struct text){field, strnlen(field, len)};
@@ -329,7 +323,8 @@ static int take_header(struct trace_tar *t, struct trace_tar_member *ret)
     struct header h;
     uint64_t size;
     memcpy(&h, t->piece.data, BLOCK);
-    if (is_zero(&h)) {
+    static const char zeros[BLOCK];
+    if (memcmp(&h, zeros, BLOCK) == 0) {
         buf_clear(&t->piece);
         return ERR_END;
     }

@@ -150,13 +150,6 @@ static enum inflate_status run_once(struct inflate *f, uint8_t *out, size_t len,
     return st;
 }
 
-static void end_block(struct inflate *f, unsigned unused)
-{
-    f->bit = input_offset(f->in) * 8 - unused;
-    f->z_bit = f->by_isal ? UINT64_MAX : f->bit;
-    f->mean_text += ((int64_t)(f->block_text < 65536 ? f->block_text : 65536) - f->mean_text) / 4;
-}
-
 static enum inflate_status run(struct inflate *f, uint8_t *out, size_t len, size_t *ret_done)
 {
     for (;;) {
@@ -167,7 +160,10 @@ static enum inflate_status run(struct inflate *f, uint8_t *out, size_t len, size
         *ret_done += done;
         f->block_text += done;
         if (st == INFLATE_END) {
-            end_block(f, unused);
+            f->bit = input_offset(f->in) * 8 - unused;
+            f->z_bit = f->by_isal ? UINT64_MAX : f->bit;
+            f->mean_text +=
+                ((int64_t)(f->block_text < 65536 ? f->block_text : 65536) - f->mean_text) / 4;
             return st;
         }
         if ((st == INFLATE_OUTPUT && f->skip == 0 && *ret_done == len) ||

@@ -55,20 +55,16 @@ ssize_t input_pread(struct input *in, void *out, size_t len, uint64_t offset)
     return n;
 }
 
-static void make_room(struct input *in)
-{
-    size_t drop = in->pos > INPUT_KEEP ? in->pos - INPUT_KEEP : 0;
-    memmove(in->buf, in->buf + drop, in->len - drop);
-    in->base += drop;
-    in->len -= drop;
-    in->pos -= drop;
-}
-
 size_t input_fill(struct input *in, size_t want)
 {
     while (in->len - in->pos < want && !in->error) {
-        if (INPUT_SIZE - in->len < INPUT_SIZE / 2)
-            make_room(in);
+        if (INPUT_SIZE - in->len < INPUT_SIZE / 2) {
+            size_t drop = in->pos > INPUT_KEEP ? in->pos - INPUT_KEEP : 0;
+            memmove(in->buf, in->buf + drop, in->len - drop);
+            in->base += drop;
+            in->len -= drop;
+            in->pos -= drop;
+        }
         ssize_t n = input_pread(in, in->buf + in->len, INPUT_SIZE - in->len, in->base + in->len);
         if (n > 0)
             in->len += (size_t)n;

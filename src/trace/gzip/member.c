@@ -59,14 +59,6 @@ bool member_trailer_fits(const uint8_t *trailer, uint32_t crc, uint64_t text_len
 #define PROBE_TEXT 512
 #define PROBE_BLOCKS 16
 
-static int probe_trailer(struct inflate *f, uint32_t crc, uint64_t text)
-{
-    input_seek(f->in, (f->bit + 7) >> 3);
-    if (input_fill(f->in, MEMBER_TRAILER) < MEMBER_TRAILER)
-        return text ? 1 : -EAGAIN;
-    return member_trailer_fits(f->in->buf + f->in->pos, crc, text);
-}
-
 static int probe_blocks(struct inflate *f)
 {
     uint8_t out[PROBE_TEXT];
@@ -82,8 +74,12 @@ static int probe_blocks(struct inflate *f)
         text += done;
         if (st == INFLATE_BAD)
             return 0;
-        if (st == INFLATE_END && f->block.last)
-            return probe_trailer(f, crc, text);
+        if (st == INFLATE_END && f->block.last) {
+            input_seek(f->in, (f->bit + 7) >> 3);
+            if (input_fill(f->in, MEMBER_TRAILER) < MEMBER_TRAILER)
+                return text ? 1 : -EAGAIN;
+            return member_trailer_fits(f->in->buf + f->in->pos, crc, text);
+        }
         if (text == sizeof(out))
             return 1;
         if (st == INFLATE_INPUT)

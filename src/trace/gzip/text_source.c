@@ -28,17 +28,6 @@ static void source_close(struct trace_source *source)
     free(s);
 }
 
-static int keep(struct text_source *s)
-{
-    char *all = malloc((size_t)s->size);
-    int rc = all ? trace_text_read(s->text, s->offset, all, (size_t)s->size) : -ENOMEM;
-    if (rc < 0)
-        free(all);
-    else
-        s->kept = all;
-    return rc;
-}
-
 static ssize_t source_read(struct trace_source *source, void *out, size_t len, uint64_t offset)
 {
     struct text_source *s = (struct text_source *)source;
@@ -47,8 +36,14 @@ static ssize_t source_read(struct trace_source *source, void *out, size_t len, u
         return 0;
     if (len > s->size - offset)
         len = (size_t)(s->size - offset);
-    if (!s->kept && s->size <= KEPT_MOST)
-        rc = keep(s);
+    if (!s->kept && s->size <= KEPT_MOST) {
+        char *all = malloc((size_t)s->size);
+        rc = all ? trace_text_read(s->text, s->offset, all, (size_t)s->size) : -ENOMEM;
+        if (rc < 0)
+            free(all);
+        else
+            s->kept = all;
+    }
     if (rc == 0 && s->kept)
         memcpy(out, s->kept + offset, len);
     else if (rc == 0)

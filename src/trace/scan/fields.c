@@ -92,11 +92,6 @@ static uint8_t path_conv(uint32_t id, struct text path)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static uint64_t key_hash(const struct scan_node *parent, struct text key)
-{
-    return text_hash(key) ^ (parent ? parent->hash * 0x9E3779B97F4A7C15u : 0);
-}
-
 static bool text_is_plain(struct text t)
 {
     for (size_t i = 0; i < t.len; i++) {
@@ -172,7 +167,7 @@ static struct scan_node *node_new(struct trace_scanner *s, struct scan_node *par
 
 struct scan_node *fields_key(struct trace_scanner *s, struct scan_node *parent, struct text key)
 {
-    uint64_t hash = key_hash(parent, key);
+    uint64_t hash = text_hash(key) ^ (parent ? parent->hash * 0x9E3779B97F4A7C15u : 0);
     struct scan_node *node;
 
     for (node = s->buckets[hash & s->bucket_mask]; node; node = node->hash_next) {
@@ -190,22 +185,18 @@ struct scan_node *fields_key(struct trace_scanner *s, struct scan_node *parent, 
     return node;
 }
 
-static void unlink_node(struct trace_scanner *s, struct scan_node *node)
-{
-    struct scan_node **at = &s->buckets[node->hash & s->bucket_mask];
-
-    while (*at && *at != node)
-        at = &(*at)->hash_next;
-    if (*at)
-        *at = node->hash_next;
-}
-
 void fields_forget(struct trace_scanner *s)
 {
     if (likely(s->temp_count == 0))
         return;
-    for (uint32_t i = s->temp_count; i-- > 0;)
-        unlink_node(s, s->temps[i]);
+    for (uint32_t i = s->temp_count; i-- > 0;) {
+        struct scan_node *node = s->temps[i];
+        struct scan_node **at = &s->buckets[node->hash & s->bucket_mask];
+        while (*at && *at != node)
+            at = &(*at)->hash_next;
+        if (*at)
+            *at = node->hash_next;
+    }
     s->temp_count = 0;
     arena_done(&s->temp_memory);
     s->temp_memory = (struct arena){0};
@@ -479,16 +470,6 @@ static void placed_number(struct trace_scanner *s, uint16_t field, const struct 
         *place = (int32_t)at;
 }
 
-static void integer_number(struct trace_scanner *s, uint16_t field, const struct scan_number *n)
-{
-    double d;
-
-    if (n->integral && (!n->big || field == TRACE_FIELD_ID))
-        plain_number(s, field, n);
-    else if (!n->integral && number_double(n, &d) && d == floor(d) && d >= -0x1p63 && d < 0x1p63)
-        value_int(s, field, TRACE_INT, (int64_t)d);
-}
-
 static void time_number(struct trace_scanner *s, uint16_t field, uint8_t conv,
                         const struct scan_number *n)
 {
@@ -516,7 +497,12 @@ void fields_number(struct trace_scanner *s, uint16_t field, uint8_t conv,
         time_number(s, field, conv, n);
         return;
     case CONV_INTEGER:
-        integer_number(s, field, n);
+        double d;
+        if (n->integral && (!n->big || field == TRACE_FIELD_ID))
+            plain_number(s, field, n);
+        else if (!n->integral && number_double(n, &d) && d == floor(d) && d >= -0x1p63 &&
+                 d < 0x1p63)
+            value_int(s, field, TRACE_INT, (int64_t)d);
         return;
     case CONV_TEXT:
         value_text(s, field, TRACE_TEXT, n->ptr, n->len);
@@ -594,13 +580,6 @@ void fields_begin(struct trace_scanner *s)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int known_nodes(struct trace_scanner *s)
-{
-    s->root = arena_alloc(&s->node_memory, sizeof(struct scan_node));
-    s->args_node = s->root ? fields_key(s, s->root, TEXT("args")) : NULL;
-    return s->args_node ? 0 : -ENOMEM;
-}
-
 int fields_init(struct trace_scanner *s)
 {
     s->cap = 4 * SCAN_SLOTS_MAX;
@@ -615,7 +594,9 @@ int fields_init(struct trace_scanner *s)
         if (intern_add(s->paths, known[i].path) != i)
             return -ENOMEM;
     }
-    return known_nodes(s);
+    s->root = arena_alloc(&s->node_memory, sizeof(struct scan_node));
+    s->args_node = s->root ? fields_key(s, s->root, TEXT("args")) : NULL;
+    return s->args_node ? 0 : -ENOMEM;
 }
 
 void fields_done(struct trace_scanner *s)

@@ -63,17 +63,6 @@ static void fix_record(struct trace_scanner *s)
     }
 }
 
-static void remove_dead(struct trace_scanner *s)
-{
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < s->count; i++) {
-        if (s->values[i].type)
-            s->values[kept++] = s->values[i];
-    }
-    s->count = kept;
-}
-
 static void count_event(struct trace_scanner *s, const struct trace_event *e)
 {
     switch (e->class) {
@@ -119,8 +108,14 @@ static bool finish(struct trace_scanner *s, const char *object, const char *obje
         s->values[s->count - 1].nano = s->unit == TRACE_NS;
         s->shape = 0;
     }
-    if (unlikely(s->dead))
-        remove_dead(s);
+    if (unlikely(s->dead)) {
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < s->count; i++) {
+            if (s->values[i].type)
+                s->values[kept++] = s->values[i];
+        }
+        s->count = kept;
+    }
     ret->shape = s->shape;
     ret->fixed = s->shape ? s->fixed : 0;
     ret->repaired = repaired;
