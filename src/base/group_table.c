@@ -148,11 +148,6 @@ static uint32_t room_for(uint64_t count)
     return cap;
 }
 
-static int grow(struct group_table *t)
-{
-    return grow_to(t, t->cap ? t->cap * 2 : FIRST_GROUPS, true);
-}
-
 int group_table_append(struct group_table *t, uint32_t more)
 {
     uint32_t cap = room_for(t->count + (uint64_t)more);
@@ -265,7 +260,8 @@ static inline int64_t add(struct group_table *t, const uint64_t *keys, uint32_t 
     if (t->count >= t->limit)
         return ERR_ROW_LIMIT;
     if (t->count == t->cap || !t->slots) {
-        int rc = t->count == t->cap ? grow(t) : grow_to(t, t->cap, true);
+        uint32_t more = t->cap ? t->cap * 2 : FIRST_GROUPS;
+        int rc = grow_to(t, t->count == t->cap ? more : t->cap, true);
         if (rc < 0)
             return rc;
         (void)look_up(t, keys, hash, &at);

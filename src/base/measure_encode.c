@@ -48,13 +48,6 @@ static void put_values(const struct sketch *s, struct buf *out)
     }
 }
 
-static void put_bin(struct buf *out, uint32_t *before, uint32_t bin, uint64_t n)
-{
-    put_varint(out, bin - *before);
-    put_varint(out, n);
-    *before = bin;
-}
-
 static void put_bins(const struct sketch *s, struct buf *out)
 {
     uint32_t before = 0, bins = 0;
@@ -66,8 +59,11 @@ static void put_bins(const struct sketch *s, struct buf *out)
     buf_append(out, &s->min, sizeof(s->min));
     buf_append(out, &s->max, sizeof(s->max));
     put_varint(out, bins);
-    for (struct sketch_walk w = sketch_walk(s); sketch_walk_next(s, &w);)
-        put_bin(out, &before, w.bin, w.count);
+    for (struct sketch_walk w = sketch_walk(s); sketch_walk_next(s, &w);) {
+        put_varint(out, w.bin - before);
+        put_varint(out, w.count);
+        before = w.bin;
+    }
 }
 
 void sketch_encode(const struct sketch *s, struct buf *out)

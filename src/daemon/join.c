@@ -309,19 +309,14 @@ int join_listen(struct join *j)
     return rc;
 }
 
-/* It may be another's by now. */
-static void remove_socket(const struct join *j)
-{
-    struct stat st;
-    if (j->inode && lstat(j->path, &st) == 0 && st.st_ino == j->inode)
-        unlink(j->path);
-}
-
 void join_stop(struct join *j)
 {
+    struct stat st;
     if (!j->running)
         return;
-    remove_socket(j);
+    /* It may be another's by now. */
+    if (j->inode && lstat(j->path, &st) == 0 && st.st_ino == j->inode)
+        unlink(j->path);
     atomic_store(&j->ending, true);
     shutdown(j->fd, SHUT_RDWR); /* accept fails then */
     pthread_join(j->thread, NULL);

@@ -17,16 +17,6 @@
 
 #define TRIM_NS 5000000000ll
 
-static void on_hup(struct loop *l)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    notify_send("RELOADING=1\nMONOTONIC_USEC=%" PRId64,
-                (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
-    l->reload(l->arg);
-    notify_send("READY=1");
-}
-
 static void on_signal(evutil_socket_t fd, short what, void *arg)
 {
     struct loop *l = arg;
@@ -35,7 +25,9 @@ static void on_signal(evutil_socket_t fd, short what, void *arg)
     if (read(fd, &told, sizeof told) != (ssize_t)sizeof told)
         return;
     if (told.ssi_signo == SIGHUP) {
-        on_hup(l);
+        notify_send("RELOADING=1\nMONOTONIC_USEC=%" PRId64, clock_mono_ns() / 1000);
+        l->reload(l->arg);
+        notify_send("READY=1");
         return;
     }
     log_line(LOG_LEVEL_INFO, "stopping signal=%d", (int)told.ssi_signo);

@@ -184,16 +184,6 @@ static void roff_option(FILE *out, const struct option_spec *s)
     roff_about(out, s);
 }
 
-static void roff_key(FILE *out, const struct option_spec *s)
-{
-    fputs(".TP\n\\fB", out);
-    roff(out, s->name);
-    fputs("\\fR = \\fI", out);
-    roff(out, s->argument ? s->argument : "yes|no");
-    fputs("\\fR", out);
-    roff_about(out, s);
-}
-
 static const char man8_head[] =
     ".\\\" made by dftracerd --document man8\n"
     ".TH DFTRACERD 8 \"\" dftracerd \"System Administration\"\n"
@@ -272,8 +262,14 @@ int options_document(FILE *out, const char *what)
     for (size_t i = 0; i < option_count; i++) {
         if (man8 && is_shown(&option_table[i]) && !(option_table[i].flags & OPTION_ONLY_OLD))
             roff_option(out, &option_table[i]);
-        if (man5 && is_key(&option_table[i]))
-            roff_key(out, &option_table[i]);
+        if (man5 && is_key(&option_table[i])) {
+            fputs(".TP\n\\fB", out);
+            roff(out, option_table[i].name);
+            fputs("\\fR = \\fI", out);
+            roff(out, option_table[i].argument ? option_table[i].argument : "yes|no");
+            fputs("\\fR", out);
+            roff_about(out, &option_table[i]);
+        }
     }
     fputs(man8 ? man8_tail : man5_tail, out);
     return 0;

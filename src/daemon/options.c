@@ -99,21 +99,6 @@ static int read_line_options(const struct options *o, int argc, char **argv, str
     return 0;
 }
 
-/* Lists are separated by commas there. */
-static int read_variable(struct options *o, size_t i, const char *name, const char *value,
-                         struct err *err)
-{
-    const char *from = option_keep(o, text_of(name));
-    struct text rest = text_of(value), part;
-    bool list = option_table[i].kind == OPTION_LIST;
-    int rc = from ? 0 : -ENOMEM;
-    while (rc == 0 && text_split(&rest, list ? ',' : '\0', &part)) {
-        const char *kept = option_keep(o, part);
-        rc = kept ? option_set(o, i, LEVEL_ENVIRONMENT, from, kept, err) : -ENOMEM;
-    }
-    return rc;
-}
-
 static int read_environment(struct options *o, struct err *err)
 {
     int rc = 0;
@@ -122,8 +107,16 @@ static int read_environment(struct options *o, struct err *err)
         option_variable(&option_table[i], name, sizeof name);
         bool may = !(option_table[i].flags & (OPTION_ONLY_LINE | OPTION_NO_ENV));
         const char *value = may ? getenv(name) : NULL;
-        if (value && *value)
-            rc = read_variable(o, i, name, value, err);
+        if (!value || !*value)
+            continue;
+        const char *from = option_keep(o, text_of(name));
+        struct text rest = text_of(value), part;
+        bool list = option_table[i].kind == OPTION_LIST; /* separated by commas here */
+        rc = from ? 0 : -ENOMEM;
+        while (rc == 0 && text_split(&rest, list ? ',' : '\0', &part)) {
+            const char *kept = option_keep(o, part);
+            rc = kept ? option_set(o, i, LEVEL_ENVIRONMENT, from, kept, err) : -ENOMEM;
+        }
     }
     return rc;
 }
@@ -139,15 +132,6 @@ static int read_config(struct options *o, const struct given *g, struct err *err
     if (!path)
         path = option_default_file(o);
     return path ? option_read_file(o, path, err) : 0;
-}
-
-static int set_defaults(struct options *o, struct err *err)
-{
-    int rc = 0;
-    for (size_t i = 0; i < option_count && rc == 0; i++)
-        if (option_table[i].initial)
-            rc = option_set(o, i, LEVEL_DEFAULT, "default", option_table[i].initial, err);
-    return rc;
 }
 
 static int complete(struct options *o, struct err *err)
@@ -170,20 +154,16 @@ static int complete(struct options *o, struct err *err)
     return rc;
 }
 
-static bool is_server_name(const char *argv0)
-{
-    const char *slash = argv0 ? strrchr(argv0, '/') : NULL;
-    return argv0 && strcmp(slash ? slash + 1 : argv0, "dftracer_server") == 0;
-}
-
 /* The old command knows no file and no variables: scripts that call it get what they say. */
 int options_parse(struct options *o, int argc, char **argv, struct err *err)
 {
     struct given g = {0};
-    *o = (struct options){.as_server = is_server_name(argv[0])};
+    const char *slash = argv[0] ? strrchr(argv[0], '/') : NULL, *name = slash ? slash + 1 : argv[0];
+    *o = (struct options){.as_server = name && strcmp(name, "dftracer_server") == 0};
     int rc = read_line_options(o, argc, argv, &g, err);
-    if (rc == 0)
-        rc = set_defaults(o, err);
+    for (size_t i = 0; i < option_count && rc == 0; i++)
+        if (option_table[i].initial)
+            rc = option_set(o, i, LEVEL_DEFAULT, "default", option_table[i].initial, err);
     if (rc == 0 && !o->as_server)
         rc = read_config(o, &g, err);
     if (rc == 0 && !o->as_server)

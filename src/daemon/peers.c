@@ -152,15 +152,6 @@ static int find_tokens(struct peers *ret, const struct options *o, bool make, st
     return rc;
 }
 
-/* Else who may ask might change things. */
-static int compare_tokens(const struct peers *p, struct err *err)
-{
-    if (!p->token || !p->admin_token || strcmp(p->token, p->admin_token) != 0)
-        return 0;
-    return err_set_param(err, -EINVAL, "admin-token-file",
-                         "--token-file and --admin-token-file contain the same token");
-}
-
 /* Tokens are made when nothing else can be wrong: one that no daemon takes must not be left in a
  * file. */
 int peers_read(struct peers *ret, const struct options *o, struct err *err)
@@ -171,8 +162,10 @@ int peers_read(struct peers *ret, const struct options *o, struct err *err)
         rc = find_user(o->allow_user.items[i], &ret->users[ret->user_count++], err);
     if (rc == 0 && !o->check_only)
         rc = find_tokens(ret, o, true, err);
-    if (rc == 0)
-        rc = compare_tokens(ret, err);
+    /* Otherwise a client that may query could change things. */
+    if (rc == 0 && ret->token && ret->admin_token && strcmp(ret->token, ret->admin_token) == 0)
+        rc = err_set_param(err, -EINVAL, "admin-token-file",
+                           "--token-file and --admin-token-file contain the same token");
     if (rc < 0)
         peers_done(ret);
     return rc;

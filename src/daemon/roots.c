@@ -5,12 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *last_component(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 /* LABEL=DIR; a directory whose own name holds `=` is meant where it exists as written. */
 static int open_one(struct roots *r, const char *spec, struct err *err)
 {
@@ -24,8 +18,8 @@ static int open_one(struct roots *r, const char *spec, struct err *err)
     if (!path)
         return err_set_param(err, -errno, "directory", "%s: %s", dir, strerror(errno));
     r->paths[r->count] = path;
-    r->labels[r->count] =
-        labelled ? strndup(spec, (size_t)(eq - spec)) : strdup(last_component(path));
+    const char *slash = strrchr(path, '/'), *last = slash && slash[1] ? slash + 1 : path;
+    r->labels[r->count] = labelled ? strndup(spec, (size_t)(eq - spec)) : strdup(last);
     r->count++;
     if (!r->labels[r->count - 1])
         return -ENOMEM;

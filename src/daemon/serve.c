@@ -265,13 +265,6 @@ static int join_another(struct daemon *d)
     return rc;
 }
 
-static void listen_for_others(struct daemon *d)
-{
-    int rc = d->options.join ? join_listen(&d->join) : 0;
-    if (rc < 0)
-        log_line(LOG_LEVEL_WARNING, "no_join error=\"%s\"", err_text(rc));
-}
-
 /* ---- start ----------------------------------------------------------------------------------- */
 
 /* Reads what the options name, and chooses the places. */
@@ -326,7 +319,9 @@ static int start(struct daemon *d, struct err *err)
     if (rc == 0) {
         d->served[0] = s;
         atomic_store(&d->served_count, 1);
-        listen_for_others(d);
+        int listens = d->options.join ? join_listen(&d->join) : 0;
+        if (listens < 0)
+            log_line(LOG_LEVEL_WARNING, "no_join error=\"%s\"", err_text(listens));
     }
     return rc;
 }

@@ -125,22 +125,6 @@ static bool is_shortage(int error)
     return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
-/* It is about us, not about the directory, and holds for this walk only. */
-static void note_shortage(struct watch *w, const char *path, int error)
-{
-    w->cut = true;
-    if (!w->cut_told)
-        log_line(LOG_LEVEL_WARNING,
-                 "scan_incomplete path=%s error=\"%s\" effect=\"no file is treated as deleted\"",
-                 path, strerror(error));
-    w->cut_told = true;
-}
-
-static bool was_closed(const struct watch *w, const char *name)
-{
-    return w->closed_before && intern_find(w->closed_before, text_of(name)) >= 0;
-}
-
 /* Where a file system keeps what its check has found, for its administrator. */
 static bool is_of_file_system(const char *name)
 {
@@ -159,10 +143,18 @@ static void note_unreadable(struct watch *w, size_t root, const char *path, cons
     if (!is_root && error == EACCES && is_of_file_system(name))
         return;
     if (is_shortage(error) || intern_add(w->closed, text_of(name)) < 0) {
-        note_shortage(w, path, is_shortage(error) ? error : ENOMEM);
+        /* It is about us, not about the directory, and holds for this walk only. */
+        w->cut = true;
+        if (!w->cut_told)
+            log_line(
+                LOG_LEVEL_WARNING,
+                "scan_incomplete path=%s error=\"%s\" effect=\"no file is treated as deleted\"",
+                path, strerror(is_shortage(error) ? error : ENOMEM));
+        w->cut_told = true;
         return;
     }
-    if (intern_count(w->closed) == before || was_closed(w, name) || w->told++ > TOLD_MOST)
+    bool known = w->closed_before && intern_find(w->closed_before, text_of(name)) >= 0;
+    if (intern_count(w->closed) == before || known || w->told++ > TOLD_MOST)
         return;
     if (w->told <= TOLD_MOST)
         log_line(LOG_LEVEL_WARNING, "directory_unreadable path=%s error=\"%s\"", path,
@@ -183,18 +175,16 @@ static bool is_closed(const struct watch *w, struct text name)
     return found;
 }
 
-static char *dup_text(struct text t)
-{
-    return strndup(t.ptr, t.len);
-}
-
 static int tell_index(struct watch *w)
 {
     uint32_t count = intern_count(w->closed), n = 0;
     char **dirs = calloc(count + 1ul, sizeof *dirs);
     int rc = dirs ? 0 : -ENOMEM;
-    while (dirs && n < count && (dirs[n] = dup_text(intern_text(w->closed, n))))
-        n++;
+    for (; dirs && n < count; n++) {
+        struct text name = intern_text(w->closed, n);
+        if (!(dirs[n] = strndup(name.ptr, name.len)))
+            break;
+    }
     if (rc == 0)
         rc = n < count ? -ENOMEM : index_hold(w->index, (const char *const *)dirs, count);
     for (uint32_t i = 0; i < n; i++)
@@ -333,20 +323,6 @@ static void forget_unseen(struct watch *w, const struct index_file *f)
         forget(w, f->name);
 }
 
-/* Files of an earlier run that have vanished meanwhile: known to the catalog, never seen. With
- * every walk, for a root may not be there at first, and a duplicate shows only when the other one
- * is gone. */
-static void forget_from_before(struct watch *w)
-{
-    struct snapshot *s = index_snapshot(w->index);
-    for (uint32_t i = 0; i < snapshot_file_count(s); i++)
-        if (!snapshot_file(s, i)->archive) /* it goes with its archive */
-            forget_unseen(w, snapshot_file(s, i));
-    for (uint32_t i = 0; i < snapshot_archive_count(s); i++)
-        forget_unseen(w, snapshot_archive(s, i));
-    snapshot_release(s);
-}
-
 /* Names of files that went stay in the table; when they are most of it, it is made anew. Without
  * memory, another time. */
 static void drop_dead_names(struct watch *w)
@@ -456,7 +432,16 @@ int watch_scan(struct watch *w, atomic_bool *stop)
         return ERR_CANCELLED;
     failpoint("watch.walked");
     forget_gone(w);
-    forget_from_before(w);
+    /* Files of an earlier run that have vanished meanwhile: known to the catalog, never seen. With
+     * every walk, for a root may not be there at first, and a duplicate shows only when the other
+     * one is gone. */
+    struct snapshot *s = index_snapshot(w->index);
+    for (uint32_t i = 0; i < snapshot_file_count(s); i++)
+        if (!snapshot_file(s, i)->archive) /* it goes with its archive */
+            forget_unseen(w, snapshot_file(s, i));
+    for (uint32_t i = 0; i < snapshot_archive_count(s); i++)
+        forget_unseen(w, snapshot_archive(s, i));
+    snapshot_release(s);
     drop_dead_names(w);
     w->cut_told &= w->cut;
     if (!w->listed && !w->cut) {
@@ -486,18 +471,6 @@ static bool look_at(struct watch *w, const struct notify_hint *h, atomic_bool *s
     w->seen.at[id] = 0;
     forget(w, h->name);
     return true;
-}
-
-/* False when everything has to be walked. */
-static bool look_at_hints(struct watch *w, atomic_bool *stop)
-{
-    const struct notify_hint *list;
-    size_t n = notify_hints(w->notify, &list);
-    bool enough = !notify_lost(w->notify);
-    for (size_t i = 0; i < n && enough && !atomic_load(stop); i++)
-        enough = look_at(w, &list[i], stop);
-    notify_clear(w->notify);
-    return enough;
 }
 
 static void wait_for_news(struct watch *w, int64_t until_ns)
@@ -532,40 +505,26 @@ static bool follow_hints(struct watch *w, struct schedule *s, atomic_bool *stop)
     uint32_t closed = intern_count(w->closed);
     s->hints_at = INT64_MAX;
     s->hints_done = clock_mono_ns();
-    bool enough = look_at_hints(w, stop);
+    const struct notify_hint *list;
+    size_t n = notify_hints(w->notify, &list);
+    bool enough = !notify_lost(w->notify);
+    for (size_t i = 0; i < n && enough && !atomic_load(stop); i++)
+        enough = look_at(w, &list[i], stop);
+    notify_clear(w->notify);
     return (intern_count(w->closed) == closed || tell_index(w) == 0) && enough;
 }
 
-static bool hints_tell_all(const struct watch *w)
+/* Without delay, for a client that waits. What inotify has to report by now is read first. */
+static void scan_now(struct watch *w, struct schedule *s, atomic_bool *stop)
 {
-    bool all = w->notify && !w->limited;
-    for (size_t i = 0; i < w->roots->count && all; i++)
-        all = !w->network[i];
-    return all;
-}
-
-/* Without delay, for somebody who waits. What inotify has to tell by now is read first. */
-static void look_now(struct watch *w, struct schedule *s, atomic_bool *stop)
-{
+    bool enough = w->notify && !w->limited;
     if (w->notify)
         notify_read(w->notify);
-    bool enough = hints_tell_all(w) && follow_hints(w, s, stop);
+    for (size_t i = 0; i < w->roots->count && enough; i++)
+        enough = !w->network[i];
+    enough = enough && follow_hints(w, s, stop);
     if (!enough && s->took < LOOK_NS)
         walk_roots(w, s, stop);
-}
-
-static void note_look(struct watch *w, int64_t begin_ns)
-{
-    atomic_store(&w->looked_ns, begin_ns);
-    if (w->on_look)
-        w->on_look(w->on_look_arg);
-}
-
-static void plan_hints(struct schedule *s)
-{
-    int64_t now = clock_mono_ns();
-    s->hints_at =
-        s->hints_done + HINTS_NS > now + DEBOUNCE_NS ? s->hints_done + HINTS_NS : now + DEBOUNCE_NS;
 }
 
 void watch_run(struct watch *w, uint64_t rescan_ms, atomic_bool *stop)
@@ -577,15 +536,20 @@ void watch_run(struct watch *w, uint64_t rescan_ms, atomic_bool *stop)
         if (now >= s.next_walk)
             walk_roots(w, &s, stop);
         else if (asked)
-            look_now(w, &s, stop);
+            scan_now(w, &s, stop);
         else if (now < s.hints_at)
             wait_for_news(w, s.hints_at < s.next_walk ? s.hints_at : s.next_walk);
         else if (!follow_hints(w, &s, stop) && now + 3 * s.took < s.next_walk)
             s.next_walk = now + 3 * s.took;
-        if (asked)
-            note_look(w, now);
-        if (w->notify && notify_read(w->notify) && s.hints_at == INT64_MAX)
-            plan_hints(&s);
+        if (asked) {
+            atomic_store(&w->looked_ns, now);
+            if (w->on_look)
+                w->on_look(w->on_look_arg);
+        }
+        if (w->notify && notify_read(w->notify) && s.hints_at == INT64_MAX) {
+            int64_t after = s.hints_done + HINTS_NS, settled = clock_mono_ns() + DEBOUNCE_NS;
+            s.hints_at = after > settled ? after : settled;
+        }
     }
 }
 

@@ -121,13 +121,6 @@ int notify_add(struct notify *n, size_t root, const char *path, const char *name
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static bool room_for_hint(struct notify *n)
-{
-    if (!n->hints)
-        n->hints = malloc(HINTS_MAX * sizeof *n->hints);
-    return n->hints && n->hint_count < HINTS_MAX;
-}
-
 static void add_hint(struct notify *n, const struct directory *d, const char *file)
 {
     struct buf name = {0}, path = {0};
@@ -136,7 +129,9 @@ static void add_hint(struct notify *n, const struct directory *d, const char *fi
 
     buf_printf(&name, "%s%s%s", d->name, *d->name ? "/" : "", file);
     buf_printf(&path, "%s/%s", d->path, file);
-    if (name.error || path.error || !room_for_hint(n)) {
+    if (!n->hints)
+        n->hints = malloc(HINTS_MAX * sizeof *n->hints);
+    if (name.error || path.error || !n->hints || n->hint_count == HINTS_MAX) {
         n->lost = true;
     } else if (intern_add(n->names, (struct text){name.data, name.len}) >= before) {
         hint.name = arena_strdup(&n->arena, (struct text){name.data, name.len});

@@ -115,17 +115,6 @@ static ssize_t read_some(const struct archive *a, char *out, uint64_t at, struct
     }
 }
 
-/* What was read at `at` has been walked with this result. */
-static int take_step(struct archive *a, struct trace_tar *walk, uint64_t at, int rc,
-                     const struct trace_tar_member *m, struct err *err)
-{
-    if (rc == ERR_CORRUPT)
-        return refuse(at, err, trace_tar_error(walk));
-    if (rc == ERR_END && !trace_tar_is_between(walk))
-        return refuse(at, err, "it ends after a name record");
-    return rc == 1 ? take_member(a, m, err) : rc;
-}
-
 /* All members, to the mark at the end; a tar without is cut off. */
 static int walk_members(struct archive *a, struct trace_tar *walk, struct budget *budget,
                         struct err *err)
@@ -139,7 +128,12 @@ static int walk_members(struct archive *a, struct trace_tar *walk, struct budget
         ssize_t n = at < a->size ? read_some(a, piece, at, err) : 0;
         if (n <= 0)
             return n < 0 ? (int)n : refuse(at, err, "it is truncated");
-        rc = take_step(a, walk, at, trace_tar_next(walk, piece, (size_t)n, &m), &m, err);
+        rc = trace_tar_next(walk, piece, (size_t)n, &m);
+        if (rc == ERR_CORRUPT)
+            return refuse(at, err, trace_tar_error(walk));
+        if (rc == ERR_END && !trace_tar_is_between(walk))
+            return refuse(at, err, "it ends after a name record");
+        rc = rc == 1 ? take_member(a, &m, err) : rc;
         if (rc == 0)
             rc = budget_check(budget);
     }

@@ -52,19 +52,13 @@ static int check_groups(const struct organize_options *o, struct err *err)
     return 0;
 }
 
-static int check_options(const struct organize_options *o, struct err *err)
+int organize_targets(struct organize *o, const struct organize_options *options, struct err *err)
 {
-    if (!is_name(o->name))
+    if (!is_name(options->name))
         return err_set_param(err, ERR_PARAM, "name",
                              "`name` must be 1 to 200 bytes of UTF-8 without `/` and control "
                              "characters, and must not start with `.`");
-    return check_groups(o, err);
-}
-
-int organize_targets(struct organize *o, const struct organize_options *options, struct err *err)
-{
-    int rc = check_options(options, err);
-
+    int rc = check_groups(options, err);
     if (rc < 0)
         return rc;
     o->target_count = (uint32_t)options->group_count + 1;

@@ -103,14 +103,6 @@ static int next_record(struct reconstruct *r, struct err *err)
     return type == PROVENANCE_SOURCE_END ? end_source(r, err) : 0;
 }
 
-static int write_report(struct reconstruct *r, struct err *err)
-{
-    int rc = press_flush(r->text, err);
-
-    rc = rc < 0 ? rc : press_flush(r->gzip, err);
-    return rc < 0 ? rc : restore_write_report(r, err);
-}
-
 /* ---- the door -------------------------------------------------------------------------------- */
 
 int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_options *options,
@@ -161,7 +153,9 @@ int reconstruct_next(struct reconstruct *r, struct err *err)
             rc = r->runs.len ? next_run(r, err) : next_record(r, err);
     }
     if (rc == ERR_END) {
-        rc = r->file ? bad(err, "a source has no end") : write_report(r, err);
+        rc = r->file ? bad(err, "a source has no end") : press_flush(r->text, err);
+        rc = rc < 0 ? rc : press_flush(r->gzip, err);
+        rc = rc < 0 ? rc : restore_write_report(r, err);
         rc = rc < 0 ? rc : ERR_END;
     }
     return rc < 0 && rc != ERR_END ? err_set(err, rc, "%s", err_text(rc)) : rc;

@@ -397,21 +397,17 @@ static int end_writing(struct repack *r, struct err *err)
     return open_view(r, err);
 }
 
-static int check_some(struct repack *r, struct err *err)
-{
-    buf_clear(&r->text);
-    int rc = view_next(r->view, STEP, &r->text, err);
-    sum_lines(&r->in, (struct text){r->text.data, r->text.len});
-    return rc == ERR_END ? write_manifest(r, err) : rc;
-}
-
 int repack_next(struct repack *r, struct err *err)
 {
     int rc;
     if (r->state == FINISHED)
         return ERR_END;
-    if (r->state == CHECKING)
-        return check_some(r, err);
+    if (r->state == CHECKING) {
+        buf_clear(&r->text);
+        rc = view_next(r->view, STEP, &r->text, err);
+        sum_lines(&r->in, (struct text){r->text.data, r->text.len});
+        return rc == ERR_END ? write_manifest(r, err) : rc;
+    }
     rc = write_some(r, err);
     return rc == ERR_END ? end_writing(r, err) : rc;
 }

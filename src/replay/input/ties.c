@@ -16,15 +16,6 @@ bool ties_are_full(const struct ties *t, const struct event *e)
     return t->count == TIES_MOST || (t->count > 0 && t->events[0].ts_ns != e->ts_ns);
 }
 
-static int keep(struct ties *t, struct text *text)
-{
-    const char *copy = text->len ? arena_strdup(&t->texts, *text) : "";
-    if (!copy)
-        return -ENOMEM;
-    text->ptr = copy;
-    return 0;
-}
-
 int ties_add(struct ties *t, const struct event *e)
 {
     if (!t->events && !(t->events = malloc(TIES_MOST * sizeof *t->events)))
@@ -33,9 +24,11 @@ int ties_add(struct ties *t, const struct event *e)
         arena_done(&t->texts);
     struct event copy = *e;
     struct text *texts[] = {&copy.name, &copy.cat, &copy.host, &copy.mode, &copy.file, &copy.file2};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (keep(t, texts[i]) < 0)
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        texts[i]->ptr = texts[i]->len ? arena_strdup(&t->texts, *texts[i]) : "";
+        if (!texts[i]->ptr)
             return -ENOMEM;
+    }
     size_t at = t->count++; /* behind those that are as long */
     for (; at > 0 && t->events[at - 1].dur_ns < copy.dur_ns; at--)
         t->events[at] = t->events[at - 1];

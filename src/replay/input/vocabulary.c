@@ -142,23 +142,16 @@ static unsigned bucket_of(struct text name)
     return (unsigned)(text_hash(name) % BUCKETS);
 }
 
-static void fill_buckets(void)
+const struct call *call_find(struct text name)
 {
-    for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
+    static bool filled;
+    for (unsigned i = 0; !filled && i < sizeof calls / sizeof *calls; i++) {
         unsigned at = bucket_of(text_of(calls[i].name));
         while (buckets[at])
             at = (at + 1) % BUCKETS;
         buckets[at] = (uint8_t)(i + 1);
     }
-}
-
-const struct call *call_find(struct text name)
-{
-    static bool filled;
-    if (!filled) {
-        fill_buckets();
-        filled = true;
-    }
+    filled = true;
     for (unsigned at = bucket_of(name); buckets[at]; at = (at + 1) % BUCKETS) {
         const struct call *c = &calls[buckets[at] - 1];
         if (text_eq(name, text_of(c->name)))

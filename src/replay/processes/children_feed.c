@@ -95,25 +95,17 @@ void child_send(struct children *c, struct child *child, struct message *m)
         child_flush(c, child);
 }
 
-/* Counts operations that a child has got: these are missing where it dies. */
-static int count_pushed(struct child *child, const struct operation *op)
-{
-    int rc = vec_extend(&child->pushed, op->name_id + (size_t)1);
-    if (rc == 0)
-        child->pushed.at[op->name_id]++;
-    return rc;
-}
-
 int children_push(struct children *c, struct operation *op)
 {
     struct child *child;
     struct message m = {.kind = MESSAGE_OPERATION, .op = *op};
     int rc = child_of(c, op->lane->process, &child);
-    rc = rc < 0 ? rc : count_pushed(child, op);
+    rc = rc < 0 ? rc : vec_extend(&child->pushed, op->name_id + (size_t)1);
     if (rc < 0) {
         handle_release(op->handle);
         return rc;
     }
+    child->pushed.at[op->name_id]++; /* missing if the child dies */
     if (!child->trace_host.ptr) {
         child->trace_pid = op->lane->pid;
         child->trace_host = op->lane->host;

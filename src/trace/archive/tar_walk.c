@@ -145,20 +145,10 @@ static bool take_record(struct text *records, struct text *key, struct text *val
     return text_split(value, '=', key) && value->ptr;
 }
 
-/* Whole seconds; what is no such number is as if it were not there. */
-static void take_time(struct trace_tar *t, struct text value)
-{
-    struct text seconds;
-    uint64_t s;
-    if (!text_split(&value, '.', &seconds) || num_parse_u64(seconds, &s) < 0 || s >> 40)
-        return;
-    t->timed = true;
-    t->time_s = (int64_t)s;
-}
-
 static int take_records(struct trace_tar *t)
 {
-    struct text records = {t->piece.data, t->piece.len}, key, value;
+    struct text records = {t->piece.data, t->piece.len}, key, value, seconds;
+    uint64_t time;
     while (records.len) {
         if (!take_record(&records, &key, &value))
             return corrupt(t, "an invalid pax record");
@@ -173,7 +163,12 @@ static int take_records(struct trace_tar *t)
             if (num_parse_u64(value, &t->longer_size) < 0)
                 return corrupt(t, "an invalid pax record");
         } else if (text_eq(key, TEXT("mtime"))) {
-            take_time(t, value);
+            /* Whole seconds; what is no such number is as if it were not there. */
+            if (text_split(&value, '.', &seconds) && num_parse_u64(seconds, &time) == 0 &&
+                time >> 40 == 0) {
+                t->timed = true;
+                t->time_s = (int64_t)time;
+            }
         }
     }
     return t->longer.error;
@@ -280,12 +275,6 @@ static enum trace_tar_kind kind_of(const struct trace_tar *t, const struct heade
     }
 }
 
-/* Links, directories and devices have no text, whatever their headers say. */
-static bool has_text(char type)
-{
-    return !(type >= '1' && type <= '6');
-}
-
 static int tell(struct trace_tar *t, struct trace_tar_member *ret)
 {
     t->member.offset = t->at;
@@ -309,7 +298,9 @@ static int take_member(struct trace_tar *t, const struct header *h, uint64_t siz
     if (!take_number(h->mtime, sizeof(h->mtime), &mtime) || mtime >> 40)
         mtime = 0;
     t->member.kind = kind_of(t, h);
-    t->member.size = !has_text(h->type) ? 0 : t->sized ? t->longer_size : size;
+    /* Links, directories and devices have no text, whatever their headers say. */
+    bool empty = h->type >= '1' && h->type <= '6';
+    t->member.size = empty ? 0 : t->sized ? t->longer_size : size;
     t->member.mtime_s = t->timed ? t->time_s : (int64_t)mtime;
     if (h->type == 'S' && ((const char *)h)[SPARSE_HEADER_GOES_ON]) {
         gather(t, WALK_MAP, BLOCK);

@@ -8,17 +8,12 @@
 #define ZEROS_MOST (16u << 20) /* no text begins with more */
 #define TAR_HEADER 512
 
-static bool is_control(unsigned char c)
-{
-    return c < 9 || (c > 13 && c < ' ') || c == 0x7f;
-}
-
 /* A tenth of packed bytes is control characters; of text hardly any is. */
 static bool is_text(const char *p, size_t len)
 {
     size_t controls = 0;
     for (size_t i = 0; i < len; i++)
-        controls += is_control((unsigned char)p[i]);
+        controls += ((unsigned char)p[i] < ' ' && !(p[i] >= 9 && p[i] <= 13)) || p[i] == 0x7f;
     return controls * 32 < len;
 }
 

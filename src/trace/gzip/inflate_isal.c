@@ -72,19 +72,6 @@ static int unused_bits(struct inflate_isal *s, const struct input *in)
     return found;
 }
 
-static enum inflate_status end_block(struct inflate_isal *s, struct input *in, unsigned *ret_unused)
-{
-    size_t ahead = (size_t)s->state.read_in_length / 8;
-    if (ahead > in->pos)
-        return INFLATE_BAD;
-    in->pos -= ahead;
-    int unused = unused_bits(s, in);
-    if (unused < 0)
-        return INFLATE_BAD;
-    *ret_unused = (unsigned)unused;
-    return INFLATE_END;
-}
-
 enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, uint8_t *out,
                                      size_t len, size_t *ret_done, unsigned *ret_unused)
 {
@@ -102,9 +89,15 @@ enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, u
         *ret_done = *ret_done > ISAL_DEF_MAX_MATCH ? *ret_done - ISAL_DEF_MAX_MATCH : 0;
         return INFLATE_BAD;
     }
-    if (st->block_state == ISAL_BLOCK_FINISH)
-        return end_block(s, in, ret_unused);
-    return st->avail_out ? INFLATE_INPUT : INFLATE_OUTPUT;
+    if (st->block_state != ISAL_BLOCK_FINISH)
+        return st->avail_out ? INFLATE_INPUT : INFLATE_OUTPUT;
+    size_t ahead = (size_t)st->read_in_length / 8;
+    if (ahead > in->pos)
+        return INFLATE_BAD;
+    in->pos -= ahead;
+    int unused = unused_bits(s, in);
+    *ret_unused = (unsigned)unused;
+    return unused < 0 ? INFLATE_BAD : INFLATE_END;
 }
 
 #else

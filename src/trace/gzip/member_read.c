@@ -72,14 +72,6 @@ static void extend_damage(struct trace_reader *r, uint64_t to)
         d->file_to = to;
 }
 
-static int found(struct trace_reader *r, uint64_t offset)
-{
-    input_seek(&r->in, offset);
-    extend_damage(r, offset);
-    r->state = READER_MEMBER;
-    return 1;
-}
-
 /* A place that may become a member when the file grows does not hide one behind it; with none
  * behind, it is looked at again when the file has grown. */
 static int step_search(struct trace_reader *r)
@@ -88,8 +80,12 @@ static int step_search(struct trace_reader *r)
     while (member_find_magic(&r->in)) {
         uint64_t offset = input_offset(&r->in);
         int rc = member_probe(r->inflate, offset);
-        if (rc == 1)
-            return found(r, offset);
+        if (rc == 1) {
+            input_seek(&r->in, offset);
+            extend_damage(r, offset);
+            r->state = READER_MEMBER;
+            return 1;
+        }
         if (rc < 0 && rc != -EAGAIN)
             return rc;
         if (rc == -EAGAIN && undecided == UINT64_MAX)

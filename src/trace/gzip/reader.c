@@ -197,16 +197,6 @@ static int add_first(struct trace_reader *r, const struct trace_checkpoint *from
     return 0;
 }
 
-static int open_at(struct trace_reader *r, const struct trace_checkpoint *from)
-{
-    int rc = reader_seek(r, from);
-    if (rc == 0)
-        rc = add_first(r, from);
-    while (rc == 0 && r->state == READER_FORMAT && step_format(r) > 0)
-        ;
-    return rc < 0 ? rc : check_read_error(r);
-}
-
 int trace_reader_open(int fd, const struct trace_reader_options *options,
                       const struct trace_checkpoint *from, struct err *err,
                       struct trace_reader **ret)
@@ -225,8 +215,11 @@ int trace_reader_open(int fd, const struct trace_reader_options *options,
     r->named_gzip = o->named_gzip;
     int rc = input_init(&r->in, fd);
     r->in.source = o->source;
-    if (rc == 0)
-        rc = open_at(r, from);
+    rc = rc < 0 ? rc : reader_seek(r, from);
+    rc = rc < 0 ? rc : add_first(r, from);
+    while (rc == 0 && r->state == READER_FORMAT && step_format(r) > 0)
+        ;
+    rc = rc < 0 ? rc : check_read_error(r);
     if (rc < 0) {
         trace_reader_close(r);
         return err_set(err, rc, "cannot read the trace: %s", err_text(rc));
