@@ -240,7 +240,7 @@ static int put_number(struct chunk_builder *b, struct column_build *c, struct si
 }
 
 static int put_sizes(struct chunk_builder *b, uint8_t class, uint8_t cat, uint8_t name,
-                     const struct size_args *args)
+                     const struct trace_value *const args[SIZE_ARGS])
 {
     struct size_value bytes = bytes_of_object(class, cat, name, args);
     int rc = put_number(b, &b->column[BUILD_SIZE], size_of_object(cat, name, args));
@@ -252,12 +252,12 @@ static int put_sizes(struct chunk_builder *b, uint8_t class, uint8_t cat, uint8_
 static int put_shape_sizes(struct chunk_builder *b, const struct shape *s,
                            const struct trace_event *event)
 {
-#define ARG(x) (s->x >= 0 ? &event->values[s->x] : NULL)
-    struct size_args args = {ARG(ret),        ARG(size),     ARG(requested),
-                             ARG(image_size), ARG(size_sum), ARG(ret_sum)};
-#undef ARG
+    const struct trace_value *args[SIZE_ARGS];
+
+    for (int i = 0; i < SIZE_ARGS; i++)
+        args[i] = s->args[i] >= 0 ? &event->values[s->args[i]] : NULL;
     return put_sizes(b, (uint8_t)event->class, s->cat ? s->cat->mark : s->cat_mark,
-                     s->name ? s->name->mark : s->name_mark, &args);
+                     s->name ? s->name->mark : s->name_mark, args);
 }
 
 /* The mark of an event's text: it was put last into its column. */
@@ -270,43 +270,23 @@ static uint8_t text_mark(const struct chunk_builder *b, const struct trace_value
 
 static int put_loose_sizes(struct chunk_builder *b, const struct trace_event *event)
 {
-    struct size_args args = {0};
+    const struct trace_value *args[SIZE_ARGS] = {NULL};
     uint8_t cat = 0, name = 0;
+    bool any = false;
 
     for (uint32_t i = 0; i < event->count; i++) {
         const struct trace_value *v = &event->values[i];
-        const struct trace_value *number =
-            v->type == TRACE_INT || v->type == TRACE_DOUBLE ? v : NULL;
-        switch (v->field) {
-        case TRACE_FIELD_NAME:
+        int arg = size_arg(v->field);
+        if (v->field == TRACE_FIELD_NAME)
             name = text_mark(b, v);
-            break;
-        case TRACE_FIELD_CAT:
+        else if (v->field == TRACE_FIELD_CAT)
             cat = text_mark(b, v);
-            break;
-        case TRACE_FIELD_RET:
-            args.ret = number;
-            break;
-        case TRACE_FIELD_SIZE:
-            args.size = number;
-            break;
-        case TRACE_FIELD_COUNT:
-            args.requested = number;
-            break;
-        case TRACE_FIELD_IMAGE_SIZE:
-            args.image_size = number;
-            break;
-        case TRACE_FIELD_SIZE_SUM:
-            args.size_sum = number;
-            break;
-        case TRACE_FIELD_RET_SUM:
-            args.ret_sum = number;
-            break;
-        }
+        else if (arg >= 0)
+            args[arg] = v->type == TRACE_INT || v->type == TRACE_DOUBLE ? v : NULL;
     }
-    if (args.ret || args.size || args.requested || args.image_size || args.size_sum || args.ret_sum)
-        return put_sizes(b, (uint8_t)event->class, cat, name, &args);
-    return 0;
+    for (int i = 0; i < SIZE_ARGS; i++)
+        any |= args[i] != NULL;
+    return any ? put_sizes(b, (uint8_t)event->class, cat, name, args) : 0;
 }
 
 static int end_other(struct chunk_builder *b)

@@ -39,6 +39,17 @@ enum {
     BUILD_DICTIONARIES_BYTES = 10 << 20 /* kept for the next chunk, of all together */
 };
 
+/* The arguments that `size` and `bytes` are computed from; ARG_COUNT of a transfer: requested bytes. */
+enum size_arg {
+    ARG_RET,
+    ARG_SIZE,
+    ARG_COUNT,
+    ARG_IMAGE_SIZE,
+    ARG_SIZE_SUM,
+    ARG_RET_SUM,
+    SIZE_ARGS
+};
+
 /* What is done with a value of the column. */
 enum build_kind { BUILD_NUMBER, BUILD_TIME, BUILD_TEXT, BUILD_ANY };
 
@@ -90,13 +101,12 @@ struct shape {
     uint32_t first; /* in chunk_builder.steps */
     /* steps; those before the first text, and before the first fixed one */
     uint16_t count, numbers, texts;
-    uint8_t number;              /* what its rows have in row_shape */
-    bool regular;                /* false: its values are put one by one */
-    bool sure;                   /* the scanner vouches for fields and types */
-    bool sized;                  /* a value that `size` or `bytes` may come from is there */
-    uint8_t name_mark, cat_mark; /* of fixed texts */
-    /* of the values, -1 = absent or no number */
-    int16_t ret, size, requested, image_size, size_sum, ret_sum;
+    uint8_t number;                  /* what its rows have in row_shape */
+    bool regular;                    /* false: its values are put one by one */
+    bool sure;                       /* the scanner vouches for fields and types */
+    bool sized;                      /* a value that `size` or `bytes` may come from is there */
+    uint8_t name_mark, cat_mark;     /* of fixed texts */
+    int16_t args[SIZE_ARGS];         /* of the values; -1 = absent or no number */
     struct column_build *name, *cat; /* of texts that are not fixed, else NULL */
 };
 
@@ -245,10 +255,8 @@ struct size_value {
     int64_t i;
     double d;
 };
-/* The arguments that matter, `requested` being args.count; NULL where absent or no number. */
-struct size_args {
-    const struct trace_value *ret, *size, *requested, *image_size, *size_sum, *ret_sum;
-};
+/* Which argument a field is, or -1. */
+int size_arg(uint16_t field);
 /* Of objects without sums. */
 static inline bool size_is_null(uint8_t cat_mark, uint8_t name_mark)
 {
@@ -258,9 +266,11 @@ static inline bool bytes_are_null(uint8_t cat_mark, uint8_t name_mark)
 {
     return cat_mark == 0 || !(name_mark & (cat_mark == SIZE_STDIO ? SIZE_COUNTED : SIZE_TRANSFER));
 }
-struct size_value size_of_object(uint8_t cat_mark, uint8_t name_mark, const struct size_args *args);
+/* `args`: NULL where absent or no number. */
+struct size_value size_of_object(uint8_t cat_mark, uint8_t name_mark,
+                                 const struct trace_value *const args[SIZE_ARGS]);
 struct size_value bytes_of_object(uint8_t class, uint8_t cat_mark, uint8_t name_mark,
-                                  const struct size_args *args);
+                                  const struct trace_value *const args[SIZE_ARGS]);
 
 /* ---- chunk_texts.c: dictionaries of TEXT and MIXED columns ----------------------------------- */
 

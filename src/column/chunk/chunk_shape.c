@@ -51,41 +51,20 @@ static int plan_value(struct chunk_builder *b, const struct trace_value *v, uint
     return 0;
 }
 
-/* Which values size and bytes of the object are made from. */
+/* Which values size and bytes of the object are computed from. */
 static void plan_size(struct shape *s, struct column_build *c, const struct trace_value *v,
                       uint16_t index)
 {
     bool number = v->type == TRACE_INT || v->type == TRACE_DOUBLE;
-    int16_t at = number ? (int16_t)index : -1;
+    int arg = size_arg(v->field);
 
-    switch (v->field) {
-    case TRACE_FIELD_NAME:
+    if (v->field == TRACE_FIELD_NAME)
         s->name = v->type == TRACE_TEXT ? c : NULL;
-        return;
-    case TRACE_FIELD_CAT:
+    if (v->field == TRACE_FIELD_CAT)
         s->cat = v->type == TRACE_TEXT ? c : NULL;
+    if (arg < 0)
         return;
-    case TRACE_FIELD_RET:
-        s->ret = at;
-        break;
-    case TRACE_FIELD_SIZE:
-        s->size = at;
-        break;
-    case TRACE_FIELD_COUNT:
-        s->requested = at;
-        break;
-    case TRACE_FIELD_IMAGE_SIZE:
-        s->image_size = at;
-        break;
-    case TRACE_FIELD_SIZE_SUM:
-        s->size_sum = at;
-        break;
-    case TRACE_FIELD_RET_SUM:
-        s->ret_sum = at;
-        break;
-    default:
-        return;
-    }
+    s->args[arg] = number ? (int16_t)index : -1;
     s->sized |= number;
 }
 
@@ -120,13 +99,8 @@ static struct shape *new_shape(struct chunk_builder *b, const struct trace_event
     *s = (struct shape){.hash = hash,
                         .number = (uint8_t)number,
                         .count = (uint16_t)event->count,
-                        .first = b->step_count,
-                        .ret = -1,
-                        .size = -1,
-                        .requested = -1,
-                        .image_size = -1,
-                        .size_sum = -1,
-                        .ret_sum = -1};
+                        .first = b->step_count};
+    memset(s->args, 0xff, sizeof(s->args));
     b->shape_count = number;
     plan_steps(b, event, s);
     if (s->regular) {
@@ -196,8 +170,9 @@ static int fix_texts(struct chunk_builder *b, const struct trace_event *event, s
         rc = fix_text(event, s, end);
         s->texts--;
     }
-    if (s->name == NULL && s->cat == NULL && s->size_sum < 0 && s->ret_sum < 0 &&
-        size_is_null(s->cat_mark, s->name_mark) && bytes_are_null(s->cat_mark, s->name_mark))
+    if (s->name == NULL && s->cat == NULL && s->args[ARG_SIZE_SUM] < 0 &&
+        s->args[ARG_RET_SUM] < 0 && size_is_null(s->cat_mark, s->name_mark) &&
+        bytes_are_null(s->cat_mark, s->name_mark))
         s->sized = false;
     return rc;
 }

@@ -46,6 +46,20 @@ uint8_t size_mark_cat(struct text cat)
     return 0;
 }
 
+int size_arg(uint16_t field)
+{
+    static const uint16_t fields[SIZE_ARGS] = {
+        [ARG_RET] = TRACE_FIELD_RET,           [ARG_SIZE] = TRACE_FIELD_SIZE,
+        [ARG_COUNT] = TRACE_FIELD_COUNT,       [ARG_IMAGE_SIZE] = TRACE_FIELD_IMAGE_SIZE,
+        [ARG_SIZE_SUM] = TRACE_FIELD_SIZE_SUM, [ARG_RET_SUM] = TRACE_FIELD_RET_SUM,
+    };
+
+    for (int i = 0; i < SIZE_ARGS; i++)
+        if (fields[i] == field)
+            return i;
+    return -1;
+}
+
 static struct size_value of_number(const struct trace_value *v)
 {
     if (v->type == TRACE_INT)
@@ -79,36 +93,38 @@ static struct size_value product(const struct trace_value *a, const struct trace
     return of_number(&v);
 }
 
-struct size_value size_of_object(uint8_t cat_mark, uint8_t name_mark, const struct size_args *args)
+struct size_value size_of_object(uint8_t cat_mark, uint8_t name_mark,
+                                 const struct trace_value *const args[SIZE_ARGS])
 {
-    if (args->size_sum != NULL || args->ret_sum != NULL)
-        return of_number(args->size_sum ? args->size_sum : args->ret_sum);
+    if (args[ARG_SIZE_SUM] != NULL || args[ARG_RET_SUM] != NULL)
+        return of_number(args[ARG_SIZE_SUM] ? args[ARG_SIZE_SUM] : args[ARG_RET_SUM]);
     if (size_is_null(cat_mark, name_mark))
         return (struct size_value){0, 0, 0};
     if (cat_mark == 0 || cat_mark == SIZE_SYS)
-        return positive_or_null(positive(args->size) ? args->size : args->image_size);
-    if (args->ret == NULL)
-        return positive_or_null(args->size);
-    if (cat_mark == SIZE_STDIO && name_mark & SIZE_COUNTED && positive(args->ret) &&
-        positive(args->size))
-        return product(args->ret, args->size);
-    return positive_or_null(args->ret);
+        return positive_or_null(positive(args[ARG_SIZE]) ? args[ARG_SIZE] : args[ARG_IMAGE_SIZE]);
+    if (args[ARG_RET] == NULL)
+        return positive_or_null(args[ARG_SIZE]);
+    if (cat_mark == SIZE_STDIO && name_mark & SIZE_COUNTED && positive(args[ARG_RET]) &&
+        positive(args[ARG_SIZE]))
+        return product(args[ARG_RET], args[ARG_SIZE]);
+    return positive_or_null(args[ARG_RET]);
 }
 
 struct size_value bytes_of_object(uint8_t class, uint8_t cat_mark, uint8_t name_mark,
-                                  const struct size_args *args)
+                                  const struct trace_value *const args[SIZE_ARGS])
 {
     if (cat_mark == 0)
         return (struct size_value){0, 0, 0};
     bool summed = class == TRACE_AGGREGATED || class == TRACE_COUNTER;
-    if (summed && (args->size_sum != NULL || args->ret_sum != NULL))
-        return of_number(args->size_sum ? args->size_sum : args->ret_sum);
+    if (summed && (args[ARG_SIZE_SUM] != NULL || args[ARG_RET_SUM] != NULL))
+        return of_number(args[ARG_SIZE_SUM] ? args[ARG_SIZE_SUM] : args[ARG_RET_SUM]);
     if (bytes_are_null(cat_mark, name_mark))
         return (struct size_value){0, 0, 0};
     if (cat_mark == SIZE_STDIO)
-        return positive(args->ret) && positive(args->size) ? product(args->ret, args->size)
-                                                           : (struct size_value){0, 0, 0};
-    if (args->ret != NULL)
-        return positive_or_null(args->ret);
-    return positive_or_null(positive(args->size) || summed ? args->size : args->requested);
+        return positive(args[ARG_RET]) && positive(args[ARG_SIZE])
+                   ? product(args[ARG_RET], args[ARG_SIZE])
+                   : (struct size_value){0, 0, 0};
+    if (args[ARG_RET] != NULL)
+        return positive_or_null(args[ARG_RET]);
+    return positive_or_null(positive(args[ARG_SIZE]) || summed ? args[ARG_SIZE] : args[ARG_COUNT]);
 }
