@@ -1,4 +1,4 @@
-/* budget.c - what a query may still cost, shared by all who work on it. */
+/* budget.c - what a query may still cost, shared by all threads that work on it. */
 #include "dftracerd/base.h"
 
 #include <assert.h>

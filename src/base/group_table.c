@@ -88,7 +88,7 @@ static inline void put_slot(uint64_t *slots, uint32_t mask, uint64_t slot)
     slots[at] = slot;
 }
 
-/* The slots know their hashes, so the keys are not looked at. */
+/* The slots know their hashes, so the keys are not read. */
 static int move_slots(const struct group_table *t, uint64_t *slots, uint32_t mask)
 {
     int rc = 0;

@@ -11,9 +11,9 @@
 
 #include "dftracerd/base.h"
 
-/* Whether the budget is asked before item i of a pass that writes here and there among n: for each
- * of the first ones the kernel may have to clear a page of 2 MB, which takes as long as thousands
- * of the others. */
+/* Whether the budget is checked before item i of a pass that writes here and there among n. For
+ * each of the first ones the kernel may have to clear a page of 2 MB, which takes as long as
+ * thousands of the others. */
 enum { PASS_FIRST = 1 << 12, PASS_LOOKED = 1 << 14 };
 static inline bool pass_looks(size_t i, size_t n)
 {

@@ -4,7 +4,7 @@
  * 2^146. Sums of up to 2^46 values fit: the sum into 128 bits, the squares into 192. struct
  * moments_part keeps 128 bits of squares only. That is exact as long as count * max(|min|, |max|)^2
  * < 2^128, so for a chunk of 2^26 rows with values below 2^51 (71 years in microseconds, 26 days in
- * nanoseconds). Where a column of a chunk has larger ones (its min and max tell), a kernel adds
+ * nanoseconds). Where a column of a chunk has larger ones (by its min and max), a kernel adds
  * them by moments_add instead.
  */
 #include "dftracerd/measure.h"

@@ -1,8 +1,8 @@
 /* measure_sketch.c - quantiles: all values while they are few, then counts of bins.
  *
  * A bin is what doubles with equal sign, exponent and first 7 bits of the fraction have in common:
- * 128 bins an octave, as wide as 1/128 of their lower end at most. The value told is the middle, so
- * it is off by at most 1/256 = 0.39 % of the value of that rank, which is in the same bin. Whole
+ * 128 bins an octave, as wide as 1/128 of their lower end at most. The result is the middle, so it
+ * is off by at most 1/256 = 0.39 % of the value of that rank, which is in the same bin. Whole
  * numbers below 256 have a bin each: exact. Zero and what is nearer to it than 1.6e-310 share the
  * bin of 0.
  *

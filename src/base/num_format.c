@@ -261,7 +261,7 @@ static size_t put_exponent(int exponent, char *out)
     return 1 + num_format_i64(exponent, out + 1);
 }
 
-/* `point`: how many of the digits stand before the decimal point. */
+/* `point`: how many of the digits are before the decimal point. */
 static size_t put_decimal(const char *digits, int count, int point, char *out)
 {
     char *p = out;
@@ -293,7 +293,7 @@ static size_t put_decimal(const char *digits, int count, int point, char *out)
     return (size_t)(p - out);
 }
 
-/* Times in us have three decimals at most. Texts of up to 15 digits stand for different doubles, so
+/* Times in us have three decimals at most. Texts of up to 15 digits are different doubles, so
  * the one found here is the shortest. */
 static bool is_few_decimals(double value, int64_t *ret_thousandths)
 {

@@ -13,7 +13,7 @@
 #define TURN_NS (100 * 1000000ll)
 /* Jobs that may have given way at a time: each keeps a thread, and the memory that it has. */
 #define AWAY_MAX 16u
-/* Who is away looks so often whether its budget says to stop. */
+/* How often a suspended request checks whether its budget says to stop. */
 #define LOOK_NS (10 * 1000000ll)
 
 struct work {
@@ -125,7 +125,7 @@ static bool jobs_had_turn(const struct pool *p)
     return p->jobs_from && clock_mono_ns() - since >= TURN_NS;
 }
 
-/* Those who are away come back where there is room and nobody else waits, or it is their turn. */
+/* Suspended requests resume where there is room and nobody else waits, or it is their turn. */
 static void call_back(struct pool *p)
 {
     while (p->away && p->working < p->threads &&
@@ -283,7 +283,7 @@ static int submit(struct pool *p, struct pool_lane *lane, struct work of)
         put(p, lane, work);
     bool wake = has_work(p);
     pthread_mutex_unlock(&p->lock);
-    if (wake) /* now, as who wakes up may take this thread's processor at once */
+    if (wake) /* now, as the thread that wakes up may take this thread's processor at once */
         pthread_cond_signal(&p->wake);
     if (stopping)
         free(work);
@@ -344,7 +344,7 @@ static void be_away(struct pool *p, struct budget *b)
     pthread_cond_destroy(&a.back);
 }
 
-/* Who helps does not, and those who are waited for cannot all be away. */
+/* Helpers do not, and those that others wait for cannot all be suspended. */
 void pool_give_way(struct pool *p, struct budget *b)
 {
     struct member *m = self;

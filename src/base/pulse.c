@@ -33,7 +33,7 @@ void pulse_rest(void)
     pulse_beat_at(0);
 }
 
-/* The beginning of a file of proc(5) that tells of a thread; empty where there is none. */
+/* The beginning of a file of proc(5) that describes a thread; empty where there is none. */
 static void read_of_thread(int tid, const char *name, char ret[static 256])
 {
     char path[64];

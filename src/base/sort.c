@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUN = 1024, LOOKED = 4096 }; /* items of a run; merged until the budget is asked again */
+enum { RUN = 1024, CHECKED = 4096 }; /* items of a run; merged until the budget is checked again */
 
 struct sort {
     size_t each;
@@ -26,7 +26,7 @@ static int merge(const struct sort *s, const char *from, size_t half, size_t n, 
         memcpy(to, *least, s->each);
         *least += s->each;
         to += s->each;
-        if (++looked % LOOKED == 0) {
+        if (++looked % CHECKED == 0) {
             int rc = budget_check(s->budget);
             if (rc < 0)
                 return rc;

@@ -1,4 +1,4 @@
-/* background.c - fork, tell the parent, let go. */
+/* background.c - fork, report to the parent, detach. */
 #include "daemon/background.h"
 
 #include <errno.h>

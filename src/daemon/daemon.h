@@ -11,7 +11,7 @@
 #include "daemon/tls_files.h"
 
 #define INHERITED_MAX 16 /* as http takes listeners */
-#define GRACE_MS 1000    /* for clients to be told that their answer was cut */
+#define GRACE_MS 1000    /* for clients to learn that their answer was cut */
 
 struct daemon {
     struct options options;
@@ -50,7 +50,7 @@ void daemon_log_served(const struct served *s);
 
 /* further.c: serves the directories of another daemon, too (join.serve). Those that are served
  * already are only announced again. */
-int daemon_on_join(void *daemon, struct join_request *asked, struct err *err);
+int daemon_on_join(void *daemon, struct join_request *request, struct err *err);
 /* Closes an index that another daemon is to have (join.end), if it is not the only one. */
 int daemon_on_end(void *daemon, const char *index_path, struct err *err);
 

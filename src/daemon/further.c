@@ -30,23 +30,23 @@ static bool same_roots(const struct roots *a, const struct roots *b)
 }
 
 /* What a further set of directories would take, and whether they are the same here as for the one
- * that asks. */
-static int may_serve(struct daemon *d, const struct join_request *asked, struct err *err)
+ * that requests it. */
+static int may_serve(struct daemon *d, const struct join_request *request, struct err *err)
 {
     size_t count = atomic_load(&d->served_count);
     unsigned threads =
         d->options.executor_threads ? (unsigned)d->options.executor_threads : cpu_count();
     struct rlimit space;
-    if (asked->threads && asked->threads != threads)
+    if (request->threads && request->threads != threads)
         return err_set(err, -EINVAL, "this daemon has %u threads", threads);
     if (count == HTTP_SITES_MAX || (count + 1) * (2ul * threads + 2) > THREADS_MAX)
         return err_set(err, -ENOSPC, "this daemon serves %zu sets of directories, the maximum",
                        count);
     if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
         return err_set(err, -ENOMEM, "the address space of this daemon is limited (ulimit -v)");
-    for (size_t i = 0; i < asked->roots.count; i++)
-        if (access(asked->roots.paths[i], R_OK | X_OK) < 0)
-            return err_set(err, -errno, "%s: %s", asked->roots.paths[i], strerror(errno));
+    for (size_t i = 0; i < request->roots.count; i++)
+        if (access(request->roots.paths[i], R_OK | X_OK) < 0)
+            return err_set(err, -errno, "%s: %s", request->roots.paths[i], strerror(errno));
     return 0;
 }
 
@@ -74,16 +74,16 @@ static int open_further(struct daemon *d, struct served *s, struct err *err)
 }
 
 /* Takes the roots. From then on it is served until the end. */
-static int serve_further(struct daemon *d, struct join_request *asked, struct err *err)
+static int serve_further(struct daemon *d, struct join_request *request, struct err *err)
 {
     size_t count = atomic_load(&d->served_count);
     struct served *s = calloc(1, sizeof *s);
     int rc = s ? 0 : -ENOMEM;
-    if (rc == 0 && !(s->index_path = strdup(asked->index_path)))
+    if (rc == 0 && !(s->index_path = strdup(request->index_path)))
         rc = -ENOMEM;
     if (rc == 0) {
-        s->roots = asked->roots;
-        asked->roots = (struct roots){0};
+        s->roots = request->roots;
+        request->roots = (struct roots){0};
         rc = open_further(d, s, err);
     }
     if (rc < 0) {
@@ -106,14 +106,14 @@ static struct served *find_served(struct daemon *d, const char *index_path)
     return NULL;
 }
 
-int daemon_on_join(void *arg, struct join_request *asked, struct err *err)
+int daemon_on_join(void *arg, struct join_request *request, struct err *err)
 {
     struct daemon *d = arg;
-    struct served *s = find_served(d, asked->index_path);
+    struct served *s = find_served(d, request->index_path);
     if (s)
-        return same_roots(&s->roots, &asked->roots) ? daemon_open_meeting(s, err) : -EBUSY;
-    int rc = may_serve(d, asked, err);
-    return rc < 0 ? rc : serve_further(d, asked, err);
+        return same_roots(&s->roots, &request->roots) ? daemon_open_meeting(s, err) : -EBUSY;
+    int rc = may_serve(d, request, err);
+    return rc < 0 ? rc : serve_further(d, request, err);
 }
 
 static size_t count_open(const struct daemon *d)

@@ -154,18 +154,18 @@ static bool is_done(const char *path, const struct buf *out, const char *event)
     return done;
 }
 
-bool join_running(const struct join *j, const struct join_request *asked)
+bool join_running(const struct join *j, const struct join_request *request)
 {
     struct buf out = {0};
     char threads[24];
-    snprintf(threads, sizeof threads, "%llu", (unsigned long long)asked->threads);
+    snprintf(threads, sizeof threads, "%llu", (unsigned long long)request->threads);
     put_text(&out, "serve");
     put_text(&out, j->settings.data);
     put_text(&out, threads);
-    put_text(&out, asked->index_path);
-    for (size_t i = 0; i < asked->roots.count; i++) {
-        put_text(&out, asked->roots.labels[i]);
-        put_text(&out, asked->roots.paths[i]);
+    put_text(&out, request->index_path);
+    for (size_t i = 0; i < request->roots.count; i++) {
+        put_text(&out, request->roots.labels[i]);
+        put_text(&out, request->roots.paths[i]);
     }
     bool joined = j->path && is_done(j->path, &out, "not_joined");
     buf_done(&out);
@@ -229,7 +229,7 @@ static void answer(int fd, int rc, const struct err *err)
 static int do_request(struct join *j, const struct buf *text, struct err *err)
 {
     size_t at = 0;
-    struct join_request asked = {0};
+    struct join_request request = {0};
     const char *what = next_text(text, &at);
     bool ends = what && strcmp(what, "end") == 0;
     const char *index_path = ends ? next_text(text, &at) : NULL;
@@ -237,10 +237,10 @@ static int do_request(struct join *j, const struct buf *text, struct err *err)
         return j->end(j->arg, index_path, err);
     if (ends || !what || strcmp(what, "serve") != 0)
         return err_set(err, -EINVAL, "the request is unknown");
-    int rc = read_request(j, text, at, &asked, err);
+    int rc = read_request(j, text, at, &request, err);
     if (rc == 0)
-        rc = j->serve(j->arg, &asked, err);
-    roots_done(&asked.roots);
+        rc = j->serve(j->arg, &request, err);
+    roots_done(&request.roots);
     return rc;
 }
 

@@ -27,8 +27,8 @@ struct join {
     pthread_t thread;
     bool running;
     atomic_bool ending;
-    /* may take asked->roots */
-    int (*serve)(void *arg, struct join_request *asked, struct err *err);
+    /* may take request->roots */
+    int (*serve)(void *arg, struct join_request *request, struct err *err);
     int (*end)(void *arg, const char *index_path, struct err *err);
     void *arg;
 };
@@ -36,7 +36,7 @@ struct join {
  * nothing can be joined. */
 int join_init(struct join *j, const struct meeting *m, const struct options *o);
 /* Whether a running daemon serves the directories from now on. */
-bool join_running(const struct join *j, const struct join_request *asked);
+bool join_running(const struct join *j, const struct join_request *request);
 /* Whether a running daemon had the index open, serves other directories, too, and has closed it. */
 bool join_end(const struct meeting *m, const char *index_path);
 /* Listens for others, in a thread that calls `serve` and `end`; and lets those that wait go on. 0,

@@ -20,17 +20,17 @@
 static void on_signal(evutil_socket_t fd, short what, void *arg)
 {
     struct loop *l = arg;
-    struct signalfd_siginfo told;
+    struct signalfd_siginfo info;
     (void)what;
-    if (read(fd, &told, sizeof told) != (ssize_t)sizeof told)
+    if (read(fd, &info, sizeof info) != (ssize_t)sizeof info)
         return;
-    if (told.ssi_signo == SIGHUP) {
+    if (info.ssi_signo == SIGHUP) {
         notify_send("RELOADING=1\nMONOTONIC_USEC=%" PRId64, clock_mono_ns() / 1000);
         l->reload(l->arg);
         notify_send("READY=1");
         return;
     }
-    log_line(LOG_LEVEL_INFO, "stopping signal=%d", (int)told.ssi_signo);
+    log_line(LOG_LEVEL_INFO, "stopping signal=%d", (int)info.ssi_signo);
     event_base_loopbreak(l->base);
 }
 

@@ -20,10 +20,10 @@ struct loop {
     bool only_sockets;        /* nobody reaches us but by the Unix sockets */
     int (*reload)(void *arg); /* SIGHUP */
     void *arg;
-    char status[128];     /* told last: to the service manager */
+    char status[128];     /* last sent to the service manager */
     uint64_t bytes_done;  /* of all indexes, when last seen */
     bool untrimmed;       /* there was work since freed memory was given back */
-    bool idle;            /* nobody had asked for long: why it ended */
+    bool idle;            /* no request for long: why it ended */
     uint64_t watchdog_us; /* a service manager waits so long for a sign of life; 0 = it does not */
 };
 /* Before anything is started: a signal that comes meanwhile waits for the loop. */

@@ -171,18 +171,18 @@ int meeting_open(struct meeting *m, const char *unix_path, const struct roots *r
     write_roots(&text, roots);
     if (rc == 0)
         rc = write_list(m->list, &text);
-    m->told = rc == 0;
+    m->listed = rc == 0;
     buf_done(&text);
     return rc;
 }
 
 void meeting_close(struct meeting *m)
 {
-    if (m->told)
+    if (m->listed)
         unlink(m->list);
     if (m->linked)
         unlink(m->socket);
-    m->told = m->linked = false;
+    m->listed = m->linked = false;
 }
 
 void meeting_done(struct meeting *m)

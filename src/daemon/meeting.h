@@ -1,4 +1,4 @@
-/* meeting.h - where clients of the same user find this daemon without being told: a directory of
+/* meeting.h - where clients of the same user find this daemon by themselves: a directory of
  * the user's with, for each daemon, NAME.sock to ask and NAME.roots, the directories that it
  * serves. */
 #ifndef DFTRACERD_DAEMON_MEETING_H
@@ -9,7 +9,7 @@
 struct meeting {
     char *socket, *list; /* NAME.sock, NAME.roots; NULL where there is no such place */
     bool linked;         /* NAME.sock is a symlink to the socket of --unix */
-    bool told;           /* NAME.roots is ours */
+    bool listed;         /* NAME.roots is ours */
 };
 /* Chooses the place: $DFTRACERD_RUNTIME_DIR, else $XDG_RUNTIME_DIR/dftracerd, else
  * /tmp/dftracerd-<uid>; made 0700 if it is new, and refused when it is a symlink, another's, or

@@ -1,4 +1,4 @@
-/* notify.h - what a service manager is told and hands over: one datagram to $NOTIFY_SOCKET,
+/* notify.h - what a service manager gets and hands over: one datagram to $NOTIFY_SOCKET,
  * descriptors from 3 on.
  *
  * Spoken here and not through libsystemd: it is one sendmsg, so that every build can, and tests

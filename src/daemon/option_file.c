@@ -14,8 +14,8 @@ const char *option_system_file(void)
     return DFT_SYSCONFDIR "/dftracerd.conf";
 }
 
-/* That of the system describes the service, which names it: whom that may serve is not whom a
- * user's own daemon may. */
+/* That of the system describes the service, which names it: the users it may serve are not those of
+ * a user's own daemon. */
 const char *option_default_file(struct options *o)
 {
     char path[4096] = "";

@@ -32,7 +32,7 @@ const char *option_check_host(const char *value)
            "brackets";
 }
 
-/* Browsers tell http and https in small letters, and no port that goes without saying. */
+/* Browsers send http and https in small letters, and no port that goes without saying. */
 static bool is_web_origin(const char *scheme, size_t n, const char *host, const char *port)
 {
     bool http = n == 4 && memcmp(scheme, "http", 4) == 0;

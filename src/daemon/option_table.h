@@ -23,7 +23,7 @@ enum {
     OPTION_HIDDEN = 16,
     OPTION_NOT_IN_FILE = 32,
     OPTION_HOST = 64,      /* a list of names that requests are for */
-    OPTION_ORIGIN = 128,   /* a list of what browsers tell as Origin */
+    OPTION_ORIGIN = 128,   /* a list of what browsers send as Origin */
     OPTION_ONLY_OLD = 256, /* only dftracer_server takes it */
 };
 struct option_spec {

@@ -101,7 +101,7 @@ void options_print(FILE *out, const struct options *o)
     for (size_t i = 0; i < option_count; i++) {
         const struct option_spec *s = &option_table[i];
         const struct option_list *list = (const void *)((const char *)o + s->at);
-        if (!is_in_file(s)) /* what was given is told, hidden or not */
+        if (!is_in_file(s)) /* what was given is printed, hidden or not */
             continue;
         if (s->kind == OPTION_LIST)
             for (size_t k = 0; k < list->count; k++)

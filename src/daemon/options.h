@@ -1,5 +1,5 @@
-/* options.h - what the daemon was told: command line over environment over configuration file over
- * defaults. */
+/* options.h - the settings of the daemon: command line over environment over configuration file
+ * over defaults. */
 #ifndef DFTRACERD_DAEMON_OPTIONS_H
 #define DFTRACERD_DAEMON_OPTIONS_H
 

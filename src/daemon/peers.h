@@ -21,7 +21,7 @@ struct peers {
 int peers_read(struct peers *ret, const struct options *o, struct err *err);
 /* The file of a credential of systemd, if there is one: *new* or NULL. */
 char *peers_credential(const char *name);
-/* Why the file is no secret, or NULL. Those of systemd are safe, whatever their mode tells: an
+/* Why the file is no secret, or NULL. Those of systemd are safe, whatever their mode: an
  * access list shows as the group's. */
 struct stat;
 const char *peers_unsafe(const char *path, const struct stat *st);

@@ -124,7 +124,7 @@ void daemon_use_little_memory(void)
     }
 }
 
-/* Where there is no such place clients have to be told the address. */
+/* Where there is no such place clients need the address. */
 static int choose_meeting(struct daemon *d, struct err *err)
 {
     struct options *o = &d->options;
@@ -227,7 +227,7 @@ static void announce(const struct daemon *d)
     daemon_log_served(&d->first);
 }
 
-/* Where that is all that is asked: http_start asks it itself. */
+/* With --check-only: http_start checks it itself. */
 static int may_listen(const struct daemon *d, struct err *err)
 {
     const struct options *o = &d->options;
@@ -254,14 +254,14 @@ static void warn_of_variable(const char *name, const char *meant)
 /* Whether another daemon serves the directories from now on. */
 static int join_another(struct daemon *d)
 {
-    struct join_request asked = {.index_path = d->first.index_path, .roots = d->first.roots};
+    struct join_request request = {.index_path = d->first.index_path, .roots = d->first.roots};
     if (options_given(&d->options, "executor-threads"))
-        asked.threads = d->options.executor_threads;
+        request.threads = d->options.executor_threads;
     d->join.serve = daemon_on_join;
     d->join.end = daemon_on_end;
     d->join.arg = d;
     int rc = join_init(&d->join, &d->first.meeting, &d->options);
-    d->joined = rc == 0 && join_running(&d->join, &asked);
+    d->joined = rc == 0 && join_running(&d->join, &request);
     return rc;
 }
 
@@ -371,7 +371,7 @@ static void stop(struct daemon *d)
     pthread_mutex_unlock(&d->lock);
     for (size_t i = 0; i < served_all(d); i++)
         meeting_close(&d->served[i]->meeting);
-    if (d->loop.idle) /* who has just found us is not turned away for having come too late */
+    if (d->loop.idle) /* a client that has just found us is not rejected */
         http_finish(http, (int)d->options.drain_time_ms);
     http_stop(http, (int)d->options.drain_time_ms, GRACE_MS);
     for (size_t i = 0; i < served_all(d); i++)

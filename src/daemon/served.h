@@ -50,7 +50,7 @@ unsigned served_workers(const struct served *s, const struct options *o);
 /* Starts the thread that scans the directories: a slow file system must not hold up signals. 0,
  * -errno. */
 int served_watch(struct served *s);
-/* Ends it: the index is offered nothing more, and tells nobody of changes. */
+/* Ends it: the index is offered nothing more, and reports no changes. */
 void served_rest(struct served *s);
 /* Closes and frees what is in it, also what is there in part, and leaves it empty; nobody uses the
  * index any more. */

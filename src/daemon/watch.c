@@ -22,12 +22,12 @@
 
 #define DEPTH_MAX 64
 #define DEAD_NAMES_MOST 4096
-#define TOLD_MOST 100 /* of directories that cannot be read, by one walk */
-/* a burst of changes is looked at once */
+#define LOGGED_MOST 100 /* of directories that cannot be read, by one walk */
+/* a burst of changes is scanned once */
 #define DEBOUNCE_NS 50000000ll
 /* and what is written to all the time so often: each look reads its last chunk */
 #define HINTS_NS 250000000ll
-#define LOOK_NS 2000000000ll /* who waits for a look does not wait for a walk that takes longer */
+#define LOOK_NS 2000000000ll /* a client that waits for a scan does not wait for a longer walk */
 /* a walk may take 1/20 of the time */
 #define WALK_SHARE 20
 
@@ -40,16 +40,16 @@ struct watch {
     bool listed;
     struct intern *closed; /* directories that cannot be read: nothing below is known to be gone */
     struct intern *closed_before; /* during a walk: by the one before */
-    uint32_t told;                /* lines of the log on them, by this walk */
-    bool cut;      /* descriptors or memory were short: nothing at all is known to be gone */
-    bool cut_told; /* in the log */
+    uint32_t logged;              /* lines of the log on them, by this walk */
+    bool cut;        /* descriptors or memory were short: nothing at all is known to be gone */
+    bool cut_logged; /* in the log */
     dev_t device[OPTIONS_LIST_MAX];
-    bool network[OPTIONS_LIST_MAX]; /* others' changes are not told there */
-    bool limited;                   /* no more watches: told in the log */
+    bool network[OPTIONS_LIST_MAX]; /* changes by other hosts are not notified */
+    bool limited;                   /* no more watches: logged */
     bool deep;                      /* directories that are not read, too */
     struct notify *notify;          /* NULL: none */
     int wake_fd;
-    atomic_bool asked;         /* for a look */
+    atomic_bool requested;     /* a scan */
     _Atomic int64_t looked_ns; /* when the last look began that is over */
     void (*on_look)(void *arg);
     void *on_look_arg;
@@ -145,18 +145,18 @@ static void note_unreadable(struct watch *w, size_t root, const char *path, cons
     if (is_shortage(error) || intern_add(w->closed, text_of(name)) < 0) {
         /* It is about us, not about the directory, and holds for this walk only. */
         w->cut = true;
-        if (!w->cut_told)
+        if (!w->cut_logged)
             log_line(
                 LOG_LEVEL_WARNING,
                 "scan_incomplete path=%s error=\"%s\" effect=\"no file is treated as deleted\"",
                 path, strerror(is_shortage(error) ? error : ENOMEM));
-        w->cut_told = true;
+        w->cut_logged = true;
         return;
     }
     bool known = w->closed_before && intern_find(w->closed_before, text_of(name)) >= 0;
-    if (intern_count(w->closed) == before || known || w->told++ > TOLD_MOST)
+    if (intern_count(w->closed) == before || known || w->logged++ > LOGGED_MOST)
         return;
-    if (w->told <= TOLD_MOST)
+    if (w->logged <= LOGGED_MOST)
         log_line(LOG_LEVEL_WARNING, "directory_unreadable path=%s error=\"%s\"", path,
                  strerror(error));
     else
@@ -208,7 +208,7 @@ static int visit(struct watch *w, size_t root, const char *path, const char *nam
     bool link = S_ISLNK(st.st_mode);
     if (link && (!leads_inside(w, root, path) || stat(path, &st) < 0))
         return 0;
-    /* A linked directory is read where it really stands; following it, too, would answer twice. */
+    /* A linked directory is read where it really is; following it, too, would count it twice. */
     if (S_ISDIR(st.st_mode) && !link) {
         walk(w, root, path, name, depth + 1, stop);
         return 0;
@@ -221,7 +221,7 @@ static int visit(struct watch *w, size_t root, const char *path, const char *nam
     return 0;
 }
 
-/* Before it is read, so that what appears meanwhile is told. */
+/* Before it is read, so that what appears meanwhile is noticed. */
 static void watch_directory(struct watch *w, size_t root, const char *path, const char *name,
                             unsigned depth)
 {
@@ -384,21 +384,21 @@ static void scan_root(struct watch *w, size_t root, atomic_bool *stop)
         note_unreadable(w, root, path, label, errno);
 }
 
-/* Those that can be read again; what has gone is told by its files. */
+/* Those that can be read again; what has gone shows in its files. */
 static void tell_open(struct watch *w)
 {
     for (uint32_t i = 0; i < intern_count(w->closed_before); i++) {
         struct text name = intern_text(w->closed_before, i);
         size_t root = root_of(w, name), n = strlen(w->roots->labels[root]);
         char path[2 * PATH_MAX];
-        if (is_closed(w, name) || w->told > TOLD_MOST)
+        if (is_closed(w, name) || w->logged > LOGGED_MOST)
             continue;
         n += n > 0 && n < name.len; /* the label and its slash */
         snprintf(path, sizeof path, "%s%s%.*s", w->roots->paths[root], n < name.len ? "/" : "",
                  (int)(name.len - n), name.ptr + n);
         if (access(path, F_OK) < 0)
             continue;
-        w->told++;
+        w->logged++;
         log_line(LOG_LEVEL_INFO, "directory_readable path=%s", path);
     }
 }
@@ -408,7 +408,7 @@ static bool scan_roots(struct watch *w, struct intern *closed, atomic_bool *stop
 {
     w->closed_before = w->closed;
     w->closed = closed;
-    w->told = 0;
+    w->logged = 0;
     w->cut = false;
     for (size_t i = 0; i < w->roots->count; i++)
         scan_root(w, i, stop);
@@ -443,7 +443,7 @@ int watch_scan(struct watch *w, atomic_bool *stop)
         forget_unseen(w, snapshot_archive(s, i));
     snapshot_release(s);
     drop_dead_names(w);
-    w->cut_told &= w->cut;
+    w->cut_logged &= w->cut;
     if (!w->listed && !w->cut) {
         index_listed(w->index);
         w->listed = true;
@@ -531,17 +531,17 @@ void watch_run(struct watch *w, uint64_t rescan_ms, atomic_bool *stop)
 {
     struct schedule s = {.rescan_ns = (int64_t)rescan_ms * 1000000, .hints_at = INT64_MAX};
     while (!atomic_load(stop)) {
-        bool asked = atomic_exchange(&w->asked, false);
+        bool requested = atomic_exchange(&w->requested, false);
         int64_t now = clock_mono_ns();
         if (now >= s.next_walk)
             walk_roots(w, &s, stop);
-        else if (asked)
+        else if (requested)
             scan_now(w, &s, stop);
         else if (now < s.hints_at)
             wait_for_news(w, s.hints_at < s.next_walk ? s.hints_at : s.next_walk);
         else if (!follow_hints(w, &s, stop) && now + 3 * s.took < s.next_walk)
             s.next_walk = now + 3 * s.took;
-        if (asked) {
+        if (requested) {
             atomic_store(&w->looked_ns, now);
             if (w->on_look)
                 w->on_look(w->on_look_arg);
@@ -557,7 +557,7 @@ bool watch_looked(struct watch *w, int64_t since_ns)
 {
     if (atomic_load(&w->looked_ns) >= since_ns)
         return true;
-    atomic_store(&w->asked, true);
+    atomic_store(&w->requested, true);
     watch_wake(w);
     return false;
 }

@@ -10,14 +10,14 @@ struct watch;
 int watch_new(struct index *ix, const struct roots *roots, struct watch **ret);
 void watch_free(struct watch *w);
 /* Reads all roots once: offers what is there, forgets what was there before and is gone; what is
- * below a directory that cannot be read stays, and the index is told of the directory (index_hold).
- * The first time that nothing was short it ends with index_listed. `stop` is looked at between
+ * below a directory that cannot be read stays, and the index gets the directory (index_hold).
+ * The first time that nothing was short it ends with index_listed. `stop` is checked between
  * directories. 0, -ENOMEM, ERR_CANCELLED. */
 int watch_scan(struct watch *w, atomic_bool *stop);
 /* Scans every `rescan_ms`, less often where a scan takes more than a twentieth of that, until
  * `stop`. */
 void watch_run(struct watch *w, uint64_t rescan_ms, atomic_bool *stop);
-/* Whether watch_run has looked at the roots, with a look that began at `since_ns` (clock_mono_ns)
+/* Whether watch_run has scanned the roots, with a scan that began at `since_ns` (clock_mono_ns)
  * or later: what had changed by then is offered to the index. If not, it looks at once, and calls
  * what watch_on_look was given when it has. Where a look has to be a walk of seconds, changes are
  * left to the next walk. Any thread. */

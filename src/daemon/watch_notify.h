@@ -20,11 +20,11 @@ int notify_fd(const struct notify *n);
 /* Tells of changes in this directory from now on; again and again for the same one is fine. 0,
  * -ENOSPC: no more watches. */
 int notify_add(struct notify *n, size_t root, const char *path, const char *name, unsigned depth);
-/* Takes what the kernel has to tell. True when there is anything to do. */
+/* Reads what the kernel has to report. True when there is anything to do. */
 bool notify_read(struct notify *n);
 /* What was taken since notify_clear, each name once. Borrowed until then. */
 size_t notify_hints(const struct notify *n, const struct notify_hint **ret);
-/* Something changed that hints do not tell: everything has to be walked. */
+/* Something changed that hints do not show: everything has to be walked. */
 bool notify_lost(const struct notify *n);
 void notify_clear(struct notify *n);
 

@@ -85,7 +85,7 @@ static int note_root(struct archive *a, const struct trace_tar_member *m, struct
 static int take_member(struct archive *a, const struct trace_tar_member *m, struct err *err)
 {
     bool directory = m->kind == TRACE_TAR_DIRECTORY;
-    /* "." and "/" are told without a name. */
+    /* "." and "/" come without a name. */
     bool top = directory && (!m->name.len || text_eq(m->name, TEXT(".")));
 
     if (m->kind == TRACE_TAR_LINK)
@@ -140,7 +140,7 @@ static int walk_members(struct archive *a, struct trace_tar *walk, struct budget
     return rc == ERR_END ? 0 : rc;
 }
 
-/* ---- the door -------------------------------------------------------------------------------- */
+/* ---- public functions ----------------------------------------------------------------------- */
 
 /* Copies may need as much once more. */
 static int charge(struct archive *a, struct err *err)

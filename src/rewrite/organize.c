@@ -113,7 +113,7 @@ static int finish(struct organize *o, struct err *err)
     return rc < 0 ? rc : organize_write_manifest(o, err);
 }
 
-/* ---- the door -------------------------------------------------------------------------------- */
+/* ---- public functions ----------------------------------------------------------------------- */
 
 static int open_all(struct organize *o, const struct selection *s,
                     const struct organize_options *options, struct budget *budget, struct err *err)

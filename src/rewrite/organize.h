@@ -74,7 +74,7 @@ int organize_targets(struct organize *o, const struct organize_options *options,
 int organize_queries(struct organize *o, const struct selection *s,
                      const struct organize_options *options, struct budget *budget,
                      struct err *err);
-/* organize_trace.c: what the sidecar tells. */
+/* organize_trace.c: the records of the sidecar. */
 int trace_begin(struct organize *o, struct err *err); /* targets */
 /* the text of this source comes, those before it have ended */
 int trace_source(struct organize *o, uint32_t file);

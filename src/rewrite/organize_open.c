@@ -1,4 +1,4 @@
-/* organize_open.c - groups as they are asked for: names that can be directories, queries, and what
+/* organize_open.c - groups as requested: names that can be directories, queries, and what
  * is open for them. */
 #include "rewrite/organize.h"
 
@@ -84,7 +84,7 @@ int organize_targets(struct organize *o, const struct organize_options *options,
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
-/* The group's query alone, so that the place of an error is told in it. */
+/* The group's query alone, so that the place of an error is one in it. */
 static int check_query(const struct organize_target *t, struct err *err)
 {
     struct err why = {0};

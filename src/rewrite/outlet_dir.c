@@ -1,12 +1,12 @@
 /* outlet_dir.c - files into a directory below the output directory, all at once.
  *
- * Below the output directory stands a directory of the run's own:
+ * Below the output directory is a directory of the run's own:
  *
  *   .dftracerd-1f0c.../making/7       in the making
  *   .dftracerd-1f0c.../made/io/x.gz   finished, and on the disk
  *
- * At the end `made` is renamed to what was asked for. The run holds a lock on its directory, so
- * that what a dead one left can be told from it.
+ * At the end `made` is renamed to the requested path. The run holds a lock on its directory, so
+ * that what a dead one left can be distinguished.
  */
 #include "rewrite/beneath.h"
 
@@ -26,7 +26,7 @@
 struct dir_outlet {
     struct outlet base;
     char *place; /* the output directory */
-    char *path;  /* in it, as asked for */
+    char *path;  /* in it, as requested */
     bool force;
     int place_fd, run_fd, making_fd, made_fd; /* -1: not open */
     char run[40];                             /* name of the run's own directory in `place` */
@@ -148,7 +148,7 @@ static int dir_file_finish(struct outlet_file *f, const char *name, struct err *
     int rc = failpoint("outlet.finish")
                  ? -1
                  : renameat2(d->making_fd, number, into, last, RENAME_NOREPLACE);
-    if (rc < 0 && errno == EINVAL) /* a file system that cannot tell: names come once */
+    if (rc < 0 && errno == EINVAL) /* a file system without this call: names are unique */
         rc = renameat(d->making_fd, number, into, last);
     if (rc < 0)
         rc = failed(err, "create", name, errno);
@@ -191,7 +191,7 @@ static int replace(const struct dir_outlet *d, int target, const char *name)
     return rc;
 }
 
-/* In the order in which they were finished: what tells of the others comes after them. */
+/* In the order in which they were finished: what describes the others follows them. */
 static int replace_all(const struct dir_outlet *d, int parent, const char *last, struct err *err)
 {
     int target = beneath_dir(parent, text_of(last), false), rc = 0;
@@ -219,7 +219,7 @@ static int rename_new(const struct dir_outlet *d, int parent, const char *last)
     return renameat(d->run_fd, "made", parent, last) < 0 ? -errno : 0;
 }
 
-/* To where it was asked for. */
+/* To the requested path. */
 static int move_made(const struct dir_outlet *d, struct err *err)
 {
     const char *last;

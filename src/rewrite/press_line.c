@@ -99,7 +99,7 @@ static int write_piece(struct press_piece *piece, struct err *err)
     return rc;
 }
 
-/* ---- who compresses; the caller holds the lock ----------------------------------------------- */
+/* ---- compression; the caller holds the lock -------------------------------------------------- */
 
 /* Compresses the first piece that waits; false: there is none. */
 static bool work(struct press *p)

@@ -267,14 +267,14 @@ static int unpack(struct provenance_reader *r, struct err *err)
 static int check_end(struct provenance_reader *r, struct text payload, size_t before,
                      struct err *err)
 {
-    struct hash128 told, is;
+    struct hash128 recorded, is;
     char a[33], b[33];
 
     hasher_add(&r->text, r->records.data + r->hashed, before - r->hashed);
     is = hasher_end(&r->text);
-    if (!hash_take(&payload, &told) || payload.len)
+    if (!hash_take(&payload, &recorded) || payload.len)
         return damaged(err, "is corrupt: its checksum has the wrong length");
-    hash128_hex(told, a);
+    hash128_hex(recorded, a);
     hash128_hex(is, b);
     if (strcmp(a, b) != 0)
         return err_set(err, ERR_CORRUPT,

@@ -22,8 +22,8 @@ enum provenance_type {
     PROVENANCE_RUNS,       /* of the source that has begun */
     PROVENANCE_SOURCE_END, /* bytes, XXH3-128 */
     PROVENANCE_OUTPUT, /* target, lines of sources, bytes, XXH3-128 of the file, name; in order */
-    PROVENANCE_ADDED, /* of the output that was told last: pairs of lines of sources, lines added */
-    PROVENANCE_END    /* XXH3-128 of all that is before this record */
+    PROVENANCE_ADDED,  /* of the output that came last: pairs of lines of sources, lines added */
+    PROVENANCE_END     /* XXH3-128 of all that is before this record */
 };
 /* A run with T targets: (count - 1) * (T + 2) + what; what: a target, T = a literal, whose number
  * follows, T + 1 = the line before has no '\n' in the source. */
@@ -40,7 +40,7 @@ struct provenance_writer;
 int provenance_writer_new(struct outlet *outlet, struct err *err, struct provenance_writer **ret);
 /* NULL-safe; drops the file if it is not finished */
 void provenance_writer_free(struct provenance_writer *w);
-/* Errors are sticky: told by the next flush or finish. */
+/* Errors are sticky: returned by the next flush or finish. */
 void provenance_put(struct provenance_writer *w, enum provenance_type type, struct text payload);
 /* when much has been put: cheap else */
 int provenance_flush(struct provenance_writer *w, struct err *err);

@@ -103,7 +103,7 @@ static int next_record(struct reconstruct *r, struct err *err)
     return type == PROVENANCE_SOURCE_END ? end_source(r, err) : 0;
 }
 
-/* ---- the door -------------------------------------------------------------------------------- */
+/* ---- public functions ----------------------------------------------------------------------- */
 
 int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_options *options,
                      struct outlet *outlet, struct budget *budget, struct err *err,

@@ -8,7 +8,7 @@
 
 #define REPORT_NAME "reconstruct.json"
 
-/* A file of a group, as the sidecar tells it. */
+/* A file of a group, as the sidecar describes it. */
 struct restore_file {
     char *path;
     uint64_t lines, bytes; /* lines: of sources */
@@ -25,7 +25,7 @@ struct restore_target {
     bool begun; /* ... and what follows is of it */
     int fd;
     struct trace_reader *reader; /* NULL: it cannot be read (any more) */
-    uint64_t left;               /* lines of sources in it that were not asked for yet */
+    uint64_t left;               /* lines of sources in it that were not needed yet */
     struct text added;           /* pairs to come */
     uint64_t since, adding;      /* the next pair */
     char *text;                  /* RESTORE_PIECE bytes */

@@ -206,7 +206,7 @@ static int load_manifest(struct reconstruct *r, struct charge *charge, struct er
 static int compare_hash(struct reconstruct *r, const json_t *manifest, struct err *err)
 {
     const json_t *of = json_object_get(manifest, "provenance");
-    const char *told = json_string_value(json_object_get(of, "xxh128"));
+    const char *recorded = json_string_value(json_object_get(of, "xxh128"));
     struct hash128 hash = {0};
     struct stat st;
     char is[33];
@@ -214,7 +214,7 @@ static int compare_hash(struct reconstruct *r, const json_t *manifest, struct er
     if (fstat(r->provenance_fd, &st) < 0)
         return -errno;
     long long size = json_integer_value(json_object_get(of, "bytes"));
-    if (told && size != st.st_size)
+    if (recorded && size != st.st_size)
         return err_set(err, ERR_CORRUPT,
                        PROVENANCE_NAME " has %lld bytes, but " MANIFEST_NAME " says %lld",
                        (long long)st.st_size, size);
@@ -225,10 +225,10 @@ static int compare_hash(struct reconstruct *r, const json_t *manifest, struct er
     if (rc < 0)
         return rc;
     hash128_hex(hash, is);
-    if (!told || strcmp(told, is) != 0)
+    if (!recorded || strcmp(recorded, is) != 0)
         return err_set(err, ERR_CORRUPT,
                        PROVENANCE_NAME " has XXH3-128 %s, but " MANIFEST_NAME " says %s", is,
-                       told ? told : "nothing");
+                       recorded ? recorded : "nothing");
     return 0;
 }
 

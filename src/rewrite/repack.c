@@ -3,7 +3,7 @@
  *
  * The check of /merge and /split: events are summed up by the XXH3-128 of their lines, modulo
  * 2^128, which their order does not change. One sum is of what inflating the written members gives,
- * the other of the same query, asked once more.
+ * the other of the same query, evaluated again.
  */
 #include "rewrite/manifest.h"
 #include "dftracerd/text_range.h"

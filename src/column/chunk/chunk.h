@@ -51,7 +51,7 @@ size_t chunk_builder_bytes(const struct chunk_builder *b);
 /* Starts a chunk (drops an unfinished one). Field ids of the events are those of `scanner`,
  * borrowed until finish. */
 void chunk_builder_begin(struct chunk_builder *b, const struct trace_scanner *scanner);
-/* Copies what it keeps: texts need not outlive the call. Sticky: -ENOMEM is told again by finish.
+/* Copies what it keeps: texts need not outlive the call. Sticky: finish returns -ENOMEM again.
  * -EOVERFLOW beyond 2^26 rows (a 4 MiB chunk has at most 2 M). */
 int chunk_builder_add(struct chunk_builder *b, const struct trace_event *event);
 
@@ -87,7 +87,7 @@ struct chunk_texts {
     const void *ids;
 };
 /* `value` is borrowed until chunk_view_free (chunk_close). `texts` is copied; text may be NULL if
- * column_entry is not asked for global texts. 0, ERR_CORRUPT, -ENOMEM. Checks header, directory and
+ * column_entry is not used for global texts. 0, ERR_CORRUPT, -ENOMEM. Checks header, directory and
  * its checksum; columns and their checksums when read. */
 int chunk_view_new(const void *value, size_t len, const struct chunk_texts *texts,
                    struct chunk_view **ret);

@@ -7,7 +7,7 @@
  *   chunk_other.c     values of paths beyond the limit, as JSON text
  *   chunk_size.c      the columns size and bytes
  *   chunk_finish.c, chunk_texts.c   columns become the chunk's value
- *   density.h         what is told of all objects together, beside the columns
+ *   density.h         what is stored of all objects together, beside the columns
  */
 #ifndef DFTRACERD_COLUMN_CHUNK_CHUNK_BUILD_H
 #define DFTRACERD_COLUMN_CHUNK_CHUNK_BUILD_H
@@ -39,7 +39,8 @@ enum {
     BUILD_DICTIONARIES_BYTES = 10 << 20 /* kept for the next chunk, of all together */
 };
 
-/* The arguments that `size` and `bytes` are computed from; ARG_COUNT of a transfer: requested bytes. */
+/* The arguments that `size` and `bytes` are computed from. ARG_COUNT: the bytes that a transfer
+ * requests. */
 enum size_arg {
     ARG_RET,
     ARG_SIZE,
@@ -60,10 +61,10 @@ struct column_build {
     /* touched for every value: one cache line */
     int64_t *next, *end; /* in the block that fills: ints, bits of doubles, codes of texts */
     uint64_t a, b;       /* BUILD_TEXT: the words of the text put last, */
-    uint32_t len, code;  /* its length (UINT32_MAX: none, or its words do not tell all) and code */
-    uint8_t mark;        /* of the text put last: chunk_size.c */
-    uint8_t kind;        /* enum build_kind */
-    uint8_t type;        /* 0 = no value yet, enum trace_type, BUILD_MANY */
+    uint32_t len, code; /* its length (UINT32_MAX: none, or its words are not all of it) and code */
+    uint8_t mark;       /* of the text put last: chunk_size.c */
+    uint8_t kind;       /* enum build_kind */
+    uint8_t type;       /* 0 = no value yet, enum trace_type, BUILD_MANY */
     bool nano;
 
     bool is_time, keep_packed, always_global;
@@ -117,7 +118,7 @@ struct hash_list {
 struct path_dictionary {
     struct path_dictionary *next;
     struct dictionary dict;
-    uint32_t unused; /* chunks since it was asked for */
+    uint32_t unused; /* chunks since it was used */
     size_t len;
     char path[];
 };
@@ -181,7 +182,7 @@ void stage_done(struct column_build *c);
 size_t stage_bytes(const struct column_build *c);
 /* `fill` is full: what is in it goes to `kept`. 0 or -ENOMEM. */
 int stage_keep(struct column_build *c);
-/* Adds a value; which row it belongs to is told elsewhere. 0 or -ENOMEM. */
+/* Adds a value; the row it belongs to is noted elsewhere. 0 or -ENOMEM. */
 static inline __attribute__((always_inline)) int stage_push(struct column_build *c, int64_t value)
 {
     int64_t *next = c->next;
@@ -229,7 +230,7 @@ static inline const struct shape *build_shape(struct chunk_builder *b,
                                                             : build_find_shape(b, event);
 }
 /* Sets the bits of `valid` for the rows [c->flat, b->rows) of its shapes; from here on `valid`
- * tells all. */
+ * has all rows. */
 int build_flatten(struct chunk_builder *b, struct column_build *c);
 /* The same for all columns that have nulls, at once. 0 or -ENOMEM. */
 int build_bitmaps(struct chunk_builder *b);

@@ -168,8 +168,8 @@ void dictionary_begin(struct dictionary *d)
         d->idle = IDLE_CHUNKS;
     if (d->idle > 0) {
         d->idle--;
-        /* Texts that seldom come again (paths, dates) are not worth to be searched among those of all
-         * chunks. */
+        /* Texts that seldom repeat (paths, dates) are not worth a search among those of all chunks.
+         */
         if (d->texts.count > 0)
             memset(d->known_slots, 0, 2 * (size_t)d->known_cap * sizeof(*d->known_slots));
         d->texts.count = 0;

@@ -189,8 +189,8 @@ uint32_t chunk_column_count(const struct chunk_view *v)
 void chunk_column(const struct chunk_view *v, uint32_t i, struct column *ret)
 {
     struct column_view *c = &v->columns[i];
-    /* A request needs few of the columns: only theirs are made. The view remembers them: still const
-     * to the caller. */
+    /* A request needs few of the columns: only theirs are made. The view remembers them, which is
+     * still const to the caller. */
     if (!(v->used[i / 64] >> i % 64 & 1)) {
         v->used[i / 64] |= (uint64_t)1 << i % 64;
         memset(c, 0, sizeof(*c));

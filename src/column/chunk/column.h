@@ -9,7 +9,7 @@
  * Checksums: chunk_head has that of itself and the directory, and these have those of columns,
  * filters, bitmaps and densities.
  *
- * Nulls: a column keeps its non-null values only, without gaps. Which rows they are tells one of
+ * Nulls: a column keeps its non-null values only, without gaps. Which rows they are is in one of
  * the chunk's bitmaps (a stream of 64-bit words); args of the same calls are null in the same rows,
  * so columns share them.
  */

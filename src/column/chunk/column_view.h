@@ -31,7 +31,7 @@ struct chunk_view {
     void *owner;
     struct column_view *columns; /* ascending by path; only those in `used` are more than room */
     struct bitmap_view *bitmaps;
-    uint64_t *used;               /* by column: somebody asked for it */
+    uint64_t *used;               /* by column: it was used */
     struct density_view *density; /* NULL until needed */
 };
 

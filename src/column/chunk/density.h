@@ -125,7 +125,7 @@ size_t density_bytes(const struct density_work *w);
 /* what a chunk of very many rows has left is given back */
 void density_trim(struct density_work *w);
 
-/* All rows are one tuple. Then tuples are told apart by another column, too, and another, and
+/* All rows are one tuple. Then tuples are distinguished by another column, too, and another, and
  * numbered by their first rows. Its values without gaps; where rows lack one, which have one (NULL:
  * all), in `words` words. 0, -ENOMEM. */
 int density_begin(struct density_work *w, uint32_t rows);

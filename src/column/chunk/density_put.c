@@ -40,7 +40,7 @@ static int refine(struct chunk_builder *b, const struct column_build *c)
     return density_refine(b->density, values, &range);
 }
 
-/* Those of each set are those of the one before, told apart further. */
+/* Those of each set are those of the one before, distinguished further. */
 static int find_tuples(struct chunk_builder *b, struct column_build *const *columns, unsigned count,
                        unsigned set)
 {
@@ -94,7 +94,7 @@ static int read_times(struct chunk_builder *b, const struct column_build *c, int
 }
 
 /* From dur to te. What lacks a time gets the ts of its neighbour, which only the choice of a level
- * looks at. */
+ * reads. */
 static void find_range(struct density_work *w)
 {
     int64_t *ts = density_i64(&w->buf[DENSITY_TS]), *te = density_i64(&w->buf[DENSITY_TE]),

@@ -1,4 +1,4 @@
-/* pack_bits.c - bits in and out without special instructions, and the choice of kernels. */
+/* pack_bits.c - bits in and out without special instructions. */
 #include "column/encoding/pack_loops.h"
 
 #include <string.h>
@@ -133,20 +133,3 @@ static size_t changes(const int64_t *v, size_t n, uint64_t *out)
 }
 
 const struct pack_kernels pack_kernels_portable = PACK_KERNELS;
-
-const struct pack_kernels *pack_kernels(void)
-{
-#ifdef __x86_64__
-    if (cpu_level() >= CPU_AVX2)
-        return &pack_kernels_avx2;
-#endif
-    return &pack_kernels_portable;
-}
-
-void pack_unpack_bits(const uint8_t *in, unsigned width, size_t n, uint64_t base, uint64_t *out)
-{
-    if (width == 64)
-        pack_kernels()->widen64(in, 8, n, base, out);
-    else
-        pack_kernels()->unpack64(in, width, n, base, out);
-}

@@ -56,7 +56,7 @@ static void count_lengths(const uint64_t *v, size_t n, uint16_t *lengths)
         lengths[b] = (uint16_t)((lengths[b] * n + seen / 2) / seen);
 }
 
-/* A rough bit length of every 8th value and of every 8th step: decides which of the two is planned. */
+/* A rough bit length of every 8th value and of every 8th step decides which of them is planned. */
 static bool steps_look_smaller(const int64_t *v, size_t n, const struct pack_range *r)
 {
     unsigned value_bits = 0, step_bits = 0;
@@ -81,7 +81,7 @@ static size_t differences(const int64_t *v, size_t n, const struct pack_plan *pl
     return n;
 }
 
-/* Few long values among many make patches worth a look. */
+/* Few long values among many may be cheaper as patches. */
 static void plan_bits(const int64_t *v, size_t n, unsigned longest, struct pack_plan *plan)
 {
     uint64_t above[PACK_BLOCK + 8];

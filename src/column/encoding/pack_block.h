@@ -1,13 +1,13 @@
-/* pack_block.h - inside a stream: blocks that pack_select.c, pack_pick.c and pack_take.c read partly,
- * without decoding them. */
+/* pack_block.h - inside a stream: blocks that pack_select.c, pack_pick.c and pack_take.c read in
+ * part, without decoding them. */
 #ifndef DFTRACERD_COLUMN_ENCODING_PACK_BLOCK_H
 #define DFTRACERD_COLUMN_ENCODING_PACK_BLOCK_H
 
 #include "column/encoding/pack.h"
 
 /* The parts of a block of n values, all within the payload. A value of FOR is base plus its `width`
- * bits; a patched one has more, from bit `width` up: `extra` places, ascending, and as many patches.
- */
+ * bits; a patched one has more, from bit `width` up. There are `extra` places, ascending, and as
+ * many patches. */
 struct pack_block {
     uint32_t n;                        /* PACK_BLOCK, or fewer in the last one */
     unsigned kind, width, patch_width; /* enum pack_block_kind */

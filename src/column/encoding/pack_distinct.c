@@ -54,7 +54,7 @@ static void new_stamp(struct pack_distinct *d)
     d->stamp = 1;
 }
 
-/* A new value's code; false: one too many. A look at the first 1,024 values stops most hopeless
+/* A new value's code; false: one too many. The first 1,024 values stop most hopeless
  * columns. */
 static bool add(struct pack_distinct *d, int64_t v, size_t i)
 {

@@ -58,7 +58,7 @@ void pack_block_select(const struct pack_block *b, int64_t lo, int64_t hi, uint6
     select_packed(b, b->n, (struct range){lo, hi}, out);
 }
 
-/* A patch adds at least one to the upper bits: what that tells of all patched values alike. False:
+/* A patch adds at least one to the upper bits: what that says of all patched values alike. False:
  * nothing. Only where nothing can overflow. */
 static bool patches_alike(const struct pack_block *b, struct range r, bool *ret_in)
 {

@@ -41,7 +41,7 @@ struct operation {
     uint8_t touched_count;
     char mode[8];
 };
-/* It will not be performed: who waits for the handle that it opens gets an error. */
+/* It will not be performed: a thread that waits for the handle that it opens gets an error. */
 void operation_drop(struct operation *op);
 
 struct plan {

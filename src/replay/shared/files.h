@@ -3,8 +3,8 @@
  * A path is mapped by its text alone: `.` and repeated slashes go, `..` removes the part before it,
  * and a path that would leave the root is refused. Absolute and relative paths both begin at the
  * root.
- * Threads: tables are filled by one thread. Paths and files are in shared memory; who performs
- *          operations reads them, and sets `made` and `identity` under the lock of the file
+ * Threads: tables are filled by one thread. Paths and files are in shared memory; the process that
+ *          performs operations reads them, and sets `made` and `identity` under the lock of the file
  *          (shared.h).
  */
 #ifndef DFTRACERD_REPLAY_SHARED_FILES_H

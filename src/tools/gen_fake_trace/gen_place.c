@@ -84,8 +84,8 @@ void place_begin(const struct options *o)
     into = o->dir && there;
     if (into && !S_ISDIR(st.st_mode))
         fail("%s is not a directory", target);
-    /* Signals that are ignored, as after nohup, stay so. SIGXFSZ: a limit of file size is an error of
-     * write. */
+    /* Signals that are ignored, as after nohup, stay so. SIGXFSZ: a limit of file size is an error
+     * of write. */
     static const int numbers[] = {SIGHUP, SIGINT, SIGTERM, SIGPIPE};
     struct sigaction old, new = {.sa_handler = on_signal};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

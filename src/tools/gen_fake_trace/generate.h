@@ -3,7 +3,7 @@
  * A *rank* is a process: its own random numbers, clock, ids and file names seen. A rank runs in
  * *batches* (a training step, a validation, a checkpoint); a file interleaves the batches of its
  * ranks by clock. As real tracers do, the formats but unet3d write an event when it ends, so
- * children stand before their parents and ids (taken on entry) are not sorted.
+ * children are before their parents and ids (taken on entry) are not sorted.
  *
  * Threads: a plan is immutable; a generator belongs to one thread. Memory: a generator has about
  * 1.5 MiB and 3 KB a process of its file, a plan 100 bytes a training or validation file.

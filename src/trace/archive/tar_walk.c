@@ -31,7 +31,7 @@ struct trace_tar {
     bool sized, timed, sparse, named;
     uint64_t longer_size;
     int64_t time_s;
-    struct buf name; /* of the member told */
+    struct buf name; /* of the reported member */
     struct trace_tar_member member;
     const char *why; /* it is corrupt */
 };
@@ -113,15 +113,15 @@ static bool is_sound(const struct header *h)
 {
     const unsigned char *byte = (const unsigned char *)h;
     const size_t from = offsetof(struct header, checksum), to = from + sizeof(h->checksum);
-    uint64_t told;
+    uint64_t stored;
     int64_t sum = 0, of_signed = 0;
     for (size_t i = 0; i < BLOCK; i++) {
         bool own = i >= from && i < to;
         sum += own ? ' ' : byte[i];
         of_signed += own ? ' ' : (signed char)byte[i];
     }
-    return take_number(h->checksum, sizeof(h->checksum), &told) &&
-           ((int64_t)told == sum || (int64_t)told == of_signed);
+    return take_number(h->checksum, sizeof(h->checksum), &stored) &&
+           ((int64_t)stored == sum || (int64_t)stored == of_signed);
 }
 
 static struct text field_text(const char *field, size_t len)
@@ -337,7 +337,7 @@ static int take_header(struct trace_tar *t, struct trace_tar_member *ret)
     return 0;
 }
 
-/* A piece is there. 1: a member is told. */
+/* A piece is there. 1: a member is reported. */
 static int take_piece(struct trace_tar *t, struct trace_tar_member *ret)
 {
     int rc;

@@ -5,7 +5,7 @@
 #include "trace/gzip/inflate.h"
 #include "dftracerd/vec.h"
 
-#define CHECKPOINT_LEAD (128u << 10) /* a checkpoint may stand this much before its chunk */
+#define CHECKPOINT_LEAD (128u << 10) /* a checkpoint may be this much before its chunk */
 #define DAMAGES_MAX 4096             /* further damage is added to the last entry */
 
 /* ---- compressing windows (checkpoint_window.c) ----------------------------------------------- */

@@ -2,7 +2,7 @@
  * cannot say.
  *
  * zlib decodes a block again from its start, dropping what was delivered already, when ISA-L meets
- * an error (zlib's word counts), when it cannot tell where the block ended, and at the present end
+ * an error (zlib's word counts), when the end of the block is ambiguous, and at the present end
  * of the file: ISA-L decodes several literals at a step and holds the last ones back, zlib gives
  * every byte that the bits decide.
  */

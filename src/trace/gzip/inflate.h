@@ -45,7 +45,7 @@ struct block {
     uint8_t type;
     bool last;
     uint8_t end_len;   /* of the end-of-block code, bits; 0 in a stored block */
-    uint16_t end_code; /* as its bits stand in the stream, first bit lowest */
+    uint16_t end_code; /* its bits in the order of the stream, first bit lowest */
 };
 #define BLOCK_AHEAD 8192 /* ISA-L builds slower tables for a "last" block when it sees less input */
 /* Reads the header at `bit` (0-7) of data. 0, -EAGAIN (more bytes needed), ERR_CORRUPT. */
@@ -67,7 +67,7 @@ void inflate_isal_free(struct inflate_isal *s);
 void inflate_isal_begin(struct inflate_isal *s, struct input *in, unsigned bit,
                         const struct block *b, const uint8_t *window, uint32_t window_len);
 /* Decodes to the end of the block; INFLATE_INPUT when the buffer is used up. At INFLATE_END `in`
- * stands behind the last byte that the block uses, of which *ret_unused (0-7) high bits are not its
+ * is behind the last byte that the block uses, of which *ret_unused (0-7) high bits are not its
  * own. */
 enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, uint8_t *out,
                                      size_t len, size_t *ret_done, unsigned *ret_unused);
@@ -87,7 +87,7 @@ struct inflate {
     struct input *in;          /* borrowed */
     struct inflate_isal *isal; /* NULL: zlib alone */
     z_stream z;
-    uint64_t z_bit;      /* where z stands between blocks; UINT64_MAX: nowhere */
+    uint64_t z_bit;      /* position of z between blocks; UINT64_MAX: nowhere */
     uint64_t bit;        /* of the file (byte * 8 + bit): where the present block starts */
     uint64_t block_text; /* text bytes of the present block so far */
     uint64_t skip;       /* bytes that zlib decodes again after ISA-L gave up */

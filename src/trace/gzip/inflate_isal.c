@@ -44,7 +44,7 @@ void inflate_isal_begin(struct inflate_isal *s, struct input *in, unsigned bit,
 }
 
 /* Whether the block can end `unused` bits before the end of the byte before `end`: its end-of-block
- * code stands there. */
+ * code is there. */
 static bool ends_at(const struct block *b, const uint8_t *end, unsigned unused)
 {
     uint32_t bits = (uint32_t)end[-1] << 16 | (uint32_t)end[-2] << 8 | end[-3];

@@ -73,7 +73,7 @@ static void extend_damage(struct trace_reader *r, uint64_t to)
 }
 
 /* A place that may become a member when the file grows does not hide one behind it; with none
- * behind, it is looked at again when the file has grown. */
+ * behind, it is checked again when the file has grown. */
 static int step_search(struct trace_reader *r)
 {
     uint64_t undecided = UINT64_MAX;

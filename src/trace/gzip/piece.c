@@ -42,8 +42,8 @@ void trace_reader_follow(struct trace_reader *r, struct trace_ahead *ahead)
     r->ahead = ahead;
 }
 
-/* Whether it was begun as the reader stands. After damage a reader goes into the next member by
- * itself. */
+/* Whether it was begun in the state of the reader. After damage a reader goes into the next member
+ * by itself. */
 static bool fits(const struct trace_reader *r, const struct trace_piece *p, bool block,
                  uint64_t bit)
 {

@@ -20,7 +20,7 @@ struct trace_piece {
     VEC(struct mark) marks; /* the last is where the piece ends */
     char *memory;
     size_t memory_cap;
-    uint8_t *text; /* at least `window_len` bytes of text stand before it */
+    uint8_t *text; /* at least `window_len` bytes of text are before it */
     uint32_t window_len;
 };
 

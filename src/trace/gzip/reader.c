@@ -97,7 +97,7 @@ static int step(struct trace_reader *r, struct output *out)
     }
 }
 
-/* ---- the door -------------------------------------------------------------------------------- */
+/* ---- public functions ----------------------------------------------------------------------- */
 
 /* An unreadable place ends the text like the end of the file; other errors are no matter of the
  * file's content. */

@@ -14,7 +14,7 @@ struct trace_text {
     trace_find_checkpoint *find;
     void *arg;
     struct trace_reader *reader; /* NULL for a plain file */
-    bool usable;                 /* the reader can go on from where it stands */
+    bool usable;                 /* the reader can continue from its position */
     char skipped[65536];
 };
 
@@ -91,7 +91,7 @@ static int read_on(struct trace_text *t, char *out, size_t len)
     return 0;
 }
 
-/* Skips from where the reader stands to `offset`. */
+/* Skips from the position of the reader to `offset`. */
 static int skip_to(struct trace_text *t, uint64_t offset)
 {
     for (uint64_t left = offset - t->reader->text; left;) {

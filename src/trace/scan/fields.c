@@ -459,7 +459,7 @@ static void plain_number(struct trace_scanner *s, uint16_t field, const struct s
         value_put(s, field, TRACE_DOUBLE)->d = d;
 }
 
-/* *place: where it stands among the values, as it was if it cannot be held (1e999). */
+/* *place: its place among the values, as it was if it cannot be held (1e999). */
 static void placed_number(struct trace_scanner *s, uint16_t field, const struct scan_number *n,
                           int32_t *place)
 {

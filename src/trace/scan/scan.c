@@ -348,7 +348,7 @@ static const char *next_place(struct scan_line *l, const char *p)
     return NULL;
 }
 
-/* What stands behind an object that ends at `p`: sets where to go on. True: the object is not
+/* What follows an object that ends at `p`: sets where to go on. True: the object is not
  * clean. */
 static bool look_behind(struct scan_line *l, const char *p)
 {
@@ -392,7 +392,7 @@ static int judge(struct trace_scanner *s, struct trace_event *ret)
     return 0;
 }
 
-/* ---- the door -------------------------------------------------------------------------------- */
+/* ---- public functions ----------------------------------------------------------------------- */
 
 int trace_scan_next(struct trace_scanner *s, struct trace_event *ret)
 {

@@ -61,7 +61,7 @@ enum scan_conv {
     CONV_RECORD /* args.value: as written, but a hash in FH, HH, SH records */
 };
 
-enum { SCAN_FIELD_NONE = 0xFFFD, SCAN_FIELD_DROP = 0xFFFE }; /* not asked yet; path too long */
+enum { SCAN_FIELD_NONE = 0xFFFD, SCAN_FIELD_DROP = 0xFFFE }; /* not known yet; path too long */
 
 /* A key at its place: the root, or (parent, key). Leaves and objects alike. */
 struct scan_node {
@@ -131,7 +131,7 @@ struct templates {
     struct template *root;
 };
 
-/* Where a line stands that takes more than one look: rules 6 and 7. */
+/* Position in a line that takes more than one pass: rules 6 and 7. */
 struct scan_line {
     const char *start, *end; /* of the text read as one line, without the newline */
     const char *next;        /* start of the next line */

@@ -115,7 +115,7 @@ static always_inline unsigned number_quick(const struct scan_bytes *b, const cha
 
 #else
 
-/* The high bit of each byte that is zero; bits behind the first are not exact, and not looked at.
+/* The high bit of each byte that is zero; bits behind the first are not exact, and not used.
  */
 static inline uint64_t zero8(uint64_t x)
 {

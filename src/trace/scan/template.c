@@ -55,7 +55,7 @@ struct lesson {
     struct template_more more;
     const char *from, *to; /* the literal */
     const char *next;      /* where the text behind the value goes on */
-    struct text text;      /* of a string that stands in the line as it is */
+    struct text text;      /* of a string that is in the line as it is */
 };
 
 static bool is_node(const struct templates *t, const struct template *node, const struct lesson *l)

@@ -17,7 +17,7 @@
 enum template_kind {
     TEMPLATE_INT,  /* a number that was an integer */
     TEMPLATE_TIME, /* the same of a time: only where the unit is microseconds */
-    TEMPLATE_TEXT, /* a string that is the value as it stands */
+    TEMPLATE_TEXT, /* a string that is the value as it is */
     TEMPLATE_FORK, /* as TEXT; known ones have children of their own */
     TEMPLATE_WORD, /* the literal ends with the string and its quote: it is the value */
     TEMPLATE_ANY,  /* by the general functions */

@@ -134,7 +134,7 @@ static bool is_no_number(struct text word)
            text_eq_nocase(word, TEXT("infinity"));
 }
 
-/* A word where a value stands: a number with or without junk, true, false, null, NaN. */
+/* A word in place of a value: a number with or without junk, true, false, null, NaN. */
 static const char *word(struct tolerant *t, const char *p, struct scan_node *node)
 {
     const char *end = word_end(t, p);
