@@ -244,19 +244,6 @@ static int do_request(struct join *j, const struct buf *text, struct err *err)
     return rc;
 }
 
-static void serve_one(struct join *j, int fd)
-{
-    struct buf text = {0};
-    struct err err = {0};
-    limit_time(fd, SEND_S);
-    int rc = receive_all(fd, &text);
-    if (rc == 0)
-        rc = do_request(j, &text, &err);
-    answer(fd, rc, &err);
-    buf_done(&text);
-    err_done(&err);
-}
-
 /* Until join_stop shuts the socket down. */
 static void *run(void *arg)
 {
@@ -265,8 +252,17 @@ static void *run(void *arg)
     pthread_setname_np(pthread_self(), "dft-join");
     while (!atomic_load(&j->ending)) {
         fd = accept4(j->fd, NULL, NULL, SOCK_CLOEXEC);
-        if (fd >= 0 && is_own_peer(fd) && !atomic_load(&j->ending))
-            serve_one(j, fd);
+        if (fd >= 0 && is_own_peer(fd) && !atomic_load(&j->ending)) {
+            struct buf text = {0};
+            struct err err = {0};
+            limit_time(fd, SEND_S);
+            int rc = receive_all(fd, &text);
+            if (rc == 0)
+                rc = do_request(j, &text, &err);
+            answer(fd, rc, &err);
+            buf_done(&text);
+            err_done(&err);
+        }
         if (fd >= 0)
             close(fd);
         else

@@ -121,19 +121,6 @@ static int read_environment(struct options *o, struct err *err)
     return rc;
 }
 
-static int read_config(struct options *o, const struct given *g, struct err *err)
-{
-    const char *path = getenv("DFTRACERD_CONFIG");
-    if (path && !*path)
-        path = NULL;
-    for (size_t i = 0; i < g->count; i++)
-        if (strcmp(option_table[g->items[i].option].name, "config") == 0)
-            path = g->items[i].value;
-    if (!path)
-        path = option_default_file(o);
-    return path ? option_read_file(o, path, err) : 0;
-}
-
 static int complete(struct options *o, struct err *err)
 {
     size_t directory = (size_t)option_find(TEXT("directory"));
@@ -164,8 +151,17 @@ int options_parse(struct options *o, int argc, char **argv, struct err *err)
     for (size_t i = 0; i < option_count && rc == 0; i++)
         if (option_table[i].initial)
             rc = option_set(o, i, LEVEL_DEFAULT, "default", option_table[i].initial, err);
-    if (rc == 0 && !o->as_server)
-        rc = read_config(o, &g, err);
+    if (rc == 0 && !o->as_server) {
+        const char *path = getenv("DFTRACERD_CONFIG");
+        if (path && !*path)
+            path = NULL;
+        for (size_t i = 0; i < g.count; i++)
+            if (strcmp(option_table[g.items[i].option].name, "config") == 0)
+                path = g.items[i].value;
+        if (!path)
+            path = option_default_file(o);
+        rc = path ? option_read_file(o, path, err) : 0;
+    }
     if (rc == 0 && !o->as_server)
         rc = read_environment(o, err);
     for (size_t i = 0; i < g.count && rc == 0; i++)

@@ -21,13 +21,6 @@ char *peers_credential(const char *name)
     return NULL;
 }
 
-static bool is_credential(const char *path)
-{
-    const char *folder = getenv("CREDENTIALS_DIRECTORY");
-    size_t n = folder ? strlen(folder) : 0;
-    return n && strncmp(path, folder, n) == 0 && path[n] == '/' && !strstr(path + n, "/../");
-}
-
 /* 64 digits and the end of the line. */
 static int write_random(int fd)
 {
@@ -75,7 +68,9 @@ static int may_make(const char *path)
 
 const char *peers_unsafe(const char *path, const struct stat *st)
 {
-    if (is_credential(path))
+    const char *folder = getenv("CREDENTIALS_DIRECTORY");
+    size_t n = folder ? strlen(folder) : 0;
+    if (n && strncmp(path, folder, n) == 0 && path[n] == '/' && !strstr(path + n, "/../"))
         return NULL;
     if (st->st_mode & 077)
         return "is readable by other users: chmod 600";

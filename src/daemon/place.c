@@ -157,16 +157,6 @@ static int try_base(const struct roots *r, const char *base, uint64_t hash, bool
     return rc;
 }
 
-static uint64_t roots_hash(const struct roots *r)
-{
-    struct buf b = {0};
-    for (size_t i = 0; i < r->count; i++)
-        buf_printf(&b, "%s=%s\n", r->labels[i], r->paths[i]);
-    uint64_t h = text_hash((struct text){b.data, b.len});
-    buf_done(&b);
-    return h;
-}
-
 /* Those above it, too; what is there already may belong to anybody. */
 static int make_base(const char *base, struct err *err)
 {
@@ -187,19 +177,6 @@ static int make_base(const char *base, struct err *err)
     return 0;
 }
 
-/* The directory above a base, or above that, that is there already (*new*). */
-static char *existing_folder(const char *base)
-{
-    struct text name;
-    char *at = strdup(base);
-    while (at && access(at, F_OK) < 0 && errno == ENOENT) {
-        char *above = folder_of(at, &name);
-        free(at);
-        at = above;
-    }
-    return at;
-}
-
 static int place_in_base(const char *base, uint64_t hash, bool make, char **ret, struct err *err)
 {
     char *path = NULL;
@@ -217,7 +194,14 @@ static int place_in_base(const char *base, uint64_t hash, bool make, char **ret,
         free(path);
         return rc;
     }
-    char *folder = existing_folder(base);
+    /* The directory above a base, or above that, that is there already (*new*). */
+    struct text name;
+    char *folder = strdup(base);
+    while (folder && access(folder, F_OK) < 0 && errno == ENOENT) {
+        char *above = folder_of(folder, &name);
+        free(folder);
+        folder = above;
+    }
     if (!folder || access(folder, W_OK | X_OK) < 0)
         rc = err_set_param(err, -errno, "index-base", "cannot create the directory %s: %s", base,
                            strerror(errno));
@@ -232,7 +216,11 @@ int place_choose(const struct roots *r, const struct options *o, bool make, char
 {
     if (o->index_dir)
         return explicit_place(o->index_dir, make, ret, err);
-    uint64_t hash = roots_hash(r);
+    struct buf text = {0};
+    for (size_t i = 0; i < r->count; i++)
+        buf_printf(&text, "%s=%s\n", r->labels[i], r->paths[i]);
+    uint64_t hash = text_hash((struct text){text.data, text.len});
+    buf_done(&text);
     if (o->index_base)
         return place_in_base(o->index_base, hash, make, ret, err);
     const char *bases[] = {getenv("DFTRACERD_INDEX_DIR"),

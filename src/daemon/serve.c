@@ -216,17 +216,6 @@ static int start_http(struct daemon *d, struct err *err)
     return daemon_open_meeting(s, err);
 }
 
-static void announce(const struct daemon *d)
-{
-    const char *const *urls;
-    size_t n = http_urls(d->http, &urls);
-    for (size_t i = 0; i < n; i++)
-        if (urls[i])
-            printf("dftracerd listening on %s\n", urls[i]);
-    fflush(stdout);
-    daemon_log_served(&d->first);
-}
-
 /* With --check-only: http_start checks it itself. */
 static int may_listen(const struct daemon *d, struct err *err)
 {
@@ -338,7 +327,13 @@ static void tell_parent(struct daemon *d)
 
 static int run(struct daemon *d)
 {
-    announce(d);
+    const char *const *urls;
+    size_t n = http_urls(d->http, &urls);
+    for (size_t i = 0; i < n; i++)
+        if (urls[i])
+            printf("dftracerd listening on %s\n", urls[i]);
+    fflush(stdout);
+    daemon_log_served(&d->first);
     tell_parent(d);
     d->loop.served = d->served;
     d->loop.served_count = &d->served_count;

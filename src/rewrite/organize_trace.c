@@ -95,25 +95,20 @@ int trace_share(struct organize *o, const struct share *s)
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
-static void end_source(struct organize *o)
-{
-    struct organize_source *source = &o->sources[o->source_at - 1];
-
-    end_run(o);
-    put_runs(o);
-    source->hash = hasher_end(&o->hasher);
-    hasher_begin(&o->hasher, 0);
-    buf_clear(&o->record);
-    varint_put(&o->record, source->bytes);
-    hash_put(&o->record, source->hash);
-    put(o, PROVENANCE_SOURCE_END, &o->record);
-}
-
 int trace_source(struct organize *o, uint32_t file)
 {
     while (!o->source_at || o->sources[o->source_at - 1].file != file) {
-        if (o->source_at)
-            end_source(o);
+        if (o->source_at) {
+            struct organize_source *source = &o->sources[o->source_at - 1];
+            end_run(o);
+            put_runs(o);
+            source->hash = hasher_end(&o->hasher);
+            hasher_begin(&o->hasher, 0);
+            buf_clear(&o->record);
+            varint_put(&o->record, source->bytes);
+            hash_put(&o->record, source->hash);
+            put(o, PROVENANCE_SOURCE_END, &o->record);
+        }
         if (o->source_at == o->source_count)
             return file == UINT32_MAX ? 0 : ERR_CORRUPT;
         const char *name = snapshot_file(o->snapshot, o->sources[o->source_at++].file)->name;

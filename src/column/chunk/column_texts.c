@@ -137,19 +137,6 @@ static struct text local_text(const struct column_view *c, uint32_t code)
     return (struct text){c->bytes + start, c->ends[i] - start};
 }
 
-static int mixed_entry(const struct column_view *c, uint32_t code, struct column_entry *ret)
-{
-    ret->type = (uint8_t)c->types[code];
-    if (c->local[code] != UINT32_MAX)
-        ret->text = local_text(c, code);
-    else if (ret->type == TRACE_DOUBLE)
-        memcpy(&ret->d, &c->numbers[code], sizeof(ret->d));
-    else
-        ret->i = c->numbers[code];
-    /* no trace has others, and hashes are of decimal text */
-    return ret->type == TRACE_DOUBLE && !isfinite(ret->d) ? ERR_CORRUPT : 0;
-}
-
 int column_entry(struct chunk_view *v, const struct column *col, uint32_t code,
                  struct column_entry *ret)
 {
@@ -163,7 +150,15 @@ int column_entry(struct chunk_view *v, const struct column *col, uint32_t code,
     if (rc < 0)
         return rc;
     if (col->type == COLUMN_MIXED) {
-        rc = mixed_entry(c, code, &e);
+        e.type = (uint8_t)c->types[code];
+        if (c->local[code] != UINT32_MAX)
+            e.text = local_text(c, code);
+        else if (e.type == TRACE_DOUBLE)
+            memcpy(&e.d, &c->numbers[code], sizeof(e.d));
+        else
+            e.i = c->numbers[code];
+        /* no trace has others, and hashes are of decimal text */
+        rc = e.type == TRACE_DOUBLE && !isfinite(e.d) ? ERR_CORRUPT : 0;
         if (rc < 0)
             return rc;
     } else if (c->local[code] != UINT32_MAX) {

@@ -9,8 +9,21 @@ static const char command[] = "/usr/bin/python3;/opt/unet3d/train.py;--workload=
                               "--data-folder=/lustre/project/unet3d/data;--batch-size=4";
 static const char program[] = "python3";
 
-static void write_start(struct rank *r)
+void write_rank_head(struct rank *r)
 {
+    const struct options *o = &r->plan->o;
+    char text[64];
+    if (!o->format->version)
+        return;
+    write_hash(r, "HH", r->host, r->host_hash);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)r->pid);
+    write_meta(r, "thread_name", text, "\"thread_name\"");
+    write_hash(r, "SH", command, hash_text(command));
+    write_hash(r, "SH", program, hash_text(program));
+    if (o->format->hash == HASH_HEX)
+        write_path(r, (int64_t)r->plan->folder);
+    if (o->format->codes)
+        write_meta(r, "CM", "time_metric", "\"US\"");
     const struct generate_format *f = r->plan->o.format;
     struct event e = {.call = C_START, .id = r->next_id++, .ts = r->clock_us, .path = -1};
     r->budget--;
@@ -29,24 +42,6 @@ static void write_start(struct rank *r)
     p = put_text(PUT(p, ",\"date\":\""), date);
     p = put_number(PUT(p, "\",\"ppid\":"), 3110000 + r->number % 8);
     out_end(r->out, PUT(p, "}}\n"));
-}
-
-void write_rank_head(struct rank *r)
-{
-    const struct options *o = &r->plan->o;
-    char text[64];
-    if (!o->format->version)
-        return;
-    write_hash(r, "HH", r->host, r->host_hash);
-    snprintf(text, sizeof text, "%llu", (unsigned long long)r->pid);
-    write_meta(r, "thread_name", text, "\"thread_name\"");
-    write_hash(r, "SH", command, hash_text(command));
-    write_hash(r, "SH", program, hash_text(program));
-    if (o->format->hash == HASH_HEX)
-        write_path(r, (int64_t)r->plan->folder);
-    if (o->format->codes)
-        write_meta(r, "CM", "time_metric", "\"US\"");
-    write_start(r);
     snprintf(text, sizeof text, "Rank %llu", (unsigned long long)r->number);
     write_meta(r, "process_name", text, "\"process_name\"");
     snprintf(text, sizeof text, "\"%llu\"", (unsigned long long)r->number);
