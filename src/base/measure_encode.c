@@ -124,15 +124,6 @@ static int take_whole(struct bytes *b, struct sketch *s, uint64_t count)
     return rc;
 }
 
-static int take_doubles(struct bytes *b, struct sketch *s, uint64_t count)
-{
-    int rc = 0;
-
-    for (uint64_t i = 0; rc == 0 && !b->bad && i < count; i++)
-        rc = sketch_add(s, take_double(b));
-    return rc;
-}
-
 /* Counts must add up, bins ascend and be those of doubles. Values are added as the lower ends,
  * which gives the bins; the range is set behind. */
 static int take_bins(struct bytes *b, struct sketch *s, uint64_t count)
@@ -180,7 +171,8 @@ ssize_t sketch_decode(const void *data, size_t len, struct sketch **ret)
     if (!b.bad && kind == WHOLE)
         rc = take_whole(&b, s, count);
     else if (!b.bad && kind == DOUBLES)
-        rc = take_doubles(&b, s, count);
+        for (uint64_t i = 0; rc == 0 && !b.bad && i < count; i++)
+            rc = sketch_add(s, take_double(&b));
     else if (!b.bad && kind == BINS)
         rc = take_bins(&b, s, count);
     if (rc < 0 || b.bad) {

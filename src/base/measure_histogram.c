@@ -3,21 +3,16 @@
 
 #include <math.h>
 
-#define BELOW_ONE 65u /* (0, 1): only times kept in nanoseconds have it */
-
-static unsigned bit_length(uint64_t v)
-{
-    return v ? 64u - (unsigned)__builtin_clzll(v) : 0;
-}
-
+#define BELOW_ONE 65u
 void histogram_add(struct histogram *h, int64_t value, bool nano)
 {
     if (value < 0)
         return;
+    uint64_t us = (uint64_t)(nano ? value / 1000 : value);
     if (nano && value > 0 && value < 1000)
         h->count[BELOW_ONE]++;
     else
-        h->count[bit_length((uint64_t)(nano ? value / 1000 : value))]++;
+        h->count[us ? 64 - __builtin_clzll(us) : 0]++;
 }
 
 void histogram_add_all(struct histogram *h, const int64_t *values, size_t n, bool nano)

@@ -48,12 +48,6 @@ static void read_of_thread(int tid, const char *name, char ret[static 256])
     ret[n > 0 ? n : 0] = '\0';
 }
 
-/* For another thread, or for the time: only a bug of ours makes that long. */
-static bool waits_for_us(long number)
-{
-    return number == SYS_futex || number == SYS_nanosleep || number == SYS_clock_nanosleep;
-}
-
 /* A file system or a name service does not answer, which no new process mends: state D of proc(5),
  * or (FUSE, Lustre, sockets) asleep within a call. */
 static bool waits_for_others(int tid)
@@ -67,7 +61,8 @@ static bool waits_for_others(int tid)
     read_of_thread(tid, "syscall",
                    text); /* "running", or the number of the call that it sleeps in */
     long number = strtol(text, &end, 10);
-    return end > text && number >= 0 && !waits_for_us(number);
+    bool for_us = number == SYS_futex || number == SYS_nanosleep || number == SYS_clock_nanosleep;
+    return end > text && number >= 0 && !for_us;
 }
 
 int64_t pulse_silence_ns(const struct pulse *p)

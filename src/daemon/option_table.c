@@ -298,14 +298,6 @@ void options_done(struct options *o)
 
 /* ---- one value ------------------------------------------------------------------------------- */
 
-static int bad(struct err *err, const struct option_spec *s, const char *from, const char *value,
-               const char *why)
-{
-    if (from)
-        return err_set_param(err, -EINVAL, s->name, "%s: %s = %s: %s", from, s->name, value, why);
-    return err_set_param(err, -EINVAL, s->name, "--%s %s: %s", s->name, value, why);
-}
-
 /* What is wrong with the value, or NULL. */
 static const char *set_number(struct options *o, const struct option_spec *s, const char *value)
 {
@@ -389,8 +381,10 @@ int option_set(struct options *o, size_t i, enum option_level level, const char 
         why = add_to_list(o, s, value, o->level[i] < level);
     else
         why = set_number(o, s, value);
+    if (why && from)
+        return err_set_param(err, -EINVAL, s->name, "%s: %s = %s: %s", from, s->name, value, why);
     if (why)
-        return bad(err, s, from, value, why);
+        return err_set_param(err, -EINVAL, s->name, "--%s %s: %s", s->name, value, why);
     o->level[i] = (unsigned char)level;
     o->from[i] = from ? from : "command line";
     o->value[i] = value;

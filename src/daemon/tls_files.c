@@ -34,25 +34,24 @@ static int read_text(FILE *f, char **ret)
     return 0;
 }
 
-static int read_path(const char *option, const char *path, bool secret, char **ret, struct err *err)
-{
-    struct stat st;
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return err_set_param(err, -errno, option, "%s: %s", path, strerror(errno));
-    const char *why = fstat(fileno(f), &st) < 0 ? strerror(errno)
-                      : secret                  ? peers_unsafe(path, &st)
-                                                : NULL;
-    int rc = why ? -EPERM : read_text(f, ret);
-    fclose(f);
-    return rc < 0 ? err_set_param(err, rc, option, "%s %s", path, why ? why : strerror(-rc)) : 0;
-}
-
 static int read_file(const char *option, const char *path, bool secret, char **ret, struct err *err)
 {
     char *own = path ? NULL : peers_credential(option);
     const char *from = path ? path : own;
-    int rc = from ? read_path(option, from, secret, ret, err) : 0;
+    FILE *f = from ? fopen(from, "re") : NULL;
+    struct stat st;
+    int rc = 0;
+    if (f) {
+        const char *why = fstat(fileno(f), &st) < 0 ? strerror(errno)
+                          : secret                  ? peers_unsafe(from, &st)
+                                                    : NULL;
+        rc = why ? -EPERM : read_text(f, ret);
+        fclose(f);
+        if (rc < 0)
+            err_set_param(err, rc, option, "%s %s", from, why ? why : strerror(-rc));
+    } else if (from) {
+        rc = err_set_param(err, -errno, option, "%s: %s", from, strerror(errno));
+    }
     free(own);
     return rc;
 }

@@ -45,23 +45,18 @@ static int replay_ties(struct replay *r)
     return rc;
 }
 
-/* Which call is within which matters to these alone. */
-static int replay_in_order(struct replay *r, const struct event *e)
-{
-    if (!r->options->outermost && !r->options->sleep_mode)
-        return session_event(r, e);
-    int rc = ties_are_full(&r->ties, e) ? replay_ties(r) : 0;
-    return rc < 0 ? rc : ties_add(&r->ties, e);
-}
-
 /* INPUT_AGAIN: the first time is over. */
 static int replay_events(struct replay *r, struct err *err)
 {
     struct event e;
     int rc;
     r->accepted = 0;
+    /* The nesting of calls matters to these options alone. */
+    bool nested = r->options->outermost || r->options->sleep_mode;
     while ((rc = input_next(r->input, &e, err)) == 1) {
-        rc = replay_in_order(r, &e);
+        rc = nested && ties_are_full(&r->ties, &e) ? replay_ties(r) : 0;
+        if (rc >= 0)
+            rc = nested ? ties_add(&r->ties, &e) : session_event(r, &e);
         if (rc < 0 || r->shared->stopped)
             break;
     }
@@ -185,15 +180,6 @@ static int open_all(struct replay *r, int fd, struct err *err)
     return rc;
 }
 
-static int status_of(const struct replay *r)
-{
-    if (r->died || r->shared->stopped)
-        return 1;
-    if (r->report.failed)
-        return 2;
-    return r->report.executed ? 0 : 1;
-}
-
 int replay_run(const struct replay_options *o, int fd, struct buf *out, struct err *err)
 {
     struct replay *r = calloc(1, sizeof *r);
@@ -207,7 +193,8 @@ int replay_run(const struct replay_options *o, int fd, struct buf *out, struct e
     if (rc == 0) {
         catch_signals(r);
         rc = run(r, fd, err);
-        status = status_of(r);
+        bool failed = r->died || r->shared->stopped || !r->report.executed;
+        status = r->report.failed && !r->died && !r->shared->stopped ? 2 : failed;
     }
     if (rc < 0)
         err_set(err, rc, "%s", err_text(rc));

@@ -139,7 +139,12 @@ void repack_close(struct repack *r)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static int add_written(struct repack *r)
+static struct written *current(const struct repack *r)
+{
+    return r->written.at[r->written.count - 1];
+}
+
+static int begin_file(struct repack *r, struct err *err)
 {
     int rc = charge_add(&r->charge, WRITTEN_BYTES);
     if (rc < 0)
@@ -151,18 +156,7 @@ static int add_written(struct repack *r)
         return -ENOMEM;
     w->name = w->text;
     r->written.at[r->written.count++] = w;
-    return 0;
-}
-
-static struct written *current(const struct repack *r)
-{
-    return r->written.at[r->written.count - 1];
-}
-
-static int begin_file(struct repack *r, struct err *err)
-{
-    int rc = add_written(r);
-    return rc < 0 ? rc : press_open(r->press, err, &r->file);
+    return press_open(r->press, err, &r->file);
 }
 
 static int end_file(struct repack *r, const char *name, struct err *err)

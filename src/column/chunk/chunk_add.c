@@ -302,23 +302,11 @@ static int end_other(struct chunk_builder *b)
     return rc == 0 ? mark_row(&b->column[BUILD_OTHER], b->rows) : rc;
 }
 
-/* What every row has. */
-static always_inline int put_place(struct chunk_builder *b, const struct trace_event *event)
-{
-    struct column_build *c = b->column;
-    int rc = stage_push(&c[BUILD_CLASS], event->class);
-
-    rc |= stage_push(&c[BUILD_GAP], (int64_t)event->offset - b->end);
-    rc |= stage_push(&c[BUILD_LEN], event->len);
-    rc |= stage_push(&c[BUILD_REPAIRED], event->repaired != 0);
-    b->end = event->offset + event->len;
-    return rc;
-}
-
 static int put_event(struct chunk_builder *b, const struct trace_event *event)
 {
     const struct shape *s = build_shape(b, event);
     uint8_t *row_shape = &b->row_shape.at[b->rows];
+    struct column_build *c = b->column;
     int rc = 0;
 
     *row_shape = s ? s->number : 0;
@@ -326,9 +314,14 @@ static int put_event(struct chunk_builder *b, const struct trace_event *event)
         rc = s->sure ? put_steps(b, s, event, true) : put_steps(b, s, event, false);
     for (uint32_t i = 0; !s && i < event->count; i++)
         rc |= put_value(b, &event->values[i]);
-    rc |= put_place(b, event);
+    /* What every row has. */
+    rc |= stage_push(&c[BUILD_CLASS], event->class);
+    rc |= stage_push(&c[BUILD_GAP], (int64_t)event->offset - b->end);
+    rc |= stage_push(&c[BUILD_LEN], event->len);
+    rc |= stage_push(&c[BUILD_REPAIRED], event->repaired != 0);
+    b->end = event->offset + event->len;
     if (unlikely(event->bad_dur))
-        rc |= put_special(b, &b->column[BUILD_BAD_DUR], TRACE_BOOL, 1);
+        rc |= put_special(b, &c[BUILD_BAD_DUR], TRACE_BOOL, 1);
     if (*row_shape == 0)
         rc |= put_loose_sizes(b, event);
     else if (s->sized)

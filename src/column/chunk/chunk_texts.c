@@ -212,21 +212,6 @@ static int hash_runs(uint8_t type, const int64_t *values, uint32_t n, struct dic
     return rc;
 }
 
-/* Numbers: each distinct one once, found by a dictionary of their 8 bytes. */
-static int hash_numbers(const struct column_build *c, const int64_t *values, struct hash_list *l)
-{
-    struct dictionary d = {0};
-    int rc;
-
-    dictionary_begin(&d);
-    if (c->type == BUILD_MANY && !c->as_double)
-        rc = hash_mixed(c, values, &d, l);
-    else
-        rc = hash_runs(type_of(c, 0), values, stage_count(c), &d, l);
-    dictionary_done(&d);
-    return rc;
-}
-
 int build_hashes(struct chunk_builder *b, const struct column_build *c)
 {
     struct hash_list *l = &b->hashes[c->dimension];
@@ -238,5 +223,15 @@ int build_hashes(struct chunk_builder *b, const struct column_build *c)
     if (rc != 0 || is_text(c->type))
         return rc;
     int64_t *values = stage_values(b, c);
-    return values ? hash_numbers(c, values, l) : -ENOMEM;
+    if (values == NULL)
+        return -ENOMEM;
+    /* Numbers: each distinct one once, found by a dictionary of their 8 bytes. */
+    struct dictionary d = {0};
+    dictionary_begin(&d);
+    if (c->type == BUILD_MANY && !c->as_double)
+        rc = hash_mixed(c, values, &d, l);
+    else
+        rc = hash_runs(type_of(c, 0), values, stage_count(c), &d, l);
+    dictionary_done(&d);
+    return rc;
 }

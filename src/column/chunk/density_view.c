@@ -74,20 +74,11 @@ static int read_rows(struct chunk_view *v, const struct section *s, uint32_t cou
     return rc;
 }
 
-static int read_durs(struct chunk_view *v, struct density_view *d)
-{
-    struct pack_stream stream = {0};
-    int rc = open_stream(v, &d->dir.longest_durs, d->dir.longest, &stream);
-
-    rc = rc < 0 ? rc : pack_read_i64(&stream, 0, d->dir.longest, d->longest_dur);
-    pack_close(&stream);
-    return rc;
-}
-
 static int open_density(struct chunk_view *v)
 {
     const struct section *s = &v->head.density;
     struct density_view *d = calloc(1, sizeof(*d));
+    struct pack_stream durs = {0};
     int rc = d == NULL                                           ? -ENOMEM
              : view_section_ok(v, s) && s->len >= sizeof(d->dir) ? 0
                                                                  : ERR_CORRUPT;
@@ -99,7 +90,9 @@ static int open_density(struct chunk_view *v)
         rc = check_dir(v, &d->dir);
     }
     rc = rc < 0 ? rc : read_rows(v, &d->dir.longest_rows, d->dir.longest, d->longest);
-    rc = rc < 0 ? rc : read_durs(v, d);
+    rc = rc < 0 ? rc : open_stream(v, &d->dir.longest_durs, d->dir.longest, &durs);
+    rc = rc < 0 ? rc : pack_read_i64(&durs, 0, d->dir.longest, d->longest_dur);
+    pack_close(&durs);
     if (rc < 0)
         density_view_free(d);
     else

@@ -3,11 +3,6 @@
 
 #include <fcntl.h>
 
-static uint32_t ended_by(const struct file *f, enum touch touch, int64_t ts_ns)
-{
-    return f->end_ns[touch] <= ts_ns ? f->planned[touch] : f->ended[touch];
-}
-
 static void touch_file(struct operation *op, struct file *f, enum touch touch)
 {
     struct touched *t = &op->touched[op->touched_count++];
@@ -18,7 +13,7 @@ static void touch_file(struct operation *op, struct file *f, enum touch touch)
     for (int i = 0; i < TOUCHES; i++)
         if (touch == TOUCH_CHANGE || (touch == TOUCH_USE && i == TOUCH_CHANGE) ||
             (touch == TOUCH_READ && i == TOUCH_WRITE))
-            t->after[i] = ended_by(f, (enum touch)i, op->ts_ns);
+            t->after[i] = f->end_ns[i] <= op->ts_ns ? f->planned[i] : f->ended[i];
     if (f->end_ns[touch] <= op->ts_ns)
         f->ended[touch] = f->planned[touch];
     if (end > f->end_ns[touch] || !f->planned[touch])

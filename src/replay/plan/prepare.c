@@ -76,17 +76,6 @@ int prepare_file(struct root *r, struct files *files, struct file *f)
     return rc == -EEXIST ? 0 : rc;
 }
 
-/* Whether the files of the trace fit. */
-static int prepare_check(struct root *r, const struct files *f, struct err *err)
-{
-    uint64_t free_bytes;
-    if (root_free_bytes(r, &free_bytes) == 0 && f->bytes_peak > free_bytes)
-        return err_set(err, -ENOSPC,
-                       "the files of this trace need %llu bytes, but only %llu are free below %s",
-                       (unsigned long long)f->bytes_peak, (unsigned long long)free_bytes, r->path);
-    return 0;
-}
-
 static void show_bar(size_t done, size_t all)
 {
     int full = all ? (int)(done * 20 / all) : 20;
@@ -98,15 +87,18 @@ static void show_bar(size_t done, size_t all)
 
 int prepare_all(struct root *r, struct files *files, struct report *report, struct err *err)
 {
-    int rc = prepare_check(r, files, err);
-    files_find_directories(files);
     bool bar = isatty(STDERR_FILENO);
-    if (rc < 0)
-        return rc;
+    uint64_t free_bytes;
+    if (root_free_bytes(r, &free_bytes) == 0 && files->bytes_peak > free_bytes)
+        return err_set(err, -ENOSPC,
+                       "the files of this trace need %llu bytes, but only %llu are free below %s",
+                       (unsigned long long)files->bytes_peak, (unsigned long long)free_bytes,
+                       r->path);
+    files_find_directories(files);
     /* Parents are added meanwhile. */
     for (size_t i = 0; i < files_count(files) && !r->shared->stopped; i++) {
         struct file *f = files_at(files, i);
-        rc = f ? prepare_file(r, files, f) : -ENOMEM;
+        int rc = f ? prepare_file(r, files, f) : -ENOMEM;
         if (f)
             f->surveyed = true;
         if (rc < 0)

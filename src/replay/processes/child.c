@@ -10,16 +10,6 @@
 
 enum { BATCH = 64 };
 
-/* The parent's counts are its own. */
-static int report_clear(struct report *r)
-{
-    struct report fresh;
-    int rc = report_init(&fresh, r->shared);
-    if (rc == 0)
-        *r = fresh; /* the parent's memory stays; it is a copy that nobody uses */
-    return rc;
-}
-
 /* Whole messages: how many, 0 at the end. */
 static size_t read_messages(int fd, struct message *batch)
 {
@@ -89,7 +79,10 @@ void child_main(const struct child_setup *setup)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != setup->parent)
         _exit(CHILD_FAILED);
-    int rc = report_clear(setup->report);
+    struct report fresh; /* the parent's counts are its own; its memory is a copy without a user */
+    int rc = report_init(&fresh, setup->shared);
+    if (rc == 0)
+        *setup->report = fresh;
     rc = rc < 0 ? rc : runners_init(&r, setup->options, setup->shared, setup->root, setup->report);
     r.ahead_max = setup->ahead_max;
     r.start_ns = CHILDREN_START_NS;

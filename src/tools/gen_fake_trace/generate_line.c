@@ -54,18 +54,6 @@ static char *put_head(char *p, const struct generate_format *f, const struct ran
     return put_text(put_number(put_text(PUT(p, ",\"tid\":"), quote), r->tid), quote);
 }
 
-static char *put_times(char *p, const struct generate_format *f, uint64_t ts, uint64_t dur)
-{
-    if (f->quoted) {
-        p = put_number(PUT(p, ",\"ts\":\""), ts);
-        p = put_number(PUT(p, "\",\"dur\":\""), dur);
-        return PUT(p, "\",\"ph\":\"X\"");
-    }
-    p = put_number(PUT(p, ",\"ts\":"), ts);
-    p = put_number(PUT(p, ",\"dur\":"), dur);
-    return f->codes ? PUT(p, ",\"ph\":1") : PUT(p, ",\"ph\":\"X\"");
-}
-
 /* A metadata record of the rank: HH, FH, SH, thread_name, process_name, PR, CM. */
 char *put_meta(char *p, struct rank *r, const char *name, const char *key)
 {
@@ -133,7 +121,14 @@ char *put_event_head(char *p, const struct rank *r, const struct event *e)
     p = f->quoted ? PUT(put_number(PUT(p, "{\"id\":\""), e->id), "\",")
                   : PUT(put_number(PUT(p, "{\"id\":"), e->id), ",");
     p = put_head(p, f, r, calls[e->call].name, calls[e->call].cat, calls[e->call].type);
-    return put_times(p, f, e->ts, e->dur);
+    if (f->quoted) {
+        p = put_number(PUT(p, ",\"ts\":\""), e->ts);
+        p = put_number(PUT(p, "\",\"dur\":\""), e->dur);
+        return PUT(p, "\",\"ph\":\"X\"");
+    }
+    p = put_number(PUT(p, ",\"ts\":"), e->ts);
+    p = put_number(PUT(p, ",\"dur\":"), e->dur);
+    return f->codes ? PUT(p, ",\"ph\":1") : PUT(p, ",\"ph\":\"X\"");
 }
 
 /* The Python writer of 2023: blanks, fractions of microseconds, the rank as pid, no args. */

@@ -91,19 +91,6 @@ static int read_on(struct trace_text *t, char *out, size_t len)
     return 0;
 }
 
-/* Skips from the position of the reader to `offset`. */
-static int skip_to(struct trace_text *t, uint64_t offset)
-{
-    for (uint64_t left = offset - t->reader->text; left;) {
-        size_t step = left < sizeof(t->skipped) ? (size_t)left : sizeof(t->skipped);
-        int rc = read_on(t, NULL, step);
-        if (rc < 0)
-            return rc;
-        left -= step;
-    }
-    return 0;
-}
-
 static int go_to(struct trace_text *t, uint64_t offset)
 {
     struct trace_checkpoint at = {.kind = TRACE_AT_MEMBER};
@@ -117,7 +104,7 @@ static int go_to(struct trace_text *t, uint64_t offset)
     uint64_t here = t->reader->text;
     if (!t->usable || here > offset || at.text_offset > here + NEAR)
         rc = reader_seek(t->reader, &at);
-    return rc < 0 ? rc : skip_to(t, offset);
+    return rc < 0 ? rc : read_on(t, NULL, (size_t)(offset - t->reader->text));
 }
 
 int trace_text_read(struct trace_text *t, uint64_t offset, char *out, size_t len)
