@@ -248,7 +248,6 @@ static bool compare(struct config *first, struct config *second, const char *sec
                     const char *key, unsigned *compared)
 {
     struct time a, b;
-    bool alike = true;
     read_time(first, section, key, &a);
     read_time(second, section, key, &b);
     if (!a.given && !b.given)
@@ -259,15 +258,10 @@ static bool compare(struct config *first, struct config *second, const char *sec
         printf("  is in %s only: different\n", a.given ? "the first" : "the second");
         return false;
     }
-    if (a.model.family != b.model.family) {
-        printf("  type       %14s %14s  different\n", families[a.model.family].type,
-               families[b.model.family].type);
-        alike = false;
-    } else {
-        printf("  type       %14s %14s\n", families[a.model.family].type,
-               families[b.model.family].type);
-        alike = compare_parameters(&a.model, &b.model);
-    }
+    bool alike = a.model.family == b.model.family;
+    printf("  type       %14s %14s%s\n", families[a.model.family].type,
+           families[b.model.family].type, alike ? "" : "  different");
+    alike = alike && compare_parameters(&a.model, &b.model);
     alike &= compare_bounds(&a, &b);
     return compare_samples(&a, &b) && alike;
 }

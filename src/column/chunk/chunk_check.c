@@ -50,8 +50,7 @@ int chunk_view_check(struct chunk_view *v)
     for (uint32_t i = 0; rc == 0 && i < v->head.columns; i++) {
         chunk_column(v, i, &c);
         for (uint32_t first = 0; rc == 0 && first < c.rows; first += PACK_BLOCK)
-            rc = check_values(v, &c, first,
-                              c.rows - first < PACK_BLOCK ? c.rows - first : PACK_BLOCK);
+            rc = check_values(v, &c, first, pack_block_rows(first, c.rows));
         for (uint32_t k = 0; rc == 0 && k < c.entries; k++)
             rc = column_entry(v, &c, k, &e);
     }

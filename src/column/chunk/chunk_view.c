@@ -144,7 +144,6 @@ void chunk_view_free(struct chunk_view *v)
             struct column_view *c = &v->columns[i + (unsigned)__builtin_ctzll(used)];
             pack_close(&c->values);
             free(c->whole);
-            free(c->whole_codes);
             view_dictionary_free(c);
         }
     for (unsigned i = 0; i < v->head.bitmaps; i++) {

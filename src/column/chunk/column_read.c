@@ -96,26 +96,40 @@ int column_read_valid(struct chunk_view *v, const struct column *c, uint32_t fir
     return 0;
 }
 
-/* ---- integers -------------------------------------------------------------------------------- */
+/* ---- values without gaps --------------------------------------------------------------------- */
 
+/* Readers use codes as places in arrays: none may be beyond the dictionary. */
+static int check_codes(const uint32_t *codes, uint32_t n, uint32_t entries)
+{
+    return n > 0 && kernels()->most(codes, n) >= entries ? ERR_CORRUPT : 0;
+}
+
+/* Codes as uint32_t, other values as int64_t. */
 static int load_whole(struct chunk_view *v, struct column_view *c)
 {
     uint32_t count = v->head.rows - c->dir.nulls;
+    bool codes = c->dir.entries > 0;
+    size_t each = codes ? sizeof(uint32_t) : sizeof(int64_t);
     int rc;
 
     if (c->whole != NULL)
         return 0;
-    c->whole = malloc(((size_t)count + 4) * sizeof(*c->whole));
+    c->whole = malloc(((size_t)count + 4) * each);
     if (c->whole == NULL)
         return -ENOMEM;
-    memset(c->whole + count, 0, 4 * sizeof(*c->whole));
-    rc = pack_read_i64(&c->values, 0, count, c->whole);
+    memset((char *)c->whole + count * each, 0, 4 * each);
+    rc = codes ? pack_read_u32(&c->values, 0, count, c->whole)
+               : pack_read_i64(&c->values, 0, count, c->whole);
+    if (rc == 0 && codes)
+        rc = check_codes(c->whole, count, c->dir.entries);
     if (rc < 0) {
         free(c->whole);
         c->whole = NULL;
     }
     return rc;
 }
+
+/* ---- integers -------------------------------------------------------------------------------- */
 
 /* As stored: ints, scaled doubles, bits of doubles. */
 static int read_stored(struct chunk_view *v, const struct column *col, uint32_t first, uint32_t n,
@@ -134,7 +148,8 @@ static int read_stored(struct chunk_view *v, const struct column *col, uint32_t 
     if (rc == 0)
         rc = load_whole(v, c);
     if (rc == 0)
-        pack_kernels()->expand64(c->whole + b->ranks[first / 64], b->words + first / 64, n, out);
+        pack_kernels()->expand64((const int64_t *)c->whole + b->ranks[first / 64],
+                                 b->words + first / 64, n, out);
     return rc;
 }
 
@@ -185,33 +200,6 @@ int column_read_f64(struct chunk_view *v, const struct column *c, uint32_t first
 }
 
 /* ---- codes ----------------------------------------------------------------------------------- */
-
-/* Readers use codes as places in arrays: none may be beyond the dictionary. */
-static int check_codes(const uint32_t *codes, uint32_t n, uint32_t entries)
-{
-    return n > 0 && kernels()->most(codes, n) >= entries ? ERR_CORRUPT : 0;
-}
-
-static int load_codes(struct chunk_view *v, struct column_view *c)
-{
-    uint32_t count = v->head.rows - c->dir.nulls;
-    int rc;
-
-    if (c->whole_codes != NULL)
-        return 0;
-    c->whole_codes = malloc(((size_t)count + 1) * sizeof(*c->whole_codes));
-    if (c->whole_codes == NULL)
-        return -ENOMEM;
-    c->whole_codes[count] = 0;
-    rc = pack_read_u32(&c->values, 0, count, c->whole_codes);
-    if (rc == 0)
-        rc = check_codes(c->whole_codes, count, c->dir.entries);
-    if (rc < 0) {
-        free(c->whole_codes);
-        c->whole_codes = NULL;
-    }
-    return rc;
-}
 
 int column_read_distances(struct chunk_view *v, const struct column *col, uint32_t first,
                           uint32_t n, uint32_t *out)
@@ -270,8 +258,9 @@ int column_read_codes(struct chunk_view *v, const struct column *col, uint32_t f
     if (rc == 0)
         rc = view_bitmap(v, c, &b);
     if (rc == 0)
-        rc = load_codes(v, c);
+        rc = load_whole(v, c);
     if (rc == 0)
-        expand_codes(c->whole_codes + b->ranks[first / 64], b->words + first / 64, n, out);
+        expand_codes((const uint32_t *)c->whole + b->ranks[first / 64], b->words + first / 64, n,
+                     out);
     return rc;
 }

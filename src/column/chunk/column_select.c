@@ -129,18 +129,13 @@ static int pick_rows(struct chunk_view *v, const struct column *col, const uint3
     return rc;
 }
 
-static uint32_t part_rows(uint32_t done, uint32_t n)
-{
-    return n - done < PACK_BLOCK ? n - done : PACK_BLOCK;
-}
-
 int column_pick_i64(struct chunk_view *v, const struct column *c, const uint32_t *rows, uint32_t n,
                     int64_t *out)
 {
     int rc = 0;
 
     for (uint32_t done = 0; rc == 0 && done < n; done += PACK_BLOCK)
-        rc = pick_rows(v, c, rows + done, part_rows(done, n), out + done);
+        rc = pick_rows(v, c, rows + done, pack_block_rows(done, n), out + done);
     return rc;
 }
 
@@ -152,8 +147,8 @@ int column_pick_f64(struct chunk_view *v, const struct column *c, const uint32_t
     int rc = 0;
 
     for (uint32_t done = 0; rc == 0 && done < n; done += PACK_BLOCK) {
-        rc = pick_rows(v, c, rows + done, part_rows(done, n), values);
-        for (uint32_t i = 0; rc == 0 && i < part_rows(done, n); i++)
+        rc = pick_rows(v, c, rows + done, pack_block_rows(done, n), values);
+        for (uint32_t i = 0; rc == 0 && i < pack_block_rows(done, n); i++)
             out[done + i] = column_double(c->type, scale, values[i]);
     }
     return rc;
@@ -167,8 +162,8 @@ int column_pick_codes(struct chunk_view *v, const struct column *c, const uint32
     int rc = 0;
 
     for (uint32_t done = 0; rc == 0 && done < n; done += PACK_BLOCK) {
-        rc = pick_rows(v, c, rows + done, part_rows(done, n), values);
-        for (uint32_t i = 0; rc == 0 && i < part_rows(done, n); i++) {
+        rc = pick_rows(v, c, rows + done, pack_block_rows(done, n), values);
+        for (uint32_t i = 0; rc == 0 && i < pack_block_rows(done, n); i++) {
             most = (uint64_t)values[i] > most ? (uint64_t)values[i] : most;
             out[done + i] = (uint32_t)values[i];
         }

@@ -10,9 +10,8 @@ struct column_view {
     struct column_dir dir;
     bool opened, checked; /* checked: its checksum is right */
     struct pack_stream values;
-    int64_t *whole;           /* columns with nulls: all values, without gaps */
-    uint32_t *whole_codes;    /* the same of codes */
-    uint32_t *ids;            /* TEXT: of all entries */
+    void *whole;   /* columns with nulls: all values (int64_t) or codes (uint32_t), without gaps */
+    uint32_t *ids; /* TEXT: of all entries */
     int64_t *types, *numbers; /* MIXED: of all entries; types is the allocation of both */
     uint32_t *local;          /* entry -> its place among the local texts, or UINT32_MAX */
     uint64_t *ends;           /* of the local texts in `bytes` */

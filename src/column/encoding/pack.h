@@ -161,6 +161,11 @@ struct pack_kernels {
 extern const struct pack_kernels pack_kernels_portable, pack_kernels_avx2;
 const struct pack_kernels *pack_kernels(void); /* the best of this machine (cpu_level) */
 
+/* Values of the block that begins with value `first` of `count`. */
+static inline uint32_t pack_block_rows(uint32_t first, uint32_t count)
+{
+    return count - first < PACK_BLOCK ? count - first : PACK_BLOCK;
+}
 static inline size_t pack_bits_bytes(size_t n, unsigned width)
 {
     return (n + 7) / 8 * width;

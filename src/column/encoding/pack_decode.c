@@ -127,18 +127,13 @@ static const uint8_t *take_bits(struct cut *c, size_t n, unsigned width)
     return take(c, pack_bits_bytes(n, width));
 }
 
-static uint32_t block_rows(uint32_t first, uint32_t count)
-{
-    return count - first < PACK_BLOCK ? count - first : PACK_BLOCK;
-}
-
 int pack_block_open(const struct pack_stream *s, uint32_t first, struct pack_block *b)
 {
     size_t blocks = ((size_t)s->head.count + PACK_BLOCK - 1) / PACK_BLOCK;
     struct pack_entry entry;
     uint64_t zigzag = 0;
 
-    *b = (struct pack_block){.n = block_rows(first, s->head.count)};
+    *b = (struct pack_block){.n = pack_block_rows(first, s->head.count)};
     if (s->head.kind != PACK_BLOCKS)
         return 0;
     struct cut c = {s->payload + blocks * sizeof(entry), s->len - blocks * sizeof(entry), false};
@@ -390,7 +385,7 @@ static int read_parts(struct pack_stream *s, uint32_t first, uint32_t n, int64_t
 
     assert(first % PACK_BLOCK == 0 && first <= s->head.count && n <= s->head.count - first);
     for (uint32_t done = 0; rc == 0 && done < n; done += PACK_BLOCK) {
-        uint32_t want = block_rows(done, n);
+        uint32_t want = pack_block_rows(done, n);
         rc = out32 ? read_part32(s, first + done, want, out32 + done)
                    : read_part(s, first + done, want, out + done);
     }

@@ -241,7 +241,7 @@ int pack_select_codes(struct pack_stream *s, const uint32_t *table, uint32_t cod
     if (table_range(table, codes, &r))
         return pack_select_i64(s, r.lo, r.hi, out);
     for (uint32_t at = 0; rc == 0 && at < s->head.count; at += PACK_BLOCK) {
-        uint32_t n = s->head.count - at < PACK_BLOCK ? s->head.count - at : PACK_BLOCK;
+        uint32_t n = pack_block_rows(at, s->head.count);
         rc = pack_read_u32(s, at, n, values);
         if (rc == 0 && kernels()->most(values, n) >= codes)
             rc = ERR_CORRUPT;

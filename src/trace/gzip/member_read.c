@@ -168,6 +168,20 @@ static int step_block(struct trace_reader *r)
     return rc < 0 ? rc : 1;
 }
 
+static int step_body(struct trace_reader *r, struct output *out)
+{
+    size_t done;
+    uint8_t *to = out->data + out->done;
+    enum inflate_status st = inflate_block_read(r->inflate, to, out->len - out->done, &done);
+    if (!r->partial)
+        r->crc = inflate_crc(r->crc, to, done);
+    r->member_text += done;
+    reader_deliver(r, out, done);
+    if (st == INFLATE_END)
+        r->state = r->inflate->block.last ? READER_TRAILER : READER_BLOCK;
+    return st == INFLATE_BAD ? damaged(r) : st != INFLATE_INPUT;
+}
+
 /* A wrong checksum changes nothing in the text, so that text read from a checkpoint inside the
  * member (where it may not be known) is the same. */
 static int step_trailer(struct trace_reader *r)
@@ -193,16 +207,7 @@ int member_step(struct trace_reader *r, struct output *out)
     case READER_BLOCK:
         return step_block(r);
     case READER_BODY:
-        size_t done;
-        uint8_t *to = out->data + out->done;
-        enum inflate_status st = inflate_block_read(r->inflate, to, out->len - out->done, &done);
-        if (!r->partial)
-            r->crc = inflate_crc(r->crc, to, done);
-        r->member_text += done;
-        reader_deliver(r, out, done);
-        if (st == INFLATE_END)
-            r->state = r->inflate->block.last ? READER_TRAILER : READER_BLOCK;
-        return st == INFLATE_BAD ? damaged(r) : st != INFLATE_INPUT;
+        return step_body(r, out);
     case READER_TRAILER:
         return step_trailer(r);
     case READER_PIECE:

@@ -491,13 +491,14 @@ static void time_number(struct trace_scanner *s, uint16_t field, uint8_t conv,
 void fields_number(struct trace_scanner *s, uint16_t field, uint8_t conv,
                    const struct scan_number *n)
 {
+    double d;
+
     switch (conv) {
     case CONV_TIME:
     case CONV_DUR:
         time_number(s, field, conv, n);
         return;
     case CONV_INTEGER:
-        double d;
         if (n->integral && (!n->big || field == TRACE_FIELD_ID))
             plain_number(s, field, n);
         else if (!n->integral && number_double(n, &d) && d == floor(d) && d >= -0x1p63 &&
