@@ -381,11 +381,12 @@ static int read_part32(struct pack_stream *s, uint32_t first, uint32_t n, uint32
 static int read_parts(struct pack_stream *s, uint32_t first, uint32_t n, int64_t *out,
                       uint32_t *out32)
 {
+    bool blocks = s->head.kind == PACK_BLOCKS || s->head.kind == PACK_DICT;
     int rc = s->head.kind == PACK_ALIGNED ? pack_inflate(s) : 0;
 
     assert(first % PACK_BLOCK == 0 && first <= s->head.count && n <= s->head.count - first);
-    for (uint32_t done = 0; rc == 0 && done < n; done += PACK_BLOCK) {
-        uint32_t want = pack_block_rows(done, n);
+    for (uint32_t done = 0, want; rc == 0 && done < n; done += want) {
+        want = blocks ? pack_block_rows(done, n) : n;
         rc = out32 ? read_part32(s, first + done, want, out32 + done)
                    : read_part(s, first + done, want, out + done);
     }

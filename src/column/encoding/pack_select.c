@@ -92,11 +92,13 @@ static void mark_places(const uint32_t *places, uint32_t n, bool in, uint64_t *o
 
 static int select_patches(const struct pack_block *b, struct range r, uint64_t *out)
 {
-    uint32_t places[PACK_BLOCK];
+    uint32_t places[PACK_BLOCK], most = 0;
     bool in = false;
 
     pack_kernels()->unpack32(b->places, 10, b->extra, 0, places);
-    if (kernels()->most(places, b->extra) >= b->n)
+    for (uint32_t i = 0; i < b->extra; i++)
+        most = places[i] > most ? places[i] : most;
+    if (most >= b->n)
         return ERR_CORRUPT;
     if (patches_alike(b, r, &in)) {
         mark_places(places, b->extra, in, out);
