@@ -4,8 +4,8 @@
  * and a path that would leave the root is refused. Absolute and relative paths both begin at the
  * root.
  * Threads: tables are filled by one thread. Paths and files are in shared memory; the process that
- *          performs operations reads them, and sets `made` and `identity` under the lock of the file
- *          (shared.h).
+ *          performs operations reads them, and sets `made` and `identity` under the lock of the
+ *          file (shared.h).
  */
 #ifndef DFTRACERD_REPLAY_SHARED_FILES_H
 #define DFTRACERD_REPLAY_SHARED_FILES_H
