@@ -86,6 +86,7 @@ void stored_valid(struct scan_batch *batch, const struct column *c, uint64_t *ma
 static const uint32_t *stored_codes(struct scan_batch *batch, struct bound *b, uint32_t *room)
 {
     const struct column *c = &b->column;
+    const uint32_t null = c->entries;
     uint64_t valid[SCAN_WORDS];
 
     b->codes.few = read_values(batch, c, LANE_CODES, room);
@@ -99,7 +100,7 @@ static const uint32_t *stored_codes(struct scan_batch *batch, struct bound *b, u
         if (end < 64)
             missing &= ((uint64_t)1 << end) - 1;
         for (; missing; missing &= missing - 1)
-            room[at + (uint32_t)__builtin_ctzll(missing)] = c->entries;
+            room[at + (uint32_t)__builtin_ctzll(missing)] = null;
     }
     for (uint32_t i = 0; b->remap && i < batch->rows; i++)
         room[i] = b->remap[room[i]];

@@ -7,29 +7,6 @@
 
 enum { SCOPES_LOOKED_AT = 256 };
 
-/* ---- times and scopes of a batch ------------------------------------------------------------- */
-
-struct within_columns within_columns(const struct within *in, struct scan_batch *b)
-{
-    struct within_columns c = {.times = batch_times(b, in->ts, in->dur)};
-
-    for (unsigned i = 0; i < in->width; i++)
-        c.keys[i] = batch_keys(b, in->keys[i]);
-    return c;
-}
-
-bool within_same_scope(const struct within *in, const struct within_columns *c, uint32_t row,
-                       uint64_t *keys)
-{
-    uint64_t other = 0;
-
-    for (unsigned i = 0; i < in->width; i++) {
-        other |= keys[i] ^ c->keys[i][row];
-        keys[i] = c->keys[i][row];
-    }
-    return other == 0;
-}
-
 void within_free(struct within *in)
 {
     if (!in)
@@ -54,24 +31,63 @@ const struct source *within_source(const struct query *q, struct text path)
     return text_eq(path, TEXT("te")) ? in->clip_te : NULL;
 }
 
-/* ---- leaving out ----------------------------------------------------------------------------- */
+/* ---- spans of a scope ------------------------------------------------------------------------ */
 
-/* The spans of a scope, and where the last search in them ended. */
-struct found {
-    const struct span *spans;
-    size_t count, near;
-};
-
-static void find_scope(const struct within *in, const uint64_t *keys, struct found *ret)
+void within_part_of(const struct query *q, const uint64_t *thread, struct within_part *ret)
 {
-    int64_t scope = group_table_find(&in->scopes, keys);
+    const struct within *in = q->within;
+    int64_t scope = group_table_find(&in->scopes, thread); /* its keys are the first ones */
 
-    *ret = (struct found){0};
+    *ret = (struct within_part){0};
     if (scope < 0)
         return;
     ret->spans = in->spans.at + in->first.at[scope];
     ret->count = in->first.at[scope + 1] - in->first.at[scope];
 }
+
+/* From row to row of a batch: its times, the spans of its scope, and which of them it meets. */
+struct walk {
+    const struct query *query;
+    struct batch_times times;
+    const uint64_t *keys[3]; /* of the scope, by row */
+    uint64_t scope[3];
+    bool any;
+    int64_t ts, te;
+    struct within_part part;
+    size_t near;
+};
+
+static struct walk walk_begin(struct scan_batch *b)
+{
+    const struct within *in = b->chunk->query->within;
+    struct walk walk = {.query = b->chunk->query, .times = batch_times(b, in->ts, in->dur)};
+
+    for (unsigned i = 0; i < in->width; i++)
+        walk.keys[i] = batch_keys(b, in->keys[i]);
+    return walk;
+}
+
+/* False: no span shares time with the row, or it has none. */
+static bool walk_meets(struct walk *walk, uint32_t row)
+{
+    uint64_t other = !walk->any;
+
+    if (!batch_times_of(&walk->times, row, &walk->ts, &walk->te))
+        return false;
+    for (unsigned i = 0; i < walk->query->within->width; i++) {
+        other |= walk->scope[i] ^ walk->keys[i][row];
+        walk->scope[i] = walk->keys[i][row];
+    }
+    if (other) {
+        within_part_of(walk->query, walk->scope, &walk->part);
+        walk->near = 0;
+    }
+    walk->any = true;
+    walk->near = spans_find(walk->part.spans, walk->part.count, walk->near, walk->ts, walk->te);
+    return walk->near < walk->part.count;
+}
+
+/* ---- leaving out ----------------------------------------------------------------------------- */
 
 bool within_clips(const struct query *q)
 {
@@ -82,14 +98,6 @@ void within_stored(struct query *q, const struct source **ret_ts, const struct s
 {
     *ret_ts = q->within->ts;
     *ret_dur = q->within->dur;
-}
-
-void within_part_of(const struct query *q, const uint64_t *thread, struct within_part *ret)
-{
-    struct found f;
-
-    find_scope(q->within, thread, &f); /* scopes are the first keys of threads */
-    *ret = (struct within_part){f.spans, f.count};
 }
 
 int64_t within_length(const struct within_part *p, size_t *near, int64_t ts, int64_t te,
@@ -129,25 +137,14 @@ bool within_skips(struct scan_worker *w)
     return skips;
 }
 
-void within_thin(struct scan_worker *w, struct scan_batch *b, uint64_t *mask)
+void within_thin(struct scan_batch *b, uint64_t *mask)
 {
-    const struct within *in = w->query->within;
-    const struct within_columns c = within_columns(in, b);
-    struct found f = {0};
-    uint64_t keys[3] = {0}, left[SCAN_WORDS] = {0};
-    int64_t ts, te;
-    bool any = false;
+    struct walk walk = walk_begin(b);
+    uint64_t left[SCAN_WORDS] = {0};
 
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
-        if (!batch_times_of(&c.times, row, &ts, &te))
-            continue;
-        if (!within_same_scope(in, &c, row, keys) || !any)
-            find_scope(in, keys, &f);
-        any = true;
-        size_t at = spans_find(f.spans, f.count, f.near, ts, te);
-        left[row / 64] |= (uint64_t)(at < f.count) << row % 64;
-        f.near = at;
+        left[row / 64] |= (uint64_t)walk_meets(&walk, row) << row % 64;
     }
     memcpy(mask, left, sizeof(left));
 }
@@ -157,30 +154,21 @@ void within_thin(struct scan_worker *w, struct scan_batch *b, uint64_t *mask)
 /* Only selected rows: all of them meet a span. */
 static const int64_t *clip(struct scan_batch *batch, struct bound *b, bool start, int64_t *room)
 {
-    const struct within *in = batch->chunk->query->within;
-    const struct within_columns c = within_columns(in, batch);
-    struct found f = {0};
-    uint64_t keys[3] = {0};
-    int64_t ts, te;
-    bool any = false;
+    struct walk walk = walk_begin(batch);
 
     memset(room, 0, batch->rows * sizeof(*room));
     for (uint32_t j = 0; j < batch->count; j++) {
         uint32_t row = batch_row(batch, j);
-        if (!batch_times_of(&c.times, row, &ts, &te))
+        if (!walk_meets(&walk, row))
             continue;
-        if (!within_same_scope(in, &c, row, keys) || !any)
-            find_scope(in, keys, &f);
-        any = true;
-        f.near = spans_find(f.spans, f.count, f.near, ts, te);
-        if (f.near == f.count)
-            continue;
-        int64_t lo = f.spans[f.near].lo;
-        room[row] = start ? (ts > lo ? ts : lo) : spans_clip(f.spans, f.count, f.near, ts, te);
+        int64_t lo = walk.part.spans[walk.near].lo;
+        room[row] = start
+                        ? (walk.ts > lo ? walk.ts : lo)
+                        : spans_clip(walk.part.spans, walk.part.count, walk.near, walk.ts, walk.te);
     }
-    b->i64.valid = start ? c.times.ts_valid : c.times.dur_valid;
+    b->i64.valid = start ? walk.times.ts_valid : walk.times.dur_valid;
     clear_nulls(batch, b->i64.valid, room);
-    b->i64.few = true; /* what is not selected was not looked at */
+    b->i64.few = true; /* the others were not read */
     return room;
 }
 

@@ -40,22 +40,12 @@ struct within { /* filled by within_open */
     bool ready;
 };
 
-/* Times and keys of the scope, of the rows of a batch. */
-struct within_columns {
-    const uint64_t *keys[3];
-    struct batch_times times;
-};
-
-struct within_columns within_columns(const struct within *in, struct scan_batch *b);
-/* The keys of a row; true where they are those that stood there before. */
-bool within_same_scope(const struct within *in, const struct within_columns *c, uint32_t row,
-                       uint64_t *keys);
 void within_free(struct within *w);
 bool within_filters(const struct query *q); /* what follows is to be asked */
 /* No object of the chunk that the worker is at has time in common with any span. */
 bool within_skips(struct scan_worker *w);
 /* Takes rows out of the batch's mask, a part of which is selected. */
-void within_thin(struct scan_worker *w, struct scan_batch *b, uint64_t *mask);
+void within_thin(struct scan_batch *b, uint64_t *mask);
 /* The united intervals of one scope. */
 struct within_part {
     const struct span *spans;

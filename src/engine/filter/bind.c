@@ -156,42 +156,24 @@ static int judge_seen(struct scan_worker *w, struct test_state *s, const struct 
     return *seen - 1;
 }
 
-static int cmp_text_to(const void *key, const void *entry)
+static bool is_negated(const struct test *t)
 {
-    return text_cmp(*(const struct text *)key, *(const struct text *)entry);
-}
-
-static int cmp_id_to(const void *key, const void *entry)
-{
-    uint32_t x = *(const uint32_t *)key, y = *(const uint32_t *)entry;
-
-    return (x > y) - (x < y);
-}
-
-/* == != IN on a text. */
-static bool set_has(const struct test *t, uint32_t id, struct text text)
-{
-    if (id != INDEX_NO_TEXT)
-        return bsearch(&id, t->text_ids, t->text_id_count, sizeof(id), cmp_id_to) != NULL;
-    return bsearch(&text, t->texts, t->text_count, sizeof(text), cmp_text_to) != NULL;
+    return t->node->negated || (t->node->op == DSL_COMPARE && t->node->compare == COMPARE_NE);
 }
 
 static int judge_code(struct scan_worker *w, struct test_state *s, const struct test *t,
                       struct bound *b, uint32_t code)
 {
-    bool negated =
-        t->node->negated || (t->node->op == DSL_COMPARE && t->node->compare == COMPARE_NE);
+    struct column_entry e = {.type = TRACE_TEXT, .text_id = b->ids ? b->ids[code] : INDEX_NO_TEXT};
 
-    if (t->texts && b->ids && b->ids[code] != INDEX_NO_TEXT) /* without fetching the text */
-        return (t->text_count > 0 || t->node->op == DSL_IN) &&
-               set_has(t, b->ids[code], (struct text){NULL, 0}) != negated;
-    struct column_entry e = bound_entry(w, b, code);
-    if (t->texts && e.type == TRACE_TEXT)
-        return (t->text_count > 0 || t->node->op == DSL_IN) &&
-               set_has(t, e.text_id, e.text) != negated;
-    if (e.type == TRACE_TEXT)
+    if (!t->texts || e.text_id == INDEX_NO_TEXT) /* else the text itself need not be read */
+        e = bound_entry(w, b, code);
+    if (e.type != TRACE_TEXT)
+        return test_entry(t, &e);
+    if (!t->texts)
         return judge_seen(w, s, t, &e);
-    return test_entry(t, &e);
+    return (t->text_count > 0 || t->node->op == DSL_IN) &&
+           test_has_text(t, e.text_id, e.text) != is_negated(t);
 }
 
 /* False: the bloom filter says that no literal of the list occurs. Asked for large dictionaries
@@ -207,16 +189,9 @@ static bool set_may_occur(struct scan_worker *w, const struct test *t, const str
     return false;
 }
 
-static void table_set(uint32_t *table, uint32_t code)
-{
-    table[code / 32] |= (uint32_t)1 << code % 32;
-}
-
 static int bind_codes(struct scan_worker *w, struct test_state *s, const struct test *t,
                       struct bound *b)
 {
-    bool negated =
-        t->node->negated || (t->node->op == DSL_COMPARE && t->node->compare == COMPARE_NE);
     uint32_t hits = 0, *table = grow_to(&s->table, (b->entries / 32 + 1) * sizeof(*table));
     bool occurs = set_may_occur(w, t, b);
 
@@ -231,11 +206,11 @@ static int bind_codes(struct scan_worker *w, struct test_state *s, const struct 
             return result;
         if (!result)
             continue;
-        table_set(table, code);
+        table[code / 32] |= (uint32_t)1 << code % 32;
         s->only_code = hits++ == 0 ? code : UINT32_MAX;
     }
     if (!occurs)
-        hits = negated ? b->entries : 0;
+        hits = is_negated(t) ? b->entries : 0;
     s->inverted = false;
     s->mode = hits == b->entries ? &mode_valid : &mode_codes;
     s->count = 0;

@@ -55,6 +55,13 @@ static void prepare_texts(struct query *q, struct test *t)
     qsort(t->text_ids, t->text_id_count, sizeof(*t->text_ids), cmp_ids);
 }
 
+bool test_has_text(const struct test *t, uint32_t id, struct text text)
+{
+    if (id != INDEX_NO_TEXT)
+        return bsearch(&id, t->text_ids, t->text_id_count, sizeof(id), cmp_ids) != NULL;
+    return bsearch(&text, t->texts, t->text_count, sizeof(text), cmp_texts) != NULL;
+}
+
 static bool is_set_test(const struct dsl_node *n)
 {
     bool equality = n->op == DSL_COMPARE && (n->compare == COMPARE_EQ || n->compare == COMPARE_NE);

@@ -52,6 +52,8 @@ struct test_state {
 struct test *test_compile(struct query *q, const struct dsl_node *node);
 struct test *test_classes(struct query *q, unsigned phases);
 struct test *test_both(struct query *q, struct test *a, struct test *b); /* either may be NULL */
+/* Whether a text, known by its global id or as bytes (INDEX_NO_TEXT), is one of t->texts. */
+bool test_has_text(const struct test *t, uint32_t id, struct text text);
 /* False: no object of the file can pass. */
 bool test_may_match_file(const struct query *q, const struct test *t,
                          const struct index_file *file);

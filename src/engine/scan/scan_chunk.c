@@ -137,7 +137,7 @@ static int select_rows(struct scan_worker *w, struct scan_batch *b)
     take_mask(w, b);
     if (!w->chunk.within || b->count == 0)
         return 0;
-    within_thin(w, b, w->mask);
+    within_thin(b, w->mask);
     take_mask(w, b);
     return w->error;
 }
