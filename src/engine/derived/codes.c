@@ -177,7 +177,7 @@ const uint32_t *batch_codes(struct scan_batch *batch, const struct source *s)
             range_codes(batch, b, codes);
         if (!lane_end(&b->codes, batch, codes))
             return no_values.codes;
-        b->codes.few = b->i64.few;
+        b->codes.few = batch->mask != NULL; /* values of some rows may be missing */
     }
     return b->codes.values;
 }
@@ -257,7 +257,7 @@ const uint64_t *bound_keys(struct scan_batch *batch, struct bound *b)
         (void)worker_fails(w, rc);
         if (!lane_end(&b->keys, batch, keys))
             return no_values.keys;
-        b->keys.few = true; /* those of rows that are not selected may be missing */
+        b->keys.few = batch->mask != NULL;
     }
     return b->keys.values;
 }

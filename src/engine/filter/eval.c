@@ -10,8 +10,6 @@ static uint32_t words_of(const struct scan_batch *b)
     return (b->rows + 63) / 64;
 }
 
-/* ---- the tree -------------------------------------------------------------------------------- */
-
 /* From the stored column for the whole chunk at once, else from values. */
 static void eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct test *t,
                       uint64_t *mask)
