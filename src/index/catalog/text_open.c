@@ -14,12 +14,29 @@
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+/* Where the chunk begins that has this text; no chunk has it: the text itself. */
+static uint64_t chunk_start(const struct index_file *f, uint64_t text_offset)
+{
+    uint32_t low = 0, high = f->chunk_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (f->chunks[middle].text_offset <= text_offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct index_chunk *c = low ? &f->chunks[low - 1] : NULL;
+    return c && text_offset - c->text_offset < c->text_len ? c->text_offset : text_offset;
+}
+
 static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpoint *ret)
 {
     const struct view *v = arg;
 
     if (v->ix->mirror)
-        return far_checkpoint(v->ix->ranks, v->pub.id, text_offset, ret);
+        return far_checkpoint(v->ix->far, v->pub.id, chunk_start(&v->pub, text_offset), text_offset,
+                              ret);
     int rc = checkpoint_copy(v->ix->kv, v->pub.id, text_offset, CHECKPOINT_FILE, ret);
     if (rc == ERR_CORRUPT)
         index_file_corrupt(v->ix, &v->pub);

@@ -1,5 +1,5 @@
-/* far_chunk.c - values of chunks that other ranks have: asked for when they are opened, and kept as
- * long as there is room.
+/* far_chunk.c - values of chunks that other ranks have, and checkpoints, which rank 0 has: fetched
+ * when they are opened, and kept as long as there is room.
  *
  * A place of the cache is found by the hash of the key. What comes to a place that is taken
  * replaces it; beyond the limit places are emptied in turn.
@@ -109,8 +109,8 @@ static int fetch(struct ranks *r, unsigned rank, const struct kv_key *key, struc
         return -ENOMEM;
     c->key = *key;
     c->references = 1;
-    buf_putc(&request, RANK_CHUNK);
-    rec_put_text(&request, (struct text){(const char *)key->data, key->len});
+    buf_putc(&request, (char)key->data[0]);
+    rec_put_text(&request, (struct text){(const char *)key->data + 1, key->len - 1u});
     int rc = ranks_ask(r, rank, &request, &c->value);
     buf_done(&request);
     if (rc)
@@ -119,25 +119,34 @@ static int fetch(struct ranks *r, unsigned rank, const struct kv_key *key, struc
     return 0;
 }
 
-int far_chunk_open(struct far_cache *cache, unsigned home, const struct kv_key *key,
-                   struct far_chunk **ret)
+/* What the rank answers to a request of this kind. */
+static int far_open(struct far_cache *cache, unsigned rank, enum rank_request kind,
+                    const struct kv_key *key, struct far_chunk **ret)
 {
-    unsigned rank = ranks_at(cache->ranks, home);
+    struct kv_key own = {0};
 
-    if (!rank)
-        return ERR_STORE;
+    kv_key_u8(&own, kind);
+    kv_key_bytes(&own, key->data, key->len);
     pthread_mutex_lock(&cache->lock);
-    *ret = find(cache, key);
+    *ret = find(cache, &own);
     pthread_mutex_unlock(&cache->lock);
     if (*ret)
         return 0;
-    int rc = fetch(cache->ranks, rank, key, ret);
+    int rc = fetch(cache->ranks, rank, &own, ret);
     if (rc)
         return rc;
     pthread_mutex_lock(&cache->lock);
     keep(cache, *ret);
     pthread_mutex_unlock(&cache->lock);
     return 0;
+}
+
+int far_chunk_open(struct far_cache *cache, unsigned home, const struct kv_key *key,
+                   struct far_chunk **ret)
+{
+    unsigned rank = ranks_at(cache->ranks, home);
+
+    return rank ? far_open(cache, rank, RANK_CHUNK, key, ret) : ERR_STORE;
 }
 
 void far_chunk_release(struct far_cache *cache, struct far_chunk *c)
@@ -147,21 +156,93 @@ void far_chunk_release(struct far_cache *cache, struct far_chunk *c)
     pthread_mutex_unlock(&cache->lock);
 }
 
+/* From one checkpoint to the next: lines of a chunk then need the same ones, which are kept. */
+int far_checkpoint(struct far_cache *cache, uint32_t file, uint64_t from, uint64_t text_offset,
+                   struct trace_checkpoint *ret)
+{
+    int rc = 0;
+
+    for (uint64_t next = from; rc == 0 && next <= text_offset;) {
+        struct kv_key key = kv_key_of_u32(file);
+        struct far_chunk *c;
+        kv_key_u64(&key, next);
+        rc = far_open(cache, 0, RANK_CHECKPOINT, &key, &c);
+        if (rc)
+            break;
+        struct rec rec = rec_of((struct text){c->value.data, c->value.len});
+        struct text found = rec_text(&rec), value = rec_text(&rec);
+        next = rec_u(&rec);
+        if (rec.bad)
+            rc = ERR_CORRUPT;
+        else if (next > text_offset)
+            rc = checkpoint_keep(found, value, CHECKPOINT_FILE, ret);
+        far_chunk_release(cache, c);
+    }
+    return rc;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static int read_key(struct rec *request, struct kv_key *ret)
+{
+    struct text name = rec_text(request);
+
+    *ret = (struct kv_key){0};
+    if (request->bad || name.len > sizeof ret->data)
+        return -EINVAL;
+    kv_key_bytes(ret, name.ptr, name.len);
+    return 0;
+}
+
 int far_chunk_answer(struct kv *kv, struct rec *request, struct buf *answer)
 {
-    struct text name = rec_text(request), value;
-    struct kv_key key = {0};
+    struct kv_key key;
     struct kv_read *r;
+    struct text value;
+    int rc = read_key(request, &key);
 
-    if (request->bad || name.len > sizeof key.data)
-        return -EINVAL;
-    kv_key_bytes(&key, name.ptr, name.len);
-    int rc = kv_read_begin(kv, &r);
+    rc = rc ? rc : kv_read_begin(kv, &r);
     if (rc)
         return rc;
     rc = kv_get(r, KV_CHUNK, &key, &value);
     if (rc == 0)
         buf_text(answer, value);
+    kv_read_end(r);
+    return rc ? rc : answer->error;
+}
+
+/* Where the checkpoint behind this one of the file is; UINT64_MAX: there is none. */
+static uint64_t next_checkpoint(struct kv_read *r, struct text found)
+{
+    struct kv_key key = {0};
+    struct kv_cursor c;
+
+    kv_key_bytes(&key, found.ptr, found.len);
+    kv_begin(r, KV_CHECKPOINT, &key, &c);
+    bool any = kv_next(&c);
+    c.prefix.len = sizeof(uint32_t);
+    any = any && kv_next(&c) && c.key.len > sizeof(uint32_t);
+    uint64_t next = any ? kv_get_u64((const uint8_t *)c.key.ptr + sizeof(uint32_t)) : UINT64_MAX;
+    kv_end(&c);
+    return next;
+}
+
+int far_checkpoint_answer(struct kv *kv, struct rec *request, struct buf *answer)
+{
+    struct text found, value;
+    struct kv_key key;
+    struct kv_read *r;
+    int rc = read_key(request, &key);
+
+    rc = rc ? rc : kv_read_begin(kv, &r);
+    if (rc)
+        return rc;
+    rc = kv_find_below(r, KV_CHECKPOINT, &key, sizeof(uint32_t), &found, &value);
+    if (rc == 0) {
+        rec_put_text(answer, found);
+        rec_put_text(answer, value);
+        rec_put_u(answer, next_checkpoint(r, found));
+    }
     kv_read_end(r);
     return rc ? rc : answer->error;
 }

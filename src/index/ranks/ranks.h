@@ -87,15 +87,15 @@ struct rank_told *ranks_tell_begin(struct ranks *r, unsigned rank);
 void ranks_tell_end(struct ranks *r, unsigned rank);
 const struct text_ids *ranks_ids(const struct ranks *r, unsigned rank);
 
-/* ---- chunks (far_chunk.c) -------------------------------------------------------------------- */
+/* ---- chunks and checkpoints (far_chunk.c) ---------------------------------------------------- */
 
-/* Chunks of other ranks, of which up to `bytes` are kept in memory. *new* or NULL. */
+/* What other ranks have of both, of which up to `bytes` are kept in memory. *new* or NULL. */
 struct far_cache;
 struct far_cache *far_cache_new(struct ranks *r, uint64_t bytes);
 void far_cache_free(struct far_cache *c); /* NULL is fine */
 /* The value of a chunk that another rank has, until far_chunk_release. */
 struct far_chunk {
-    struct kv_key key;
+    struct kv_key key; /* behind the kind of the request */
     struct buf value;
     unsigned references; /* under the lock of the cache, the cache's own among them */
 };
@@ -103,14 +103,12 @@ struct far_chunk {
 int far_chunk_open(struct far_cache *cache, unsigned home, const struct kv_key *key,
                    struct far_chunk **ret);
 void far_chunk_release(struct far_cache *cache, struct far_chunk *c);
-/* For the rank that has it. */
-int far_chunk_answer(struct kv *kv, struct rec *request, struct buf *answer);
-
-/* ---- checkpoints (far_checkpoint.c) ---------------------------------------------------------- */
-
-/* As checkpoint_copy, of rank 0, which has them all. Also -EPIPE. */
-int far_checkpoint(struct ranks *r, uint32_t file, uint64_t text_offset,
+/* As checkpoint_copy, of rank 0, which has them all. from: where the chunk begins that has the
+ * text. Also -EPIPE. */
+int far_checkpoint(struct far_cache *cache, uint32_t file, uint64_t from, uint64_t text_offset,
                    struct trace_checkpoint *ret);
+/* For the rank that has them. */
+int far_chunk_answer(struct kv *kv, struct rec *request, struct buf *answer);
 int far_checkpoint_answer(struct kv *kv, struct rec *request, struct buf *answer);
 
 #endif
