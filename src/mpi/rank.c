@@ -2,11 +2,14 @@
 #include "mpi/rank.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { KEPT_BYTES = 32 << 20 }; /* a block of malloc, at most */
+enum { IDLE_S = 5 };           /* without a message: memory goes back to the system */
 enum { OVER = 0xff }; /* a message of this byte: rank 0 has ended; all others are of indexes */
 
 /* ---- links of the index ---------------------------------------------------------------------- */
@@ -48,6 +51,7 @@ static void on_message(void *arg, unsigned from, struct text bytes)
 {
     struct rank *r = arg;
 
+    atomic_fetch_add(&r->received, 1);
     if (bytes.len == 1 && (uint8_t)*bytes.ptr == OVER) {
         sem_post(&r->over);
         return;
@@ -62,6 +66,7 @@ static int on_request(void *arg, unsigned from, struct text bytes, struct buf *a
 {
     struct rank *r = arg;
 
+    atomic_fetch_add(&r->received, 1);
     if (r->failed)
         cluster_abort(r->cluster, r->failed);
     pthread_rwlock_rdlock(&r->lock);
@@ -94,11 +99,20 @@ static int join_job(struct rank *r, int *argc, char ***argv, struct err *err)
     return rc;
 }
 
+/* Messages of megabytes are allocated and freed all the time. Malloc keeps that memory, as pages of
+ * the system would have to be cleared each time, until the process is idle. */
+static void keep_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+    mallopt(M_TRIM_THRESHOLD, 2 * KEPT_BYTES);
+}
+
 int rank_join(struct rank *r, int *argc, char ***argv)
 {
     struct err err = {0};
 
     *r = (struct rank){0};
+    keep_memory();
     if (join_job(r, argc, argv, &err) < 0) {
         fprintf(stderr, "%s: %s\n", (*argv)[0], err.text);
         err_done(&err);
@@ -139,8 +153,21 @@ void rank_end_all(struct rank *r)
 
 void rank_wait(struct rank *r)
 {
-    while (sem_wait(&r->over) < 0)
-        ;
+    unsigned seen = 0, trimmed = 0, now;
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    do {
+        now = atomic_load(&r->received);
+        if (now == seen && now != trimmed) {
+            trimmed = now;
+#ifdef __GLIBC__
+            malloc_trim(0);
+#endif
+        }
+        seen = now;
+        until.tv_sec += IDLE_S;
+    } while (sem_timedwait(&r->over, &until) < 0);
 }
 
 void rank_rest(struct rank *r)

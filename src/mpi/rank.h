@@ -18,6 +18,7 @@ struct rank {
     struct index *index;
     char *failed; /* why there is no index: rank 0's first request ends the job with it; or NULL */
     sem_t over;   /* rank 0 has ended */
+    atomic_uint received; /* messages and requests */
 };
 
 /* Joins the job, and takes the arguments of MPI out. 0, or the exit status after a message. */

@@ -9,6 +9,7 @@
 
 /* An answer in the making. */
 struct serving {
+    struct server *server;
     const struct ahead_maker *maker;
     struct charge charge;
     struct buf *texts, facts;
@@ -23,8 +24,31 @@ void server_init(struct server *s, const struct ahead_maker *maker)
 
 void server_done(struct server *s)
 {
-    if (s->maker)
-        pthread_mutex_destroy(&s->lock);
+    if (!s->maker)
+        return;
+    while (s->idle_count > 0)
+        tools_free(s->idle[--s->idle_count]);
+    pthread_mutex_destroy(&s->lock);
+}
+
+static int tools_take(struct server *s, struct ahead_tools **ret)
+{
+    pthread_mutex_lock(&s->lock);
+    *ret = s->idle_count ? s->idle[--s->idle_count] : NULL;
+    pthread_mutex_unlock(&s->lock);
+    return *ret ? 0 : tools_new(s->maker->query, ret);
+}
+
+/* NULL is fine. */
+static void tools_give(struct server *s, struct ahead_tools *tools)
+{
+    pthread_mutex_lock(&s->lock);
+    bool keep = tools && s->idle_count < SERVER_IDLE;
+    if (keep)
+        s->idle[s->idle_count++] = tools;
+    pthread_mutex_unlock(&s->lock);
+    if (!keep)
+        tools_free(tools);
 }
 
 /* ---- items ----------------------------------------------------------------------------------- */
@@ -62,12 +86,14 @@ static int make_one(struct serving *s, size_t position)
     struct query *q = s->maker->query;
     struct ahead_tools *tools = NULL;
     void *item = NULL;
-    int rc = tools_new(q, &tools);
+    int rc = tools_take(s->server, &tools);
 
     index_query_running(query_index(q), 1);
     rc = rc < 0 ? rc : s->maker->make(s->maker->arg, tools, position, &item);
     index_query_running(query_index(q), -1);
-    tools_free(tools);
+    if (rc < 0 && tools)
+        tools_close_text(tools); /* its state after an error is not to be relied on */
+    tools_give(s->server, tools);
     return take_item(s, rc, item);
 }
 
@@ -128,7 +154,8 @@ static int leave_to_rank_0(const struct query *q, struct pull_asked *asked)
 int server_answer(struct server *s, struct text asked, struct buf *answer)
 {
     struct query *q = s->maker->query;
-    struct serving made = {.maker = s->maker, .charge.budget = query_budget(q), .texts = answer};
+    struct serving made = {
+        .server = s, .maker = s->maker, .charge.budget = query_budget(q), .texts = answer};
     struct pull_asked what;
     int rc = answer->len ? -EINVAL : pull_read(q, asked, &what);
 

@@ -9,10 +9,14 @@
 
 #include "answer/lines/view_maker.h"
 
+enum { SERVER_IDLE = 8 }; /* tools that are kept, with the text of a file open, from item to item */
 struct server {
     const struct ahead_maker *maker;
     pthread_mutex_t lock;
-    struct query_counters told; /* under the lock: what answers have said of it */
+    /* under the lock */
+    struct query_counters told; /* what answers have said of it */
+    struct ahead_tools *idle[SERVER_IDLE];
+    unsigned idle_count;
 };
 void server_init(struct server *s, const struct ahead_maker *maker);
 void server_done(struct server *s);
