@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { KEPT_BYTES = 32 << 20 }; /* a block of malloc, at most */
-enum { IDLE_S = 5 };           /* without a message: memory goes back to the system */
+enum { IDLE_S = 5 };            /* without a message: memory goes back to the system */
 enum { OVER = 0xff }; /* a message of this byte: rank 0 has ended; all others are of indexes */
 
 /* ---- links of the index ---------------------------------------------------------------------- */

@@ -288,11 +288,25 @@ static int read_set(struct groups_decoder *d, unsigned set)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+/* Memory for the arrays of all sets at once: a message that grows is copied. */
+static void reserve_arrays(const struct groups *f, struct buf *out)
+{
+    size_t bytes = 0;
+
+    for (unsigned i = 0; i < f->set_count; i++) {
+        const struct groups_of_set *s = &f->set[i];
+        bytes += s->map.table.count * (s->map.table.width * sizeof(*s->map.table.keys) + s->stride);
+    }
+    buf_reserve(out, bytes + bytes / 16);
+}
+
 int groups_encode(struct groups *f, struct buf *out)
 {
     struct groups_encoder e = {.from = f, .out = out};
     size_t body = encode_begin(out);
     int rc = 0;
+
+    reserve_arrays(f, out);
 
     group_table_init(&e.keys, 1, GROUP_NONE - 1, f->grouping->budget);
     rec_put_u(out, f->more.count);
