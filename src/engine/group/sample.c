@@ -405,27 +405,30 @@ static bool has_octave(const struct sample_pages *p, unsigned octave)
     return p->page[octave] || p->wide[octave];
 }
 
-/* Which bins there are, and their counts: as 32 bits each if they all fit (`wide` is false). */
+/* Bytes of a count in a message. */
+enum width { WIDTH_1, WIDTH_4, WIDTH_8, WIDTHS };
+static const uint8_t width_bytes[WIDTHS] = {1, 4, 8};
+
+/* Which bins there are, and their counts: in the smallest width that is enough for all. */
 struct octave {
     uint64_t bins[SAMPLE_PAGE / 64];
     uint64_t counts[SAMPLE_PAGE];
     uint32_t narrow[SAMPLE_PAGE];
+    uint8_t least[SAMPLE_PAGE];
     unsigned count;
-    bool wide;
+    enum width width;
 };
 
 static void wide_octave(const struct sample_pages *p, unsigned octave, struct octave *ret)
 {
     memset(ret->bins, 0, sizeof(ret->bins));
     ret->count = 0;
-    ret->wide = false;
+    ret->width = WIDTH_8;
     for (unsigned i = 0; i < SAMPLE_PAGE; i++) {
         uint64_t count = bin_count(p, octave, i);
         if (!count)
             continue;
         ret->bins[i / 64] |= (uint64_t)1 << i % 64;
-        ret->wide |= count > UINT32_MAX;
-        ret->narrow[ret->count] = (uint32_t)count;
         ret->counts[ret->count++] = count;
     }
 }
@@ -442,14 +445,33 @@ static void octave_of(const struct sample_pages *p, unsigned octave, struct octa
     for (unsigned i = 0; i < SAMPLE_PAGE / 64; i++)
         ret->bins[i] = ~ret->bins[i];
     ret->count = k->keep_u32(p->page[octave], ret->bins, SAMPLE_PAGE, ret->narrow);
-    ret->wide = false;
+    uint32_t any = 0;
+    for (unsigned i = 0; i < ret->count; i++) {
+        any |= ret->narrow[i];
+        ret->least[i] = (uint8_t)ret->narrow[i];
+    }
+    ret->width = any <= UINT8_MAX ? WIDTH_1 : WIDTH_4;
 }
 
-static void put_pages(const struct sample_pages *p, struct buf *out)
+static void put_octave(const struct sample_pages *p, unsigned octave, struct buf *out)
 {
-    unsigned n = 0;
     struct octave o;
 
+    octave_of(p, octave, &o);
+    const void *const counts[WIDTHS] = {o.least, o.narrow, o.counts};
+    rec_put_u(out, octave * WIDTHS + o.width);
+    buf_append(out, o.bins, sizeof(o.bins));
+    buf_append(out, counts[o.width], o.count * width_bytes[o.width]);
+}
+
+/* Behind their length. */
+static void put_pages(const struct sample_pages *p, struct buf *out)
+{
+    uint64_t length = 0;
+    unsigned n = 0;
+
+    buf_append(out, &length, sizeof(length));
+    size_t begin = out->len;
     rec_put_u(out, p->zeros);
     put_sketch(p->negative, out);
     put_sketch(p->tiny, out);
@@ -457,37 +479,32 @@ static void put_pages(const struct sample_pages *p, struct buf *out)
         n += has_octave(p, octave);
     rec_put_u(out, n);
     for (unsigned octave = 0; octave < SAMPLE_OCTAVES; octave++) {
-        if (!has_octave(p, octave))
-            continue;
-        octave_of(p, octave, &o);
-        rec_put_u(out, octave << 1 | o.wide);
-        buf_append(out, o.bins, sizeof(o.bins));
-        if (o.wide)
-            buf_append(out, o.counts, o.count * sizeof(*o.counts));
-        else
-            buf_append(out, o.narrow, o.count * sizeof(*o.narrow));
+        if (has_octave(p, octave))
+            put_octave(p, octave, out);
     }
+    length = out->len - begin;
+    if (!out->error)
+        memcpy(out->data + begin - sizeof(length), &length, sizeof(length));
 }
 
 /* An octave in a message: which bins there are, and where their counts are. */
 struct sent_octave {
     uint64_t bins[SAMPLE_PAGE / 64];
     const uint8_t *counts;
-    bool wide;
+    enum width width;
     unsigned octave;
 };
 
 static void read_octave(struct rec *r, struct sent_octave *ret)
 {
-    uint64_t which = rec_choice(r, SAMPLE_OCTAVES << 1 | 1);
+    uint64_t which = rec_choice(r, SAMPLE_OCTAVES * WIDTHS - 1);
     size_t count = 0;
 
-    *ret = (struct sent_octave){.octave = (unsigned)(which >> 1), .wide = which & 1};
-    r->bad |= ret->octave >= SAMPLE_OCTAVES;
+    *ret = (struct sent_octave){.octave = (unsigned)(which / WIDTHS), .width = which % WIDTHS};
     rec_array(r, ret->bins, sizeof(ret->bins));
     for (unsigned i = 0; i < SAMPLE_PAGE / 64; i++)
         count += (unsigned)__builtin_popcountll(ret->bins[i]);
-    size_t bytes = count * (ret->wide ? sizeof(uint64_t) : sizeof(uint32_t));
+    size_t bytes = count * width_bytes[ret->width];
     r->bad |= bytes > (size_t)(r->end - r->ptr);
     ret->counts = r->ptr;
     r->ptr += r->bad ? 0 : bytes;
@@ -498,7 +515,9 @@ static uint64_t count_at(const struct sent_octave *o, unsigned i)
     uint64_t wide;
     uint32_t narrow;
 
-    if (o->wide)
+    if (o->width == WIDTH_1)
+        return o->counts[i];
+    if (o->width == WIDTH_8)
         return memcpy(&wide, o->counts + i * sizeof(wide), sizeof(wide)), wide;
     return memcpy(&narrow, o->counts + i * sizeof(narrow), sizeof(narrow)), narrow;
 }
@@ -541,27 +560,25 @@ static int add_sketch(struct rec *r, struct sketch **into)
     struct sketch *got = NULL;
     int rc = read_sketch(r, &got);
 
-    rc = rc < 0 || !into ? rc : merge_sketch(into, got);
+    rc = rc < 0 ? rc : merge_sketch(into, got);
     sketch_free(got);
     return rc;
 }
 
-/* Adds what put_pages has written to `into`; NULL: it is only looked whether it is right. */
+/* Adds what put_pages has written. */
 static int add_pages(struct sample_memory *m, struct rec *r, struct sample_pages *into)
 {
     struct sent_octave o;
-    uint64_t zeros = rec_u(r);
-    int rc = add_sketch(r, into ? &into->negative : NULL);
 
-    rc = rc < 0 ? rc : add_sketch(r, into ? &into->tiny : NULL);
+    into->zeros += rec_u(r);
+    int rc = add_sketch(r, &into->negative);
+    rc = rc < 0 ? rc : add_sketch(r, &into->tiny);
     uint64_t n = rec_count(r, sizeof(o.bins));
     for (uint64_t k = 0; k < n && rc == 0 && !r->bad; k++) {
         read_octave(r, &o);
-        rc = into && !r->bad ? add_octave(m, into, &o) : 0;
+        rc = r->bad ? 0 : add_octave(m, into, &o);
     }
-    if (into)
-        into->zeros += zeros;
-    return rc;
+    return rc < 0 ? rc : r->bad || r->ptr != r->end ? ERR_CORRUPT : 0;
 }
 
 void sample_encode(const struct sample *s, struct buf *out)
@@ -586,16 +603,18 @@ static int merge_sent(struct sample_memory *m, struct sample *into, const struct
     return rc < 0 ? rc : add_pages(m, &r, into->data);
 }
 
+/* What is wrong in them is found when they are merged. */
 static int decode_pages(struct sample_memory *m, struct rec *r, bool keep, struct sample *s)
 {
-    struct sample sent = {.data = (void *)(uintptr_t)r->ptr, .kind = s->kind, .sent = true};
-    const uint8_t *begin = r->ptr;
-    int rc = add_pages(m, r, NULL);
+    uint64_t length = 0;
 
-    r->bad |= r->ptr - begin > UINT32_MAX;
-    if (rc < 0 || r->bad)
-        return rc;
-    sent.n = (uint32_t)(r->ptr - begin);
+    rec_array(r, &length, sizeof(length));
+    r->bad |= length > (size_t)(r->end - r->ptr) || length > UINT32_MAX;
+    if (r->bad)
+        return 0;
+    struct sample sent = {
+        .data = (void *)(uintptr_t)r->ptr, .n = (uint32_t)length, .kind = s->kind, .sent = true};
+    r->ptr += length;
     if (!keep)
         return merge_sent(m, s, &sent);
     *s = sent;
