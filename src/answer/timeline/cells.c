@@ -158,7 +158,7 @@ static int cells_merge(struct groups *into, struct acc *acc, void *slot, struct 
     return 0;
 }
 
-/* Objects without ts, and the parts, where there are some. */
+/* Objects without ts, and the parts, where there are some: later scans need none. */
 static int cells_encode(struct groups_encoder *e, unsigned set, unsigned acc)
 {
     const struct timeline_found *f = e->from->grouping->arg;
@@ -167,9 +167,9 @@ static int cells_encode(struct groups_encoder *e, unsigned set, unsigned acc)
     for (uint32_t g = 0; g < s->ready; g++) {
         const struct timeline_cells *cells = group_slot(s, g, acc);
         rec_put_u(e->out, cells->untimed);
-        rec_put_u(e->out, cells->parts != NULL);
+        rec_put_u(e->out, cells->parts && !e->later);
         rec_put_u(e->out, cells->touched);
-        if (cells->parts)
+        if (cells->parts && !e->later)
             buf_append(e->out, cells->parts, parts_bytes(f->plan));
     }
     return e->out->error;

@@ -300,9 +300,9 @@ static void reserve_arrays(const struct groups *f, struct buf *out)
     buf_reserve(out, bytes + bytes / 16);
 }
 
-int groups_encode(struct groups *f, struct buf *out)
+int groups_encode(struct groups *f, bool later, struct buf *out)
 {
-    struct groups_encoder e = {.from = f, .out = out};
+    struct groups_encoder e = {.from = f, .out = out, .later = later};
     size_t body = encode_begin(out);
     int rc = 0;
 

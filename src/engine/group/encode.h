@@ -18,6 +18,7 @@ struct groups_encoder {
     struct groups *from;
     struct buf *out;
     struct group_table keys; /* those that have to be sent by value */
+    bool later;
 };
 struct groups_decoder {
     struct groups *into;
@@ -32,9 +33,10 @@ size_t encode_begin(struct buf *out);
 void encode_end(struct buf *out, size_t begin);
 struct text decode_block(struct rec *r); /* borrowed */
 
-/* Appends all that was found but the doubles, in slots too: after slots_end. 0, -ENOMEM,
+/* Appends all that was found but the doubles, in slots too: after slots_end. later: for later scans
+ * of other ranks; accumulators may leave out what only the answer needs. 0, -ENOMEM,
  * ERR_MEMORY_LIMIT. */
-int groups_encode(struct groups *f, struct buf *out);
+int groups_encode(struct groups *f, bool later, struct buf *out);
 /* Of a grouping with the same sets, of a query of the same selection. *ret: *new*; its keys have no
  * slots yet (group_table_place), which merging does not need. keep: it is for merging only, and
  * keeps its arrays in the bytes, which it changes. ERR_CORRUPT, ERR_ROW_LIMIT, ERR_MEMORY_LIMIT,

@@ -166,7 +166,7 @@ static int send_to_self(const struct grouping *g, struct groups **found)
 {
     struct buf bytes = {0};
     struct groups *got = NULL;
-    int rc = groups_encode(*found, &bytes);
+    int rc = groups_encode(*found, false, &bytes);
 
     rc = rc < 0 ? rc : groups_decode(g, (struct text){bytes.data, bytes.len}, false, &got);
     buf_done(&bytes);

@@ -65,6 +65,7 @@ void query_far_put(const struct query_far *far, const struct budget *b, bool who
 {
     static const struct buf nothing;
 
+    buf_reserve(out, asked.len + (whole ? far->request.len + far->earlier.len : 0) + 64);
     rec_put_u(out, far->number);
     rec_put_u(out, far->scans);
     rec_put_i(out, time_left(b));
@@ -105,10 +106,10 @@ static int take_own(const struct grouping *g, struct rec *in)
     return g->hooks && g->hooks->take ? g->hooks->take(g->arg, &own) : 0;
 }
 
-static int put_groups(struct groups *found, struct buf *out)
+static int put_groups(struct groups *found, bool later, struct buf *out)
 {
     size_t begin = encode_begin(out);
-    int rc = groups_encode(found, out);
+    int rc = groups_encode(found, later, out);
 
     encode_end(out, begin);
     return rc;
@@ -236,7 +237,7 @@ static int put_answer(const struct groups_job *job, const struct query_counters 
     if (job->error == 0) {
         put_left(g->query, left, out);
         query_put_counters(g->query, before, out);
-        rc = put_groups(job->found, out);
+        rc = put_groups(job->found, false, out);
         rc = rc < 0 ? rc : put_parts(g, parts, out);
     }
     return rc < 0 ? rc : out->error;
@@ -517,7 +518,7 @@ static void keep_found(struct query_far *far, struct groups_job *jobs, size_t co
         if (far->alone)
             break;
         put_own(g, &far->earlier);
-        far->alone = put_groups(jobs[i].found, &far->earlier) < 0;
+        far->alone = put_groups(jobs[i].found, true, &far->earlier) < 0;
     }
 }
 

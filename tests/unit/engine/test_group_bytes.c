@@ -224,7 +224,7 @@ static struct text bytes_of(unsigned store, bool pack)
         return (struct text){0};
     CHECK_INT(groups_scan(&a.grouping, &f, &err), 0);
     CHECK(!f->set[0].map.pack == !pack);
-    CHECK_INT(groups_encode(f, &out), 0);
+    CHECK_INT(groups_encode(f, false, &out), 0);
     end(&a, f);
     char *bytes = buf_steal(&out, &len);
     return (struct text){bytes, len};
