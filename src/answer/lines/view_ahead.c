@@ -224,13 +224,20 @@ static void give_up(struct ahead *a, unsigned rank)
     }
 }
 
+/* One thread that pulls, which wakes the next one when it has taken a run. */
+static void wake_pull(struct ahead *a)
+{
+    if (a->far > 0 && a->idle_pulls > 0)
+        pthread_cond_signal(&a->asked);
+}
+
 /* There is somebody who pulls; else all is made here. */
-static void wake_pulls(struct ahead *a)
+static void have_pulls(struct ahead *a)
 {
     if (a->far == 0)
         return;
     if (a->idle_pulls > 0 || pull_add(a->pull)) {
-        pthread_cond_broadcast(&a->asked);
+        wake_pull(a);
         return;
     }
     for (unsigned i = 1; i < pull_ranks(a->pull); i++)
@@ -287,7 +294,7 @@ static bool take_run(void *arg, struct pull_run *run)
         a->idle_pulls--;
     }
     if (run->count)
-        wake_pulls(a); /* there may be another run */
+        have_pulls(a); /* there may be another run */
     pthread_mutex_unlock(&a->lock);
     return run->count > 0;
 }
@@ -328,7 +335,7 @@ static void end_run(void *arg, const struct pull_run *run)
     if (a->queued)
         submit(a);
     pthread_cond_signal(&a->done);
-    pthread_cond_broadcast(&a->asked);
+    wake_pull(a);
     pthread_mutex_unlock(&a->lock);
 }
 
@@ -342,7 +349,7 @@ static void fill(struct ahead *a, unsigned window)
         *slot = (struct slot){.number = a->filled++};
         queue_slot(a, slot);
     }
-    wake_pulls(a);
+    have_pulls(a);
     submit(a);
 }
 
@@ -352,7 +359,7 @@ static void free_slot(struct ahead *a, struct slot *slot)
     slot->state = SLOT_FREE;
     if (slot->bytes) {
         a->pull_bytes -= slot->bytes;
-        pthread_cond_broadcast(&a->asked);
+        wake_pull(a);
     }
 }
 
