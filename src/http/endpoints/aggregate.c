@@ -144,7 +144,7 @@ static int check_options(struct request *rq, const struct options *o)
     if (o->rows.interval_ns == 0 && perfetto &&
         (o->events == AGGREGATE_COUNTER || o->events == AGGREGATE_DFTRACER))
         return bad(rq, "time_interval", "must not be 0 with event_format=counter or dftracer");
-    if (o->rows.aggregate_count && perfetto)
+    if ((o->rows.group_by_count || o->rows.aggregate_count) && perfetto)
         return bad(rq, "format", "cannot be perfetto with `group_by` or `agg`");
     return 0;
 }

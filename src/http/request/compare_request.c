@@ -224,7 +224,7 @@ static int read_config(struct request *rq)
         return rc;
     rc = params_add_document(rq, root);
     params_free_json(root);
-    return rc;
+    return rc < 0 ? rc : params_check(rq);
 }
 
 /* A list that was given, else what is there. */

@@ -552,10 +552,14 @@ int params_finish(struct request *rq)
 
 /* ---- constraints ----------------------------------------------------------------------------- */
 
-/* The client wants something by it: a flag that is false is as if it were not there. */
+/* The client wants something by it: a flag that is false is as if it were not there, and so is an
+ * empty list. */
 static bool is_wanted(const struct param *p)
 {
-    return p->given && (p->spec->type != PARAM_BOOL || p->number);
+    bool nothing = p->spec->type == PARAM_BOOL   ? !p->number
+                   : p->spec->type == PARAM_LIST ? p->count == 0
+                                                 : false;
+    return p->given && !nothing;
 }
 
 /* The first of these names that is wanted; NULL: none is. */
@@ -607,8 +611,6 @@ static int check_wanted(struct request *rq, const struct param *p)
     const struct param *other = spec->not_with ? wanted_of(rq, spec->not_with) : NULL;
     if (spec->post && !rq->post)
         return err_set_param(&rq->err, ERR_PARAM, spec->name, "`%s` requires POST", spec->name);
-    if (spec->filled && p->count == 0)
-        return err_set_param(&rq->err, ERR_PARAM, spec->name, "`%s` must not be empty", spec->name);
     if (spec->needs && !wanted_of(rq, spec->needs))
         return refuse_alone(rq, spec);
     if (other)
@@ -626,7 +628,10 @@ int params_check(struct request *rq)
         const struct param *p = &rq->params[i];
         if (is_wanted(p))
             rc = check_wanted(rq, p);
-        else if (p->spec->required && !rq->upload && (rq->post || !p->spec->post))
+        else if (p->given && p->spec->filled)
+            rc = err_set_param(&rq->err, ERR_PARAM, p->spec->name, "`%s` must not be empty",
+                               p->spec->name);
+        else if (!p->given && p->spec->required && !rq->upload && (rq->post || !p->spec->post))
             rc = err_set_param(&rq->err, ERR_PARAM, p->spec->name, "`%s` is required",
                                p->spec->name);
     }

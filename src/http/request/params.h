@@ -52,8 +52,8 @@ struct param_spec {
     bool post;            /* GET refuses it; `required` is so of POST */
     const char *fallback; /* default, as text; NULL = not given */
     const char *choices;  /* PARAM_CHOICE */
-    /* Constraints on what a client gives; a flag that is false counts as not given. Names are
-     * separated by '|'. */
+    /* Constraints on what a client gives; a flag that is false, or an empty list, counts as not
+     * given. Names are separated by '|'. */
     const char *needs;    /* one of these parameters must be given, too */
     const char *not_with; /* none of these may be given */
     unsigned formats;     /* the formats that it may be given with: FORMAT_BIT(); 0: all */

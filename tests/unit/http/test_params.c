@@ -269,6 +269,7 @@ static void checks_constraints(void)
     refuses("b.bytes=4095", FORMAT_JSON, "`b.bytes` must be 4096 or more bytes");
     refuses("b.number=1.01", FORMAT_JSON, "`b.number` must be from 0 to 1");
     refuses("b.list=", FORMAT_JSON, "`b.list` must not be empty");
+    refuses("c.apart=true&list=", FORMAT_JSON, NULL);
     refuses("c.needs=1", FORMAT_JSON, "`c.needs` requires `word` or `many`");
     refuses("c.needs=1&many=2", FORMAT_JSON, NULL);
     refuses("c.apart=true&list=a", FORMAT_JSON, "`c.apart` cannot be combined with `list`");
