@@ -30,7 +30,7 @@ static const struct param_spec own_params[] = {
           .not_with = "follow"),
     PARAM("follow", BOOL,
           "keep streaming matching events as they are indexed, until `limit` or `timeout`",
-          .fallback = "false", .not_with = "within"),
+          .fallback = "false"),
     PARAM("recipe", TEXT,
           "view as JSON, as returned by format=recipe; ANDed with the other parameters",
           .example = "'{\\'query\\':\\'dur > 1ms\\',\\'include_metadata\\':false}'"),
@@ -251,6 +251,9 @@ static int check_within(struct request *rq, const struct state *s)
         return 0;
     if (s->mode == MODE_RECIPE)
         return err_set_param(&rq->err, ERR_PARAM, "within", "`within` cannot be saved in a recipe");
+    if (request_flag(rq, "follow"))
+        return err_set_param(&rq->err, ERR_PARAM, "within",
+                             "`within` cannot be combined with `follow`");
     if (s->mode == MODE_LINES && s->chosen.clip)
         return err_set_param(&rq->err, ERR_PARAM, "clip",
                              "`clip` requires `select`; raw lines are returned unmodified");
