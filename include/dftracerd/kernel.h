@@ -10,11 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the values of one slot sum up to, in 32 bytes. `unmost` is ~max; those and `least` are
+/* What the values of one slot sum up to, in 32 bytes. `inverted_max` is ~max; those and `least` are
  * INT32_MAX while count is 0. */
 struct kernel_sum {
     uint64_t sum, squares;
-    int32_t least, unmost;
+    int32_t least, inverted_max;
     uint64_t count;
 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BLOCK = 512, LAST_BLOCK = 256 * 1024, ALIGNMENT = 16 };
+enum { FIRST_BLOCK_BYTES = 512, DOUBLED_BYTES_MAX = 256 * 1024, ALIGNMENT = 16 };
 
 struct block {
     struct block *next;
@@ -24,10 +24,10 @@ static void *fail(struct arena *a, int code)
 static struct block *block_new(struct arena *a, size_t need)
 {
     const struct block *head = a->head;
-    size_t size = head ? head->size * 2 : FIRST_BLOCK;
+    size_t size = head ? head->size * 2 : FIRST_BLOCK_BYTES;
 
-    if (size > LAST_BLOCK)
-        size = LAST_BLOCK;
+    if (size > DOUBLED_BYTES_MAX)
+        size = DOUBLED_BYTES_MAX;
     if (size < need)
         size = need;
     size_t bytes = sizeof(struct block) + size;
@@ -42,7 +42,8 @@ static struct block *block_new(struct arena *a, size_t need)
     return block;
 }
 
-/* A large request gets a block of its own behind the head, which may still have room. */
+/* The head is the block that later allocations use. The new block, which is filled already by a
+ * large request, becomes the head only if it has at least as much room left as the old head. */
 static void block_link(struct arena *a, struct block *block)
 {
     struct block *head = a->head;

@@ -186,8 +186,8 @@ static uint64_t deposit(const uint64_t *bits, uint64_t at, const uint64_t *valid
     return at;
 }
 
-/* One slot is one register: (sum, squares) and count are added to, (least, unmost) are the lesser
- * of 32-bit lanes. */
+/* One slot is one register: (sum, squares) and count are added to, (least, inverted_max) are the
+ * lesser of 32-bit lanes. */
 static inline void add_row(struct kernel_sum *slot, __m256i row)
 {
     __m256i old = _mm256_load_si256((const __m256i *)slot);

@@ -1,5 +1,5 @@
-/* kernel_portable.c - comparisons in plain C, which compilers turn into what the base
- * instruction set has. */
+/* kernel_portable.c - the kernels in plain C, for processors without AVX2. Compilers vectorise
+ * them with the instructions that every processor has. */
 #include "base/kernel_loops.h"
 
 #include <stddef.h>
@@ -105,7 +105,7 @@ static uint64_t sum_slots(const uint32_t *slot, const int64_t *v, uint32_t n,
         s->sum += (uint64_t)v[j];
         s->squares += square;
         s->least = value < s->least ? value : s->least;
-        s->unmost = ~value < s->unmost ? ~value : s->unmost;
+        s->inverted_max = ~value < s->inverted_max ? ~value : s->inverted_max;
         s->count++;
         weight += (square >> 16) + 1;
     }
@@ -139,7 +139,8 @@ static bool look_up(const uint32_t *table, const uint32_t *at, uint32_t n, uint3
     return all;
 }
 
-/* Values mostly come in order: a quotient is looked for only where they leave the one before. */
+/* Values are mostly in order, so most have the quotient of the value before. A division is done
+ * only for a value outside of [from, from + step), the range of that quotient. */
 static void divide(const int64_t *v, uint32_t n, int64_t first, uint64_t step, uint32_t count,
                    uint32_t *out)
 {

@@ -1,10 +1,10 @@
-/* option_name.c - names of hosts and origins that somebody can send. */
+/* option_name.c - checks that options name hosts and origins as HTTP clients would send them. */
 #include "daemon/option_table.h"
 
 #include <ctype.h>
 #include <string.h>
 
-static bool is_name(const char *s, size_t n)
+static bool is_host_name(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!isalnum((unsigned char)s[i]) && !strchr("-._~", s[i]))
@@ -20,7 +20,7 @@ static size_t host_at(const char *s)
         return n > 3 && s[n] == ']' ? n + 1 : 0;
     }
     size_t n = strcspn(s, ":/");
-    return is_name(s, n) ? n : 0;
+    return is_host_name(s, n) ? n : 0;
 }
 
 const char *option_check_host(const char *value)
@@ -32,8 +32,9 @@ const char *option_check_host(const char *value)
            "brackets";
 }
 
-/* Browsers send http and https in small letters, and no port that goes without saying. */
-static bool is_web_origin(const char *scheme, size_t n, const char *host, const char *port)
+/* Browsers send http and https origins in lower case and without the default port. Other schemes
+ * have no such rules: always true. */
+static bool is_normal_form(const char *scheme, size_t n, const char *host, const char *port)
 {
     bool http = n == 4 && memcmp(scheme, "http", 4) == 0;
     bool https = n == 5 && memcmp(scheme, "https", 5) == 0;
@@ -45,8 +46,9 @@ static bool is_web_origin(const char *scheme, size_t n, const char *host, const 
     return !(port && strcmp(port, http ? ":80" : ":443") == 0);
 }
 
-/* All names below it: not below a single label such as "com", and not of an address. */
-static bool is_domain(const char *scheme, size_t n, const char *domain, size_t length)
+/* Whether `*.domain` is allowed: only for http and https, not for a single label such as "com",
+ * and not for an IP address. */
+static bool may_be_wildcard(const char *scheme, size_t n, const char *domain, size_t length)
 {
     bool web =
         (n == 4 && memcmp(scheme, "http", 4) == 0) || (n == 5 && memcmp(scheme, "https", 5) == 0);
@@ -70,9 +72,9 @@ const char *option_check_origin(const char *value)
     bool below = strncmp(host, "*.", 2) == 0;
     host += below ? 2 : 0;
     size_t n = host_at(host);
-    if (below && (!n || !is_domain(value, scheme, host, n)))
+    if (below && (!n || !may_be_wildcard(value, scheme, host, n)))
         return why;
     const char *port = host[n] == ':' ? host + n : NULL;
     bool good = n && (port ? port[1] && !port[1 + strspn(port + 1, "0123456789")] : !host[n]);
-    return good && is_web_origin(value, scheme, host, port) ? NULL : why;
+    return good && is_normal_form(value, scheme, host, port) ? NULL : why;
 }

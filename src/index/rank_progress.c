@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A divided file: each rank has its part. */
+/* Divides the progress of a file that several ranks scan, in proportion to their shares. */
 static void add_shares(const struct entry *e, unsigned count, const struct index_progress *one,
                        struct index_rank_progress *list)
 {

@@ -84,7 +84,8 @@ int organize_targets(struct organize *o, const struct organize_options *options,
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
-/* The group's query alone, so that the place of an error is one in it. */
+/* Checks the query of the group by itself, so that the position of an error refers to the text
+ * that the user gave for this group. */
 static int check_query(const struct organize_target *t, struct err *err)
 {
     struct err why = {0};
@@ -104,7 +105,8 @@ static int check_query(const struct organize_target *t, struct err *err)
     return rc;
 }
 
-/* Both queries parse, so they can be put into parentheses. */
+/* Opens (query of the request) and (query of the group). Each of them has been parsed by itself,
+ * so parentheses cannot change what they mean. */
 static int open_group(struct organize *o, size_t i, const struct selection *s,
                       struct budget *budget, struct err *err)
 {

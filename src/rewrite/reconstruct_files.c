@@ -1,4 +1,4 @@
-/* reconstruct_files.c - the files that /organize has written, and memory for their records. */
+/* reconstruct_files.c - opens and hashes the files that /organize has written. */
 #include "rewrite/beneath.h"
 #include "rewrite/reconstruct.h"
 

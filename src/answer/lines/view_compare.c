@@ -1,4 +1,5 @@
-/* view_compare.c - walks the objects of two contents side by side, 1,024 at a time. */
+/* view_compare.c - compares the objects of two versions of a file in text order, 1,024 at a
+ * time. */
 #include "answer/lines/view_compare.h"
 #include "engine/lang/path.h"
 
@@ -13,7 +14,7 @@ struct walk {
     struct index *ix;
     struct content *content;
     struct chunk_view *view; /* while a window is read */
-    bool began;              /* the chunk: its rows, and the window where count > 0 */
+    bool began;              /* `rows` is set, and the window if count > 0 */
     uint32_t rows, first, count;
     uint64_t text_end; /* of the last object of the window, in the file's text */
     bool values, times;
@@ -38,7 +39,8 @@ static uint64_t mix(uint64_t path, uint64_t kind, uint64_t value)
     return text_hash((struct text){(const char *)words, sizeof(words)});
 }
 
-/* 5 and 5.0 are one number: which of them a column tells depends on the other rows of the chunk. */
+/* 5 and 5.0 are equal here: whether a column stores the one or the other depends on the other
+ * rows of its chunk. */
 static uint64_t hash_number(uint64_t path, double d)
 {
     uint64_t bits;
@@ -115,7 +117,8 @@ static int hash_column(struct walk *w, const struct column *c)
     }
     for (uint32_t i = 0; rc == 0 && i < w->count; i++) {
         if (!c->nulls || (w->valid[i / 64] >> (i % 64) & 1))
-            w->hash[i] += out[i]; /* in any order: that of columns depends on the chunk */
+            w->hash[i] += out
+                [i]; /* addition is commutative: the order of the columns differs between chunks */
     }
     return rc;
 }
@@ -167,7 +170,8 @@ static int next_window(struct walk *w, const struct column *gap, const struct co
     return rc;
 }
 
-/* Reads windows of the chunk until the one of row content->at.row: at.row < rows. */
+/* Reads windows until the one that contains the row content->at.row, which must be less than
+ * w->rows. */
 static int read_windows(struct walk *w)
 {
     const struct content *c = w->content;
@@ -181,7 +185,7 @@ static int read_windows(struct walk *w)
         rc = next_window(w, &gap, &len);
     if (rc == 0 && w->values)
         rc = hash_window(w);
-    chunk_close(w->view); /* one at a time is open, and not for long */
+    chunk_close(w->view); /* at most one chunk is open at a time, only while a window is read */
     return rc;
 }
 

@@ -1,7 +1,8 @@
-/* slices.c - collects objects of the window for depth.c: all of them, or of more
- * than TIMELINE_SLICES_MOST those of at least an eighth of a column's length, of twice or four
- * times that ... if these are more than TIMELINE_SLICES_LONG. Which ones depends on neither chunks
- * nor threads. */
+/* slices.c - collects objects of the window for depth.c. If there are at most
+ * TIMELINE_SLICES_MOST, all are collected. Otherwise only those that are at least an eighth of a
+ * column long (a whole column, if there are more than TIMELINE_SLICES_FINE). This minimum is
+ * doubled as long as more than TIMELINE_SLICES_LONG objects reach it. The result depends on
+ * neither chunks nor threads. */
 #include "answer/timeline/slices.h"
 #include "answer/timeline/work.h"
 
@@ -10,9 +11,9 @@
 #include <string.h>
 
 struct slice_worker {
-    unsigned least;       /* items that are shorter were dropped */
+    unsigned least;       /* class: items of lower classes have been dropped */
     VEC(uint64_t) wanted; /* rows of the chunk that are long enough and near the window */
-    uint64_t *near;       /* behind it: those near the window */
+    uint64_t *near; /* second half of the memory of `wanted`: rows that may reach into the window */
     uint32_t row[SCAN_BATCH], place[SCAN_BATCH], lane[SCAN_BATCH];
     int64_t ts[SCAN_BATCH], te[SCAN_BATCH];
 };
@@ -39,7 +40,7 @@ static unsigned class_of(const struct timeline_slices *s, uint64_t length)
     return 63 - (unsigned)__builtin_clzll(length / s->unit);
 }
 
-/* Leaves items of the class and above. */
+/* Keeps only items that are at least so many ns long. */
 static void drop_short(struct vec *list, uint64_t least)
 {
     struct call_item *items = list->at;
@@ -51,8 +52,8 @@ static void drop_short(struct vec *list, uint64_t least)
     list->count = kept;
 }
 
-/* The lowest class of which, with all above, no more than TIMELINE_SLICES_LONG were met so far: it
- * only grows. */
+/* Raises the minimum to the lowest class such that it and the classes above have no more than
+ * TIMELINE_SLICES_LONG objects so far. It is never lowered. */
 static void raise_least(struct timeline_slices *s)
 {
     unsigned least = TIMELINE_CLASSES, old = atomic_load(&s->least);
@@ -71,7 +72,8 @@ static bool is_in_window(const struct timeline_plan *p, int64_t ts, int64_t te)
     return ts <= p->to && te >= p->from;
 }
 
-/* The selected rows to be collected: their numbers among the selected ones, places and times. */
+/* Chooses the selected rows that are to be collected: stores their indexes among the selected
+ * rows, their rows in the chunk, and their times. Returns how many. */
 static uint32_t choose_rows(struct group_worker *w, struct scan_batch *b)
 {
     const struct timeline_found *f = timeline_found_of(w);
@@ -93,7 +95,7 @@ static uint32_t choose_rows(struct group_worker *w, struct scan_batch *b)
     return n;
 }
 
-/* Of the n chosen rows: w->group in their order. */
+/* Sets w->group[k] to the group of the k-th chosen row. */
 static int find_groups(struct group_worker *w, struct scan_batch *b, uint32_t n, unsigned set)
 {
     const struct slice_worker *own = w->own;
@@ -175,7 +177,8 @@ const struct acc_kind timeline_acc_items = {
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-/* Rows of at least so many ns, from the list of the longest. False: others may be as long. */
+/* Selects the rows of at least so many ns from the list of the longest rows. Returns false if
+ * rows that are not in the list may be as long. */
 static bool want_listed(struct slice_worker *w, const struct density *d, int64_t least)
 {
     if (d->rest_dur >= least)
@@ -186,7 +189,8 @@ static bool want_listed(struct slice_worker *w, const struct density *d, int64_t
     return true;
 }
 
-/* Of rows of at least so many ns, w->wanted; the others need no look. -EDOM: it cannot be told. */
+/* Selects the rows of at least so many ns in w->wanted. -EDOM: the columns of the chunk do not
+ * tell, so all rows must be read. */
 static int want_long(struct slice_worker *w, struct scan_chunk *c, uint64_t least)
 {
     struct density d;
@@ -199,8 +203,8 @@ static int want_long(struct slice_worker *w, struct scan_chunk *c, uint64_t leas
     return timeline_select_long(c->view, least, w->wanted.at);
 }
 
-/* The values of ts with which an object of the chunk, even its longest, reaches into the window;
- * all where that is not known, none: lo > hi. */
+/* The range of ts in which an object must start to reach into the window, if it is as long as
+ * the longest of the chunk. lo > hi: no object does. Without known times: all values. */
 static void starts_near(const struct timeline_plan *p, struct scan_chunk *c, int64_t *ret_lo,
                         int64_t *ret_hi)
 {
@@ -224,7 +228,7 @@ static void starts_near(const struct timeline_plan *p, struct scan_chunk *c, int
         *ret_hi = (int64_t)hi;
 }
 
-/* Leaves the wanted rows that may reach into the window. */
+/* Keeps only those wanted rows that may reach into the window. */
 static int keep_near(struct slice_worker *w, struct scan_chunk *c, int64_t lo, int64_t hi)
 {
     struct column ts;

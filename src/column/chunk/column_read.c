@@ -98,13 +98,14 @@ int column_read_valid(struct chunk_view *v, const struct column *c, uint32_t fir
 
 /* ---- values without gaps --------------------------------------------------------------------- */
 
-/* Readers use codes as places in arrays: none may be beyond the dictionary. */
+/* Callers use codes as array indexes, so each must be less than the number of entries. */
 static int check_codes(const uint32_t *codes, uint32_t n, uint32_t entries)
 {
     return n > 0 && kernels()->most(codes, n) >= entries ? ERR_CORRUPT : 0;
 }
 
-/* Codes as uint32_t, other values as int64_t. */
+/* Decodes all values of the column that are not null into c->whole: codes as uint32_t, others as
+ * int64_t. */
 static int load_whole(struct chunk_view *v, struct column_view *c)
 {
     uint32_t count = v->head.rows - c->dir.nulls;
@@ -220,8 +221,8 @@ int column_read_distances(struct chunk_view *v, const struct column *col, uint32
     return rc ? rc : check_codes(out, n, (uint32_t)span + 1);
 }
 
-/* Nulls come in clusters (metadata among events): words of 64 rows that all have values, or none,
- * are common. */
+/* Nulls are clustered (metadata among events), so words of 64 rows that all have values are
+ * common: they are copied at once. */
 static void expand_codes(const uint32_t *in, const uint64_t *valid, uint32_t n, uint32_t *out)
 {
     for (uint32_t i = 0; i < n; i += 64) {

@@ -142,7 +142,7 @@ static void unpack32(const uint8_t *in, unsigned width, size_t n, uint32_t base,
     }
 }
 
-/* A range, of which the lower or the upper bound may say nothing. */
+/* A range. `low` and `high` say whether its lower and upper bound need to be tested. */
 struct bounds {
     __m256i least, most;
     bool low, high;
@@ -155,7 +155,8 @@ static inline __m256i outside(__m256i v, const struct bounds *b)
     return b->low && b->high ? _mm256_or_si256(below, above) : b->low ? below : above;
 }
 
-/* Of 32 values: the answers of four groups become bytes, which two packings leave in quarters. */
+/* Compares 32 values. Two pack instructions narrow the results of four groups to bytes; they
+ * work within 128-bit halves, so a permutation restores the order. */
 static inline uint32_t range_of_32(const uint8_t *in, unsigned width, const struct plan32 *p,
                                    const struct bounds *b)
 {
@@ -182,8 +183,9 @@ range_words(const uint8_t *in, unsigned width, size_t words, const struct plan32
     return in;
 }
 
-/* Widths up to 8: each value lies within 2 bytes, 16 of them within 16 bytes. Shifted up to the end
- * of its 16 bits by a multiplication (no shift has counts for each of 16), then down. */
+/* Widths up to 8: each value lies within 2 bytes, 16 of them within 16 bytes. A multiplication
+ * moves each value to the top of its 16-bit lane (AVX2 has no shift by a separate count for each
+ * 16-bit lane); then one shift moves all of them down. */
 #define NARROW_BYTES(w, i) (uint8_t)((i) * (w) / 8), (uint8_t)((i) * (w) / 8 + 1)
 #define NARROW_SHUFFLE(w) \
     { \
@@ -215,7 +217,7 @@ static inline __m256i outside16(const uint8_t *in, __m256i shuffle, __m256i fact
     return _mm256_or_si256(_mm256_cmpgt_epi16(least, v), _mm256_cmpgt_epi16(v, most));
 }
 
-/* Whole words only; returns how many values these are. */
+/* Only whole 64-bit words of `out` are written. Returns how many values they cover. */
 static size_t narrow_range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo,
                                 uint32_t hi, uint64_t *out)
 {
@@ -246,7 +248,7 @@ static inline __m256i inside16(const uint8_t *in, __m256i least, __m256i most)
                             _mm256_cmpeq_epi16(_mm256_min_epu16(v, most), v));
 }
 
-/* Values of two bytes; whole words only. */
+/* The same for values of exactly two bytes. */
 static size_t range_bits16(const uint8_t *in, size_t n, uint32_t lo, uint32_t hi, uint64_t *out)
 {
     __m256i least = _mm256_set1_epi16((short)lo), most = _mm256_set1_epi16((short)hi);
@@ -263,7 +265,7 @@ static size_t range_bits16(const uint8_t *in, size_t n, uint32_t lo, uint32_t hi
     return n / 64 * 64;
 }
 
-/* Compared as they are unpacked, without being stored. */
+/* Compares values while they are unpacked, without storing them. */
 static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo, uint32_t hi,
                        uint64_t *out)
 {
@@ -289,7 +291,7 @@ static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo,
         out[n / 64] &= ((uint64_t)1 << n % 64) - 1;
 }
 
-/* Of the group that `in` begins, values [from, to); all lanes else 0. */
+/* Unpacks the group of 8 values at `in`; lanes outside of [from, to) become 0. */
 static inline __m256i some_of_group(const uint8_t *in, const struct plan32 *p, size_t from,
                                     size_t to)
 {
@@ -300,7 +302,8 @@ static inline __m256i some_of_group(const uint8_t *in, const struct plan32 *p, s
     return _mm256_and_si256(group32(in, p), _mm256_andnot_si256(before, within));
 }
 
-/* 128 values of 25 bits fit a lane of 32 bits. */
+/* A block has at most 1,024 values, so each of the 8 lanes adds at most 128. Values have at most
+ * 25 bits: the sum of a lane does not overflow 32 bits. */
 static uint64_t sum_bits(const uint8_t *in, unsigned width, size_t from, size_t to)
 {
     struct plan32 p = plan32(width);
@@ -376,7 +379,7 @@ static inline __m256i larger(__m256i a, __m256i b)
     return _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b));
 }
 
-static int64_t across(__m256i v, bool least)
+static int64_t reduce(__m256i v, bool least)
 {
     int64_t lane[4];
     _mm256_storeu_si256((__m256i *)lane, v);
@@ -385,7 +388,8 @@ static int64_t across(__m256i v, bool least)
     return lane[0];
 }
 
-/* What lanes gather: ranges of values and of steps, and how many steps are 0. */
+/* Per lane: the minimum and maximum of values and of differences, and minus the number of
+ * differences that are 0. */
 struct lanes {
     __m256i min, max, step_min, step_max, same;
 };
@@ -399,7 +403,8 @@ static inline void lanes_add(struct lanes *l, __m256i x, __m256i step)
     l->same = _mm256_add_epi64(l->same, _mm256_cmpeq_epi64(step, _mm256_setzero_si256()));
 }
 
-/* The values from `i` on, with the one before them, are added to what is known. */
+/* Extends *r by the values from `i` on. The value before them is measured with them, for the
+ * first difference. */
 static void measure_rest(const int64_t *v, size_t i, size_t n, struct pack_range *r)
 {
     struct pack_range tail;
@@ -425,13 +430,14 @@ static void measure64(const int64_t *v, size_t n, struct pack_range *ret)
         lanes_add(&l, x, _mm256_sub_epi64(x, _mm256_loadu_si256((const __m256i *)(v + i - 1))));
     }
     _mm256_storeu_si256((__m256i *)same, l.same);
-    *ret = (struct pack_range){across(l.min, true), across(l.max, false), across(l.step_min, true),
-                               across(l.step_max, false),
+    *ret = (struct pack_range){reduce(l.min, true), reduce(l.max, false), reduce(l.step_min, true),
+                               reduce(l.step_max, false),
                                (uint32_t)((int64_t)i + same[0] + same[1] + same[2] + same[3])};
     measure_rest(v, i, n, ret);
 }
 
-/* The low halves of 8 values, in some order: the same one for both of a step. */
+/* The low halves of 8 values. Their order is changed, but always in the same way, so that lanes
+ * of two calls can be subtracted from each other. */
 static inline __m256i low_halves(const int64_t *v)
 {
     __m256 a = _mm256_loadu_ps((const float *)v), b = _mm256_loadu_ps((const float *)(v + 4));
@@ -444,7 +450,7 @@ static inline __m256i high_halves(const int64_t *v)
     return _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xDD));
 }
 
-static int32_t across32(__m256i v, bool least)
+static int32_t reduce32(__m256i v, bool least)
 {
     int32_t lane[8];
     _mm256_storeu_si256((__m256i *)lane, v);
@@ -463,8 +469,8 @@ static int64_t sum32(__m256i v)
     return sum;
 }
 
-/* Values of 30 bits and a sign, whose steps have 32: most columns, at twice the speed. False:
- * others are among them. */
+/* For values from -2^30 to 2^30 - 1, whose differences fit 32 bits. Most columns are such; this
+ * is twice as fast as measure64. Returns false if there is any other value. */
 static bool measure32(const int64_t *v, size_t n, struct pack_range *ret)
 {
     const __m256i first = _mm256_set1_epi32((int32_t)v[0]), none = _mm256_setzero_si256();
@@ -486,8 +492,8 @@ static bool measure32(const int64_t *v, size_t n, struct pack_range *ret)
     }
     if (!_mm256_testz_si256(wide, wide))
         return false;
-    *ret = (struct pack_range){across32(min, true), across32(max, false), across32(step_min, true),
-                               across32(step_max, false), (uint32_t)((int64_t)i + sum32(same))};
+    *ret = (struct pack_range){reduce32(min, true), reduce32(max, false), reduce32(step_min, true),
+                               reduce32(step_max, false), (uint32_t)((int64_t)i + sum32(same))};
     measure_rest(v, i, n, ret);
     return true;
 }
@@ -530,7 +536,8 @@ static size_t above_mask(const uint64_t *v, size_t n, uint64_t mask, uint64_t *o
     return count;
 }
 
-/* Few values are all counted: that needs no branch, and no load waits for another. */
+/* Compares all values. For few values this is faster than a binary search, which has branches,
+ * and loads that depend on each other. */
 static uint32_t count_below(const uint32_t *v, size_t n, uint32_t place)
 {
     const __m256i limit = _mm256_set1_epi32((int)place);

@@ -1,9 +1,10 @@
 /* hashed.c - host, file, cmd, exec: the names behind hashes, and in old traces other columns or the
  * process in their place.
  *
- * Each is a row of columns, the first one that a row has decides. Where that is one column whose
- * hashes mean the same for every process, its codes are used as they are with a dictionary of
- * names; else the codes of the whole chunk are made.
+ * Each is computed from a list of columns: in each row, the first of them that is not null decides.
+ * If the chunk has only one of them, and its hashes have the same names in all processes, its codes
+ * are kept and only its dictionary is replaced by one of names. Otherwise new codes are made for
+ * all rows of the chunk.
  */
 #include "base/group_table.h"
 #include "engine/derived/bind.h"
@@ -11,14 +12,17 @@
 
 #include <errno.h>
 
-enum { PID, FIRST };           /* parts: the columns are behind the pid */
-enum { KIND_NONE = -1 };       /* of a column without hashes */
-enum { ENTRIES };              /* in bound.own */
-enum { FALLBACK = PARTS_MAX }; /* in place of a part: the host that the process has */
+enum { PID, FIRST };     /* parts: the pid, then the columns in order of precedence */
+enum { KIND_NONE = -1 }; /* of a column without hashes */
+enum { ENTRIES };        /* in bound.own */
+enum {
+    FALLBACK = PARTS_MAX
+}; /* used as the number of a column: the host is taken from the process */
 
-/* Searching a hash among the names of a file costs about as much as taking ROW of them in a row; of
- * more than MOST there is no need. */
-enum { ROW = 16, MOST = 1 << 19 };
+/* One search among the names of a file costs about as much as resolving LOOKUP_COST names in a
+ * sequential pass. So after 1 / LOOKUP_COST of them have been searched, all are resolved, unless
+ * the file has more than NAMES_MOST names. */
+enum { LOOKUP_COST = 16, NAMES_MOST = 1 << 19 };
 
 static const struct {
     const char *path;
@@ -30,11 +34,11 @@ static const struct {
 
 /* The columns of a chunk that decide, and the pid. */
 struct inputs {
-    struct bound *pid; /* no INT: unknown */
+    struct bound *pid; /* the pid is unknown unless its shape is SHAPE_INT */
     struct bound *column[PARTS_MAX];
     int kind[PARTS_MAX];
     unsigned count;
-    bool fallback; /* host: by pid */
+    bool fallback; /* only for `host`: rows without any of the columns take it from their process */
 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -77,7 +81,7 @@ static int add_resolved(struct scan_worker *w, uint32_t kind, uint32_t hash, uin
                                    (uint32_t)w->resolved.count - 1);
 }
 
-/* The names of all records of the file, in a row. */
+/* Resolves all names of the file in one pass. */
 static int resolve_all(struct scan_worker *w)
 {
     const struct index_file *file = w->chunk.file;
@@ -111,7 +115,7 @@ static const struct resolved_name *resolve(struct scan_worker *w, enum index_nam
 
     forget_other_file(w);
     const struct resolved_name *r = find_resolved(w, kind, hash);
-    if (!r && !w->resolved_all && names <= MOST && w->resolved.count > names / ROW) {
+    if (!r && !w->resolved_all && names <= NAMES_MOST && w->resolved.count > names / LOOKUP_COST) {
         if (resolve_all(w) < 0)
             return NULL;
         r = find_resolved(w, kind, hash);

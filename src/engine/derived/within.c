@@ -1,4 +1,5 @@
-/* within.c - which rows and which part of their times the united intervals of a `within` leave. */
+/* within.c - which rows overlap the united intervals of a `within`, and how their times are clipped
+ * to these. */
 #include "engine/derived/within.h"
 #include "engine/derived/bind.h"
 
@@ -45,7 +46,8 @@ void within_part_of(const struct query *q, const uint64_t *thread, struct within
     ret->count = in->first.at[scope + 1] - in->first.at[scope];
 }
 
-/* From row to row of a batch: its times, the spans of its scope, and which of them it meets. */
+/* Iterates over the rows of a batch. For the current row: its times, the spans of its scope, and
+ * the position of the first span that it overlaps. */
 struct walk {
     const struct query *query;
     struct batch_times times;
@@ -67,7 +69,7 @@ static struct walk walk_begin(struct scan_batch *b)
     return walk;
 }
 
-/* False: no span shares time with the row, or it has none. */
+/* Returns false if the row has no time, or overlaps no span of its scope. */
 static bool walk_meets(struct walk *walk, uint32_t row)
 {
     uint64_t other = !walk->any;
@@ -87,7 +89,7 @@ static bool walk_meets(struct walk *walk, uint32_t row)
     return walk->near < walk->part.count;
 }
 
-/* ---- leaving out ----------------------------------------------------------------------------- */
+/* ---- filtering ------------------------------------------------------------------------------- */
 
 bool within_clips(const struct query *q)
 {

@@ -83,16 +83,17 @@ unsigned slots_counter(const struct group_worker *w, const struct scan_batch *b,
 static void clear_slots(struct kernel_sum *slot, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        slot[i] = (struct kernel_sum){.least = INT32_MAX, .unmost = INT32_MAX};
+        slot[i] = (struct kernel_sum){.least = INT32_MAX, .inverted_max = INT32_MAX};
 }
 
 static struct cell cell_of(const struct kernel_sum *two, bool nano)
 {
     int32_t least = two[0].least < two[1].least ? two[0].least : two[1].least;
-    int32_t unmost = two[0].unmost < two[1].unmost ? two[0].unmost : two[1].unmost;
+    int32_t inverted_max =
+        two[0].inverted_max < two[1].inverted_max ? two[0].inverted_max : two[1].inverted_max;
 
     return (struct cell){.min = least,
-                         .max = ~unmost,
+                         .max = ~inverted_max,
                          .sum = (int64_t)(two[0].sum + two[1].sum),
                          .squares = two[0].squares + two[1].squares,
                          .count = (uint32_t)(two[0].count + two[1].count),

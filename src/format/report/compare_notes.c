@@ -1,4 +1,4 @@
-/* compare_notes.c - what the forms of /compare have in common: labels, notes, where a list ends. */
+/* compare_notes.c - labels and notes, which several formats of /compare have in common. */
 #include "format/report/compare.h"
 #include "format/writer/value_text.h"
 

@@ -1,10 +1,10 @@
-/* stats_old.c - statistics of one file with the keys of the old command's --json. */
+/* stats_old.c - statistics of one file with the keys of the old dftracer_stats --json. */
 #include "format/report/stats.h"
 #include "format/writer/text_number.h"
 
 #include <string.h>
 
-/* Its names of reports. */
+/* Names of the reports in the output of dftracer_stats. */
 static const char *const query_types[] = {
     [STATS_SUMMARY] = "summary",       [STATS_CATEGORIES] = "categories",
     [STATS_NAMES] = "names",           [STATS_PID_TIDS] = "pid_tids",
@@ -99,7 +99,7 @@ static const struct member measured_members[] = {
 static const struct object_type measured_type = {NULL, MEMBERS(measured_members)};
 #undef OBJECT
 
-/* "a|b" */
+/* The key of a group: its values joined by "|", but "pid:tid" before a tid. */
 static const char *group_key(const struct stats *s, const struct stats_group *g, struct buf *key)
 {
     buf_clear(key);

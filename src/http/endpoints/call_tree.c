@@ -76,7 +76,8 @@ static int open_call_tree(struct request *rq)
     struct call_tree_options *o = &((struct options *)rq->options)->tree;
 
     o->events = rq->format == FORMAT_NDJSON || rq->format == FORMAT_PERFETTO;
-    /* Each line of stacks is as long as the path is deep. */
+    /* Every line repeats its whole call path, so the depth is limited unless the request sets
+     * it. */
     if (rq->format == FORMAT_COLLAPSED && !request_param(rq, "max_depth")->given)
         o->max_depth = CALL_TREE_PATH_LEVELS;
     int rc = call_tree_open(rq->query, o, &rq->err, &s->tree);

@@ -7,10 +7,10 @@
  *   takes results in      <-result--
  *   the order of text     <-result---------------- commits the values
  *
- * Rank 0 may help, too: its part are results of its own workers. Chunks are given in turn, each to
- * the rank that has had the least of its share, so where they are depends on nothing but the shares
- * (catalog/queue.c). A rank that helps has TEXTS_OUT chunks of a reader at most that it has not
- * scanned; until then they are part of the reader's credits.
+ * Rank 0 may help, too: its results then come from its own scanners. Each chunk goes to the rank
+ * that would then have the smallest fraction of its share, so the assignment depends only on the
+ * shares (catalog/queue.c) and on the sizes of the chunks. A helping rank has at most TEXTS_OUT
+ * chunks of a reader that it has not scanned yet; their credits are held by the reader until then.
  */
 #include "index/ingest/ingest.h"
 #include "index/ingest/order.h"
@@ -23,7 +23,7 @@
 enum { TEXTS_OUT = 4 };
 #define TEXT_HEAD (64u << 10) /* about what is said of a chunk, its checkpoint among that */
 
-/* a/b < c/d, of what is far below 2^64. */
+/* Whether a / b < c / d, without rounding and without overflow. */
 static bool is_less(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     return (unsigned __int128)a * d < (unsigned __int128)c * b;
@@ -41,7 +41,8 @@ static unsigned next_rank(const struct order *o, uint64_t bytes)
     return best;
 }
 
-/* Whether the rank may have another chunk; otherwise nobody wants it any more. */
+/* Waits until the rank may be given another chunk. Returns false if ingest is stopping or the
+ * run has been cancelled: then the chunk is no longer needed. */
 static bool wait_for_room(struct reader *r, struct divided_rank *d)
 {
     struct ingest *in = r->in;

@@ -1,8 +1,9 @@
 /* scan.c - from a chunk's text to events: lines, split and glued ones, classes and counts
  * (READING.md).
  *
- * A clean line is read in one go by a template or by the strict walk. Everything else goes to the
- * line judge, which cuts the line out, and reads its objects one by one with the tolerant path. */
+ * A clean line (one valid object) is parsed in one pass, by a template or by the strict parser. All
+ * other lines go to the tolerant line parser: it finds the end of the line, and parses the objects
+ * of the line one by one, with repairs. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -16,7 +17,7 @@ static inline bool is_blank(char c)
     return (unsigned char)c <= 0x20;
 }
 
-/* Rule 4, in front of an object. */
+/* What may precede an object (rule 4 of READING.md). */
 static inline const char *skip_lead(const char *p, const char *end)
 {
     while (p < end && (is_blank(*p) || *p == '[' || *p == ','))
@@ -24,7 +25,7 @@ static inline const char *skip_lead(const char *p, const char *end)
     return p;
 }
 
-/* Rule 4, behind an object. */
+/* What may follow an object (rule 4 of READING.md). */
 static inline const char *skip_tail(const char *p, const char *end)
 {
     while (p < end && (is_blank(*p) || *p == ']' || *p == ','))
@@ -48,8 +49,8 @@ static const char *line_end(const struct trace_scanner *s, const char *p)
 
 /* ---- what is decided when the whole object is known ------------------------------------------ */
 
-/* args.value of FH, HH and SH records is a hash: its digits as written. */
-static void fix_record(struct trace_scanner *s)
+/* args.value of FH, HH and SH records is a hash: it is kept as text, with the digits as written. */
+static void keep_hash_as_text(struct trace_scanner *s)
 {
     const struct trace_value *name = scan_living(s, s->at.name);
 
@@ -83,7 +84,7 @@ static void count_event(struct trace_scanner *s, const struct trace_event *e)
     s->counts.bad_dur += e->bad_dur;
 }
 
-/* What all events have. */
+/* Fills in the members that are set in the same way for every event, and counts the event. */
 static always_inline void give(struct trace_scanner *s, const char *object, size_t len,
                                struct trace_event *ret)
 {
@@ -94,14 +95,14 @@ static always_inline void give(struct trace_scanner *s, const char *object, size
     count_event(s, ret);
 }
 
-/* The values of the attempt become an event. False: it has no class. */
+/* Makes an event of the values just parsed. Returns false if the object has no class. */
 static bool finish(struct trace_scanner *s, const char *object, const char *object_end,
                    bool repaired, struct trace_event *ret)
 {
     if (unlikely(!scan_classify(s, &ret->class)))
         return false;
     if (ret->class == TRACE_METADATA && s->record_at >= 0)
-        fix_record(s);
+        keep_hash_as_text(s);
     if (ret->class == TRACE_EVENT && !scan_living(s, s->at.dur) && !s->bad_dur &&
         scan_is_complete(s)) {
         value_int(s, TRACE_FIELD_DUR, TRACE_INT, 0);
@@ -126,7 +127,8 @@ static bool finish(struct trace_scanner *s, const char *object, const char *obje
 
 /* ---- clean lines ----------------------------------------------------------------------------- */
 
-/* Does this line teach a layout? Seldom when many lines fit no layout. */
+/* Whether a template is to be learned from this line. This becomes rare when many lines match no
+ * template. */
 static bool wants_note(struct templates *t)
 {
     if (likely(t->wait == 0))
@@ -135,7 +137,8 @@ static bool wants_note(struct templates *t)
     return false;
 }
 
-/* Where the values are that decide what the object is: as the template says, or looked for. */
+/* Sets the positions of the values that decide the class of the object. They come from the
+ * template, or from a search if some value is not of the type that the template has. */
 static void find_places(struct trace_scanner *s)
 {
     if (!s->odd) {
@@ -163,8 +166,8 @@ static void find_places(struct trace_scanner *s)
         }
 }
 
-/* By the strict walk; the line may teach a layout. The end of its object, and *ret_newline. NULL:
- * not a clean line. */
+/* Parses a line with the strict parser; a template may be learned from it. Returns the end of
+ * the object and sets *ret_newline, or returns NULL if the line is not clean. */
 static const char *walk_line(struct trace_scanner *s, const char *object, const char **ret_newline)
 {
     const char *end, *newline;
@@ -217,7 +220,8 @@ static int read_any_clean(struct trace_scanner *s, const char *object, const cha
     return 0;
 }
 
-/* The same. Nearly all lines are of a shape of which all is known but the values. */
+/* Like read_any_clean, with a fast path: nearly all lines match a template that already knows
+ * the class and the shape, so only their values are parsed. */
 static always_inline int read_clean(struct trace_scanner *s, struct trace_event *ret)
 {
     const char *object = s->pos, *behind;
@@ -243,7 +247,7 @@ static always_inline int read_clean(struct trace_scanner *s, struct trace_event 
     return 1;
 }
 
-/* ---- the line judge -------------------------------------------------------------------------- */
+/* ---- the tolerant line parser ---------------------------------------------------------------- */
 
 /* Takes the line at s->pos. False: it is done already (a bracket line, or too long). */
 static bool line_begin(struct trace_scanner *s)
@@ -298,8 +302,8 @@ static bool continues(const struct trace_scanner *s, const char *p, const char *
     return *q != '{';
 }
 
-/* Rule 6: reads the object with up to 8 lines more. Behind a success the line of the judge is the
- * joined one. */
+/* Rule 6: parses the object again with up to 8 following lines joined to its line. After
+ * success, s->line is the joined line. */
 static enum tolerant_result join(struct trace_scanner *s, const char **ret_end)
 {
     struct scan_line *l = &s->line;
@@ -348,9 +352,9 @@ static const char *next_place(struct scan_line *l, const char *p)
     return NULL;
 }
 
-/* What follows an object that ends at `p`: sets where to go on. True: the object is not
- * clean. */
-static bool look_behind(struct scan_line *l, const char *p)
+/* Looks at what follows an object that ends at `p`, and sets where parsing continues. Returns
+ * true if there is anything: then the object counts as repaired (rule 7). */
+static bool look_after(struct scan_line *l, const char *p)
 {
     p = skip_tail(p, l->end);
     l->at = p < l->end ? p : NULL;
@@ -359,7 +363,7 @@ static bool look_behind(struct scan_line *l, const char *p)
 }
 
 /* The next object of the line at hand. 1: an event, 0: the line is done. */
-static int judge(struct trace_scanner *s, struct trace_event *ret)
+static int tolerant_next(struct trace_scanner *s, struct trace_event *ret)
 {
     struct scan_line *l = &s->line;
     enum tolerant_result result;
@@ -379,7 +383,7 @@ static int judge(struct trace_scanner *s, struct trace_event *ret)
             continue;
         }
         was_glued = l->glued;
-        if (look_behind(l, end) || was_glued || l->joined)
+        if (look_after(l, end) || was_glued || l->joined)
             repaired = true;
         if (finish(s, object, end, repaired, ret)) {
             l->good++;
@@ -400,13 +404,13 @@ int trace_scan_next(struct trace_scanner *s, struct trace_event *ret)
 
     while (!s->error) {
         if (unlikely(s->line.at != NULL)) {
-            got = judge(s, ret);
+            got = tolerant_next(s, ret);
         } else if (s->pos >= s->end) {
             return 0;
         } else {
             got = s->pos < s->last_newline ? read_clean(s, ret) : -1;
             if (got < 0)
-                got = line_begin(s) ? judge(s, ret) : 0;
+                got = line_begin(s) ? tolerant_next(s, ret) : 0;
         }
         if (got && !s->error)
             return 1;

@@ -1,4 +1,5 @@
-/* scan_avx2.c - the strict paths with AVX2; called only where cpu_level() says so. */
+/* scan_avx2.c - the strict parser and the templates, compiled for AVX2. They are called only if
+ * cpu_level() is at least CPU_AVX2. */
 #ifdef __AVX2__
 #define SCAN_LEVEL 2
 #include "trace/scan/scan_walk.h"

@@ -158,7 +158,7 @@ static void check_sums(const struct kernels *k)
     uint32_t slot[VALUES], n = 1 + random_below(VALUES);
 
     for (unsigned i = 0; i < 2 * SLOTS; i++)
-        table[i] = (struct kernel_sum){.least = INT32_MAX, .unmost = INT32_MAX};
+        table[i] = (struct kernel_sum){.least = INT32_MAX, .inverted_max = INT32_MAX};
     for (uint32_t j = 0; j < n; j++) {
         unsigned s = slot[j] = one_in(3) ? 7 : random_below(SLOTS);
         v[j] = random_below(one_in(9) ? INT32_MAX : 1 << random_below(20));
@@ -177,7 +177,8 @@ static void check_sums(const struct kernels *k)
         if (count[s] == 0)
             continue;
         CHECK_INT(a->least < b->least ? a->least : b->least, least[s]);
-        CHECK_INT(~(a->unmost < b->unmost ? a->unmost : b->unmost), most[s]);
+        CHECK_INT(~(a->inverted_max < b->inverted_max ? a->inverted_max : b->inverted_max),
+                  most[s]);
     }
 }
 
