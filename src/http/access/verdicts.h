@@ -15,7 +15,7 @@ struct verdicts *verdicts_new(void); /* *new* or NULL */
 void verdicts_free(struct verdicts *v);
 /* The files of `all` that the user may read: *new*, or NULL without memory. May block. */
 struct snapshot *verdicts_filter(struct verdicts *v, const struct user *user, struct snapshot *all);
-/* Forgets what is too old, so that old snapshots end. Called every second or so. */
+/* Forgets what is too old, so that old snapshots end. Called with each tick. */
 void verdicts_tidy(struct verdicts *v, int64_t now_ns);
 
 #endif

@@ -110,11 +110,6 @@ struct state {
     struct format_aggregate *writer;
 };
 
-static int bad(struct request *rq, const char *param, const char *why)
-{
-    return err_set_param(&rq->err, ERR_PARAM, param, "`%s` %s", param, why);
-}
-
 /* Percentiles are computed where they are asked for in either way, unless that is said not to be.
  */
 static void read_percentiles(const struct request *rq, struct options *o)
@@ -135,17 +130,19 @@ static int check_options(struct request *rq, const struct options *o)
     bool perfetto = rq->format == FORMAT_PERFETTO,
          arrow = rq->format == FORMAT_ARROW || rq->format == FORMAT_ARROW_STREAM;
     if (!(o->accuracy > 0 && o->accuracy < 1))
-        return bad(rq, "relative_accuracy", "must be a number between 0 and 1");
+        return params_refuse(rq, "relative_accuracy", "must be a number between 0 and 1");
     if (o->rows.time_format != AGGREGATE_TIME_US && (perfetto || arrow))
-        return bad(rq, "time_format",
-                   "requires format json, csv or text: this format has its own time units");
+        return params_refuse(
+            rq, "time_format",
+            "requires format json, csv or text: this format has its own time units");
     if (o->rows.interval_ns == 0 && o->rows.split)
-        return bad(rq, "time_interval", "must not be 0 with bucket=split");
+        return params_refuse(rq, "time_interval", "must not be 0 with bucket=split");
     if (o->rows.interval_ns == 0 && perfetto &&
         (o->events == AGGREGATE_COUNTER || o->events == AGGREGATE_DFTRACER))
-        return bad(rq, "time_interval", "must not be 0 with event_format=counter or dftracer");
+        return params_refuse(rq, "time_interval",
+                             "must not be 0 with event_format=counter or dftracer");
     if ((o->rows.group_by_count || o->rows.aggregate_count) && perfetto)
-        return bad(rq, "format", "cannot be perfetto with `group_by` or `agg`");
+        return params_refuse(rq, "format", "cannot be perfetto with `group_by` or `agg`");
     return 0;
 }
 

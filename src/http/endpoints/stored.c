@@ -87,11 +87,6 @@ static const struct object_type answer_type = {.name = "StoredQueries", .refers 
 
 /* ---- the query of a POST --------------------------------------------------------------------- */
 
-static int bad(struct request *rq, const char *param, const char *why)
-{
-    return err_set_param(&rq->err, ERR_PARAM, param, "`%s` %s", param, why);
-}
-
 static const char *posted_param(const struct request *rq)
 {
     for (size_t i = 0; i < rq->param_count; i++)
@@ -113,7 +108,7 @@ static int try_query(struct request *rq, const struct endpoint *e, struct text f
         rc = err_set_param(&rq->err, ERR_PARAM, "query",
                            "`query` must not use `%s`, which requires POST", posted);
     else if (rc == 0 && request_flag(&probe, "follow"))
-        rc = bad(rq, "query", "must not use `follow`: such a response has no end");
+        rc = params_refuse(rq, "query", "must not use `follow`: such a response has no end");
     else if (rc < 0 && rc != -ENOMEM)
         rc = err_set_param(&rq->err, ERR_PARAM, "query", "`query`: %.300s", probe.err.text);
     err_done(&probe.err);
@@ -126,10 +121,11 @@ static int check_query(struct request *rq, const char *query)
     struct text path = {query, strcspn(query, "?")};
     const struct endpoint *e = router_find(rq->http->endpoints, path);
     if (strlen(query) > STORED_QUERY_MAX)
-        return bad(rq, "query", "must not be longer than 64 KiB");
+        return params_refuse(rq, "query", "must not be longer than 64 KiB");
     if (!e || e->immediate || e->changes || !e->format_count || !(e->methods & METHOD_GET))
-        return bad(rq, "query",
-                   "must be a request for data in the traces, such as /aggregate?format=perfetto");
+        return params_refuse(
+            rq, "query",
+            "must be a request for data in the traces, such as /aggregate?format=perfetto");
     return try_query(rq, e, text_of(query[path.len] ? query + path.len + 1 : ""));
 }
 
@@ -183,11 +179,13 @@ static int store(struct request *rq, struct state *s)
                                .owner = owner_of(rq),
                                .viewer = rq->viewer};
     if (!is_name(q->name))
-        return bad(rq, "name",
-                   "must be a file name of 1 to 100 letters, digits, - _ and dots that does not "
-                   "begin with a dot");
+        return params_refuse(
+            rq, "name",
+            "must be a file name of 1 to 100 letters, digits, - _ and dots that does not "
+            "begin with a dot");
     if (!is_ui(q->ui))
-        return bad(rq, "ui", "must be an https:// address, or an http:// address on this machine");
+        return params_refuse(rq, "ui",
+                             "must be an https:// address, or an http:// address on this machine");
     int rc = check_query(rq, q->query);
     return rc < 0 ? rc : stored_add(rq->http->stored, q);
 }

@@ -11,11 +11,10 @@
 /* ["a","b"] of "a|b" */
 static void write_names(struct jw *j, const char *key, const char *names)
 {
+    struct text left = text_of(names), name;
     openapi_begin(j, key, '[');
-    for (size_t n; *names; names += n + (names[n] == '|')) {
-        n = strcspn(names, "|");
-        jw_text(j, (struct text){names, n});
-    }
+    while (text_split(&left, '|', &name))
+        jw_text(j, name);
     jw_end(j, ']');
 }
 

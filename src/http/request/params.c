@@ -161,12 +161,10 @@ static int parse_range(struct text t, struct param *p)
 /* Its position in `choices`, or -EINVAL. */
 static int find_choice(const char *choices, struct text t)
 {
-    for (int i = 0; *choices; i++) {
-        size_t n = strcspn(choices, "|");
-        if (text_eq(t, (struct text){choices, n}))
+    struct text left = text_of(choices), choice;
+    for (int i = 0; text_split(&left, '|', &choice); i++)
+        if (text_eq(t, choice))
             return i;
-        choices += n + (choices[n] == '|');
-    }
     return -EINVAL;
 }
 
@@ -565,9 +563,9 @@ static bool is_wanted(const struct param *p)
 /* The first of these names that is wanted; NULL: none is. */
 static const struct param *wanted_of(struct request *rq, const char *names)
 {
-    for (size_t n; *names; names += n + (names[n] == '|')) {
-        n = strcspn(names, "|");
-        const struct param *p = find(rq, (struct text){names, n});
+    struct text left = text_of(names), name;
+    while (text_split(&left, '|', &name)) {
+        const struct param *p = find(rq, name);
         if (p && is_wanted(p))
             return p;
     }
@@ -605,12 +603,17 @@ static int refuse_format(struct request *rq, const struct param_spec *spec)
                          names);
 }
 
+int params_refuse(struct request *rq, const char *name, const char *why)
+{
+    return err_set_param(&rq->err, ERR_PARAM, name, "`%s` %s", name, why);
+}
+
 static int check_wanted(struct request *rq, const struct param *p)
 {
     const struct param_spec *spec = p->spec;
     const struct param *other = spec->not_with ? wanted_of(rq, spec->not_with) : NULL;
     if (spec->post && !rq->post)
-        return err_set_param(&rq->err, ERR_PARAM, spec->name, "`%s` requires POST", spec->name);
+        return params_refuse(rq, spec->name, "requires POST");
     if (spec->needs && !wanted_of(rq, spec->needs))
         return refuse_alone(rq, spec);
     if (other)
@@ -629,11 +632,9 @@ int params_check(struct request *rq)
         if (is_wanted(p))
             rc = check_wanted(rq, p);
         else if (p->given && p->spec->filled)
-            rc = err_set_param(&rq->err, ERR_PARAM, p->spec->name, "`%s` must not be empty",
-                               p->spec->name);
+            rc = params_refuse(rq, p->spec->name, "must not be empty");
         else if (!p->given && p->spec->required && !rq->upload && (rq->post || !p->spec->post))
-            rc = err_set_param(&rq->err, ERR_PARAM, p->spec->name, "`%s` is required",
-                               p->spec->name);
+            rc = params_refuse(rq, p->spec->name, "is required");
     }
     return rc;
 }

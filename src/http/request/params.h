@@ -112,6 +112,8 @@ uint64_t request_limit(const struct request *rq); /* `limit`; UINT64_MAX where i
 int params_begin(struct request *rq);
 int params_add(struct request *rq, struct text name, struct text value);
 int params_finish(struct request *rq);
+/* "`name` why": ERR_PARAM. */
+int params_refuse(struct request *rq, const char *name, const char *why);
 /* Once the format is known: constraints that concern several parameters or formats. ERR_PARAM. */
 int params_check(struct request *rq);
 /* "a=1&b=%20x" with + as blank. */

@@ -139,22 +139,14 @@ static bool wait_for_tick(struct http *h, int64_t ticked_ns)
     return false;
 }
 
-static void sample_rates(struct http *h, int64_t now_ns)
+static void tick_sites(struct http *h, int64_t now_ns)
 {
     for (size_t i = 0; i < atomic_load(&h->sites.count); i++) {
         struct site *s = h->sites.list[i];
-        if (site_enter(s))
+        if (site_enter(s)) {
             rate_tick(&s->context.metrics->rate, s->options.index, now_ns);
-        site_leave(s);
-    }
-}
-
-static void tidy_verdicts(struct http *h, int64_t now_ns)
-{
-    for (size_t i = 0; i < atomic_load(&h->sites.count); i++) {
-        struct site *s = h->sites.list[i];
-        if (site_enter(s))
             verdicts_tidy(s->context.verdicts, now_ns);
+        }
         site_leave(s);
     }
 }
@@ -171,10 +163,9 @@ static void *run(void *arg)
         ticked_ns = clock_mono_ns();
         pulse_beat_at(ticked_ns);
         tick(h);
-        sample_rates(h, ticked_ns);
+        tick_sites(h, ticked_ns);
         if (ticked_ns - looked_ns > DEAD_NS) {
             cut_dead_connections(h);
-            tidy_verdicts(h, ticked_ns);
             trim_memory(h);
             looked_ns = ticked_ns;
         }
