@@ -1,8 +1,8 @@
 /* follow.h - following a trace: the objects that are new since the answer before.
  *
  * Used by:   http; view.h (view_options.follow).
- * Path:      follow_new -> follow_query for each new snapshot -> view_go_on or rows_go_on with the
- *            query that it returns.
+ * Path:      follow_new -> follow_query for each new snapshot -> view_continue or rows_continue
+ *            with the query that it returns.
  * Memory:    the snapshot of the last query, and what is needed to compare files that changed;
  *            charged to the budget of follow_query until follow_free.
  * Threads:   one at a time.

@@ -42,13 +42,13 @@ struct index_ranks {
     /* Sends a message (copied); they arrive in order. -ENOMEM, -EPIPE. */
     int (*send)(void *arg, unsigned to, struct text message);
     /* Asks, and waits; the answer is appended. -ENOMEM, -EPIPE, or the other one's error. */
-    int (*ask)(void *arg, unsigned to, struct text request, struct buf *answer);
+    int (*request)(void *arg, unsigned to, struct text request, struct buf *answer);
     /* Asks several, and does not wait. Takes the request, on errors too. `answered` is called for
      * each of them, by a thread that it must not hold up; it may take the answer. -ENOMEM, -EPIPE:
      * none is asked. */
-    int (*ask_all)(void *arg, const unsigned *to, unsigned count, struct buf *request,
-                   void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
-                   void *of_answers);
+    int (*request_all)(void *arg, const unsigned *to, unsigned count, struct buf *request,
+                       void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
+                       void *of_answers);
     void *arg;
     /* The node of a rank: a text that stays. May be NULL: they have no names. */
     const char *(*host)(void *arg, unsigned rank);
@@ -162,7 +162,7 @@ int index_rebuild(struct index *ix, const char *name, const struct index_file_op
  * for already, or has been indexed once (by an earlier process, too). Cheap. ERR_NOT_FOUND. */
 int index_want(struct index *ix, const char *name);
 /* Pending, but nobody asked for it. */
-bool index_is_unasked(struct index *ix, const char *name);
+bool index_is_unrequested(struct index *ix, const char *name);
 
 struct index_progress {
     bool listed;                                              /* index_listed was called */
@@ -424,23 +424,23 @@ unsigned index_rank_count(const struct index *ix); /* 1: this process alone */
 /* Rank 0 asks another one, which answers by what index_on_request has named; it has a snapshot of
  * the same files then, in which the chunks that it has can be opened. The answer is appended. Its
  * error; -ENOMEM, -EPIPE. */
-int index_ask_rank(struct index *ix, unsigned rank, const struct snapshot *s, struct text request,
-                   struct buf *answer);
+int index_request_rank(struct index *ix, unsigned rank, const struct snapshot *s,
+                       struct text request, struct buf *answer);
 /* The same of several, without waiting: see ask_all of struct index_ranks. */
-int index_ask_ranks(struct index *ix, const unsigned *ranks, unsigned count,
-                    const struct snapshot *s, struct text request,
-                    void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
-                    void *arg);
+int index_request_ranks(struct index *ix, const unsigned *ranks, unsigned count,
+                        const struct snapshot *s, struct text request,
+                        void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
+                        void *arg);
 /* The number that a request says of itself: its answer is needed no longer. -ENOMEM, -EPIPE. */
 int index_stop_rank(struct index *ix, unsigned rank, uint64_t number);
 /* What another rank does about these. Any thread. `answer`: s NULL where the rank does not know the
  * snapshot; -ESRCH: it needs it. */
-struct index_asked {
+struct index_rank_handler {
     int (*answer)(void *arg, struct snapshot *s, struct text request, struct buf *answer);
     void (*stop)(void *arg, uint64_t number);
     void *arg;
 };
-void index_on_request(struct index *ix, const struct index_asked *asked); /* copied */
+void index_on_request(struct index *ix, const struct index_rank_handler *asked); /* copied */
 /* What the index has of a file is corrupt: the file is indexed again, and counted in
  * index_progress.files_corrupt. chunk_open finds some by itself. Where pages of LMDB make no sense,
  * indexing ends with ERR_CORRUPT, and the next index_open rebuilds all. Not under locks of the

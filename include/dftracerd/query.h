@@ -116,7 +116,7 @@ struct query_far {
     uint64_t number;     /* of what other ranks are asked */
     struct buf earlier;  /* what they found, as far as a later one needs it */
     bool alone;          /* some of that cannot be told: the rest is scanned here */
-    bool looks_alone;    /* so it was before what query_far_told was asked for */
+    bool looks_alone;    /* so it was before what query_far_receive was asked for */
     /* on another rank */
     struct buf *answer; /* what its scan found; NULL: this is rank 0 */
     bool answered;
@@ -134,8 +134,8 @@ void query_far_done(struct query_far *far);
  * before it is looked for: on another rank true, and the bytes (borrowed). `tell` follows what was
  * found; it stands for the scans that were done for it. */
 struct query;
-bool query_far_told(struct query *q, struct text *ret);
-void query_far_tell(struct query *q, struct text fact);
+bool query_far_receive(struct query *q, struct text *ret);
+void query_far_send(struct query *q, struct text fact);
 /* What rank 0 asks, and a number for it, which is given once. `whole` false: the rank has the
  * stream of this number open. Another rank reads from it the request, and for how long it may work.
  * -EINVAL. */

@@ -34,10 +34,10 @@ int view_next(struct view *v, size_t want, struct buf *out, struct err *err);
 /* data objects so far, without the records they needed */
 uint64_t view_written(const struct view *v);
 /* After ERR_END: goes on with the objects of another query (in file order only). Limit, offset and
- * the records that are written go on, too. False as result of view_may_go_on: the limit has been
+ * the records that are written go on, too. False as result of view_may_continue: the limit has been
  * reached. The query before is needed until it returns. */
-int view_go_on(struct view *v, struct query *q, struct err *err);
-bool view_may_go_on(const struct view *v);
+int view_continue(struct view *v, struct query *q, struct err *err);
+bool view_may_continue(const struct view *v);
 /* Between calls, when the next one will not come soon: gives back the memory of what can be read
  * again. */
 void view_rest(struct view *v);

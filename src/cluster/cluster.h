@@ -28,9 +28,9 @@ struct cluster;
 struct cluster_handler {
     /* A message has arrived. Called by one thread, in the order of arrival; may block. */
     void (*message)(void *arg, unsigned from, struct text bytes);
-    /* A request has arrived: appends the answer, which is empty at first. Called by several threads
-     * at a time, and by the caller of cluster_ask if that is the same rank. 0, or a negative error
-     * that cluster_ask returns. */
+    /* A request has arrived: appends the answer, which is empty at first. Called by several
+     * threads at a time, and by the caller of cluster_request if that is the same rank. 0, or a
+     * negative error that cluster_request returns. */
     int (*request)(void *arg, unsigned from, struct text bytes, struct buf *answer);
     void *arg;
 };
@@ -54,14 +54,14 @@ int cluster_send(struct cluster *c, unsigned to, struct text bytes);
 /* Sends a request and waits for the answer, which is appended. `to` may be this rank; then the
  * calling thread runs the handler. An error of the handler (then nothing is appended); -ENOMEM;
  * -EPIPE once this rank is leaving, or if the other one is leaving without having started. */
-int cluster_ask(struct cluster *c, unsigned to, struct text bytes, struct buf *answer);
+int cluster_request(struct cluster *c, unsigned to, struct text bytes, struct buf *answer);
 
 /* Sends a request to other ranks, without waiting. Takes it, on errors too. `answered` is called
  * once for each of them, by the MPI thread, which it must not hold up; it may take the answer. rc:
- * as of cluster_ask. -ENOMEM, -EPIPE: nothing was sent. */
-int cluster_ask_all(struct cluster *c, const unsigned *to, unsigned count, struct buf *request,
-                    void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
-                    void *arg);
+ * as of cluster_request. -ENOMEM, -EPIPE: nothing was sent. */
+int cluster_request_all(struct cluster *c, const unsigned *to, unsigned count, struct buf *request,
+                        void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
+                        void *arg);
 
 /* Leaves the job: MPI_Finalize. Collective: returns when all ranks have called it, their
  * requests have been answered, and all messages have been handled. Meanwhile requests of

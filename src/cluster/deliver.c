@@ -58,7 +58,7 @@ void deliver(struct packet *p)
         deliver_request(p);
         break;
     case PACKET_ANSWER:
-        ask_answered(p);
+        request_answered(p);
         break;
     }
 }

@@ -134,9 +134,9 @@ struct packet *outbox_take(struct cluster *c); /* all, a list */
 /* What was queued has been taken, no ask waits, and no caller can add more. */
 bool outbox_is_closed(struct cluster *c);
 
-/* ---- ask.c ----------------------------------------------------------------------------------- */
+/* ---- request.c ------------------------------------------------------------------------------- */
 
-void ask_answered(struct packet *p); /* takes the packet */
+void request_answered(struct packet *p); /* takes the packet */
 
 /* ---- deliver.c, send.c, receive.c: the MPI thread -------------------------------------------- */
 

@@ -25,7 +25,7 @@ static bool look_at(const char *path, struct stat *st, bool *ret_symlink)
 
 static void offer_to_readers(struct index *ix, struct entry *e, int64_t mono)
 {
-    if (!e->link_of && !e->unsettled && !catalog_is_unasked(ix, e) && catalog_is_news(e, mono))
+    if (!e->link_of && !e->unsettled && !catalog_is_unrequested(ix, e) && catalog_is_news(e, mono))
         catalog_queue(ix, e, false);
 }
 
@@ -83,7 +83,7 @@ int index_offer(struct index *ix, const char *name, const char *path)
         take_path(ix, e, path);
         catalog_note_link(ix, e, there ? &st : NULL, symlink);
         take_offer(ix, e, &now, there);
-        unasked = catalog_is_unasked(ix, e); /* no reader will tell that it has come */
+        unasked = catalog_is_unrequested(ix, e); /* no reader will tell that it has come */
     }
     pthread_mutex_unlock(&ix->lock);
     if (unasked)
@@ -153,7 +153,7 @@ int index_want(struct index *ix, const char *name)
     e = catalog_entry(ix, name, NULL, false);
     if (!e || catalog_is_hidden(e))
         rc = ERR_NOT_FOUND;
-    else if (catalog_is_unasked(ix, e))
+    else if (catalog_is_unrequested(ix, e))
         catalog_queue(ix, e, false);
     if (rc == 0)
         e->asked = true;
@@ -161,11 +161,11 @@ int index_want(struct index *ix, const char *name)
     return rc;
 }
 
-bool index_is_unasked(struct index *ix, const char *name)
+bool index_is_unrequested(struct index *ix, const char *name)
 {
     pthread_mutex_lock(&ix->lock);
     const struct entry *e = catalog_entry(ix, name, NULL, false);
-    bool unasked = e && catalog_is_unasked(ix, e);
+    bool unasked = e && catalog_is_unrequested(ix, e);
     pthread_mutex_unlock(&ix->lock);
     return unasked;
 }
@@ -205,7 +205,7 @@ void files_add_progress(const struct index *ix, struct index_progress *p, const 
     if (catalog_is_hidden(e) && !(e->is_archive && (e->queued || e->run)))
         return;
     p->files++;
-    if (catalog_is_unasked(ix, e)) {
+    if (catalog_is_unrequested(ix, e)) {
         p->files_unasked++;
         return;
     }

@@ -179,7 +179,7 @@ static int ask_known(struct index *ix, unsigned rank, const struct snapshot *s, 
     rec_put_u(&request, s->count);
     for (uint32_t i = 0; i < s->count; i++)
         rec_put_u(&request, s->views[i]->serial);
-    int rc = ranks_ask(ix->ranks, rank, &request, ret);
+    int rc = ranks_request(ix->ranks, rank, &request, ret);
     buf_done(&request);
     return rc ? rc : ret->len == s->count ? 0 : ERR_CORRUPT;
 }
@@ -199,7 +199,7 @@ static void put_snapshot(struct index *ix, unsigned rank, const struct snapshot 
     }
 }
 
-static bool has_snapshot(const struct rank_told *told, const struct snapshot *s)
+static bool has_snapshot(const struct rank_sent *told, const struct snapshot *s)
 {
     for (unsigned i = 0; i < RANK_SNAPSHOTS; i++)
         if (told->snapshots[i] == s->serial)
@@ -208,7 +208,7 @@ static bool has_snapshot(const struct rank_told *told, const struct snapshot *s)
 }
 
 /* As the rank does. */
-static void note_snapshot(struct rank_told *told, const struct snapshot *s)
+static void note_snapshot(struct rank_sent *told, const struct snapshot *s)
 {
     for (unsigned i = RANK_SNAPSHOTS - 1; i > 0; i--)
         told->snapshots[i] = told->snapshots[i - 1];
@@ -216,7 +216,7 @@ static void note_snapshot(struct rank_told *told, const struct snapshot *s)
 }
 
 static int send_snapshot(struct index *ix, unsigned rank, const struct snapshot *s,
-                         struct rank_told *told)
+                         struct rank_sent *told)
 {
     struct buf known = {0}, message = {0}, answer = {0};
     uint32_t texts = 0;
@@ -226,7 +226,7 @@ static int send_snapshot(struct index *ix, unsigned rank, const struct snapshot 
         buf_putc(&message, RANK_VIEWS);
         texts = text_ids_put(ix->texts, told->texts, &message);
         put_snapshot(ix, rank, s, known.data, &message);
-        rc = ranks_ask(ix->ranks, rank, &message, &answer);
+        rc = ranks_request(ix->ranks, rank, &message, &answer);
     }
     if (rc == 0) {
         told->texts = texts;
@@ -238,12 +238,12 @@ static int send_snapshot(struct index *ix, unsigned rank, const struct snapshot 
     return rc;
 }
 
-static int tell_snapshot(struct index *ix, unsigned rank, const struct snapshot *s)
+static int send_new_snapshot(struct index *ix, unsigned rank, const struct snapshot *s)
 {
-    struct rank_told *told = ranks_tell_begin(ix->ranks, rank);
+    struct rank_sent *told = ranks_send_begin(ix->ranks, rank);
     int rc = has_snapshot(told, s) ? 0 : send_snapshot(ix, rank, s, told);
 
-    ranks_tell_end(ix->ranks, rank);
+    ranks_send_end(ix->ranks, rank);
     return rc;
 }
 
@@ -255,33 +255,33 @@ static void put_request(const struct snapshot *s, struct text request, struct bu
     rec_put_text(out, request);
 }
 
-int index_ask_rank(struct index *ix, unsigned rank, const struct snapshot *s, struct text request,
-                   struct buf *answer)
+int index_request_rank(struct index *ix, unsigned rank, const struct snapshot *s,
+                       struct text request, struct buf *answer)
 {
     struct buf message = {0};
 
     put_request(s, request, &message);
-    int rc = ranks_ask(ix->ranks, rank, &message, answer);
+    int rc = ranks_request(ix->ranks, rank, &message, answer);
     if (rc == -ESRCH) {
-        rc = tell_snapshot(ix, rank, s);
-        rc = rc ? rc : ranks_ask(ix->ranks, rank, &message, answer);
+        rc = send_new_snapshot(ix, rank, s);
+        rc = rc ? rc : ranks_request(ix->ranks, rank, &message, answer);
     }
     buf_done(&message);
     return rc;
 }
 
 /* One that cannot be told has no answer to the request, and says so. */
-int index_ask_ranks(struct index *ix, const unsigned *ranks, unsigned count,
-                    const struct snapshot *s, struct text request,
-                    void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
-                    void *arg)
+int index_request_ranks(struct index *ix, const unsigned *ranks, unsigned count,
+                        const struct snapshot *s, struct text request,
+                        void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
+                        void *arg)
 {
     struct buf message = {0};
 
     for (unsigned i = 0; i < count; i++)
-        (void)tell_snapshot(ix, ranks[i], s);
+        (void)send_new_snapshot(ix, ranks[i], s);
     put_request(s, request, &message);
-    return ranks_ask_all(ix->ranks, ranks, count, &message, answered, arg);
+    return ranks_request_all(ix->ranks, ranks, count, &message, answered, arg);
 }
 
 int index_stop_rank(struct index *ix, unsigned rank, uint64_t number)
@@ -289,7 +289,7 @@ int index_stop_rank(struct index *ix, unsigned rank, uint64_t number)
     return ranks_send_number(ix->ranks, rank, RANK_STOP, (int64_t)number);
 }
 
-void index_on_request(struct index *ix, const struct index_asked *asked)
+void index_on_request(struct index *ix, const struct index_rank_handler *asked)
 {
     ix->asked = *asked;
 }

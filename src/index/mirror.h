@@ -1,7 +1,7 @@
 /* mirror.h - the snapshots of rank 0, on another rank: so that a request finds there what it finds
  * on rank 0, but for the chunks that are elsewhere.
  *
- *   rank 0: index_ask_rank       the rank
+ *   rank 0: index_request_rank       the rank
  *     request with a snapshot -> is it known? --no--> which of its files are?
  *     the other files          -> ...                  then the request again
  *

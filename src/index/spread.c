@@ -115,7 +115,7 @@ static int say_hello(struct index *ix, unsigned rank, struct homes *h)
     unsigned home;
 
     buf_putc(&request, RANK_HELLO);
-    int rc = ranks_ask(ix->ranks, rank, &request, &answer);
+    int rc = ranks_request(ix->ranks, rank, &request, &answer);
     struct rec rec = rec_of((struct text){answer.data, answer.len});
     rc = rc ? rc : home_of(h, rec_text(&rec), &home);
     rc = rc ? rc : ranks_take_texts(ix->ranks, rank, ix->texts, &rec);

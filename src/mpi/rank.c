@@ -19,16 +19,17 @@ static int link_send(void *arg, unsigned to, struct text message)
     return cluster_send(((struct rank *)arg)->cluster, to, message);
 }
 
-static int link_ask(void *arg, unsigned to, struct text request, struct buf *answer)
+static int link_request(void *arg, unsigned to, struct text request, struct buf *answer)
 {
-    return cluster_ask(((struct rank *)arg)->cluster, to, request, answer);
+    return cluster_request(((struct rank *)arg)->cluster, to, request, answer);
 }
 
-static int link_ask_all(void *arg, const unsigned *to, unsigned count, struct buf *request,
-                        void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
-                        void *of_answers)
+static int link_request_all(void *arg, const unsigned *to, unsigned count, struct buf *request,
+                            void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
+                            void *of_answers)
 {
-    return cluster_ask_all(((struct rank *)arg)->cluster, to, count, request, answered, of_answers);
+    return cluster_request_all(((struct rank *)arg)->cluster, to, count, request, answered,
+                               of_answers);
 }
 
 static const char *link_host(void *arg, unsigned rank)
@@ -121,8 +122,8 @@ int rank_join(struct rank *r, int *argc, char ***argv)
     r->ranks = (struct daemon_ranks){.links = {.rank = cluster_rank(r->cluster),
                                                .count = cluster_size(r->cluster),
                                                .send = link_send,
-                                               .ask = link_ask,
-                                               .ask_all = link_ask_all,
+                                               .request = link_request,
+                                               .request_all = link_request_all,
                                                .arg = r,
                                                .host = link_host},
                                      .on_node = count_on_node(r->cluster),

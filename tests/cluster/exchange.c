@@ -126,8 +126,8 @@ static void request_bytes(unsigned to, struct buf *packet, struct head head, siz
 
     head.number = size;
     buf_append(&answer, "abc", before);
-    int rc = cluster_ask(test.cluster, to, packet_of(packet, head), &answer);
-    expect(rc == head.status, "cluster_ask: %d, not %d", rc, head.status);
+    int rc = cluster_request(test.cluster, to, packet_of(packet, head), &answer);
+    expect(rc == head.status, "cluster_request: %d, not %d", rc, head.status);
     struct text rest = {answer.data + before, answer.len - before};
     expect(before == 0 || memcmp(answer.data, "abc", before) == 0, "what the buffer had");
     expect(rc ? rest.len == 0 : has_bytes(rest, head.seed + test.rank, size),
@@ -150,7 +150,7 @@ static void on_answer(void *arg, unsigned from, int rc, struct buf *answer)
 
     expect(!w->seen[from], "a second answer of rank %u", from);
     w->seen[from] = true;
-    expect(rc == w->head.status, "cluster_ask_all: %d, not %d", rc, w->head.status);
+    expect(rc == w->head.status, "cluster_request_all: %d, not %d", rc, w->head.status);
     expect(rc ? text.len == 0 : has_bytes(text, w->head.seed + test.rank, w->head.number),
            "one of the answers to all, of rank %u", from);
     if (--w->left == 0)
@@ -172,8 +172,8 @@ static void request_all(struct buf *packet, struct head head, size_t size)
         return;
     w.left = count;
     buf_text(&request, packet_of(packet, w.head));
-    int rc = cluster_ask_all(test.cluster, to, count, &request, on_answer, &w);
-    expect(rc == 0 && !request.data, "cluster_ask_all: %s", err_text(rc));
+    int rc = cluster_request_all(test.cluster, to, count, &request, on_answer, &w);
+    expect(rc == 0 && !request.data, "cluster_request_all: %s", err_text(rc));
     if (rc == 0)
         wait_for(&w.all);
 }
@@ -307,10 +307,11 @@ static void bystander(void)
     if (test.rank != 0) {
         start();
         expect(cluster_send(test.cluster, 0, TEXT("ignored")) == 0, "a message to the bystander");
-        expect(cluster_ask(test.cluster, 0, TEXT("?"), &answer) == -EPIPE, "a request to it");
+        expect(cluster_request(test.cluster, 0, TEXT("?"), &answer) == -EPIPE, "a request to it");
         expect(answer.len == 0, "no answer");
     } else {
-        expect(cluster_ask(test.cluster, 0, TEXT("?"), &answer) == -EPIPE, "a request to itself");
+        expect(cluster_request(test.cluster, 0, TEXT("?"), &answer) == -EPIPE,
+               "a request to itself");
     }
     cluster_leave(test.cluster);
 }

@@ -38,7 +38,7 @@ static int64_t trip_ns(struct cluster *c, size_t question, size_t size)
     struct text bytes = packet_of(&packet, (struct head){.number = size, .size = question});
 
     int64_t begin = clock_mono_ns();
-    expect(cluster_ask(c, cluster_size(c) - 1, bytes, &answer) == 0, "a round trip");
+    expect(cluster_request(c, cluster_size(c) - 1, bytes, &answer) == 0, "a round trip");
     int64_t took = clock_mono_ns() - begin;
     expect(answer.len == size, "its answer");
     buf_done(&packet);

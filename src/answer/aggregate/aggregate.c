@@ -440,7 +440,7 @@ static int block_values(struct table *t, struct err *err, const struct value **r
     for (size_t i = 0; i < a->block.count && !all && rc == 0 && !a->kept; i++)
         rc = aggregate_values(&a->reader, a->block.rows[i], a->done,
                               a->values + i * a->plan.column_count);
-    return scan_tell(err, rc);
+    return scan_error(err, rc);
 }
 
 int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret,

@@ -174,7 +174,7 @@ static int find_arguments(const struct aggregate_plan *p, struct intern *names)
     struct buf sent = {0};
     int rc = 0;
 
-    if (query_far_told(p->query, &received)) {
+    if (query_far_receive(p->query, &received)) {
         for (struct rec rec = rec_of(received); rc == 0 && rec.ptr < rec.end && !rec.bad;)
             rc = intern_add(names, rec_text(&rec)) < 0 ? -ENOMEM : 0;
         return rc;
@@ -183,7 +183,7 @@ static int find_arguments(const struct aggregate_plan *p, struct intern *names)
     for (uint32_t i = 0; i < intern_count(names) && rc == 0; i++)
         rec_put_text(&sent, intern_text(names, i));
     if (rc == 0 && sent.error == 0)
-        query_far_tell(p->query, (struct text){sent.data, sent.len});
+        query_far_send(p->query, (struct text){sent.data, sent.len});
     buf_done(&sent);
     return rc;
 }

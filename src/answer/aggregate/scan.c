@@ -181,7 +181,7 @@ int plan_grouping(struct aggregate_plan *p)
                                     .exact = p->exact,
                                     .set_count = SETS,
                                     .sets = p->sets,
-                                    .tell_keys = p->parts ? plan_keys : NULL,
+                                    .translate_keys = p->parts ? plan_keys : NULL,
                                     .hooks = &hooks,
                                     .arg = p,
                                     .spreads = !p->pass};

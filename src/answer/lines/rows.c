@@ -239,7 +239,7 @@ int rows_next_text(struct rows *r, struct err *err, struct buf *out, size_t *ret
     return out->error;
 }
 
-int rows_go_on(struct rows *r, struct query *q, struct err *err)
+int rows_continue(struct rows *r, struct query *q, struct err *err)
 {
     struct stream_options options = {0};
 
@@ -254,7 +254,7 @@ int rows_go_on(struct rows *r, struct query *q, struct err *err)
     return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
 }
 
-bool rows_may_go_on(const struct rows *r)
+bool rows_may_continue(const struct rows *r)
 {
     uint64_t limit, offset;
 

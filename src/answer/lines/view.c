@@ -132,7 +132,7 @@ int view_open(struct query *q, const struct view_options *o, struct err *err, st
     return 0;
 }
 
-int view_go_on(struct view *v, struct query *q, struct err *err)
+int view_continue(struct view *v, struct query *q, struct err *err)
 {
     struct stream_options options = {0};
 
@@ -141,14 +141,14 @@ int view_go_on(struct view *v, struct query *q, struct err *err)
     v->stream = NULL;
     lines_plan_done(&v->plan);
     if (v->metadata)
-        metadata_go_on(v->metadata, q);
+        metadata_continue(v->metadata, q);
     int rc = lines_plan_init(&v->plan, q, NULL, v->metadata != NULL);
     if (rc == 0)
         rc = open_stream(v, &options, err);
     return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
 }
 
-bool view_may_go_on(const struct view *v)
+bool view_may_continue(const struct view *v)
 {
     uint64_t limit, offset;
 
@@ -236,7 +236,7 @@ int view_next(struct view *v, size_t want, struct buf *out, struct err *err)
     }
     if (rc == ERR_END && out->len > before)
         return 0;
-    return rc == ERR_END ? rc : scan_tell(err, rc);
+    return rc == ERR_END ? rc : scan_error(err, rc);
 }
 
 uint64_t view_written(const struct view *v)

@@ -96,7 +96,7 @@ static void lists_all_done(struct metadata *m)
 
 /* Files have other records then, and keys of hosts belong to their query: all is looked for again.
  */
-void metadata_go_on(struct metadata *m, struct query *q)
+void metadata_continue(struct metadata *m, struct query *q)
 {
     lists_all_done(m);
     look_into(m, q);

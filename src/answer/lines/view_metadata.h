@@ -13,7 +13,7 @@
 struct metadata;
 int metadata_new(struct query *q, struct metadata **ret);
 /* Looks into the files of another query from now on; what has been written stays written. */
-void metadata_go_on(struct metadata *m, struct query *q);
+void metadata_continue(struct metadata *m, struct query *q);
 void metadata_free(struct metadata *m);
 /* Appends what an object of this group and file needs and the answer does not have yet. */
 int metadata_before(struct metadata *m, const struct index_file *file, const struct lines_group *g,

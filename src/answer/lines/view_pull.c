@@ -21,7 +21,7 @@ struct pull {
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-static void put_asked(const struct pull *p, const struct pull_run *run, struct buf *out)
+static void put_pull_request(const struct pull *p, const struct pull_run *run, struct buf *out)
 {
     const struct budget *b = query_budget(p->query);
     int64_t left = b->deadline_ns ? b->deadline_ns - clock_mono_ns() : 0;
@@ -40,9 +40,10 @@ static int send(struct pull *p, unsigned rank, bool whole, struct text asked, st
 
     atomic_store(&p->opened[rank], true);
     query_far_put(&p->far, query_budget(p->query), whole, asked, &message);
-    int rc = message.error ? message.error
-                           : index_ask_rank(query_index(p->query), rank, query_snapshot(p->query),
-                                            (struct text){message.data, message.len}, answer);
+    int rc = message.error
+                 ? message.error
+                 : index_request_rank(query_index(p->query), rank, query_snapshot(p->query),
+                                      (struct text){message.data, message.len}, answer);
     buf_done(&message);
     return rc;
 }
@@ -116,7 +117,7 @@ static int ask(struct pull *p, struct pull_run *run)
     struct buf asked = {0}, answer = {0};
     int rc = charge_add(&charge, run->room);
 
-    put_asked(p, run, &asked);
+    put_pull_request(p, run, &asked);
     rc = rc < 0 ? rc : asked.error;
     struct text text = {asked.data, asked.len};
     if (rc == 0)
@@ -229,11 +230,11 @@ void pull_free(struct pull *p)
 
 /* ---- the rank -------------------------------------------------------------------------------- */
 
-int pull_read(const struct query *q, struct text asked, struct pull_asked *ret)
+int pull_read(const struct query *q, struct text asked, struct pull_request *ret)
 {
     struct rec in = rec_of(asked);
 
-    *ret = (struct pull_asked){.time_ns = rec_i(&in)};
+    *ret = (struct pull_request){.time_ns = rec_i(&in)};
     bool same = rec_u(&in) == q->place_count;
     ret->bytes = rec_u(&in);
     ret->count = rec_count(&in, 1);

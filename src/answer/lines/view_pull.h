@@ -60,11 +60,11 @@ void pull_free(struct pull *p); /* after pull_end; NULL is fine */
 
 /* As the rank reads it: *new* array of positions, all of them of the query. ERR_CORRUPT, -ENOMEM.
  */
-struct pull_asked {
+struct pull_request {
     int64_t time_ns; /* 0: any */
     size_t bytes, count;
     size_t *positions;
 };
-int pull_read(const struct query *q, struct text asked, struct pull_asked *ret);
+int pull_read(const struct query *q, struct text asked, struct pull_request *ret);
 
 #endif

@@ -97,7 +97,7 @@ static int make_one(struct serving *s, size_t position)
     return take_item(s, rc, item);
 }
 
-static int make_several(struct serving *s, const struct pull_asked *asked)
+static int make_several(struct serving *s, const struct pull_request *asked)
 {
     struct ahead *a = NULL;
     int rc = ahead_new(s->maker, asked->positions, asked->count, &a);
@@ -140,7 +140,7 @@ static int put_facts(struct server *s, const struct serving *made)
 }
 
 /* Those before the first one for which chunks of other ranks are needed. */
-static int leave_to_rank_0(const struct query *q, struct pull_asked *asked)
+static int leave_to_rank_0(const struct query *q, struct pull_request *asked)
 {
     size_t n = 0;
 
@@ -156,7 +156,7 @@ int server_answer(struct server *s, struct text asked, struct buf *answer)
     struct query *q = s->maker->query;
     struct serving made = {
         .server = s, .maker = s->maker, .charge.budget = query_budget(q), .texts = answer};
-    struct pull_asked what;
+    struct pull_request what;
     int rc = answer->len ? -EINVAL : pull_read(q, asked, &what);
 
     if (rc < 0)

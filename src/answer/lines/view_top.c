@@ -41,7 +41,7 @@ int top_new(struct query *q, const struct top_options *o, struct err *err, struc
             return err_set_param(err, rc, "order",
                                  "`order` by a column needs more memory than allowed for these "
                                  "events; use `limit` or select fewer");
-        return scan_tell(err, rc);
+        return scan_error(err, rc);
     }
     t->next = o->offset < t->rows.list.count ? o->offset : t->rows.list.count;
     *ret = t;

@@ -217,7 +217,7 @@ static int guess_in_file(struct facts *t, const struct index_file *f)
     return rc;
 }
 
-int process_tell_facts(struct query *q, struct process_list *l)
+int process_add_facts(struct query *q, struct process_list *l)
 {
     struct facts t = {.query = q, .list = l};
     const uint32_t *files;

@@ -136,7 +136,7 @@ int processes_run(struct query *q, struct err *err, struct process_list **ret)
         return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
     l->rows.budget = query_budget(q);
     int rc = read_rows(q, l, err);
-    rc = rc < 0 ? rc : process_tell_facts(q, l);
+    rc = rc < 0 ? rc : process_add_facts(q, l);
     rc = rc < 0 ? rc : process_make_tree(l);
     if (rc < 0) {
         processes_free(l);

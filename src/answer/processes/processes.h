@@ -17,7 +17,7 @@
 /* Rows are in the order of (host, pid). */
 uint32_t process_find_row(const struct process_list *l, const struct value *host, int64_t pid);
 /* All members that do not come from the selected objects, but for parent_row. */
-int process_tell_facts(struct query *q, struct process_list *l);
+int process_add_facts(struct query *q, struct process_list *l);
 /* Orders rows as the tree, parents first, and sets their depths. */
 int process_make_tree(struct process_list *l);
 

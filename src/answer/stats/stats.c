@@ -286,7 +286,7 @@ int stats_run(struct query *q, const struct stats_options *options, struct err *
         if (rc == ERR_ROW_LIMIT)
             return err_set(err, rc, "more than %llu groups; choose fewer columns or fewer objects",
                            (unsigned long long)most);
-        return scan_tell(err, rc);
+        return scan_error(err, rc);
     }
     query_counters(q, &s->counters);
     s->complete = query_complete(q);

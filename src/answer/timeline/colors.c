@@ -225,8 +225,8 @@ static struct value power_of_two(int exponent)
     return (struct value){.type = VALUE_DOUBLE, .d = ldexp(1, exponent)};
 }
 
-void timeline_tell_color(const struct timeline *t, uint64_t key, const struct value *value,
-                         struct timeline_color *ret)
+void timeline_color_set(const struct timeline *t, uint64_t key, const struct value *value,
+                        struct timeline_color *ret)
 {
     static const struct value null = {.type = VALUE_NULL}, zero = {.type = VALUE_INT};
 

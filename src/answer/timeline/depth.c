@@ -191,9 +191,9 @@ static int by_lane(struct timeline *t)
     const struct vec *list = timeline_list(t->found.groups, TIMELINE_ITEMS);
     const struct call_item *items = list->at;
 
-    t->drawn_first = timeline_take_room(t, t->facts.lanes + 1ul, sizeof(*t->drawn_first));
-    t->drawn_count = timeline_take_room(t, t->facts.lanes, sizeof(*t->drawn_count));
-    t->items = timeline_take_room(t, list->count, sizeof(*t->items));
+    t->drawn_first = timeline_alloc(t, t->facts.lanes + 1ul, sizeof(*t->drawn_first));
+    t->drawn_count = timeline_alloc(t, t->facts.lanes, sizeof(*t->drawn_count));
+    t->items = timeline_alloc(t, list->count, sizeof(*t->items));
     if (t->arena.error < 0)
         return t->arena.error;
     for (size_t i = 0; i < list->count; i++)
@@ -213,10 +213,10 @@ static int number_names(struct timeline *t)
     const struct snapshot *snapshot = query_snapshot(t->plan.query);
     uint32_t tuples = timeline_groups(&t->found, TIMELINE_NAMES);
 
-    t->name_of = timeline_take_room(t, tuples, sizeof(*t->name_of));
-    t->names = timeline_take_room(t, tuples, sizeof(*t->names));
-    t->number_of = timeline_take_room(t, snapshot_file_count(snapshot), sizeof(*t->number_of));
-    t->files = timeline_take_room(t, snapshot_file_count(snapshot), sizeof(*t->files));
+    t->name_of = timeline_alloc(t, tuples, sizeof(*t->name_of));
+    t->names = timeline_alloc(t, tuples, sizeof(*t->names));
+    t->number_of = timeline_alloc(t, snapshot_file_count(snapshot), sizeof(*t->number_of));
+    t->files = timeline_alloc(t, snapshot_file_count(snapshot), sizeof(*t->files));
     for (uint32_t lane = 0; t->arena.error == 0 && lane < t->facts.lanes; lane++)
         for (uint32_t i = 0; i < t->drawn_count[lane]; i++) {
             const struct call_item *item =
@@ -259,10 +259,10 @@ int timeline_make_slices(struct timeline *t)
     unsigned threads = pool ? pool_threads(pool) : 1;
     int rc = by_lane(t);
 
-    t->drawn = timeline_take_room(t, count, sizeof(*t->drawn));
-    job.depth = timeline_take_room(t, count, sizeof(*job.depth));
-    job.order = timeline_take_room(t, count, sizeof(*job.order));
-    job.ends = timeline_take_room(t, count, sizeof(*job.ends));
+    t->drawn = timeline_alloc(t, count, sizeof(*t->drawn));
+    job.depth = timeline_alloc(t, count, sizeof(*job.depth));
+    job.order = timeline_alloc(t, count, sizeof(*job.order));
+    job.ends = timeline_alloc(t, count, sizeof(*job.ends));
     if (rc < 0 || t->arena.error < 0)
         return rc < 0 ? rc : t->arena.error;
     if (threads > t->facts.lanes)

@@ -35,7 +35,7 @@ static int compare_named(const void *a, const void *b, void *arg)
     return others ? others : compare_keys(x->keys, y->keys, x->width);
 }
 
-void *timeline_take_room(struct timeline *t, size_t count, size_t each)
+void *timeline_alloc(struct timeline *t, size_t count, size_t each)
 {
     return arena_alloc(&t->arena, (count + 1) * each);
 }
@@ -71,13 +71,13 @@ static int number_keys(struct timeline *t, unsigned first, unsigned width, uint3
         of[placed[i].group] = (uint32_t)n;
         rc = n < 0 ? (int)n : 0;
     }
-    named = timeline_take_room(t, table.count, sizeof(*named));
-    order = timeline_take_room(t, table.count, sizeof(*order));
+    named = timeline_alloc(t, table.count, sizeof(*named));
+    order = timeline_alloc(t, table.count, sizeof(*order));
     rc = rc < 0 ? rc : t->arena.error;
     for (uint32_t i = 0; i < table.count && rc == 0; i++) {
         named[i] = (struct named){.width = width, .number = i};
         named[i].last = width ? group_table_keys(&table, i)[width - 1] : QUERY_KEY_NULL;
-        named[i].keys = timeline_take_room(t, width, sizeof(struct value));
+        named[i].keys = timeline_alloc(t, width, sizeof(struct value));
         rc = t->arena.error;
         for (unsigned k = 0; k < width && rc == 0; k++)
             query_key_value(t->plan.query, group_table_keys(&table, i)[k], &named[i].keys[k]);
@@ -292,7 +292,7 @@ static void take_slices_out(struct timeline *t, bool back)
 /* Cells of what is too short for slices. */
 static int make_rest(struct timeline *t)
 {
-    t->rest = timeline_take_room(t, (size_t)t->facts.lanes * t->plan.columns, sizeof(*t->rest));
+    t->rest = timeline_alloc(t, (size_t)t->facts.lanes * t->plan.columns, sizeof(*t->rest));
     if (!t->rest)
         return t->arena.error;
     take_slices_out(t, false);
@@ -306,9 +306,9 @@ int timeline_make_lanes(struct timeline *t)
     uint32_t groups = timeline_groups(&t->found, TIMELINE_CELLS), lanes = 0, colors = 0;
     struct named *lane = NULL, *color = NULL;
 
-    t->lane_of = timeline_take_room(t, groups, sizeof(*t->lane_of));
-    t->color_of = timeline_take_room(t, groups, sizeof(*t->color_of));
-    t->placed = timeline_take_room(t, groups, sizeof(*t->placed));
+    t->lane_of = timeline_alloc(t, groups, sizeof(*t->lane_of));
+    t->color_of = timeline_alloc(t, groups, sizeof(*t->color_of));
+    t->placed = timeline_alloc(t, groups, sizeof(*t->placed));
     int rc = t->arena.error;
     for (uint32_t i = 0; i < groups && rc == 0; i++) {
         if (timeline_cells_at(t->found.groups, i)->parts)
@@ -316,18 +316,18 @@ int timeline_make_lanes(struct timeline *t)
     }
     rc = rc < 0 ? rc : number_keys(t, 0, t->plan.width - 1, t->lane_of, &lane, &lanes);
     rc = rc < 0 ? rc : number_keys(t, t->plan.width - 1, 1, t->color_of, &color, &colors);
-    t->lanes = timeline_take_room(t, lanes, sizeof(*t->lanes));
-    t->colors = timeline_take_room(t, colors, sizeof(*t->colors));
-    t->first_of = timeline_take_room(t, lanes + 1, sizeof(*t->first_of));
-    t->sums = timeline_take_room(t, t->plan.columns, sizeof(*t->sums));
-    t->folded = timeline_take_room(t, lanes, sizeof(*t->folded));
+    t->lanes = timeline_alloc(t, lanes, sizeof(*t->lanes));
+    t->colors = timeline_alloc(t, colors, sizeof(*t->colors));
+    t->first_of = timeline_alloc(t, lanes + 1, sizeof(*t->first_of));
+    t->sums = timeline_alloc(t, t->plan.columns, sizeof(*t->sums));
+    t->folded = timeline_alloc(t, lanes, sizeof(*t->folded));
     rc = rc < 0 ? rc : t->arena.error;
     if (rc < 0)
         return rc;
     for (uint32_t i = 0; i < lanes; i++)
         t->lanes[i].keys = lane[i].keys;
     for (uint32_t i = 0; i < colors; i++)
-        timeline_tell_color(t, color[i].last, &color[i].keys[0], &t->colors[i]);
+        timeline_color_set(t, color[i].last, &color[i].keys[0], &t->colors[i]);
     for (uint32_t i = 0; i < t->placed_count; i++) {
         struct timeline_placed *p = &t->placed[i];
         p->lane = t->lane_of[p->group];

@@ -42,7 +42,7 @@ struct timeline {
     struct arena arena;
 };
 /* Zeroed, in the arena: `count` and one more. NULL: t->arena.error. */
-void *timeline_take_room(struct timeline *t, size_t count, size_t each);
+void *timeline_alloc(struct timeline *t, size_t count, size_t each);
 
 /* ---- colors.c -------------------------------------------------------------------------------- */
 
@@ -52,8 +52,8 @@ int timeline_fold_colors(struct timeline *t, uint32_t most, struct err *err);
 /* The same of chosen values, which needs no scan. */
 int timeline_choose_colors(struct timeline *t, const struct value *values, size_t count);
 /* All but count and busy_ns. */
-void timeline_tell_color(const struct timeline *t, uint64_t key, const struct value *value,
-                         struct timeline_color *ret);
+void timeline_color_set(const struct timeline *t, uint64_t key, const struct value *value,
+                        struct timeline_color *ret);
 
 /* ---- lanes.c --------------------------------------------------------------------------------- */
 

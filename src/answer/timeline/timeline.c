@@ -69,7 +69,7 @@ static int find_window(struct query *q, struct timeline_facts *f, bool *ret, str
     struct told_window w;
     struct text told;
 
-    if (query_far_told(q, &told) && told.len == sizeof w) {
+    if (query_far_receive(q, &told) && told.len == sizeof w) {
         memcpy(&w, told.ptr, sizeof w);
         f->from_ns = w.from_ns;
         f->to_ns = w.to_ns;
@@ -84,7 +84,7 @@ static int find_window(struct query *q, struct timeline_facts *f, bool *ret, str
         w.to_ns = f->to_ns;
         w.objects = f->objects;
         w.any = *ret;
-        query_far_tell(q, (struct text){(const char *)&w, sizeof w});
+        query_far_send(q, (struct text){(const char *)&w, sizeof w});
     }
     return rc;
 }
@@ -118,7 +118,7 @@ static int make_events(struct timeline *t)
 {
     const struct vec *picks = timeline_list(t->found.groups, TIMELINE_PICKS);
 
-    t->events = timeline_take_room(t, picks->count, sizeof(*t->events));
+    t->events = timeline_alloc(t, picks->count, sizeof(*t->events));
     if (!t->events)
         return t->arena.error;
     if (picks->count > 0)

@@ -67,7 +67,7 @@ struct column_build {
     uint8_t type;       /* 0 = no value yet, enum trace_type, BUILD_MANY */
     bool nano;
 
-    bool is_time, keep_packed, always_global;
+    bool is_time, keep_encoded, always_global;
     bool repeats;     /* packed, but where its steps repeat themselves */
     bool as_double;   /* BUILD_MANY: integers that are to be doubles like the others */
     int8_t dimension; /* place in the list of dimensions or -1 */

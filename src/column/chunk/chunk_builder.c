@@ -133,7 +133,7 @@ static int column_start(struct chunk_builder *b, unsigned i, struct text path)
         .is_time = text_eq(path, TEXT("ts")) || text_eq(path, TEXT("dur")),
         .always_global =
             text_eq(path, TEXT("name")) || text_eq(path, TEXT("cat")) || trace_path_is_hash(path),
-        .keep_packed = is_hot(path),
+        .keep_encoded = is_hot(path),
         .repeats = text_eq(path, TEXT("ts")),
         .dimension = (int8_t)dimension_of(b, path),
         .len = UINT32_MAX,

@@ -155,7 +155,7 @@ static void put_values(struct finish *f, const struct column_build *c, const int
 
     if (c->repeats)
         flags |= PACK_IF_HALF;
-    else if (!c->keep_packed)
+    else if (!c->keep_encoded)
         flags |= PACK_MAY_COMPRESS;
     pack_encode_measured(f->b->encoder, values, count, stage_ranges(c),
                          staged ? c->full / PACK_BLOCK : 0, flags, &range, f->out);
@@ -259,7 +259,7 @@ static uint16_t bitmap_of(struct finish *f, unsigned column)
         /* Equal counts: what one has beyond the words of the other is zero. */
         if (stage_count(c) != stage_count(owner) || memcmp(c->valid, owner->valid, common * 8) != 0)
             continue;
-        if (c->keep_packed)
+        if (c->keep_encoded)
             f->bitmap_owner[i] = (uint16_t)column;
         return (uint16_t)i;
     }
@@ -279,7 +279,7 @@ static void put_bitmap(struct finish *f, unsigned i)
     memset(all, 0, words * 8);
     memcpy(all, c->valid, have * 8);
     /* That of dur is read by nearly every request. */
-    pack_encode(f->b->encoder, all, words, (c->keep_packed ? 0 : PACK_MAY_COMPRESS) | PACK_NO_DICT,
+    pack_encode(f->b->encoder, all, words, (c->keep_encoded ? 0 : PACK_MAY_COMPRESS) | PACK_NO_DICT,
                 f->out);
     f->bitmap_dirs[i].section = section_end(f->out, f->start, begin);
     f->bitmap_dirs[i].sum = sum_of(f, f->bitmap_dirs[i].section);

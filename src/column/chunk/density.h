@@ -119,7 +119,7 @@ static inline int64_t *density_i64(const struct buf *b)
     return (int64_t *)(void *)b->data;
 }
 /* Room for so many bytes, contents lost. NULL without memory. */
-void *density_room(struct buf *b, size_t bytes);
+void *density_reserve(struct buf *b, size_t bytes);
 void density_done(struct density_work *w); /* NULL is fine, here and below */
 size_t density_bytes(const struct density_work *w);
 /* what a chunk of very many rows has left is given back */

@@ -193,10 +193,10 @@ int density_cells_make(struct density_work *w, uint32_t few)
     w->mask = slots - 1;
     cells = (w->most + 4ul) * sizeof(struct density_cell);
     bool ok =
-        density_room(&w->buf[DENSITY_SLOTS], slots * sizeof(uint32_t)) != NULL &&
-        density_room(&w->buf[DENSITY_LAST], w->tuples * sizeof(struct density_last)) != NULL &&
-        density_room(&w->buf[DENSITY_CELLS], cells) != NULL &&
-        density_room(&w->buf[DENSITY_SORTED], cells) != NULL;
+        density_reserve(&w->buf[DENSITY_SLOTS], slots * sizeof(uint32_t)) != NULL &&
+        density_reserve(&w->buf[DENSITY_LAST], w->tuples * sizeof(struct density_last)) != NULL &&
+        density_reserve(&w->buf[DENSITY_CELLS], cells) != NULL &&
+        density_reserve(&w->buf[DENSITY_SORTED], cells) != NULL;
     if (!ok)
         return -ENOMEM;
     clear_table(w);

@@ -71,7 +71,7 @@ static bool are_plain(const struct column_build *c, int64_t unit)
 static int read_times(struct chunk_builder *b, const struct column_build *c, int64_t null,
                       struct buf *to)
 {
-    int64_t *out = density_room(to, b->rows * sizeof(*out)),
+    int64_t *out = density_reserve(to, b->rows * sizeof(*out)),
             unit = c != NULL && !c->nano ? 1000 : 1;
     const int64_t *values = NULL;
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-void *density_room(struct buf *b, size_t bytes)
+void *density_reserve(struct buf *b, size_t bytes)
 {
     buf_clear(b);
     if (b->error != 0)
@@ -37,8 +37,8 @@ void density_trim(struct density_work *w)
 
 int density_begin(struct density_work *w, uint32_t rows)
 {
-    uint32_t *ids = density_room(&w->buf[DENSITY_IDS], rows * sizeof(*ids));
-    uint32_t *first = density_room(&w->buf[DENSITY_FIRST_ROWS], (rows + 1ul) * sizeof(*first));
+    uint32_t *ids = density_reserve(&w->buf[DENSITY_IDS], rows * sizeof(*ids));
+    uint32_t *first = density_reserve(&w->buf[DENSITY_FIRST_ROWS], (rows + 1ul) * sizeof(*first));
 
     if (ids == NULL || first == NULL)
         return -ENOMEM;
@@ -63,7 +63,7 @@ static size_t slot_of(const struct refine_slot *slots, size_t mask, uint32_t bef
 
 static struct refine_slot *new_slots(struct buf *memory, size_t cap)
 {
-    struct refine_slot *slots = density_room(memory, cap * sizeof(*slots));
+    struct refine_slot *slots = density_reserve(memory, cap * sizeof(*slots));
 
     if (slots != NULL)
         memset(slots, 0, cap * sizeof(*slots));
@@ -125,7 +125,7 @@ static int refine_by_place(struct density_work *w, const int64_t *values, int64_
     uint32_t *ids = density_u32(&w->buf[DENSITY_IDS]), count = 0;
     uint32_t *first = density_u32(&w->buf[DENSITY_FIRST_ROWS]);
     size_t bytes = (size_t)w->tuples * span * sizeof(uint32_t);
-    uint32_t *number = density_room(&w->buf[DENSITY_REFINE], bytes);
+    uint32_t *number = density_reserve(&w->buf[DENSITY_REFINE], bytes);
 
     if (number == NULL)
         return -ENOMEM;

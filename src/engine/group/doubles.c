@@ -202,8 +202,8 @@ static int put_entry(const struct grouping *g, struct group_doubles *d,
                      const struct doubles_entry *e, const uint64_t *keys)
 {
     uint64_t told[GROUP_KEYS_MAX];
-    int rc = g->tell_keys ? g->tell_keys(g->arg, keys, told) : 0;
-    int64_t group = rc < 0 ? rc : doubles_add(&d->set[e->set], g->tell_keys ? told : keys);
+    int rc = g->translate_keys ? g->translate_keys(g->arg, keys, told) : 0;
+    int64_t group = rc < 0 ? rc : doubles_add(&d->set[e->set], g->translate_keys ? told : keys);
 
     if (group >= 0)
         fine_merge(doubles_at(&d->set[e->set], group, e->acc), &e->fine);

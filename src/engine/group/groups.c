@@ -141,7 +141,7 @@ size_t groups_bytes_each(const struct group_set *set)
     return 3 * bytes + items;
 }
 
-int groups_room(struct groups *f, unsigned set)
+int groups_reserve(struct groups *f, unsigned set)
 {
     struct groups_of_set *s = &f->set[set];
     uint32_t cap = s->cap ? s->cap : 64;
@@ -164,7 +164,7 @@ int groups_room(struct groups *f, unsigned set)
 int groups_grow(struct groups *f, unsigned set)
 {
     struct groups_of_set *s = &f->set[set];
-    int rc = groups_room(f, set);
+    int rc = groups_reserve(f, set);
 
     for (; rc == 0 && s->ready < s->map.table.count; s->ready++)
         group_begin(s, s->ready);

@@ -118,7 +118,7 @@ struct grouping {
     unsigned set_count;
     const struct group_set *sets;
     /* Keys as they are told, where several of them are told as one; NULL: as they are. */
-    int (*tell_keys)(void *arg, const uint64_t *keys, uint64_t *ret);
+    int (*translate_keys)(void *arg, const uint64_t *keys, uint64_t *ret);
     const struct group_hooks *hooks; /* NULL: none */
     void *arg;                       /* of both */
     bool ends_first, apart;          /* see struct scan_sink */
@@ -230,7 +230,7 @@ void groups_drop(struct groups *f, unsigned set);
 /* Memory of a group of a set at most, without percentiles of many values. */
 size_t groups_bytes_each(const struct group_set *set);
 /* Room for all groups of a set; records are not made. */
-int groups_room(struct groups *f, unsigned set);
+int groups_reserve(struct groups *f, unsigned set);
 /* Room for all groups of a set, with empty records. */
 int groups_grow(struct groups *f, unsigned set);
 void group_begin(const struct groups_of_set *s, uint32_t group);

@@ -100,7 +100,7 @@ static void merge_range(void *arg, unsigned range)
 static bool is_for_all(const struct groups *from, unsigned set)
 {
     const struct groups_of_set *s = &from->set[set];
-    bool ret = s->map.table.count >= MERGE_MANY && !from->grouping->tell_keys &&
+    bool ret = s->map.table.count >= MERGE_MANY && !from->grouping->translate_keys &&
                query_environment(from->grouping->query)->pool;
 
     for (unsigned i = 0; i < s->acc_count; i++)
@@ -122,7 +122,7 @@ static int number_new(struct merge *m)
     if (m->later)
         group_table_expect(&s->map.table, m->known + (uint64_t)fresh * (1 + m->later));
     int rc = group_table_append(&s->map.table, fresh);
-    rc = rc < 0 ? rc : groups_room(m->into, m->set);
+    rc = rc < 0 ? rc : groups_reserve(m->into, m->set);
     s->ready = rc < 0 ? s->ready : s->map.table.count;
     return rc;
 }
@@ -166,10 +166,11 @@ static int merge_keys(struct groups *into, struct groups *from, unsigned set, ui
     int rc = 0;
 
     group_map_rename(&from->set[set].map, first, n);
-    for (uint32_t i = 0; g->tell_keys && i < n && rc == 0; i++)
-        rc = g->tell_keys(g->arg, keys + (size_t)i * map->width, told + (size_t)i * map->width);
+    for (uint32_t i = 0; g->translate_keys && i < n && rc == 0; i++)
+        rc =
+            g->translate_keys(g->arg, keys + (size_t)i * map->width, told + (size_t)i * map->width);
     if (rc == 0)
-        rc = group_table_add_all(&map->table, g->tell_keys ? told : keys, n, ret);
+        rc = group_table_add_all(&map->table, g->translate_keys ? told : keys, n, ret);
     return rc < 0 ? rc : groups_grow(into, set);
 }
 

@@ -183,7 +183,7 @@ static int take_found(struct job *job, struct group_worker *w)
 {
     int rc = failpoint("group.send") ? send_to_self(job->grouping, &w->found) : 0;
 
-    if (rc == 0 && !job->found && job->grouping->tell_keys)
+    if (rc == 0 && !job->found && job->grouping->translate_keys)
         rc = groups_new(job->grouping, &job->found);
     if (rc < 0 || job->found)
         return rc < 0 ? rc : groups_merge(job->found, w->found, 0);

@@ -18,7 +18,7 @@ void query_far_done(struct query_far *far)
     buf_done(&far->earlier);
 }
 
-void query_far_tell(struct query *q, struct text fact)
+void query_far_send(struct query *q, struct text fact)
 {
     struct query_far *far = q->env.far;
 
@@ -29,7 +29,7 @@ void query_far_tell(struct query *q, struct text fact)
     far->alone = far->earlier.error != 0;
 }
 
-bool query_far_told(struct query *q, struct text *ret)
+bool query_far_receive(struct query *q, struct text *ret)
 {
     struct query_far *far = q->env.far;
 
@@ -323,8 +323,9 @@ static void begin_all(struct asks *all, struct text message, unsigned count)
         if (all->list[i].wanted)
             wanted[n++] = i;
     all->left = n;
-    int rc = wanted ? index_ask_ranks(q->env.index, wanted, n, q->snapshot, message, answered, all)
-                    : -ENOMEM;
+    int rc = wanted
+                 ? index_request_ranks(q->env.index, wanted, n, q->snapshot, message, answered, all)
+                 : -ENOMEM;
     if (rc < 0) /* none will answer */
         all->left = 0;
     for (unsigned i = 1; rc < 0 && i < count; i++)
@@ -546,7 +547,7 @@ static bool all_spread(const struct groups_job *jobs, size_t count)
     bool ret = true;
 
     for (size_t i = 0; i < count; i++)
-        ret &= jobs[i].grouping->spreads && !jobs[i].grouping->tell_keys;
+        ret &= jobs[i].grouping->spreads && !jobs[i].grouping->translate_keys;
     return ret;
 }
 
@@ -578,5 +579,5 @@ int groups_scan(const struct grouping *g, struct groups **ret, struct err *err)
     int rc = groups_scan_all(&job, 1);
 
     *ret = job.found;
-    return scan_tell(err, rc < 0 ? rc : job.error);
+    return scan_error(err, rc < 0 ? rc : job.error);
 }

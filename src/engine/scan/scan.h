@@ -61,7 +61,7 @@ struct scan_job {
 };
 int scan_run_all(struct scan_job *jobs, size_t count);
 /* Says why a scan failed: 0 or `rc`. */
-int scan_tell(struct err *err, int rc);
+int scan_error(struct err *err, int rc);
 
 /* Chunk by chunk. */
 int scan_worker_new(struct query *q, struct scan_worker **ret);

@@ -359,7 +359,7 @@ int scan_run_all(struct scan_job *jobs, size_t count)
     return rc ? -ENOMEM : 0;
 }
 
-int scan_tell(struct err *err, int rc)
+int scan_error(struct err *err, int rc)
 {
     if (rc == ERR_CORRUPT)
         return err_set(err, rc, "the index of a file is corrupt; the file is indexed again");
@@ -371,5 +371,5 @@ int scan_run(struct query *q, const struct scan_sink *sink, struct err *err)
     struct scan_job job = {.query = q, .sink = sink};
     int rc = scan_run_all(&job, 1);
 
-    return scan_tell(err, rc < 0 ? rc : job.error);
+    return scan_error(err, rc < 0 ? rc : job.error);
 }

@@ -167,7 +167,7 @@ void access_peer_find(int fd, struct access_peer *ret)
     if (ret->place == ACCESS_BEYOND)
         return;
     int rc = tcp_peer_uid(&peer, &local, &uid);
-    ret->unasked = rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -ENOBUFS;
+    ret->lookup_failed = rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -ENOBUFS;
     if (rc == 0 && access_is_somebody(uid))
         ret->uid = uid;
 }

@@ -33,7 +33,7 @@ enum access_place {
 struct access_peer {
     enum access_place place;
     uid_t uid;                 /* ACCESS_NOBODY: not known, or not of this machine */
-    bool unasked;              /* ... since there was no descriptor or memory to ask the kernel */
+    bool lookup_failed;        /* uid is ACCESS_NOBODY for lack of a descriptor or memory */
     unsigned char address[16]; /* IPv6, or IPv4 within it; zero for a unix socket */
 };
 void access_peer_find(int fd, struct access_peer *ret);

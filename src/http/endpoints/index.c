@@ -104,7 +104,7 @@ static int choose(struct request *rq, const struct state *s, struct snapshot *sn
 static int rebuild(struct request *rq, struct state *s, const struct index_file *f)
 {
     struct index *ix = rq->http->options->index;
-    bool unasked = f->state == INDEX_PENDING && index_is_unasked(ix, f->name);
+    bool unasked = f->state == INDEX_PENDING && index_is_unrequested(ix, f->name);
     if (f->state != INDEX_FAILED && !unasked && !request_flag(rq, "force"))
         return 0;
     int rc =

@@ -353,14 +353,14 @@ static int go_on(struct request *rq, struct state *s)
 {
     struct query *q = NULL;
     bool rows = s->mode == MODE_ROWS;
-    if (!(rows ? rows_may_go_on(s->rows) : view_may_go_on(s->view)))
+    if (!(rows ? rows_may_continue(s->rows) : view_may_continue(s->view)))
         return ERR_END;
     if (!request_repin(rq))
         return NEXT_WAIT;
     int rc = open_news(rq, s, &q);
     if (rc < 0 || !q)
         return rc < 0 ? rc : NEXT_WAIT;
-    rc = rows ? rows_go_on(s->rows, q, &rq->err) : view_go_on(s->view, q, &rq->err);
+    rc = rows ? rows_continue(s->rows, q, &rq->err) : view_continue(s->view, q, &rq->err);
     struct query_counters c;
     query_counters(s->query, &c);
     s->before.chunks_scanned += c.chunks_scanned;

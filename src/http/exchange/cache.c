@@ -281,8 +281,8 @@ struct cache_answer *cache_find(struct cache *c, const struct cache_key *key)
     return a;
 }
 
-enum cache_turn cache_ask(struct cache *c, const struct cache_key *key, struct cache_place *p,
-                          struct cache_answer **ret_answer)
+enum cache_turn cache_lookup(struct cache *c, const struct cache_key *key, struct cache_place *p,
+                             struct cache_answer **ret_answer)
 {
     enum cache_turn turn = CACHE_ALONE;
     pthread_mutex_lock(&c->lock);
@@ -319,7 +319,7 @@ struct cache_place *cache_settle(struct cache *c, struct cache_place *p,
     return joined;
 }
 
-void cache_tell(struct cache_place *joined, struct cache_answer *answer)
+void cache_deliver(struct cache_place *joined, struct cache_answer *answer)
 {
     while (joined) {
         struct cache_place *j = joined;

@@ -62,16 +62,16 @@ struct cache;
 struct cache *cache_new(size_t bytes); /* *new* or NULL */
 void cache_free(struct cache *c);      /* NULL-safe; all places must be out of it */
 /* *ret_answer: a new reference with CACHE_HIT. Without memory: CACHE_ALONE. */
-enum cache_turn cache_ask(struct cache *c, const struct cache_key *key, struct cache_place *p,
-                          struct cache_answer **ret_answer);
+enum cache_turn cache_lookup(struct cache *c, const struct cache_key *key, struct cache_place *p,
+                             struct cache_answer **ret_answer);
 /* Only looks: the answer (a new reference) or NULL. */
 struct cache_answer *cache_find(struct cache *c, const struct cache_key *key);
 /* The leader's result: kept. Those that joined (NULL: nobody, or p does not lead) must be given it,
- * or another one, by cache_tell. NULL: they go on by themselves, and if `too_long` so will later
+ * or another one, by cache_deliver. NULL: they go on by themselves, and if `too_long` so will later
  * ones with the same key. */
 struct cache_place *cache_settle(struct cache *c, struct cache_place *p,
                                  struct cache_answer *answer, bool too_long);
-void cache_tell(struct cache_place *joined, struct cache_answer *answer);
+void cache_deliver(struct cache_place *joined, struct cache_answer *answer);
 /* An answer that was gathered; NULL: it was longer than cache_longest, so nobody need gather it
  * again. */
 void cache_keep(struct cache *c, const struct cache_key *key, struct cache_answer *answer);

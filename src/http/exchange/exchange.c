@@ -36,17 +36,17 @@ struct exchange *exchange_new(struct http *h, const char *uri)
 
 /* Each resumption may wake libmicrohttpd's thread, which then takes the processor from a worker:
  * the last of many would wait for what the first ones ask next. So that thread resumes the rest. */
-void exchange_tell_joined(struct exchange *x)
+void exchange_answer_joined(struct exchange *x)
 {
-    cache_tell(x->joined, x->whole);
+    cache_deliver(x->joined, x->whole);
     x->joined = NULL;
 }
 
 static void exchange_free(struct exchange *x)
 {
     if (x->place.leads)
-        cache_tell(cache_settle(x->rq.http->cache, &x->place, NULL, false), NULL);
-    exchange_tell_joined(x);
+        cache_deliver(cache_settle(x->rq.http->cache, &x->place, NULL, false), NULL);
+    exchange_answer_joined(x);
     cache_answer_release(x->whole);
     exchange_scatter(x);
     steps_close(&x->rq);

@@ -126,7 +126,7 @@ bool exchange_find(struct exchange *x);
 void exchange_rejudge(struct exchange *x, int64_t now_ns, int64_t gap_ns);
 /* Those that joined get the answer, which is ready: by libmicrohttpd's thread, before the request's
  * own. */
-void exchange_tell_joined(struct exchange *x);
+void exchange_answer_joined(struct exchange *x);
 /* The next piece for the client: bytes copied, 0 when the connection was suspended, -1 end, -2
  * broken. */
 ssize_t exchange_read(struct exchange *x, char *out, size_t max);

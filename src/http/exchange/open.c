@@ -129,7 +129,7 @@ static bool needs_work(struct exchange *x)
     x->place.call = on_settled;
     x->place.budget = &x->rq.budget;
     if (x->shared)
-        turn = cache_ask(x->rq.http->cache, &x->key, &x->place, &answer);
+        turn = cache_lookup(x->rq.http->cache, &x->key, &x->place, &answer);
     if (turn == CACHE_HIT) {
         take_whole(x, answer);
         x->phase = EXCHANGE_READY;
@@ -190,7 +190,7 @@ static void opened(struct exchange *x, int rc, struct buf fresh)
     struct cache_place *joined;
     struct cache_answer *whole = settle(x, rc, &fresh, &joined);
     if (!whole)
-        cache_tell(joined, NULL);
+        cache_deliver(joined, NULL);
     if (rc == NEXT_TURN && take_turn(x))
         return;
     rc = rc == NEXT_TURN ? ERR_CANCELLED
@@ -205,7 +205,7 @@ static void opened(struct exchange *x, int rc, struct buf fresh)
         make_ready(x, whole, joined, &fresh, rc);
     pthread_mutex_unlock(&x->lock);
     if (late && whole) {
-        cache_tell(joined, whole);
+        cache_deliver(joined, whole);
         cache_answer_release(whole);
     }
     buf_done(&fresh);

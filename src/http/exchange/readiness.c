@@ -45,15 +45,15 @@ static bool is_all_ready(struct exchange *x)
 
 /* ---- wait=fresh ------------------------------------------------------------------------------ */
 
-static bool is_fresh_asked(const struct request *rq)
+static bool wants_fresh(const struct request *rq)
 {
     const char *wait = request_text(rq, "wait");
     return wait && strcmp(wait, "fresh") == 0;
 }
 
-bool readiness_is_fresh_asked(const struct exchange *x)
+bool readiness_wants_fresh(const struct exchange *x)
 {
-    return is_fresh_asked(&x->rq);
+    return wants_fresh(&x->rq);
 }
 
 static int64_t time_ns(struct timespec t)
@@ -104,7 +104,7 @@ static bool want_selected(struct request *rq, bool fresh)
 bool readiness_of_request(struct request *rq)
 {
     const struct http_options *o = rq->http->options;
-    bool fresh = is_fresh_asked(rq);
+    bool fresh = wants_fresh(rq);
     if (fresh && o->looked && !o->looked(o->looked_arg, rq->started_ns))
         return false;
     return want_selected(rq, fresh) && snapshot_is_listed(rq->snapshot);
@@ -112,7 +112,7 @@ bool readiness_of_request(struct request *rq)
 
 bool readiness_of(struct exchange *x)
 {
-    return (!readiness_is_fresh_asked(x) && is_all_ready(x)) || readiness_of_request(&x->rq);
+    return (!readiness_wants_fresh(x) && is_all_ready(x)) || readiness_of_request(&x->rq);
 }
 
 void readiness_want(struct exchange *x)

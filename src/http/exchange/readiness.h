@@ -14,7 +14,7 @@
 /* No file of the snapshot is pending or being indexed, as far as is known. Never blocks. */
 bool readiness_is_known(struct site *site, const struct snapshot *s);
 /* The request is to be judged, whatever is known. */
-bool readiness_is_fresh_asked(const struct exchange *x);
+bool readiness_wants_fresh(const struct exchange *x);
 /* Of the files that the request selects in its snapshot; those that are pending are asked for
  * (index_want). On a worker: there may be 10,000. A selection that is wrong counts as ready: open()
  * tells why. */

@@ -21,7 +21,7 @@ static void add_file(struct index *ix, struct index_progress *p, const struct in
 {
     bool pending = f->state == INDEX_PENDING || f->state == INDEX_INDEXING;
     p->files++;
-    if (f->state == INDEX_PENDING && index_is_unasked(ix, f->name)) {
+    if (f->state == INDEX_PENDING && index_is_unrequested(ix, f->name)) {
         p->files_unasked++;
         return;
     }
@@ -60,7 +60,7 @@ void progress_report(const struct request *rq, const struct index_progress *p,
                                     .p = *p,
                                     .bytes_per_s = rate >= 0 ? rate : NAN,
                                     .eta_s = NAN,
-                                    .has_unasked = p->files_unasked > 0};
+                                    .has_unrequested = p->files_unasked > 0};
     if (rate > 0)
         ret->eta_s = (double)(p->bytes - p->bytes_done) / rate;
 }
@@ -97,7 +97,7 @@ static const struct member members[] = {
                "rate of the daemon over all files in the last 5 seconds; null if there is nothing "
                "to do"),
     MEMBER("eta_s", eta_s, .nullable = true, .help = "estimated remaining seconds at that rate"),
-    MEMBER("files_unasked", p.files_unasked, .when = WHEN(has_unasked), .optional = true,
+    MEMBER("files_unasked", p.files_unasked, .when = WHEN(has_unrequested), .optional = true,
            .help =
                "with `--on-demand`: files that no request has selected yet; they are included in "
                "`files`, but not in the other numbers"),

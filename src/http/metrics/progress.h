@@ -15,7 +15,7 @@ struct progress_report {
     const char *state;
     struct index_progress p;
     double bytes_per_s, eta_s; /* NAN: unknown */
-    bool has_unasked;
+    bool has_unrequested;
     struct value queued; /* of a POST */
     const struct index_rank_progress *ranks;
     size_t rank_count;

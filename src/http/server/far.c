@@ -289,7 +289,7 @@ int http_far_new(struct http_runner *r, struct index *ix, struct http_far **ret)
         return -ENOMEM;
     all->runner = r;
     pthread_mutex_init(&all->lock, NULL);
-    index_on_request(ix, &(struct index_asked){on_request, on_stop, all});
+    index_on_request(ix, &(struct index_rank_handler){on_request, on_stop, all});
     *ret = all;
     return 0;
 }

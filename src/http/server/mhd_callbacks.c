@@ -128,7 +128,7 @@ static int begin(struct exchange *x, struct MHD_Connection *c, const char *metho
         return response_refuse(x, c, &why);
     }
     if (!request_check(x, c, version, role, &why)) {
-        if (why.status == 401 && known->peer.unasked)
+        if (why.status == 401 && known->peer.lookup_failed)
             why = (struct exchange_refusal){
                 .status = 503, .close = true, .detail = "out of file descriptors"};
         return response_refuse(x, c, &why);
@@ -212,10 +212,10 @@ static int pack(enum coding coding, struct text text, struct buf *out)
 }
 
 /* Packing takes longer than all else about it, and anybody may ask. Appends a copy. */
-static int put_packed(struct http *h, enum coding coding, struct text text, struct buf *out)
+static int put_compressed(struct http *h, enum coding coding, struct text text, struct buf *out)
 {
-    struct packed *p = &h->packed[coding];
-    pthread_mutex_lock(&h->packed_lock);
+    struct compressed *p = &h->compressed[coding];
+    pthread_mutex_lock(&h->compressed_lock);
     if (p->of != text.ptr) {
         buf_done(&p->bytes);
         p->of = pack(coding, text, &p->bytes) == 0 ? text.ptr : NULL;
@@ -223,7 +223,7 @@ static int put_packed(struct http *h, enum coding coding, struct text text, stru
     int rc = p->of ? 0 : -ENOMEM;
     if (rc == 0)
         buf_append(out, p->bytes.data, p->bytes.len);
-    pthread_mutex_unlock(&h->packed_lock);
+    pthread_mutex_unlock(&h->compressed_lock);
     return rc < 0 ? rc : out->error;
 }
 
@@ -236,7 +236,7 @@ static void pack_fixed(struct exchange *x, struct MHD_Connection *c)
     if (x->not_modified || x->coding == CODING_IDENTITY)
         return;
     buf_done(&x->pending);
-    x->error = put_packed(x->http, x->coding, x->rq.fixed, &x->pending);
+    x->error = put_compressed(x->http, x->coding, x->rq.fixed, &x->pending);
 }
 
 /* Cheap endpoints: made here and now. */
@@ -270,7 +270,7 @@ static bool is_to_wait(struct exchange *x)
 {
     const char *wait = request_text(&x->rq, "wait");
     bool ready = wait && strcmp(wait, "ready") == 0 && !readiness_is_known(x->site, x->rq.snapshot);
-    if (!ready && !readiness_is_fresh_asked(x))
+    if (!ready && !readiness_wants_fresh(x))
         return false;
     exchange_unpin(x);
     return true;

@@ -57,7 +57,7 @@ enum access_role connection_meet(struct exchange *x, struct connection *known)
 {
     const struct http_options *o = &x->http->options;
     unsigned epoch = atomic_load(&x->http->access_epoch);
-    if (known->peer.unasked) {
+    if (known->peer.lookup_failed) {
         access_peer_find(known->fd, &known->peer);
         known->role = ACCESS_UNKNOWN;
     }

@@ -20,13 +20,13 @@ struct MHD_Daemon *callbacks_start(struct carrier *c);
 extern const struct transport callbacks_transport;
 
 /* mhd_request.c: checks of the message itself; answers and returns false when it is refused */
-/* `no_room`: libmicrohttpd has no memory to answer with. `before_body`: the client learns it while
- * it sends. */
+/* `headers_too_large`: libmicrohttpd has no memory to answer with. `before_body`: the client
+ * learns it while it sends. */
 struct exchange_refusal {
     int status;
     struct err err;
     const char *detail, *allow;
-    bool close, no_room, before_body;
+    bool close, headers_too_large, before_body;
 };
 bool request_check(struct exchange *x, struct MHD_Connection *c, const char *version,
                    enum access_role peer, struct exchange_refusal *ret);

@@ -103,8 +103,8 @@ static bool check_weight(struct exchange *x, const struct headers *h, size_t hea
                          struct exchange_refusal *r)
 {
     x->head_bytes = head_size + h->bytes;
-    r->no_room = x->head_bytes > HTTP_HEAD_MAX;
-    return !r->no_room || refuse_closing(r, 431, "the headers are longer than 36 KiB");
+    r->headers_too_large = x->head_bytes > HTTP_HEAD_MAX;
+    return !r->headers_too_large || refuse_closing(r, 431, "the headers are longer than 36 KiB");
 }
 
 static enum MHD_Result weigh(void *arg, enum MHD_ValueKind kind, const char *name,
@@ -119,8 +119,9 @@ static enum MHD_Result weigh(void *arg, enum MHD_ValueKind kind, const char *nam
 static bool check_trailers(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *r)
 {
     MHD_get_connection_values(c, MHD_FOOTER_KIND, weigh, &x->head_bytes);
-    r->no_room = x->head_bytes > HTTP_HEAD_MAX;
-    return !r->no_room || refuse_closing(r, 431, "headers and trailers are longer than 36 KiB");
+    r->headers_too_large = x->head_bytes > HTTP_HEAD_MAX;
+    return !r->headers_too_large ||
+           refuse_closing(r, 431, "headers and trailers are longer than 36 KiB");
 }
 
 static bool check_framing(const struct headers *h, bool http10, struct exchange_refusal *r)

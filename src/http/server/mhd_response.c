@@ -46,7 +46,7 @@ static void tell_past(struct exchange *x, struct MHD_Connection *c, int status, 
                status, problem_reason(status), x->id, body.len);
     buf_append(&out, body.data, body.len);
     x->delivered =
-        !out.error && !body.error && tls_tell(c, x->fd, (struct text){out.data, out.len});
+        !out.error && !body.error && mhd_send_raw(c, x->fd, (struct text){out.data, out.len});
     x->sent = x->delivered ? body.len : 0;
     x->refused = x->past = true;
     x->status = status;
@@ -74,7 +74,7 @@ int response_refuse(struct exchange *x, struct MHD_Connection *c,
                     const struct exchange_refusal *why)
 {
     struct buf out = {0};
-    if (why->no_room)
+    if (why->headers_too_large)
         return response_past(x, c, why->status, why->detail);
     if (why->before_body)
         return response_before_body(x, c, why->status, why->detail);
@@ -289,7 +289,7 @@ static int answer(struct exchange *x, struct MHD_Connection *c)
 /* The headers are made before it is STREAMING: from then on a step may change what they tell. */
 int response_answer(struct exchange *x, struct MHD_Connection *c)
 {
-    exchange_tell_joined(x);
+    exchange_answer_joined(x);
     int rc = answer(x, c);
     pthread_mutex_lock(&x->lock);
     x->phase = EXCHANGE_STREAMING;

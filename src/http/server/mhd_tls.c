@@ -190,7 +190,7 @@ static gnutls_session_t session_of(struct MHD_Connection *c)
     return info ? info->tls_session : NULL;
 }
 
-bool tls_tell(struct MHD_Connection *c, int fd, struct text text)
+bool mhd_send_raw(struct MHD_Connection *c, int fd, struct text text)
 {
     gnutls_session_t session = session_of(c);
     ssize_t n = session ? gnutls_record_send(session, text.ptr, text.len)

@@ -23,7 +23,7 @@ int64_t tls_knows_client(struct MHD_Connection *c);
 
 /* Sends what fits at once, past libmicrohttpd: with TLS where the connection has it. Whether that
  * was all. */
-bool tls_tell(struct MHD_Connection *c, int fd, struct text text);
+bool mhd_send_raw(struct MHD_Connection *c, int fd, struct text text);
 
 /* For MHD_OPTION_HTTPS_CERT_CALLBACK2. */
 extern void *const tls_certificate_callback;

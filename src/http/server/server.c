@@ -44,7 +44,7 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
     pthread_rwlock_init(&h->access_lock, NULL);
     pthread_mutex_init(&h->exchanges.lock, NULL);
     clock_cond_init(&h->exchanges.left);
-    pthread_mutex_init(&h->packed_lock, NULL);
+    pthread_mutex_init(&h->compressed_lock, NULL);
     pthread_mutex_init(&h->connections_lock, NULL);
     pthread_mutex_init(&h->tick_lock, NULL);
     for (size_t i = 0; i < HTTP_LISTENERS_MAX; i++)
@@ -218,11 +218,11 @@ void http_stop(struct http *h, int drain_ms, int grace_ms)
         tls_use(&(struct http_tls){0}, NULL);
     arena_done(&h->reloaded);
     for (size_t i = 0; i < CODINGS; i++)
-        buf_done(&h->packed[i].bytes);
+        buf_done(&h->compressed[i].bytes);
     pthread_rwlock_destroy(&h->access_lock);
     pthread_cond_destroy(&h->exchanges.left);
     pthread_mutex_destroy(&h->exchanges.lock);
-    pthread_mutex_destroy(&h->packed_lock);
+    pthread_mutex_destroy(&h->compressed_lock);
     pthread_mutex_destroy(&h->connections_lock);
     pthread_mutex_destroy(&h->tick_lock);
     free(h);

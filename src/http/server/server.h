@@ -21,7 +21,7 @@
 #define HTTP_FIRST_LISTENERS_MAX 16
 #define HTTP_LISTENERS_MAX (HTTP_FIRST_LISTENERS_MAX + HTTP_SITES_MAX)
 /* A text of the program in a coding: packed when it is asked for first. */
-struct packed {
+struct compressed {
     const char *of;
     struct buf bytes;
 };
@@ -33,8 +33,8 @@ struct http {
     struct sites sites;
     struct exchanges exchanges;
     struct http_facts facts;
-    struct packed packed[CODINGS]; /* of the text that is the same for all */
-    pthread_mutex_t packed_lock;
+    struct compressed compressed[CODINGS]; /* of the text that is the same for all */
+    pthread_mutex_t compressed_lock;
     struct disk_budget spools;
     struct pool *pool;
     struct carrier carriers[HTTP_CARRIERS_MAX];

@@ -73,7 +73,7 @@ static void offer_member(struct index *ix, struct entry *archive, const struct i
     e->listed = true;
     if (e->run)
         e->again = true;
-    else if (!catalog_is_unasked(ix, e) && catalog_is_news(e, clock_mono_ns()))
+    else if (!catalog_is_unrequested(ix, e) && catalog_is_news(e, clock_mono_ns()))
         catalog_queue(ix, e, false);
 }
 

@@ -143,7 +143,7 @@ void catalog_rebuild(struct index *ix, struct entry *e)
         catalog_queue(ix, e, false);
 }
 
-bool catalog_is_unasked(const struct index *ix, const struct entry *e)
+bool catalog_is_unrequested(const struct index *ix, const struct entry *e)
 {
     return ix->options.on_demand && !e->asked && e->view->pub.state == INDEX_PENDING;
 }

@@ -65,7 +65,7 @@ void queue_place_waiting(struct index *ix);                /* all files have bee
  * for this. */
 void catalog_rebuild(struct index *ix, struct entry *e);
 /* Listed, but not to be read before somebody asks for it. */
-bool catalog_is_unasked(const struct index *ix, const struct entry *e);
+bool catalog_is_unrequested(const struct index *ix, const struct entry *e);
 /* Something that answers tell has changed. */
 void catalog_changed(struct index *ix);
 void catalog_publish(struct index *ix, struct entry *e, struct view *v); /* takes v */

@@ -54,7 +54,7 @@ struct index {
     struct ranks *ranks;   /* NULL: this process alone */
     struct far_cache *far; /* chunks of other ranks; NULL there, too */
     struct mirror *mirror; /* another rank: the snapshots of rank 0 (mirror.c); NULL elsewhere */
-    struct index_asked asked;
+    struct index_rank_handler asked;
     bool read_only;
 
     pthread_mutex_t lock;

@@ -47,7 +47,7 @@ static void settle(struct index *ix, struct entry *e, const struct entry *of)
     /* It answers from now on. */
     if (e->view->pub.state == INDEX_PENDING)
         catalog_show_size(ix, e);
-    if (!e->run && !catalog_is_unasked(ix, e) && catalog_is_news(e, clock_mono_ns()))
+    if (!e->run && !catalog_is_unrequested(ix, e) && catalog_is_news(e, clock_mono_ns()))
         catalog_queue(ix, e, false);
 }
 

@@ -21,11 +21,11 @@ void set_store_error(struct index *ix, int error)
     catalog_notify(ix);
 }
 
-void index_tell_damaged(struct index *ix)
+void index_report_corrupt(struct index *ix)
 {
     if (ix->read_only)
         return;
-    kv_mark_damaged(ix->kv);
+    kv_mark_corrupt(ix->kv);
     set_store_error(ix, ERR_CORRUPT);
 }
 
@@ -37,7 +37,7 @@ void index_file_corrupt(struct index *ix, const struct index_file *file)
     if (!ix->ingest)
         return;
     if (kv_is_broken(ix->kv)) {
-        index_tell_damaged(ix);
+        index_report_corrupt(ix);
         return;
     }
     pthread_mutex_lock(&ix->lock);
@@ -50,5 +50,5 @@ void index_file_corrupt(struct index *ix, const struct index_file *file)
     }
     pthread_mutex_unlock(&ix->lock);
     if (again) /* what was written anew is wrong, too: pages are damaged, not a value */
-        index_tell_damaged(ix);
+        index_report_corrupt(ix);
 }

@@ -11,6 +11,6 @@
 /* Why indexing stopped; 0: it goes on. ERR_CORRUPT stays until the index is opened again. */
 void set_store_error(struct index *ix, int error);
 /* The store is corrupt as a whole: nothing more is written, and the next start rebuilds it. */
-void index_tell_damaged(struct index *ix);
+void index_report_corrupt(struct index *ix);
 
 #endif

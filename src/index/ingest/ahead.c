@@ -60,7 +60,7 @@ static bool has_room(const struct ingest *in, size_t bytes)
 {
     return in->ahead_used + bytes <= in->credits_max / 2 &&
            in->credits_used + in->ahead_used + bytes <= in->credits_max &&
-           share_has_room(in, bytes);
+           share_has_space(in, bytes);
 }
 
 static void take_room(struct ingest *in, size_t bytes)

@@ -80,7 +80,7 @@ static int add_hashes(struct run *run, const struct result *r)
         for (uint32_t k = 0; k < r->hash_count[i]; k++)
             hashes_add(run->hashes[i], r->hashes[i][k]);
         if (r->other)
-            hashes_give_up(run->hashes[i]);
+            hashes_match_all(run->hashes[i]);
     }
     return 0;
 }

@@ -55,7 +55,7 @@ static int commit_once(struct writer *w)
         return ERR_CORRUPT;
     rc = commit(w->ix->kv, w->batch);
     if (rc == ERR_CORRUPT)
-        index_tell_damaged(w->ix);
+        index_report_corrupt(w->ix);
     return rc;
 }
 
@@ -125,9 +125,9 @@ void commit_dirty(struct writer *w, bool clean)
     if (rc == 0)
         publish(w, list, count, true);
     else if (full_is(rc))
-        full_give_up(w, list, count, rc);
+        full_abort(w, list, count, rc);
     else if (kv_batch_error(w->batch))
-        lost_give_up(w, list, count);
+        lost_abort(w, list, count);
     else
         drop_pending(list, count);
     free(list);

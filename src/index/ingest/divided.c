@@ -126,7 +126,7 @@ void divided_end(struct reader *r)
 
     for (unsigned i = 1; i < o->divided_count; i++)
         if (o->divided[i].chunks)
-            order_tell(r->ix, i, RANK_OVER, o->number, o->divided[i].chunks);
+            order_send(r->ix, i, RANK_OVER, o->number, o->divided[i].chunks);
 }
 
 void divided_back(struct index *ix, unsigned from, struct rec *message)

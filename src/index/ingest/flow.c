@@ -60,9 +60,9 @@ int ingest_take_credits(struct ingest *in, size_t bytes)
 
     pthread_mutex_lock(&in->lock);
     /* One that alone is beyond the limit must get through, too. */
-    while (
-        in->credits_used > 0 && !in->stopping &&
-        (in->credits_used + in->ahead_used + bytes > in->credits_max || !share_has_room(in, bytes)))
+    while (in->credits_used > 0 && !in->stopping &&
+           (in->credits_used + in->ahead_used + bytes > in->credits_max ||
+            !share_has_space(in, bytes)))
         pthread_cond_wait(&in->credit_cond, &in->lock);
     rc = in->stopping ? -EPIPE : 0;
     if (rc == 0) {

@@ -92,7 +92,7 @@ static void abandon_list(struct pending *list, uint32_t count)
 }
 
 /* Deletions and states are in a lost batch, too: the next start finds what they were about. */
-void lost_give_up(struct writer *w, struct pending *list, uint32_t count)
+void lost_abort(struct writer *w, struct pending *list, uint32_t count)
 {
     abandon_all(w, w->ix->full);
     kv_batch_clear(w->batch);
@@ -108,7 +108,7 @@ bool full_is(int error)
     return error == ERR_STORE_FULL || error == ERR_ADDRESS_SPACE;
 }
 
-void full_give_up(struct writer *w, struct pending *list, uint32_t count, int error)
+void full_abort(struct writer *w, struct pending *list, uint32_t count, int error)
 {
     abandon_all(w, true);
     for (uint32_t i = 0; i < count; i++)

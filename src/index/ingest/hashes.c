@@ -58,7 +58,7 @@ static bool hashes_grow(struct hashes *h)
     return true;
 }
 
-void hashes_give_up(struct hashes *h)
+void hashes_match_all(struct hashes *h)
 {
     h->full = true;
     free(h->slots);
@@ -75,7 +75,7 @@ void hashes_add(struct hashes *h, uint64_t hash)
     }
     if (h->count >= h->most ||
         ((!h->slots || h->count * 4 >= (h->mask + 1) * 3) && !hashes_grow(h))) {
-        hashes_give_up(h); /* too many: the filter would be large and exclude little */
+        hashes_match_all(h); /* too many: the filter would be large and exclude little */
         return;
     }
     insert(h->slots, h->mask, hash, &h->count);
@@ -84,7 +84,7 @@ void hashes_add(struct hashes *h, uint64_t hash)
 void hashes_merge(struct hashes *into, const struct hashes *from)
 {
     if (from->full)
-        hashes_give_up(into);
+        hashes_match_all(into);
     if (from->has_zero)
         into->has_zero = true;
     for (uint32_t i = 0; from->slots && i <= from->mask; i++) {

@@ -15,7 +15,7 @@ struct run;
 struct hashes *hashes_new(const struct terms *t, unsigned dimension);
 void hashes_free(struct hashes *h);
 void hashes_add(struct hashes *h, uint64_t hash);
-void hashes_give_up(struct hashes *h); /* there are others */
+void hashes_match_all(struct hashes *h); /* there are others */
 void hashes_merge(struct hashes *into, const struct hashes *from);
 /* The filter of the view for this dimension; none where there are too many. 0, -ENOMEM. */
 int hashes_filter(const struct hashes *h, struct view *v, unsigned dimension);

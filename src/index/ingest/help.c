@@ -43,7 +43,7 @@ void help_text(struct index *ix, unsigned from, struct rec *message)
 
 void help_scanned(struct index *ix, struct result *r)
 {
-    order_tell(ix, r->reader, RANK_SCANNED, r->run->order->number, r->reader_credits);
+    order_send(ix, r->reader, RANK_SCANNED, r->run->order->number, r->reader_credits);
 }
 
 /* Behind `chunks` chunks. */

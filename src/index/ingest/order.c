@@ -81,7 +81,7 @@ static void send_number(struct index *ix, unsigned rank, enum rank_message kind,
     } while (ingest_again(ix->ingest, rc));
 }
 
-void order_tell(struct index *ix, unsigned rank, enum rank_message kind, uint32_t order,
+void order_send(struct index *ix, unsigned rank, enum rank_message kind, uint32_t order,
                 uint64_t number)
 {
     int rc;

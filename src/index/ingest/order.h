@@ -72,7 +72,7 @@ bool order_is_full(struct ingest *in, unsigned rank);
 /* By the thread of messages. */
 void order_result(struct index *ix, unsigned rank, struct rec *message);
 /* A message about an order, and a number; again until there is memory for it. */
-void order_tell(struct index *ix, unsigned rank, enum rank_message kind, uint32_t order,
+void order_send(struct index *ix, unsigned rank, enum rank_message kind, uint32_t order,
                 uint64_t number);
 /* Its result has been taken. */
 void order_taken(struct index *ix, unsigned rank, size_t credits);

@@ -85,7 +85,7 @@ void share_release(struct ingest *in, size_t bytes)
         atomic_fetch_sub(&share_of(in)->bytes, bytes);
 }
 
-bool share_has_room(const struct ingest *in, size_t bytes)
+bool share_has_space(const struct ingest *in, size_t bytes)
 {
     return !share_of(in) || atomic_load(&share_of(in)->bytes) + bytes <= in->credits_max;
 }

@@ -13,6 +13,6 @@ bool share_leave(struct ingest *in); /* whether others wait for theirs */
 /* Bytes of text in flight: of credits and of what is read ahead. */
 void share_charge(struct ingest *in, size_t bytes);
 void share_release(struct ingest *in, size_t bytes);
-bool share_has_room(const struct ingest *in, size_t bytes);
+bool share_has_space(const struct ingest *in, size_t bytes);
 
 #endif

@@ -45,7 +45,7 @@ static int add_column(struct chunk_view *v, struct text path, struct hashes *to)
     struct column c;
 
     if (chunk_find(v, text_of("@other"), &c) == 0)
-        hashes_give_up(to);
+        hashes_match_all(to);
     if (chunk_find(v, path, &c) < 0)
         return 0;
     switch (c.type) {
@@ -56,7 +56,7 @@ static int add_column(struct chunk_view *v, struct text path, struct hashes *to)
     case COLUMN_BOOL:
         return add_integers(v, &c, to);
     default:
-        hashes_give_up(
+        hashes_match_all(
             to); /* times have a range; of doubles it is not known which were written as integers */
         return 0;
     }

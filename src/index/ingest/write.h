@@ -77,10 +77,10 @@ void put_generation(struct writer *w, uint32_t changes, bool clean);
 /* The store is full: the batch is relieved of the runs in the list, all runs end, and readers wait
  * until there is room. */
 bool full_is(int error); /* ERR_STORE_FULL, ERR_ADDRESS_SPACE */
-void full_give_up(struct writer *w, struct pending *list, uint32_t count, int error);
+void full_abort(struct writer *w, struct pending *list, uint32_t count, int error);
 /* The batch has lost something for want of memory: it is dropped whole, and all runs begin again
  * behind what is stored. */
-void lost_give_up(struct writer *w, struct pending *list, uint32_t count);
+void lost_abort(struct writer *w, struct pending *list, uint32_t count);
 /* What answers see of a run that was given up; NULL: what they see now. */
 struct view *full_view(struct run *run);
 /* After a commit (of runs: of more than deletions and states), and each second: whether readers may

@@ -111,7 +111,7 @@ static int fetch(struct ranks *r, unsigned rank, const struct kv_key *key, struc
     c->references = 1;
     buf_putc(&request, (char)key->data[0]);
     rec_put_text(&request, (struct text){(const char *)key->data + 1, key->len - 1u});
-    int rc = ranks_ask(r, rank, &request, &c->value);
+    int rc = ranks_request(r, rank, &request, &c->value);
     buf_done(&request);
     if (rc)
         return chunk_free(c), rc;

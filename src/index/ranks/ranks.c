@@ -8,7 +8,7 @@ struct one_rank {
     unsigned home;
     atomic_int error;
     pthread_mutex_t tell; /* of what follows */
-    struct rank_told told;
+    struct rank_sent told;
     struct text_ids *ids;
 };
 struct ranks {
@@ -85,17 +85,18 @@ int ranks_send_number(struct ranks *r, unsigned to, enum rank_message kind, int6
     return rc;
 }
 
-int ranks_ask(struct ranks *r, unsigned to, const struct buf *request, struct buf *answer)
+int ranks_request(struct ranks *r, unsigned to, const struct buf *request, struct buf *answer)
 {
     return request->error ? request->error
-                          : r->links->ask(r->links->arg, to,
-                                          (struct text){request->data, request->len}, answer);
+                          : r->links->request(r->links->arg, to,
+                                              (struct text){request->data, request->len}, answer);
 }
 
-int ranks_ask_all(struct ranks *r, const unsigned *to, unsigned count, struct buf *request,
-                  void (*answered)(void *arg, unsigned from, int rc, struct buf *answer), void *arg)
+int ranks_request_all(struct ranks *r, const unsigned *to, unsigned count, struct buf *request,
+                      void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
+                      void *arg)
 {
-    return r->links->ask_all(r->links->arg, to, count, request, answered, arg);
+    return r->links->request_all(r->links->arg, to, count, request, answered, arg);
 }
 
 void ranks_set_error(struct ranks *r, unsigned rank, int error)
@@ -134,13 +135,13 @@ int ranks_take_texts(struct ranks *r, unsigned rank, struct texts *here, struct 
     return text_ids_take(r->list[rank].ids, here, message);
 }
 
-struct rank_told *ranks_tell_begin(struct ranks *r, unsigned rank)
+struct rank_sent *ranks_send_begin(struct ranks *r, unsigned rank)
 {
     pthread_mutex_lock(&r->list[rank].tell);
     return &r->list[rank].told;
 }
 
-void ranks_tell_end(struct ranks *r, unsigned rank)
+void ranks_send_end(struct ranks *r, unsigned rank)
 {
     pthread_mutex_unlock(&r->list[rank].tell);
 }

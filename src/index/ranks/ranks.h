@@ -55,11 +55,11 @@ const char *ranks_host(const struct ranks *r, unsigned rank); /* NULL: unknown *
 int ranks_send(struct ranks *r, unsigned to, const struct buf *message); /* or its error */
 /* A message of a number alone. */
 int ranks_send_number(struct ranks *r, unsigned to, enum rank_message kind, int64_t number);
-int ranks_ask(struct ranks *r, unsigned to, const struct buf *request, struct buf *answer);
+int ranks_request(struct ranks *r, unsigned to, const struct buf *request, struct buf *answer);
 /* Takes the request; see ask_all of struct index_ranks. */
-int ranks_ask_all(struct ranks *r, const unsigned *to, unsigned count, struct buf *request,
-                  void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
-                  void *arg);
+int ranks_request_all(struct ranks *r, const unsigned *to, unsigned count, struct buf *request,
+                      void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
+                      void *arg);
 
 /* Why indexing stopped at a rank; 0. */
 void ranks_set_error(struct ranks *r, unsigned rank, int error);
@@ -79,12 +79,12 @@ void ranks_set_home(struct ranks *r, unsigned rank, unsigned home);
 int ranks_take_texts(struct ranks *r, unsigned rank, struct texts *here, struct rec *message);
 /* What another rank was told, one thread at a time: the caller changes it when that has arrived. */
 enum { RANK_SNAPSHOTS = 4 }; /* that a rank keeps: requests go on with the one they began with */
-struct rank_told {
+struct rank_sent {
     uint32_t texts;                     /* those of this process with ids below */
     uint64_t snapshots[RANK_SNAPSHOTS]; /* their serials, the latest first; 0: none */
 };
-struct rank_told *ranks_tell_begin(struct ranks *r, unsigned rank);
-void ranks_tell_end(struct ranks *r, unsigned rank);
+struct rank_sent *ranks_send_begin(struct ranks *r, unsigned rank);
+void ranks_send_end(struct ranks *r, unsigned rank);
 const struct text_ids *ranks_ids(const struct ranks *r, unsigned rank);
 
 /* ---- chunks and checkpoints (far_chunk.c) ---------------------------------------------------- */

@@ -88,7 +88,7 @@ static int reserve_lock_file(const struct kv *kv, struct err *err)
 static void on_assertion(MDB_env *env, const char *what)
 {
     (void)what;
-    kv_mark_damaged(mdb_env_get_userctx(env));
+    kv_mark_corrupt(mdb_env_get_userctx(env));
 }
 
 void kv_drain(struct kv *kv)

@@ -67,7 +67,7 @@ void kv_close(struct kv *kv);
 /* What was read makes no sense: kv_open says ERR_CORRUPT from now on, until the file "damaged"
  * beside data.mdb is removed. Also done where LMDB ends the process, as it does on pages that make
  * none. Any thread. */
-void kv_mark_damaged(struct kv *kv);
+void kv_mark_corrupt(struct kv *kv);
 /* Whether LMDB has met pages that make no sense: more than one value is wrong. Any thread. */
 bool kv_is_broken(const struct kv *kv);
 uint64_t kv_bytes(struct kv *kv); /* of data.mdb in use */

@@ -49,7 +49,7 @@ void kv_find_map(struct kv *kv)
 }
 
 /* Signal safe: it is called where LMDB aborts. */
-void kv_mark_damaged(struct kv *kv)
+void kv_mark_corrupt(struct kv *kv)
 {
     int fd = kv->read_only ? -1 : open(kv->mark, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
@@ -77,7 +77,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 
     (void)context;
     if (kv)
-        kv_mark_damaged(kv);
+        kv_mark_corrupt(kv);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         if (signals[i] == number)
             sigaction(number, &before[i], NULL); /* the fault comes again when this returns */

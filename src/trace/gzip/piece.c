@@ -26,7 +26,7 @@ void trace_piece_free(struct trace_piece *p)
     free(p);
 }
 
-void piece_stand_at(struct trace_reader *r, const struct mark *m, const uint8_t *end)
+void piece_seek(struct trace_reader *r, const struct mark *m, const uint8_t *end)
 {
     input_seek(&r->in, m->bit >> 3);
     if (m->block)
@@ -124,7 +124,7 @@ int piece_step(struct trace_reader *r, struct output *out)
     reader_deliver(r, out, len);
     if (len < left)
         return 1;
-    piece_stand_at(r, end, p->text + end->text);
+    piece_seek(r, end, p->text + end->text);
     r->members += end->members - p->marks.at[0].members;
     r->partial = false;
     piece_drop(r);

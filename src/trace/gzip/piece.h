@@ -27,7 +27,7 @@ struct trace_piece {
 /* Bytes of text that the mark's block may refer to. */
 uint32_t piece_window(const struct mark *m);
 /* Stands at a mark, before which (in the member) there is the text that ends at `end`. */
-void piece_stand_at(struct trace_reader *r, const struct mark *m, const uint8_t *end);
+void piece_seek(struct trace_reader *r, const struct mark *m, const uint8_t *end);
 /* At a member or block: whether a piece that begins here was taken: 1, 0, -ENOMEM. */
 int piece_take(struct trace_reader *r, bool block, uint64_t bit);
 /* The step of a reader that has one. */

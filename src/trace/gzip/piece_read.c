@@ -80,7 +80,7 @@ int trace_piece_read(struct trace_reader *r, size_t most, uint64_t stop, struct 
         trace_piece_free(p);
         return rc < 0 ? rc : ERR_END;
     }
-    piece_stand_at(r, end, p->text + end->text);
+    piece_seek(r, end, p->text + end->text);
     r->members = end->members;
     *ret = p;
     return 0;

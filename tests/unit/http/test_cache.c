@@ -31,8 +31,8 @@ static void put(struct cache *c, struct cache_key key, size_t len, char text)
     struct budget budget = {0};
     struct cache_place p = {.budget = &budget};
     struct cache_answer *a = answer_of(len, text), *got;
-    CHECK_INT(cache_ask(c, &key, &p, &got), CACHE_LEAD);
-    cache_tell(cache_settle(c, &p, a, !a), a);
+    CHECK_INT(cache_lookup(c, &key, &p, &got), CACHE_LEAD);
+    cache_deliver(cache_settle(c, &p, a, !a), a);
     cache_answer_release(a);
 }
 
@@ -133,12 +133,12 @@ static void too_long(void)
     key = key_of(2, 1);
     put(c, key, cache_longest(c) + 1, 'b');
     CHECK_INT(look(c, key), 0);
-    CHECK_INT(cache_ask(c, &key, &p, &got), CACHE_LEAD);
-    cache_tell(cache_settle(c, &p, NULL, true), NULL);
-    CHECK_INT(cache_ask(c, &key, &p, &got), CACHE_ALONE);
+    CHECK_INT(cache_lookup(c, &key, &p, &got), CACHE_LEAD);
+    cache_deliver(cache_settle(c, &p, NULL, true), NULL);
+    CHECK_INT(cache_lookup(c, &key, &p, &got), CACHE_ALONE);
     CHECK(p.gathers);
     cache_keep(c, &key, NULL);
-    CHECK_INT(cache_ask(c, &key, &p, &got), CACHE_ALONE);
+    CHECK_INT(cache_lookup(c, &key, &p, &got), CACHE_ALONE);
     CHECK(!p.gathers);
     cache_free(c);
 }
@@ -150,8 +150,8 @@ static void gathered(void)
     struct cache_place p = {0};
     struct cache_answer *got, *a = answer_of(100 << 10, 'g');
     struct cache_key key = key_of(1, 1), past = key_of(2, 0);
-    CHECK_INT(cache_ask(c, &key, &p, &got), CACHE_LEAD);
-    cache_tell(cache_settle(c, &p, NULL, true), NULL);
+    CHECK_INT(cache_lookup(c, &key, &p, &got), CACHE_LEAD);
+    cache_deliver(cache_settle(c, &p, NULL, true), NULL);
     CHECK_INT(look(c, key), 0);
     cache_keep(c, &key, a);
     CHECK_INT(look(c, key), 'g');
@@ -216,7 +216,7 @@ static enum cache_turn ask(struct cache *c, struct cache_key key, struct guest *
     struct cache_answer *got = NULL;
     *g = (struct guest){.place = {.call = called, .budget = &g->budget, .limit_ns = 1000}};
     atomic_store(&g->budget.deadline_ns, 10);
-    enum cache_turn turn = cache_ask(c, &key, &g->place, &got);
+    enum cache_turn turn = cache_lookup(c, &key, &g->place, &got);
     cache_answer_release(got);
     return turn;
 }
@@ -236,16 +236,16 @@ static void one_computes_for_all(void)
     CHECK(cache_leave(c, &g[2].place, &joined) && joined);
     CHECK(!cache_leave(c, &g[0].place, &joined) && !joined); /* the others still want it */
     struct cache_answer *a = answer_of(3, 'x');
-    cache_tell(cache_settle(c, &g[0].place, a, false), a);
+    cache_deliver(cache_settle(c, &g[0].place, a, false), a);
     cache_answer_release(a);
     CHECK(g[1].called == 1 && g[1].first == 'x' && g[3].called == 1 && g[3].first == 'x');
     CHECK(!g[0].called && !g[2].called);
     CHECK(!atomic_load(&g[0].budget.cancelled));
     CHECK(cache_leave(c, &g[0].place, &joined) && !joined);
     CHECK(cache_leave(c, &g[1].place, &joined) && !joined);
-    cache_tell(cache_settle(c, &other.place, NULL, false), NULL);
+    cache_deliver(cache_settle(c, &other.place, NULL, false), NULL);
     CHECK_INT(ask(c, key_of(1, 2), &late), CACHE_LEAD); /* a failure is not remembered */
-    cache_tell(cache_settle(c, &late.place, NULL, false), NULL);
+    cache_deliver(cache_settle(c, &late.place, NULL, false), NULL);
     cache_free(c);
 }
 
@@ -256,8 +256,8 @@ static void they_go_on_alone(void)
     ask(c, key_of(1, 1), &g[0]);
     CHECK_INT(ask(c, key_of(1, 1), &g[1]), CACHE_JOIN);
     CHECK_INT(ask(c, key_of(1, 1), &g[2]), CACHE_JOIN);
-    cache_tell(cache_settle(c, &g[0].place, NULL, true), NULL);
-    cache_tell(cache_settle(c, &g[0].place, NULL, true), NULL); /* once only */
+    cache_deliver(cache_settle(c, &g[0].place, NULL, true), NULL);
+    cache_deliver(cache_settle(c, &g[0].place, NULL, true), NULL); /* once only */
     CHECK(g[1].called == 1 && !g[1].first && g[2].called == 1 && !g[2].first);
     cache_free(c);
 }
@@ -278,7 +278,7 @@ static void nobody_wants_it(void)
     cache_leave(c, &g[2].place, &joined);
     CHECK(joined);
     CHECK_INT(atomic_load(&g[0].budget.cancelled), ERR_CANCELLED);
-    cache_tell(cache_settle(c, &g[0].place, NULL, false), NULL);
+    cache_deliver(cache_settle(c, &g[0].place, NULL, false), NULL);
     CHECK(!g[1].called && !g[2].called);
     cache_free(c);
 }
@@ -320,7 +320,7 @@ static void visit(struct storm *s, struct visitor *v, unsigned n)
     v->place = (struct cache_place){.call = wake_visitor, .budget = &v->budget};
     v->outcome = 0;
     v->wanted = generation * 100 + number;
-    enum cache_turn turn = cache_ask(s->cache, &key, &v->place, &got);
+    enum cache_turn turn = cache_lookup(s->cache, &key, &v->place, &got);
     if (turn == CACHE_HIT) {
         memcpy(&v->got, got->data, sizeof v->got);
         v->outcome = 1;
@@ -329,7 +329,7 @@ static void visit(struct storm *s, struct visitor *v, unsigned n)
         buf_append(&body, &v->wanted, sizeof v->wanted);
         got = n % 5 ? cache_answer_new(&body, "x/y", false) : NULL;
         buf_done(&body);
-        cache_tell(cache_settle(s->cache, &v->place, got, n % 35 == 0), got);
+        cache_deliver(cache_settle(s->cache, &v->place, got, n % 35 == 0), got);
         atomic_fetch_add(&s->computed, 1);
     } else if (turn == CACHE_JOIN && n % 11 == 0) {
         cache_leave(s->cache, &v->place, &joined);

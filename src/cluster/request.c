@@ -1,4 +1,4 @@
-/* ask.c - messages and requests of this rank's threads. */
+/* request.c - messages and requests of this rank's threads. */
 #include "cluster/transport.h"
 
 #include <assert.h>
@@ -55,9 +55,9 @@ static int ask_self(struct cluster *c, struct text bytes, struct buf *answer)
     return rc;
 }
 
-int cluster_ask_all(struct cluster *c, const unsigned *to, unsigned count, struct buf *request,
-                    void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
-                    void *arg)
+int cluster_request_all(struct cluster *c, const unsigned *to, unsigned count, struct buf *request,
+                        void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
+                        void *arg)
 {
     struct asks *asks = malloc(sizeof(*asks));
     struct trailer t = {.kind = PACKET_REQUEST, .asks = (uintptr_t)asks};
@@ -101,7 +101,7 @@ static int take_answer(struct waiter *w, struct buf *answer)
     return w->rc;
 }
 
-int cluster_ask(struct cluster *c, unsigned to, struct text bytes, struct buf *answer)
+int cluster_request(struct cluster *c, unsigned to, struct text bytes, struct buf *answer)
 {
     struct waiter w = {.rc = 0};
     struct buf request = {0};
@@ -112,7 +112,7 @@ int cluster_ask(struct cluster *c, unsigned to, struct text bytes, struct buf *a
     sem_init(&w.answered, 0, 0);
     buf_reserve(&request, bytes.len + sizeof(struct trailer));
     buf_text(&request, bytes);
-    int rc = cluster_ask_all(c, &to, 1, &request, wake, &w);
+    int rc = cluster_request_all(c, &to, 1, &request, wake, &w);
     if (rc == 0) {
         while (sem_wait(&w.answered) < 0)
             assert(errno == EINTR);
@@ -122,7 +122,7 @@ int cluster_ask(struct cluster *c, unsigned to, struct text bytes, struct buf *a
     return rc;
 }
 
-void ask_answered(struct packet *p)
+void request_answered(struct packet *p)
 {
     struct cluster *c = p->cluster;
     struct asks *asks = (struct asks *)(uintptr_t)packet_trailer(p).asks;
