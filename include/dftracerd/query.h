@@ -122,7 +122,7 @@ struct query_far {
     bool answered;
     unsigned wanted;   /* number of the scan that it is asked for */
     struct text given; /* what those before found */
-    /* What is wanted is a stream, of which rank 0 asks for parts (answer/lines/view_pull.h): it
+    /* What is wanted is a stream, of which rank 0 asks for parts (engine/cursor/pull.h): it
      * stays open, and makes what is `asked`, as bytes. Empty: a scan. */
     struct text asked;
     /* Set by the stream; -EXDEV: rank 0 itself must make the first part. */

@@ -241,7 +241,7 @@ static int repair_lines(struct finder *f)
     return rc;
 }
 
-static int fetch_text(struct finder *f, struct ahead_tools *tools, const struct scan_place *place)
+static int fetch_text(struct finder *f, struct item_tools *tools, const struct scan_place *place)
 {
     struct lines *l = f->lines;
     struct trace_text *text;
@@ -261,7 +261,7 @@ static int fetch_text(struct finder *f, struct ahead_tools *tools, const struct 
 
 /* ---- an item --------------------------------------------------------------------------------- */
 
-static int find_and_fetch(struct finder *f, struct ahead_tools *tools, size_t position)
+static int find_and_fetch(struct finder *f, struct item_tools *tools, size_t position)
 {
     const struct scan_place *places;
     struct lines *l = f->lines;
@@ -341,7 +341,7 @@ static bool keep_spare(struct lines_plan *p, struct lines *l)
     return keep;
 }
 
-int lines_make(void *plan, struct ahead_tools *tools, size_t position, void **ret)
+int lines_make(void *plan, struct item_tools *tools, size_t position, void **ret)
 {
     struct finder *f = calloc(1, sizeof(*f));
     struct lines *l = lines_new(plan);

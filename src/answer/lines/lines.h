@@ -9,7 +9,7 @@
 #define DFTRACERD_ANSWER_LINES_LINES_H
 
 #include "engine/group/map.h"
-#include "answer/lines/view_stream.h"
+#include "engine/cursor/cursor.h"
 
 #include <pthread.h>
 
@@ -57,8 +57,8 @@ int lines_plan_init(struct lines_plan *p, struct query *q, const struct item_ord
 /* Frees what is spare; the plan stays usable. Zeroed plans are fine. */
 void lines_plan_rest(struct lines_plan *p);
 void lines_plan_done(struct lines_plan *p);
-/* For struct ahead_maker: arg is the plan. */
-int lines_make(void *plan, struct ahead_tools *tools, size_t position, void **ret);
+/* For struct item_maker: arg is the plan. */
+int lines_make(void *plan, struct item_tools *tools, size_t position, void **ret);
 void lines_drop(void *plan, void *item);
 /* lines_bytes.c: in the order of keys, of which no more than `most`. */
 int lines_encode(void *plan, void *item, struct buf *text, struct buf *facts);

@@ -10,7 +10,7 @@ enum { ROWS_BATCH = 2048, ROWS_BYTES = 256 << 10 }; /* rows told at once, and of
 struct rows {
     struct rows_plan plan;
     struct top *top; /* NULL: not ordered by a column */
-    struct stream *stream;
+    struct cursor *cursor;
     uint32_t told; /* rows of the item at hand that were given out last time */
 };
 
@@ -80,7 +80,7 @@ static struct block *block_new(const struct rows_plan *p, size_t position)
     return b;
 }
 
-static int block_make(void *arg, struct ahead_tools *tools, size_t position, void **ret)
+static int block_make(void *arg, struct item_tools *tools, size_t position, void **ret)
 {
     struct rows_plan *p = arg;
     struct block *b = block_new(p, position);
@@ -133,20 +133,20 @@ static int plan_columns(struct rows_plan *p, struct query *q, const struct rows_
     return rc < 0 ? rc : query_source(q, TEXT("ts"), &p->order.ts);
 }
 
-static int open_stream(struct rows *r, const struct stream_options *o, struct err *err)
+static int open_cursor(struct rows *r, const struct cursor_options *o, struct err *err)
 {
-    const struct ahead_maker maker = {.query = r->plan.query,
-                                      .arg = &r->plan,
-                                      .make = block_make,
-                                      .drop = block_drop,
-                                      .encode = r->plan.writer ? block_encode : NULL,
-                                      .decode = block_decode};
+    const struct item_maker maker = {.query = r->plan.query,
+                                     .arg = &r->plan,
+                                     .make = block_make,
+                                     .drop = block_drop,
+                                     .encode = r->plan.writer ? block_encode : NULL,
+                                     .decode = block_decode};
 
     /* Some 32 bytes a value; texts of 64 MiB */
     size_t rows = ((size_t)64 << 20) / (32 * (r->plan.width + 1));
     int rc = r->plan.writer && !o->top ? scan_split_places(r->plan.query, (uint32_t)rows) : 0;
 
-    return rc < 0 ? rc : stream_new(&maker, o, err, &r->stream);
+    return rc < 0 ? rc : cursor_new(&maker, o, err, &r->cursor);
 }
 
 static int find_top(struct rows *r, const struct rows_options *o, struct err *err)
@@ -161,7 +161,7 @@ static int find_top(struct rows *r, const struct rows_options *o, struct err *er
 
 int rows_open(struct query *q, const struct rows_options *o, struct err *err, struct rows **ret)
 {
-    struct stream_options options = {
+    struct cursor_options options = {
         .order_ts = o->order_ts, .limit = o->limit, .offset = o->offset};
     struct rows *r = calloc(1, sizeof(*r));
 
@@ -172,7 +172,7 @@ int rows_open(struct query *q, const struct rows_options *o, struct err *err, st
         rc = find_top(r, o, err);
     options.top = r->top;
     if (rc == 0)
-        rc = open_stream(r, &options, err);
+        rc = open_cursor(r, &options, err);
     if (rc < 0) {
         rows_close(r);
         return err_set(err, rc, "%s", err_text(rc));
@@ -187,9 +187,9 @@ static int next_run(struct rows *r, struct err *err, struct item **ret)
     uint32_t run;
 
     if (r->told)
-        stream_take(r->stream, r->told);
+        cursor_take(r->cursor, r->told);
     r->told = 0;
-    int rc = stream_next(r->stream, err, ret, &run);
+    int rc = cursor_next(r->cursor, err, ret, &run);
     if (rc < 0)
         return rc == ERR_END ? rc : err_set(err, rc, "%s", err_text(rc));
     r->told = run < ROWS_BATCH ? run : ROWS_BATCH;
@@ -241,16 +241,16 @@ int rows_next_text(struct rows *r, struct err *err, struct buf *out, size_t *ret
 
 int rows_continue(struct rows *r, struct query *q, struct err *err)
 {
-    struct stream_options options = {0};
+    struct cursor_options options = {0};
 
-    stream_left(r->stream, &options.limit, &options.offset);
-    stream_free(r->stream);
-    r->stream = NULL;
+    cursor_remaining(r->cursor, &options.limit, &options.offset);
+    cursor_free(r->cursor);
+    r->cursor = NULL;
     r->plan.query = q;
     int rc = query_source(q, TEXT("ts"), &r->plan.order.ts);
     for (size_t i = 0; i < r->plan.width && rc == 0; i++)
         rc = query_source(q, source_path(r->plan.columns[i]), &r->plan.columns[i]);
-    rc = rc < 0 ? rc : open_stream(r, &options, err);
+    rc = rc < 0 ? rc : open_cursor(r, &options, err);
     return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
 }
 
@@ -258,25 +258,25 @@ bool rows_may_continue(const struct rows *r)
 {
     uint64_t limit, offset;
 
-    stream_left(r->stream, &limit, &offset);
+    cursor_remaining(r->cursor, &limit, &offset);
     return limit > 0;
 }
 
 void rows_rest(struct rows *r)
 {
-    if (!r->stream)
+    if (!r->cursor)
         return;
     if (r->told)
-        stream_take(r->stream, r->told);
+        cursor_take(r->cursor, r->told);
     r->told = 0;
-    stream_rest(r->stream, false);
+    cursor_pause(r->cursor, false);
 }
 
 void rows_close(struct rows *r)
 {
     if (!r)
         return;
-    stream_free(r->stream);
+    cursor_free(r->cursor);
     top_free(r->top);
     free(r->plan.columns);
     free(r);

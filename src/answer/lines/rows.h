@@ -1,7 +1,7 @@
 /* rows.h - flat rows of one place, as values or as text.
  *
  * Used by:   rows.c, rows_values.c, rows_text.c, rows_grow.c.
- * Path:      rows.c opens a stream (view_stream.h) whose items are blocks -> rows_values.c or
+ * Path:      rows.c opens a stream (cursor.h) whose items are blocks -> rows_values.c or
  *            rows_text.c fills a block -> rows.c returns its rows.
  * Threads:   a block belongs to one thread; several are filled at once, by one plan.
  * Memory:    what a block holds is charged to the query's budget.
@@ -9,7 +9,7 @@
 #ifndef DFTRACERD_ANSWER_LINES_ROWS_H
 #define DFTRACERD_ANSWER_LINES_ROWS_H
 
-#include "answer/lines/view_stream.h"
+#include "engine/cursor/cursor.h"
 #include "dftracerd/rows.h"
 
 struct rows_plan {

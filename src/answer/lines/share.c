@@ -35,7 +35,7 @@ struct sharing {
     VEC(struct share_place) places;
     uint64_t file_bytes;
     bool units; /* some files do not tell times in microseconds */
-    struct ahead *ahead;
+    struct read_ahead *ahead;
     struct share_piece *piece;
     uint32_t unit; /* of the piece: the next one */
     uint8_t *seen; /* bit: a target's file has what a group of references needs */
@@ -95,12 +95,12 @@ static int add_file(struct sharing *s, uint32_t position)
 
 static int open_ahead(struct sharing *s)
 {
-    struct ahead_maker maker = {.query = s->plan.all,
-                                .arg = &s->plan,
-                                .make = share_piece_make,
-                                .drop = share_piece_drop,
-                                .read_text = true,
-                                .file_of = share_piece_file};
+    struct item_maker maker = {.query = s->plan.all,
+                               .arg = &s->plan,
+                               .make = share_piece_make,
+                               .drop = share_piece_drop,
+                               .read_text = true,
+                               .file_of = share_piece_file};
     size_t *positions = malloc((s->places.count + 1) * sizeof(*positions));
 
     if (!positions)
@@ -108,7 +108,7 @@ static int open_ahead(struct sharing *s)
     for (size_t i = 0; i < s->places.count; i++)
         positions[i] = i;
     s->plan.places = s->places.at;
-    int rc = ahead_new(&maker, positions, s->places.count, &s->ahead);
+    int rc = read_ahead_new(&maker, positions, s->places.count, &s->ahead);
     free(positions);
     return rc;
 }
@@ -155,7 +155,7 @@ void share_close(struct sharing *s)
 {
     if (!s)
         return;
-    ahead_free(s->ahead);
+    read_ahead_free(s->ahead);
     if (s->piece)
         share_piece_drop(&s->plan, s->piece);
     if (s->plan.all)
@@ -226,7 +226,7 @@ static uint8_t *seen_at(const struct sharing *s, uint32_t target, uint32_t group
 static int begin_piece(struct sharing *s, struct err *err)
 {
     void *piece = NULL;
-    int rc = ahead_next(s->ahead, err, &piece);
+    int rc = read_ahead_next(s->ahead, err, &piece);
 
     if (rc < 0)
         return rc;

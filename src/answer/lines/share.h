@@ -60,8 +60,8 @@ struct share_plan {
 };
 int share_plan_init(struct share_plan *p, const struct share_options *o);
 void share_plan_done(struct share_plan *p); /* also after a failed init */
-/* For struct ahead_maker: arg is the plan, positions are those of plan.places. */
-int share_piece_make(void *plan, struct ahead_tools *tools, size_t position, void **ret);
+/* For struct item_maker: arg is the plan, positions are those of plan.places. */
+int share_piece_make(void *plan, struct item_tools *tools, size_t position, void **ret);
 void share_piece_drop(void *plan, void *piece);
 uint32_t share_piece_file(void *plan, size_t position);
 

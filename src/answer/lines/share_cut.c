@@ -268,7 +268,7 @@ static void settle_targets(struct share_piece *s, uint16_t rest)
     }
 }
 
-static int find_rows(struct cutter *c, struct ahead_tools *tools)
+static int find_rows(struct cutter *c, struct item_tools *tools)
 {
     struct share_piece *s = c->piece;
     size_t position;
@@ -292,7 +292,7 @@ static int find_rows(struct cutter *c, struct ahead_tools *tools)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static int fetch_text(struct cutter *c, struct ahead_tools *tools)
+static int fetch_text(struct cutter *c, struct item_tools *tools)
 {
     struct share_piece *s = c->piece;
     struct trace_text *text;
@@ -410,7 +410,7 @@ static int cut_units(struct cutter *c)
 
 /* ---- a piece --------------------------------------------------------------------------------- */
 
-int share_piece_make(void *plan, struct ahead_tools *tools, size_t position, void **ret)
+int share_piece_make(void *plan, struct item_tools *tools, size_t position, void **ret)
 {
     struct share_plan *p = plan;
     struct cutter *c = calloc(1, sizeof(*c));

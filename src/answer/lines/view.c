@@ -17,7 +17,7 @@ struct view {
     struct metadata *metadata; /* NULL: none wanted */
     struct follow *follow;     /* NULL: what cannot be read is an error */
     struct top *top;           /* NULL: not ordered by a column */
-    struct stream *stream;
+    struct cursor *cursor;
     uint64_t written;
 };
 
@@ -44,7 +44,7 @@ static bool has_changed(struct query *q, size_t position, int rc)
     return !same;
 }
 
-static int make(void *arg, struct ahead_tools *tools, size_t position, void **ret)
+static int make(void *arg, struct item_tools *tools, size_t position, void **ret)
 {
     struct view *v = arg;
     int rc = lines_make(&v->plan, tools, position, ret);
@@ -82,19 +82,19 @@ static bool refuse(void *arg, const struct item *item)
 
 /* ---- the cursor ------------------------------------------------------------------------------ */
 
-static int open_stream(struct view *v, struct stream_options *o, struct err *err)
+static int open_cursor(struct view *v, struct cursor_options *o, struct err *err)
 {
-    const struct ahead_maker maker = {.query = v->plan.query,
-                                      .arg = v,
-                                      .make = make,
-                                      .drop = drop,
-                                      .encode = encode,
-                                      .decode = decode,
-                                      .read_text = true};
+    const struct item_maker maker = {.query = v->plan.query,
+                                     .arg = v,
+                                     .make = make,
+                                     .drop = drop,
+                                     .encode = encode,
+                                     .decode = decode,
+                                     .read_text = true};
 
     v->plan.most = o->limit > UINT64_MAX - o->offset ? UINT64_MAX : o->limit + o->offset;
     o->refuse = refuse;
-    return stream_new(&maker, o, err, &v->stream);
+    return cursor_new(&maker, o, err, &v->cursor);
 }
 
 static int find_top(struct query *q, const struct view_options *o, struct err *err,
@@ -109,7 +109,7 @@ static int find_top(struct query *q, const struct view_options *o, struct err *e
 int view_open(struct query *q, const struct view_options *o, struct err *err, struct view **ret)
 {
     bool metadata = !o->no_metadata && !(query_phases(q) & PHASE_METADATA);
-    struct stream_options options = {
+    struct cursor_options options = {
         .order_ts = o->order_ts, .limit = o->limit, .offset = o->offset};
     struct view *v = calloc(1, sizeof(*v));
 
@@ -123,7 +123,7 @@ int view_open(struct query *q, const struct view_options *o, struct err *err, st
     if (rc == 0 && metadata)
         rc = metadata_new(q, &v->metadata);
     if (rc == 0)
-        rc = open_stream(v, &options, err);
+        rc = open_cursor(v, &options, err);
     if (rc < 0) {
         view_close(v);
         return err_set(err, rc, "%s", err_text(rc));
@@ -134,17 +134,17 @@ int view_open(struct query *q, const struct view_options *o, struct err *err, st
 
 int view_continue(struct view *v, struct query *q, struct err *err)
 {
-    struct stream_options options = {0};
+    struct cursor_options options = {0};
 
-    stream_left(v->stream, &options.limit, &options.offset);
-    stream_free(v->stream);
-    v->stream = NULL;
+    cursor_remaining(v->cursor, &options.limit, &options.offset);
+    cursor_free(v->cursor);
+    v->cursor = NULL;
     lines_plan_done(&v->plan);
     if (v->metadata)
         metadata_continue(v->metadata, q);
     int rc = lines_plan_init(&v->plan, q, NULL, v->metadata != NULL);
     if (rc == 0)
-        rc = open_stream(v, &options, err);
+        rc = open_cursor(v, &options, err);
     return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
 }
 
@@ -152,15 +152,15 @@ bool view_may_continue(const struct view *v)
 {
     uint64_t limit, offset;
 
-    stream_left(v->stream, &limit, &offset);
+    cursor_remaining(v->cursor, &limit, &offset);
     return limit > 0;
 }
 
 /* A follower must not be told half of an item that has changed when it is read again. */
 void view_rest(struct view *v)
 {
-    if (v->stream)
-        stream_rest(v->stream, v->follow != NULL);
+    if (v->cursor)
+        cursor_pause(v->cursor, v->follow != NULL);
     lines_plan_rest(&v->plan);
 }
 
@@ -168,7 +168,7 @@ void view_close(struct view *v)
 {
     if (!v)
         return;
-    stream_free(v->stream);
+    cursor_free(v->cursor);
     top_free(v->top);
     lines_plan_done(&v->plan);
     metadata_free(v->metadata);
@@ -227,11 +227,11 @@ int view_next(struct view *v, size_t want, struct buf *out, struct err *err)
     while (rc == 0 && out->len - before < want) {
         struct item *item;
         uint32_t run, taken = 0;
-        rc = stream_next(v->stream, err, &item, &run);
+        rc = cursor_next(v->cursor, err, &item, &run);
         if (rc == 0)
             rc = write_run(v, (struct lines *)item, run, want - (out->len - before), out, &taken);
         if (rc == 0)
-            stream_take(v->stream, taken);
+            cursor_take(v->cursor, taken);
         v->written += rc == 0 ? taken : 0;
     }
     if (rc == ERR_END && out->len > before)

@@ -1,22 +1,22 @@
-/* view_serve.c - makes items for rank 0, as bytes. */
-#include "answer/lines/view_ahead.h"
-#include "answer/lines/view_pull.h"
-#include "answer/lines/view_serve.h"
+/* serve.c - makes items for rank 0, as bytes. */
+#include "engine/cursor/read_ahead.h"
+#include "engine/cursor/pull.h"
+#include "engine/cursor/serve.h"
 #include "engine/derived/covered.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* An answer in the making. */
+/* An answer that is being made. */
 struct serving {
     struct server *server;
-    const struct ahead_maker *maker;
+    const struct item_maker *maker;
     struct charge charge;
     struct buf *texts, facts;
     uint64_t count;
 };
 
-void server_init(struct server *s, const struct ahead_maker *maker)
+void server_init(struct server *s, const struct item_maker *maker)
 {
     *s = (struct server){.maker = maker};
     pthread_mutex_init(&s->lock, NULL);
@@ -31,7 +31,7 @@ void server_done(struct server *s)
     pthread_mutex_destroy(&s->lock);
 }
 
-static int tools_take(struct server *s, struct ahead_tools **ret)
+static int tools_pop(struct server *s, struct item_tools **ret)
 {
     pthread_mutex_lock(&s->lock);
     *ret = s->idle_count ? s->idle[--s->idle_count] : NULL;
@@ -39,8 +39,8 @@ static int tools_take(struct server *s, struct ahead_tools **ret)
     return *ret ? 0 : tools_new(s->maker->query, ret);
 }
 
-/* NULL is fine. */
-static void tools_give(struct server *s, struct ahead_tools *tools)
+/* Accepts NULL. */
+static void tools_push(struct server *s, struct item_tools *tools)
 {
     pthread_mutex_lock(&s->lock);
     bool keep = tools && s->idle_count < SERVER_IDLE;
@@ -73,7 +73,8 @@ static int put_item(struct serving *s, void *item)
     return rc;
 }
 
-static int take_item(struct serving *s, int rc, void *item)
+/* Adds the item, unless making it failed, and drops it. */
+static int add_item(struct serving *s, int rc, void *item)
 {
     rc = rc < 0 ? rc : put_item(s, item);
     if (item)
@@ -84,42 +85,42 @@ static int take_item(struct serving *s, int rc, void *item)
 static int make_one(struct serving *s, size_t position)
 {
     struct query *q = s->maker->query;
-    struct ahead_tools *tools = NULL;
+    struct item_tools *tools = NULL;
     void *item = NULL;
-    int rc = tools_take(s->server, &tools);
+    int rc = tools_pop(s->server, &tools);
 
     index_query_running(query_index(q), 1);
     rc = rc < 0 ? rc : s->maker->make(s->maker->arg, tools, position, &item);
     index_query_running(query_index(q), -1);
     if (rc < 0 && tools)
-        tools_close_text(tools); /* its state after an error is not to be relied on */
-    tools_give(s->server, tools);
-    return take_item(s, rc, item);
+        tools_close_text(tools); /* its state is undefined after an error */
+    tools_push(s->server, tools);
+    return add_item(s, rc, item);
 }
 
-static int make_several(struct serving *s, const struct pull_request *asked)
+static int make_several(struct serving *s, const struct pull_request *request)
 {
-    struct ahead *a = NULL;
-    int rc = ahead_new(s->maker, asked->positions, asked->count, &a);
+    struct read_ahead *a = NULL;
+    int rc = read_ahead_new(s->maker, request->positions, request->count, &a);
 
-    while (rc == 0 && s->texts->len + s->facts.len < asked->bytes && s->count < asked->count) {
+    while (rc == 0 && s->texts->len + s->facts.len < request->bytes && s->count < request->count) {
         struct err err = {0};
         void *item = NULL;
-        rc = ahead_next(a, &err, &item);
-        rc = take_item(s, rc, item);
+        rc = read_ahead_next(a, &err, &item);
+        rc = add_item(s, rc, item);
         err_done(&err);
     }
-    ahead_free(a);
+    read_ahead_free(a);
     return rc;
 }
 
 /* ---- an answer ------------------------------------------------------------------------------- */
 
-/* What no answer has said yet. */
+/* Appends what the counters have counted since the previous answer. */
 static void put_counters(struct server *s, struct buf *out)
 {
     pthread_mutex_lock(&s->lock);
-    s->told = query_put_counters(s->maker->query, &s->told, out);
+    s->sent = query_put_counters(s->maker->query, &s->sent, out);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -139,37 +140,38 @@ static int put_facts(struct server *s, const struct serving *made)
     return rc;
 }
 
-/* Those before the first one for which chunks of other ranks are needed. */
-static int leave_to_rank_0(const struct query *q, struct pull_request *asked)
+/* Keeps only the items before the first one that needs chunks of other ranks. */
+static int leave_to_rank_0(const struct query *q, struct pull_request *request)
 {
     size_t n = 0;
 
-    while (n < asked->count && !covered_by_others(q, asked->positions[n]))
+    while (n < request->count && !covered_by_others(q, request->positions[n]))
         n++;
-    bool none = n == 0 && asked->count > 0;
-    asked->count = n;
+    bool none = n == 0 && request->count > 0;
+    request->count = n;
     return none ? -EXDEV : 0;
 }
 
-int server_answer(struct server *s, struct text asked, struct buf *answer)
+int server_answer(struct server *s, struct text message, struct buf *answer)
 {
     struct query *q = s->maker->query;
     struct serving made = {
         .server = s, .maker = s->maker, .charge.budget = query_budget(q), .texts = answer};
-    struct pull_request what;
-    int rc = answer->len ? -EINVAL : pull_read(q, asked, &what);
+    struct pull_request request;
+    int rc = answer->len ? -EINVAL : pull_read(q, message, &request);
 
     if (rc < 0)
         return rc;
-    if (what.time_ns)
-        query_budget(q)->deadline_ns = clock_mono_ns() + what.time_ns;
-    rc = leave_to_rank_0(q, &what);
+    if (request.time_ns)
+        query_budget(q)->deadline_ns = clock_mono_ns() + request.time_ns;
+    rc = leave_to_rank_0(q, &request);
     if (rc == 0)
-        rc = what.count == 1 ? make_one(&made, what.positions[0]) : make_several(&made, &what);
-    if (made.count) /* the one that failed is asked for again */
+        rc = request.count == 1 ? make_one(&made, request.positions[0])
+                                : make_several(&made, &request);
+    if (made.count) /* rank 0 requests the one that failed again */
         rc = put_facts(s, &made);
     buf_done(&made.facts);
     charge_done(&made.charge);
-    free(what.positions);
+    free(request.positions);
     return rc;
 }

@@ -1,6 +1,6 @@
-/* view_top_find.c - a scan that keeps the first rows by the values of a column. */
-#include "answer/lines/view_top_find.h"
-#include "answer/lines/view_top_survey.h"
+/* top_find.c - a scan that keeps the first rows by the values of a column. */
+#include "engine/cursor/top_find.h"
+#include "engine/cursor/top_survey.h"
 #include "engine/group/map.h"
 
 #include <errno.h>
@@ -10,33 +10,33 @@
 #include <string.h>
 
 enum {
-    SPARE = 64,           /* a worker sorts its rows when it has twice the wanted and SPARE more */
-    LOOKED = 1 << 12,     /* rows between checks of the budget */
-    TURN_FIRST = 8,       /* places of the first turn; each has twice as many as the one before */
-    TURNS_MOST = 1 << 20, /* wanted rows; for more of them all places are scanned in one turn */
+    SPARE = 64,           /* a worker sorts when it has twice the wanted rows and SPARE more */
+    CHECK_ROWS = 1 << 12, /* rows between checks of the budget */
+    ROUND_FIRST = 8, /* places of the first round; each round has twice as many as the previous */
+    ROUNDS_MAX = 1 << 20, /* if more rows are wanted, all places are scanned in one round */
 };
 
 struct finder {
     struct top_order order;
-    uint64_t most;
+    uint64_t limit;
     struct top_rows *rows; /* of workers that have ended */
-    pthread_mutex_t lock;  /* bar */
-    struct top_bar bar;
-    atomic_uint raised; /* how often the bar was */
-    uint8_t *turns;     /* by position: the turn in which it is scanned. NULL: one turn */
-    uint8_t turn;
+    pthread_mutex_t lock;  /* guards boundary */
+    struct top_boundary boundary;
+    atomic_uint version; /* number of changes of boundary */
+    uint8_t *rounds;     /* by position: the round in which it is scanned. NULL: one round */
+    uint8_t round;
 };
-struct worker {
+struct find_worker {
     struct finder *finder;
     struct top_filter filter;
-    unsigned raised; /* of filter.bar */
+    unsigned version; /* of filter.boundary */
     struct top_rows rows;
     struct top_mask mask; /* for scan_chunk.wanted */
 };
 
 /* ---- sorting --------------------------------------------------------------------------------- */
 
-/* Keys of rows to numbers in the order of their values. */
+/* Maps keys of rows to numbers in the order of their values. */
 struct ranking {
     struct group_table distinct;
     uint32_t *rank, *order; /* by number of a key; by rank */
@@ -58,7 +58,7 @@ static int add_keys(struct ranking *r, struct top_rows *rows)
 {
     for (size_t i = 0; i < rows->list.count; i++) {
         int64_t number = group_table_add(&r->distinct, &rows->list.at[i].key);
-        int rc = i % LOOKED ? 0 : budget_check(r->distinct.budget);
+        int rc = i % CHECK_ROWS ? 0 : budget_check(r->distinct.budget);
         if (number < 0 || rc < 0)
             return number < 0 ? (int)number : rc;
         rows->list.at[i].order = (uint32_t)number;
@@ -75,7 +75,7 @@ static int number_values(const struct top_order *o, struct ranking *r)
 
     for (uint32_t i = 0; i < r->distinct.count; i++) {
         struct value *now = &values[i % 2], *before = &values[1 - i % 2];
-        int rc = i % LOOKED ? 0 : budget_check(r->distinct.budget);
+        int rc = i % CHECK_ROWS ? 0 : budget_check(r->distinct.budget);
         if (rc < 0)
             return rc;
         query_key_value(o->query, r->keys[i], now);
@@ -119,8 +119,8 @@ static int compare_top_rows(const void *a, const void *b, void *arg)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-/* Sorts the rows, and keeps the first `most`. */
-static int cut_rows(const struct top_order *o, uint64_t most, struct top_rows *rows)
+/* Sorts the rows, and keeps the first `limit`. */
+static int cut_rows(const struct top_order *o, uint64_t limit, struct top_rows *rows)
 {
     struct budget *budget = query_budget(o->query);
     struct ranking r = {.charge.budget = budget};
@@ -137,45 +137,45 @@ static int cut_rows(const struct top_order *o, uint64_t most, struct top_rows *r
         rc = sort_items(rows->list.at, rows->list.count, sizeof(*rows->list.at), compare_top_rows,
                         NULL, budget);
     charge_done(&copy);
-    if (rows->list.count > most)
-        rows->list.count = most;
+    if (rows->list.count > limit)
+        rows->list.count = limit;
     return rc;
 }
 
-/* ---- the bar --------------------------------------------------------------------------------- */
+/* ---- the boundary ---------------------------------------------------------------------------- */
 
-static bool is_higher(const struct top_order *o, const struct top_bar *bar,
-                      const struct top_bar *than)
+static bool is_tighter(const struct top_order *o, const struct top_boundary *boundary,
+                       const struct top_boundary *than)
 {
-    int cmp = than->set ? top_compare(o, &bar->value, &than->value) : -1;
+    int cmp = than->set ? top_compare(o, &boundary->value, &than->value) : -1;
 
-    return cmp < 0 || (cmp == 0 && bar->position < than->position);
+    return cmp < 0 || (cmp == 0 && boundary->position < than->position);
 }
 
 /* The worker has as many rows as are wanted: those behind the last one are of no use to anybody. */
-static void raise_bar(struct finder *f, const struct top_row *last)
+static void tighten_boundary(struct finder *f, const struct top_row *last)
 {
-    struct top_bar bar = {.set = true, .position = last->position};
+    struct top_boundary boundary = {.set = true, .position = last->position};
 
-    query_key_value(f->order.query, last->key, &bar.value);
+    query_key_value(f->order.query, last->key, &boundary.value);
     pthread_mutex_lock(&f->lock);
-    if (is_higher(&f->order, &bar, &f->bar)) {
-        f->bar = bar;
-        atomic_fetch_add(&f->raised, 1);
+    if (is_tighter(&f->order, &boundary, &f->boundary)) {
+        f->boundary = boundary;
+        atomic_fetch_add(&f->version, 1);
     }
     pthread_mutex_unlock(&f->lock);
 }
 
-/* True: it is another one than before. */
-static bool read_bar(struct worker *w, struct top_bar *ret)
+/* Returns true, and the boundary, if it has changed since the worker read it. */
+static bool read_boundary(struct find_worker *w, struct top_boundary *ret)
 {
     struct finder *f = w->finder;
 
-    if (atomic_load_explicit(&f->raised, memory_order_relaxed) == w->raised)
+    if (atomic_load_explicit(&f->version, memory_order_relaxed) == w->version)
         return false;
     pthread_mutex_lock(&f->lock);
-    *ret = f->bar;
-    w->raised = atomic_load(&f->raised);
+    *ret = f->boundary;
+    w->version = atomic_load(&f->version);
     pthread_mutex_unlock(&f->lock);
     return true;
 }
@@ -186,20 +186,20 @@ static bool find_skip(void *arg, size_t position)
 {
     const struct finder *f = arg;
 
-    return f->turns && f->turns[position] != f->turn;
+    return f->rounds && f->rounds[position] != f->round;
 }
 
 static int find_begin(void *arg, unsigned number, void **ret_state)
 {
     struct finder *f = arg;
-    struct worker *w = calloc(1, sizeof(*w));
+    struct find_worker *w = calloc(1, sizeof(*w));
     (void)number;
 
     if (!w)
         return -ENOMEM;
     w->finder = f;
     w->filter.order = &f->order;
-    w->filter.most = f->most;
+    w->filter.limit = f->limit;
     w->rows.list.budget = w->mask.words.budget = query_budget(f->order.query);
     *ret_state = w;
     return 0;
@@ -208,9 +208,9 @@ static int find_begin(void *arg, unsigned number, void **ret_state)
 /* Before the filter of the query is evaluated. */
 static int find_plan(void *state, struct scan_chunk *c)
 {
-    struct worker *w = state;
+    struct find_worker *w = state;
 
-    read_bar(w, &w->filter.bar);
+    read_boundary(w, &w->filter.boundary);
     top_filter_chunk(&w->filter, c);
     return top_filter_plan(&w->filter, &w->mask);
 }
@@ -242,7 +242,7 @@ static int key_of_value(struct query *q, const struct value *v, uint64_t *ret)
     }
 }
 
-static int add_row(struct worker *w, struct scan_batch *b, uint32_t row)
+static int add_row(struct find_worker *w, struct scan_batch *b, uint32_t row)
 {
     const struct value v = batch_value(b, w->finder->order.by, row);
     struct top_row r = {.position = (uint32_t)b->chunk->position, .row = batch_place(b, row)};
@@ -251,31 +251,31 @@ static int add_row(struct worker *w, struct scan_batch *b, uint32_t row)
     return rc < 0 ? rc : vec_push(&w->rows.list, r);
 }
 
-static bool has_enough(const struct worker *w)
+static bool has_enough(const struct find_worker *w)
 {
-    uint64_t n = w->rows.list.count, most = w->finder->most;
+    uint64_t n = w->rows.list.count, limit = w->finder->limit;
 
-    return n >= SPARE && (n - SPARE) / 2 >= most;
+    return n >= SPARE && (n - SPARE) / 2 >= limit;
 }
 
-static int cut_own(struct worker *w)
+static int cut_own(struct find_worker *w)
 {
     struct finder *f = w->finder;
-    int rc = cut_rows(&f->order, f->most, &w->rows);
+    int rc = cut_rows(&f->order, f->limit, &w->rows);
     if (rc == 0)
-        raise_bar(f, &w->rows.list.at[f->most - 1]);
+        tighten_boundary(f, &w->rows.list.at[f->limit - 1]);
     return rc;
 }
 
 static int find_batch(void *state, struct scan_batch *b)
 {
-    struct worker *w = state;
+    struct find_worker *w = state;
     uint16_t rows[SCAN_BATCH + 64];
-    struct top_bar bar;
+    struct top_boundary boundary;
     int rc = 0;
 
-    if (read_bar(w, &bar))
-        top_filter_bar(&w->filter, &bar);
+    if (read_boundary(w, &boundary))
+        top_filter_set_boundary(&w->filter, &boundary);
     uint32_t n = top_filter_batch(&w->filter, b, rows);
     for (uint32_t i = 0; i < n && rc == 0; i++)
         rc = add_row(w, b, rows[i]);
@@ -285,7 +285,7 @@ static int find_batch(void *state, struct scan_batch *b)
 static int find_end(void *arg, unsigned number, void *state, bool failed)
 {
     struct finder *f = arg;
-    struct worker *w = state;
+    struct find_worker *w = state;
     size_t n = w->rows.list.count;
     int rc = failed ? 0 : vec_reserve(&f->rows->list, n);
     (void)number;
@@ -301,9 +301,10 @@ static int find_end(void *arg, unsigned number, void *state, bool failed)
     return rc;
 }
 
-/* ---- turns ----------------------------------------------------------------------------------- */
+/* ---- rounds
+ * ----------------------------------------------------------------------------------- */
 
-static int scan_turn(struct finder *f)
+static int scan_round(struct finder *f)
 {
     struct scan_sink sink = {.arg = f,
                              .gathers = true,
@@ -314,9 +315,9 @@ static int scan_turn(struct finder *f)
                              .worker_end = find_end};
     int rc = scan_run(f->order.query, &sink, NULL);
 
-    rc = rc < 0 ? rc : cut_rows(&f->order, f->most, f->rows);
-    if (rc == 0 && f->rows->list.count == f->most)
-        raise_bar(f, &f->rows->list.at[f->most - 1]);
+    rc = rc < 0 ? rc : cut_rows(&f->order, f->limit, f->rows);
+    if (rc == 0 && f->rows->list.count == f->limit)
+        tighten_boundary(f, &f->rows->list.at[f->limit - 1]);
     return rc;
 }
 
@@ -326,46 +327,46 @@ static bool may_have_rows(const struct finder *f, const struct top_survey *s, si
     const struct top_place *place = &s->places.at[i];
 
     return i < s->places.count &&
-           (!place->known || top_passes(&f->order, &f->bar, &place->best, place->position));
+           (!place->known || top_passes(&f->order, &f->boundary, &place->best, place->position));
 }
 
-static int scan_turns(struct finder *f, const struct top_survey *s)
+static int scan_rounds(struct finder *f, const struct top_survey *s)
 {
-    size_t n = TURN_FIRST, from = 0;
+    size_t n = ROUND_FIRST, from = 0;
     int rc = 0;
 
     while (rc == 0 && may_have_rows(f, s, from)) {
         size_t end = from + n;
-        f->turn++;
+        f->round++;
         for (; from < end && may_have_rows(f, s, from); from++)
-            f->turns[s->places.at[from].position] = f->turn;
-        rc = scan_turn(f);
+            f->rounds[s->places.at[from].position] = f->round;
+        rc = scan_round(f);
         n *= 2;
     }
     return rc;
 }
 
-static int find_in_turns(struct finder *f)
+static int find_in_rounds(struct finder *f)
 {
     const struct scan_place *places;
     struct top_survey survey = {.places.count = 0};
 
-    f->turns = calloc(scan_places(f->order.query, &places) + 1, sizeof(*f->turns));
-    int rc = f->turns ? top_survey(&f->order, &survey) : -ENOMEM;
-    rc = rc < 0 ? rc : scan_turns(f, &survey);
+    f->rounds = calloc(scan_places(f->order.query, &places) + 1, sizeof(*f->rounds));
+    int rc = f->rounds ? top_survey(&f->order, &survey) : -ENOMEM;
+    rc = rc < 0 ? rc : scan_rounds(f, &survey);
     top_survey_done(&survey);
-    free(f->turns);
+    free(f->rounds);
     return rc;
 }
 
-int top_find(const struct top_order *o, uint64_t most, struct top_rows *ret)
+int top_find(const struct top_order *o, uint64_t limit, struct top_rows *ret)
 {
-    struct finder f = {.order = *o, .most = most, .rows = ret};
+    struct finder f = {.order = *o, .limit = limit, .rows = ret};
 
-    if (most == 0)
+    if (limit == 0)
         return 0;
     pthread_mutex_init(&f.lock, NULL);
-    int rc = most > TURNS_MOST ? scan_turn(&f) : find_in_turns(&f);
+    int rc = limit > ROUNDS_MAX ? scan_round(&f) : find_in_rounds(&f);
     pthread_mutex_destroy(&f.lock);
     return rc;
 }

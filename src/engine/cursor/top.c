@@ -1,6 +1,6 @@
-/* view_top.c - the rows that come first by the values of a column, part by part. */
-#include "answer/lines/view_top.h"
-#include "answer/lines/view_top_find.h"
+/* top.c - the rows that come first by a column, in parts. */
+#include "engine/cursor/top.h"
+#include "engine/cursor/top_find.h"
 #include "engine/plan/seen.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of a part: of a quarter of the memory that is left, if a row takes PART_BYTES. */
-enum { PART_LEAST = 1 << 10, PART_MOST = 1 << 18, PART_BYTES = 1 << 10 };
+/* A part uses a quarter of the memory left, at PART_BYTES for each row. */
+enum { PART_MIN = 1 << 10, PART_MAX = 1 << 18, PART_BYTES = 1 << 10 };
 
 struct part_row {
     uint32_t position, row;
@@ -18,14 +18,14 @@ struct part_row {
 struct top {
     struct query *query;
     struct top_rows rows;      /* in order */
-    size_t next;               /* of them: the first one of the next part */
+    size_t next;               /* index in rows: start of the next part */
     VEC(struct part_row) part; /* by (position, row) */
 };
 
 int top_new(struct query *q, const struct top_options *o, struct err *err, struct top **ret)
 {
     struct top_order order = {.query = q, .descending = o->descending};
-    uint64_t most = o->limit > UINT64_MAX - o->offset ? UINT64_MAX : o->limit + o->offset;
+    uint64_t rows = o->limit > UINT64_MAX - o->offset ? UINT64_MAX : o->limit + o->offset;
     struct top *t = calloc(1, sizeof(*t));
     int rc = t ? query_source(q, text_of(o->column), &order.by) : -ENOMEM;
 
@@ -33,7 +33,7 @@ int top_new(struct query *q, const struct top_options *o, struct err *err, struc
     if (rc == 0) {
         t->query = q;
         t->rows.list.budget = t->part.budget = query_budget(q);
-        rc = top_find(&order, o->limit ? most : 0, &t->rows);
+        rc = top_find(&order, o->limit ? rows : 0, &t->rows);
     }
     if (rc < 0) {
         top_free(t);
@@ -72,13 +72,13 @@ static int compare_part_rows(const void *a, const void *b, void *arg)
 static size_t rows_of_part(const struct top *t)
 {
     const struct budget *b = query_budget(t->query);
-    size_t used = atomic_load(&b->memory_used), most = PART_MOST;
+    size_t used = atomic_load(&b->memory_used), max = PART_MAX;
 
     if (b->memory_limit)
-        most = b->memory_limit > used ? (b->memory_limit - used) / 4 / PART_BYTES : 0;
-    most = most < PART_LEAST ? PART_LEAST : most > PART_MOST ? PART_MOST : most;
+        max = b->memory_limit > used ? (b->memory_limit - used) / 4 / PART_BYTES : 0;
+    max = max < PART_MIN ? PART_MIN : max > PART_MAX ? PART_MAX : max;
     size_t left = t->rows.list.count - t->next;
-    return left < most ? left : most;
+    return left < max ? left : max;
 }
 
 int top_part(struct top *t, uint64_t *counts, __int128 *first)
@@ -102,7 +102,7 @@ int top_part(struct top *t, uint64_t *counts, __int128 *first)
                       query_budget(t->query));
 }
 
-/* The first row of the part that is this one, or behind it. */
+/* The index in the part of this row, or of the first one after it. */
 static size_t part_find(const struct top *t, struct part_row row)
 {
     size_t low = 0, high = t->part.count;
@@ -117,7 +117,7 @@ static size_t part_find(const struct top *t, struct part_row row)
     return low;
 }
 
-/* That of the j-th selected row of the batch. */
+/* part_find for the j-th selected row of the batch. */
 static size_t part_find_row(const struct top *t, const struct scan_batch *b, uint32_t j)
 {
     return part_find(t, (struct part_row){.position = (uint32_t)b->chunk->position,
@@ -138,14 +138,14 @@ struct part_scan {
     const struct top *top;
     int (*batch)(void *arg, struct scan_batch *b);
     void *arg;
-    size_t end; /* in the part: behind the last row of the place */
+    size_t end; /* index in the part after the last row of the place */
     uint32_t places[SCAN_BATCH];
     uint16_t select[SCAN_BATCH];
     uint64_t mask[SCAN_WORDS];
 };
 
-/* The batch with `count` rows only: s->select, which are s->places of the chunk. Where neighbours
- * do not matter, a batch of these rows alone is faster to read. */
+/* Returns the batch reduced to `count` rows: s->select of the batch, which are s->places of the
+ * chunk. If the worker gathers, a batch of these rows alone is faster to read. */
 static struct scan_batch batch_of_rows(struct part_scan *s, const struct scan_batch *b,
                                        uint32_t count)
 {

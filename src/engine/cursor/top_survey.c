@@ -1,5 +1,5 @@
-/* view_top_survey.c - a scan that reads the bounds of chunks, but no rows. */
-#include "answer/lines/view_top_survey.h"
+/* top_survey.c - a scan that reads the bounds of chunks, but no rows. */
+#include "engine/cursor/top_survey.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@ struct surveyor {
     const struct top_order *order;
     struct top_place *places; /* by position */
 };
-struct worker {
+struct survey_worker {
     const struct surveyor *surveyor;
     struct top_mask mask;
 };
@@ -16,7 +16,7 @@ struct worker {
 static int survey_begin(void *arg, unsigned number, void **ret_state)
 {
     struct surveyor *s = arg;
-    struct worker *w = calloc(1, sizeof(*w));
+    struct survey_worker *w = calloc(1, sizeof(*w));
     (void)number;
 
     if (!w)
@@ -29,7 +29,7 @@ static int survey_begin(void *arg, unsigned number, void **ret_state)
 
 static int survey_end(void *arg, unsigned number, void *state, bool failed)
 {
-    struct worker *w = state;
+    struct survey_worker *w = state;
     (void)arg, (void)number, (void)failed;
 
     vec_done(&w->mask.words);
@@ -39,13 +39,13 @@ static int survey_end(void *arg, unsigned number, void *state, bool failed)
 
 static int survey_plan(void *state, struct scan_chunk *c)
 {
-    return top_no_rows(&((struct worker *)state)->mask, c);
+    return top_no_rows(&((struct survey_worker *)state)->mask, c);
 }
 
-/* Only of chunks that the filter does not rule out. */
+/* Called for chunks that the filter does not exclude. */
 static int survey_chunk(void *state, struct scan_chunk *c)
 {
-    const struct surveyor *s = ((struct worker *)state)->surveyor;
+    const struct surveyor *s = ((struct survey_worker *)state)->surveyor;
     struct top_place *place = &s->places[c->position];
 
     place->used = true;

@@ -1,5 +1,5 @@
-/* view_maker.c - the tools of a maker, and why it failed. */
-#include "answer/lines/view_maker.h"
+/* maker.c - the tools of a thread that makes items, and the text of errors. */
+#include "engine/cursor/maker.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 
 /* ---- tools ----------------------------------------------------------------------------------- */
 
-void tools_close_text(struct ahead_tools *t)
+void tools_close_text(struct item_tools *t)
 {
     if (!t->file)
         return;
@@ -20,7 +20,7 @@ void tools_close_text(struct ahead_tools *t)
     t->file = NULL;
 }
 
-int tools_text(struct ahead_tools *t, struct query *q, const struct index_file *file,
+int tools_text(struct item_tools *t, struct query *q, const struct index_file *file,
                struct trace_text **ret)
 {
     if (t->file != file) {
@@ -34,7 +34,7 @@ int tools_text(struct ahead_tools *t, struct query *q, const struct index_file *
     return 0;
 }
 
-void tools_free(struct ahead_tools *t)
+void tools_free(struct item_tools *t)
 {
     if (!t)
         return;
@@ -43,9 +43,9 @@ void tools_free(struct ahead_tools *t)
     free(t);
 }
 
-int tools_new(struct query *q, struct ahead_tools **ret)
+int tools_new(struct query *q, struct item_tools **ret)
 {
-    struct ahead_tools *t = calloc(1, sizeof(*t));
+    struct item_tools *t = calloc(1, sizeof(*t));
     int rc = t ? scan_worker_new(q, &t->scan) : -ENOMEM;
 
     if (rc < 0)
@@ -57,8 +57,9 @@ int tools_new(struct query *q, struct ahead_tools **ret)
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* 0, or the errno for which a file cannot be reached that is not known to have changed. */
-static int reach(const char *path)
+/* The errno with which a file cannot be read; 0 if it can be, or if only the file itself is
+ * gone, so that it has changed. */
+static int unreachable(const char *path)
 {
     char directory[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -68,10 +69,10 @@ static int reach(const char *path)
     if (errno != ENOENT || !slash)
         return errno;
     snprintf(directory, sizeof(directory), "%.*s", (int)(slash - path), path);
-    return access(directory, F_OK) == 0 ? 0 : errno; /* the file alone has gone */
+    return access(directory, F_OK) == 0 ? 0 : errno;
 }
 
-int maker_explain(const struct ahead_maker *m, size_t position, int rc, struct err *err)
+int maker_error(const struct item_maker *m, size_t position, int rc, struct err *err)
 {
     const struct scan_place *places;
     struct query *q = m->query;
@@ -81,7 +82,7 @@ int maker_explain(const struct ahead_maker *m, size_t position, int rc, struct e
     const struct index_file *f = snapshot_file(query_snapshot(q), file);
     const char *name = f->name;
     bool unread = m->read_text && (rc == ERR_STALE || rc == -ENOENT || rc == -EACCES);
-    int away = unread ? reach(f->path) : 0;
+    int away = unread ? unreachable(f->path) : 0;
     if (away)
         return err_set(err, ERR_STALE, "cannot read %s: %s", name, strerror(away));
     if (m->read_text && (rc == ERR_STALE || rc == -ENOENT))

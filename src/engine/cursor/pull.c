@@ -1,22 +1,23 @@
-/* view_pull.c - asks other ranks for items. An answer is: the texts of all items;
- * behind them the number of places and of items, counters, and of each item whether there is one,
- * the length of its text, and its facts; at last the length of all that, as 8 bytes. */
-#include "answer/lines/view_pull.h"
+/* pull.c - requests items from other ranks. An answer consists of the texts of all items, a
+ * block of facts, and the length of that block in 8 bytes. The block contains the number of
+ * places and of items, counters, and for each item whether there is one, the length of its text,
+ * and its facts. */
+#include "engine/cursor/pull.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS_USUAL = 8, THREADS_MOST = 64 };
+enum { THREADS_MIN = 8, THREADS_MAX = 64 };
 
 struct pull {
     const struct pull_client *client;
     struct query *query;
-    struct query_far far; /* as it was when the stream began: borrows request and earlier */
+    struct query_far far; /* as it was when the cursor was opened; borrows request and earlier */
     unsigned ranks;
-    atomic_bool *opened; /* by rank: it has the stream open, perhaps */
-    pthread_t threads[THREADS_MOST];
-    unsigned thread_count, thread_most;
+    atomic_bool *opened; /* by rank: it may have the request open */
+    pthread_t threads[THREADS_MAX];
+    unsigned thread_count, thread_max;
 };
 
 /* ---- a run ----------------------------------------------------------------------------------- */
@@ -34,12 +35,13 @@ static void put_pull_request(const struct pull *p, const struct pull_run *run, s
         rec_put_u(out, run->items[i].position);
 }
 
-static int send(struct pull *p, unsigned rank, bool whole, struct text asked, struct buf *answer)
+static int pull_send(struct pull *p, unsigned rank, bool whole, struct text request,
+                     struct buf *answer)
 {
     struct buf message = {0};
 
     atomic_store(&p->opened[rank], true);
-    query_far_put(&p->far, query_budget(p->query), whole, asked, &message);
+    query_far_put(&p->far, query_budget(p->query), whole, request, &message);
     int rc = message.error
                  ? message.error
                  : index_request_rank(query_index(p->query), rank, query_snapshot(p->query),
@@ -48,14 +50,14 @@ static int send(struct pull *p, unsigned rank, bool whole, struct text asked, st
     return rc;
 }
 
-/* An answer that is read. */
-struct taking {
+/* An answer that is being read. */
+struct reading {
     struct buf *answer;
     struct rec facts;
-    size_t texts, at; /* bytes of texts; those that were taken */
+    size_t texts, at; /* bytes of all texts, and of those that were read */
 };
 
-static int open_answer(struct buf *answer, struct taking *ret)
+static int open_answer(struct buf *answer, struct reading *ret)
 {
     uint64_t length = 0;
 
@@ -65,82 +67,81 @@ static int open_answer(struct buf *answer, struct taking *ret)
     memcpy(&length, answer->data + end, sizeof(length));
     if (length > end)
         return ERR_CORRUPT;
-    *ret = (struct taking){.answer = answer, .texts = end - length};
+    *ret = (struct reading){.answer = answer, .texts = end - length};
     ret->facts = rec_of((struct text){answer->data + ret->texts, length});
     return 0;
 }
 
-/* The memory of the answer may become that of an item which has all texts of it: its facts are
- * behind them. */
-static int take_item(const struct ahead_maker *m, struct taking *t, struct pull_item *ret)
+/* An item that has all texts of the answer may take over its memory. */
+static int read_item(const struct item_maker *m, struct reading *r, struct pull_item *ret)
 {
-    bool there = rec_u(&t->facts);
-    size_t length = rec_u(&t->facts);
-    struct text bytes = rec_text(&t->facts);
+    bool there = rec_u(&r->facts);
+    size_t length = rec_u(&r->facts);
+    struct text bytes = rec_text(&r->facts);
     struct rec facts = rec_of(bytes);
 
-    if (t->facts.bad || length > t->texts - t->at)
+    if (r->facts.bad || length > r->texts - r->at)
         return ERR_CORRUPT;
-    struct text text = {t->answer->data + t->at, length};
-    bool whole = length && length == t->texts;
-    t->at += length;
+    struct text text = {r->answer->data + r->at, length};
+    bool whole = length && length == r->texts;
+    r->at += length;
     ret->item = NULL;
     ret->bytes = length + bytes.len;
-    return there ? m->decode(m->arg, ret->position, &facts, text, whole ? t->answer : NULL,
+    return there ? m->decode(m->arg, ret->position, &facts, text, whole ? r->answer : NULL,
                              &ret->item)
                  : 0;
 }
 
-/* One that has another idea of the request, so of its places, is not believed. */
-static int take_answer(struct pull *p, struct pull_run *run, struct buf *answer)
+/* The answer is invalid if the rank has other places for the request than this process. */
+static int read_answer(struct pull *p, struct pull_run *run, struct buf *answer)
 {
-    struct taking t;
-    int rc = open_answer(answer, &t);
+    struct reading r;
+    int rc = open_answer(answer, &r);
 
     if (rc < 0)
         return rc;
-    bool same = rec_u(&t.facts) == p->query->place_count;
-    uint64_t count = rec_u(&t.facts);
+    bool same = rec_u(&r.facts) == p->query->place_count;
+    uint64_t count = rec_u(&r.facts);
     if (!same || count == 0 || count > run->count)
         return ERR_CORRUPT;
-    query_take_counters(p->query, &t.facts);
+    query_take_counters(p->query, &r.facts);
     for (uint64_t i = 0; i < count && rc == 0; i++) {
-        rc = take_item(p->client->maker, &t, &run->items[i]);
-        run->made += rc == 0;
+        rc = read_item(p->client->maker, &r, &run->items[i]);
+        run->received += rc == 0;
     }
     return rc;
 }
 
-static int ask(struct pull *p, struct pull_run *run)
+static int pull_run(struct pull *p, struct pull_run *run)
 {
     struct charge charge = {.budget = query_budget(p->query)};
-    struct buf asked = {0}, answer = {0};
-    int rc = charge_add(&charge, run->room);
+    struct buf request = {0}, answer = {0};
+    int rc = charge_add(&charge, run->reserved);
 
-    put_pull_request(p, run, &asked);
-    rc = rc < 0 ? rc : asked.error;
-    struct text text = {asked.data, asked.len};
+    put_pull_request(p, run, &request);
+    rc = rc < 0 ? rc : request.error;
+    struct text text = {request.data, request.len};
     if (rc == 0)
-        rc = run->known ? send(p, run->rank, false, text, &answer) : ERR_NOT_FOUND;
+        rc = run->is_open ? pull_send(p, run->rank, false, text, &answer) : ERR_NOT_FOUND;
     if (rc == ERR_NOT_FOUND)
-        rc = send(p, run->rank, true, text, &answer);
+        rc = pull_send(p, run->rank, true, text, &answer);
     rc = rc < 0 ? rc : charge_up_to(&charge, answer.len);
-    rc = rc < 0 ? rc : take_answer(p, run, &answer);
-    buf_done(&asked);
+    rc = rc < 0 ? rc : read_answer(p, run, &answer);
+    buf_done(&request);
     buf_done(&answer);
     charge_done(&charge);
     return rc;
 }
 
-static void *work(void *arg)
+static void *pull_thread(void *arg)
 {
     struct pull *p = arg;
     const struct pull_client *c = p->client;
     struct pull_run run = {.count = 0};
 
     while (c->take(c->arg, &run)) {
-        run.made = 0;
-        run.rc = ask(p, &run);
+        run.received = 0;
+        run.rc = pull_run(p, &run);
         c->done(c->arg, &run);
     }
     return NULL;
@@ -150,7 +151,7 @@ static void *work(void *arg)
 
 static unsigned threads_for(unsigned ranks)
 {
-    return ranks < THREADS_USUAL ? THREADS_USUAL : ranks > THREADS_MOST ? THREADS_MOST : ranks;
+    return ranks < THREADS_MIN ? THREADS_MIN : ranks > THREADS_MAX ? THREADS_MAX : ranks;
 }
 
 int pull_new(const struct pull_client *client, struct pull **ret)
@@ -169,7 +170,7 @@ int pull_new(const struct pull_client *client, struct pull **ret)
     p->far = *far;
     p->far.number = query_far_number();
     p->ranks = index_rank_count(query_index(q));
-    p->thread_most = threads_for(p->ranks);
+    p->thread_max = threads_for(p->ranks);
     p->opened = calloc(p->ranks, sizeof(*p->opened));
     if (!p->opened) {
         pull_free(p);
@@ -195,8 +196,8 @@ unsigned pull_rank(const struct pull *p, size_t position)
 
 bool pull_add(struct pull *p)
 {
-    bool added = p->thread_count < p->thread_most &&
-                 pthread_create(&p->threads[p->thread_count], NULL, work, p) == 0;
+    bool added = p->thread_count < p->thread_max &&
+                 pthread_create(&p->threads[p->thread_count], NULL, pull_thread, p) == 0;
 
     p->thread_count += added;
     return p->thread_count > 0;
@@ -209,7 +210,7 @@ void pull_stop(struct pull *p)
             index_stop_rank(query_index(p->query), i, p->far.number);
 }
 
-/* What comes to the ranks late is of a number that is used no more. */
+/* A message that reaches a rank late has a number that is no longer used. */
 void pull_end(struct pull *p)
 {
     while (p->thread_count > 0)
@@ -230,9 +231,9 @@ void pull_free(struct pull *p)
 
 /* ---- the rank -------------------------------------------------------------------------------- */
 
-int pull_read(const struct query *q, struct text asked, struct pull_request *ret)
+int pull_read(const struct query *q, struct text request, struct pull_request *ret)
 {
-    struct rec in = rec_of(asked);
+    struct rec in = rec_of(request);
 
     *ret = (struct pull_request){.time_ns = rec_i(&in)};
     bool same = rec_u(&in) == q->place_count;

@@ -1,8 +1,8 @@
-/* module: answer; threads */
-/* test_view_ahead.c - what is made ahead comes in order, whatever threads there are; nothing is
+/* module: engine; threads */
+/* test_read_ahead.c - items come in order, whatever threads there are; nothing is
  * kept of it when memory is short, when the client is away, or when it does not come back. */
 #include "query_store.h"
-#include "answer/lines/view_ahead.h"
+#include "engine/cursor/read_ahead.h"
 
 enum { ITEMS = 200 };
 
@@ -13,7 +13,7 @@ struct factory {
     enum { QUICK, SOME_SLOW, SLOW } pace;
 };
 
-static int make(void *arg, struct ahead_tools *tools, size_t position, void **ret)
+static int make(void *arg, struct item_tools *tools, size_t position, void **ret)
 {
     struct factory *f = arg;
     int alive = atomic_fetch_add(&f->alive, 1) + 1, most = atomic_load(&f->most);
@@ -64,37 +64,37 @@ static void take(struct store *s, struct factory *f, size_t stop, size_t rest)
     struct selection selection;
     struct err err = {0};
     struct query *q;
-    struct ahead *a;
+    struct read_ahead *a;
     size_t positions[ITEMS];
 
     for (size_t i = 0; i < ITEMS; i++)
         positions[i] = i * 3 + 1;
     selection_init(&selection);
     CHECK_STOP(query_open(&s->env, s->snapshot, &selection, &budget, &err, &q) == 0);
-    struct ahead_maker maker = {.query = q, .arg = f, .make = make, .drop = drop};
-    CHECK_STOP(ahead_new(&maker, positions, ITEMS, &a) == 0);
+    struct item_maker maker = {.query = q, .arg = f, .make = make, .drop = drop};
+    CHECK_STOP(read_ahead_new(&maker, positions, ITEMS, &a) == 0);
     memset(positions, 0, sizeof positions); /* they were copied */
     for (size_t i = 0; i < stop; i++) {
         void *item = NULL;
         if (rest && i % rest == rest - 1) {
-            ahead_rest(a, false);
+            read_ahead_pause(a, false);
             CHECK_INT(atomic_load(&f->alive), 0);
         }
-        if (!CHECK_INT(ahead_next(a, &err, &item), 0))
+        if (!CHECK_INT(read_ahead_next(a, &err, &item), 0))
             break;
         CHECK_INT(*(size_t *)item, i * 3 + 1);
         drop(f, item);
         if (rest && i % rest == 0) { /* the same once more */
-            ahead_rest(a, true);
-            CHECK_INT(ahead_next(a, &err, &item), 0);
+            read_ahead_pause(a, true);
+            CHECK_INT(read_ahead_next(a, &err, &item), 0);
             CHECK_INT(*(size_t *)item, i * 3 + 1);
             drop(f, item);
         }
     }
     void *none;
     if (stop == ITEMS)
-        CHECK_INT(ahead_next(a, &err, &none), ERR_END);
-    ahead_free(a);
+        CHECK_INT(read_ahead_next(a, &err, &none), ERR_END);
+    read_ahead_free(a);
     CHECK_INT(atomic_load(&f->alive), 0);
     query_close(q);
     CHECK_INT(budget.memory_used, 0);

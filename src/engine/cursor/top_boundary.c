@@ -1,5 +1,5 @@
-/* view_top_bar.c - a bar in a chunk: as a range of numbers, or as a set of codes. */
-#include "answer/lines/view_top_bar.h"
+/* top_boundary.c - the boundary in a chunk as a range of numbers or a set of codes. */
+#include "engine/cursor/top_boundary.h"
 #include "dftracerd/kernel.h"
 #include "engine/derived/derived.h"
 
@@ -21,24 +21,25 @@ int top_compare(const struct top_order *o, const struct value *a, const struct v
     return o->descending ? -cmp : cmp;
 }
 
-/* Rows of equal values are in the order of the files: later ones are behind the bar. */
-bool top_passes(const struct top_order *o, const struct top_bar *bar, const struct value *v,
-                size_t position)
+/* Rows with equal values are in file order, so later ones do not pass. */
+bool top_passes(const struct top_order *o, const struct top_boundary *boundary,
+                const struct value *v, size_t position)
 {
-    if (!bar->set)
+    if (!boundary->set)
         return true;
-    int cmp = top_compare(o, v, &bar->value);
-    return cmp < 0 || (cmp == 0 && position < bar->position);
+    int cmp = top_compare(o, v, &boundary->value);
+    return cmp < 0 || (cmp == 0 && position < boundary->position);
 }
 
 static bool passes(const struct top_filter *f, const struct value *v)
 {
-    return top_passes(f->order, &f->bar, v, f->chunk->position);
+    return top_passes(f->order, &f->boundary, v, f->chunk->position);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Doubles as integers in the same order: of negative ones all bits but the sign are inverted. */
+/* Maps doubles to integers in the same order: all bits but the sign of negative ones are
+ * inverted. */
 static int64_t order_of_double(double d)
 {
     int64_t bits;
@@ -78,7 +79,7 @@ static bool number_passes(const struct top_filter *f, int64_t at)
     return passes(f, &v);
 }
 
-/* Nothing is between them. */
+/* Whether no number lies between them. */
 static bool is_next(int64_t a, int64_t b)
 {
     return (a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a) <= 1;
@@ -89,7 +90,8 @@ static int64_t middle_of(int64_t a, int64_t b)
     return (int64_t)(((__int128)a + b) / 2);
 }
 
-/* The numbers from f->low to f->high that pass are at one end of them: bisects to the last one. */
+/* The numbers from f->low to f->high that pass are at one end of the range. Finds the last one by
+ * bisection. */
 static void find_range(struct top_filter *f)
 {
     bool down = f->order->descending;
@@ -159,11 +161,11 @@ static void find_codes(struct top_filter *f)
     }
 }
 
-void top_filter_bar(struct top_filter *f, const struct top_bar *bar)
+void top_filter_set_boundary(struct top_filter *f, const struct top_boundary *boundary)
 {
     const struct value none = {.type = VALUE_NULL};
 
-    f->bar = *bar;
+    f->boundary = *boundary;
     f->nulls = passes(f, &none);
     f->others = f->shape != SHAPE_NULL;
     if (f->coded)
@@ -181,11 +183,11 @@ void top_filter_chunk(struct top_filter *f, struct scan_chunk *c)
                scan_codes(c, f->order->by, TOP_CODES, &f->code_count, &f->keys);
     if (is_number(f->shape))
         bounds_of_chunk(f);
-    top_filter_bar(f, &f->bar);
+    top_filter_set_boundary(f, &f->boundary);
 }
 
-/* Of a stored column the rows are selected before any is decoded. scan_chunk.wanted stands for
- * time_range, too, so there must be none. */
+/* Rows of a stored column are selected before any is decoded. scan_chunk.wanted also contains the
+ * result of time_range, so there must be none. */
 int top_filter_plan(struct top_filter *f, struct top_mask *memory)
 {
     const struct bound *b = source_bind(f->chunk->worker, f->order->by);
@@ -194,7 +196,7 @@ int top_filter_plan(struct top_filter *f, struct top_mask *memory)
 
     if (top_filter_is_empty(f))
         return top_no_rows(memory, f->chunk);
-    if (!f->bar.set || f->nulls || !integers || !b->stored || !timeless)
+    if (!f->boundary.set || f->nulls || !integers || !b->stored || !timeless)
         return 0;
     int rc = top_no_rows(memory, f->chunk);
     return rc < 0 ? rc
@@ -203,14 +205,14 @@ int top_filter_plan(struct top_filter *f, struct top_mask *memory)
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-/* Numbers of a batch. */
+/* The numbers of a batch. */
 struct numbers {
     const int64_t *i;
     const double *d; /* SHAPE_DOUBLE */
     uint64_t valid[SCAN_WORDS];
 };
 
-/* Those from low to high; bits of rows that have no number mean nothing. */
+/* Sets the bits of numbers from low to high; bits of rows without a number are undefined. */
 static void mask_range(const struct numbers *v, uint32_t rows, int64_t low, int64_t high,
                        uint64_t *mask)
 {
@@ -230,19 +232,19 @@ static uint32_t count_range(const struct numbers *v, uint32_t rows, int64_t low,
     return kernels()->count(mask, SCAN_WORDS);
 }
 
-/* If the batch has more than twice the wanted rows, a narrower range has enough of them. It holds
- * for the rest of the chunk. */
+/* If more than twice the wanted rows of the batch pass, a narrower range contains enough of
+ * them. It applies to the rest of the chunk. */
 static void narrow_range(struct top_filter *f, const struct numbers *v, uint32_t rows)
 {
     bool down = f->order->descending;
     int64_t *end = down ? &f->low : &f->high, best = down ? f->high : f->low, few = best;
-    uint64_t n = f->most < SCAN_BATCH / 2 ? count_range(v, rows, f->low, f->high) : 0;
+    uint64_t n = f->limit < SCAN_BATCH / 2 ? count_range(v, rows, f->low, f->high) : 0;
 
-    while (n > 2 * f->most && !is_next(*end, few)) {
+    while (n > 2 * f->limit && !is_next(*end, few)) {
         int64_t middle = middle_of(*end, few);
         uint32_t count =
             down ? count_range(v, rows, middle, best) : count_range(v, rows, best, middle);
-        if (count < f->most) {
+        if (count < f->limit) {
             few = middle;
             continue;
         }
@@ -251,7 +253,8 @@ static void narrow_range(struct top_filter *f, const struct numbers *v, uint32_t
     }
 }
 
-/* All rows of the batch that pass, selected or not. What is not finite is null in answers. */
+/* Sets the bits of all rows that pass, selected or not. Doubles that are not finite are null in
+ * answers. */
 static void mask_numbers(struct top_filter *f, struct scan_batch *b, uint64_t *mask)
 {
     struct numbers v = {.i = NULL};
