@@ -14,26 +14,27 @@
 
 #include "dftracerd/table.h"
 
-/* Rows per time bucket and key. Two forms: the pipeline (`aggregates` empty), whose rows are one
- * per (class, cat, name, pid, tid, hhash, fhash, bucket, group_keys) and whose counters are
- * weighted: count = dft_cnt, else freq, else count, else 1 (aggregate/counters.c); and the general
- * one, which groups all chosen objects by `group_by` (none: one row) and tells `aggregates`. Texts
- * are borrowed for the call only. */
+/* Rows for each time bucket and key, in one of two forms. The pipeline (`aggregates` empty) has one
+ * row for each (class, cat, name, pid, tid, hhash, fhash, bucket, group_keys), and its counters are
+ * weighted: count = dft_cnt, else freq, else count, else 1 (aggregate/counters.c). The general form
+ * groups all selected objects by `group_by` (one row if empty) and computes `aggregates`. Texts are
+ * borrowed for the call only. */
 enum aggregate_time { AGGREGATE_TIME_US, AGGREGATE_TIME_MS, AGGREGATE_TIME_ISO };
 struct aggregate_options {
     int64_t interval_ns; /* of the buckets; 0 = all in one */
-    uint64_t max_points; /* not 0: the interval is chosen so that there are no more buckets */
-    /* in this span; where it is empty in that of the selection */
+    uint64_t max_points; /* not 0: chooses the interval so that there are at most that many */
+    /* the span for max_points; empty: the span of the selection */
     int64_t points_from_ns, points_to_ns;
-    enum aggregate_time time_format; /* MS, ISO: the bucket is told as column `time` */
-    bool relative; /* time_bucket, ts, te from the smallest ts of the selection on */
-    bool split;    /* durations and sizes are shared out over the buckets they cover */
+    enum aggregate_time time_format; /* MS, ISO: the bucket is column `time` */
+    bool relative; /* time_bucket, ts, te are relative to the smallest ts of the selection */
+    bool split;    /* divides durations and sizes among the buckets that they cover */
     /* pipeline: paths; a bare name is an argument */
     const char *const *group_keys, *const *metric_fields;
     size_t group_key_count, metric_field_count;
-    const char *const *optional; /* of these, what no event needs to have: null then */
+    const char *const
+        *optional; /* those of both that may be missing in all events, and then are null */
     size_t optional_count;
-    const char *const *percentiles; /* decimal texts in [0, 1]: "0.999" is told as p99.9 */
+    const char *const *percentiles; /* decimal texts in [0, 1]: "0.999" is column p99.9 */
     size_t percentile_count;
     bool exact, shape;             /* percentiles from all values; skew and kurtosis, too */
     const char *const *boundaries; /* "event:field:output": output is a column */
@@ -49,20 +50,20 @@ struct aggregate_options {
     uint64_t limit, offset; /* in rows; limit UINT64_MAX = all */
 };
 struct aggregate;
-/* Does the whole work but the telling; where memory does not suffice for all groups, aggregate_next
- * does it part after part, and may fail of it, too. Not so with sort or top. ERR_PARAM (err.param),
+/* Computes all groups. If they do not fit into memory, and there is neither `sort` nor `top`,
+ * aggregate_next computes them in parts, and may fail with the same errors. ERR_PARAM (err.param),
  * ERR_ROW_LIMIT, ERR_MEMORY_LIMIT ... */
 int aggregate_open(struct query *q, const struct aggregate_options *options, struct err *err,
                    struct aggregate **ret);
-/* Its rows; borrowed until close. A block has rows of one class and one pass. */
+/* The rows; borrowed until close. A block has rows of one class and one pass. */
 struct table *aggregate_table(struct aggregate *a);
-__int128 aggregate_interval(const struct aggregate *a); /* of its buckets, in ns; 0: it has none */
+__int128 aggregate_interval(const struct aggregate *a); /* of the buckets, in ns; 0: none */
 /* Next rows, at most `want` (and TABLE_BLOCK): *ret_count * columns values, row by row,
  * borrowed until the next call. ERR_END. */
 int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret,
                    size_t *ret_count);
-/* Which values each output of `boundaries` may have, and from when to when over all processes: by
- * output, then by value. *new* array, its texts borrowed until close; -ENOMEM. */
+/* The values of each output of `boundaries`, and the time span of each over all processes,
+ * ordered by output, then by value. *new* array, its texts borrowed until close; -ENOMEM. */
 struct aggregate_boundary {
     const char *output;
     struct text value;

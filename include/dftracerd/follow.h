@@ -12,18 +12,18 @@
 
 #include "dftracerd/query.h"
 
-/* What has been told of each file. Keeps the snapshot of the last query, and earlier ones as long
- * as a file that was in them is being read anew or is gone (two minutes at most, then it would be a
- * new one). One thread at a time. */
+/* Records which objects of each file have been returned. Keeps the snapshot of the last query,
+ * and earlier ones while one of their files is being indexed again or is missing (for two
+ * minutes; after that it counts as a new file). */
 struct follow;
-/* `want`: files that are pending are asked for (index_want), also those that come later. */
+/* `want`: also requests indexing of pending files (index_want), now and later. */
 int follow_new(bool want, struct follow **ret);
 void follow_free(struct follow *f);
-/* Opens the query of what is new in `snapshot`: the first time everything, later the objects that
- * did not stand at the same byte of the text of the same file, after the same objects, when the
- * query before was opened, which counts as told. A file read anew with the same content has none,
- * one that was replaced those from the first difference on, and of X and X.gz with equal texts only
- * one has any. *ret NULL: nothing new. The budget is borrowed until follow_free. */
+/* Opens a query of the new objects in `snapshot`: all objects the first time. Later, an object
+ * is new unless the previous query had it at the same byte of the same file, after the same
+ * objects. So a file that was rewritten with the same text has none, a replaced file has those
+ * from the first difference on, and of X and X.gz with equal texts only one has any. *ret is
+ * NULL if nothing is new. The budget is borrowed until follow_free. */
 int follow_query(struct follow *f, const struct query_env *env, struct snapshot *snapshot,
                  const struct selection *selection, struct budget *budget, struct err *err,
                  struct query **ret);

@@ -39,10 +39,10 @@ int rows_open(struct query *q, const struct rows_options *options, struct err *e
 int rows_next(struct rows *r, struct err *err, const struct value **ret_values, size_t *ret_count);
 /* With a writer instead: appends the texts of the next rows. */
 int rows_next_text(struct rows *r, struct err *err, struct buf *out, size_t *ret_count);
-/* As view_continue: after ERR_END, in file order. */
+/* See view_continue: after ERR_END, in file order. */
 int rows_continue(struct rows *r, struct query *q, struct err *err);
 bool rows_may_continue(const struct rows *r);
-void rows_rest(struct rows *r); /* as view_rest; what rows_next gave is gone */
+void rows_rest(struct rows *r); /* see view_rest; invalidates what rows_next returned */
 void rows_close(struct rows *r);
 
 #endif

@@ -11,38 +11,37 @@
 
 #include "dftracerd/query.h"
 
-/* Every byte of the text of the files of `all`, in (file, text) order. An object of data (with the
- * lines it stands in) goes to the first group that selects it, else to the rest; a metadata record
- * with the next object of data of its chunk, else with the one before; lines without an object to
- * the rest, but short ones of brackets and blanks alone (at most four bytes and '\n') to
- * SHARE_BRACKETS. Each target's part is cut into output files, before whose objects the records
- * stand that they refer to. */
+/* Assigns every byte of the text of the files of `all` to a target, in (file, text) order: - an
+ *   object of data, with its lines, goes to the first group that selects it, else to the rest; -
+ *   a metadata record goes with the next object of data of its chunk, else with the previous
+ *   one; - lines without an object go to the rest, except that lines of brackets and blanks only
+ *   (at most four bytes and '\n') go to SHARE_BRACKETS. The text of a target is cut into output
+ *   files. In each, objects follow the metadata records that they refer to. */
 #define SHARE_GROUPS_MAX 256
 #define SHARE_BRACKETS 0xFFFFu
 struct share_options {
     struct query *all;           /* of PHASE_ANY, without a filter */
-    struct query *const *groups; /* of the same snapshot and files */
-    uint32_t group_count;        /* at most SHARE_GROUPS_MAX; as number of a target: the rest */
-    uint64_t file_bytes;         /* text of an output file, one line at least */
+    struct query *const *groups; /* with the same snapshot and files */
+    uint32_t group_count; /* at most SHARE_GROUPS_MAX; also the number of the target "rest" */
+    uint64_t file_bytes;  /* max. text of an output file, unless one line is longer */
 };
 /* Texts are borrowed until the next call. */
 struct share {
     uint32_t file; /* position in the snapshot */
     uint32_t target;
     bool begins;       /* a new output file of the target begins */
-    struct text added; /* lines of no source that stand before the text in the output */
+    struct text added; /* lines to write before `text`, which are not in the source */
     uint64_t added_lines;
-    struct text text; /* as it stands in the source */
+    struct text text; /* as in the source */
     uint64_t lines;   /* ended by '\n', and the last one if it is `cut` */
     uint64_t objects; /* of data */
-    bool cut;         /* text ends without a '\n', which the output needs, the source has not */
+    bool cut;         /* text ends without the '\n' that the output needs */
 };
 struct sharing;
-/* Borrows the queries until share_close; groups array copied. Memory: some pieces of 4 MiB of text
- * for each thread. */
+/* Borrows the queries until share_close, and copies the array of groups. */
 int share_open(const struct share_options *o, struct err *err, struct sharing **ret);
-/* ERR_END; ERR_STALE (a file changed), ERR_CORRUPT, ERR_MEMORY_LIMIT ... A line of many MiB comes
- * in several shares. */
+/* ERR_END; ERR_STALE (a file changed), ERR_CORRUPT, ERR_MEMORY_LIMIT ... A line of many
+ * MiB is returned in several shares. */
 int share_next(struct sharing *s, struct err *err, struct share *ret);
 void share_close(struct sharing *s);
 

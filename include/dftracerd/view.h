@@ -16,13 +16,15 @@
 
 struct view_options {
     bool order_ts; /* merge all files by (ts, file, line); objects without ts first */
-    /* NULL; or a column whose values order them: null last, equal ones as in the files. Finds them
-     * in view_open: ERR_PARAM where no event has it, ERR_MEMORY_LIMIT where they are too many */
+    /* Not NULL: a column that orders the objects, null last, equal values in file order. Then
+     * view_open fails with ERR_PARAM if no event has it, and with ERR_MEMORY_LIMIT if there are too
+     * many objects. */
     const char *order_by;
     bool descending;        /* of order_by */
     bool no_metadata;       /* leave out the FH, HH, SH and process records events refer to */
     uint64_t limit, offset; /* in data objects; limit UINT64_MAX = all */
-    /* NULL; else of follow_query: lines whose file has changed are left for later */
+    /* Not NULL: the query is of follow_query, and lines of files that change meanwhile are left to
+     * the next query. */
     struct follow *follow;
 };
 struct view;
@@ -31,18 +33,18 @@ int view_open(struct query *q, const struct view_options *options, struct err *e
 /* Appends the next lines, each with '\n', at most about `want` bytes (at least one line). 0,
  * ERR_END, or an error. Reads text in parallel and ahead within the memory budget. */
 int view_next(struct view *v, size_t want, struct buf *out, struct err *err);
-/* data objects so far, without the records they needed */
+/* The number of data objects so far, without metadata records. */
 uint64_t view_written(const struct view *v);
-/* After ERR_END: goes on with the objects of another query (in file order only). Limit, offset and
- * the records that are written go on, too. False as result of view_may_continue: the limit has been
- * reached. The query before is needed until it returns. */
+/* After ERR_END: continues with the objects of another query, in file order only, with what is
+ * left of limit and offset, and without the metadata records that were written before. The
+ * previous query is needed until it returns. view_may_continue is false if the limit has been
+ * reached. */
 int view_continue(struct view *v, struct query *q, struct err *err);
 bool view_may_continue(const struct view *v);
-/* Between calls, when the next one will not come soon: gives back the memory of what can be read
- * again. */
+/* Frees the memory of what can be read again, because the next call will not come soon. */
 void view_rest(struct view *v);
 void view_close(struct view *v);
-/* count_only */
+/* The number of lines that view_next would return, without metadata. */
 int view_count(struct query *q, uint64_t limit, uint64_t offset, struct err *err, uint64_t *ret);
 
 #endif

@@ -96,16 +96,16 @@ static int name_system_columns(struct aggregate *a, const struct groups *found)
 
 /* ---- the groups of one scan ------------------------------------------------------------------ */
 
-/* The cursor returns those of `count` rows in memory that `offset` and `limit` select. */
+/* Selects, by `offset` and `limit`, which of the `count` rows in memory are returned. */
 static void set_cursor(struct aggregate *a, size_t count)
 {
     uint64_t skipped = a->skip < count ? a->skip : count;
-    uint64_t told = a->left < count - skipped ? a->left : count - skipped;
+    uint64_t returned = a->left < count - skipped ? a->left : count - skipped;
 
     a->skip -= skipped;
-    a->left -= told;
+    a->left -= returned;
     a->at = skipped;
-    a->end = skipped + told;
+    a->end = skipped + returned;
 }
 
 static int scan_groups(struct aggregate *a, const struct aggregate_options *o, struct err *err)

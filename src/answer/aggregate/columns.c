@@ -175,7 +175,7 @@ bool column_fill(const struct row_reader *t, const struct group_order *o, struct
     }
 }
 
-/* Of whole words; in pieces of a known size, without a call. */
+/* Copies a record of whole words, in pieces of a constant size to avoid calls. */
 static inline void copy_record(char *to, const char *from, size_t bytes)
 {
     size_t at = 0;
@@ -230,14 +230,14 @@ void block_look_ahead(const struct groups *f, struct column_block *b, size_t mos
     }
 }
 
-/* ---- what values there are ------------------------------------------------------------------- */
+/* ---- ranges of values ------------------------------------------------------------------------ */
 
-/* Of one measure, or of ts and te: signs and remainders of all sums, minima and maxima. */
+/* What is known of all sums, minima and maxima of one measure, or of ts and te. */
 struct seen {
     struct alike alike;
     bool any;
-    int64_t sum, min, max;             /* negative: one of them is */
-    bool sum_part, min_part, max_part; /* of a microsecond */
+    int64_t sum, min, max;             /* negative if one of them is */
+    bool sum_part, min_part, max_part; /* one of them has a fraction of a microsecond */
 };
 
 static void see_row(const struct row_reader *t, uint32_t set, uint32_t group, struct seen *seen)

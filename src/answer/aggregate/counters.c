@@ -170,8 +170,9 @@ static void load(const struct aggregate_plan *p, struct scan_batch *b, struct ba
         n[i] = batch_numbers(b, sources[i]);
 }
 
-/* dft_cnt, else freq, else count, else 1; what is no whole number from 0 on does not count. */
-static uint64_t stands_for(const struct batch_numbers *n, uint32_t row)
+/* The number of calls that an event represents: dft_cnt, else freq, else count, else 1. Values that
+ * are not whole numbers >= 0 are ignored. */
+static uint64_t calls_of_event(const struct batch_numbers *n, uint32_t row)
 {
     for (unsigned i = N_DFT_CNT; i <= N_COUNT; i++) {
         struct amount a = amount_at(&n[i], row);
@@ -227,7 +228,7 @@ static int field_add(struct group_worker *w, struct scan_batch *b, unsigned set,
 
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t row = batch_row(b, j);
-        struct sums s = {.n = stands_for(counts, row),
+        struct sums s = {.n = calls_of_event(counts, row),
                          .sum = amount_at(&sum, row),
                          .min = amount_at(&min, row),
                          .max = amount_at(&max, row)};
@@ -253,7 +254,7 @@ int counters_add(struct group_worker *w, struct scan_batch *b, unsigned set)
     load(p, b, n);
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t row = batch_row(b, j), group = w->group[j];
-        uint64_t count = stands_for(n, row);
+        uint64_t count = calls_of_event(n, row);
         *group_count(s, group) += count;
         struct amount ts = amount_at(&n[N_TS], row);
         __int128 from = (__int128)ts.i * (n[N_TS].nano ? 1 : 1000);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* As dirname(1) and basename(1) have them: slashes at the end do not count, "/d/" is "d" in "/". */
+/* Like dirname(1) and basename(1), ignores trailing slashes: "/d/" is "d" in "/". */
 static struct text without_end_slashes(struct text path)
 {
     while (path.len > 1 && path.ptr[path.len - 1] == '/')

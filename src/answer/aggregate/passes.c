@@ -71,12 +71,12 @@ void pass_filter_chunk_end(struct pass_filter *f, size_t position)
 static int look_up(struct pass_filter *f, unsigned set, uint32_t group)
 {
     const struct prefixes *x = f->plan->pass->prefixes;
-    uint64_t told[GROUP_KEYS_MAX];
-    int rc = plan_keys((void *)&x->plan, group_table_keys(&f->map[set].table, group), told);
+    uint64_t keys[GROUP_KEYS_MAX];
+    int rc = plan_keys((void *)&x->plan, group_table_keys(&f->map[set].table, group), keys);
 
     if (rc < 0)
         return rc;
-    int64_t at = group_table_find(&x->found->set[set].map.table, told);
+    int64_t at = group_table_find(&x->found->set[set].map.table, keys);
     if (at < 0)
         return ERR_CORRUPT; /* all rows were there when they were counted */
     f->rank[set][group] = x->rank[set][at];

@@ -17,8 +17,8 @@
 
 #include "answer/aggregate/passes.h"
 
-/* As few keys as leave no prefix with more than `rows` rows, where that can be. ERR_ROW_LIMIT,
- * ERR_MEMORY_LIMIT ... */
+/* Finds the shortest prefixes of keys that have at most `rows` rows each, if there are such.
+ * ERR_ROW_LIMIT, ERR_MEMORY_LIMIT ... */
 int prefixes_find(const struct aggregate_plan *p, uint64_t rows, struct err *err,
                   struct prefixes **ret);
 void prefixes_free(struct prefixes *x);

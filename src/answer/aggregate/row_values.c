@@ -46,9 +46,9 @@ int row_reader_begin(struct row_reader *t)
 {
     const struct aggregate_plan *p = t->plan;
 
-    t->told = calloc(p->measure_count + 1, sizeof(*t->told));
+    t->measures = calloc(p->measure_count + 1, sizeof(*t->measures));
     t->quantiles = calloc((size_t)p->measure_count * p->quantile_count + 1, sizeof(*t->quantiles));
-    if (!t->told || !t->quantiles)
+    if (!t->measures || !t->quantiles)
         return -ENOMEM;
     if (p->intervals) { /* busy: the length of the union of the intervals of each group */
         struct acc *acc = plan_intervals(p, t->found);
@@ -72,11 +72,11 @@ void row_reader_done(struct row_reader *t)
     budget_release(t->plan->budget, t->charged);
     t->charged = 0;
     free(t->busy);
-    free(t->told);
+    free(t->measures);
     free(t->quantiles);
     t->distinct = NULL;
     t->busy = NULL;
-    t->told = NULL;
+    t->measures = NULL;
     t->quantiles = NULL;
 }
 
@@ -101,7 +101,7 @@ static struct value whole_value(__int128 v, bool nano, bool time)
     return (struct value){.type = VALUE_WIDE, .wide = v};
 }
 
-/* By values alone, not by how they are kept, so that equal sums give equal bits. */
+/* Depends on the values only, not on their types, so that equal sums give equal bits. */
 static double std_of(const struct moments *m)
 {
     __int128 limit = (__int128)1 << 62;
@@ -118,28 +118,28 @@ static const struct row_measure *row_measure_of(struct row_reader *t, struct row
                                                 unsigned measure)
 {
     const struct aggregate_plan *p = t->plan;
-    struct row_measure *told = &t->told[measure];
+    struct row_measure *measured = &t->measures[measure];
 
-    if (told->done)
-        return told;
-    memset(told, 0, sizeof(*told));
-    told->done = true;
+    if (measured->done)
+        return measured;
+    memset(measured, 0, sizeof(*measured));
+    measured->done = true;
     if (measure >= plan_measures(p, row.set))
-        return told;
-    told->weighted = row.set != SET_EVENT && !p->measures[measure].system;
-    group_moments(t->found, row.set, row.group, measure, &told->m);
-    told->count = told->m.count;
-    told->fine = group_doubles_of(t->found, row.set, row.group, measure);
-    if (!told->fine || told->fine->m.count == 0)
-        return told;
-    bool both = p->shape && !told->weighted; /* then the integers are among the doubles */
-    told->is_f64 = !both || told->fine->m.count > told->m.count;
-    told->all = told->fine->m;
-    if (told->is_f64 && !both && told->m.count)
-        moments_f64_join(&told->all, &told->m);
-    if (told->is_f64)
-        told->count = told->all.count;
-    return told;
+        return measured;
+    measured->weighted = row.set != SET_EVENT && !p->measures[measure].system;
+    group_moments(t->found, row.set, row.group, measure, &measured->m);
+    measured->count = measured->m.count;
+    measured->fine = group_doubles_of(t->found, row.set, row.group, measure);
+    if (!measured->fine || measured->fine->m.count == 0)
+        return measured;
+    bool both = p->shape && !measured->weighted; /* then the integers are among the doubles */
+    measured->is_f64 = !both || measured->fine->m.count > measured->m.count;
+    measured->all = measured->fine->m;
+    if (measured->is_f64 && !both && measured->m.count)
+        moments_f64_join(&measured->all, &measured->m);
+    if (measured->is_f64)
+        measured->count = measured->all.count;
+    return measured;
 }
 
 static struct value shape_value(const struct row_measure *t, enum output what)
@@ -166,27 +166,27 @@ static int quantile_value(struct row_reader *t, struct row_id row, const struct 
                           struct value *ret)
 {
     const struct aggregate_plan *p = t->plan;
-    struct row_measure *told = &t->told[what->of];
+    struct row_measure *measured = &t->measures[what->of];
     struct value *all = &t->quantiles[what->of * p->quantile_count];
     struct sampled_cell *cell = group_slot(&t->found->set[row.set], row.group, what->of);
     uint64_t ranks[p->quantile_count + 1];
 
-    if (!told->has_quantiles) {
-        struct value min = extreme_value(told, false, false),
-                     max = extreme_value(told, false, true);
-        double unit = told->m.nano && !told->is_f64 ? 1000 : 1;
+    if (!measured->has_quantiles) {
+        struct value min = extreme_value(measured, false, false),
+                     max = extreme_value(measured, false, true);
+        double unit = measured->m.nano && !measured->is_f64 ? 1000 : 1;
         double lo = value_double(&min, 0) / unit, hi = value_double(&max, 0) / unit;
         for (unsigned i = 0; i < p->quantile_count; i++) {
             const struct quantile *q = &p->quantiles[i];
             unsigned __int128 rank =
-                ((unsigned __int128)q->part * told->count + q->whole - 1) / q->whole;
+                ((unsigned __int128)q->part * measured->count + q->whole - 1) / q->whole;
             ranks[i] = rank < 1 ? 1 : (uint64_t)rank;
         }
         int rc = sample_ranks(&cell->sample, ranks, p->quantile_count, p->measures[what->of].time,
                               lo, hi, all);
         if (rc < 0)
             return rc;
-        told->has_quantiles = true;
+        measured->has_quantiles = true;
     }
     *ret = all[what->quantile];
     return 0;
@@ -195,37 +195,38 @@ static int quantile_value(struct row_reader *t, struct row_id row, const struct 
 static int measure_value(struct row_reader *t, struct row_id row, const struct output_column *what,
                          struct value *ret)
 {
-    const struct row_measure *told = row_measure_of(t, row, what->of);
+    const struct row_measure *measured = row_measure_of(t, row, what->of);
     bool time = t->plan->measures[what->of].time;
 
-    if (told->count == 0)
+    if (measured->count == 0)
         return 0;
     switch (what->what) {
     case OUTPUT_SUM:
-        *ret = told->is_f64 ? double_value(told->all.sum + told->all.comp)
-                            : whole_value(told->m.sum, told->m.nano, time);
+        *ret = measured->is_f64 ? double_value(measured->all.sum + measured->all.comp)
+                                : whole_value(measured->m.sum, measured->m.nano, time);
         return 0;
     case OUTPUT_MIN:
     case OUTPUT_MAX:
-        *ret = extreme_value(told, time, what->what == OUTPUT_MAX);
+        *ret = extreme_value(measured, time, what->what == OUTPUT_MAX);
         return 0;
     case OUTPUT_MEAN:
-        *ret =
-            double_value(!told->is_f64    ? moments_mean(&told->m)
-                         : told->weighted ? (told->all.sum + told->all.comp) / (double)told->count
-                                          : told->all.mean);
+        *ret = double_value(!measured->is_f64 ? moments_mean(&measured->m)
+                            : measured->weighted
+                                ? (measured->all.sum + measured->all.comp) / (double)measured->count
+                                : measured->all.mean);
         return 0;
     case OUTPUT_STD:
-        if (told->count >= 2 && !told->weighted)
-            *ret = double_value(told->is_f64 ? sqrt(told->all.m2 / (double)(told->count - 1))
-                                             : std_of(&told->m));
+        if (measured->count >= 2 && !measured->weighted)
+            *ret = double_value(measured->is_f64
+                                    ? sqrt(measured->all.m2 / (double)(measured->count - 1))
+                                    : std_of(&measured->m));
         return 0;
     case OUTPUT_QUANTILE:
-        return told->weighted || !t->plan->measures[what->of].sample
+        return measured->weighted || !t->plan->measures[what->of].sample
                    ? 0
                    : quantile_value(t, row, what, ret);
     default:
-        *ret = shape_value(told, what->what);
+        *ret = shape_value(measured, what->what);
         return 0;
     }
 }
@@ -315,7 +316,7 @@ int aggregate_values(struct row_reader *t, struct row_id row, const bool *done,
 
     group_map_keys(&s->map, row.group, keys);
     for (unsigned i = 0; i < p->measure_count; i++)
-        t->told[i].done = t->told[i].has_quantiles = false;
+        t->measures[i].done = t->measures[i].has_quantiles = false;
     for (size_t i = 0; i < p->column_count && rc == 0; i++) {
         const struct output_column *what = &p->outputs[i];
         struct value *v = &values[i];

@@ -11,31 +11,32 @@
 
 enum { KEY_OTHER = 15 }; /* tag of the first key of "(other)"; see keys.c */
 struct process_table;
-/* One measure of the present row. */
+/* One measure of the current row. */
 struct row_measure {
     bool done, has_quantiles, weighted;
     struct moments m;
-    struct moments_f64 all; /* valid where is_f64 */
+    struct moments_f64 all; /* valid if is_f64 */
     bool is_f64;
     const struct fine *fine;
     uint64_t count;
 };
-struct row_reader { /* all that values of rows are read from */
+/* What values of rows are computed from. */
+struct row_reader {
     const struct aggregate_plan *plan;
     struct groups *found;
     struct process_table *processes;
-    int64_t *busy;       /* ns by group of set 0; NULL */
-    uint64_t **distinct; /* by keep, by group; NULL where another thing is kept */
+    int64_t *busy;       /* ns by group of set 0, or NULL */
+    uint64_t **distinct; /* by keep, by group; NULL unless the keep is KEEP_DISTINCT */
     size_t charged;
-    struct row_measure *told; /* by measure */
-    struct value *quantiles;  /* by measure, by quantile */
+    struct row_measure *measures; /* by measure, of the current row */
+    struct value *quantiles;      /* by measure, by quantile */
 };
 int row_reader_begin(struct row_reader *t);
 void row_reader_done(struct row_reader *t);
-/* Texts are borrowed from the query and the plan. number: of the key. */
+/* The value of a key; `number`: which key of the plan. Texts are borrowed from query and plan. */
 int aggregate_key_value(const struct aggregate_plan *p, unsigned number, uint64_t key,
                         struct value *ret);
-/* done: by column, columns to leave out; NULL. */
+/* Fills the values of a row. `done`: by column, true to leave it out; or NULL. */
 int aggregate_values(struct row_reader *t, struct row_id row, const bool *done,
                      struct value *values);
 

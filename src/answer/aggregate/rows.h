@@ -16,8 +16,8 @@ struct sort_key {
     unsigned column;
     bool descending;
 };
-/* Of o->sort, or of o->top_by where there is a `top`: in the arena of the plan. ERR_PARAM: no such
- * column. */
+/* The keys of o->sort, or of o->top_by if o->top is set; *ret is in the arena of the plan.
+ * ERR_PARAM: no such column. */
 int rows_sort_keys(const struct aggregate_plan *p, const struct aggregate_options *o,
                    struct sort_key **ret, size_t *ret_width, struct err *err);
 /* Puts row order[i] of `columns` values at i; `order` is overwritten, `row` has memory for one. */

@@ -9,13 +9,13 @@
 /* Text between two wanted objects that is read rather than skipped: a call and a copy cost about as
  * much. */
 enum { GAP_READ = 16 << 10 };
-/* Longer texts are not kept for the next item. */
+/* Longer texts are freed with their item. */
 #define LINES_SPARE_TEXT ((size_t)16 << 20)
 
 int lines_plan_init(struct lines_plan *p, struct query *q, const struct item_order *order,
                     bool references)
 {
-    *p = (struct lines_plan){.query = q, .references = references, .most = UINT64_MAX};
+    *p = (struct lines_plan){.query = q, .references = references, .max = UINT64_MAX};
     if (order)
         p->order = *order;
     pthread_mutex_init(&p->lock, NULL);
@@ -33,11 +33,11 @@ struct finder {
     struct column gap, len, repaired;
     bool opened, may_repair;
     uint32_t row; /* the next row whose length is to be added */
-    uint64_t end; /* of the object before it, in the chunk's text */
+    uint64_t end; /* end of the object before it in the text of the chunk */
     int64_t gaps[SCAN_BATCH], lens[SCAN_BATCH], flags[SCAN_BATCH];
 };
 
-/* Bytes of the arrays for each object. */
+/* Bytes of all arrays for one object. */
 static size_t row_bytes(const struct lines_plan *p)
 {
     return 8 + 4 + 4 + 1 + (p->order.by_key ? 12 : 0) + (p->references ? 4 : 0);
@@ -129,10 +129,10 @@ static void note_positions(struct finder *f, const struct scan_batch *b)
     f->row += b->rows;
 }
 
-/* In file order, more objects cannot be told. */
+/* In file order, no more objects can be returned. */
 static bool has_enough(const struct finder *f)
 {
-    return !f->plan->order.by_key && f->lines->item.count >= f->plan->most;
+    return !f->plan->order.by_key && f->lines->item.count >= f->plan->max;
 }
 
 static int find_batch(void *arg, struct scan_batch *b)
@@ -160,8 +160,8 @@ static int find_batch(void *arg, struct scan_batch *b)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* First object that does not belong to the same piece of text as object i. Lines by rank are kept
- * for long, so what lies between them is not read, but for the newline. */
+/* The first object that is not in the same piece of text as object i. With a top, lines are kept
+ * for long, so the text between them is not read, except one newline. */
 static uint32_t piece_end(const struct finder *f, uint32_t i, uint64_t *ret_end)
 {
     const struct lines *l = f->lines;
@@ -175,8 +175,8 @@ static uint32_t piece_end(const struct finder *f, uint32_t i, uint64_t *ret_end)
     return k;
 }
 
-/* Reads the pieces one after the other into text; a byte after each for the '\n' of its last line.
- */
+/* Reads the pieces one after the other into text, each with a byte for the '\n' of its last
+ * line. */
 static int read_pieces(struct finder *f, struct trace_text *text, uint64_t chunk_offset)
 {
     struct lines *l = f->lines;
@@ -205,7 +205,7 @@ static int read_pieces(struct finder *f, struct trace_text *text, uint64_t chunk
     return 0;
 }
 
-/* Behind each line a '\n', where there is a byte for it. */
+/* Ends each line with '\n', if there is a byte for it. */
 static void end_lines(struct lines *l)
 {
     for (uint32_t i = 0; i < l->item.count; i++) {
@@ -216,7 +216,7 @@ static void end_lines(struct lines *l)
     }
 }
 
-/* Repaired objects get their valid form behind all other text. */
+/* Appends the valid form of repaired objects to the text. */
 static int repair_lines(struct finder *f)
 {
     struct lines *l = f->lines;
@@ -249,7 +249,7 @@ static int fetch_text(struct finder *f, struct item_tools *tools, const struct s
 
     rc = rc < 0 ? rc : read_pieces(f, text, l->item.file->chunks[place->chunk].text_offset);
     rc = rc < 0 ? rc : repair_lines(f);
-    /* What cannot be read may have been cut just now. */
+    /* The file may have been truncated while it was read. */
     if (rc == 0 || rc == ERR_CORRUPT) {
         int same = index_text_check(l->item.file, tools->fd);
         rc = rc == 0 || same == ERR_STALE ? same : rc;
@@ -274,7 +274,7 @@ static int find_and_fetch(struct finder *f, struct item_tools *tools, size_t pos
     if (rc < 0 || l->item.count == 0)
         return rc;
     if (has_enough(f))
-        l->item.count = (uint32_t)f->plan->most;
+        l->item.count = (uint32_t)f->plan->max;
     if (f->refs)
         rc = refs_groups(f->refs, &l->arena, &l->groups);
     if (rc == 0 && f->plan->order.by_key)
@@ -296,8 +296,8 @@ static void lines_free(struct lines *l)
     free(l);
 }
 
-/* Memory for texts of megabytes comes from the system page by page, each zeroed: what an item had,
- * the next one takes. */
+/* Reuses the memory of a dropped item: the system clears each page of new memory, and texts have
+ * megabytes. */
 struct lines *lines_new(struct lines_plan *p)
 {
     struct lines *l = NULL;
@@ -316,7 +316,7 @@ struct lines *lines_new(struct lines_plan *p)
     return l;
 }
 
-/* Empty, but for the memory of its arrays. */
+/* Empties it, but keeps the memory of its arrays. */
 static void lines_empty(struct lines *l)
 {
     free(l->item.order);

@@ -13,7 +13,7 @@
 
 #include <pthread.h>
 
-#define LINES_HASHES_MAX 32 /* hash columns of a chunk that are looked at */
+#define LINES_HASHES_MAX 32 /* max. hash columns of a chunk */
 #define LINES_SPARE 2
 
 /* kinds: bits 1 << INDEX_FH ...; hash: text id */
@@ -21,7 +21,7 @@ struct lines_hash {
     uint8_t kinds;
     uint32_t hash;
 };
-/* What the objects of a group refer to. */
+/* The metadata that the objects of a group refer to. */
 struct lines_group {
     bool written; /* its metadata have been written before */
     bool has_process;
@@ -32,11 +32,11 @@ struct lines_group {
 };
 struct lines {
     struct item item;
-    uint32_t *offset, *len; /* of each object, in text */
-    uint64_t *start;        /* of each object, in the chunk's text */
-    uint8_t *repair;        /* flags: it is written in its repaired form */
+    uint32_t *offset, *len; /* by object: position in text */
+    uint64_t *start;        /* by object: position in the text of the chunk */
+    uint8_t *repair;        /* by object: its repaired form is written */
     struct buf text;
-    uint32_t *group; /* NULL: no metadata wanted */
+    uint32_t *group; /* by object: index in groups; NULL: no metadata wanted */
     struct lines_group *groups;
     struct arena arena; /* of groups */
 };
@@ -46,36 +46,36 @@ struct lines_plan {
     struct item_order order;
     bool references;
     const struct source *host, *pid;
-    uint64_t most;        /* objects of a place that can be told */
-    pthread_mutex_t lock; /* spare: dropped items, whose memory the next ones take */
+    uint64_t max;         /* max. objects of a place that can be returned */
+    pthread_mutex_t lock; /* guards spare: dropped items, whose memory is reused */
     struct lines *spare[LINES_SPARE];
     unsigned spare_count;
 };
-/* order NULL: as they stand. On failure, too: lines_plan_done. */
+/* `order` NULL: file order. The caller calls lines_plan_done also after an error. */
 int lines_plan_init(struct lines_plan *p, struct query *q, const struct item_order *order,
                     bool references);
-/* Frees what is spare; the plan stays usable. Zeroed plans are fine. */
+/* Frees spare items; the plan remains usable. Accepts a zeroed plan. */
 void lines_plan_rest(struct lines_plan *p);
 void lines_plan_done(struct lines_plan *p);
-/* For struct item_maker: arg is the plan. */
+/* Functions of struct item_maker with the plan as arg. */
 int lines_make(void *plan, struct item_tools *tools, size_t position, void **ret);
 void lines_drop(void *plan, void *item);
-/* lines_bytes.c: in the order of keys, of which no more than `most`. */
+/* lines_bytes.c. Encoded objects are in the order of their keys, and at most plan.max. */
 int lines_encode(void *plan, void *item, struct buf *text, struct buf *facts);
 int lines_decode(void *plan, size_t position, struct rec *facts, struct text text,
                  struct buf *whole, void **ret);
 
-/* Without objects; NULL without memory. Room for `need` of them. */
+/* A *new* item without objects, or NULL. lines_grow allocates arrays for `need` objects. */
 struct lines *lines_new(struct lines_plan *p);
 int lines_grow(struct lines *l, const struct lines_plan *p, uint32_t need);
 
-/* Which rows of a chunk refer to what: see lines_refs.c. */
+/* Finds which metadata the rows of a chunk refer to: see lines_refs.c. */
 struct lines_refs;
 int refs_new(const struct lines_plan *p, struct lines_refs **ret);
 void refs_free(struct lines_refs *r);
-/* Groups of the selected rows of a batch. */
+/* Sets the groups of the selected rows of a batch. */
 int refs_batch(struct lines_refs *r, struct scan_batch *b, uint32_t *out);
-/* After the last batch: *ret in the arena. */
+/* Sets *ret, in the arena, after the last batch. */
 int refs_groups(struct lines_refs *r, struct arena *arena, struct lines_group **ret);
 
 #endif

@@ -40,7 +40,7 @@ static uint32_t last_group(const struct lines *l, uint32_t n)
     return last;
 }
 
-/* Of each object; a group follows the first one. */
+/* Bytes of each object; the first of a group is followed by the group. */
 static int put_groups(const struct lines_plan *p, const struct lines *l, uint32_t n,
                       struct buf *out)
 {
@@ -104,7 +104,7 @@ int lines_encode(void *plan, void *item, struct buf *text, struct buf *facts)
 {
     const struct lines_plan *p = plan;
     struct lines *l = item;
-    uint32_t n = l->item.count < p->most ? l->item.count : (uint32_t)p->most;
+    uint32_t n = l->item.count < p->max ? l->item.count : (uint32_t)p->max;
     size_t bytes = 0;
     int rc = 0;
 

@@ -32,7 +32,7 @@ struct pid {
 };
 struct lines_refs {
     const struct lines_plan *plan;
-    const struct scan_chunk *chunk; /* whose columns are looked at */
+    const struct scan_chunk *chunk; /* whose columns are read */
     struct hash_column columns[LINES_HASHES_MAX];
     unsigned count;
     struct group_table table; /* keys: hash ids, then host and pid */

@@ -5,18 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_BATCH = 2048, ROWS_BYTES = 256 << 10 }; /* rows told at once, and of text */
+enum { ROWS_BATCH = 2048, ROWS_BYTES = 256 << 10 }; /* max. rows of one call, and bytes of text */
 
 struct rows {
     struct rows_plan plan;
     struct top *top; /* NULL: not ordered by a column */
     struct cursor *cursor;
-    uint32_t told; /* rows of the item at hand that were given out last time */
+    uint32_t returned; /* rows of the current item, by the last call */
 };
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Puts values themselves in the order of their keys, so that they can be given out as they lie. */
+/* Sorts the values by their keys, so that they are returned as one array. */
 static int order_values(const struct rows_plan *p, struct block *b)
 {
     struct item *item = &b->item;
@@ -123,8 +123,8 @@ static int plan_columns(struct rows_plan *p, struct query *q, const struct rows_
                             .order.by_key = o->order_ts || o->order_by,
                             .width = o->column_count,
                             .writer = o->writer};
-    p->most_by_key = o->limit > UINT64_MAX - o->offset ? UINT64_MAX : o->limit + o->offset;
-    p->most = p->order.by_key ? UINT64_MAX : p->most_by_key;
+    p->max_by_key = o->limit > UINT64_MAX - o->offset ? UINT64_MAX : o->limit + o->offset;
+    p->max = p->order.by_key ? UINT64_MAX : p->max_by_key;
     p->columns = calloc(o->column_count + 1, sizeof(struct source *));
     if (!p->columns)
         return -ENOMEM;
@@ -181,23 +181,23 @@ int rows_open(struct query *q, const struct rows_options *o, struct err *err, st
     return 0;
 }
 
-/* Takes what was told last, and gives the next ones. */
+/* Consumes the rows that the last call returned, and finds the next ones. */
 static int next_run(struct rows *r, struct err *err, struct item **ret)
 {
     uint32_t run;
 
-    if (r->told)
-        cursor_take(r->cursor, r->told);
-    r->told = 0;
+    if (r->returned)
+        cursor_take(r->cursor, r->returned);
+    r->returned = 0;
     int rc = cursor_next(r->cursor, err, ret, &run);
     if (rc < 0)
         return rc == ERR_END ? rc : err_set(err, rc, "%s", err_text(rc));
-    r->told = run < ROWS_BATCH ? run : ROWS_BATCH;
+    r->returned = run < ROWS_BATCH ? run : ROWS_BATCH;
     return 0;
 }
 
-/* So many of the n next ones that they are not much longer than ROWS_BYTES. */
-static uint32_t few_bytes(const struct block *b, uint32_t n)
+/* The number of the next rows, at most n, whose text is not much longer than ROWS_BYTES. */
+static uint32_t rows_of_bytes(const struct block *b, uint32_t n)
 {
     uint32_t k = 0;
 
@@ -216,7 +216,7 @@ int rows_next(struct rows *r, struct err *err, const struct value **ret_values, 
     if (rc < 0)
         return rc;
     *ret_values = ((struct block *)item)->values + (size_t)item->at * r->plan.width;
-    *ret_count = r->told;
+    *ret_count = r->returned;
     return 0;
 }
 
@@ -228,14 +228,14 @@ int rows_next_text(struct rows *r, struct err *err, struct buf *out, size_t *ret
     if (rc < 0)
         return rc;
     const struct block *b = (struct block *)item;
-    r->told = few_bytes(b, r->told);
-    for (uint32_t k = item->at, to = k + r->told; k < to;) {
+    r->returned = rows_of_bytes(b, r->returned);
+    for (uint32_t k = item->at, to = k + r->returned; k < to;) {
         uint32_t row = item_index(item, k), last = item->order ? row : to - 1;
         size_t start = row ? b->end[row - 1] : 0;
         buf_append(out, b->text.data + start, b->end[last] - start);
         k += last - row + 1;
     }
-    *ret_count = r->told;
+    *ret_count = r->returned;
     return out->error;
 }
 
@@ -266,9 +266,9 @@ void rows_rest(struct rows *r)
 {
     if (!r->cursor)
         return;
-    if (r->told)
-        cursor_take(r->cursor, r->told);
-    r->told = 0;
+    if (r->returned)
+        cursor_take(r->cursor, r->returned);
+    r->returned = 0;
     cursor_pause(r->cursor, false);
 }
 

@@ -17,8 +17,8 @@ struct rows_plan {
     struct item_order order;
     const struct source **columns;
     size_t width;
-    uint64_t most;                    /* rows of a place that can be told, in file order */
-    uint64_t most_by_key;             /* ... and of those that come first */
+    uint64_t max;                     /* max. rows of a place, in file order */
+    uint64_t max_by_key;              /* ... and of those that come first */
     const struct rows_writer *writer; /* NULL: values */
 };
 

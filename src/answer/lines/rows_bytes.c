@@ -52,7 +52,7 @@ static void give_text(struct block *b, uint32_t n, size_t bytes, struct buf *out
 int rows_encode(const struct rows_plan *p, struct block *b, struct buf *text, struct buf *facts)
 {
     const struct item *item = &b->item;
-    uint32_t n = item->count < p->most_by_key ? item->count : (uint32_t)p->most_by_key;
+    uint32_t n = item->count < p->max_by_key ? item->count : (uint32_t)p->max_by_key;
 
     rec_put_u(facts, n);
     if (p->order.by_key)

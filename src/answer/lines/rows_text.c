@@ -6,7 +6,7 @@
 
 enum {
     CODES_MOST = 4096, /* of larger dictionaries each row's value is looked up */
-    SPAN_MOST = 256,   /* of whole numbers that are told as codes: each is written once */
+    SPAN_MOST = 256,   /* of whole numbers that have codes: each is written once */
 };
 
 struct filler {
@@ -91,7 +91,7 @@ static int fill_batch(void *arg, struct scan_batch *b)
     struct item *item = &f->block->item;
     struct buf *text = &f->block->text;
     struct budget *budget = query_budget(f->plan->query);
-    uint64_t left = f->plan->most - item->count;
+    uint64_t left = f->plan->max - item->count;
     uint32_t count = b->count < left ? b->count : (uint32_t)left;
     size_t used = atomic_load(&budget->memory_used), limit = budget->memory_limit;
     size_t room = !limit ? SIZE_MAX : limit > used ? limit - used : 0;
@@ -111,7 +111,7 @@ static int fill_batch(void *arg, struct scan_batch *b)
     if (rc == 0 && f->plan->order.by_key)
         item_add_keys(item, b, &f->plan->order);
     item->count += count;
-    return rc == 0 && item->count == f->plan->most ? ERR_END : rc;
+    return rc == 0 && item->count == f->plan->max ? ERR_END : rc;
 }
 
 int rows_fill_text(const struct rows_plan *p, struct scan_worker *w, size_t position,

@@ -2,7 +2,7 @@
  * output file has. */
 #include "answer/lines/share.h"
 
-#include "answer/lines/view_metadata.h"
+#include "answer/lines/metadata.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,10 +22,10 @@ struct share_target {
     struct metadata *metadata; /* that it has */
 };
 
-/* Records of the file at hand, by where they stand. */
+/* Records of the current file in text order. */
 struct records {
     const struct index_file *file;
-    uint32_t *order; /* positions in file->names */
+    uint32_t *order; /* indexes in file->names */
     uint32_t at;
 };
 
@@ -34,14 +34,14 @@ struct sharing {
     struct query **groups;
     VEC(struct share_place) places;
     uint64_t file_bytes;
-    bool units; /* some files do not tell times in microseconds */
+    bool units; /* times of some files are not in microseconds */
     struct read_ahead *ahead;
     struct share_piece *piece;
     uint32_t unit; /* of the piece: the next one */
     uint8_t *seen; /* bit: a target's file has what a group of references needs */
-    uint32_t last; /* target of the stretch before; UINT32_MAX: of another file */
+    uint32_t last; /* target of the previous stretch; UINT32_MAX: it was of another file */
     uint32_t file;
-    bool goes_on;                 /* ... whose last line did not end */
+    bool line_open;               /* the last line of the target has not ended */
     struct share_target *targets; /* groups and the rest */
     uint32_t target_count;
     struct records records;
@@ -213,7 +213,7 @@ static int note_record(struct sharing *s, struct share_target *t, uint32_t row)
     return rc;
 }
 
-/* ---- what stands before a unit --------------------------------------------------------------- */
+/* ---- lines before a unit --------------------------------------------------------------------- */
 
 static uint8_t *seen_at(const struct sharing *s, uint32_t target, uint32_t group, uint8_t *ret_bit)
 {
@@ -276,8 +276,8 @@ static int add_records(struct sharing *s, const struct share_unit *u)
                            &s->added);
 }
 
-/* Where it did not stand in the source, a line that does not begin an object could be read as the
- * rest of the line that is before it now (READING.md rule 6): an empty line keeps them apart. */
+/* A line that does not begin an object could be read as the rest of the line before it (READING.md
+ * rule 6). After a line that did not precede it in the source, an empty line separates them. */
 static bool may_continue(struct text line)
 {
     size_t i = 0;
@@ -294,8 +294,7 @@ static bool is_full(const struct sharing *s, const struct share_target *t, uint6
            t->unit != s->piece->file->unit;
 }
 
-/* The first record of a file that names a unit is the one that counts: where there are several,
- * none may come before it. */
+/* The first record of a file that names a unit is the valid one, so no other may come before it. */
 static void add_unit_record(struct sharing *s, const struct share_target *t)
 {
     static const char *const names[] = {
@@ -308,19 +307,19 @@ static void add_unit_record(struct sharing *s, const struct share_target *t)
                    names[t->unit]);
 }
 
-/* Whatever stands before the unit is in s->added then. */
+/* Sets s->added to the lines to write before the unit. */
 static int before_unit(struct sharing *s, const struct share_unit *u, struct share *ret)
 {
     struct share_target *t = &s->targets[u->target];
     struct text text = unit_text(s->piece, s->unit);
-    bool goes_on = s->goes_on && s->last == u->target;
+    bool continues = s->line_open && s->last == u->target;
     int rc = 0;
 
-    if (!goes_on && (!t->open || is_full(s, t, text.len))) {
+    if (!continues && (!t->open || is_full(s, t, text.len))) {
         rc = begin_file(s, t);
         add_unit_record(s, t);
         ret->begins = true;
-    } else if (!goes_on && s->last != u->target && may_continue(text)) {
+    } else if (!continues && s->last != u->target && may_continue(text)) {
         buf_putc(&s->added, '\n');
     }
     return rc == 0 && needs_records(s, u) ? add_records(s, u) : rc;
@@ -328,7 +327,7 @@ static int before_unit(struct sharing *s, const struct share_unit *u, struct sha
 
 /* ---- stretches ------------------------------------------------------------------------------- */
 
-/* Takes the unit into the stretch. */
+/* Adds the unit to the stretch. */
 static int take_unit(struct sharing *s, const struct share_unit *u, struct share *ret)
 {
     size_t len = unit_text(s->piece, s->unit).len;
@@ -337,7 +336,7 @@ static int take_unit(struct sharing *s, const struct share_unit *u, struct share
     ret->lines += u->lines;
     ret->objects += u->kind == SHARE_DATA;
     ret->cut = u->cut;
-    s->goes_on = u->lines == 0 && u->target != SHARE_BRACKETS;
+    s->line_open = u->lines == 0 && u->target != SHARE_BRACKETS;
     s->unit++;
     if (u->target == SHARE_BRACKETS)
         return 0;
@@ -366,7 +365,7 @@ static int make_stretch(struct sharing *s, struct share *ret)
     if (s->file != s->piece->place.file)
         s->last = UINT32_MAX;
     s->file = s->piece->place.file;
-    if (s->goes_on && u->target != s->last)
+    if (s->line_open && u->target != s->last)
         return ERR_CORRUPT;
     *ret = (struct share){
         .file = s->piece->place.file, .target = u->target, .text.ptr = s->piece->text + u->from};

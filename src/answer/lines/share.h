@@ -1,7 +1,7 @@
 /* share.h - the text of a piece of a file, cut into units that each go to one target.
  *
- * A piece is a chunk of the index, or text that no chunk has (what was left out as damaged).
- * Workers cut pieces ahead (share_cut.c), one thread takes them in order (share.c).
+ * A piece is a chunk of the index, or text in no chunk (lines that were skipped as invalid).
+ * Threads cut pieces in advance (share_cut.c); one thread returns them in order (share.c).
  */
 #ifndef DFTRACERD_ANSWER_LINES_SHARE_H
 #define DFTRACERD_ANSWER_LINES_SHARE_H
@@ -34,7 +34,7 @@ struct share_piece {
     char *text;
     size_t cap; /* of text */
     uint32_t len;
-    VEC(struct share_unit) units; /* and one more behind, whose `from` is len */
+    VEC(struct share_unit) units; /* and one more at the end, whose `from` is len */
     struct lines_group *groups;   /* of references */
     uint32_t group_count;
     struct arena arena; /* of groups */
@@ -53,14 +53,14 @@ struct share_plan {
     uint32_t group_count;
     struct lines_plan lines; /* for references */
     const struct share_place *places;
-    pthread_mutex_t lock; /* of what follows: what was dropped, the next ones take */
+    pthread_mutex_t lock; /* guards what follows: dropped pieces, whose memory is reused */
     struct share_piece *spare[SHARE_SPARE];
     unsigned spare_count;
     VEC(struct share_tools *) idle;
 };
 int share_plan_init(struct share_plan *p, const struct share_options *o);
 void share_plan_done(struct share_plan *p); /* also after a failed init */
-/* For struct item_maker: arg is the plan, positions are those of plan.places. */
+/* Functions of struct item_maker; arg is the plan, positions are indexes in plan.places. */
 int share_piece_make(void *plan, struct item_tools *tools, size_t position, void **ret);
 void share_piece_drop(void *plan, void *piece);
 uint32_t share_piece_file(void *plan, size_t position);

@@ -165,7 +165,7 @@ static int read_columns(struct cutter *c, const struct scan_batch *b)
     return rc;
 }
 
-/* Of the query for all objects: every row comes, in order. */
+/* Called with every row in order, because the query selects all objects. */
 static int note_rows(void *arg, struct scan_batch *b)
 {
     struct cutter *c = arg;
@@ -364,8 +364,8 @@ static uint32_t count_lines(const char *text, size_t len)
     return lines;
 }
 
-/* The object of a row with the lines it stands in, from `from` on; up to the next object if that
- * begins in the same line. */
+/* Adds the object of a row with its lines, from `from` to the end of the line, or to the next
+ * object if that begins in the same line. */
 static int add_object(struct cutter *c, uint32_t row, uint32_t from, uint32_t *ret_end)
 {
     struct share_piece *s = c->piece;

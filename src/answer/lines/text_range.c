@@ -17,7 +17,7 @@ struct text_range {
     struct trace_text *text;
     int fd;
     uint64_t at, stop; /* what is left: [at, stop) */
-    uint64_t lines;    /* TEXT_LINES: so many are left */
+    uint64_t lines;    /* TEXT_LINES: number left */
     bool by_lines;
     char piece[PIECE];
 };
@@ -188,7 +188,7 @@ static int skip_lines(struct text_range *r, uint64_t skip)
         }
     }
     if (skip)
-        r->at = r->stop; /* there are not so many */
+        r->at = r->stop; /* the file has fewer */
     return rc;
 }
 

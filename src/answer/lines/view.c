@@ -1,8 +1,8 @@
-/* view.c - /view: the matching lines byte for byte, with the metadata they need; and how many they
- * are. */
+/* view.c - /view: the selected lines byte for byte, with the metadata they need, or their
+ * number. */
 #include "answer/stats/summary.h"
-#include "answer/lines/view_follow.h"
-#include "answer/lines/view_metadata.h"
+#include "answer/lines/follow_lost.h"
+#include "answer/lines/metadata.h"
 #include "dftracerd/stats.h"
 #include "dftracerd/view.h"
 #include "engine/group/worker.h"
@@ -21,10 +21,10 @@ struct view {
     uint64_t written;
 };
 
-/* ---- lines that may have gone ---------------------------------------------------------------- */
+/* ---- lines of files that change -------------------------------------------------------------- */
 
-/* Of a file that was cut while it was read, only another look tells; one that is not READY is
- * looked at again anyway. */
+/* Whether the error is due to a change of the file. If it was truncated while it was read, it must
+ * be checked; one that is not READY will be indexed again anyway. */
 static bool has_changed(struct query *q, size_t position, int rc)
 {
     const struct scan_place *places;
@@ -72,7 +72,7 @@ static int decode(void *arg, size_t position, struct rec *facts, struct text tex
     return lines_decode(&((struct view *)arg)->plan, position, facts, text, whole, ret);
 }
 
-/* What was lost is told later, if at all: nothing behind it may be told before. */
+/* Lost lines may be returned later, so nothing after them may be returned now. */
 static bool refuse(void *arg, const struct item *item)
 {
     struct view *v = arg;
@@ -92,7 +92,7 @@ static int open_cursor(struct view *v, struct cursor_options *o, struct err *err
                                      .decode = decode,
                                      .read_text = true};
 
-    v->plan.most = o->limit > UINT64_MAX - o->offset ? UINT64_MAX : o->limit + o->offset;
+    v->plan.max = o->limit > UINT64_MAX - o->offset ? UINT64_MAX : o->limit + o->offset;
     o->refuse = refuse;
     return cursor_new(&maker, o, err, &v->cursor);
 }
@@ -156,7 +156,10 @@ bool view_may_continue(const struct view *v)
     return limit > 0;
 }
 
-/* A follower must not be told half of an item that has changed when it is read again. */
+/* With follow, the current item is kept: half of it may have been returned, and its file may
+ * change.
+ *
+ */
 void view_rest(struct view *v)
 {
     if (v->cursor)
@@ -175,7 +178,7 @@ void view_close(struct view *v)
     free(v);
 }
 
-/* Objects k to the first that does not lie right behind its predecessor in the text: one copy. */
+/* The end of the objects that follow each other in the text, which are copied at once. */
 static uint32_t stretch_end(const struct lines *l, uint32_t from, uint32_t to, size_t want,
                             size_t *ret_bytes)
 {
@@ -193,7 +196,7 @@ static uint32_t stretch_end(const struct lines *l, uint32_t from, uint32_t to, s
     return k;
 }
 
-/* Writes at most `run` objects of the item, about `want` bytes; *ret_taken of them. */
+/* Writes at most `run` objects of the item, about `want` bytes. *ret_taken: their number. */
 static int write_run(struct view *v, struct lines *l, uint32_t run, size_t want, struct buf *out,
                      uint32_t *ret_taken)
 {

@@ -35,9 +35,9 @@ int stats_set_histogram(struct stats *s, const struct histogram *h)
         unsigned bin = i == 0 ? 0 : i == 1 ? HISTOGRAM_BINS - 1 : i - 1;
         if (h->count[bin] == 0)
             continue;
-        struct stats_bin *told = &s->histogram[s->histogram_count++];
-        told->count = h->count[bin];
-        histogram_range(bin, &told->lo, &told->hi);
+        struct stats_bin *out = &s->histogram[s->histogram_count++];
+        out->count = h->count[bin];
+        histogram_range(bin, &out->lo, &out->hi);
     }
     return 0;
 }

@@ -125,14 +125,14 @@ static int plan_make(struct stats_plan *plan, struct stats *s, const struct stat
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static int tell_key(struct stats *s, struct query *q, uint64_t key, struct value *ret)
+static int set_key(struct stats *s, struct query *q, uint64_t key, struct value *ret)
 {
     query_key_value(q, key, ret);
     return value_keep(&s->arena, ret);
 }
 
-static int tell_counts(struct stats *s, const struct stats_found *f, unsigned table, uint64_t top,
-                       struct stats_count **ret, size_t *ret_count, uint64_t *ret_total)
+static int set_counts(struct stats *s, const struct stats_found *f, unsigned table, uint64_t top,
+                      struct stats_count **ret, size_t *ret_count, uint64_t *ret_total)
 {
     const struct stats_plan *plan = f->plan;
     const struct groups_of_set *t = &f->groups->set[SET_COUNTS + table];
@@ -150,7 +150,7 @@ static int tell_counts(struct stats *s, const struct stats_found *f, unsigned ta
             {&c->cat}, {&c->cat, &c->name}, {&c->pid, &c->tid, &c->host}};
         c->count = *group_count(t, order[i]);
         for (unsigned k = 0; k < plan->count_width[table] && rc == 0; k++)
-            rc = tell_key(s, plan->query, keys[k], by[table][k]);
+            rc = set_key(s, plan->query, keys[k], by[table][k]);
         if (rc == 0 && i % STATS_LOOKED == 0)
             rc = stats_step(s);
     }
@@ -158,7 +158,7 @@ static int tell_counts(struct stats *s, const struct stats_found *f, unsigned ta
     return rc;
 }
 
-static int tell_total(struct stats *s, struct stats_found *f)
+static int set_total(struct stats *s, struct stats_found *f)
 {
     const struct groups_of_set *all = &f->groups->set[SET_TOTAL];
     bool of_groups = !f->plan->total_duration; /* the text of a detailed report begins with it */
@@ -185,13 +185,13 @@ static int tell_total(struct stats *s, struct stats_found *f)
     return stats_set_histogram(s, &h);
 }
 
-static int tell_group(struct stats *s, struct stats_found *f, uint32_t group,
-                      struct stats_group *ret)
+static int set_group(struct stats *s, struct stats_found *f, uint32_t group,
+                     struct stats_group *ret)
 {
     const struct groups_of_set *g = &f->groups->set[SET_GROUPS];
     const uint64_t *keys = group_table_keys(&g->map.table, group);
-    struct measured *const told[QUANTITIES] = {&ret->duration, &ret->size, &ret->bandwidth,
-                                               &ret->offset};
+    struct measured *const measured[QUANTITIES] = {&ret->duration, &ret->size, &ret->bandwidth,
+                                                   &ret->offset};
     int rc = 0;
 
     ret->count = *group_count(g, group);
@@ -201,16 +201,16 @@ static int tell_group(struct stats *s, struct stats_found *f, uint32_t group,
     if (!ret->keys)
         return -ENOMEM;
     for (unsigned i = 0; i < f->plan->group_width && rc == 0; i++)
-        rc = tell_key(s, f->plan->query, keys[i], &ret->keys[i]);
+        rc = set_key(s, f->plan->query, keys[i], &ret->keys[i]);
     for (unsigned q = 0; q < QUANTITIES && rc == 0; q++) {
         struct quantity of;
         group_quantity(f->groups, SET_GROUPS, group, q, &of);
-        rc = quantity_measure(&of, q == Q_DURATION, told[q]);
+        rc = quantity_measure(&of, q == Q_DURATION, measured[q]);
     }
     return rc;
 }
 
-static int tell_groups(struct stats *s, struct stats_found *f, uint64_t top)
+static int set_groups(struct stats *s, struct stats_found *f, uint64_t top)
 {
     const struct groups_of_set *g = &f->groups->set[SET_GROUPS];
     uint32_t *order = NULL;
@@ -219,7 +219,7 @@ static int tell_groups(struct stats *s, struct stats_found *f, uint64_t top)
     s->groups_total = g->map.table.count;
     s->groups = stats_rows(s, s->group_count, sizeof(*s->groups), &rc);
     for (size_t i = 0; i < s->group_count && rc == 0; i++) {
-        rc = tell_group(s, f, order[i], &s->groups[i]);
+        rc = set_group(s, f, order[i], &s->groups[i]);
         if (rc == 0 && i % STATS_LOOKED == 0)
             rc = stats_step(s);
     }
@@ -227,7 +227,7 @@ static int tell_groups(struct stats *s, struct stats_found *f, uint64_t top)
     return rc;
 }
 
-static int tell_found(struct stats *s, struct stats_found *f, const struct stats_options *o)
+static int set_found(struct stats *s, struct stats_found *f, const struct stats_options *o)
 {
     const struct stats_plan *plan = f->plan;
     const struct time_span *span = &f->known.span;
@@ -241,17 +241,17 @@ static int tell_found(struct stats *s, struct stats_found *f, const struct stats
         s->span = stats_time(span->max_te - span->min_ts);
     }
     if ((s->has_categories = plan->count[COUNT_CATEGORIES]))
-        rc = tell_counts(s, f, COUNT_CATEGORIES, top, &s->categories, &s->category_count,
-                         &s->categories_total);
+        rc = set_counts(s, f, COUNT_CATEGORIES, top, &s->categories, &s->category_count,
+                        &s->categories_total);
     if ((s->has_names = plan->count[COUNT_NAMES]) && rc == 0)
-        rc = tell_counts(s, f, COUNT_NAMES, top, &s->names, &s->name_count, &s->names_total);
+        rc = set_counts(s, f, COUNT_NAMES, top, &s->names, &s->name_count, &s->names_total);
     if ((s->has_pid_tids = plan->count[COUNT_THREADS]) && rc == 0)
-        rc = tell_counts(s, f, COUNT_THREADS, o->top_n_pid_tid, &s->pid_tids, &s->pid_tid_count,
-                         &s->pid_tids_total);
+        rc = set_counts(s, f, COUNT_THREADS, o->top_n_pid_tid, &s->pid_tids, &s->pid_tid_count,
+                        &s->pid_tids_total);
     if (plan->groups && rc == 0)
-        rc = tell_groups(s, f, o->top_n);
+        rc = set_groups(s, f, o->top_n);
     if ((plan->total_duration || plan->groups) && rc == 0)
-        rc = tell_total(s, f);
+        rc = set_total(s, f);
     return rc;
 }
 
@@ -275,7 +275,7 @@ int stats_run(struct query *q, const struct stats_options *options, struct err *
     if (rc == -EDOM) { /* not from summaries */
         struct stats_found found;
         rc = stats_scan(&plan, &found, NULL);
-        rc = rc < 0 ? rc : tell_found(s, &found, options);
+        rc = rc < 0 ? rc : set_found(s, &found, options);
         stats_found_done(&found);
     }
     if (rc == -ENOMEM && s->arena.error < 0)

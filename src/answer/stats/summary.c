@@ -41,7 +41,7 @@ bool stats_can_summarise(const struct stats_plan *plan, const struct stats_optio
     return true;
 }
 
-/* *ret is borrowed when *ret_own stays NULL. */
+/* *ret is borrowed if *ret_own is NULL. */
 static int get_summary(struct query *q, const struct summary **ret, struct summary **ret_own)
 {
     struct snapshot *snapshot = query_snapshot(q);
@@ -71,7 +71,7 @@ static int get_summary(struct query *q, const struct summary **ret, struct summa
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
-/* A row of a count table by ids, before equal ones are joined. */
+/* A row of a count table, as ids; equal rows are merged later. */
 struct row {
     uint64_t count;
     int64_t key[3];
@@ -105,11 +105,11 @@ static int join_rows(struct row *rows, size_t *n, struct budget *budget)
     return rc;
 }
 
-/* Of rows by their numbers; `arg` has them. */
-static int compare_told(const void *a, const void *b, void *arg)
+/* Compares rows by their numbers; `arg` is the array of rows. */
+static int compare_counts(const void *a, const void *b, void *arg)
 {
-    const struct stats_count *told = arg, *x = &told[*(const uint32_t *)a],
-                             *y = &told[*(const uint32_t *)b];
+    const struct stats_count *all = arg, *x = &all[*(const uint32_t *)a],
+                             *y = &all[*(const uint32_t *)b];
     int order = 0;
 
     if (x->count != y->count)
@@ -136,15 +136,15 @@ static struct value int_value(int64_t i)
     return (struct value){.type = i == INT64_MIN ? VALUE_NULL : VALUE_INT, .i = i};
 }
 
-/* All rows with their values, and in `order` their numbers in the order of the answer. */
+/* Fills `all` with the rows, and `order` with their numbers in the order of the answer. */
 static int order_rows(const struct stats_plan *plan, unsigned table, const struct row *rows,
-                      size_t n, struct stats_count *told, uint32_t *order)
+                      size_t n, struct stats_count *all, uint32_t *order)
 {
     for (size_t i = 0; i < n; i++) {
         int rc = i % STATS_LOOKED ? 0 : budget_check(plan->budget);
         if (rc < 0)
             return rc;
-        struct stats_count *ret = &told[i];
+        struct stats_count *ret = &all[i];
         *ret = (struct stats_count){.count = rows[i].count};
         if (table == COUNT_THREADS) {
             ret->pid = int_value(rows[i].key[0]);
@@ -157,17 +157,17 @@ static int order_rows(const struct stats_plan *plan, unsigned table, const struc
         }
         order[i] = (uint32_t)i;
     }
-    return sort_items(order, n, sizeof(*order), compare_told, told, plan->budget);
+    return sort_items(order, n, sizeof(*order), compare_counts, all, plan->budget);
 }
 
-static int keep_rows(struct stats *s, const struct stats_count *told, const uint32_t *order,
+static int keep_rows(struct stats *s, const struct stats_count *all, const uint32_t *order,
                      size_t n, struct stats_count **ret)
 {
     int rc = 0;
     struct stats_count *kept = *ret = stats_rows(s, n, sizeof(*kept), &rc);
 
     for (size_t i = 0; i < n && rc == 0; i++) {
-        kept[i] = told[order[i]];
+        kept[i] = all[order[i]];
         rc = value_keep(&s->arena, &kept[i].cat);
         rc = rc < 0 ? rc : value_keep(&s->arena, &kept[i].name);
         rc = rc < 0 ? rc : value_keep(&s->arena, &kept[i].host);
@@ -177,9 +177,9 @@ static int keep_rows(struct stats *s, const struct stats_count *told, const uint
     return rc;
 }
 
-static int tell_rows(const struct stats_plan *plan, struct stats *s, unsigned table,
-                     struct row *rows, size_t n, uint64_t top, struct stats_count **ret,
-                     size_t *ret_count, uint64_t *ret_total)
+static int set_rows(const struct stats_plan *plan, struct stats *s, unsigned table,
+                    struct row *rows, size_t n, uint64_t top, struct stats_count **ret,
+                    size_t *ret_count, uint64_t *ret_total)
 {
     int rc = join_rows(rows, &n, plan->budget);
     size_t bytes = (n + 1) * (sizeof(struct stats_count) + sizeof(uint32_t));
@@ -187,20 +187,20 @@ static int tell_rows(const struct stats_plan *plan, struct stats *s, unsigned ta
     rc = rc < 0 ? rc : budget_charge(plan->budget, bytes);
     if (rc < 0)
         return rc;
-    struct stats_count *told = malloc((n + 1) * sizeof(*told));
+    struct stats_count *all = malloc((n + 1) * sizeof(*all));
     uint32_t *order = malloc((n + 1) * sizeof(*order));
     *ret_total = n;
     *ret_count = top && top < n ? top : n;
-    rc = told && order ? order_rows(plan, table, rows, n, told, order) : -ENOMEM;
-    rc = rc < 0 ? rc : keep_rows(s, told, order, *ret_count, ret);
-    free(told);
+    rc = all && order ? order_rows(plan, table, rows, n, all, order) : -ENOMEM;
+    rc = rc < 0 ? rc : keep_rows(s, all, order, *ret_count, ret);
+    free(all);
     free(order);
     budget_release(plan->budget, bytes);
     return rc;
 }
 
-static int tell_names(const struct stats_plan *plan, struct stats *s, const struct summary *sum,
-                      unsigned table, uint64_t top)
+static int set_names(const struct stats_plan *plan, struct stats *s, const struct summary *sum,
+                     unsigned table, uint64_t top)
 {
     unsigned phases = query_phases(plan->query);
     struct row *rows = calloc(sum->name_count + 1, sizeof(*rows));
@@ -215,16 +215,16 @@ static int tell_names(const struct stats_plan *plan, struct stats *s, const stru
                 (struct row){from->count, {from->cat, table == COUNT_NAMES ? from->name : 0, 0}};
     }
     if (rc == 0)
-        rc = table == COUNT_NAMES ? tell_rows(plan, s, table, rows, n, top, &s->names,
-                                              &s->name_count, &s->names_total)
-                                  : tell_rows(plan, s, table, rows, n, top, &s->categories,
-                                              &s->category_count, &s->categories_total);
+        rc = table == COUNT_NAMES ? set_rows(plan, s, table, rows, n, top, &s->names,
+                                             &s->name_count, &s->names_total)
+                                  : set_rows(plan, s, table, rows, n, top, &s->categories,
+                                             &s->category_count, &s->categories_total);
     free(rows);
     return rc;
 }
 
-static int tell_threads(const struct stats_plan *plan, struct stats *s, const struct summary *sum,
-                        uint64_t top)
+static int set_threads(const struct stats_plan *plan, struct stats *s, const struct summary *sum,
+                       uint64_t top)
 {
     struct snapshot *snapshot = query_snapshot(plan->query);
     unsigned phases = query_phases(plan->query);
@@ -244,15 +244,15 @@ static int tell_threads(const struct stats_plan *plan, struct stats *s, const st
         rows[n++] = (struct row){t->count, {t->pid, t->tid, host}};
     }
     if (rc == 0)
-        rc = tell_rows(plan, s, COUNT_THREADS, rows, n, top, &s->pid_tids, &s->pid_tid_count,
-                       &s->pid_tids_total);
+        rc = set_rows(plan, s, COUNT_THREADS, rows, n, top, &s->pid_tids, &s->pid_tid_count,
+                      &s->pid_tids_total);
     free(rows);
     return rc;
 }
 
 /* ---- durations ------------------------------------------------------------------------------- */
 
-static int tell_duration(const struct stats_plan *plan, struct stats *s, const struct summary *sum)
+static int set_duration(const struct stats_plan *plan, struct stats *s, const struct summary *sum)
 {
     unsigned phases = query_phases(plan->query);
     struct sketch *sketch = sketch_new();
@@ -284,7 +284,7 @@ static int tell_duration(const struct stats_plan *plan, struct stats *s, const s
     return rc < 0 ? rc : stats_set_histogram(s, &h);
 }
 
-/* All objects, those without ts as well. */
+/* The number of all objects, with or without ts. */
 static int count_objects(struct query *q, const struct summary *sum, uint64_t *ret)
 {
     int rc = 0;
@@ -297,7 +297,7 @@ static int count_objects(struct query *q, const struct summary *sum, uint64_t *r
     return rc;
 }
 
-static void tell_times(const struct stats_plan *plan, struct stats *s, const struct summary *sum)
+static void set_times(const struct stats_plan *plan, struct stats *s, const struct summary *sum)
 {
     unsigned phases = query_phases(plan->query);
     struct time_span span = {0};
@@ -317,21 +317,21 @@ static void tell_times(const struct stats_plan *plan, struct stats *s, const str
     s->span = stats_time(span.max_te - span.min_ts);
 }
 
-static int tell_summary(const struct stats_plan *plan, struct stats *s, const struct summary *sum,
-                        const struct stats_options *o)
+static int set_summary(const struct stats_plan *plan, struct stats *s, const struct summary *sum,
+                       const struct stats_options *o)
 {
     bool cut = o->report == STATS_TOP_NAMES || o->report == STATS_TOP_CATEGORIES;
     int rc = count_objects(plan->query, sum, &s->events);
 
-    tell_times(plan, s, sum);
+    set_times(plan, s, sum);
     if ((s->has_categories = plan->count[COUNT_CATEGORIES]) && rc == 0)
-        rc = tell_names(plan, s, sum, COUNT_CATEGORIES, cut ? o->top_n : 0);
+        rc = set_names(plan, s, sum, COUNT_CATEGORIES, cut ? o->top_n : 0);
     if ((s->has_names = plan->count[COUNT_NAMES]) && rc == 0)
-        rc = tell_names(plan, s, sum, COUNT_NAMES, cut ? o->top_n : 0);
+        rc = set_names(plan, s, sum, COUNT_NAMES, cut ? o->top_n : 0);
     if ((s->has_pid_tids = plan->count[COUNT_THREADS]) && rc == 0)
-        rc = tell_threads(plan, s, sum, o->top_n_pid_tid);
+        rc = set_threads(plan, s, sum, o->top_n_pid_tid);
     if (plan->total_duration && rc == 0)
-        rc = tell_duration(plan, s, sum);
+        rc = set_duration(plan, s, sum);
     return rc;
 }
 
@@ -343,11 +343,11 @@ int stats_from_summary(const struct stats_plan *plan, struct stats *s,
     struct summary *own;
     int rc = get_summary(plan->query, &sum, &own);
 
-    /* Very many names have no entry each. */
+    /* If there are very many names, the summary has no entries for them. */
     if (rc == 0 && ((plan->count[COUNT_NAMES] && sum->detail >= SUMMARY_BY_CATEGORY) ||
                     (plan->count[COUNT_CATEGORIES] && sum->detail >= SUMMARY_BY_CLASS)))
         rc = -EDOM;
-    rc = rc < 0 ? rc : tell_summary(plan, s, sum, o);
+    rc = rc < 0 ? rc : set_summary(plan, s, sum, o);
     summary_free(own);
     if (rc == 0) {
         struct query_counters add = {.chunks_from_summary = scan_places(plan->query, &places),

@@ -10,14 +10,14 @@
 #include "answer/stats/plan.h"
 
 bool stats_can_summarise(const struct stats_plan *plan, const struct stats_options *o);
-/* Fills everything the plan asks for but groups. -EDOM: there are more names than summaries
- * distinguish; nothing is filled. */
+/* Fills everything in the plan but groups. -EDOM: there are more names than summaries contain;
+ * nothing is filled. */
 int stats_from_summary(const struct stats_plan *plan, struct stats *s,
                        const struct stats_options *o);
 bool stats_has_summary(const struct index_file *f);
 /* Whether no other file has a summary: the root summary is that of these files. */
 bool stats_has_all_summaries(const struct snapshot *s, const uint32_t *files, size_t count);
-/* Objects of the selection when query_unfiltered. */
+/* The number of selected objects, if query_unfiltered. */
 int stats_summary_count(struct query *q, uint64_t *ret);
 
 #endif

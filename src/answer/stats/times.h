@@ -28,11 +28,12 @@ struct stats_known {
 void known_init(struct stats_known *known, const struct source *ts, const struct source *dur,
                 bool reads_durations);
 void known_done(struct stats_known *known);
-/* To another process, and added to what is known here. 0, ERR_CORRUPT. */
+/* known_put writes it for another process; known_take adds what another process found.
+ * ERR_CORRUPT. */
 void known_put(const struct stats_known *known, struct buf *out);
 int known_take(struct stats_known *known, struct rec *in);
 
-/* One worker's. */
+/* The state of one worker. */
 struct stats_times {
     struct stats_known *job;
     struct time_span span;  /* of what it found */
@@ -46,9 +47,10 @@ struct stats_times {
 void times_begin(struct stats_times *t, struct stats_known *job); /* borrowed until times_end */
 void times_chunk(struct stats_times *t, struct scan_chunk *c);
 void times_batch(struct stats_times *t, struct scan_batch *b);
-/* True: none of these durations widens the span, whatever the ts; else batches are needed. */
+/* Whether none of these durations can widen the span, whatever the ts. Otherwise the batches
+ * must be read. */
 bool times_within(const struct stats_times *t, const struct scan_values *v);
-/* Tells the others; events: how many the worker has seen. */
+/* Shares the span with the other workers; events: the number that this worker has seen. */
 void times_end(struct stats_times *t, uint64_t events);
 
 #endif

@@ -1,31 +1,30 @@
-/* view_follow.c - what has been told of each file, and what of a newer snapshot has not.
+/* follow.c - which objects of each file have been returned, and which of a newer snapshot are new.
  *
- * A file that only grew keeps its id and its chunks but the last one, whose objects are compared by
- * where they stand. One that was read anew is compared object by object with what was told; for
- * that the older snapshot is kept until it is read as far as that. */
-#include "answer/lines/view_follow.h"
+ * A file that only grew keeps its id and all chunks but the last one, whose objects are compared by
+ * their positions in the text. A file that was read again from its start is compared object by
+ * object with what has been returned; the older snapshot is kept until it is indexed that far. */
+#include "answer/lines/follow_lost.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/lines/view_compare.h"
+#include "answer/lines/versions.h"
 #include "dftracerd/vec.h"
 
-#define GONE_NS 120000000000LL /* a file that comes back after so long is a new one */
+#define GONE_NS 120000000000LL /* a file that reappears later than that is a new one */
 
-/* What has been told under a name. */
+/* What has been returned of the file with a name. */
 struct known {
-    struct snapshot
-        *snapshot; /* of `file`; `held`: with a reference, for it is not follow.latest */
+    struct snapshot *snapshot; /* contains `file` */
+    bool held;                 /* snapshot is not follow.latest, so it has a reference */
     const struct index_file *file;
-    struct row_at told; /* the first object that has not been */
-    char *twin_name;    /* a file, as long as it repeats another one, which is `file`; else NULL */
-    bool held;
-    int64_t gone_ns; /* since when there is nothing to compare with, 0 = there is */
-    /* As far as the file with new_id was found equal to that with old_id; the last chunk may be
-     * made anew. */
+    struct row_at next; /* the first object that has not been returned */
+    char *twin_name;    /* name of a file as long as it has the text of `file`; else NULL */
+    int64_t gone_ns;    /* since when the file is missing or unreadable; 0: it is there */
+    /* The file with new_id equals the one with old_id up to here; its last chunk may be
+     * replaced. */
     uint32_t old_id, new_id;
     struct row_at old_at, new_at;
 };
@@ -36,7 +35,7 @@ struct known_list {
 
 struct follow {
     bool want;
-    pthread_mutex_t lock; /* known.told, while a query runs */
+    pthread_mutex_t lock; /* guards known.next while a query runs */
     struct snapshot *latest;
     struct known_list known; /* by name */
 };
@@ -47,8 +46,8 @@ struct step {
     struct query *query;
     struct snapshot *snapshot;
     struct known_list out;
-    struct row_at *start; /* of each of query_files: its first new object */
-    size_t file;          /* while places are gone through */
+    struct row_at *start; /* by index in query_files: the first new object */
+    size_t file;          /* index in query_files, while places are visited */
     int64_t now_ns;
 };
 
@@ -62,14 +61,14 @@ static struct row_at end_of(const struct index_file *f)
     return (struct row_at){f->chunk_count, 0};
 }
 
-/* ---- the list of what is known --------------------------------------------------------------- */
+/* ---- the list of known files ----------------------------------------------------------------- */
 
 static const char *name_of(const struct known *k)
 {
     return k->twin_name ? k->twin_name : k->file->name;
 }
 
-static struct known *find(const struct known_list *list, const char *name)
+static struct known *known_find(const struct known_list *list, const char *name)
 {
     size_t low = 0, high = list->count;
 
@@ -118,11 +117,11 @@ void follow_free(struct follow *f)
     free(f);
 }
 
-/* All of the file counts as told. */
-static void add_told(struct step *s, const struct index_file *n)
+/* All objects of the file count as returned. */
+static void add_complete(struct step *s, const struct index_file *n)
 {
     s->out.at[s->out.count++] =
-        (struct known){.snapshot = s->snapshot, .file = n, .told = end_of(n)};
+        (struct known){.snapshot = s->snapshot, .file = n, .next = end_of(n)};
 }
 
 /* Keeps what is known of a name. */
@@ -141,7 +140,7 @@ static int add_kept(struct step *s, const struct known *k, const char *twin_name
     return 0;
 }
 
-/* There is nothing to compare with: not yet, or not any more. */
+/* The file cannot be compared: it is not indexed yet, or it is gone. */
 static int wait_for(struct step *s, const struct known *k, bool gone)
 {
     int64_t since = !gone ? 0 : k->gone_ns ? k->gone_ns : s->now_ns;
@@ -154,9 +153,9 @@ static int wait_for(struct step *s, const struct known *k, bool gone)
     return rc;
 }
 
-/* ---- judging a file -------------------------------------------------------------------------- */
+/* ---- the first new object of a file ---------------------------------------------------------- */
 
-/* What was told of this file under the name that it had before. */
+/* The entry of this file under its previous name. */
 static const struct known *find_renamed(const struct follow *f, const struct index_file *n)
 {
     const struct known *last = NULL;
@@ -171,7 +170,7 @@ static const struct known *find_renamed(const struct follow *f, const struct ind
     return last;
 }
 
-/* What was told of X.gz where the name is X, and the other way round. */
+/* The entry of X.gz if the name is X, and vice versa. */
 static const struct known *find_twin(struct step *s, const char *name)
 {
     size_t len = strlen(name);
@@ -184,79 +183,81 @@ static const struct known *find_twin(struct step *s, const char *name)
     buf_putc(&other, '\0');
     struct known *k = NULL;
     if (!other.error)
-        k = find(&s->out, other.data);
+        k = known_find(&s->out, other.data);
     if (!other.error && !k)
-        k = find(&s->follow->known, other.data);
+        k = known_find(&s->follow->known, other.data);
     buf_done(&other);
     return k && !k->twin_name && k->file->chunk_count ? k : NULL;
 }
 
-/* Of the same file, grown or not: chunks of the same version are the same. */
+/* The file has the same id, so it only grew: chunks of the same version are equal. */
 static int judge_grown(struct step *s, const struct known *k, const struct index_file *n,
                        struct row_at *start)
 {
     const struct index_file *o = k->file;
-    uint32_t i = 0, most = k->told.chunk < n->chunk_count ? k->told.chunk : n->chunk_count;
+    uint32_t i = 0, max = k->next.chunk < n->chunk_count ? k->next.chunk : n->chunk_count;
     enum compared found;
 
-    while (i < most && o->chunks[i].number == n->chunks[i].number &&
+    while (i < max && o->chunks[i].number == n->chunks[i].number &&
            o->chunks[i].version == n->chunks[i].version)
         i++;
-    struct content old = {k->snapshot, o, {i, 0}, k->told},
-                   new = {s->snapshot, n, {i, 0}, end_of(n)};
+    struct file_version old = {k->snapshot, o, {i, 0}, k->next},
+                        new = {s->snapshot, n, {i, 0}, end_of(n)};
     int rc = 0;
     if (is_before(old.at, old.end) && is_before(new.at, new.end)) /* hardly ever */
-        rc = content_compare(query_index(s->query), &old, &new, false, query_budget(s->query),
-                             &found);
+        rc = versions_compare(query_index(s->query), &old, &new, false, query_budget(s->query),
+                              &found);
     *start = new.at;
     if (rc == 0)
-        add_told(s, n);
+        add_complete(s, n);
     return rc;
 }
 
-/* In two steps, so that it can go on where the last chunk, which may be made anew, begins. */
-static int compare_anew(struct step *s, struct known *k, const struct index_file *n,
-                        enum compared *ret, struct row_at *ret_at)
+/* Compares all chunks but the last, which may be replaced, and then the last. A later call resumes
+ * at the last chunk. */
+static int compare_from_start(struct step *s, struct known *k, const struct index_file *n,
+                              enum compared *ret, struct row_at *ret_at)
 {
     struct index *ix = query_index(s->query);
     struct budget *budget = query_budget(s->query);
-    struct content old = {k->snapshot, k->file, {0, 0}, k->told},
-                   new = {s->snapshot, n, {0, 0}, {n->chunk_count ? n->chunk_count - 1 : 0, 0}};
+    struct file_version old = {k->snapshot, k->file, {0, 0}, k->next},
+                        new = {
+                            s->snapshot, n, {0, 0}, {n->chunk_count ? n->chunk_count - 1 : 0, 0}};
 
     if (k->old_id == k->file->id && k->new_id == n->id && k->new_at.chunk <= new.end.chunk) {
         old.at = k->old_at;
         new.at = k->new_at;
     }
-    int rc = content_compare(ix, &old, &new, true, budget, ret);
+    int rc = versions_compare(ix, &old, &new, true, budget, ret);
     k->old_id = k->file->id;
     k->new_id = n->id;
     k->old_at = old.at;
     k->new_at = new.at;
     if (rc == 0 && *ret == COMPARED_NEW_ENDS) {
         new.end = end_of(n);
-        rc = content_compare(ix, &old, &new, true, budget, ret);
+        rc = versions_compare(ix, &old, &new, true, budget, ret);
     }
     *ret_at = new.at;
     return rc;
 }
 
-/* Of a file that was read from its start: another content, or the same again. */
-static int judge_anew(struct step *s, const struct known *before, const struct index_file *n,
-                      bool twin, struct row_at *start)
+/* The file was read from its start: its text is a new one or a repeated one. */
+static int judge_reread(struct step *s, const struct known *before, const struct index_file *n,
+                        bool twin, struct row_at *start)
 {
     struct known k = *before;
     enum compared found;
-    int rc = compare_anew(s, &k, n, &found, start);
+    int rc = compare_from_start(s, &k, n, &found, start);
     bool reading = n->state == INDEX_PENDING || n->state == INDEX_INDEXING;
 
     k.gone_ns = 0;
     if (rc < 0)
         return rc;
     if (found == COMPARED_DIFFER && twin)
-        *start = (struct row_at){0, 0}; /* two files with a common beginning */
+        *start = (struct row_at){0, 0}; /* different files with a common start */
     if (found == COMPARED_NEW_ENDS && (reading || (twin && n->state != INDEX_READY)))
         return add_kept(s, &k, twin ? n->name : NULL);
-    add_told(s, n);
+    add_complete(s, n);
     return 0;
 }
 
@@ -270,27 +271,27 @@ static int judge(struct step *s, const struct index_file *n, const struct known 
         index_want(query_index(s->query), n->name);
     if (n->id == 0)
         return old ? wait_for(s, old, n->state == INDEX_FAILED) : 0;
-    if (old && !old->twin_name && !is_before((struct row_at){0, 0}, old->told))
+    if (old && !old->twin_name && !is_before((struct row_at){0, 0}, old->next))
         old = NULL;
     if (!old || old->twin_name)
         twin = find_twin(s, n->name);
     if (!old && !twin)
         twin = find_renamed(s->follow, n);
     if (twin && old && old->new_id == n->id && old->old_id == twin->file->id) {
-        struct known both = *twin; /* as it is now, and how far it was compared before */
+        struct known both = *twin; /* the twin now, and how far it was compared before */
         both.old_id = old->old_id;
         both.new_id = old->new_id;
         both.old_at = old->old_at;
         both.new_at = old->new_at;
-        return judge_anew(s, &both, n, true, start);
+        return judge_reread(s, &both, n, true, start);
     }
     if (twin || (old && old->twin_name))
-        return judge_anew(s, twin ? twin : old, n, true, start);
+        return judge_reread(s, twin ? twin : old, n, true, start);
     if (old)
         return old->file->id == n->id ? judge_grown(s, old, n, start)
-                                      : judge_anew(s, old, n, false, start);
+                                      : judge_reread(s, old, n, false, start);
     *start = (struct row_at){0, 0};
-    add_told(s, n);
+    add_complete(s, n);
     return 0;
 }
 
@@ -397,7 +398,7 @@ static struct known *known_of(struct follow *f, const struct query *q, size_t po
 
     scan_places(q, &places);
     *ret = places[position];
-    return find(&f->known, snapshot_file(f->latest, ret->file)->name);
+    return known_find(&f->known, snapshot_file(f->latest, ret->file)->name);
 }
 
 void follow_lose(struct follow *f, const struct query *q, size_t position)
@@ -407,8 +408,8 @@ void follow_lose(struct follow *f, const struct query *q, size_t position)
     struct row_at from = {place.chunk, place.first_row};
 
     pthread_mutex_lock(&f->lock);
-    if (k && is_before(from, k->told))
-        k->told = from;
+    if (k && is_before(from, k->next))
+        k->next = from;
     pthread_mutex_unlock(&f->lock);
 }
 
@@ -418,7 +419,7 @@ bool follow_is_lost(struct follow *f, const struct query *q, size_t position)
     struct known *k = known_of(f, q, position, &place);
 
     pthread_mutex_lock(&f->lock);
-    bool lost = k && k->told.chunk <= place.chunk;
+    bool lost = k && k->next.chunk <= place.chunk;
     pthread_mutex_unlock(&f->lock);
     return lost;
 }

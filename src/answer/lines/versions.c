@@ -1,6 +1,5 @@
-/* view_compare.c - compares the objects of two versions of a file in text order, 1,024 at a
- * time. */
-#include "answer/lines/view_compare.h"
+/* versions.c - compares the objects of two versions of a file in text order, 1,024 at a time. */
+#include "answer/lines/versions.h"
 #include "engine/lang/path.h"
 
 #include <errno.h>
@@ -9,10 +8,10 @@
 
 enum { WINDOW = 1024 };
 
-/* One of the two contents, and the window at hand: rows [first, first + count) of its chunk. */
+/* One of the two versions, and its current window: rows [first, first + count) of its chunk. */
 struct walk {
     struct index *ix;
-    struct content *content;
+    struct file_version *version;
     struct chunk_view *view; /* while a window is read */
     bool began;              /* `rows` is set, and the window if count > 0 */
     uint32_t rows, first, count;
@@ -117,13 +116,12 @@ static int hash_column(struct walk *w, const struct column *c)
     }
     for (uint32_t i = 0; rc == 0 && i < w->count; i++) {
         if (!c->nulls || (w->valid[i / 64] >> (i % 64) & 1))
-            w->hash[i] += out
-                [i]; /* addition is commutative: the order of the columns differs between chunks */
+            w->hash[i] += out[i]; /* commutative: chunks have columns in different order */
     }
     return rc;
 }
 
-/* Columns that are made of the others, or of where the chunk begins. */
+/* Whether a column is computed from others or from the position of the chunk. */
 static bool is_derived(struct text path)
 {
     return column_is_computed(path) ||
@@ -170,11 +168,11 @@ static int next_window(struct walk *w, const struct column *gap, const struct co
     return rc;
 }
 
-/* Reads windows until the one that contains the row content->at.row, which must be less than
+/* Reads windows until the one that contains the row version->at.row, which must be less than
  * w->rows. */
 static int read_windows(struct walk *w)
 {
-    const struct content *c = w->content;
+    const struct file_version *c = w->version;
     struct column gap, len;
     int rc = chunk_open(w->ix, c->snapshot, c->file, c->at.chunk, &w->view);
 
@@ -191,7 +189,7 @@ static int read_windows(struct walk *w)
 
 static void begin_chunk(struct walk *w)
 {
-    const struct index_chunk *info = &w->content->file->chunks[w->content->at.chunk];
+    const struct index_chunk *info = &w->version->file->chunks[w->version->at.chunk];
 
     w->began = true;
     w->rows = info->rows;
@@ -199,10 +197,10 @@ static void begin_chunk(struct walk *w)
     w->text_end = info->text_offset;
 }
 
-/* Brings the object at content->at into the window. 0, ERR_END, or an error. */
+/* Moves the window to the object at version->at. ERR_END. */
 static int walk_to(struct walk *w)
 {
-    struct content *c = w->content;
+    struct file_version *c = w->version;
 
     while (before(c->at, c->end)) {
         if (!w->began)
@@ -219,7 +217,7 @@ static int walk_to(struct walk *w)
 
 static bool same_object(const struct walk *a, const struct walk *b)
 {
-    uint32_t i = a->content->at.row - a->first, k = b->content->at.row - b->first;
+    uint32_t i = a->version->at.row - a->first, k = b->version->at.row - b->first;
 
     return a->start[i] == b->start[k] && a->lens[i] == b->lens[k] &&
            (!a->values || a->hash[i] == b->hash[k]);
@@ -238,7 +236,7 @@ static int compare(struct walk *old, struct walk *new, struct budget *budget, en
             *ret = COMPARED_NEW_ENDS;
             return 0;
         }
-        if (rc == 0 && new->content->at.row % WINDOW == 0)
+        if (rc == 0 && new->version->at.row % WINDOW == 0)
             rc = budget_check(budget);
         if (rc < 0)
             return rc;
@@ -246,21 +244,21 @@ static int compare(struct walk *old, struct walk *new, struct budget *budget, en
             *ret = COMPARED_DIFFER;
             return 0;
         }
-        old->content->at.row++;
-        new->content->at.row++;
+        old->version->at.row++;
+        new->version->at.row++;
     }
 }
 
-int content_compare(struct index *ix, struct content *old, struct content *new, bool values,
-                    struct budget *budget, enum compared *ret)
+int versions_compare(struct index *ix, struct file_version *old, struct file_version *new,
+                     bool values, struct budget *budget, enum compared *ret)
 {
     struct walk *walks = calloc(2, sizeof(*walks));
     bool times = old->file->unit == new->file->unit;
 
     if (!walks)
         return -ENOMEM;
-    walks[0] = (struct walk){.ix = ix, .content = old, .values = values, .times = times};
-    walks[1] = (struct walk){.ix = ix, .content = new, .values = values, .times = times};
+    walks[0] = (struct walk){.ix = ix, .version = old, .values = values, .times = times};
+    walks[1] = (struct walk){.ix = ix, .version = new, .values = values, .times = times};
     int rc = compare(&walks[0], &walks[1], budget, ret);
     free(walks);
     return rc;

@@ -1,21 +1,22 @@
-/* view_metadata.h - the metadata records that stand before an object in an answer, each once.
+/* metadata.h - writes the metadata records that an object needs before it, each once an answer.
  *
  * For each hash: the records of the object's own file, else those of all other selected files in
  * (path, line) order; deduplicated by (kind, hash, name). Then the records of its process (host,
- * pid) in all selected files; deduplicated by text. What has been looked for is remembered, so that
- * the usual object costs one flag.
+ * pid) in all selected files; deduplicated by text. Lookups are remembered, so that most objects
+ * cost the check of one flag.
+ *
  */
-#ifndef DFTRACERD_ANSWER_LINES_VIEW_METADATA_H
-#define DFTRACERD_ANSWER_LINES_VIEW_METADATA_H
+#ifndef DFTRACERD_ANSWER_LINES_METADATA_H
+#define DFTRACERD_ANSWER_LINES_METADATA_H
 
 #include "answer/lines/lines.h"
 
 struct metadata;
 int metadata_new(struct query *q, struct metadata **ret);
-/* Looks into the files of another query from now on; what has been written stays written. */
+/* Continues with the files of another query; records are still written once. */
 void metadata_continue(struct metadata *m, struct query *q);
 void metadata_free(struct metadata *m);
-/* Appends what an object of this group and file needs and the answer does not have yet. */
+/* Appends the records that objects of this group and file need and that were not written yet. */
 int metadata_before(struct metadata *m, const struct index_file *file, const struct lines_group *g,
                     struct buf *out);
 /* The answer has this record already. */

@@ -1,5 +1,5 @@
-/* view_metadata.c - finds and writes the records that written objects refer to. */
-#include "answer/lines/view_metadata.h"
+/* metadata.c - finds and writes the records that written objects refer to. */
+#include "answer/lines/metadata.h"
 #include "dftracerd/vec.h"
 #include "engine/derived/names.h"
 
@@ -31,7 +31,7 @@ struct metadata {
     const uint32_t *files;
     size_t file_count;
     struct budget *budget;
-    struct group_table asked;       /* (file position, kind, hash) that are done */
+    struct group_table looked_up;   /* (file position, kind, hash) that were looked up */
     struct group_table written;     /* (kind, hash, name) */
     struct group_table processes;   /* (host key, pid) */
     struct group_table texts;       /* XXH3-128 of records of processes */
@@ -50,12 +50,12 @@ static void lists_init(struct record_lists *l, unsigned width, struct budget *b)
     group_table_init(&l->table, width, UINT32_MAX - 1, b);
 }
 
-static void look_into(struct metadata *m, struct query *q)
+static void metadata_open(struct metadata *m, struct query *q)
 {
     m->query = q;
     m->snapshot = query_snapshot(q);
     m->file_count = query_files(q, &m->files);
-    group_table_init(&m->asked, 2, UINT32_MAX - 1, m->budget);
+    group_table_init(&m->looked_up, 2, UINT32_MAX - 1, m->budget);
     group_table_init(&m->processes, 2, UINT32_MAX - 1, m->budget);
     lists_init(&m->by_hash, 2, m->budget);
     lists_init(&m->by_pid, 1, m->budget);
@@ -72,7 +72,7 @@ int metadata_new(struct query *q, struct metadata **ret)
     m->budget = query_budget(q);
     group_table_init(&m->written, 2, UINT32_MAX - 1, m->budget);
     group_table_init(&m->texts, 2, UINT32_MAX - 1, m->budget);
-    look_into(m, q);
+    metadata_open(m, q);
     *ret = m;
     return 0;
 }
@@ -86,7 +86,7 @@ static void lists_done(struct record_lists *l)
 
 static void lists_all_done(struct metadata *m)
 {
-    group_table_done(&m->asked);
+    group_table_done(&m->looked_up);
     group_table_done(&m->processes);
     group_table_done(&m->wanted);
     lists_done(&m->by_hash);
@@ -99,7 +99,7 @@ static void lists_all_done(struct metadata *m)
 void metadata_continue(struct metadata *m, struct query *q)
 {
     lists_all_done(m);
-    look_into(m, q);
+    metadata_open(m, q);
 }
 
 void metadata_free(struct metadata *m)
@@ -259,7 +259,7 @@ static int before_hash(struct metadata *m, const struct index_file *file,
         bool any;
         if (!(h->kinds >> kinds[i] & 1))
             continue;
-        rc = add_new(&m->asked, keys);
+        rc = add_new(&m->looked_up, keys);
         if (rc <= 0)
             continue;
         rc = write_own(m, file, kinds[i], h->hash, out, &any);
