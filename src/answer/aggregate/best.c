@@ -127,16 +127,6 @@ static void sift_down(struct best_rows *b)
     b->heap[at] = place;
 }
 
-static void sift_up(struct best_rows *b)
-{
-    size_t at = b->count - 1;
-    uint32_t place = b->heap[at];
-
-    for (; at > 0 && compare_places(b, place, b->heap[(at - 1) / 2]) > 0; at = (at - 1) / 2)
-        b->heap[at] = b->heap[(at - 1) / 2];
-    b->heap[at] = place;
-}
-
 /* Stores the present row at the place. */
 static void put_row(struct best_rows *b, size_t place, const uint64_t *keys)
 {
@@ -158,7 +148,11 @@ static int add_row(struct best_rows *b, const uint64_t *keys)
         put_row(b, b->count, keys);
         b->heap[b->count] = (uint32_t)b->count;
         b->count++;
-        sift_up(b);
+        size_t at = b->count - 1;
+        uint32_t place = b->heap[at];
+        for (; at > 0 && compare_places(b, place, b->heap[(at - 1) / 2]) > 0; at = (at - 1) / 2)
+            b->heap[at] = b->heap[(at - 1) / 2];
+        b->heap[at] = place;
     } else if (b->most &&
                compare_values(b, b->row, b->values + b->heap[0] * b->plan->column_count) < 0) {
         put_row(b, b->heap[0], keys);

@@ -316,23 +316,18 @@ struct lines *lines_new(struct lines_plan *p)
     return l;
 }
 
-/* Empties it, but keeps the memory of its arrays. */
-static void lines_empty(struct lines *l)
-{
-    free(l->item.order);
-    arena_done(&l->arena);
-    l->item = (struct item){.keys = l->item.keys, .cap = l->item.cap, .charge = l->item.charge};
-    l->groups = NULL;
-    buf_clear(&l->text);
-}
-
 static bool keep_spare(struct lines_plan *p, struct lines *l)
 {
     bool keep = l->item.cap && !l->text.error && l->text.cap <= LINES_SPARE_TEXT;
 
     if (!keep)
         return false;
-    lines_empty(l);
+    /* Empties it, but keeps the memory of its arrays. */
+    free(l->item.order);
+    arena_done(&l->arena);
+    l->item = (struct item){.keys = l->item.keys, .cap = l->item.cap, .charge = l->item.charge};
+    l->groups = NULL;
+    buf_clear(&l->text);
     pthread_mutex_lock(&p->lock);
     keep = p->spare_count < LINES_SPARE;
     if (keep)

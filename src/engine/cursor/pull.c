@@ -22,19 +22,6 @@ struct pull {
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-static void put_pull_request(const struct pull *p, const struct pull_run *run, struct buf *out)
-{
-    const struct budget *b = query_budget(p->query);
-    int64_t left = b->deadline_ns ? b->deadline_ns - clock_mono_ns() : 0;
-
-    rec_put_i(out, b->deadline_ns && left < 1 ? 1 : left);
-    rec_put_u(out, p->query->place_count);
-    rec_put_u(out, run->bytes);
-    rec_put_u(out, run->count);
-    for (unsigned i = 0; i < run->count; i++)
-        rec_put_u(out, run->items[i].position);
-}
-
 static int pull_send(struct pull *p, unsigned rank, bool whole, struct text request,
                      struct buf *answer)
 {
@@ -118,7 +105,14 @@ static int pull_run(struct pull *p, struct pull_run *run)
     struct buf request = {0}, answer = {0};
     int rc = charge_add(&charge, run->reserved);
 
-    put_pull_request(p, run, &request);
+    const struct budget *b = query_budget(p->query);
+    int64_t left = b->deadline_ns ? b->deadline_ns - clock_mono_ns() : 0;
+    rec_put_i(&request, b->deadline_ns && left < 1 ? 1 : left);
+    rec_put_u(&request, p->query->place_count);
+    rec_put_u(&request, run->bytes);
+    rec_put_u(&request, run->count);
+    for (unsigned i = 0; i < run->count; i++)
+        rec_put_u(&request, run->items[i].position);
     rc = rc < 0 ? rc : request.error;
     struct text text = {request.data, request.len};
     if (rc == 0)

@@ -116,21 +116,15 @@ static int make_several(struct serving *s, const struct pull_request *request)
 
 /* ---- an answer ------------------------------------------------------------------------------- */
 
-/* Appends what the counters have counted since the previous answer. */
-static void put_counters(struct server *s, struct buf *out)
-{
-    pthread_mutex_lock(&s->lock);
-    s->sent = query_put_counters(s->maker->query, &s->sent, out);
-    pthread_mutex_unlock(&s->lock);
-}
-
 static int put_facts(struct server *s, const struct serving *made)
 {
     struct buf head = {0};
 
     rec_put_u(&head, s->maker->query->place_count);
     rec_put_u(&head, made->count);
-    put_counters(s, &head);
+    pthread_mutex_lock(&s->lock);
+    s->sent = query_put_counters(s->maker->query, &s->sent, &head); /* since the last answer */
+    pthread_mutex_unlock(&s->lock);
     uint64_t length = head.len + made->facts.len;
     buf_append(made->texts, head.data, head.len);
     buf_append(made->texts, made->facts.data, made->facts.len);

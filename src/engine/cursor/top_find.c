@@ -45,15 +45,6 @@ struct ranking {
 };
 enum { RANKING_BYTES = 48 }; /* a key: these arrays, and those of rank_keys */
 
-static void ranking_done(struct ranking *r)
-{
-    group_table_done(&r->distinct);
-    charge_done(&r->charge);
-    free(r->rank);
-    free(r->order);
-    free(r->keys);
-}
-
 static int add_keys(struct ranking *r, struct top_rows *rows)
 {
     for (size_t i = 0; i < rows->list.count; i++) {
@@ -131,7 +122,11 @@ static int cut_rows(const struct top_order *o, uint64_t limit, struct top_rows *
         return 0;
     group_table_init(&r.distinct, 1, UINT32_MAX - 1, budget);
     int rc = rank_rows(o, &r, rows);
-    ranking_done(&r);
+    group_table_done(&r.distinct);
+    charge_done(&r.charge);
+    free(r.rank);
+    free(r.order);
+    free(r.keys);
     rc = rc < 0 ? rc : charge_add(&copy, bytes);
     if (rc == 0)
         rc = sort_items(rows->list.at, rows->list.count, sizeof(*rows->list.at), compare_top_rows,
