@@ -1,5 +1,6 @@
-/* lines_bytes.c - the lines of a place as bytes, for another process: count, unit of times, keys,
- * lengths, groups; and text. Keys of hosts and ids of texts are sent as what they stand for. */
+/* lines_bytes.c - encodes the lines of a place for another process: count, unit of times, keys,
+ * lengths, groups; and text. Hosts and texts are sent as values, because ids differ between
+ * processes. */
 #include "answer/lines/lines.h"
 
 #include <errno.h>
@@ -7,13 +8,6 @@
 #include <string.h>
 
 /* ---- to bytes -------------------------------------------------------------------------------- */
-
-static void put_keys(const struct lines *l, uint32_t n, struct buf *out)
-{
-    rec_put_u(out, l->item.nano);
-    for (uint32_t k = 0; k < n; k++)
-        buf_append(out, &l->item.keys[item_index(&l->item, k)], sizeof(*l->item.keys));
-}
 
 static void put_group(const struct lines_plan *p, const struct lines_group *g, struct buf *out)
 {
@@ -59,7 +53,7 @@ static int put_groups(const struct lines_plan *p, const struct lines *l, uint32_
     return number ? 0 : -ENOMEM;
 }
 
-/* Lines that lie one after the other are one copy. */
+/* Consecutive lines are copied at once. */
 static void put_text(const struct lines *l, uint32_t n, struct buf *out)
 {
     for (uint32_t k = 0; k < n;) {
@@ -76,7 +70,7 @@ static void put_text(const struct lines *l, uint32_t n, struct buf *out)
     }
 }
 
-/* The text begins with these lines, one after the other. */
+/* Whether the text begins with these lines, in order. */
 static bool is_whole(const struct lines *l, uint32_t n)
 {
     size_t end = 0;
@@ -110,7 +104,7 @@ int lines_encode(void *plan, void *item, struct buf *text, struct buf *facts)
 
     rec_put_u(facts, n);
     if (p->order.by_key)
-        put_keys(l, n, facts);
+        item_put_keys(&l->item, n, facts);
     for (uint32_t k = 0; k < n; k++) {
         uint32_t len = l->len[item_index(&l->item, k)];
         rec_put_u(facts, len);
@@ -123,24 +117,6 @@ int lines_encode(void *plan, void *item, struct buf *text, struct buf *facts)
 }
 
 /* ---- from bytes ------------------------------------------------------------------------------ */
-
-static void take_keys(struct lines *l, uint64_t n, struct rec *in)
-{
-    l->item.nano = rec_u(in);
-    rec_array(in, l->item.keys, n * sizeof(*l->item.keys));
-}
-
-static size_t take_lengths(struct lines *l, uint64_t n, struct rec *in)
-{
-    size_t bytes = 0;
-
-    for (uint64_t i = 0; i < n; i++) {
-        l->offset[i] = (uint32_t)bytes;
-        l->len[i] = (uint32_t)rec_choice(in, UINT32_MAX);
-        bytes += l->len[i] + 1ul;
-    }
-    return bytes;
-}
 
 static int take_group(struct lines_plan *p, struct lines *l, struct rec *in,
                       struct lines_group *ret)
@@ -211,8 +187,13 @@ static int take_lines(struct lines_plan *p, struct lines *l, struct rec *in, str
     if (rc < 0)
         return rc;
     if (p->order.by_key)
-        take_keys(l, n, in);
-    size_t bytes = take_lengths(l, n, in);
+        item_take_keys(&l->item, n, in);
+    size_t bytes = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        l->offset[i] = (uint32_t)bytes;
+        l->len[i] = (uint32_t)rec_choice(in, UINT32_MAX);
+        bytes += l->len[i] + 1ul;
+    }
     rc = p->references ? take_groups(p, l, n, in) : 0;
     rc = rc < 0 ? rc : in->bad ? ERR_CORRUPT : take_text(l, bytes, text, whole);
     l->item.count = (uint32_t)n;

@@ -1,4 +1,4 @@
-/* rows_bytes.c - the texts of the rows of a place as bytes, for another process: count, unit of
+/* rows_bytes.c - encodes the texts of the rows of a place for another process: count, unit of
  * times, keys, lengths; and text. */
 #include "answer/lines/rows.h"
 
@@ -7,26 +7,6 @@
 static size_t start_of(const struct block *b, uint32_t row)
 {
     return row ? b->end[row - 1] : 0;
-}
-
-static void put_keys(const struct item *item, uint32_t n, struct buf *out)
-{
-    rec_put_u(out, item->nano);
-    for (uint32_t k = 0; k < n; k++)
-        buf_append(out, &item->keys[item_index(item, k)], sizeof(*item->keys));
-}
-
-static size_t put_lengths(const struct block *b, uint32_t n, struct buf *out)
-{
-    size_t bytes = 0;
-
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t row = item_index(&b->item, k);
-        size_t length = b->end[row] - start_of(b, row);
-        rec_put_u(out, length);
-        bytes += length;
-    }
-    return bytes;
 }
 
 static void give_text(struct block *b, uint32_t n, size_t bytes, struct buf *out)
@@ -56,16 +36,16 @@ int rows_encode(const struct rows_plan *p, struct block *b, struct buf *text, st
 
     rec_put_u(facts, n);
     if (p->order.by_key)
-        put_keys(item, n, facts);
-    size_t bytes = put_lengths(b, n, facts);
+        item_put_keys(item, n, facts);
+    size_t bytes = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t row = item_index(item, k);
+        size_t length = b->end[row] - start_of(b, row);
+        rec_put_u(facts, length);
+        bytes += length;
+    }
     give_text(b, n, bytes, text);
     return facts->error ? facts->error : text->error;
-}
-
-static void take_keys(struct item *item, uint64_t n, struct rec *in)
-{
-    item->nano = rec_u(in);
-    rec_array(in, item->keys, n * sizeof(*item->keys));
 }
 
 static int take_text(struct block *b, struct text text, struct buf *whole)
@@ -95,7 +75,7 @@ int rows_decode(const struct rows_plan *p, struct rec *facts, struct text text, 
     if (rc < 0)
         return rc;
     if (p->order.by_key)
-        take_keys(&b->item, n, facts);
+        item_take_keys(&b->item, n, facts);
     for (uint64_t i = 0; i < n; i++)
         b->end[i] = end += rec_u(facts);
     b->item.count = (uint32_t)n;

@@ -1,4 +1,4 @@
-/* rows_grow.c - room in a block of rows. */
+/* rows_grow.c - memory of a block of rows. */
 #include "answer/lines/rows.h"
 
 #include <errno.h>

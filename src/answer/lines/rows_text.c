@@ -1,20 +1,20 @@
-/* rows_text.c - flat rows as the text that a writer makes of their columns, a batch at a time. */
+/* rows_text.c - flat rows as text, which a writer formats from their columns batch by batch. */
 #include "answer/lines/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 enum {
-    CODES_MOST = 4096, /* of larger dictionaries each row's value is looked up */
-    SPAN_MOST = 256,   /* of whole numbers that have codes: each is written once */
+    CODES_MAX = 4096, /* with larger dictionaries, the value of each row is looked up */
+    SPAN_MAX = 256,   /* whole numbers in such a range have codes: each is written once */
 };
 
 struct filler {
     const struct rows_plan *plan;
     struct block *block;
     void *state;            /* of the writer */
-    struct vector *columns; /* of the batch at hand */
-    struct value **values;  /* by column, SCAN_BATCH each; NULL: was never needed */
+    struct vector *columns; /* of the current batch */
+    struct value **values;  /* by column, SCAN_BATCH each; NULL until needed */
     struct charge charge;   /* for them */
 };
 
@@ -44,7 +44,7 @@ static int key_value(void *query, uint64_t key, struct value *ret)
 static bool read_codes(struct scan_batch *b, const struct source *s, struct vector *ret)
 {
     *ret = (struct vector){.kind = VECTOR_CODE, .value = key_value, .arg = b->chunk->query};
-    if (!scan_codes(b->chunk, s, CODES_MOST, &ret->code_count, &ret->keys))
+    if (!scan_codes(b->chunk, s, CODES_MAX, &ret->code_count, &ret->keys))
         return false;
     ret->codes = batch_codes(b, s);
     return true;
@@ -54,7 +54,7 @@ static bool spans_few(struct scan_batch *b, const struct source *s)
 {
     int64_t min, max;
 
-    return scan_range(b->chunk, s, &min, &max) && (uint64_t)max - (uint64_t)min < SPAN_MOST;
+    return scan_range(b->chunk, s, &min, &max) && (uint64_t)max - (uint64_t)min < SPAN_MAX;
 }
 
 static struct vector read_numbers(struct scan_batch *b, const struct source *s)

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { CODES_MOST = 4096 }; /* texts of larger dictionaries are copied, not kept in the query */
+enum { CODES_MAX = 4096 }; /* texts of larger dictionaries are copied, not kept in the query */
 
 struct filler {
     const struct rows_plan *plan;
     struct block *block;
-    struct value *code_values; /* of the column at hand */
+    struct value *code_values; /* of the current column */
 };
 
 static void fill_integers(struct filler *f, struct scan_batch *b, const struct source *s,
@@ -44,13 +44,13 @@ static void fill_doubles(struct filler *f, struct scan_batch *b, const struct so
     }
 }
 
-/* Few distinct values: each is looked up once a batch that has it, and its text lives as long as
- * the query. */
+/* Fills a column with few distinct values: each is looked up once per batch, and its text lives as
+ * long as the query. */
 static int fill_codes(struct filler *f, struct scan_batch *b, const struct source *s,
                       uint32_t codes, const uint64_t *keys, struct value *to)
 {
     struct query *q = f->plan->query;
-    uint64_t known[CODES_MOST / 64 + 1] = {0};
+    uint64_t known[CODES_MAX / 64 + 1] = {0};
     const uint32_t *code = batch_codes(b, s);
 
     for (uint32_t j = 0; j < b->count; j++, to += f->plan->width) {
@@ -97,7 +97,7 @@ static int fill_column(struct filler *f, struct scan_batch *b, const struct sour
             to[j * f->plan->width].type = VALUE_NULL;
         return 0;
     }
-    if (shape == SHAPE_TEXT && scan_codes(b->chunk, s, CODES_MOST, &codes, &keys))
+    if (shape == SHAPE_TEXT && scan_codes(b->chunk, s, CODES_MAX, &codes, &keys))
         return fill_codes(f, b, s, codes, keys, to);
     if (shape == SHAPE_TEXT || shape == SHAPE_MIXED)
         return fill_values(f, b, s, to);
@@ -128,7 +128,7 @@ int rows_fill_values(const struct rows_plan *p, struct scan_worker *w, size_t po
                      struct block *b)
 {
     struct filler f = {
-        .plan = p, .block = b, .code_values = malloc(CODES_MOST * sizeof(struct value))};
+        .plan = p, .block = b, .code_values = malloc(CODES_MAX * sizeof(struct value))};
     int rc = f.code_values ? top_scan(p->order.top, w, position, fill_batch, &f) : -ENOMEM;
 
     free(f.code_values);

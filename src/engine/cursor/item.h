@@ -52,6 +52,10 @@ struct item_order {
 void item_add_keys(struct item *item, struct scan_batch *b, const struct item_order *o);
 /* Appends times, whatever the order. */
 void item_add_times(struct item *item, struct scan_batch *b, const struct source *ts);
+/* Encode the unit and the first n keys in their order, and decode them into item->keys, which has
+ * space for n. */
+void item_put_keys(const struct item *item, uint32_t n, struct buf *out);
+void item_take_keys(struct item *item, uint64_t n, struct rec *in);
 /* Creates item->order unless the objects are in the order of their keys. -ENOMEM. */
 int item_sort(struct item *item);
 
