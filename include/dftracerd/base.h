@@ -57,6 +57,7 @@ struct err {
 };
 /* Records (unless one is there already; err may be NULL) and returns `code`. */
 int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int err_set_code(struct err *err, int code); /* with the text of err_text */
 int err_set_param(struct err *err, int code, const char *param, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void err_done(struct err *err); /* frees source and zeroes */

@@ -83,6 +83,11 @@ int err_set(struct err *err, int code, const char *fmt, ...)
     return code;
 }
 
+int err_set_code(struct err *err, int code)
+{
+    return err_set(err, code, "%s", err_text(code));
+}
+
 int err_set_param(struct err *err, int code, const char *param, const char *fmt, ...)
 {
     va_list args;

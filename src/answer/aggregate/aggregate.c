@@ -67,7 +67,7 @@ static int explain(const struct aggregate *a, int rc, struct err *err)
                        (unsigned long long)(a->plan.budget->memory_limit >> 20),
                        a->best ? ", or fewer rows (`top`, or `limit` with `sort`)" : "");
     }
-    return err_set(err, rc, "%s", err_text(rc));
+    return err_set_code(err, rc);
 }
 
 /* Finds the measures of system rows that have a value, and adds their columns. */
@@ -337,7 +337,7 @@ static int next_block(struct table *t, struct err *err, struct table_block *ret)
         return rc == ERR_END ? rc : explain(a, rc, err);
     rc = budget_check(a->plan.budget);
     if (rc < 0)
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     size_t n = a->end - a->at < a->want ? a->end - a->at : a->want;
     if (a->kept) { /* these rows are values already */
         a->kept_at = a->at;
@@ -350,7 +350,7 @@ static int next_block(struct table *t, struct err *err, struct table_block *ret)
         n--;
     rc = block_gather(a->found, &a->block, rows, n);
     if (rc < 0)
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     a->at += n;
     a->block.next = a->order.rows + a->at;
     a->block.ahead = a->end - a->at < TABLE_BLOCK ? a->end - a->at : TABLE_BLOCK;
@@ -501,7 +501,7 @@ int aggregate_open(struct query *q, const struct aggregate_options *o, struct er
     struct aggregate *a = calloc(1, sizeof(*a));
 
     if (!a)
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+        return err_set_code(err, -ENOMEM);
     a->plan = (struct aggregate_plan){.query = q, .budget = query_budget(q), .arena = &a->arena};
     a->want = TABLE_BLOCK;
     a->memory.i = a->numbers;

@@ -24,7 +24,7 @@ int plan_check_numeric(const struct aggregate_plan *p, const struct measure *m, 
     else if (!m->source->info.number)
         seen = SEEN_TEXT;
     if (rc < 0)
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     if (seen & (SEEN_NUMBER | SEEN_MAYBE) || (seen == 0 && !query_is_argument(m->source)))
         return 0;
     return err_set_param(err, ERR_PARAM, param,
@@ -202,7 +202,7 @@ int plan_system_measures(struct aggregate_plan *p, struct err *err)
                        "counters and aggregated records have more than %d different numeric "
                        "arguments; choose fewer files, or events only (phase=events)",
                        SYSTEM_ARGUMENTS_MAX);
-    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+    return rc < 0 ? err_set_code(err, rc) : 0;
 }
 
 /* Columns of those that have any value; names that are taken are left out. */

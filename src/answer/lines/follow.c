@@ -386,7 +386,7 @@ int follow_query(struct follow *f, const struct query_env *env, struct snapshot 
     *ret = any ? q : NULL;
     if (!any)
         query_close(q);
-    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+    return rc < 0 ? err_set_code(err, rc) : 0;
 }
 
 /* ---- lines that cannot be read --------------------------------------------------------------- */

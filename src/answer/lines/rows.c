@@ -166,7 +166,7 @@ int rows_open(struct query *q, const struct rows_options *o, struct err *err, st
     struct rows *r = calloc(1, sizeof(*r));
 
     if (!r)
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+        return err_set_code(err, -ENOMEM);
     int rc = plan_columns(&r->plan, q, o);
     if (rc == 0 && o->order_by)
         rc = find_top(r, o, err);
@@ -175,7 +175,7 @@ int rows_open(struct query *q, const struct rows_options *o, struct err *err, st
         rc = open_cursor(r, &options, err);
     if (rc < 0) {
         rows_close(r);
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     }
     *ret = r;
     return 0;
@@ -191,7 +191,7 @@ static int next_run(struct rows *r, struct err *err, struct item **ret)
     r->returned = 0;
     int rc = cursor_next(r->cursor, err, ret, &run);
     if (rc < 0)
-        return rc == ERR_END ? rc : err_set(err, rc, "%s", err_text(rc));
+        return rc == ERR_END ? rc : err_set_code(err, rc);
     r->returned = run < ROWS_BATCH ? run : ROWS_BATCH;
     return 0;
 }
@@ -251,7 +251,7 @@ int rows_continue(struct rows *r, struct query *q, struct err *err)
     for (size_t i = 0; i < r->plan.width && rc == 0; i++)
         rc = query_source(q, source_path(r->plan.columns[i]), &r->plan.columns[i]);
     rc = rc < 0 ? rc : open_cursor(r, &options, err);
-    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+    return rc < 0 ? err_set_code(err, rc) : 0;
 }
 
 bool rows_may_continue(const struct rows *r)

@@ -139,13 +139,13 @@ int share_open(const struct share_options *o, struct err *err, struct sharing **
     struct sharing *s = calloc(1, sizeof(*s));
 
     if (!s)
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+        return err_set_code(err, -ENOMEM);
     s->file_bytes = o->file_bytes;
     s->last = UINT32_MAX;
     int rc = open_sharing(s, o);
     if (rc < 0) {
         share_close(s);
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     }
     *ret = s;
     return 0;
@@ -395,5 +395,5 @@ int share_next(struct sharing *s, struct err *err, struct share *ret)
         rc = begin_piece(s, err);
     }
     rc = rc < 0 ? rc : make_stretch(s, ret);
-    return rc < 0 && rc != ERR_END ? err_set(err, rc, "%s", err_text(rc)) : rc;
+    return rc < 0 && rc != ERR_END ? err_set_code(err, rc) : rc;
 }

@@ -228,7 +228,7 @@ int text_range_open(struct index *ix, struct snapshot *snapshot, const struct in
     struct text_range *r = calloc(1, sizeof(*r));
 
     if (!r)
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+        return err_set_code(err, -ENOMEM);
     r->index = ix;
     r->snapshot = snapshot;
     r->file = file;

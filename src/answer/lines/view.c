@@ -114,7 +114,7 @@ int view_open(struct query *q, const struct view_options *o, struct err *err, st
     struct view *v = calloc(1, sizeof(*v));
 
     if (!v)
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+        return err_set_code(err, -ENOMEM);
     v->follow = o->follow;
     int rc = find_top(q, o, err, &v->top);
     const struct item_order order = {.by_key = o->order_ts || v->top, .top = v->top};
@@ -126,7 +126,7 @@ int view_open(struct query *q, const struct view_options *o, struct err *err, st
         rc = open_cursor(v, &options, err);
     if (rc < 0) {
         view_close(v);
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     }
     *ret = v;
     return 0;
@@ -145,7 +145,7 @@ int view_continue(struct view *v, struct query *q, struct err *err)
     int rc = lines_plan_init(&v->plan, q, NULL, v->metadata != NULL);
     if (rc == 0)
         rc = open_cursor(v, &options, err);
-    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+    return rc < 0 ? err_set_code(err, rc) : 0;
 }
 
 bool view_may_continue(const struct view *v)
@@ -277,7 +277,7 @@ int view_count(struct query *q, uint64_t limit, uint64_t offset, struct err *err
                                                   : count_by_scan(q, err, &n);
 
     if (rc < 0)
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     n = n > offset ? n - offset : 0;
     *ret = n < limit ? n : limit;
     return 0;

@@ -265,7 +265,7 @@ int stats_run(struct query *q, const struct stats_options *options, struct err *
     int64_t started_ns = clock_mono_ns();
 
     if (!s)
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+        return err_set_code(err, -ENOMEM);
     s->report = options->report;
     s->query = "";
     s->budget = s->arena.budget = plan.budget;

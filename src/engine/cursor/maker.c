@@ -90,5 +90,5 @@ int maker_error(const struct item_maker *m, size_t position, int rc, struct err 
                        name);
     if (rc == ERR_CORRUPT)
         return err_set(err, rc, "%s: %s", name, err_text(rc));
-    return err_set(err, rc, "%s", err_text(rc));
+    return err_set_code(err, rc);
 }
