@@ -80,6 +80,9 @@ struct chunk_texts {
     struct text (*text)(void *arg, uint32_t id);
     void *arg;
     bool just_built; /* the value is in memory since it was built: checksums are not compared */
+    /* Set when header and directory have been found valid, which are not checked again then. NULL:
+     * they are always checked. */
+    atomic_bool *valid;
     void (*corrupt)(void *file); /* called where a checksum is wrong; may be NULL */
     void *file;
     /* The value was made by another process: what a global id of it is here. NULL: the same. */

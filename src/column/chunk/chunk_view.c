@@ -1,5 +1,5 @@
-/* chunk_view.c - opens a chunk value: head and directory are checked here, once; columns when they
- * are read. */
+/* chunk_view.c - opens a chunk value. Head and directory are checked here, the first time; columns
+ * when they are read. */
 #include "column/chunk/column_hash.h"
 #include "column/chunk/column_view.h"
 
@@ -15,17 +15,22 @@ uint64_t chunk_hash(const struct chunk_head *head, const void *dir)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static int check_head(const struct chunk_head *h, const uint8_t *value, size_t len)
+static int check_hash(const struct chunk_head *h, const uint8_t *value)
 {
     struct chunk_head blank = *h;
 
+    blank.dir_hash = 0;
+    return chunk_hash(&blank, value + sizeof(*h)) == h->dir_hash ? 0 : ERR_CORRUPT;
+}
+
+static int check_head(const struct chunk_head *h, size_t len)
+{
     if (h->magic != CHUNK_MAGIC || h->version != CHUNK_VERSION || h->length != len ||
         h->rows > CHUNK_ROWS_MAX || h->dir_len > len - sizeof(*h) - CHUNK_TAIL ||
         h->dir_len <
             h->columns * sizeof(struct column_dir) + h->bitmaps * sizeof(struct bitmap_dir))
         return ERR_CORRUPT;
-    blank.dir_hash = 0;
-    return chunk_hash(&blank, value + sizeof(*h)) == h->dir_hash ? 0 : ERR_CORRUPT;
+    return 0;
 }
 
 /* The checksum was right, so this finds only bugs of a writer and hostile values: cheap, and it
@@ -62,9 +67,8 @@ static const uint8_t *entry_at(const struct chunk_view *v, unsigned i)
     return v->data + sizeof(struct chunk_head) + i * sizeof(struct column_dir);
 }
 
-static int check_directory(struct chunk_view *v)
+static int check_directory(const struct chunk_view *v)
 {
-    const uint8_t *bitmaps = entry_at(v, v->head.columns);
     struct text before = {NULL, 0};
     int rc = 0;
 
@@ -76,20 +80,16 @@ static int check_directory(struct chunk_view *v)
             rc = ERR_CORRUPT;
         before = path_of(v, &d);
     }
-    for (unsigned i = 0; rc == 0 && i < v->head.bitmaps; i++) {
-        v->bitmaps[i] = (struct bitmap_view){0};
-        memcpy(&v->bitmaps[i].dir, bitmaps + i * sizeof(struct bitmap_dir),
-               sizeof(struct bitmap_dir));
+    for (unsigned i = 0; rc == 0 && i < v->head.bitmaps; i++)
         if (!view_section_ok(v, &v->bitmaps[i].dir.section))
             rc = ERR_CORRUPT;
-    }
     return rc;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
 /* All in one allocation: a request opens all chunks. */
-static struct chunk_view *view_alloc(const struct chunk_head *head)
+static struct chunk_view *view_alloc(const struct chunk_head *head, const void *value)
 {
     size_t words = head->columns / 64u + 1u;
     struct chunk_view *v =
@@ -103,12 +103,21 @@ static struct chunk_view *view_alloc(const struct chunk_head *head)
     memset(v->used, 0, words * sizeof(*v->used));
     v->columns = (struct column_view *)(void *)(v->used + words);
     v->bitmaps = (struct bitmap_view *)(void *)(v->columns + head->columns);
+    v->data = value;
+    const uint8_t *bitmaps = entry_at(v, head->columns);
+    for (unsigned i = 0; i < head->bitmaps; i++) {
+        v->bitmaps[i] = (struct bitmap_view){0};
+        memcpy(&v->bitmaps[i].dir, bitmaps + i * sizeof(struct bitmap_dir),
+               sizeof(struct bitmap_dir));
+    }
     return v;
 }
 
 int chunk_view_new(const void *value, size_t len, const struct chunk_texts *texts,
                    struct chunk_view **ret)
 {
+    atomic_bool *valid = texts ? texts->valid : NULL;
+    bool check = !valid || !atomic_load_explicit(valid, memory_order_relaxed);
     struct chunk_head head;
     struct chunk_view *v;
     int rc;
@@ -116,21 +125,24 @@ int chunk_view_new(const void *value, size_t len, const struct chunk_texts *text
     if (len < sizeof(struct chunk_head) + CHUNK_TAIL)
         return ERR_CORRUPT;
     memcpy(&head, value, sizeof(head));
-    rc = check_head(&head, value, len);
+    rc = check_head(&head, len);
+    if (rc == 0 && check)
+        rc = check_hash(&head, value);
     if (rc < 0)
         return rc;
-    v = view_alloc(&head);
+    v = view_alloc(&head, value);
     if (v == NULL)
         return -ENOMEM;
-    v->data = value;
     v->len = len;
     if (texts != NULL)
         v->texts = *texts;
-    rc = check_directory(v);
+    rc = check ? check_directory(v) : 0;
     if (rc < 0) {
         free(v);
         return rc;
     }
+    if (check && valid)
+        atomic_store_explicit(valid, true, memory_order_relaxed);
     *ret = v;
     return 0;
 }

@@ -117,80 +117,30 @@ static size_t part_find(const struct top *t, struct part_row row)
     return low;
 }
 
-/* part_find for the j-th selected row of the batch. */
-static size_t part_find_row(const struct top *t, const struct scan_batch *b, uint32_t j)
-{
-    return part_find(t, (struct part_row){.position = (uint32_t)b->chunk->position,
-                                          .row = batch_place(b, batch_row(b, j))});
-}
-
 void top_ranks(const struct top *t, const struct scan_batch *b, int64_t *ret)
 {
-    size_t at = part_find_row(t, b, 0);
+    size_t at = part_find(t, (struct part_row){.position = (uint32_t)b->chunk->position,
+                                               .row = batch_place(b, batch_row(b, 0))});
 
     for (uint32_t j = 0; j < b->count; j++)
         ret[j] = (int64_t)t->part.at[at + j].rank;
 }
 
-/* ---- scans ----------------------------------------------------------------------------------- */
-
-struct part_scan {
-    const struct top *top;
-    int (*batch)(void *arg, struct scan_batch *b);
-    void *arg;
-    size_t end; /* index in the part after the last row of the place */
-    uint32_t places[SCAN_BATCH];
-    uint16_t select[SCAN_BATCH];
-    uint64_t mask[SCAN_WORDS];
-};
-
-/* Returns the batch reduced to `count` rows: s->select of the batch, which are s->places of the
- * chunk. If the worker gathers, a batch of these rows alone is faster to read. */
-static struct scan_batch batch_of_rows(struct part_scan *s, const struct scan_batch *b,
-                                       uint32_t count)
-{
-    struct scan_batch few = *b;
-
-    if (b->chunk->worker->gathers)
-        return batch_of_places(b->chunk, s->places, count);
-    memset(s->mask, 0, sizeof(s->mask));
-    for (uint32_t i = 0; i < count; i++)
-        s->mask[s->select[i] / 64] |= (uint64_t)1 << s->select[i] % 64;
-    few.count = count;
-    few.select = count == b->rows ? NULL : s->select;
-    few.mask = s->mask;
-    return few;
-}
-
-/* Rows of the part are among those that the query selects. */
-static int scan_part(void *arg, struct scan_batch *b)
-{
-    struct part_scan *s = arg;
-    size_t at = part_find_row(s->top, b, 0);
-    uint32_t last = batch_place(b, b->rows - 1), count = 0, row = 0;
-
-    for (; at < s->end && s->top->part.at[at].row <= last; at++) {
-        uint32_t place = s->top->part.at[at].row;
-        while (b->places && b->places[row] < place)
-            row++;
-        s->places[count] = place;
-        s->select[count++] = (uint16_t)(b->places ? row : place - b->first);
-    }
-    int rc = 0;
-    if (count > 0) {
-        struct scan_batch few = batch_of_rows(s, b, count);
-        rc = s->batch(s->arg, &few);
-    }
-    return rc == 0 && at == s->end ? ERR_END : rc;
-}
-
 int top_scan(const struct top *t, struct scan_worker *w, size_t position,
              int (*batch)(void *arg, struct scan_batch *b), void *arg)
 {
-    struct part_scan s = {.top = t, .batch = batch, .arg = arg};
-
     if (!t)
         return scan_chunk(w, position, batch, arg);
-    s.end = part_find(t, (struct part_row){.position = (uint32_t)position + 1});
-    return scan_chunk(w, position, scan_part, &s);
+    const struct scan_place *place = &t->query->places[position];
+    const struct index_file *file = snapshot_file(query_snapshot(t->query), place->file);
+    size_t batches = file->chunks[place->chunk].rows / SCAN_BATCH + 1ul;
+    size_t at = part_find(t, (struct part_row){.position = (uint32_t)position});
+    uint64_t *rows = calloc(batches * SCAN_WORDS, sizeof(*rows));
+    if (!rows)
+        return -ENOMEM;
+    for (; at < t->part.count && t->part.at[at].position == position; at++)
+        rows[t->part.at[at].row / 64] |= (uint64_t)1 << t->part.at[at].row % 64;
+    int rc = scan_chunk_rows(w, position, rows, batch, arg);
+    free(rows);
+    return rc;
 }

@@ -193,14 +193,16 @@ int top_filter_plan(struct top_filter *f, struct top_mask *memory)
     const struct bound *b = source_bind(f->chunk->worker, f->order->by);
     bool integers = f->shape == SHAPE_INT || f->shape == SHAPE_TIME || f->shape == SHAPE_BOOL;
     bool timeless = f->order->query->root == f->order->query->timeless;
+    bool no_zero = f->low > 0 || f->high < 0;
+    const struct column *stored = b->stored ? b->stored : no_zero ? b->stored_or_0 : NULL;
 
     if (top_filter_is_empty(f))
         return top_no_rows(memory, f->chunk);
-    if (!f->boundary.set || f->nulls || !integers || !b->stored || !timeless)
+    if (!f->boundary.set || f->nulls || !integers || !stored || !timeless)
         return 0;
     int rc = top_no_rows(memory, f->chunk);
     return rc < 0 ? rc
-                  : column_select_i64(f->chunk->view, b->stored, f->low, f->high, memory->words.at);
+                  : column_select_i64(f->chunk->view, stored, f->low, f->high, memory->words.at);
 }
 
 /* ---- a batch --------------------------------------------------------------------------------- */

@@ -16,6 +16,7 @@ struct chunk_hooks {
     const struct source *only; /* as in scan_sink; NULL: batches */
     int (*values)(void *arg, const struct scan_values *v);
     const atomic_bool *stop;
+    uint64_t *rows; /* see scan_chunk_rows; NULL: the query selects the rows */
 };
 int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *hooks);
 

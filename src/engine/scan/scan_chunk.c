@@ -255,13 +255,14 @@ int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *
         rc = open_place(w, position);
     if (rc < 0)
         return rc;
+    w->chunk.wanted = hooks->rows;
     rc = hooks->plan ? hooks->plan(hooks->arg, &w->chunk) : 0;
     w->root = w->chunk.wanted ? w->query->timeless : w->query->root;
     if (w->chunk.rows == 0)
         tri = TRI_NONE;
-    else if (rc == 0 && w->root)
+    else if (rc == 0 && w->root && !hooks->rows)
         tri = test_bind(w, w->root);
-    w->chunk.within = within_filters(w->query);
+    w->chunk.within = within_filters(w->query) && !hooks->rows;
     if (rc == 0 && tri != TRI_NONE && w->chunk.within && within_skips(w))
         tri = TRI_NONE;
     w->chunk.every = tri == TRI_ALL;
@@ -280,10 +281,10 @@ int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *
     return rc;
 }
 
-int scan_chunk(struct scan_worker *w, size_t position,
-               int (*batch)(void *arg, struct scan_batch *b), void *arg)
+int scan_chunk_rows(struct scan_worker *w, size_t position, uint64_t *rows,
+                    int (*batch)(void *arg, struct scan_batch *b), void *arg)
 {
-    struct chunk_hooks hooks = {.arg = arg, .batch = batch};
+    struct chunk_hooks hooks = {.arg = arg, .batch = batch, .rows = rows};
 
     index_query_running(w->query->env.index, 1);
     int rc = chunk_run(w, position, &hooks);
@@ -291,4 +292,10 @@ int scan_chunk(struct scan_worker *w, size_t position,
     query_count(w->query, &w->counters);
     memset(&w->counters, 0, sizeof(w->counters));
     return rc;
+}
+
+int scan_chunk(struct scan_worker *w, size_t position,
+               int (*batch)(void *arg, struct scan_batch *b), void *arg)
+{
+    return scan_chunk_rows(w, position, NULL, batch, arg);
 }

@@ -54,6 +54,7 @@ static int open_far(struct index *ix, unsigned home, const struct kv_key *key,
 
     if (rc)
         return rc;
+    texts.valid = NULL; /* the value may be fetched again */
     texts.here = id_here;
     texts.ids = ranks_ids(ix->ranks, ranks_at(ix->ranks, home));
     rc = chunk_view_new(c->value.data, c->value.len, &texts, ret);
@@ -66,13 +67,15 @@ static int open_far(struct index *ix, unsigned home, const struct kv_key *key,
 int chunk_open(struct index *ix, const struct snapshot *s, const struct index_file *file,
                uint32_t i, struct chunk_view **ret)
 {
-    struct chunk_texts texts = {text_by_id, ix, false, on_corrupt_part, (void *)(uintptr_t)file};
+    struct chunk_texts texts = {
+        .text = text_by_id, .arg = ix, .corrupt = on_corrupt_part, .file = (void *)(uintptr_t)file};
     struct kv_key key;
     int rc;
 
     (void)s;
     if (i >= file->chunk_count)
         return -EINVAL;
+    texts.valid = view_chunk_flag(view_of_file(file), i);
     key = kv_key_of_chunk(file->id, file->chunks[i].number, file->chunks[i].version);
     rc = file->chunks[i].home ? open_far(ix, file->chunks[i].home, &key, &texts, ret)
                               : open_here(ix, &key, &texts, ret);

@@ -31,6 +31,19 @@ void view_identify(struct view *v, const struct identity *file)
     v->pub.ctime_ns = file->ctime_ns;
 }
 
+atomic_bool *view_chunk_flag(struct view *v, uint32_t i)
+{
+    atomic_bool *flags = atomic_load(&v->valid_chunks), *made;
+
+    if (!flags && (made = calloc(v->pub.chunk_count, sizeof *made))) {
+        if (atomic_compare_exchange_strong(&v->valid_chunks, &flags, made))
+            flags = made;
+        else
+            free(made); /* another thread was faster */
+    }
+    return flags ? &flags[i] : NULL;
+}
+
 uint8_t *view_filter(struct view *v, unsigned dimension, size_t len)
 {
     uint8_t *bits = arena_alloc(&v->arena, len);
@@ -126,5 +139,6 @@ void view_release(struct view *v)
     terms_release(v->terms);
     arena_done(&v->arena);
     free(v->linked);
+    free(atomic_load(&v->valid_chunks));
     free(v);
 }

@@ -33,6 +33,7 @@ struct view {
      * (view_with_state); a reference. */
     struct view *owner;
     struct arena arena;
+    _Atomic(atomic_bool *) valid_chunks; /* see view_chunk_flag */
 
     struct index_file pub;
     struct index *ix;       /* for find_checkpoint; set where id is */
@@ -58,6 +59,8 @@ struct view {
 /* *new*, filled by the caller before others see it; NULL without memory. */
 struct view *view_new(void);
 void view_identify(struct view *v, const struct identity *file);
+/* The flag chunk_texts.valid of a chunk, i < pub.chunk_count. Any thread. NULL without memory. */
+atomic_bool *view_chunk_flag(struct view *v, uint32_t i);
 /* Memory for the filter of one of the terms' dimensions; NULL without memory. */
 uint8_t *view_filter(struct view *v, unsigned dimension, size_t len);
 /* A copy in the view's arena; NULL without memory. */
