@@ -251,6 +251,13 @@ const struct option_spec option_table[] = {
                    "use, and it creates neither the index nor token files."),
     OPTION("print-config", FLAG, print_config,
            "like --check, but print the effective configuration", .flags = OPTION_ONLY_LINE),
+    OPTION("doctor", FLAG, doctor, "check what a daemon with these options needs, then exit",
+           .flags = OPTION_ONLY_LINE,
+           .more = "Checks the limits of the process, the permissions of the traces, the "
+                   "configuration as --check does, the space for the index and the runtime "
+                   "directory. Prints one line per check, `ok`, `warn` or `FAIL`, with a remedy; "
+                   "exit status 1 if a check failed. If $DFTRACERD_URL names a daemon, the places "
+                   "of index and socket are not checked. `dftracerctl doctor` runs it."),
     OPTION("version", FLAG, version, "print version and build, then exit", .letter = 'V',
            .flags = OPTION_ONLY_LINE | OPTION_OLD),
     OPTION("help", FLAG, help, "print this help, then exit", .letter = 'h',

@@ -99,6 +99,15 @@ static int read_line_options(const struct options *o, int argc, char **argv, str
     return 0;
 }
 
+static const char *given_value(const struct given *g, const char *name)
+{
+    const char *value = NULL;
+    for (size_t i = 0; i < g->count; i++)
+        if (strcmp(option_table[g->items[i].option].name, name) == 0)
+            value = g->items[i].value;
+    return value;
+}
+
 static int read_environment(struct options *o, struct err *err)
 {
     int rc = 0;
@@ -136,7 +145,7 @@ static int complete(struct options *o, struct err *err)
         o->index_base = o->index_dir;
         o->index_dir = NULL;
     }
-    if (o->print_config)
+    if (o->print_config || o->doctor)
         o->check_only = true;
     return rc;
 }
@@ -148,17 +157,15 @@ int options_parse(struct options *o, int argc, char **argv, struct err *err)
     const char *slash = argv[0] ? strrchr(argv[0], '/') : NULL, *name = slash ? slash + 1 : argv[0];
     *o = (struct options){.as_server = name && strcmp(name, "dftracer_server") == 0};
     int rc = read_line_options(o, argc, argv, &g, err);
+    o->doctor = given_value(&g, "doctor"); /* it reports also why reading the rest fails */
     for (size_t i = 0; i < option_count && rc == 0; i++)
         if (option_table[i].initial)
             rc = option_set(o, i, LEVEL_DEFAULT, "default", option_table[i].initial, err);
     if (rc == 0 && !o->as_server) {
-        const char *path = getenv("DFTRACERD_CONFIG");
-        if (path && !*path)
-            path = NULL;
-        for (size_t i = 0; i < g.count; i++)
-            if (strcmp(option_table[g.items[i].option].name, "config") == 0)
-                path = g.items[i].value;
+        const char *path = given_value(&g, "config");
         if (!path)
+            path = getenv("DFTRACERD_CONFIG");
+        if (!path || !*path)
             path = option_default_file(o);
         rc = path ? option_read_file(o, path, err) : 0;
     }

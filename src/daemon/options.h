@@ -33,7 +33,7 @@ struct options {
     uint64_t client_queries, client_memory, client_connections, request_time_ms, idle_time_ms,
         link_time_ms;
     bool no_auth, insecure, file_permissions, no_tcp, on_demand, background, join, check_only,
-        print_config, version, help;
+        print_config, doctor, version, help;
     bool as_server; /* started under the name dftracer_server */
 
     /* By place in the table: which source decided (0 = default), its name and the value as it was

@@ -5,21 +5,25 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* LABEL=DIR; a directory whose own name holds `=` is meant where it exists as written. */
+const char *roots_path_of(const char *spec)
+{
+    struct stat st;
+    const char *eq = strchr(spec, '=');
+    bool labelled =
+        eq && eq > spec && !memchr(spec, '/', (size_t)(eq - spec)) && stat(spec, &st) < 0;
+    return labelled ? eq + 1 : spec;
+}
+
 static int open_one(struct roots *r, const char *spec, struct err *err)
 {
     struct stat st;
-    const char *eq = strchr(spec, '='), *dir = spec;
-    bool labelled =
-        eq && eq > spec && !memchr(spec, '/', (size_t)(eq - spec)) && stat(spec, &st) < 0;
-    if (labelled)
-        dir = eq + 1;
+    const char *dir = roots_path_of(spec);
     char *path = realpath(dir, NULL);
     if (!path)
         return err_set_param(err, -errno, "directory", "%s: %s", dir, strerror(errno));
     r->paths[r->count] = path;
     const char *slash = strrchr(path, '/'), *last = slash && slash[1] ? slash + 1 : path;
-    r->labels[r->count] = labelled ? strndup(spec, (size_t)(eq - spec)) : strdup(last);
+    r->labels[r->count] = dir > spec ? strndup(spec, (size_t)(dir - spec - 1)) : strdup(last);
     r->count++;
     if (!r->labels[r->count - 1])
         return -ENOMEM;

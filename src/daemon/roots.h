@@ -14,6 +14,9 @@ struct roots {
 /* -ENOENT, -ENOTDIR, -EEXIST (equal labels, or one root inside another) with the reason. */
 int roots_open(struct roots *r, const struct options *o, struct err *err);
 void roots_done(struct roots *r);
+/* The DIR of [LABEL=]DIR (*borrowed*); a directory whose own name holds `=` is meant where it
+ * exists as written. */
+const char *roots_path_of(const char *spec);
 /* Whether an absolute path is the directory or below it. */
 bool roots_inside(const char *path, const char *dir);
 

@@ -4,6 +4,7 @@
 
 #include "daemon/background.h"
 #include "daemon/daemon.h"
+#include "daemon/doctor.h"
 #include "dftracerd/rewrite.h"
 #include "daemon/log.h"
 #include "daemon/notify.h"
@@ -402,6 +403,20 @@ static void print_failure(int rc, const struct err *err)
             limit[0] ? "; " : "", limit);
 }
 
+/* --doctor: the exit status. A client of another daemon does not need the places of this one. */
+static int examine(struct daemon *d, int rc, struct err *err)
+{
+    const char *url = getenv("DFTRACERD_URL");
+    struct doctor doctor = {0};
+    if (rc < 0 || doctor_examine(&doctor, &d->options)) {
+        rc = rc < 0 ? rc : prepare(d, err);
+        doctor_configuration(&doctor, rc == 0 ? NULL : err->text[0] ? err->text : err_text(rc));
+        if (rc == 0 && (!url || !*url))
+            doctor_places(&doctor, d->first.index_path);
+    }
+    return doctor.failed > 0;
+}
+
 /* Of a job, only rank 0 listens, and it ends with its terminal. */
 static int check_ranks(const struct daemon *d, struct err *err)
 {
@@ -425,7 +440,7 @@ int daemon_main(int argc, char **argv, const struct daemon_ranks *ranks)
     d.argv = argv;
     int rc = options_parse(&d.options, argc, argv, &err);
     rc = rc ? rc : check_ranks(&d, &err);
-    if (rc < 0) {
+    if (rc < 0 && !d.options.doctor) {
         fprintf(stderr, "dftracerd: %s\nTry: dftracerd --help\n",
                 err.text[0] ? err.text : err_text(rc));
         return 2;
@@ -436,6 +451,12 @@ int daemon_main(int argc, char **argv, const struct daemon_ranks *ranks)
     signal(SIGPIPE, SIG_IGN);
     daemon_use_little_memory();
     d.background = -1;
+    if (d.options.doctor) {
+        int status = examine(&d, rc, &err);
+        stop(&d);
+        err_done(&err);
+        return status;
+    }
     if (d.options.background && !d.options.check_only)
         rc = d.background = background_begin(&err);
     if (rc >= 0)

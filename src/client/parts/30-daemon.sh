@@ -10,6 +10,12 @@ find_program() {
     false
 }
 
+# $program is the daemon's.
+find_daemon() {
+    program=${DFTRACERD:-}
+    [ -n "$program" ] || find_program dftracerd
+}
+
 # $uid, and $places: the runtime directories. Linux tells the user without a further process.
 name_places() {
     uid=
@@ -68,8 +74,7 @@ labelled() {
 start_daemon() {
     [ "$command" != requests ] || die "no daemon of yours serves this directory"
     [ -z "$missing" ] || die "no such file: $missing"
-    program=${DFTRACERD:-}
-    [ -n "$program" ] || find_program dftracerd ||
+    find_daemon ||
         die "no daemon of yours serves this directory, and no dftracerd program was found to start one: see dftracerctl --help"
     roots=
     for need in $needs; do

@@ -47,14 +47,15 @@ gen_fake_trace)
     find_program gen-fake-trace || die "no gen-fake-trace program was found next to this program or in \$PATH"
     exec "$program" "$@" ;;
 server)
-    [ -n "${DFTRACERD:-}" ] || find_program dftracer_server || find_program dftracerd || die "no dftracerd program found"
-    exec "${DFTRACERD:-$program}" "$@" ;;
+    [ -z "${DFTRACERD:-}" ] && find_program dftracer_server || find_daemon || die "no dftracerd program found"
+    exec "$program" "$@" ;;
 esac
 load_rows
 
 detail='' metadata='' format='' recursive='' recipe='' save='' output='' check='' verify='' force='' index_dir='' threads='' wait=fresh
 compress='' level='' config='' fail_on='' color='' inputs='' pattern='' trace='' text_file='' brief='' directory='' chunk_size=''
 gzip_only='' delete='' members='' build='' file='' event_format='' passed='' aside='' facts='' request='' app=app start=-1 end=-1 mode=bytes
+directories='' config_file='' # of doctor
 
 take_operand() {
     case ${following:+more}$operands in
@@ -76,12 +77,6 @@ take_operand() {
     esac
 }
 
-# A directory for doctor.
-directories='' config_file=''
-add_examined() {
-    directories=$directories$1$newline
-}
-
 # act ACTION VALUE: what the table says of an option.
 act() {
     name=${1#*:}
@@ -89,6 +84,7 @@ act() {
     field:*=*) add "${name%%=*}" "${name#*=}" ;;
     field:*) add "$name" "$2" ;;
     list:*) eval "list_$name=\${list_$name:+\$list_$name,}\$2" ;;
+    lines:*) eval "$name=\$$name\$2\$newline" ;;
     side:*) add_side "$name" "$2" ;;
     pass:*) passed=$passed--$name$([ "$argument" = - ] || printf '=%s' "$2")$newline ;;
     set:*=*) eval "$name" ;;

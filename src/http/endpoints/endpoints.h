@@ -11,6 +11,6 @@ extern const struct endpoint endpoint_healthz, endpoint_readyz, endpoint_info, e
     endpoint_open, endpoint_call_tree, endpoint_processes, endpoint_merge, endpoint_split,
     endpoint_pgzip, endpoint_organize, endpoint_reconstruct, endpoint_timeline, endpoint_histogram,
     endpoint_event, endpoint_find, endpoint_suggest, endpoint_progress, endpoint_cancel,
-    endpoint_requests, endpoint_tar, endpoint_dlio_config;
+    endpoint_requests, endpoint_tar, endpoint_dlio_config, endpoint_checks;
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "dftracerd/rewrite.h"
 
-#include <dirent.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -255,17 +254,6 @@ static void write_directories(const struct sites *sites, struct buf *out)
     }
 }
 
-static uint64_t open_descriptors(void)
-{
-    DIR *d = opendir("/proc/self/fd");
-    uint64_t n = 0;
-    while (d && readdir(d))
-        n++;
-    if (d)
-        closedir(d);
-    return n > 3 ? n - 3 : 0; /* . and .. and our own */
-}
-
 static double seconds_of(struct timeval t)
 {
     return (double)t.tv_sec + (double)t.tv_usec / 1e6;
@@ -284,7 +272,7 @@ static void write_process(const struct http_context *c, struct buf *out)
     }
     if (f)
         fclose(f);
-    gauge(out, "process_open_fds", "Open file descriptors.", open_descriptors());
+    gauge(out, "process_open_fds", "Open file descriptors.", metrics_open_files());
     if (getrlimit(RLIMIT_NOFILE, &files) == 0)
         gauge(out, "process_max_fds", "Maximum number of open file descriptors.", files.rlim_cur);
     if (getrusage(RUSAGE_SELF, &used) == 0)

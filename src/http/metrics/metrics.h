@@ -37,6 +37,7 @@ void metrics_turned_away(struct metrics *m);
  * Once so, it stays so, whatever grows, comes or is indexed anew; but not while indexing has
  * stopped on an error with files left to do. */
 bool metrics_ready(struct metrics *m, const struct index_progress *p);
+uint64_t metrics_open_files(void); /* of the process */
 struct cache;
 /* The counters in Prometheus text format 0.0.4. `queued`: see struct site. */
 void metrics_write(struct metrics *m, int queued, struct cache *cache, struct buf *out);

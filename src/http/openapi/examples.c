@@ -182,6 +182,9 @@ static const struct {
               "'next':{'ts':1700,'dur':40,'name':'close','cat':'POSIX','file':'run1/"
               "rank_0.pfw.gz','object':13}}"},
     {"Cancelled", "{'id':'my-query-17','ended':1}"},
+    {"Checks", "{'version':'0.1.0','checks':[{'level':'ok','text':'all files found are "
+               "indexed'},{'level':'warn','text':'1 files are corrupt; their readable parts are "
+               "indexed','remedy':'dftracerctl info -v lists them with the positions'}]}"},
     {"Requests", "{'requests':[{'id':'my-query-17','endpoint':'/call-tree','client':'uid "
                  "1000','age_s':3.25,'state':'running','sent_bytes':0}]}"},
     {"Suggest", "{'column':'name','values':[{'value':'read','count':34}]}"},

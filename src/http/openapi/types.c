@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { TYPES_MAX = 128 };
+enum { TYPES_MAX = 160 };
 
 static const struct object_type row_type = {
     "Row",
