@@ -58,6 +58,6 @@ die() {
 }
 
 wrong() {
-    printf 'dftracerctl: %s\nTry: dftracerctl %s --help\n' "$1" "$command" >&2
+    printf 'dftracerctl: %s\nTry: dftracerctl %s--help\n' "$1" "${command:+$command }" >&2
     exit 2
 }

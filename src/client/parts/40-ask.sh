@@ -3,13 +3,9 @@
 
 # Credentials, too, are lines of the configuration.
 credentials=
-for option in header cert key; do
-    case $option in
-    header) escape "${DFTRACERD_TOKEN:+Authorization: Bearer $DFTRACERD_TOKEN}" ;;
-    cert) escape "${DFTRACERD_CERT:-}" ;;
-    key) escape "${DFTRACERD_KEY:-}" ;;
-    esac
-    [ -z "$escaped" ] || credentials="$credentials$option = \"$escaped\"$newline"
+for option in "header=${DFTRACERD_TOKEN:+Authorization: Bearer $DFTRACERD_TOKEN}" "cert=${DFTRACERD_CERT:-}" "key=${DFTRACERD_KEY:-}"; do
+    escape "${option#*=}"
+    [ -z "$escaped" ] || credentials="$credentials${option%%=*} = \"$escaped\"$newline"
 done
 
 # fetch ENDPOINT FORM [CURL ARGUMENT...]: becomes curl. Form and token go by standard input: command lines can be read by others.

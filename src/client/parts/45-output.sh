@@ -42,18 +42,3 @@ deliver() {
     esac
 }
 
-# deliver_compressed ENDPOINT ...: likewise. gzip has no level 0.
-deliver_compressed() {
-    packer=${level#0}
-    if [ "$output" = - ]; then
-        exec 4>&1
-    else
-        open_target "$output"
-        exec 4>"${part:-$target}"
-    fi
-    outcome=$({ { trapped='' && ask "$@" && printf ok >&3; } | gzip -c "-${packer:-1}" >&4; } 3>&1)
-    [ "$?$outcome" = 0ok ] || exit 1
-    exec 4>&-
-    close_target
-}
-

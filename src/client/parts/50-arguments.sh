@@ -18,8 +18,8 @@ find_command() {
             return ;;
         esac
     done
-    printf 'dftracerctl: unknown command %s\nTry: dftracerctl --help\n' "$command" >&2
-    exit 2
+    name=$command command=
+    wrong "unknown command $name"
 }
 while [ -z "$command" ]; do
     case ${1-},$# in --url,1 | --unix-socket,1) wrong "$1 requires an argument" ;; esac

@@ -5,13 +5,11 @@
 answer_command() {
     case $command in
     info)
-        if [ -n "$detail" ]; then
-            add query "$detail"
-            answer info "format=${format:-text}"
-            exit 0
-        fi
+        [ -z "$detail" ] || add query "$detail"
         ready
-        keep info "$where" --data "format=${format:-text}" --data "wait=$wait"
+        set -- info "$where$fields" --data "format=${format:-text}" --data "wait=$wait"
+        [ -z "$detail" ] || { ask "$@" && exit; }
+        keep "$@"
         printf '%s\n' "$answer"
         case $answer in # as dftracer_info has it: totals with failed files are no success
         *'"files_failed":0,'* | *'Failed:                 0'*) ;;
@@ -44,32 +42,23 @@ answer_command() {
         fi
         answer view ;;
     aggregator)
-        case ${format:=json},${level:=6} in
-        json,[0-9] | arrow,[0-9] | arrow-stream,[0-9] | ndjson,[0-9] | csv,[0-9] | text,[0-9]) ;;
-        *,[0-9]) die "--format $format: must be json, arrow, arrow-stream, ndjson, csv or text" ;;
-        *) die "--compression-level $level: must be 0 to 9" ;;
+        level=${level:-6}
+        gzip_level true
+        [ -z "$compress" ] || add gzip_level "$level"
+        output=${output:-aggregated_output.json} suffix=
+        case ${format:=json},${event_format:-counter} in
+        json,counter) event_format=dftracer ;;
+        json,perfetto) event_format=counter ;;
+        json,* | arrow-stream,* | ndjson,* | csv,* | text,*) ;;
+        arrow,*) suffix=.arrows ;;
+        *) die "--format $format: must be json, arrow, arrow-stream, ndjson, csv or text" ;;
         esac
-        output=${output:-aggregated_output.json}
-        suffix=
-        [ "$format" != arrow ] || suffix=.arrows
         for ending in $suffix ${compress:+.gz}; do
-            ! is_device "$output" || break
-            case $output in
-            - | *"$ending") ;;
-            *) output=$output$ending ;;
-            esac
+            is_device "$output" || case $output in - | *"$ending") ;; *) output=$output$ending ;; esac
         done
-        if [ "$format" = json ]; then
-            format=perfetto
-            case ${event_format:=counter} in
-            counter) event_format=dftracer ;;
-            perfetto) event_format=counter ;;
-            esac
-        fi
+        [ "$format" != json ] || format=perfetto
         [ -z "$event_format" ] || add event_format "$event_format"
-        ready
-        set -- aggregate "$where$fields" --data "format=$format" --data "wait=$wait"
-        if [ -n "$compress" ]; then deliver_compressed "$@"; else deliver "$@"; fi ;;
+        answer aggregate "format=$format" ;;
     comparator)
         [ "${format:-table}" != table ] || format=text
         [ -z "$fail_on" ] || add fail_on "$fail_on"
@@ -128,13 +117,13 @@ answer_command() {
             place=$(printf '%s\n' "$facts" | index_path)
             describe_gzip "${path%/}$rest" "${place:-none}" "$uncompressed_bytes" "$lines" "$chunks"
             exit 0 ;;
+        *'"archives":[]'*) die "this is not a tar archive" ;;
         esac
         case $build,$answer in
-        ,*'"state":"failed"'* | ,*'"archives":[]'* | true,*) ;;
+        ,*'"state":"failed"'* | true,*) ;;
         *) ask tar "$where" --data format=text --data "wait=$wait" --data "list=${members:-false}" ${brief:+--data} ${brief:+info=true} ;;
         esac
         case $answer in
-        *'"archives":[]'*) die "this is not a tar archive" ;;
         *'"state":"failed"'* | *'"state":"damaged"'*)
             die "$(printf '%s\n' "$answer" | sed -n -e 's/.*"state":"failed","error":"\([^"\\]*\)".*/cannot read the archive: \1/p' \
                 -e 's/.*"state":"damaged","error":"\([^"\\]*\)".*/cannot read the whole archive: \1/p')" ;;

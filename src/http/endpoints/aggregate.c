@@ -70,6 +70,9 @@ static const struct param_spec own_params[] = {
           BIND_LIST(rows.boundaries, rows.boundary_count)),
     PARAM("track_process_parents", BOOL, "include the columns parent_pid and root_pid",
           .fallback = "true", BIND(rows.parents)),
+    PARAM("gzip_level", UINT,
+          "return a gzip file of this level, 0 to 9, whatever Accept-Encoding says", .example = "6",
+          .max = 9),
     PARAM("event_format", CHOICE,
           "type of the trace events in format=perfetto; dftracer: counters with all columns "
           "(Perfetto draws the numbers only)",

@@ -1,5 +1,4 @@
-/* encode.c - streaming gzip and zstd. Level 1: the wire is a loopback or a LAN, the CPU is shared
- * with queries. */
+/* encode.c - streaming gzip and zstd. */
 #include "http/exchange/encode.h"
 
 #include <stdlib.h>
@@ -16,7 +15,7 @@ struct encoder {
     int64_t flushed_ns;
 };
 
-int encoder_new(enum coding coding, struct encoder **ret)
+int encoder_new(enum coding coding, int level, struct encoder **ret)
 {
     struct encoder *e = calloc(1, sizeof *e);
     if (!e)
@@ -26,9 +25,9 @@ int encoder_new(enum coding coding, struct encoder **ret)
     if (coding == CODING_ZSTD && !(e->zstd = ZSTD_createCStream()))
         return free(e), -ENOMEM;
     if (coding == CODING_ZSTD)
-        ZSTD_CCtx_setParameter(e->zstd, ZSTD_c_compressionLevel, 1);
+        ZSTD_CCtx_setParameter(e->zstd, ZSTD_c_compressionLevel, level);
     if (coding == CODING_GZIP &&
-        deflateInit2(&e->z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        deflateInit2(&e->z, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         return free(e), -ENOMEM;
     *ret = e;
     return 0;

@@ -6,8 +6,11 @@
 
 #include "http/request/negotiate.h"
 
+/* Of gzip and zstd: the wire is a loopback or a LAN, the CPU is shared with queries. */
+#define ENCODER_LEVEL 1
+
 struct encoder;
-int encoder_new(enum coding coding, struct encoder **ret);
+int encoder_new(enum coding coding, int level, struct encoder **ret);
 void encoder_free(struct encoder *e);
 /* MORE: the encoder may hold bytes back, but not longer than 150 ms (rows that flow reach the
  * client at least five times a second); FLUSH: all of it is to reach the client; FINISH: the last

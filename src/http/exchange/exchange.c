@@ -119,7 +119,9 @@ static enum encode_end end_of(const struct exchange *x, const struct buf *plain,
 static int encode(struct exchange *x, struct buf *plain, enum encode_end end, struct buf *out)
 {
     if (!x->encoder) {
-        int rc = encoder_new(x->coding, &x->encoder);
+        const struct param *level = request_param(&x->rq, "gzip_level");
+        bool given = level && level->set;
+        int rc = encoder_new(x->coding, given ? (int)level->number : ENCODER_LEVEL, &x->encoder);
         if (rc < 0)
             return rc;
     }

@@ -204,7 +204,7 @@ static void read_if_none_match(struct exchange *x, struct MHD_Connection *c)
 static int pack(enum coding coding, struct text text, struct buf *out)
 {
     struct encoder *e = NULL;
-    int rc = encoder_new(coding, &e);
+    int rc = encoder_new(coding, ENCODER_LEVEL, &e);
     if (rc == 0)
         rc = encoder_put(e, text, ENCODE_FINISH, out);
     encoder_free(e);

@@ -503,6 +503,8 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
         return false;
     x->coding =
         negotiate_coding(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding"));
+    const struct param *level = request_param(&x->rq, "gzip_level");
+    x->packed = x->packed || (level && level->set);
     bool fixed = x->rq.endpoint->immediate; /* packed only if its answer is the same for all */
     if ((!x->rq.endpoint->format_count && !fixed) ||
         x->rq.format == FORMAT_TAR) /* members are packed */
