@@ -89,7 +89,7 @@ static void add_unreadable(struct found *f, const char *path)
 static void find_traces(const char *path, struct found *ret)
 {
     char *const paths[] = {(char *)path, NULL};
-    FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
     for (FTSENT *e; fts && (e = fts_read(fts));) {
         bool directory = e->fts_info == FTS_D, trace = e->fts_info == FTS_F && is_trace(e);
         if (e->fts_info != FTS_DP && e->fts_info != FTS_NS && e->fts_info != FTS_ERR)

@@ -42,29 +42,22 @@ unpack() {
     fi
 }
 
-# Of find: names may have line breaks. To "look" is to make the directories, and to see that everything can be moved.
-# shellcheck disable=SC2016 # it is for another shell
-mover='step=$1 part=$2 target=$3 last=$4 && shift 4
-for file; do
-    to=$target${file#"$part"}
-    if [ "$step" = look ] && [ -d "$file" ]; then mkdir -p -- "$to"
-    elif [ "$step" = look ] && [ -d "$to" ]; then printf "dftracerctl: %s is a directory\n" "$to" >&2 && false
-    elif [ "$step" = look ] || [ -d "$file" ] || [ "$file" = "$part/$last" ]; then continue
-    else mv -f -- "$file" "$to"
-    fi || exit 1
-done'
-
 # settle LAST OLD: what was unpacked becomes the directory, or goes into it, where it replaces the files OLD (a line each), which
 # would be read beside the new ones. LAST, if any, comes last: a kill before that leaves what does not fit an older LAST.
+# shellcheck disable=SC2016 # scripts of the shells that find starts: names may have line breaks
 settle() {
     if [ ! -d "$target" ]; then
         mv -- "$part" "$target" || exit 1
         part=
         return
     fi
-    find "$part" -exec sh -c "$mover" sh look "$part" "$target" "$1" {} + || exit 1
+    export part target
+    find "$part" -type d -exec sh -c 'for d; do mkdir -p -- "$target${d#"$part"}" || exit 1; done' sh {} + || exit 1
+    find "$part" ! -type d -exec sh -c 'for f; do
+        ! [ -d "$target${f#"$part"}" ] || { printf "dftracerctl: %s is a directory\n" "$target${f#"$part"}" >&2 && exit 1; }
+    done' sh {} + || exit 1
     [ -z "$2" ] || printf '%s\n' "$2" | tr '\n' '\0' | (cd -- "$target" && xargs -0 rm -f --) || exit 1
-    find "$part" -exec sh -c "$mover" sh move "$part" "$target" "$1" {} + || exit 1
+    find "$part" ! -type d ! -name "$1" -exec sh -c 'for f; do mv -f -- "$f" "$target${f#"$part"}" || exit 1; done' sh {} + || exit 1
     [ -z "$2" ] || printf '%s\n' "$2" | sed 's,/.*,,' | sort -u | tr '\n' '\0' | (cd -- "$target" && xargs -0 rmdir -- 2>/dev/null)
     [ -z "$1" ] || mv -f -- "$part/$1" "$target/$1" || exit 1
     rm -rf -- "$part"
