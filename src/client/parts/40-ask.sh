@@ -3,7 +3,8 @@
 
 # Credentials, too, are lines of the configuration.
 credentials=
-for option in "header=${DFTRACERD_TOKEN:+Authorization: Bearer $DFTRACERD_TOKEN}" "cert=${DFTRACERD_CERT:-}" "key=${DFTRACERD_KEY:-}"; do
+for option in "header=${DFTRACERD_TOKEN:+Authorization: Bearer $DFTRACERD_TOKEN}" \
+    "cert=${DFTRACERD_CERT:-}" "key=${DFTRACERD_KEY:-}"; do
     escape "${option#*=}"
     [ -z "$escaped" ] || credentials="$credentials${option%%=*} = \"$escaped\"$newline"
 done

@@ -54,10 +54,13 @@ settle() {
     export part target
     find "$part" -type d -exec sh -c 'for d; do mkdir -p -- "$target${d#"$part"}" || exit 1; done' sh {} + || exit 1
     find "$part" ! -type d -exec sh -c 'for f; do
-        ! [ -d "$target${f#"$part"}" ] || { printf "dftracerctl: %s is a directory\n" "$target${f#"$part"}" >&2 && exit 1; }
+        to=$target${f#"$part"}
+        ! [ -d "$to" ] || { printf "dftracerctl: %s is a directory\n" "$to" >&2 && exit 1; }
     done' sh {} + || exit 1
     [ -z "$2" ] || printf '%s\n' "$2" | tr '\n' '\0' | (cd -- "$target" && xargs -0 rm -f --) || exit 1
-    find "$part" ! -type d ! -name "$1" -exec sh -c 'for f; do mv -f -- "$f" "$target${f#"$part"}" || exit 1; done' sh {} + || exit 1
+    find "$part" ! -type d ! -name "$1" -exec sh -c 'for f; do
+        mv -f -- "$f" "$target${f#"$part"}" || exit 1
+    done' sh {} + || exit 1
     [ -z "$2" ] || printf '%s\n' "$2" | sed 's,/.*,,' | sort -u | tr '\n' '\0' | (cd -- "$target" && xargs -0 rmdir -- 2>/dev/null)
     [ -z "$1" ] || mv -f -- "$part/$1" "$target/$1" || exit 1
     rm -rf -- "$part"

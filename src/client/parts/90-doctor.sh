@@ -13,30 +13,41 @@ examine_programs() {
     if [ "$((${found% *} * 1000 + ${found#* }))" -ge 7061 ]; then
         note ok "curl ${found% *}.${found#* }"
     else
-        note FAIL "curl ${found:-of unknown version}: this program requires 7.61 or later" "install a newer curl and put it first in \$PATH"
+        note FAIL "curl ${found:-of unknown version}: this program requires 7.61 or later" \
+            "install a newer curl and put it first in \$PATH"
     fi
     for tool in tar gzip; do
-        command -v "$tool" >/dev/null || note FAIL "$tool not found" "install $tool: commands that write several files require it"
+        command -v "$tool" >/dev/null ||
+            note FAIL "$tool not found" "install $tool: commands that write several files require it"
     done
     if ! find_daemon; then
-        note warn "no dftracerd next to this program or in \$PATH" "install it, or set \$DFTRACERD to its path: without it, the client can only use a running daemon"
+        note warn "no dftracerd next to this program or in \$PATH" \
+            "install it, or set \$DFTRACERD to its path: without it, the client can only use a running daemon"
     elif [ "$("$program" --version 2>/dev/null | sed -n 1p)" = 'dftracerd @VERSION@' ]; then
         note ok "dftracerd @VERSION@ at $program"
         return
     else
-        note FAIL "$program is not dftracerd @VERSION@, the version of this program" "install both from the same package"
+        note FAIL "$program is not dftracerd @VERSION@, the version of this program" \
+            "install both from the same package"
     fi
     program=
 }
 
 examine_daemon() {
+    at=${socket:-$url}
     facts=$(call checks '' -m 10 -H 'Accept: text/plain' -w '\n%{http_code}')
     failure=$?
     case $failure,${facts##*"$newline"},$facts in
-    0,200,"dftracerd @VERSION@$newline"*) note ok "${socket:-$url} answers: dftracerd @VERSION@" ;;
-    0,200,* | 0,404,*) note warn "${socket:-$url} answers, but is not dftracerd @VERSION@, the version of this program" "restart the daemon after an upgrade" ;;
-    0,*) note FAIL "${socket:-$url} does not serve you (${facts##*"$newline"})" "set \$DFTRACERD_TOKEN, or have the administrator add an allow-user line to its configuration" ;;
-    [567],*) note FAIL "$(no_answer "$failure")" "systemctl status dftracerd; or leave out the address: the client then starts a daemon" ;;
+    0,200,"dftracerd @VERSION@$newline"*) note ok "$at answers: dftracerd @VERSION@" ;;
+    0,200,* | 0,404,*)
+        note warn "$at answers, but is not dftracerd @VERSION@, the version of this program" \
+            "restart the daemon after an upgrade" ;;
+    0,*)
+        note FAIL "$at does not serve you (${facts##*"$newline"})" \
+            "set \$DFTRACERD_TOKEN, or have the administrator add an allow-user line to its configuration" ;;
+    [567],*)
+        note FAIL "$(no_answer "$failure")" \
+            "systemctl status dftracerd; or leave out the address: the client then starts a daemon" ;;
     *) note FAIL "$(no_answer "$failure")" "check the address, and the log of the daemon there" ;;
     esac
     case $facts in *"${newline}200") printf '%s\n' "$facts" | sed -e 1d -e '/^$/,$d' ;; esac
@@ -71,4 +82,5 @@ examine() {
     fi
 }
 
-examine | awk '{ print } /^FAIL / { ills++ } /^warn / { odds++ } END { printf "%d errors, %d warnings\n", ills, odds; exit (ills > 0) }'
+examine | awk '{ print } /^FAIL / { ills++ } /^warn / { odds++ }
+    END { printf "%d errors, %d warnings\n", ills, odds; exit (ills > 0) }'
