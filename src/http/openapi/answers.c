@@ -122,6 +122,15 @@ static bool is_first_of_type(const struct endpoint *e, size_t n)
     return true;
 }
 
+static bool has_param(const struct endpoint *e, const char *name)
+{
+    for (const struct param_spec *const *g = e->params; g && *g; g++)
+        for (const struct param_spec *p = *g; p->name; p++)
+            if (strcmp(p->name, name) == 0)
+                return true;
+    return false;
+}
+
 static void write_content(struct jw *j, struct arena *arena, const struct endpoint *e)
 {
     openapi_begin(j, "content", '{');
@@ -142,6 +151,11 @@ static void write_content(struct jw *j, struct arena *arena, const struct endpoi
         else
             write_string(j, "schema",
                          f == FORMAT_TAR || f == FORMAT_ARROW || f == FORMAT_ARROW_STREAM);
+        jw_end(j, '}');
+    }
+    if (has_param(e, "gzip_level")) {
+        openapi_begin(j, "application/gzip", '{');
+        write_string(j, "schema", true);
         jw_end(j, '}');
     }
     jw_end(j, '}');
