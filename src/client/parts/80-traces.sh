@@ -61,21 +61,21 @@ trace_command() {
         [ -z "$detail" ] || printf 'Split %s files into %s in %s\n' "$files" "$#" "$output" ;;
     organize | reconstruct)
         [ -n "$output" ] || wrong "--output is required"
-        last=reconstruct.json
-        set -- "reconstruct?compress=${compress:-as_was}" "$fields"
-        [ -n "$fields" ] || set -- "$@" -X POST -H 'Content-Type: application/x-tar' -gT "$directory"
-        if [ "$command" = organize ]; then
+        [ -n "$force" ] || ! [ -d "$output" ] || [ -z "$(ls -A -- "$output")" ] ||
+            die "$output is not empty; -f replaces the files of an earlier run"
+        if [ "$command" = reconstruct ]; then
+            last=reconstruct.json
+            set -- "reconstruct?compress=${compress:-as_was}" "$fields"
+            [ -n "$fields" ] || set -- "$@" -X POST -H 'Content-Type: application/x-tar' -gT "$directory"
+        else
+            last=manifest.json
             case $fields in *'"groups='*) ;; *) wrong "--groups is required" ;; esac
             case ${chunk_size:=256} in
             0) chunk_size=1000000000 ;; # all
             *[!0-9]* | 0*) die "--chunk-size $chunk_size: must be a number of MB" ;;
             esac
             gzip_level "${compress:-true}"
-        fi
-        [ -n "$force" ] || ! [ -d "$output" ] || [ -z "$(ls -A -- "$output")" ] || die "$output is not empty; -f replaces the files of an earlier run"
-        if [ "$command" = organize ]; then
             prepare
-            last=manifest.json
             set -- organize "$where$fields" --data "compress=$level" --data "chunk_size=${chunk_size}MiB" --data "wait=$wait"
         fi
         unpack "$output" "$last" "$@"
