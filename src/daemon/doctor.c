@@ -18,7 +18,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define DESCRIPTORS_LEAST 1000
+#define DESCRIPTORS_MIN 1000
 #define MIB(bytes) ((unsigned long long)(bytes) >> 20)
 
 static const char ok[] = "ok", warn[] = "warn", fail[] = "FAIL";
@@ -47,7 +47,7 @@ static void examine_limits(struct doctor *d)
     getrlimit(RLIMIT_FSIZE, &size);
     if (files.rlim_max == RLIM_INFINITY)
         note(d, ok, NULL, "open files: at most unlimited");
-    else if (files.rlim_max >= DESCRIPTORS_LEAST)
+    else if (files.rlim_max >= DESCRIPTORS_MIN)
         note(d, ok, NULL, "open files: at most %llu", (unsigned long long)files.rlim_max);
     else
         note(d, fail,
@@ -126,13 +126,13 @@ static void judge_traces(struct doctor *d, const char *dir, const struct found *
         note(d, ok, NULL, "%s: %llu trace files, all readable", dir, (unsigned long long)f->traces);
 }
 
-/* Watches are for speed only: walks of the directories find everything. */
+/* Watches only make it faster: directory scans find everything. */
 static void judge_watches(struct doctor *d, uint64_t directories)
 {
-    unsigned long long most = 0;
+    unsigned long long max = 0;
     char remedy[160];
     FILE *f = fopen("/proc/sys/fs/inotify/max_user_watches", "re");
-    bool limited = f && fscanf(f, "%llu", &most) == 1 && directories > most / 2;
+    bool limited = f && fscanf(f, "%llu", &max) == 1 && directories > max / 2;
     if (f)
         fclose(f);
     if (!limited)
@@ -142,10 +142,10 @@ static void judge_watches(struct doctor *d, uint64_t directories)
         "sysctl fs.inotify.max_user_watches=%llu; else changes are found by directory scans only",
         (unsigned long long)directories * 4);
     note(d, warn, remedy, "%llu directories, but all your programs together can watch at most %llu",
-         (unsigned long long)directories, most);
+         (unsigned long long)directories, max);
 }
 
-/* Whether it can be entered. */
+/* Returns whether the directory can be entered. */
 static bool examine_directory(struct doctor *d, const char *dir)
 {
     struct found found = {0};
@@ -223,7 +223,7 @@ void doctor_configuration(struct doctor *d, const char *error)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* Of local file systems; on all others there is no index. */
+/* Names of local file systems; an index is not stored on others. */
 static const char *file_system_name(const char *path)
 {
     static const struct {
@@ -239,7 +239,7 @@ static const char *file_system_name(const char *path)
     return "a local file system";
 }
 
-/* An index takes about as much as compressed traces. Its directory is perhaps not there yet. */
+/* An index takes about as much as compressed traces. Its directory may not exist yet. */
 static void examine_index_place(struct doctor *d, const char *index_path)
 {
     struct statvfs disk = {0};
