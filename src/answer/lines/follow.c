@@ -51,11 +51,6 @@ struct step {
     int64_t now_ns;
 };
 
-static bool is_before(struct row_at a, struct row_at b)
-{
-    return a.chunk != b.chunk ? a.chunk < b.chunk : a.row < b.row;
-}
-
 static struct row_at end_of(const struct index_file *f)
 {
     return (struct row_at){f->chunk_count, 0};
@@ -204,7 +199,7 @@ static int judge_grown(struct step *s, const struct known *k, const struct index
     struct file_version old = {k->snapshot, o, {i, 0}, k->next},
                         new = {s->snapshot, n, {i, 0}, end_of(n)};
     int rc = 0;
-    if (is_before(old.at, old.end) && is_before(new.at, new.end)) /* hardly ever */
+    if (row_at_before(old.at, old.end) && row_at_before(new.at, new.end)) /* hardly ever */
         rc = versions_compare(query_index(s->query), &old, &new, false, query_budget(s->query),
                               &found);
     *start = new.at;
@@ -271,7 +266,7 @@ static int judge(struct step *s, const struct index_file *n, const struct known 
         index_want(query_index(s->query), n->name);
     if (n->id == 0)
         return old ? wait_for(s, old, n->state == INDEX_FAILED) : 0;
-    if (old && !old->twin_name && !is_before((struct row_at){0, 0}, old->next))
+    if (old && !old->twin_name && !row_at_before((struct row_at){0, 0}, old->next))
         old = NULL;
     if (!old || old->twin_name)
         twin = find_twin(s, n->name);
@@ -334,16 +329,6 @@ static bool keep_place(void *arg, struct scan_place *place)
     return place->first_row < snapshot_file(s->snapshot, place->file)->chunks[place->chunk].rows;
 }
 
-static void take_over(struct step *s)
-{
-    struct follow *f = s->follow;
-
-    known_done(&f->known);
-    f->known = s->out;
-    snapshot_release(f->latest);
-    f->latest = snapshot_ref(s->snapshot);
-}
-
 static int follow_step(struct follow *f, struct query *q, struct snapshot *snapshot,
                        struct budget *budget)
 {
@@ -360,7 +345,10 @@ static int follow_step(struct follow *f, struct query *q, struct snapshot *snaps
     rc = rc < 0 ? rc : judge_all(&s);
     if (rc == 0) {
         scan_keep_places(q, keep_place, &s);
-        take_over(&s);
+        known_done(&f->known);
+        f->known = s.out;
+        snapshot_release(f->latest);
+        f->latest = snapshot_ref(snapshot);
     } else {
         known_done(&s.out);
     }
@@ -408,7 +396,7 @@ void follow_lose(struct follow *f, const struct query *q, size_t position)
     struct row_at from = {place.chunk, place.first_row};
 
     pthread_mutex_lock(&f->lock);
-    if (k && is_before(from, k->next))
+    if (k && row_at_before(from, k->next))
         k->next = from;
     pthread_mutex_unlock(&f->lock);
 }

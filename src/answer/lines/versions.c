@@ -24,11 +24,6 @@ struct walk {
     uint64_t valid[WINDOW / 64];
 };
 
-static bool before(struct row_at a, struct row_at b)
-{
-    return a.chunk != b.chunk ? a.chunk < b.chunk : a.row < b.row;
-}
-
 /* ---- what an object is ----------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t path, uint64_t kind, uint64_t value)
@@ -187,24 +182,19 @@ static int read_windows(struct walk *w)
     return rc;
 }
 
-static void begin_chunk(struct walk *w)
-{
-    const struct index_chunk *info = &w->version->file->chunks[w->version->at.chunk];
-
-    w->began = true;
-    w->rows = info->rows;
-    w->first = w->count = 0;
-    w->text_end = info->text_offset;
-}
-
 /* Moves the window to the object at version->at. ERR_END. */
 static int walk_to(struct walk *w)
 {
     struct file_version *c = w->version;
 
-    while (before(c->at, c->end)) {
-        if (!w->began)
-            begin_chunk(w);
+    while (row_at_before(c->at, c->end)) {
+        if (!w->began) {
+            const struct index_chunk *info = &c->file->chunks[c->at.chunk];
+            w->began = true;
+            w->rows = info->rows;
+            w->first = w->count = 0;
+            w->text_end = info->text_offset;
+        }
         if (c->at.row < w->rows)
             return c->at.row < w->first + w->count ? 0 : read_windows(w);
         c->at = (struct row_at){c->at.chunk + 1, 0};

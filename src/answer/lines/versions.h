@@ -12,6 +12,10 @@
 struct row_at {
     uint32_t chunk, row;
 };
+static inline bool row_at_before(struct row_at a, struct row_at b)
+{
+    return a.chunk != b.chunk ? a.chunk < b.chunk : a.row < b.row;
+}
 /* The objects of `file` in [at, end). */
 struct file_version {
     struct snapshot *snapshot;
