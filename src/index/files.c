@@ -71,7 +71,7 @@ int index_offer(struct index *ix, const char *name, const char *path)
     struct identity now = {0};
     struct stat st;
     struct entry *e;
-    bool symlink = false, unasked = false, there = look_at(path, &st, &symlink);
+    bool symlink = false, unrequested = false, there = look_at(path, &st, &symlink);
 
     if (!ix->ingest)
         return -EROFS;
@@ -83,10 +83,10 @@ int index_offer(struct index *ix, const char *name, const char *path)
         take_path(ix, e, path);
         catalog_note_link(ix, e, there ? &st : NULL, symlink);
         take_offer(ix, e, &now, there);
-        unasked = catalog_is_unrequested(ix, e); /* no reader will tell that it has come */
+        unrequested = catalog_is_unrequested(ix, e); /* no reader will tell that it has come */
     }
     pthread_mutex_unlock(&ix->lock);
-    if (unasked)
+    if (unrequested)
         catalog_notify(ix);
     return e ? 0 : -ENOMEM;
 }
@@ -121,7 +121,7 @@ int index_rebuild(struct index *ix, const char *name, const struct index_file_op
     if (!ix->ingest)
         return -EROFS;
     if (options)
-        rc = terms_make(ix->terms, options, ix->checkpoint_most, &terms);
+        rc = terms_make(ix->terms, options, ix->checkpoint_max, &terms);
     else
         terms = terms_ref(ix->terms);
     if (rc)
@@ -156,7 +156,7 @@ int index_want(struct index *ix, const char *name)
     else if (catalog_is_unrequested(ix, e))
         catalog_queue(ix, e, false);
     if (rc == 0)
-        e->asked = true;
+        e->requested = true;
     pthread_mutex_unlock(&ix->lock);
     return rc;
 }
@@ -165,9 +165,9 @@ bool index_is_unrequested(struct index *ix, const char *name)
 {
     pthread_mutex_lock(&ix->lock);
     const struct entry *e = catalog_entry(ix, name, NULL, false);
-    bool unasked = e && catalog_is_unrequested(ix, e);
+    bool unrequested = e && catalog_is_unrequested(ix, e);
     pthread_mutex_unlock(&ix->lock);
-    return unasked;
+    return unrequested;
 }
 
 void index_listed(struct index *ix)

@@ -50,8 +50,9 @@ static struct snapshot *find(struct mirror *m, uint64_t serial)
 int mirror_answer(struct index *ix, struct rec *request, struct buf *answer)
 {
     struct snapshot *s = find(ix->mirror, rec_u(request));
-    int rc =
-        ix->asked.answer ? ix->asked.answer(ix->asked.arg, s, rec_text(request), answer) : -ESRCH;
+    int rc = ix->rank_handler.answer
+                 ? ix->rank_handler.answer(ix->rank_handler.arg, s, rec_text(request), answer)
+                 : -ESRCH;
 
     snapshot_release(s);
     return rc;
@@ -289,9 +290,9 @@ int index_stop_rank(struct index *ix, unsigned rank, uint64_t number)
     return ranks_send_number(ix->ranks, rank, RANK_STOP, (int64_t)number);
 }
 
-void index_on_request(struct index *ix, const struct index_rank_handler *asked)
+void index_on_request(struct index *ix, const struct index_rank_handler *handler)
 {
-    ix->asked = *asked;
+    ix->rank_handler = *handler;
 }
 
 unsigned index_rank_count(const struct index *ix)

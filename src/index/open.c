@@ -60,13 +60,13 @@ static void fill_limits(struct index *ix)
     summary_limit_names((uint32_t)within(o->memory / NAMES_SHARE, 64, SUMMARY_NAMES_MAX));
     if (o->bloom_rate <= 0)
         o->bloom_rate = 0.01;
-    ix->checkpoint_most = largest_chunk(o->memory_limit);
+    ix->checkpoint_max = largest_chunk(o->memory_limit);
     if (o->checkpoint_size == 0)
         o->checkpoint_size = 4u << 20;
     if (o->checkpoint_size < INDEX_CHECKPOINT_MIN)
         o->checkpoint_size = INDEX_CHECKPOINT_MIN;
-    if (o->checkpoint_size > ix->checkpoint_most)
-        o->checkpoint_size = ix->checkpoint_most;
+    if (o->checkpoint_size > ix->checkpoint_max)
+        o->checkpoint_size = ix->checkpoint_max;
     if (o->workers == 0) {
         long n = sysconf(_SC_NPROCESSORS_ONLN);
         o->workers = n > 0 ? (unsigned)n : 1;

@@ -263,8 +263,8 @@ void index_receive(struct index *ix, unsigned from, struct text message)
         forget(ix, &rec);
         break;
     case RANK_STOP:
-        if (ix->asked.stop)
-            ix->asked.stop(ix->asked.arg, (uint64_t)rec_i(&rec));
+        if (ix->rank_handler.stop)
+            ix->rank_handler.stop(ix->rank_handler.arg, (uint64_t)rec_i(&rec));
         break;
     case RANK_ERROR:
         take_error(ix, from, (int)rec_i(&rec));

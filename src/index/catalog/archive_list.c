@@ -1,4 +1,5 @@
-/* archive_list.c - the members of an archive as they are met, and which of them are files. */
+/* archive_list.c - the members of an archive in the order of its text, and which of them become
+ * files of the index. */
 #include "index/catalog/archive_list.h"
 
 #include <errno.h>
@@ -24,7 +25,8 @@ const char *index_skip_name(enum index_skip skip)
 
 int archive_list_add(struct archive_list *l, const struct trace_tar_member *m)
 {
-    /* Longer ones are no files: what they begin with is enough to tell them. */
+    /* Members with longer names are not indexed: the beginning of the name is enough to list
+     * them. */
     struct text name = {m->name.ptr, m->name.len < PATH_MAX ? m->name.len : PATH_MAX};
 
     buf_text(&l->names, name);
@@ -54,7 +56,8 @@ void archive_list_done(struct archive_list *l)
 
 /* ---- which members are files ----------------------------------------------------------------- */
 
-/* As a path below the archive, without control characters. */
+/* Returns whether the name is a relative path without "." and "..", empty parts and control
+ * characters. */
 static bool is_good_name(struct text name)
 {
     struct text part, rest = name;
@@ -74,8 +77,8 @@ bool archive_member_is_trace(enum trace_tar_kind kind, struct text name)
            (text_ends(name, TEXT(".pfw")) || text_ends(name, TEXT(".pfw.gz")));
 }
 
-static enum index_skip judge(const struct index_member *m, size_t archive_len, uint64_t text_bytes,
-                             bool finished)
+static enum index_skip member_skip(const struct index_member *m, size_t archive_len,
+                                   uint64_t text_bytes, bool finished)
 {
     if (m->kind != TRACE_TAR_FILE)
         return INDEX_SKIP_KIND;
@@ -88,8 +91,8 @@ static enum index_skip judge(const struct index_member *m, size_t archive_len, u
     return INDEX_SKIP_NOT;
 }
 
-/* As where tar unpacks it: the last one of a name stays. */
-static int replace_earlier(struct index_member *list, uint32_t count)
+/* If several members have the same name, the last one counts, as when tar extracts them. */
+static int mark_replaced(struct index_member *list, uint32_t count)
 {
     struct intern *names = intern_new();
     int64_t id = names ? 0 : -ENOMEM;
@@ -122,7 +125,7 @@ int archive_settle(struct view *v, const struct archive_list *l, uint64_t text_b
         *m = l->list.at[i];
         m->name.ptr = names.ptr;
         names.ptr += m->name.len;
-        m->skip = (uint8_t)judge(m, strlen(v->pub.name), text_bytes, finished);
+        m->skip = (uint8_t)member_skip(m, strlen(v->pub.name), text_bytes, finished);
         if (m->offset + m->size > text_bytes) {
             m->cut = true;
             m->size = text_bytes > m->offset ? text_bytes - m->offset : 0;
@@ -130,5 +133,5 @@ int archive_settle(struct view *v, const struct archive_list *l, uint64_t text_b
     }
     v->pub.archive_members = list;
     v->pub.archive_member_count = count;
-    return replace_earlier(list, count);
+    return mark_replaced(list, count);
 }

@@ -1,4 +1,4 @@
-/* archive_members.c - the entries that members of archives are. */
+/* archive_members.c - catalog entries of the members of archives. */
 #include "index/catalog/archive_members.h"
 
 #include <errno.h>
@@ -33,9 +33,10 @@ void archive_attach(struct entry *e, struct entry *archive)
     archive->members = e;
 }
 
-/* Another file had this name, or another part of the archive. */
-static void take_place(struct index *ix, struct entry *e, struct entry *archive,
-                       const struct index_member *m)
+/* Attaches the entry to this archive. Its name may have belonged to another file before, or to
+ * another part of the archive. */
+static void attach_member(struct index *ix, struct entry *e, struct entry *archive,
+                          const struct index_member *m)
 {
     if (e->archive != archive || strcmp(e->path, archive->path) != 0) {
         const char *path = arena_strdup(&ix->strings, text_of(archive->path));
@@ -62,9 +63,9 @@ static void offer_member(struct index *ix, struct entry *archive, const struct i
         e = catalog_entry(ix, name.data, archive->path, true);
     buf_done(&name);
     if (!e)
-        return; /* without memory: with the next walk */
-    take_place(ix, e, archive, m);
-    e->asked = e->asked || archive->asked;
+        return; /* out of memory: the next walk retries */
+    attach_member(ix, e, archive, m);
+    e->requested = e->requested || archive->requested;
     if (e->view->pub.state == INDEX_MISSING)
         catalog_revive(ix, e, now);
     else if (e->view->pub.id == 0 && e->view->pub.state == INDEX_PENDING)

@@ -1,9 +1,9 @@
-/* archive_members.h - archives of traces in the catalog: their members as entries.
+/* archive_members.h - catalog entries of the members of archives.
  *
  * An archive is an entry of its own: a run walks it (ingest/walk.c) and stores its list of members
  * and its checkpoints. Its members that are traces are entries, too: their runs read a part of its
- * text, through its checkpoints (archive_text.h). Where an archive is ready and whole, answers see
- * its members only.
+ * text, through its checkpoints (archive_text.h). If an archive is ready and complete, answers see
+ * its members instead of the archive.
  *
  * Used by:   catalog, ingest, index. Threads: under index.lock.
  */
@@ -12,16 +12,16 @@
 
 #include "index/catalog/catalog.h"
 
-/* The entry's view tells members, all of them wanted: their entries are made, and queued where they
- * are news. */
+/* Creates entries for the members in the archive's view, all of which have been requested, and
+ * queues those that are new or have changed. */
 void archive_offer_members(struct index *ix, struct entry *archive);
-/* None of them is there any more. */
+/* Marks all members of the archive as missing. */
 void archive_forget_members(struct index *ix, struct entry *archive);
-/* A member's archive is known well enough to read from. */
+/* Returns whether enough of the archive is known to read its members. */
 bool archive_is_readable(const struct entry *archive);
-/* The entry is of this archive from now on; NULL: of none. */
+/* Makes the entry a member of this archive; NULL: of none. */
 void archive_attach(struct entry *e, struct entry *archive);
-/* After loading: members find their archives. -ENOMEM. */
+/* Connects members with their archives after loading. Returns 0 or -ENOMEM. */
 int archive_link(struct index *ix);
 
 #endif

@@ -1,4 +1,4 @@
-/* archive_text.c - the text of an archive by position, and a member's part of it. */
+/* archive_text.c - the text of an archive by position, and the part of it that is a member. */
 #include "index/catalog/archive_text.h"
 #include "index/catalog/index.h"
 #include "index/store/checkpoint_record.h"

@@ -1,4 +1,4 @@
-/* archive_text.h - the text of an archive by position, and a member's part of it.
+/* archive_text.h - the text of an archive by position, and the part of it that is a member.
  *
  * May use:   view, checkpoints of the store. Used by: catalog (text_open.c), ingest (readers).
  * Threads:   a source and a place belong to one thread.
@@ -8,22 +8,22 @@
 
 #include "index/catalog/view.h"
 
-/* Where a member is in the text of its archive: its bytes like a file's. `fd` is of the archive,
- * which may be NULL (then its text is read from its start). *new*; what is given is borrowed until
- * it closes. */
+/* Opens a member as a source of bytes, like a file. `fd` is the archive. `archive` may be NULL:
+ * then its text is read from the start. *new*; the arguments are borrowed until the source is
+ * closed. */
 int archive_source(struct index *ix, int fd, const struct view *archive,
                    const struct member_place *m, struct trace_source **ret);
 
-/* Where somebody who reads one member after the other is in an archive: the next one goes on from
- * there. Without it a packed archive is inflated from the checkpoint before each of its members.
- * Zero-initialise. */
+/* Keeps the archive open between members that are read one after the other: the next one continues
+ * from this position. Without it, a compressed archive is inflated from the checkpoint before each
+ * member. Zero-initialise it. */
 struct archive_place {
-    struct view *of;         /* a reference; NULL: nowhere */
+    struct view *of;         /* the archive, a reference; NULL: none */
     struct trace_text *text; /* NULL while a source has it */
     int fd;
 };
-/* As archive_source, of an archive that the file was compared with; the source goes back to the
- * place, which must stay. */
+/* Like archive_source, but continues from *p. The file was compared with `archive` before.
+ * archive_source_back returns the source to the place, which must live until then. */
 int archive_source_from(struct index *ix, struct archive_place *p, int fd, struct view *archive,
                         const struct member_place *m, struct trace_source **ret);
 void archive_source_back(struct archive_place *p, struct trace_source *source); /* may be NULL */

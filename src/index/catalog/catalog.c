@@ -1,4 +1,4 @@
-/* catalog.c - files that were offered, and what answers see of them. */
+/* catalog.c - entries of the files that were offered, and their published views. */
 #include "index/catalog/catalog.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ static struct entry *find_entry(const struct index *ix, struct text name)
     return id >= 0 && (uint64_t)id < ix->by_id.count ? ix->by_id.at[id] : NULL;
 }
 
-/* X.gz learns of X, whichever was offered first. */
+/* Connects X.gz with X, whichever was offered first. */
 static void pair_up(struct index *ix, struct entry *e)
 {
     struct text name = text_of(e->name);
@@ -36,7 +36,7 @@ static bool has_text_of(const struct view *a, const struct view *b)
            a->text_sum.low == b->text_sum.low;
 }
 
-/* Its members answer for it. */
+/* Answers then see the members instead of the archive. */
 static bool is_whole_archive(const struct entry *e)
 {
     return e->is_archive && e->view->pub.state == INDEX_READY && !e->view->pub.damaged;
@@ -64,7 +64,7 @@ bool catalog_is_news(const struct entry *e, int64_t mono_ns)
         identity_same(&v->identity, &e->seen) &&
         (!e->archive || (v->member.offset == e->member.offset && v->member.size == e->member.size));
 
-    /* One that is written to is walked from its start each time. */
+    /* An archive that is being written to is walked from its start each time. */
     if (e->is_archive && f->state == INDEX_GROWING)
         return mono_ns >= e->check_ns;
     if (f->state == INDEX_FAILED || f->state == INDEX_GROWING)
@@ -134,7 +134,7 @@ void catalog_rebuild(struct index *ix, struct entry *e)
     struct view *v;
 
     e->rebuild = true;
-    e->asked = true;
+    e->requested = true;
     if (!e->run && (v = view_with_state(e->view, INDEX_INDEXING)))
         catalog_publish(ix, e, v);
     if (e->run)
@@ -145,17 +145,17 @@ void catalog_rebuild(struct index *ix, struct entry *e)
 
 bool catalog_is_unrequested(const struct index *ix, const struct entry *e)
 {
-    return ix->options.on_demand && !e->asked && e->view->pub.state == INDEX_PENDING;
+    return ix->options.on_demand && !e->requested && e->view->pub.state == INDEX_PENDING;
 }
 
 void catalog_changed(struct index *ix)
 {
-    ix->generation++; /* the kept snapshot is of the past now: renew_snapshot sees it */
+    ix->generation++; /* renew_snapshot sees that the kept snapshot is out of date */
 }
 
 void catalog_publish(struct index *ix, struct entry *e, struct view *v)
 {
-    /* Where no file has forks, processes that come or go change nothing. */
+    /* Unless a file has forks, a change of processes has no effect on others. */
     ix->forks_dirty = ix->forks_dirty || e->view->fork_count || v->fork_count ||
                       (ix->forks.count && (e->view->pub.process_count || v->pub.process_count));
     view_release(e->view);
@@ -164,7 +164,7 @@ void catalog_publish(struct index *ix, struct entry *e, struct view *v)
     catalog_changed(ix);
 }
 
-/* By the next commit. */
+/* The next commit stores the record of the entry. */
 static void store_later(struct index *ix, struct entry *e)
 {
     ix->records_dirty += !e->record_dirty;

@@ -1,8 +1,8 @@
 /* catalog.h - files that were offered: entries, their states, and the queue of those to be read.
  *
- *   catalog.c        entries, what is published of them
- *   catalog_gone.c   entries leave
- *   links.c          one file of several names
+ *   catalog.c        entries and their published views
+ *   catalog_gone.c   frees entries
+ *   links.c          files with several names
  *   queue.c          which rank reads which file
  *
  * May use:   view, index.h. Used by: catalog, ingest, index.
@@ -18,78 +18,84 @@ struct run;
 struct entry {
     const char *name, *path;
     struct view *view;   /* never NULL once offered */
-    struct entry *plain; /* of X.gz: X, where that was offered, too */
-    struct run *run;     /* being read, or its end not yet committed */
+    struct entry *plain; /* for X.gz: X, if it has been offered */
+    struct run *run;     /* the current run, until its end is committed */
     bool queued, again, rebuild, unit_fixed, offered;
-    bool replaced;          /* the view is of another file that had the name; for the next run */
-    bool was_corrupt;       /* found so by this process, and indexed again */
-    uint64_t device, inode; /* by the last offer */
-    bool symlink, linked;   /* linked: a symlink, or a file of several names */
-    bool unsettled;         /* which of its names answers is not known yet: it is not seen */
-    const struct entry *link_of; /* another name of the same file answers for it */
-    bool asked;                  /* on demand: somebody wants it, or it has been read once */
-    struct terms *terms;         /* of the next run, when asked for; NULL: those of the last */
-    bool record_dirty;           /* its state is to be stored by the next commit */
-    enum trace_unit unit;        /* of the next run, when unit_fixed: the trace has said it */
-    struct identity seen;        /* by the last stat: size, inode, times */
-    int64_t stable_since_ns;     /* monotonic: when `seen` last changed */
-    int64_t check_ns;            /* monotonic: not looked at before */
-    uint8_t failures;            /* of the system, in a row: readings that ended so */
-    bool no_memory;              /* the last reading ended for lack of memory */
+    bool replaced;          /* the view is of a previous file with this name; for the next run */
+    bool was_corrupt;       /* this process found it corrupt, and indexes it again */
+    uint64_t device, inode; /* at the last offer */
+    bool symlink, linked;   /* linked: a symlink, or a file with several names */
+    /* it is not known yet which name of the file represents it: the entry is hidden */
+    bool unsettled;
+    const struct entry *link_of; /* another name of the same file, which represents it */
+    bool requested;              /* on_demand: a request selected it, or it was read once */
+    /* options of the next run, if requested; NULL: those of the last run */
+    struct terms *terms;
+    bool record_dirty;       /* the next commit stores its state */
+    enum trace_unit unit;    /* unit of the next run, if unit_fixed: the trace specifies it */
+    struct identity seen;    /* at the last stat: size, inode, times */
+    int64_t stable_since_ns; /* monotonic: when `seen` last changed */
+    int64_t check_ns;        /* monotonic: time of the next check */
+    /* number of successive runs that ended with an error of the system */
+    uint8_t failures;
+    bool no_memory; /* the last run ended for lack of memory */
     struct entry *next_queued;
-    uint16_t rank;    /* which reads it, where `placed` */
-    uint64_t *shares; /* of a divided file: bytes that each rank is to scan; does not change */
+    uint16_t rank;    /* the rank that reads it, if `placed` */
+    uint64_t *shares; /* a divided file: bytes that each rank scans; does not change */
     bool placed;
     bool is_archive;
-    struct entry *members; /* of an archive */
-    struct entry *archive; /* of a member; and its neighbours: */
+    struct entry *members; /* an archive: its first member */
+    struct entry *archive; /* a member: its archive and its neighbours */
     struct entry *next_member, *previous_member;
     struct member_place member;
-    bool listed; /* by the last walk of the archive */
+    bool listed; /* a member: the last walk of the archive found it */
 };
 
 /* ---- all under index.lock unless said otherwise ---------------------------------------------- */
 
 struct entry *catalog_entry(struct index *ix, const char *name, const char *path, bool make);
-/* What an offer has found at the path (st NULL: nothing): it may be of several names (links.c). */
+/* Records what an offer has found at the path (st NULL: nothing). The file may have several names
+ * (links.c). */
 void catalog_note_link(struct index *ix, struct entry *e, const void *stat, bool symlink);
 void catalog_queue(struct index *ix, struct entry *e, bool front);
-/* queue.c: which rank reads which file. A file stays with its rank. */
+/* queue.c: decides which rank reads which file. A file keeps its rank. */
 int queues_init(struct index *ix);
 void queues_done(struct index *ix);
 bool queues_are_empty(const struct index *ix);
-struct entry *queue_take(struct index *ix, unsigned rank); /* NULL: there is none */
-int queue_place_again(struct index *ix, struct entry *e);  /* where its chunks are; -ENOMEM */
-void queue_place_waiting(struct index *ix);                /* all files have been offered */
-/* It is to be indexed anew. Visible at once: a client that waits for the index from now on waits
- * for this. */
+struct entry *queue_take(struct index *ix, unsigned rank); /* NULL if the queue is empty */
+/* at the ranks that have its chunks; 0, -ENOMEM */
+int queue_place_again(struct index *ix, struct entry *e);
+void queue_place_waiting(struct index *ix); /* after index_listed */
+/* Queues the file to be indexed again. Visible at once: a client that waits for the index from now
+ * on also waits for this. */
 void catalog_rebuild(struct index *ix, struct entry *e);
-/* Listed, but not to be read before somebody asks for it. */
+/* Returns whether the file is only listed, and is read on request. */
 bool catalog_is_unrequested(const struct index *ix, const struct entry *e);
-/* Something that answers tell has changed. */
+/* Must be called when answers may change: starts a new generation. */
 void catalog_changed(struct index *ix);
 void catalog_publish(struct index *ix, struct entry *e, struct view *v); /* takes v */
-/* What a run has found; not told where the file has gone or is another one meanwhile. */
+/* Publishes the view of a run. It stays hidden if the file is gone, or is another one meanwhile. */
 void catalog_publish_run(struct index *ix, struct entry *e, struct view *v);
-/* The entry that answers for this one: another name of its file, or for X.gz the X of the same
- * text. NULL: none. */
+/* Returns the entry that represents this one: another name of its file, or for X.gz the X with the
+ * same text. NULL: none. */
 const struct entry *catalog_duplicate_of(const struct entry *e);
-/* It counts nowhere: missing, a duplicate, or not known yet whether it is one. */
+/* Returns whether snapshots and sums leave out the entry: it is missing, a duplicate, or not yet
+ * known not to be one. */
 bool catalog_is_hidden(const struct entry *e);
-/* One that waits to be read is told with its size. */
+/* Publishes the size of a file that waits to be read. */
 void catalog_show_size(struct index *ix, struct entry *e);
-/* Whether a reader has to look at it, by what the last offer has seen. */
+/* Returns whether the file has to be read, by its state at the last offer. */
 bool catalog_is_news(const struct entry *e, int64_t mono_ns);
 void catalog_notify(struct index *ix); /* without the lock */
 void catalog_done(struct index *ix);
-/* It is missing from now on; -ENOMEM. */
+/* Marks the entry as missing. Returns 0 or -ENOMEM. */
 int catalog_forget(struct index *ix, struct entry *e);
-/* One that was missing is there again, as a file like this. */
+/* Marks a missing entry as present again, with this identity. */
 void catalog_revive(struct index *ix, struct entry *e, const struct identity *now);
-/* catalog_gone.c: entries of names that are gone and not in the store are freed. */
+/* catalog_gone.c: frees the entries of names that are gone and are not in the store. */
 void catalog_drop_gone(struct index *ix);
 
-/* links.c: decides which names of one file answer, and queues what is to be read. */
+/* links.c: decides which name represents a file that has several, and queues files to be read. */
 void links_settle(struct index *ix);
 
 #endif

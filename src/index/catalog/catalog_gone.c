@@ -1,14 +1,13 @@
-/* catalog_gone.c - entries leave the catalog: names that are gone for good, and all of them at its
- * end. A host sees new ones every day,
- * for months. Their bytes stay (ix->strings, entry_names), for snapshots may still tell them; what
- * is freed is fifteen times as much. */
+/* catalog_gone.c - frees entries: those of names that are gone, and all of them at the end. A host
+ * may see new names every day for months. The bytes of a name stay (ix->strings, entry_names),
+ * because snapshots may still use them; what is freed is fifteen times as much. */
 #include "index/catalog/archive_members.h"
 #include "index/summary/part.h"
 #include "index/catalog/held.h"
 
 #include <stdlib.h>
 
-/* Missing, and of no id: purged, or never read. */
+/* The entry is missing and has no id: it was purged, or never read. */
 static bool is_gone(const struct entry *e)
 {
     return e->view->pub.state == INDEX_MISSING && e->view->pub.id == 0;
@@ -33,7 +32,8 @@ static void entry_free(struct index *ix, struct entry *e)
     free(e);
 }
 
-/* Nobody points at what goes: X.gz forgets its X; links were settled since the last name went. */
+/* Nothing points to a freed entry: X.gz is disconnected from X here, and links were settled after
+ * the last name had gone. */
 void catalog_drop_gone(struct index *ix)
 {
     uint32_t kept = 0, sorted = 0;
@@ -54,7 +54,7 @@ void catalog_drop_gone(struct index *ix)
             entry_free(ix, e);
             continue;
         }
-        ix->gone = ix->gone || is_gone(e); /* somebody is at it: later */
+        ix->gone = ix->gone || is_gone(e); /* in use: a later call frees it */
         ix->entries.at[kept++] = e;
         sorted += i < ix->sorted_count;
     }

@@ -72,7 +72,8 @@ const struct record_field file_member_fields[] = {FIELD_BITS(3),
                                                   {0}};
 #undef OBJECT
 
-/* A record is: names and state, content, terms, a filter of each dimension, place. */
+/* A record consists of names and state, content, terms, a filter for each dimension, and its place
+ * in an archive. */
 #define OBJECT struct view
 static const struct record_field state_fields[] = {FIELD(pub.name),
                                                    FIELD(pub.path),
@@ -204,7 +205,7 @@ int file_decode(struct index *ix, uint32_t id, struct rec r, struct view **ret)
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* Behind them `home`, if it is not 0. */
+/* `home` follows if it is not 0. */
 #define OBJECT struct index_chunk
 static const struct record_field chunk_fields[] = {
     FIELD(version), FIELD(rows), FIELD(text_len), FIELD(text_offset), {0}};
@@ -253,7 +254,7 @@ struct name_list {
     VEC(struct index_name) names;
 };
 
-/* The names of one chunk behind those of the chunks before. */
+/* Appends the names of one chunk to those of the chunks before. */
 static int add_names(struct index *ix, struct view *v, const struct index_chunk *chunk,
                      struct text value, struct name_list *all)
 {
@@ -319,14 +320,15 @@ static int load_file(struct index *ix, struct kv_read *r, uint32_t id, struct te
         return rc ? rc : -ENOMEM;
     }
     e->seen = v->identity;
-    e->asked = true; /* by whoever had it read */
+    e->requested = true; /* a request selected it once */
     catalog_publish(ix, e, v);
     if (id >= ix->next_file)
         ix->next_file = id + 1;
     return 0;
 }
 
-/* A file whose values do not fit is found again by the next scan, and indexed anew. */
+/* If the values of a file are inconsistent, its record is dropped: the next directory scan finds
+ * and indexes it again. */
 static int lose_file(struct index *ix, uint32_t id)
 {
     if (vec_push(&ix->lost, id) < 0)

@@ -16,9 +16,9 @@ extern const struct record_field file_content_fields[], file_damage_fields[], fi
     file_member_fields[];
 
 void file_encode(struct index *ix, const struct view *v, struct buf *out);
-/* Without chunks and names. */
+/* Decodes a record; chunks and names are loaded later. */
 int file_decode(struct index *ix, uint32_t id, struct rec value, struct view **ret);
-/* The value of table `span`. */
+/* Appends the value of a chunk for table `span`. */
 void chunk_encode(const struct index_chunk *chunk, struct buf *out);
 int catalog_load(struct index *ix, struct kv_read *r, struct err *err);
 struct kv_key path_key(const char *name);

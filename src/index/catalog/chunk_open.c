@@ -44,7 +44,7 @@ static uint32_t id_here(const void *ids, uint32_t id)
     return text_ids_get(ids, id);
 }
 
-/* By the rank that has it. */
+/* The rank that has the chunk decodes it. */
 static int open_far(struct index *ix, unsigned home, const struct kv_key *key,
                     const struct chunk_texts *here, struct chunk_view **ret)
 {
@@ -79,7 +79,8 @@ int chunk_open(struct index *ix, const struct snapshot *s, const struct index_fi
     key = kv_key_of_chunk(file->id, file->chunks[i].number, file->chunks[i].version);
     rc = file->chunks[i].home ? open_far(ix, file->chunks[i].home, &key, &texts, ret)
                               : open_here(ix, &key, &texts, ret);
-    /* One that is not there may have gone, unless a snapshot is held: then scan_run.c tells. */
+    /* A missing chunk may have been deleted, unless a snapshot is held: scan_run.c reports that
+     * case. */
     if (rc == ERR_CORRUPT)
         index_file_corrupt(ix, file);
     return rc == -ENOENT ? ERR_CORRUPT : rc;

@@ -1,9 +1,9 @@
-/* forks.c - parents of processes whose own file does not say them: the parent's file has a fork
- * that returned their pid.
+/* forks.c - finds the parents of processes whose own file does not contain them: the parent's file
+ * has a fork that returned their pid.
  *
- * Where processes came or went since the last one, a snapshot gathers the forks of its files and
- * looks up the processes without a parent; a view that gains some has its own copy of the
- * processes, what is stored stays as it is.
+ * If processes have changed since the last snapshot, a new snapshot collects the forks of its files
+ * and looks up the processes without a parent. A view whose processes gain parents gets a copy of
+ * them; stored records stay as they are.
  */
 #include "index/catalog/forks.h"
 #include "index/catalog/catalog.h"
@@ -33,21 +33,21 @@ static struct part_fact *find_child(const struct index *ix, uint32_t host, bool 
     return NULL;
 }
 
-static void add(struct index *ix, const struct part_fact *f)
+static void add_fork(struct index *ix, const struct part_fact *f)
 {
     struct part_fact *known = find_child(ix, f->host, f->host_is_hash, f->value);
     uint64_t hash = hash_of_child(f->host, f->host_is_hash, f->value);
 
     if (known && known->pid != f->pid)
-        known->pid = INT64_MIN; /* the number was used twice: nobody knows */
-    /* Without memory the parent stays unknown. */
+        known->pid = INT64_MIN; /* the pid was used twice: its parent is ambiguous */
+    /* Without memory, the parent stays unknown. */
     if (!known && vec_reserve(&ix->forks, 1) == 0 &&
         hash_index_add(&ix->fork_index, hash, (uint32_t)ix->forks.count) == 0)
         ix->forks.at[ix->forks.count++] = *f;
 }
 
-/* Of the files that answer: one that has gone, or is another one by now, tells nothing any more. */
-static void gather(struct index *ix)
+/* Collects the forks of all visible files. A file that is gone or was replaced does not count. */
+static void collect_forks(struct index *ix)
 {
     ix->forks.count = 0;
     hash_index_done(&ix->fork_index);
@@ -57,11 +57,11 @@ static void gather(struct index *ix)
         if (e->view->hidden || catalog_is_hidden(e))
             continue;
         for (uint32_t k = 0; k < e->view->fork_count; k++)
-            add(ix, &e->view->forks[k]);
+            add_fork(ix, &e->view->forks[k]);
     }
 }
 
-/* NULL: nobody knows, or its own file did. */
+/* Returns NULL if the parent is unknown or the process's own file contains it. */
 static const struct part_fact *fork_of(const struct index *ix, const struct index_process *p)
 {
     const struct part_fact *f =
@@ -70,8 +70,8 @@ static const struct part_fact *fork_of(const struct index *ix, const struct inde
     return f && f->pid != INT64_MIN && f->pid != p->pid ? f : NULL;
 }
 
-/* *ret: the processes as all forks known now tell their parents, *new*; NULL: none of them does.
- * -ENOMEM. */
+/* *ret: a copy of the processes with the parents that forks give them, *new*; NULL if no process
+ * gains a parent. Returns 0 or -ENOMEM. */
 static int linked_processes(const struct index *ix, const struct view *v,
                             struct index_process **ret)
 {
@@ -95,9 +95,9 @@ static int linked_processes(const struct index *ix, const struct view *v,
     return 0;
 }
 
-/* A parent told by an earlier snapshot may be contradicted by now: what the file itself says is
- * looked at anew. */
-static bool is_linked_so(const struct view *v, const struct index_process *linked)
+/* Forks may contradict a parent that an earlier snapshot had found, so linked_processes starts from
+ * the file's own processes; this function detects whether the result differs. */
+static bool has_same_parents(const struct view *v, const struct index_process *linked)
 {
     if (!linked || !v->linked)
         return linked == v->linked;
@@ -111,7 +111,7 @@ void forks_link(struct index *ix)
     if (!ix->forks_dirty)
         return;
     ix->forks_dirty = false;
-    gather(ix);
+    collect_forks(ix);
     if (before == 0 && ix->forks.count == 0)
         return;
     for (uint32_t i = 0; i < ix->entries.count; i++) {
@@ -121,7 +121,7 @@ void forks_link(struct index *ix)
 
         if (e->view->hidden || linked_processes(ix, e->view, &linked) < 0)
             continue;
-        v = is_linked_so(e->view, linked) ? NULL : view_with_state(e->view, e->view->pub.state);
+        v = has_same_parents(e->view, linked) ? NULL : view_with_state(e->view, e->view->pub.state);
         if (!v) {
             free(linked);
             continue;

@@ -1,4 +1,4 @@
-/* held.c - directories that cannot be read: what is known below them stays, and there may be more.
+/* held.c - directories that cannot be read: files below them are kept, and there may be more.
  */
 #include "index/catalog/held.h"
 #include "index/catalog/catalog.h"
@@ -9,7 +9,7 @@
 struct held {
     atomic_uint refs;
     size_t count;
-    char **dirs; /* ascending by their bytes */
+    char **dirs; /* sorted by their bytes */
 };
 
 static void held_free(struct held *h)
@@ -66,7 +66,7 @@ static struct held *held_new(const char *const *dirs, size_t count)
     return h;
 }
 
-static bool is_same(const struct held *a, const struct held *b)
+static bool is_same_list(const struct held *a, const struct held *b)
 {
     bool same = held_count(a) == held_count(b);
 
@@ -99,8 +99,9 @@ bool held_covers(const struct held *h, const char *name)
     return found;
 }
 
-/* What could not be opened while its directory was closed is tried now, not in a minute. */
-static void look_below(struct index *ix, const struct held *before)
+/* Files that could not be opened because their directory was unreadable are retried at once, not
+ * after a minute. */
+static void retry_below(struct index *ix, const struct held *before)
 {
     for (uint32_t i = 0; i < ix->entries.count && before; i++) {
         struct entry *e = ix->entries.at[i];
@@ -119,10 +120,10 @@ int index_hold(struct index *ix, const char *const *dirs, size_t count)
         return -ENOMEM;
     pthread_mutex_lock(&ix->lock);
     before = ix->held;
-    changed = !is_same(before, fresh);
+    changed = !is_same_list(before, fresh);
     ix->held = fresh;
     if (changed) {
-        look_below(ix, before);
+        retry_below(ix, before);
         catalog_changed(ix);
     }
     pthread_mutex_unlock(&ix->lock);

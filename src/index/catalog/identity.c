@@ -1,4 +1,4 @@
-/* identity.c - whether a file is the one that was read: by what stat says, and by its edges. */
+/* identity.c - recognises a file that was read before, by its stat data and by hashes of its edges. */
 #include "index/catalog/identity.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* identity.h - what a file is recognised by: device, inode, size, times, and hashes of its edges.
+/* identity.h - recognises files by device, inode, size, times, and hashes of their edges.
  *
  * May use:   base. Used by: catalog, ingest, index.
  * Threads:   any; pure.
@@ -8,7 +8,7 @@
 
 #include "dftracerd/base.h"
 
-#define EDGE_BYTES (1u << 20) /* of the head and of the tail of a file are hashed to recognise it */
+#define EDGE_BYTES (1u << 20) /* bytes of the head, and of the tail, of a file that are hashed */
 
 struct identity {
     uint64_t device, inode, size;
@@ -16,8 +16,9 @@ struct identity {
     uint64_t head_hash, tail_hash;
 };
 void identity_of_stat(const void *stat, struct identity *ret);
-bool identity_same(const struct identity *a, const struct identity *b); /* by stat */
-/* Hashes of the head and the tail of the first `size` bytes; buf: EDGE_BYTES. 0, -errno. */
+/* compares stat data only */
+bool identity_same(const struct identity *a, const struct identity *b);
+/* Hashes head and tail of the first `size` bytes. buf: EDGE_BYTES. Returns 0 or -errno. */
 int identity_hash_edges(int fd, char *buf, uint64_t size, struct identity *ret);
 
 #endif

@@ -1,9 +1,9 @@
-/* links.c - one file of several names: hard links, and symlinks that lead to it. One name answers,
- * the smallest that is no symlink, or of symlinks alone the smallest; the others are duplicates of
- * it, and not read.
+/* links.c - files with several names: hard links, and symlinks that lead to them. One name
+ * represents the file: the smallest that is not a symlink, or the smallest symlink if all are. The
+ * others are its duplicates, and are not read.
  *
- * Which names there are is known when the roots have been listed, and later a second after the last
- * one came: until then a name that might be such a one is neither seen nor read.
+ * All names are known when the roots have been listed, and later one second after the last new
+ * name. Until then a name that may be a duplicate is neither shown nor read.
  */
 #include "index/catalog/archive_members.h"
 
@@ -28,7 +28,7 @@ static bool same_file(const struct entry *a, const struct entry *b)
     return a->inode != 0 && a->device == b->device && a->inode == b->inode;
 }
 
-static void settle(struct index *ix, struct entry *e, const struct entry *of)
+static void settle_entry(struct index *ix, struct entry *e, const struct entry *of)
 {
     bool was_hidden = catalog_is_hidden(e), was_link = e->link_of || e->unsettled;
 
@@ -44,7 +44,7 @@ static void settle(struct index *ix, struct entry *e, const struct entry *of)
         return;
     if (e->is_archive)
         archive_offer_members(ix, e);
-    /* It answers from now on. */
+    /* The entry represents the file from now on. */
     if (e->view->pub.state == INDEX_PENDING)
         catalog_show_size(ix, e);
     if (!e->run && !catalog_is_unrequested(ix, e) && catalog_is_news(e, clock_mono_ns()))
@@ -60,7 +60,7 @@ void links_settle(struct index *ix)
         return;
     list = malloc((ix->entries.count + 1) * sizeof(struct entry *));
     if (!list)
-        return; /* the next time */
+        return; /* a later call retries */
     ix->links_dirty = false;
     for (uint32_t i = 0; i < ix->entries.count; i++) {
         struct entry *e = ix->entries.at[i];
@@ -75,7 +75,7 @@ void links_settle(struct index *ix)
         bool another = first && same_file(first, list[i]);
 
         first = another ? first : list[i];
-        settle(ix, list[i], another ? first : NULL);
+        settle_entry(ix, list[i], another ? first : NULL);
     }
     free(list);
 }

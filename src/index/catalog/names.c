@@ -1,9 +1,8 @@
-/* names.c - metadata records: how they are stored, and their lines, which are only read when
- * somebody asks.
+/* names.c - metadata records: how they are stored, and their lines, which are read on first use.
  *
- * A job of 10,000 files has hundreds of thousands of FH records of 150 bytes. Kept in memory they
- * would take more than all the rest; so a line's id says where it is stored, and index_text brings
- * in the lines of that chunk the first time.
+ * A job of 10,000 files has hundreds of thousands of FH records of 150 bytes. In memory they would
+ * take more space than everything else. So the id of a line says where it is stored, and its first
+ * use loads the lines of that chunk.
  */
 #include "index/catalog/names.h"
 
@@ -15,19 +14,17 @@
 
 /* ---- stored form ----------------------------------------------------------------------------- */
 
-/* A section of (count, records), a section of lines. A section is its length, and its bytes as they
- * are or, where that is shorter, zstd. Records are read at start for all
- * files: those of small files are left as they are, since zstd would take most of the start.
- *
- * Most of a line is its hash and its name, which are shared texts: a control byte stands for them,
- * as no valid line has one.
- */
-#define RECORDS_PACKED_FROM 4096
-#define SECTION_MAX (1ull << 29) /* more are not the records of one chunk */
+/* A value has two sections: (count, records), and lines. A section is its length followed by its
+ * bytes, as they are or, if that is shorter, compressed with zstd. Records are read at start for
+ * all files: those of small files are not compressed, since decompressing them would take most of
+ * the start. Most of a line is its hash and its name, which are shared texts: a control byte
+ * replaces them, as no valid line contains one. */
+#define RECORDS_COMPRESSED_FROM 4096
+#define SECTION_MAX (1ull << 29) /* one chunk does not have more */
 
 enum { HASH_MARK = 1, VALUE_MARK = 2, HASH_MARKED = 0x80, VALUE_MARKED = 0x40 };
 
-/* Lines are short: memmem() takes longer to prepare itself than to search. */
+/* Lines are short: memmem() would take longer to prepare than to search. */
 static char *find_text(char *line, size_t len, struct text t)
 {
     char *at = line;
@@ -42,7 +39,8 @@ static char *find_text(char *line, size_t len, struct text t)
     return NULL;
 }
 
-/* Puts the mark where the text first stands. False: not there, or too short to gain. */
+/* Replaces the first occurrence of the text by the mark. Returns false if there is none, or the
+ * text is too short to save space. */
 static bool mark_text(char *line, size_t *len, struct text t, char mark)
 {
     char *at = t.len >= 4 ? find_text(line, *len, t) : NULL;
@@ -55,7 +53,7 @@ static bool mark_text(char *line, size_t *len, struct text t, char mark)
     return true;
 }
 
-/* Appends the line with its marks; which they are goes to *ret_marks. */
+/* Appends the line with marks in place of texts; *ret_marks receives which marks. */
 static void encode_line(struct index *ix, const struct index_name *n, struct text line,
                         struct buf *out, uint8_t *ret_marks)
 {
@@ -134,7 +132,7 @@ static void encode_names(struct index *ix, const struct part *p, struct buf *out
         uint8_t marks = 0;
 
         if (!nl)
-            break; /* cannot be: each name has its line */
+            break; /* impossible: each name has its line */
         encode_line(ix, n, (struct text){line, (size_t)(nl - line)}, lines, &marks);
         line = nl + 1;
         encode_record(ix, n, marks, row, out);
@@ -142,19 +140,19 @@ static void encode_names(struct index *ix, const struct part *p, struct buf *out
     }
 }
 
-static int put_section(struct buf *out, const struct buf *plain, size_t packed_from)
+static int put_section(struct buf *out, const struct buf *plain, size_t compressed_from)
 {
     struct text stored = {plain->data, plain->len};
-    size_t bound = plain->len >= packed_from ? ZSTD_compressBound(plain->len) : 0, packed;
+    size_t bound = plain->len >= compressed_from ? ZSTD_compressBound(plain->len) : 0, compressed;
     char *to = bound ? malloc(bound) : NULL;
 
     if (plain->error || (bound && !to)) {
         free(to);
         return -ENOMEM;
     }
-    packed = to ? ZSTD_compress(to, bound, plain->data, plain->len, 3) : 0;
-    if (to && !ZSTD_isError(packed) && packed < plain->len)
-        stored = (struct text){to, packed};
+    compressed = to ? ZSTD_compress(to, bound, plain->data, plain->len, 3) : 0;
+    if (to && !ZSTD_isError(compressed) && compressed < plain->len)
+        stored = (struct text){to, compressed};
     rec_put_u(out, plain->len);
     rec_put_text(out, stored);
     free(to);
@@ -167,7 +165,7 @@ int names_encode(struct index *ix, const struct part *p, struct buf *out)
     int rc = p->lines.error;
 
     encode_names(ix, p, &records, &lines);
-    rc = rc ? rc : put_section(out, &records, RECORDS_PACKED_FROM);
+    rc = rc ? rc : put_section(out, &records, RECORDS_COMPRESSED_FROM);
     rc = rc ? rc : put_section(out, &lines, 1);
     buf_done(&records);
     buf_done(&lines);
@@ -230,7 +228,7 @@ static int split_lines(struct text lines, struct text *out, uint32_t count)
     return p == end ? 0 : ERR_CORRUPT;
 }
 
-/* Whole lines again, in one *new* block. */
+/* Replaces marks by texts; the lines are in one *new* block. */
 static int expand_lines(struct index *ix, const struct index_name *names, const uint8_t *marks,
                         struct text *lines, uint32_t count, char **ret)
 {
@@ -303,9 +301,10 @@ int names_decode(struct index *ix, struct rec whole, struct index_name **ret, ui
     return rc;
 }
 
-/* The records with the texts of this process; lines only have marks for theirs. */
-static int translate(struct index *ix, struct rec *whole, struct part *p, uint8_t *marks,
-                     uint32_t count, struct buf *out)
+/* Encodes the records with the text ids of this process. Lines need no translation: they contain
+ * marks instead of texts. */
+static int translate_records(struct index *ix, struct rec *whole, struct part *p, uint8_t *marks,
+                             uint32_t count, struct buf *out)
 {
     struct buf records = {0};
     uint32_t row = 0;
@@ -315,7 +314,7 @@ static int translate(struct index *ix, struct rec *whole, struct part *p, uint8_
         encode_record(ix, &p->names.at[i], marks[i] & ~0x3f, row, &records);
         row = p->names.at[i].row;
     }
-    int rc = put_section(out, &records, RECORDS_PACKED_FROM);
+    int rc = put_section(out, &records, RECORDS_COMPRESSED_FROM);
     buf_append(out, whole->ptr, (size_t)(whole->end - whole->ptr));
     buf_done(&records);
     return rc ? rc : out->error;
@@ -336,7 +335,7 @@ int names_translate(struct index *ix, struct rec whole, struct part *p, struct b
         rc = decode_records(ix, &r, p->names.at, marks, (uint32_t)count);
     if (rc == 0) {
         p->names.count = count;
-        rc = translate(ix, &whole, p, marks, (uint32_t)count, ret);
+        rc = translate_records(ix, &whole, p, marks, (uint32_t)count, ret);
     }
     free(own);
     free(marks);
@@ -410,8 +409,7 @@ static struct line_range *find_range(struct index *ix, uint32_t at)
     return low < ix->lines.count && ix->lines.at[low].first <= at ? &ix->lines.at[low] : NULL;
 }
 
-/* Without the lock: reading the store inside it would be the other way round than in those who read
- * and then ask. */
+/* Called without lines_lock: other threads acquire it while they read the store. */
 static int load_range(struct index *ix, struct line_range *range)
 {
     struct kv_key key = kv_key_of_chunk(range->file, range->chunk, range->version);
@@ -451,7 +449,7 @@ static void keep_range(struct index *ix, uint32_t at, struct line_range *loaded)
     free(loaded->bytes);
 }
 
-/* 1: of that range, which is not in memory; 0. */
+/* Returns 1 if the line is in *ret_range, which is not in memory; 0 otherwise. */
 static int find_line(struct index *ix, uint32_t at, struct line_range *ret_range, struct text *ret)
 {
     struct line_range *range;

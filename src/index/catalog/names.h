@@ -1,4 +1,4 @@
-/* names.h - metadata records of files: the value of table `name`, and ids of their lines.
+/* names.h - metadata records of files: the values of table `name`, and the ids of their lines.
  *
  * Used by:   catalog, ingest. Threads: lines_*: any; the rest is pure.
  */
@@ -8,7 +8,7 @@
 #include "index/catalog/index.h"
 #include "index/summary/part.h"
 
-/* Rows of struct index_name: but its kind, its row and its line. */
+/* The fields of struct index_name without kind, row and line. */
 extern const struct record_field name_fields[];
 
 struct line_range {
@@ -16,16 +16,16 @@ struct line_range {
     struct text *texts;
     char *bytes;
 };
-/* Ids for the lines of a chunk, of which file, chunk, version and count are given; *ret_first is
- * INDEX_NO_TEXT when no more ids are left. -ENOMEM. */
+/* Reserves ids for the lines of a chunk. `file`, `chunk`, `version` and `count` of the range are
+ * given. *ret_first is INDEX_NO_TEXT if no ids are left. Returns 0 or -ENOMEM. */
 int lines_register(struct index *ix, const struct line_range *chunk, uint32_t *ret_first);
 void lines_done(struct index *ix);
-/* Value of table `name`. */
+/* Encodes and decodes a value of table `name`. */
 int names_encode(struct index *ix, const struct part *p, struct buf *out);
 int names_decode(struct index *ix, struct rec value, struct index_name **ret, uint32_t *ret_count,
                  struct text **ret_lines, char **ret_bytes); /* the last two may be NULL */
-/* The same value as it is here, where the texts of `value` are those of another rank. The part gets
- * its names. ERR_CORRUPT, -ENOMEM. */
+/* Translates a value of another rank, which contains text ids of that rank. The part receives its
+ * names. Returns 0, ERR_CORRUPT or -ENOMEM. */
 int names_translate(struct index *ix, struct rec value, struct part *p, struct buf *ret);
 void names_sort(struct index_name *names, uint32_t count);
 void names_merge(const struct index_name *a, uint32_t a_count, const struct index_name *b,

@@ -1,12 +1,12 @@
 /* queue.c - files that wait to be read, each in the queue of the rank that reads it.
  *
- * Until all files have been offered they are collected, where there are other ranks; then the
- * largest one goes to the rank that has the fewest bytes, and so on. What comes later goes to the
- * rank with the fewest bytes then. A file with which that rank would have clearly more than its
- * fair share, or one that comes later and is larger than a fair share by itself, is divided: each
- * rank takes what it lacks, until nothing is left (McNaughton's rule, Management Science 6, 1959).
- * Archives and their members are read by rank 0: the way to a member leads through checkpoints of
- * its archive.
+ * If there are other ranks, files are collected until all have been offered. They are then assigned
+ * in order of size, the largest first, each to the rank that has the fewest bytes. Later files are
+ * also assigned to the rank with the fewest bytes. A file is divided if it would give that rank
+ * clearly more than its fair share, or if it comes later and is larger than a fair share by itself:
+ * each rank receives what it lacks, until nothing is left (McNaughton's rule, Management Science 6,
+ * 1959). Archives and their members are read by rank 0, because members are read through the
+ * checkpoints of their archive.
  */
 #include "index/catalog/catalog.h"
 #include "index/ranks/ranks.h"
@@ -45,7 +45,7 @@ bool queues_are_empty(const struct index *ix)
     return ix->unplaced.count == 0;
 }
 
-static void append(struct index *ix, struct entry *e, bool front)
+static void queue_append(struct index *ix, struct entry *e, bool front)
 {
     struct file_queue *q = &ix->queues[e->rank];
 
@@ -59,7 +59,7 @@ static void append(struct index *ix, struct entry *e, bool front)
     if (!front)
         q->tail = e;
     if (ix->ranks)
-        pthread_cond_broadcast(&ix->files_cond); /* readers wait for different queues */
+        pthread_cond_broadcast(&ix->files_cond); /* readers of several queues wait on it */
     else
         pthread_cond_signal(&ix->files_cond);
 }
@@ -75,13 +75,13 @@ struct entry *queue_take(struct index *ix, unsigned rank)
     return e;
 }
 
-/* The part of `bytes` that x is of `whole`. */
-static uint64_t part_of(uint64_t bytes, uint64_t x, uint64_t whole)
+/* Returns the same fraction of `bytes` as x is of `whole`. */
+static uint64_t proportion(uint64_t bytes, uint64_t x, uint64_t whole)
 {
     return whole ? (uint64_t)((unsigned __int128)bytes * x / whole) : 0;
 }
 
-/* The rank that reads a divided file: not rank 0, which has enough to do. */
+/* Chooses the rank that reads a divided file: not rank 0, which has enough to do. */
 static unsigned reader_of(const struct index *ix, const uint64_t *shares)
 {
     unsigned best = 1;
@@ -105,7 +105,7 @@ int queue_place_again(struct index *ix, struct entry *e)
         unsigned rank = c->home ? ranks_at(ix->ranks, c->home) : 0;
 
         sharers += shares[rank] == 0;
-        shares[rank] += part_of(f->compressed_bytes, c->text_len, f->text_bytes) + 1;
+        shares[rank] += proportion(f->compressed_bytes, c->text_len, f->text_bytes) + 1;
         e->rank = (uint16_t)rank;
     }
     for (unsigned i = 0; i < count; i++)
@@ -137,7 +137,7 @@ static void place_at(struct index *ix, struct entry *e, unsigned rank)
     ix->placed_bytes[rank] += e->seen.size;
 }
 
-/* `waiting`: bytes that have no place, those of e among them. */
+/* `waiting`: bytes without a rank, including those of the file at hand. */
 static uint64_t fair_share(const struct index *ix, uint64_t waiting)
 {
     for (unsigned i = 0; i < ranks_count(ix->ranks); i++)
@@ -162,7 +162,7 @@ static void divide(struct index *ix, struct entry *e, uint64_t fair)
     e->placed = true;
 }
 
-/* To divide costs something. Of files that come one by one the next ones will even it out. */
+/* Dividing a file costs something, and later files may even out the load. */
 static bool is_divided(const struct index *ix, const struct entry *e, unsigned rank, uint64_t fair)
 {
     uint64_t size = e->seen.size;
@@ -171,7 +171,7 @@ static bool is_divided(const struct index *ix, const struct entry *e, unsigned r
            (ix->listed ? size > fair : ix->placed_bytes[rank] + size > fair + fair / TOLERANCE);
 }
 
-static void place(struct index *ix, struct entry *e, uint64_t waiting)
+static void place_entry(struct index *ix, struct entry *e, uint64_t waiting)
 {
     unsigned rank = least_loaded(ix);
     uint64_t fair = fair_share(ix, waiting);
@@ -197,8 +197,8 @@ void catalog_queue(struct index *ix, struct entry *e, bool front)
     e->queued = true;
     if (early && vec_push(&ix->unplaced, e) == 0)
         return;
-    place(ix, e, e->seen.size);
-    append(ix, e, front);
+    place_entry(ix, e, e->seen.size);
+    queue_append(ix, e, front);
 }
 
 static int larger_first(const void *a, const void *b)
@@ -219,9 +219,9 @@ void queue_place_waiting(struct index *ix)
     for (size_t i = 0; i < ix->unplaced.count; i++)
         waiting += ix->unplaced.at[i]->seen.size;
     for (size_t i = 0; i < ix->unplaced.count; i++) {
-        place(ix, ix->unplaced.at[i], waiting);
+        place_entry(ix, ix->unplaced.at[i], waiting);
         waiting -= ix->unplaced.at[i]->seen.size;
-        append(ix, ix->unplaced.at[i], false);
+        queue_append(ix, ix->unplaced.at[i], false);
     }
     vec_done(&ix->unplaced);
 }

@@ -8,7 +8,7 @@
 
 #define CONFLICT 0xFFFFFFFEu
 
-/* Of one snapshot, made when first asked for. */
+/* Names and processes of one snapshot, created on first use. */
 struct known {
     uint32_t hash, value;
     uint8_t kind;
@@ -16,7 +16,7 @@ struct known {
 struct home {
     uint32_t host, file;
     int64_t pid;
-}; /* a process was seen in a file */
+}; /* a process that was seen in a file */
 struct resolver {
     VEC(struct known) names;
     VEC(struct home) homes;
@@ -86,7 +86,7 @@ static int add_names(struct resolver *r, const struct index_file *f)
     return rc;
 }
 
-/* A process is at home in the first file that has it. */
+/* The home of a process is the first file that contains it. */
 static int add_homes(struct resolver *r, const struct index_file *f, uint32_t file)
 {
     int rc = 0;

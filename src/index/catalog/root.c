@@ -1,12 +1,12 @@
-/* root.c - summaries of files, and the one of all files, which the next generation takes over where
- * it can. */
+/* root.c - summaries of files, and the summary of all files, which the next generation reuses if it
+ * can. */
 #include "index/catalog/snapshot.h"
 #include "index/summary/part.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- of one file ----------------------------------------------------------------------------- */
+/* ---- one file -------------------------------------------------------------------------------- */
 
 static int load_merged(struct index *ix, const struct view *v, struct summary **ret)
 {
@@ -55,25 +55,27 @@ int index_file_summary(struct index *ix, const struct snapshot *s, uint32_t file
     return 0;
 }
 
-/* ---- of all files ---------------------------------------------------------------------------- */
+/* ---- all files ------------------------------------------------------------------------------- */
 
-/* Immutable once made. `members` are the files in it; only such whose summary is final. */
+/* The summary of all files, immutable once created. `members` are the files in it whose summary is
+ * final. */
 struct member {
     uint32_t id, version;
 };
 struct root {
     atomic_uint refs;
-    struct summary *summary; /* of the members; threads[].file is the file id here */
+    struct summary *summary; /* of the members; threads[].file is a file id */
     VEC(struct member) members;
     struct hash_index member_index;
-    struct summary *told; /* with all files of one snapshot, threads[].file its position */
+    struct summary
+        *all_files; /* of all files of one snapshot; threads[].file is a position in it */
 };
 
 void root_release(struct root *r)
 {
     if (!r || atomic_fetch_sub(&r->refs, 1) > 1)
         return;
-    summary_free(r->told);
+    summary_free(r->all_files);
     summary_free(r->summary);
     vec_done(&r->members);
     hash_index_done(&r->member_index);
@@ -123,7 +125,7 @@ static int add_file(struct index *ix, struct summary *to, const struct view *v, 
     return rc;
 }
 
-/* The final files of the snapshot. */
+/* Adds the final files of the snapshot to the list. */
 static int add_members(struct root *r, const struct snapshot *s)
 {
     int rc = 0;
@@ -139,7 +141,8 @@ static int add_members(struct root *r, const struct snapshot *s)
     return rc;
 }
 
-/* Whether all that `old` covers is among the members: then the others can be added to a copy. */
+/* Returns whether all members of `old` are members of `r`: then the others are added to a copy of
+ * its summary. */
 static bool covers_only(const struct root *old, const struct root *r)
 {
     for (size_t i = 0; i < old->members.count; i++) {
@@ -151,8 +154,8 @@ static bool covers_only(const struct root *old, const struct root *r)
     return true;
 }
 
-static int add_missing(struct index *ix, const struct snapshot *s, struct root *r,
-                       const struct root *old)
+static int add_summaries(struct index *ix, const struct snapshot *s, struct root *r,
+                         const struct root *old)
 {
     int rc = old ? summary_merge(r->summary, old->summary) : 0;
 
@@ -160,15 +163,15 @@ static int add_missing(struct index *ix, const struct snapshot *s, struct root *
         const struct view *v = s->views[i];
 
         if (atomic_load(&ix->stopping))
-            return ERR_CANCELLED; /* the writer prepares it, too, and is to end */
+            return ERR_CANCELLED; /* the writer also prepares summaries, and has to end */
         if (is_final(v) && !(old && find_member(old, v->pub.id)))
             rc = add_file(ix, r->summary, v, v->pub.id);
     }
     return rc;
 }
 
-/* File ids become positions in the snapshot. */
-static int tell_positions(const struct snapshot *s, struct summary *sum)
+/* Replaces file ids by positions in the snapshot. */
+static int set_positions(const struct snapshot *s, struct summary *sum)
 {
     struct hash_index by_id = {0};
     int rc = 0;
@@ -184,19 +187,20 @@ static int tell_positions(const struct snapshot *s, struct summary *sum)
     return rc;
 }
 
-/* The members and what is not final yet, for one snapshot. */
-static int tell(struct index *ix, const struct snapshot *s, struct root *r)
+/* Creates the summary of all files of one snapshot: the members, and files that are not final
+ * yet. */
+static int summarise_all(struct index *ix, const struct snapshot *s, struct root *r)
 {
     int rc = 0;
 
-    r->told = summary_clone(r->summary);
-    if (!r->told)
+    r->all_files = summary_clone(r->summary);
+    if (!r->all_files)
         return -ENOMEM;
     for (uint32_t i = 0; i < s->count && rc == 0; i++) {
         if (!is_final(s->views[i]) && s->views[i]->pub.chunk_count > 0)
-            rc = add_file(ix, r->told, s->views[i], s->views[i]->pub.id);
+            rc = add_file(ix, r->all_files, s->views[i], s->views[i]->pub.id);
     }
-    return rc ? rc : tell_positions(s, r->told);
+    return rc ? rc : set_positions(s, r->all_files);
 }
 
 static int make_root(struct index *ix, const struct snapshot *s, struct root *old,
@@ -208,8 +212,8 @@ static int make_root(struct index *ix, const struct snapshot *s, struct root *ol
     rc = rc ? rc : add_members(r, s);
     if (rc == 0 && old && !covers_only(old, r))
         old = NULL;
-    rc = rc ? rc : add_missing(ix, s, r, old);
-    rc = rc ? rc : tell(ix, s, r);
+    rc = rc ? rc : add_summaries(ix, s, r, old);
+    rc = rc ? rc : summarise_all(ix, s, r);
     if (rc)
         root_release(r);
     else
@@ -220,8 +224,7 @@ static int make_root(struct index *ix, const struct snapshot *s, struct root *ol
 int index_root_summary(struct index *ix, const struct snapshot *snapshot,
                        const struct summary **ret)
 {
-    struct snapshot *s =
-        (struct snapshot *)snapshot; /* what is made when first asked for is no change */
+    struct snapshot *s = (struct snapshot *)snapshot; /* created on first use, under its lock */
     struct root *old, *made = NULL;
     int rc = 0;
 
@@ -246,7 +249,7 @@ int index_root_summary(struct index *ix, const struct snapshot *snapshot,
         }
     }
     if (rc == 0)
-        *ret = s->root->told;
+        *ret = s->root->all_files;
     pthread_mutex_unlock(&s->lock);
     return rc;
 }

@@ -1,5 +1,4 @@
-/* snapshot.c - what answers see of all files, pinned: the views of one generation, or a part of
- * them. */
+/* snapshot.c - snapshots: the views of all files of one generation, or of some of them. */
 #include "index/catalog/snapshot.h"
 #include "index/catalog/catalog.h"
 #include "index/catalog/forks.h"
@@ -11,7 +10,7 @@
 
 /* ---- making and destroying ------------------------------------------------------------------- */
 
-/* Room for so many. NULL without memory. */
+/* Allocates space for this number of files and archives. Returns NULL without memory. */
 static struct snapshot *new_snapshot(struct index *ix, uint32_t files, uint32_t archives)
 {
     static atomic_ullong last;
@@ -52,7 +51,7 @@ static void destroy_snapshot(struct snapshot *s)
     free(s);
 }
 
-/* `s` comes behind `older` (NULL: it is the first). */
+/* Inserts `s` after `older` (NULL: as the first). */
 static void link_snapshot(struct index *ix, struct snapshot *s, struct snapshot *older)
 {
     s->older = older;
@@ -67,14 +66,14 @@ static void unlink_snapshot(struct index *ix, struct snapshot *s)
     *(s->newer ? &s->newer->older : &ix->newest) = s->older;
 }
 
-/* ---- of all files ---------------------------------------------------------------------------- */
+/* ---- all files ------------------------------------------------------------------------------- */
 
 static int compare_entries(const void *a, const void *b)
 {
     return strcmp((*(struct entry *const *)a)->name, (*(struct entry *const *)b)->name);
 }
 
-/* From the back, where there is room for all; the new ones are copied. */
+/* Merges from the back, where there is space. The new entries are a copy. */
 static void merge_new(struct entry **list, uint32_t sorted, struct entry **fresh, uint32_t count)
 {
     while (count > 0) {
@@ -85,7 +84,7 @@ static void merge_new(struct entry **list, uint32_t sorted, struct entry **fresh
     }
 }
 
-/* What came since the last time is sorted, and merged with what was there. */
+/* Sorts the entries that were added since the last call, and merges them with the others. */
 static void sort_entries(struct index *ix)
 {
     uint32_t before = ix->sorted_count, count = ix->entries.count - before;
@@ -94,7 +93,7 @@ static void sort_entries(struct index *ix)
     if (count == 0)
         return;
     copy = before ? malloc(count * sizeof(struct entry *)) : NULL;
-    if (before && !copy) { /* slower, without memory */
+    if (before && !copy) { /* out of memory: sort all of them, which is slower */
         fresh = ix->entries.at;
         count = ix->entries.count;
     }
@@ -156,8 +155,8 @@ static struct snapshot *make_snapshot(struct index *ix)
     return s;
 }
 
-/* Under the lock: the kept snapshot is one of the present, or, without memory for that, the one of
- * the past goes on. The caller destroys what is returned, without the lock. */
+/* Replaces the kept snapshot if it is out of date; without memory it stays. Under index.lock.
+ * Returns a snapshot that the caller must destroy without the lock, or NULL. */
 static struct snapshot *renew_snapshot(struct index *ix)
 {
     struct snapshot *old = ix->current, *made;
@@ -192,7 +191,7 @@ struct snapshot *index_snapshot(struct index *ix)
 
     pthread_mutex_lock(&ix->lock);
     stale = renew_snapshot(ix);
-    s = ix->current; /* the first was made by index_open */
+    s = ix->current; /* index_open has created the first one */
     if (s)
         atomic_fetch_add(&s->refs, 1);
     pthread_mutex_unlock(&ix->lock);
@@ -201,9 +200,9 @@ struct snapshot *index_snapshot(struct index *ix)
     return s;
 }
 
-/* ---- a part ---------------------------------------------------------------------------------- */
+/* ---- some of the files ----------------------------------------------------------------------- */
 
-/* Which files a part has, as a text that no other part has. */
+/* Returns a text that identifies the files of a filtered snapshot, and no other set of files. */
 static char *name_part(const struct snapshot *s)
 {
     struct buf ids = {0}, name = {0};
@@ -252,7 +251,7 @@ struct snapshot *snapshot_filter(struct snapshot *s,
         return all ? snapshot_ref(s) : NULL;
     }
     pthread_mutex_lock(&s->ix->lock);
-    link_snapshot(s->ix, part, s); /* beside it, so that the oldest comes first */
+    link_snapshot(s->ix, part, s); /* after `s`, so that the oldest stays first */
     pthread_mutex_unlock(&s->ix->lock);
     return part;
 }

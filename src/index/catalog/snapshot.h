@@ -1,8 +1,8 @@
-/* snapshot.h - what answers see of all files, pinned: the views of one generation.
+/* snapshot.h - snapshots: the views of all files of one generation, kept readable.
  *
  * Used by:   catalog, ingest (deletes what no snapshot reads), index; all else through
  *            dftracerd/index.h.
- * Threads:   immutable but for what is made when first asked for, each under its lock.
+ * Threads:   immutable but for members that are created on first use, each under its lock.
  */
 #ifndef DFTRACERD_INDEX_CATALOG_SNAPSHOT_H
 #define DFTRACERD_INDEX_CATALOG_SNAPSHOT_H
@@ -13,31 +13,33 @@
 struct resolver;
 struct snapshot {
     atomic_uint refs;
-    uint64_t serial; /* which no other snapshot of this process has */
+    uint64_t serial; /* unique in this process */
     struct index *ix;
     uint64_t generation;
     bool listed;
-    struct held *held; /* or NULL */
+    struct held *held; /* unreadable directories, or NULL */
     uint32_t count;
     struct view **views;
     uint32_t archive_count;
     struct view **archives;
-    char *part_uuid;                /* of snapshot_filter(), else NULL */
-    struct snapshot *older, *newer; /* living ones, under index.lock */
-    /* Of what is made when first asked for. Two locks: a scan resolves hashes while it has a chunk
-     * open, and the root summary reads the store while it is made. */
+    char *part_uuid;                /* set by snapshot_filter(), else NULL */
+    struct snapshot *older, *newer; /* list of living snapshots, under index.lock */
+    /* Locks of the members that are created on first use. There are two, because a scan resolves
+     * hashes while it has a chunk open, and creating the root summary reads the store. */
     pthread_mutex_t lock, resolver_lock;
     struct resolver *resolver; /* under resolver_lock */
     struct root *root;         /* under lock */
 };
 
-/* Of the files of another rank's, by name; the views are referenced. *new*; NULL without memory. */
+/* Returns a snapshot of files of another rank, ordered by name. The views are referenced. *new*;
+ * NULL without memory. */
 struct snapshot *snapshot_of_views(struct index *ix, uint64_t generation, struct view **views,
                                    uint32_t count);
-/* Generation of the oldest living snapshot, UINT64_MAX: none. Under index.lock. */
+/* Returns the generation of the oldest living snapshot, UINT64_MAX if there is none. Under
+ * index.lock. */
 uint64_t snapshot_oldest(struct index *ix);
 
-/* root.c, resolve.c; NULL is fine */
+/* root.c, resolve.c; NULL-safe */
 void root_release(struct root *r);
 void resolver_free(struct resolver *r);
 

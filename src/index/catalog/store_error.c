@@ -10,14 +10,15 @@ void set_store_error(struct index *ix, int error)
 
     pthread_mutex_lock(&ix->lock);
     if (ix->store_error != error &&
-        ix->store_error != ERR_CORRUPT) { /* that stays, until it is opened again */
+        ix->store_error != ERR_CORRUPT) { /* ERR_CORRUPT stays until the index is reopened */
         ix->store_error = error;
         catalog_changed(ix);
         changed = true;
     }
     pthread_mutex_unlock(&ix->lock);
     if (changed && ix->ranks && !ranks_is_first(ix->ranks))
-        ranks_send_number(ix->ranks, 0, RANK_ERROR, error); /* which answers for all */
+        /* rank 0 reports the errors of all ranks */
+        ranks_send_number(ix->ranks, 0, RANK_ERROR, error);
     catalog_notify(ix);
 }
 
@@ -49,6 +50,7 @@ void index_file_corrupt(struct index *ix, const struct index_file *file)
         catalog_rebuild(ix, e);
     }
     pthread_mutex_unlock(&ix->lock);
-    if (again) /* what was written anew is wrong, too: pages are damaged, not a value */
+    /* the rewritten value is corrupt, too: the cause is in the pages of LMDB, not in one value */
+    if (again)
         index_report_corrupt(ix);
 }

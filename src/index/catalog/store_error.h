@@ -8,9 +8,10 @@
 
 #include "index/catalog/index.h"
 
-/* Why indexing stopped; 0: it goes on. ERR_CORRUPT stays until the index is opened again. */
+/* Records why indexing stopped; 0: it continues. ERR_CORRUPT stays until the index is reopened. */
 void set_store_error(struct index *ix, int error);
-/* The store is corrupt as a whole: nothing more is written, and the next start rebuilds it. */
+/* Reports that the whole store is corrupt: nothing more is written, and the next start rebuilds
+ * it. */
 void index_report_corrupt(struct index *ix);
 
 #endif

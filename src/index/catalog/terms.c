@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RATE_LEAST 1e-6 /* 6 bytes a value; less would not be noticed */
-#define PATH_MOST 4096
+#define RATE_MIN 1e-6 /* 6 bytes a value; a lower rate would not be noticed */
+#define DIMENSION_PATH_MAX 4096
 
 static struct terms *terms_alloc(uint64_t checkpoint_size, double bloom_rate)
 {
@@ -51,12 +51,12 @@ bool terms_hashed(const struct terms *t, unsigned dimension)
            strcmp(t->dimensions[dimension], "dur") != 0;
 }
 
-/* One that is there already is not added again. 0, -EINVAL, -ENOMEM */
+/* Adds a dimension unless it is in the list. Returns 0, -EINVAL or -ENOMEM. */
 static int add_dimension(struct terms *t, struct text path)
 {
     const char *copy;
 
-    if (path.len == 0 || path.len > PATH_MOST || path.ptr[0] == '@')
+    if (path.len == 0 || path.len > DIMENSION_PATH_MAX || path.ptr[0] == '@')
         return -EINVAL;
     if (terms_find(t, path) >= 0)
         return 0;
@@ -100,13 +100,13 @@ static bool in_range(const struct index_file_options *o)
     if (o->checkpoint_size != 0 &&
         (o->checkpoint_size < INDEX_CHECKPOINT_MIN || o->checkpoint_size > INDEX_CHECKPOINT_MAX))
         return false;
-    if (o->bloom_rate != 0 && !(o->bloom_rate >= RATE_LEAST && o->bloom_rate < 1))
+    if (o->bloom_rate != 0 && !(o->bloom_rate >= RATE_MIN && o->bloom_rate < 1))
         return false;
     return o->expected_entries <= INDEX_EXPECTED_MAX;
 }
 
-int terms_make(const struct terms *usual, const struct index_file_options *options, uint64_t most,
-               struct terms **ret)
+int terms_make(const struct terms *usual, const struct index_file_options *options,
+               uint64_t max_bytes, struct terms **ret)
 {
     const char *const *extra = options->extra_dimensions;
     struct terms *t;
@@ -118,7 +118,8 @@ int terms_make(const struct terms *usual, const struct index_file_options *optio
     if (!t)
         return -ENOMEM;
     if (options->checkpoint_size)
-        t->checkpoint_size = options->checkpoint_size < most ? options->checkpoint_size : most;
+        t->checkpoint_size =
+            options->checkpoint_size < max_bytes ? options->checkpoint_size : max_bytes;
     if (options->bloom_rate != 0)
         t->bloom_rate = options->bloom_rate;
     t->expected_entries = options->expected_entries;
@@ -148,7 +149,7 @@ bool terms_same(const struct terms *a, const struct terms *b)
 
 /* ---- in the store ---------------------------------------------------------------------------- */
 
-/* The dimensions follow that are not those of the index. */
+/* The dimensions that are not those of the index follow. */
 #define OBJECT struct terms
 static const struct record_field fields[] = {
     FIELD(checkpoint_size), FIELD(bloom_rate), FIELD(expected_entries), {0}};

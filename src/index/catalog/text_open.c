@@ -1,5 +1,5 @@
-/* text_open.c - the text of a file by position, through its checkpoints; and whether it still is
- * the text that was indexed. */
+/* text_open.c - reads the text of a file by position, through its checkpoints, and checks that it
+ * still is the text that was indexed. */
 #include "index/catalog/archive_text.h"
 #include "index/catalog/index.h"
 #include "index/ranks/ranks.h"
@@ -14,7 +14,8 @@
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Where the chunk begins that has this text; no chunk has it: the text itself. */
+/* Returns the start of the chunk that contains this position of the text, or the position itself if
+ * no chunk does. */
 static uint64_t chunk_start(const struct index_file *f, uint64_t text_offset)
 {
     uint32_t low = 0, high = f->chunk_count;
@@ -43,8 +44,8 @@ static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpo
     return rc;
 }
 
-/* Files that changed since are told by ERR_STALE: their text is not what the chunks were made of.
- * The same file system has other numbers on other nodes. */
+/* Returns ERR_STALE if the file has changed: its text is not the one of the chunks. File systems
+ * have different device numbers on other nodes. */
 static int check_same(int fd, const struct index_file *file, bool growing, bool other_node)
 {
     struct stat st;
@@ -56,13 +57,13 @@ static int check_same(int fd, const struct index_file *file, bool growing, bool 
     bool moved = now.inode != file->inode || (now.device != file->device && !other_node);
     if (moved || now.size < file->file_bytes)
         return ERR_STALE;
-    /* One that has grown since has its old bytes as they were: index_text_check finds out. */
+    /* A file that has grown still has its old bytes: index_text_check verifies that. */
     bool grown = now.size > file->file_bytes;
     return now.mtime_ns == file->mtime_ns || grown || growing ? 0 : ERR_STALE;
 }
 
-/* A member's text: through the checkpoints of its archive where that is the one it was read from.
- */
+/* Opens the text of a member: through the checkpoints of its archive, if that is the one that was
+ * indexed. */
 static int open_member(struct index *ix, struct view *v, const struct index_file *archive, int fd,
                        struct trace_text **ret)
 {
@@ -93,7 +94,7 @@ int index_text_open(struct index *ix, const struct snapshot *s, const struct ind
         return errno == ENOENT ? ERR_STALE : -errno;
     rc = check_same(fd, file, growing, ix->mirror != NULL);
     if (rc == 0 && !v->ix)
-        rc = ERR_STALE; /* nothing of it is indexed */
+        rc = ERR_STALE; /* the member is not indexed */
     if (rc == 0 && file->archive)
         rc = open_member(ix, v, archive, fd, ret);
     else if (rc == 0)
@@ -125,8 +126,8 @@ uint64_t index_checkpoints(struct index *ix, const struct index_file *file)
 
 /* ---- after reading --------------------------------------------------------------------------- */
 
-/* Growing is told from being written anew by head and tail, as when indexing (relate() in
- * ingest/plan.c). */
+/* Hashes of head and tail distinguish a file that has grown from one that was rewritten, as when
+ * indexing (relate() in ingest/plan.c). */
 static int compare_edges(const struct index_file *file, int fd)
 {
     const struct identity *known = &view_of_file(file)->identity;
@@ -151,6 +152,6 @@ int index_text_check(const struct index_file *file, int fd)
     identity_of_stat(&st, &now);
     if (now.size == file->file_bytes && now.mtime_ns == file->mtime_ns)
         return 0;
-    /* What is as long as before and newer was written to in place, if only perhaps. */
+    /* A file that has the same length and is newer was probably rewritten in place. */
     return now.size <= file->file_bytes ? ERR_STALE : compare_edges(file, fd);
 }

@@ -1,4 +1,4 @@
-/* view.c - what answers see of a file at one moment. */
+/* view.c - the state of a file at one moment, as answers see it. */
 #include "index/catalog/view.h"
 #include "index/catalog/catalog.h"
 #include "index/summary/part.h"
@@ -76,7 +76,7 @@ int view_set_processes(struct view *v, const struct index_process *list, uint32_
 
 struct view *view_with_state(struct view *v, enum index_state state)
 {
-    const size_t own = offsetof(struct view, pub); /* bytes that are not copied */
+    const size_t own = offsetof(struct view, pub); /* members before `pub` are not copied */
     struct view *copy = view_new();
 
     if (!copy)
@@ -96,7 +96,7 @@ struct view *view_hidden(struct view *old)
 {
     struct view *v = view_with_state(old, INDEX_PENDING);
 
-    /* Leaves what a run needs that takes its place. */
+    /* Clears the fields that a run of the new file would use. */
     if (v) {
         v->hidden = true;
         v->pub = (struct index_file){.id = v->pub.id,

@@ -1,4 +1,4 @@
-/* view.h - what answers see of a file at one moment.
+/* view.h - the state of a file at one moment, as answers see it.
  *
  * A view is immutable and refcounted. A run of ingest fills it, or the catalog when it is loaded.
  * Views of one file that differ in little share lists and texts.
@@ -19,58 +19,60 @@ struct filter {
     const uint8_t *bits;
     size_t len;
 };
-/* Where a member is in the text of its archive. */
+/* Position of a member in the text of its archive. */
 struct member_place {
     uint64_t offset, size;
-    bool cut; /* the archive ends before it does */
+    bool cut; /* the archive ends before the end of the member */
 };
 
 #define DAMAGE_KEPT INDEX_DAMAGE_KEPT
 struct view {
     atomic_uint refs;
-    uint64_t serial; /* which no other view of this process has */
-    /* Whose arena has what this one points to: itself, or the one that it differs from in its state
-     * (view_with_state); a reference. */
+    uint64_t serial; /* unique in this process */
+    /* The view whose arena has the lists and texts of this one, a reference: the view itself, or
+     * the one from which it differs in its state only (view_with_state). */
     struct view *owner;
     struct arena arena;
     _Atomic(atomic_bool *) valid_chunks; /* see view_chunk_flag */
 
     struct index_file pub;
-    struct index *ix;       /* for find_checkpoint; set where id is */
+    struct index *ix;       /* for find_checkpoint; set if pub.id is not 0 */
     struct terms *terms;    /* NULL: those of the index */
-    struct filter *filters; /* of each dimension of the terms; NULL: none has any */
+    struct filter *filters; /* one for each dimension of the terms; NULL if it has none */
     struct identity identity;
-    struct hash128 text_sum; /* of part.h */
+    struct hash128 text_sum; /* see part.h */
     uint32_t summary_version, run_version;
-    bool unit_fixed;            /* the trace said its unit */
-    bool has_tail, tail_final;  /* tail_final: ingest may go on behind the last chunk */
-    bool hidden;                /* by view_hidden(): pub is empty; the owner's is stored */
-    uint8_t state_before;       /* of a missing file */
+    bool unit_fixed;           /* the trace specifies its unit */
+    bool has_tail, tail_final; /* tail_final: a later run may continue after the last chunk */
+    /* from view_hidden(): pub is empty, and the state of `owner` is stored */
+    bool hidden;
+    uint8_t state_before;       /* state of a missing file before it went missing */
     int64_t missing_since_ns;   /* real time */
     uint64_t consumed;          /* bytes of the file read so far: progress */
-    struct member_place member; /* where pub.archive is */
+    struct member_place member; /* if pub.archive is set */
     uint32_t fork_count;
     const struct part_fact *forks;
-    const struct index_process *processes; /* as the file says */
-    /* pub.processes where forks in other files told parents; NULL: `processes` */
+    const struct index_process *processes; /* as in the file */
+    /* pub.processes if forks in other files add parents; NULL: pub.processes is `processes` */
     struct index_process *linked;
 };
 
-/* *new*, filled by the caller before others see it; NULL without memory. */
+/* *new*; the caller fills it before it is published. NULL without memory. */
 struct view *view_new(void);
 void view_identify(struct view *v, const struct identity *file);
 /* The flag chunk_texts.valid of a chunk, i < pub.chunk_count. Any thread. NULL without memory. */
 atomic_bool *view_chunk_flag(struct view *v, uint32_t i);
-/* Memory for the filter of one of the terms' dimensions; NULL without memory. */
+/* Allocates the filter of one dimension of the terms. Returns NULL without memory. */
 uint8_t *view_filter(struct view *v, unsigned dimension, size_t len);
-/* A copy in the view's arena; NULL without memory. */
+/* Returns a copy in the view's arena; NULL without memory. */
 void *view_copy_list(struct view *v, const void *list, size_t bytes);
-/* Borrows the list, which lives in the view's arena; 0, -ENOMEM. */
+/* Sets the list of processes, which is in the view's arena. Returns 0 or -ENOMEM. */
 int view_set_processes(struct view *v, const struct index_process *list, uint32_t count);
-/* *new*, without what forks in other files told; NULL without memory. */
+/* Returns a copy with another state, without parents from forks in other files. *new*; NULL without
+ * memory. */
 struct view *view_with_state(struct view *v, enum index_state state);
-/* PENDING, and nothing told of it: it is of a file that had gone when another one came under its
- * name. */
+/* Returns an empty view in the state PENDING for a file that replaces another one of the same name.
+ * `old` is the view of the previous file. */
 struct view *view_hidden(struct view *old);
 struct view *view_empty(const struct entry *e, enum index_state state);
 struct view *view_ref(struct view *v);

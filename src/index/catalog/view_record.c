@@ -1,4 +1,4 @@
-/* view_record.c - a view as bytes: the record of the file, and what that leaves out. */
+/* view_record.c - a view as bytes: the record of the file, and the lists that it leaves out. */
 #include "index/catalog/view_record.h"
 #include "index/catalog/catalog_record.h"
 #include "index/catalog/names.h"
@@ -25,7 +25,7 @@ static void put_chunks(const struct index_file *f, struct buf *out)
     buf_append(out, f->chunks, f->chunk_count * sizeof *f->chunks);
 }
 
-/* What forks in other files told. */
+/* Encodes the parents that forks in other files add. */
 static void put_parents(const struct view *v, struct buf *out)
 {
     rec_put_u(out, v->linked != NULL);
@@ -35,7 +35,7 @@ static void put_parents(const struct view *v, struct buf *out)
     }
 }
 
-/* Nothing of it has been read, or answers are not to see it: it has a name and a place. */
+/* The view has only a name and a place: nothing of the file has been read, or it is hidden. */
 static bool is_bare(const struct view *v)
 {
     return v->hidden || !v->terms || !v->pub.id;
@@ -98,7 +98,7 @@ static int take_names(struct index *ix, struct rec *in, struct view *v)
     struct index_name *list = (struct index_name *)v->pub.names;
     for (uint32_t i = 0; i < v->pub.name_count; i++)
         list[i].line = INDEX_NO_TEXT;
-    names_sort(list, v->pub.name_count); /* ids are others here */
+    names_sort(list, v->pub.name_count); /* the order changes with the text ids of this process */
     return 0;
 }
 

@@ -9,12 +9,13 @@
 #include "index/catalog/view.h"
 #include "base/recbuf.h"
 
-/* The home of chunks that neither this rank nor one that it may ask has. */
+/* The home of chunks that are neither on this rank nor on one that it may send requests to. */
 #define HOME_ELSEWHERE UINT16_MAX
 
-/* All that scans ask for: not the lines of names. */
+/* Encodes all that scans need: everything but the lines of names. */
 void view_put(struct index *ix, const struct view *v, struct buf *out);
-/* Chunks of `home` are this rank's, those of others elsewhere. *new*; ERR_CORRUPT, -ENOMEM. */
+/* Decodes a view. Chunks of `home` are on this rank, all others elsewhere. *new*; returns 0,
+ * ERR_CORRUPT or -ENOMEM. */
 int view_take(struct index *ix, struct rec *in, uint16_t home, struct view **ret);
 
 #endif

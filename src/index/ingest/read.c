@@ -54,7 +54,7 @@ static struct run *new_run(struct index *ix, struct entry *e, bool *ret_rebuild)
     e->unit = TRACE_US;
     *ret_rebuild = run->rebuild = e->rebuild;
     e->rebuild = e->replaced = false;
-    e->asked = true;
+    e->requested = true;
     e->run = run;
     ix->read_again += e->failures > 0;
     return run;

@@ -49,7 +49,7 @@ static int take_member(struct walk *w, const struct trace_tar_member *m)
 {
     w->names_len += m->name.len;
     w->traces += archive_member_is_trace(m->kind, m->name);
-    if (w->count == ARCHIVE_MEMBERS_MOST || w->names_len > ARCHIVE_NAMES_MOST ||
+    if (w->count == ARCHIVE_MEMBERS_MAX || w->names_len > ARCHIVE_NAMES_MAX ||
         w->traces > w->reader->ix->options.archive_traces) {
         note_end(w, TRACE_DAMAGE_MANY, m->offset);
         return 0;

@@ -43,7 +43,7 @@ struct writer {
 struct view *store_run(struct writer *w, struct run *run);
 void store_states(struct writer *w);
 
-/* ---- garbage.c ------------------------------------------------------------------------ */
+/* ---- garbage.c ------------------------------------------------------------------------------- */
 
 /* It is garbage from the next commit on. */
 void garbage_retire(struct writer *w, enum garbage_kind kind, uint32_t file, uint32_t a,
@@ -52,12 +52,12 @@ void garbage_retire(struct writer *w, enum garbage_kind kind, uint32_t file, uin
 void drop_id(struct writer *w, uint32_t id);
 void collect_garbage(struct writer *w);
 
-/* ---- apply.c -------------------------------------------------------------------------- */
+/* ---- apply.c --------------------------------------------------------------------------------- */
 
 /* Takes it; one that comes before its turn waits. */
 void apply_result(struct writer *w, struct result *r);
 
-/* ---- commit.c ------------------------------------------------------------------------- */
+/* ---- commit.c -------------------------------------------------------------------------------- */
 
 /* Stores and publishes what has changed. `clean`: the daemon stops. */
 void commit_dirty(struct writer *w, bool clean);
@@ -72,7 +72,7 @@ struct pending {
 void publish(struct writer *w, struct pending *list, uint32_t count, bool stored);
 void put_generation(struct writer *w, uint32_t changes, bool clean);
 
-/* ---- full.c --------------------------------------------------------------------------- */
+/* ---- full.c ---------------------------------------------------------------------------------- */
 
 /* The store is full: the batch is relieved of the runs in the list, all runs end, and readers wait
  * until there is room. */
