@@ -1,9 +1,9 @@
-/* dump.c - the whole store as text that is equal for equal content, however it came about; and the
- * check of all values.
+/* dump.c - writes the whole store as text that is equal for equal content, however it was made, and
+ * checks all values.
  *
- * Ids become texts, files are told by name, what a crash or the order of work may change (ids,
- * versions, generations, places in the store) is left out. A column is told by its facts and a hash
- * over its values.
+ * Ids become texts and files appear by name. What a crash or the order of work may change (ids,
+ * versions, generations, positions in the store) is left out. A column appears as its metadata and
+ * a hash of its values.
  */
 #include "index/catalog/catalog.h"
 #include "index/catalog/catalog_record.h"
@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#define XXH_STATIC_LINKING_ONLY /* the state on the stack */
+#define XXH_STATIC_LINKING_ONLY /* for the state on the stack */
 #include <xxhash.h>
 
 enum { FLUSH_AT = 1 << 20, ROWS = 4096 };
@@ -39,7 +39,7 @@ static void flush(struct dump *d, size_t limit)
         d->rc = d->out->error;
 }
 
-/* ---- the file -------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void dump_facts(struct dump *d, const struct view *v)
 {
@@ -82,7 +82,8 @@ static void dump_facts(struct dump *d, const struct view *v)
     }
 }
 
-/* Ids order processes and names within a file: lines are sorted as text instead. */
+/* Processes and names of a file are ordered by ids, which differ between stores: lines are sorted
+ * as text instead. */
 struct lines {
     VEC(char *) list;
     bool failed;
@@ -178,7 +179,7 @@ static void hash_entry(XXH3_state_t *h, const struct column_entry *e)
     }
 }
 
-/* Hash of each entry of the dictionary, so that codes may differ. */
+/* Computes a hash of each entry of the dictionary, so that codes may differ. */
 static int hash_entries(struct chunk_view *v, const struct column *c, uint64_t **ret)
 {
     uint64_t *list = malloc((c->entries + 1) * sizeof *list);

@@ -1,4 +1,4 @@
-/* files.c - files in: what the watcher says of them, and how far they are. */
+/* files.c - reports of the watcher about files, and progress. */
 #include "index/catalog/archive_members.h"
 #include "index/catalog/held.h"
 #include "index/files.h"
@@ -12,10 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- offered, gone --------------------------------------------------------------------------- */
+/* ---- offers and removals --------------------------------------------------------------------- */
 
-/* As stat, and whether the name itself is a symlink. */
-static bool look_at(const char *path, struct stat *st, bool *ret_symlink)
+/* Like stat, and reports whether the name itself is a symlink. Returns false if there is no such
+ * file. */
+static bool stat_path(const char *path, struct stat *st, bool *ret_symlink)
 {
     if (lstat(path, st) < 0)
         return false;
@@ -23,27 +24,27 @@ static bool look_at(const char *path, struct stat *st, bool *ret_symlink)
     return !*ret_symlink || stat(path, st) == 0;
 }
 
-static void offer_to_readers(struct index *ix, struct entry *e, int64_t mono)
+static void queue_if_news(struct index *ix, struct entry *e, int64_t mono)
 {
     if (!e->link_of && !e->unsettled && !catalog_is_unrequested(ix, e) && catalog_is_news(e, mono))
         catalog_queue(ix, e, false);
 }
 
-/* The path is of a file, whatever was known of it. */
-static void take_path(struct index *ix, struct entry *e, const char *path)
+/* Sets the path of an entry. It is no longer a member, if it was one. */
+static void set_path(struct index *ix, struct entry *e, const char *path)
 {
     if (strcmp(e->path, path) != 0) {
         const char *copy = arena_strdup(&ix->strings, text_of(path));
         e->path = copy ? copy : e->path;
     }
-    if (e->archive) { /* which was replaced by a directory */
+    if (e->archive) { /* a directory has replaced the archive */
         archive_attach(e, NULL);
         e->rebuild = true;
     }
 }
 
-/* Under the lock. `there`: `now` is how it looks. */
-static void take_offer(struct index *ix, struct entry *e, const struct identity *now, bool there)
+/* Applies an offer, under the lock. `there`: the file exists, and `now` is its identity. */
+static void apply_offer(struct index *ix, struct entry *e, const struct identity *now, bool there)
 {
     int64_t mono = clock_mono_ns();
     bool first = !e->offered;
@@ -60,7 +61,7 @@ static void take_offer(struct index *ix, struct entry *e, const struct identity 
     if (e->run)
         e->again = e->again || !identity_same(&e->run->identity, now);
     else
-        offer_to_readers(ix, e, mono);
+        queue_if_news(ix, e, mono);
     if (first && e->is_archive && !e->unsettled && !catalog_duplicate_of(e) &&
         identity_same(&e->view->identity, now))
         archive_offer_members(ix, e);
@@ -71,7 +72,7 @@ int index_offer(struct index *ix, const char *name, const char *path)
     struct identity now = {0};
     struct stat st;
     struct entry *e;
-    bool symlink = false, unrequested = false, there = look_at(path, &st, &symlink);
+    bool symlink = false, unrequested = false, there = stat_path(path, &st, &symlink);
 
     if (!ix->ingest)
         return -EROFS;
@@ -80,10 +81,11 @@ int index_offer(struct index *ix, const char *name, const char *path)
     pthread_mutex_lock(&ix->lock);
     e = catalog_entry(ix, name, path, true);
     if (e) {
-        take_path(ix, e, path);
+        set_path(ix, e, path);
         catalog_note_link(ix, e, there ? &st : NULL, symlink);
-        take_offer(ix, e, &now, there);
-        unrequested = catalog_is_unrequested(ix, e); /* no reader will tell that it has come */
+        apply_offer(ix, e, &now, there);
+        /* no reader will report that the file has appeared */
+        unrequested = catalog_is_unrequested(ix, e);
     }
     pthread_mutex_unlock(&ix->lock);
     if (unrequested)
@@ -98,7 +100,7 @@ int index_forget(struct index *ix, const char *name)
 
     pthread_mutex_lock(&ix->lock);
     e = catalog_entry(ix, name, NULL, false);
-    /* A member goes with its archive. */
+    /* Members are forgotten together with their archive. */
     if (e && e->view->pub.state != INDEX_MISSING && !e->archive) {
         rc = catalog_forget(ix, e);
         if (rc == 0)
@@ -201,7 +203,7 @@ void files_add_progress(const struct index *ix, struct index_progress *p, const 
 {
     const struct index_file *f = &e->view->pub;
 
-    /* An archive that has changed is no file yet, but there is something to be done. */
+    /* An archive that has changed is hidden, but has to be read. */
     if (catalog_is_hidden(e) && !(e->is_archive && (e->queued || e->run)))
         return;
     p->files++;
@@ -211,7 +213,7 @@ void files_add_progress(const struct index *ix, struct index_progress *p, const 
     }
     p->bytes += f->compressed_bytes;
     if (f->state == INDEX_PENDING || f->state == INDEX_INDEXING || e->rebuild || e->no_memory ||
-        (f->state == INDEX_READY && (e->queued || e->run))) { /* changed, as it seems */
+        (f->state == INDEX_READY && (e->queued || e->run))) { /* it seems to have changed */
         p->files_pending++;
         p->bytes_done += e->view->consumed;
         if (e->no_memory)
@@ -235,8 +237,8 @@ uint64_t index_file_done(const struct index_file *file)
     return done < file->compressed_bytes ? done : file->compressed_bytes;
 }
 
-/* Readers wait for the lock: sums that `may_be_old` are reused for many times as long as they took,
- * while files are pending. */
+/* Readers wait for the lock: if sums `may_be_old`, they are reused for many times as long as they
+ * took, while files are pending. */
 static void sum_progress(struct index *ix, bool may_be_old)
 {
     enum { REST = 20 };

@@ -1,4 +1,4 @@
-/* files.h - one file among the sums of index_progress, for all files and for those of a rank.
+/* files.h - adds one file to the sums of index_progress, for all files and for those of a rank.
  *
  * Used by:   index only. Threads: under index.lock.
  */

@@ -1,4 +1,4 @@
-/* mirror.c - the snapshots of rank 0 on another rank, and rank 0's part of the exchange. */
+/* mirror.c - copies of rank 0's snapshots on another rank, and rank 0's part of the exchange. */
 #include "index/mirror.h"
 #include "index/catalog/snapshot.h"
 #include "index/catalog/view_record.h"
@@ -9,8 +9,8 @@
 
 struct mirror {
     pthread_mutex_t lock;
-    struct snapshot *list[RANK_SNAPSHOTS]; /* the latest first */
-    uint16_t home;                         /* of this rank's chunks, as rank 0 numbers them */
+    struct snapshot *list[RANK_SNAPSHOTS]; /* latest first */
+    uint16_t home;                         /* home of this rank's chunks, as rank 0 numbers them */
 };
 
 struct mirror *mirror_new(void)
@@ -32,10 +32,10 @@ void mirror_free(struct mirror *m)
     free(m);
 }
 
-/* ---- the rank -------------------------------------------------------------------------------- */
+/* ---- the other rank -------------------------------------------------------------------------- */
 
-/* A reference; NULL: not known. */
-static struct snapshot *find(struct mirror *m, uint64_t serial)
+/* Returns a reference, or NULL if the snapshot is unknown. */
+static struct snapshot *find_snapshot(struct mirror *m, uint64_t serial)
 {
     struct snapshot *s = NULL;
 
@@ -49,7 +49,7 @@ static struct snapshot *find(struct mirror *m, uint64_t serial)
 
 int mirror_answer(struct index *ix, struct rec *request, struct buf *answer)
 {
-    struct snapshot *s = find(ix->mirror, rec_u(request));
+    struct snapshot *s = find_snapshot(ix->mirror, rec_u(request));
     int rc = ix->rank_handler.answer
                  ? ix->rank_handler.answer(ix->rank_handler.arg, s, rec_text(request), answer)
                  : -ESRCH;
@@ -65,7 +65,7 @@ static int compare_views(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* All views that are here, by serial; under the lock. */
+/* All views of this rank, ordered by serial. Valid under the lock. */
 struct known {
     VEC(struct view *) views;
 };
@@ -110,7 +110,7 @@ int mirror_known(struct index *ix, struct rec *request, struct buf *answer)
     return rc ? rc : request->bad ? ERR_CORRUPT : answer->error;
 }
 
-/* *views: *new*, with a reference of each. */
+/* Decodes the views of a snapshot. *views receives references. */
 static int take_views(struct index *ix, struct rec *in, const struct known *k, struct view **views,
                       uint32_t *ret_count)
 {
@@ -130,7 +130,7 @@ static int take_views(struct index *ix, struct rec *in, const struct known *k, s
     return rc;
 }
 
-static void keep(struct mirror *m, struct snapshot *s)
+static void keep_snapshot(struct mirror *m, struct snapshot *s)
 {
     snapshot_release(m->list[RANK_SNAPSHOTS - 1]);
     for (unsigned i = RANK_SNAPSHOTS - 1; i > 0; i--)
@@ -158,7 +158,7 @@ int mirror_take(struct index *ix, struct rec *request)
     struct snapshot *s = rc ? NULL : snapshot_of_views(ix, generation, views, taken);
     if (s) {
         s->serial = serial;
-        keep(m, s);
+        keep_snapshot(m, s);
     }
     rc = rc ? rc : s ? 0 : -ENOMEM;
     for (uint32_t i = 0; i < taken; i++)
@@ -171,8 +171,8 @@ int mirror_take(struct index *ix, struct rec *request)
 
 /* ---- rank 0 ---------------------------------------------------------------------------------- */
 
-/* Which files the rank knows: a byte each. */
-static int ask_known(struct index *ix, unsigned rank, const struct snapshot *s, struct buf *ret)
+/* Requests which files the rank knows: *ret has a byte for each. */
+static int request_known(struct index *ix, unsigned rank, const struct snapshot *s, struct buf *ret)
 {
     struct buf request = {0};
 
@@ -185,7 +185,7 @@ static int ask_known(struct index *ix, unsigned rank, const struct snapshot *s, 
     return rc ? rc : ret->len == s->count ? 0 : ERR_CORRUPT;
 }
 
-/* 0 stands for a file that follows. */
+/* A serial of 0 means that the file follows. */
 static void put_snapshot(struct index *ix, unsigned rank, const struct snapshot *s,
                          const char *known, struct buf *out)
 {
@@ -200,38 +200,38 @@ static void put_snapshot(struct index *ix, unsigned rank, const struct snapshot 
     }
 }
 
-static bool has_snapshot(const struct rank_sent *told, const struct snapshot *s)
+static bool has_snapshot(const struct rank_sent *sent, const struct snapshot *s)
 {
     for (unsigned i = 0; i < RANK_SNAPSHOTS; i++)
-        if (told->snapshots[i] == s->serial)
+        if (sent->snapshots[i] == s->serial)
             return true;
     return false;
 }
 
-/* As the rank does. */
-static void note_snapshot(struct rank_sent *told, const struct snapshot *s)
+/* Keeps the same list as the rank. */
+static void note_snapshot(struct rank_sent *sent, const struct snapshot *s)
 {
     for (unsigned i = RANK_SNAPSHOTS - 1; i > 0; i--)
-        told->snapshots[i] = told->snapshots[i - 1];
-    told->snapshots[0] = s->serial;
+        sent->snapshots[i] = sent->snapshots[i - 1];
+    sent->snapshots[0] = s->serial;
 }
 
 static int send_snapshot(struct index *ix, unsigned rank, const struct snapshot *s,
-                         struct rank_sent *told)
+                         struct rank_sent *sent)
 {
     struct buf known = {0}, message = {0}, answer = {0};
     uint32_t texts = 0;
-    int rc = ask_known(ix, rank, s, &known);
+    int rc = request_known(ix, rank, s, &known);
 
     if (rc == 0) {
         buf_putc(&message, RANK_VIEWS);
-        texts = text_ids_put(ix->texts, told->texts, &message);
+        texts = text_ids_put(ix->texts, sent->texts, &message);
         put_snapshot(ix, rank, s, known.data, &message);
         rc = ranks_request(ix->ranks, rank, &message, &answer);
     }
     if (rc == 0) {
-        told->texts = texts;
-        note_snapshot(told, s);
+        sent->texts = texts;
+        note_snapshot(sent, s);
     }
     buf_done(&known);
     buf_done(&message);
@@ -241,8 +241,8 @@ static int send_snapshot(struct index *ix, unsigned rank, const struct snapshot 
 
 static int send_new_snapshot(struct index *ix, unsigned rank, const struct snapshot *s)
 {
-    struct rank_sent *told = ranks_send_begin(ix->ranks, rank);
-    int rc = has_snapshot(told, s) ? 0 : send_snapshot(ix, rank, s, told);
+    struct rank_sent *sent = ranks_send_begin(ix->ranks, rank);
+    int rc = has_snapshot(sent, s) ? 0 : send_snapshot(ix, rank, s, sent);
 
     ranks_send_end(ix->ranks, rank);
     return rc;
@@ -250,7 +250,8 @@ static int send_new_snapshot(struct index *ix, unsigned rank, const struct snaps
 
 static void put_request(const struct snapshot *s, struct text request, struct buf *out)
 {
-    buf_reserve(out, request.len + 64); /* the head, and what the cluster adds */
+    /* with space for the headers of this module and of the cluster */
+    buf_reserve(out, request.len + 64);
     buf_putc(out, RANK_SCAN);
     rec_put_u(out, s->serial);
     rec_put_text(out, request);
@@ -271,7 +272,7 @@ int index_request_rank(struct index *ix, unsigned rank, const struct snapshot *s
     return rc;
 }
 
-/* One that cannot be told has no answer to the request, and says so. */
+/* If a rank cannot receive the snapshot, it answers the request with an error. */
 int index_request_ranks(struct index *ix, const unsigned *ranks, unsigned count,
                         const struct snapshot *s, struct text request,
                         void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),

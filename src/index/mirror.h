@@ -1,5 +1,5 @@
-/* mirror.h - the snapshots of rank 0, on another rank: so that a request finds there what it finds
- * on rank 0, but for the chunks that are elsewhere.
+/* mirror.h - copies of the snapshots of rank 0 on another rank: a request there sees the same files
+ * as on rank 0, but only the chunks of that rank.
  *
  *   rank 0: index_request_rank       the rank
  *     request with a snapshot -> is it known? --no--> which of its files are?
@@ -14,8 +14,9 @@
 #include "base/recbuf.h"
 
 struct mirror *mirror_new(void);    /* *new* or NULL */
-void mirror_free(struct mirror *m); /* NULL is fine */
-/* Answers of the rank: -ESRCH where the snapshot is not known; else those of index_on_request. */
+void mirror_free(struct mirror *m); /* NULL-safe */
+/* Answer requests on the other rank. Return -ESRCH if the snapshot is unknown, otherwise the result
+ * of index_on_request. */
 int mirror_answer(struct index *ix, struct rec *request, struct buf *answer);
 int mirror_known(struct index *ix, struct rec *request, struct buf *answer);
 int mirror_take(struct index *ix, struct rec *request);

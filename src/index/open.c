@@ -1,4 +1,4 @@
-/* open.c - opening and closing the index: its options, its schema, what it knows already. */
+/* open.c - opens and closes the index: options, schema, and the catalog. */
 #include "index/catalog/archive_members.h"
 #include "index/catalog/catalog.h"
 #include "index/catalog/catalog_record.h"
@@ -18,35 +18,36 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* of the tables, and of what is read from a trace; CHUNK_VERSION and the sizes below are part of
- * the schema text, too */
+/* version of the tables, and of the values read from a trace; CHUNK_VERSION and the sizes below are
+ * part of the schema text, too */
 #define STORE_SCHEMA 12
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* of the memory: a name takes some 2 KB, in each part that is not committed yet */
+/* bytes of memory for each name: a name takes some 2 KB, in each part that is not committed yet */
 #define NAMES_SHARE (128u << 10)
-#define TEXTS_SHARE 32 /* of the memory are bytes of texts, which take two or three times as much */
+/* fraction of memory for bytes of texts, which take two or three times as much */
+#define TEXTS_SHARE 32
 
-/* A chunk's text, its builder and its value are in memory together: about five times its size.
+/* The text of a chunk, its builder and its value are in memory together: about five times its size.
  * text_len of a chunk must fit 32 bits, too. */
 static uint64_t largest_chunk(size_t memory_limit)
 {
-    uint64_t most = memory_limit / 5;
+    uint64_t max = memory_limit / 5;
 
-    if (most < INDEX_CHECKPOINT_MIN)
+    if (max < INDEX_CHECKPOINT_MIN)
         return INDEX_CHECKPOINT_MIN;
-    return most < INDEX_CHECKPOINT_MAX ? most : INDEX_CHECKPOINT_MAX;
+    return max < INDEX_CHECKPOINT_MAX ? max : INDEX_CHECKPOINT_MAX;
 }
 
-static uint64_t within(uint64_t value, uint64_t least, uint64_t most)
+static uint64_t clamp(uint64_t value, uint64_t min, uint64_t max)
 {
-    return value < least ? least : value > most ? most : value;
+    return value < min ? min : value > max ? max : value;
 }
 
-/* Where memory is short: less text in flight, earlier commits, names of events that are not counted
- * each by itself, and a smaller table of texts (new_state). What is not in that table is stored in
- * the chunks. */
+/* If memory is short: less text in flight, earlier commits, fewer names of events that are counted
+ * separately, and a smaller table of texts (new_state). Texts that are not in that table are stored
+ * in the chunks. */
 static void fill_limits(struct index *ix)
 {
     struct index_options *o = &ix->options;
@@ -55,9 +56,9 @@ static void fill_limits(struct index *ix)
     if (o->memory == 0)
         o->memory = memory_limit().bytes;
     if (o->memory_limit == 0)
-        o->memory_limit = (size_t)within(o->memory / 6, 20u << 20, 160u << 20);
-    ix->commit_bytes = within(o->memory_limit / 8, 1u << 20, 16u << 20);
-    summary_limit_names((uint32_t)within(o->memory / NAMES_SHARE, 64, SUMMARY_NAMES_MAX));
+        o->memory_limit = (size_t)clamp(o->memory / 6, 20u << 20, 160u << 20);
+    ix->commit_bytes = clamp(o->memory_limit / 8, 1u << 20, 16u << 20);
+    summary_limit_names((uint32_t)clamp(o->memory / NAMES_SHARE, 64, SUMMARY_NAMES_MAX));
     if (o->bloom_rate <= 0)
         o->bloom_rate = 0.01;
     ix->checkpoint_max = largest_chunk(o->memory_limit);
@@ -79,15 +80,16 @@ static void fill_limits(struct index *ix)
         o->archive_traces = 100000;
     if (o->map_size == 0)
         o->map_size = 64ull << 30;
-    /* The batch and its pages hold 32 MiB: what is left may be in flight. With large chunks there
-     * are fewer workers. */
+    /* The batch and its pages take 32 MiB: the rest may be in flight. With large chunks there are
+     * fewer workers. */
     builder = builder_bytes(o->checkpoint_size);
     while (o->workers > 1 && o->workers * builder > o->memory_limit / 2)
         o->workers--;
     spare = o->workers * builder + (32u << 20);
     o->memory_limit = o->memory_limit > spare ? o->memory_limit - spare : 0;
     if (o->memory_limit > (o->workers * 4 + 4) * o->checkpoint_size)
-        o->memory_limit = (o->workers * 4 + 4) * o->checkpoint_size; /* enough to keep all busy */
+        /* enough to keep all workers busy */
+        o->memory_limit = (o->workers * 4 + 4) * o->checkpoint_size;
     if (o->memory_limit < 2 * o->checkpoint_size)
         o->memory_limit = 2 * o->checkpoint_size;
 }
@@ -112,7 +114,8 @@ static int fill_options(struct index *ix, const struct index_options *options)
 
 /* ---- schema ---------------------------------------------------------------------------------- */
 
-/* Whatever changes stored values is in it: another one means that the store is made anew. */
+/* The schema contains everything that changes stored values: a store with another schema is
+ * rebuilt. */
 static void schema_text(const struct index *ix, struct buf *out)
 {
     buf_printf(out, "dftracerd %d chunk %d checkpoint %llu bloom %g", STORE_SCHEMA, CHUNK_VERSION,
@@ -141,8 +144,7 @@ static uint64_t meta_u(struct kv_read *r, const char *name)
     return rec_u(&rec);
 }
 
-/* The next one is found from the files, where a commit has none yet; generations must not come
- * again. */
+/* Without a commit, the next id is computed from the files; generations must not be reused. */
 static int meta_check(struct kv_read *r)
 {
     struct kv_key generation = meta_key("generation"), next = meta_key("next_file");
@@ -154,8 +156,8 @@ static int meta_check(struct kv_read *r)
     return rc == -ENOENT ? ERR_CORRUPT : rc;
 }
 
-/* The store is as a clean end, or a crash, has left it. From now on a crash jumps over the
- * generations that are told: ahead of the first change. */
+/* The store is in the state of a clean end or a crash. From now on, a crash skips the generations
+ * that may have been published: this is stored before the first change. */
 static void leave_generations(struct index *ix, struct kv_batch *b)
 {
     struct kv_key key = meta_key("generation");
@@ -193,8 +195,8 @@ static int write_schema(struct index *ix, struct err *err)
     return rc ? err_set(err, rc, "%s: %s", ix->path, err_text(rc)) : 0;
 }
 
-/* A reader takes chunk size, rate and dimensions as they are. 0, ERR_CORRUPT: made by another
- * version; -ENOMEM. */
+/* An inspecting process adopts chunk size, rate and dimensions from the schema. Returns 0,
+ * ERR_CORRUPT (made by another version) or -ENOMEM. */
 static int adopt_schema(struct index *ix, struct text schema)
 {
     const char *list[DIMENSIONS_MAX + 1] = {NULL};
@@ -219,7 +221,7 @@ static int adopt_schema(struct index *ix, struct text schema)
     return rc;
 }
 
-/* 0, -ENOENT: empty; ERR_CORRUPT: another schema; -ENOMEM. */
+/* Returns 0, -ENOENT (the store is empty), ERR_CORRUPT (another schema) or -ENOMEM. */
 static int read_schema(struct index *ix, struct kv_read *r)
 {
     struct kv_key schema = meta_key("schema"), uuid = meta_key("uuid");
@@ -270,11 +272,11 @@ static int load_all(struct index *ix, struct kv_read *r, struct err *err)
         ix->next_file = 1;
     rc = catalog_load(ix, r, err);
     rc = rc ? rc : archive_link(ix);
-    ix->generation = ix->generation_stored; /* loading is no change */
+    ix->generation = ix->generation_stored; /* loading does not change the generation */
     return rc;
 }
 
-/* What was to be deleted when the process ended: nobody reads it now. */
+/* Deletes what the last process had left to delete: no snapshot reads it now. */
 static int collect_garbage(struct index *ix, struct kv_read *r, struct kv_batch *b)
 {
     struct kv_cursor c;
@@ -297,8 +299,8 @@ static int collect_garbage(struct index *ix, struct kv_read *r, struct kv_batch 
     return c.error;
 }
 
-/* What cannot be written now, on a full disk, stays for the next start; but for the generations,
- * which must not come again. */
+/* On a full disk, what cannot be written stays for the next start, except for the generations,
+ * which must not be reused. */
 static int clean_up(struct index *ix)
 {
     struct kv_batch *b = kv_batch_new();
@@ -384,7 +386,7 @@ static void drop_state(struct index *ix)
     ix->files_corrupt = 0;
 }
 
-/* The mark is there while the tables are loaded: a process that ended there may do so at every
+/* The mark exists while the tables are loaded: a process that crashed there may do so at every
  * start. */
 static int open_marked(struct index *ix, struct err *err)
 {
@@ -401,7 +403,8 @@ static int open_marked(struct index *ix, struct err *err)
     return rc;
 }
 
-/* A cache: what is damaged, or was made by another version, is removed and made anew. */
+/* The store is a cache: if it is corrupt, or was made by another version, it is removed and
+ * rebuilt. */
 static int open_store(struct index *ix, struct err *err)
 {
     struct err first = {0};
@@ -459,7 +462,7 @@ int index_open(const struct index_options *options, struct err *err, struct inde
     ix->generation_opened = ix->generation;
     if (rc == 0) {
         first =
-            index_snapshot(ix); /* so that there always is one, whatever becomes of the memory */
+            index_snapshot(ix); /* so that there always is a snapshot, even if memory is short */
         if (!first)
             rc = err_set(err, -ENOMEM, "out of memory");
         snapshot_release(first);

@@ -1,5 +1,4 @@
-/* place.c - the directory of the index: whether LMDB may live there, whose it is, and that it
- * is ours alone. */
+/* place.c - the directory of the index: checks its file system and owner, and locks it. */
 #include "index/place.h"
 
 #include "dftracerd/failpoint.h"
@@ -16,8 +15,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* LMDB needs coherent memory maps and locks, which these do not promise (lmdb.h, "remote
- * filesystems"). */
+/* File systems that do not guarantee coherent memory maps and locks, which LMDB needs (lmdb.h,
+ * "remote filesystems"). */
 static const struct {
     unsigned long type;
     const char *name;
@@ -132,7 +131,7 @@ int place_lock(const char *path, struct err *err, int *ret_fd)
     }
     len = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
     if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)len, 0) != len) {
-        /* Only told to the one who is refused: not worth failing for. */
+        /* The process id is only for the message above: not worth failing for. */
     }
     *ret_fd = fd;
     return 0;
@@ -161,7 +160,7 @@ void place_set_opening(const char *path, bool opening)
         unlink(name);
         return;
     }
-    /* On a full disk there is none: all else works. */
+    /* On a full disk the mark is missing, which does no harm. */
     fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0)
         close(fd);

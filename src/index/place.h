@@ -4,15 +4,17 @@
 
 #include "dftracerd/base.h"
 
-/* Makes it (0700) unless read_only; refuses network file systems (ERR_STORE), others' directories
- * (-EPERM). */
+/* Creates the directory (0700) unless read_only; refuses network file systems (ERR_STORE), and
+ * directories of other users (-EPERM). */
 int place_prepare(const char *path, bool read_only, struct err *err);
-/* ERR_STORE_BUSY when another daemon has it. The lock lives as long as the descriptor. */
+/* Returns ERR_STORE_BUSY if another daemon has the lock. The lock lives as long as the
+ * descriptor. */
 int place_lock(const char *path, struct err *err, int *ret_fd);
 int place_clear(const char *path); /* removes data.mdb, lock.mdb and the marks */
-/* A file that marks that the index is being opened. */
+/* The file that marks that the index is being opened. */
 bool place_is_opening(const char *path);
 void place_set_opening(const char *path, bool opening);
-const char *place_refused(unsigned long statfs_type); /* name of a refused file system, NULL */
+/* returns the name of a refused file system, or NULL */
+const char *place_refused(unsigned long statfs_type);
 
 #endif

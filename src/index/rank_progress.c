@@ -1,4 +1,4 @@
-/* rank_progress.c - how far each rank is with its files. */
+/* rank_progress.c - the progress of each rank with its files. */
 #include "index/files.h"
 #include "index/ranks/ranks.h"
 

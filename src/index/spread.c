@@ -1,5 +1,5 @@
-/* spread.c - an index that is spread over several ranks: how they meet when it is opened, and what
- * comes from them. */
+/* spread.c - an index that is spread over several ranks: connects them when it is opened, and
+ * handles their messages. */
 #include "index/catalog/catalog.h"
 #include "index/ingest/order.h"
 #include "index/mirror.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CACHE_SHARE 16 /* of the memory is for chunks of other ranks */
+#define CACHE_SHARE 16 /* fraction of memory for chunks of other ranks */
 
 static int make_ranks(struct index *ix, const struct index_ranks *links)
 {
@@ -35,7 +35,7 @@ int spread_init(struct index *ix)
 
 /* ---- homes ----------------------------------------------------------------------------------- */
 
-/* Uuids of the stores that have or had chunks, in the order of their homes, which begin with 1. */
+/* Uuids of the stores that have or had chunks, in the order of their homes, which start at 1. */
 struct homes {
     VEC(char *) uuids;
 };
@@ -107,9 +107,9 @@ static int home_of(struct homes *h, struct text uuid, unsigned *ret)
     return *ret > UINT16_MAX ? -EOVERFLOW : homes_add(h, uuid);
 }
 
-/* ---- meeting --------------------------------------------------------------------------------- */
+/* ---- connecting ------------------------------------------------------------------------------ */
 
-static int say_hello(struct index *ix, unsigned rank, struct homes *h)
+static int connect_rank(struct index *ix, unsigned rank, struct homes *h)
 {
     struct buf request = {0}, answer = {0};
     unsigned home;
@@ -126,7 +126,7 @@ static int say_hello(struct index *ix, unsigned rank, struct homes *h)
     return rc;
 }
 
-/* UINT_MAX: its store is not here. */
+/* Returns UINT_MAX if the store of the chunk is not available. */
 static unsigned rank_of_chunk(const struct index *ix, const struct index_chunk *c)
 {
     unsigned rank = c->home ? ranks_at(ix->ranks, c->home) : 0;
@@ -134,7 +134,7 @@ static unsigned rank_of_chunk(const struct index *ix, const struct index_chunk *
     return c->home && !rank ? UINT_MAX : rank;
 }
 
-static bool is_here(const struct index *ix, const struct index_file *f)
+static bool has_all_chunks(const struct index *ix, const struct index_file *f)
 {
     for (uint32_t i = 0; i < f->chunk_count; i++)
         if (rank_of_chunk(ix, &f->chunks[i]) == UINT_MAX)
@@ -150,8 +150,8 @@ static bool has_chunks_at(const struct index *ix, const struct index_file *f, un
     return false;
 }
 
-/* It is as if another file had come under its name. */
-static int read_anew(struct index *ix, struct entry *e)
+/* Treats the file as if another one had replaced it. */
+static int read_again(struct index *ix, struct entry *e)
 {
     struct view *v = view_hidden(e->view);
 
@@ -162,7 +162,8 @@ static int read_anew(struct index *ix, struct entry *e)
     return 0;
 }
 
-/* Files stay where their chunks are. One of which much may be left to be read has no place yet. */
+/* Files stay where their chunks are. A file that was not read to its end is placed later, since
+ * much of it may be left. */
 static int place_files(struct index *ix)
 {
     int rc = 0;
@@ -171,15 +172,15 @@ static int place_files(struct index *ix)
         struct entry *e = ix->entries.at[i];
         const struct index_file *f = &e->view->pub;
 
-        if (!is_here(ix, f))
-            rc = ix->read_only ? 0 : read_anew(ix, e);
+        if (!has_all_chunks(ix, f))
+            rc = ix->read_only ? 0 : read_again(ix, e);
         else if (ix->ranks && f->chunk_count && f->state != INDEX_INDEXING)
             rc = queue_place_again(ix, e);
     }
     return rc;
 }
 
-/* Which files each rank is to keep: all of one home. */
+/* Sends to a rank the list of files whose chunks it keeps. */
 static int send_keep(struct index *ix, unsigned rank)
 {
     struct buf ids = {0}, message = {0};
@@ -187,7 +188,7 @@ static int send_keep(struct index *ix, unsigned rank)
 
     for (size_t i = 0; i < ix->entries.count; i++) {
         const struct entry *e = ix->entries.at[i];
-        if (!is_here(ix, &e->view->pub) || !has_chunks_at(ix, &e->view->pub, rank))
+        if (!has_all_chunks(ix, &e->view->pub) || !has_chunks_at(ix, &e->view->pub, rank))
             continue;
         rec_put_u(&ids, e->view->pub.id);
         count++;
@@ -210,7 +211,7 @@ int spread_meet(struct index *ix, struct err *err)
     size_t known = h.uuids.count;
 
     for (unsigned i = 1; i < count && rc == 0; i++)
-        rc = say_hello(ix, i, &h);
+        rc = connect_rank(ix, i, &h);
     if (rc == 0 && h.uuids.count > known)
         rc = homes_store(ix, &h);
     rc = rc ? rc : place_files(ix);
@@ -220,9 +221,9 @@ int spread_meet(struct index *ix, struct err *err)
     return rc ? err_set(err, rc, "the other ranks cannot be reached: %s", err_text(rc)) : 0;
 }
 
-/* ---- what comes from other ranks ------------------------------------------------------------- */
+/* ---- messages of other ranks ----------------------------------------------------------------- */
 
-static void forget(struct index *ix, struct rec *message)
+static void forget_garbage(struct index *ix, struct rec *message)
 {
     struct garbage g = {.kind = (uint8_t)rec_choice(message, GARBAGE_SUMMARY)};
 
@@ -233,7 +234,7 @@ static void forget(struct index *ix, struct rec *message)
         order_forget(ix, &g);
 }
 
-static void take_error(struct index *ix, unsigned rank, int error)
+static void note_error(struct index *ix, unsigned rank, int error)
 {
     pthread_mutex_lock(&ix->lock);
     ranks_set_error(ix->ranks, rank, error);
@@ -260,14 +261,14 @@ void index_receive(struct index *ix, unsigned from, struct text message)
         ingest_give_credits(ix->ingest, (size_t)rec_i(&rec));
         break;
     case RANK_FORGET:
-        forget(ix, &rec);
+        forget_garbage(ix, &rec);
         break;
     case RANK_STOP:
         if (ix->rank_handler.stop)
             ix->rank_handler.stop(ix->rank_handler.arg, (uint64_t)rec_i(&rec));
         break;
     case RANK_ERROR:
-        take_error(ix, from, (int)rec_i(&rec));
+        note_error(ix, from, (int)rec_i(&rec));
         break;
     case RANK_RESULT:
         order_result(ix, from, &rec);

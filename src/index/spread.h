@@ -4,11 +4,11 @@
 
 #include "index/catalog/index.h"
 
-/* Before the store is opened: links to the other ranks, and the queues of files. 0, -ENOMEM;
- * -E2BIG: more than INDEX_RANKS_MAX. */
+/* Creates links to the other ranks, and the queues of files, before the store is opened. Returns 0,
+ * -ENOMEM, or -E2BIG (more than INDEX_RANKS_MAX). */
 int spread_init(struct index *ix);
-/* The store is open, and ingest is not: rank 0 learns where the chunks are. Files of whose chunks
- * some are not to be had are read anew. */
+/* Connects the ranks after the store is open and before ingest starts: rank 0 learns where the
+ * chunks are. Files that lack chunks are read again. */
 int spread_meet(struct index *ix, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* identity.c - recognises a file that was read before, by its stat data and by hashes of its edges. */
+/* identity.c - recognises a file by its stat data and by hashes of its edges. */
 #include "index/catalog/identity.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 
 #define OBJECT struct index_name
 static const struct record_field whole_name_fields[] = {
-    FIELD(kind, .most = INDEX_CM), {.kind = RECORD_STRUCT, .of = name_fields}, FIELD(row), {0}};
+    FIELD(kind, .max = INDEX_CM), {.kind = RECORD_STRUCT, .of = name_fields}, FIELD(row), {0}};
 #undef OBJECT
 
 #define OBJECT struct view

@@ -1,15 +1,15 @@
-/* again.c - files whose reading failed by an error of the system, not by their content: when
- * they are read again. */
+/* again.c - retries files whose reading failed because of an error of the system, not of their
+ * content. */
 #include "index/ingest/again.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#define FIRST_NS 1000000000LL
-#define MOST_NS 600000000000LL /* where reading goes on to fail */
+#define DELAY_MIN_NS 1000000000LL
+#define DELAY_MAX_NS 600000000000LL /* delay after many failures */
 #define FAILED_NS 60000000000LL
-#define REST 20 /* times as long as the last reading took */
+#define REST 20 /* minimum delay, in durations of the last run */
 
 bool again_is_system(int error)
 {
@@ -17,7 +17,7 @@ bool again_is_system(int error)
                                  ENFILE, ENODEV, EREMOTEIO, ENOTCONN, EHOSTDOWN, EHOSTUNREACH};
 
     if (error == ERR_STORE_FULL || error == ERR_ADDRESS_SPACE)
-        return true; /* of another rank: here, indexing stops */
+        return true; /* on another rank; on this one, indexing stops instead */
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         if (error == -errors[i])
             return true;
@@ -30,7 +30,7 @@ void again_text(int error, const char *host, char *text, size_t size)
              host ? ")" : "", again_is_system(error) ? "; reading will be retried" : "");
 }
 
-/* Where reading ended: the last damage there is. NULL: it came to the end. */
+/* Returns the last damage if reading ended there; NULL if it came to the end of the file. */
 static const struct trace_damage *unread(const struct index_file *f)
 {
     uint32_t kept = f->damage_count < DAMAGE_KEPT ? f->damage_count : DAMAGE_KEPT;
@@ -38,7 +38,7 @@ static const struct trace_damage *unread(const struct index_file *f)
     return kept && f->damage[kept - 1].kind == TRACE_DAMAGE_READ ? &f->damage[kept - 1] : NULL;
 }
 
-/* What a member shares with a damaged archive is read again with that. */
+/* If the archive has damage, its member is read again together with it. */
 bool again_is_wanted(const struct entry *e)
 {
     const struct index_file *f = &e->view->pub;
@@ -52,20 +52,20 @@ int64_t again_delay_ns(struct entry *e, const struct run *run)
     bool failed = run->error && (state == INDEX_FAILED || state == INDEX_GROWING);
 
     e->no_memory = failed && run->error == -ENOMEM;
-    int64_t delay = FIRST_NS, rest = REST * (clock_mono_ns() - run->begin_ns);
+    int64_t delay = DELAY_MIN_NS, rest = REST * (clock_mono_ns() - run->begin_ns);
 
     if (!(failed && again_is_system(run->error)) && !again_is_wanted(e)) {
         e->failures = 0;
-        return run->error ? FAILED_NS : FIRST_NS;
+        return run->error ? FAILED_NS : DELAY_MIN_NS;
     }
-    for (unsigned i = 0; i < e->failures && delay < MOST_NS; i++)
+    for (unsigned i = 0; i < e->failures && delay < DELAY_MAX_NS; i++)
         delay *= 2;
     e->failures += e->failures < 30;
     if (failed && delay > FAILED_NS)
         delay = FAILED_NS;
     if (delay < rest)
         delay = rest;
-    return delay < MOST_NS ? delay : MOST_NS;
+    return delay < DELAY_MAX_NS ? delay : DELAY_MAX_NS;
 }
 
 bool again_reads(const struct run *run, int fd, char *buf, size_t len)

@@ -1,4 +1,4 @@
-/* again.h - when what the system did not let us read is tried again; under index.lock.
+/* again.h - retries of files that an error of the system made unreadable; under index.lock.
  *
  * Used by:   ingest only.
  */
@@ -8,16 +8,18 @@
 #include "index/catalog/catalog.h"
 #include "index/ingest/run.h"
 
-/* Memory, descriptors, the disk: another time it may not come. */
+/* Returns whether the error may go away by itself: memory, descriptors, the disk. */
 bool again_is_system(int error);
-/* What answers tell of a run that ended with this error; `host`: of the rank that read, or NULL. */
+/* Writes the message that answers show for a run that ended with this error; `host`: the node of
+ * the rank that read, or NULL. */
 void again_text(int error, const char *host, char *text, size_t size);
-/* Read, but not to its end. */
+/* Returns whether the file is ready, but was not read to its end. */
 bool again_is_wanted(const struct entry *e);
-/* After a run, whose view has been published: not looked at before so long. */
+/* Returns how long to wait before the file is read again after this run, whose view has been
+ * published. */
 int64_t again_delay_ns(struct entry *e, const struct run *run);
-/* Of a run that has nothing else to do, without the lock: reading goes on where it ended. buf:
- * `len` bytes. */
+/* Returns whether a file that is otherwise unchanged can now be read where reading ended before.
+ * Without the lock. buf: `len` bytes. */
 bool again_reads(const struct run *run, int fd, char *buf, size_t len);
 
 #endif

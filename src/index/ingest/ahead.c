@@ -1,12 +1,13 @@
-/* ahead.c - one file's text inflated by several threads: a worker that has nothing to scan
- * inflates a piece of a file that is being read, from where a member seems to begin, or from a
- * checkpoint of the index that is being replaced.
+/* ahead.c - inflates the text of one file with several threads: an idle worker inflates a piece of
+ * a file that is being read, from where a gzip member seems to begin, or from a checkpoint of the
+ * index that is being replaced.
  *
- * The reader takes pieces that fit where it comes (trace.h says what that means) and inflates all
- * else itself. So nothing here can change what is read, only when. Pieces have credits like chunks,
- * but never wait for them, and chunks do not wait for those of pieces: the reader always gets on.
+ * The reader uses a piece if it begins exactly where the reader has arrived (see trace.h), and
+ * inflates everything else itself. So the result does not depend on pieces, only the time it takes.
+ * Pieces have credits like chunks, but never wait for them, and chunks do not wait for the credits
+ * of pieces: the reader always makes progress.
  *
- * All is under ingest.lock but inflating and searching.
+ * Everything but inflating and searching is done under ingest.lock.
  */
 #include "index/ingest/ahead.h"
 #include "index/ingest/share.h"
@@ -15,20 +16,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define PIECE_LEAST (64u << 10)
-#define PIECE_MOST (4u << 20)
-#define FILE_LEAST (64u << 10)     /* smaller ones are read in a moment */
-#define SEARCH_AHEAD (32ull << 20) /* bytes of the file before the reader that are looked at */
+#define PIECE_MIN (64u << 10)
+#define PIECE_MAX (4u << 20)
+#define FILE_MIN (64u << 10)       /* smaller files do not need help */
+#define SEARCH_AHEAD (32ull << 20) /* bytes of the file after the reader that are searched */
 #define SEARCH_STEP (1ull << 20)
-/* pieces in a row that fitted nowhere: this file's members are not what they seem */
-#define LOST_MOST 16
+/* successive unused pieces after which the search ends: what looks like members is none */
+#define LOST_MAX 16
 
 struct slot {
     struct slot *next;
     uint64_t bit;
-    struct trace_piece *piece; /* NULL though done: nothing came of it */
+    struct trace_piece *piece; /* NULL if inflating it failed */
     size_t credits;
-    bool done, dropped; /* dropped: its maker frees it */
+    bool done, dropped; /* dropped: the thread that fills it frees it */
 };
 
 struct ahead {
@@ -37,39 +38,40 @@ struct ahead {
     struct ingest *in;
     int fd;
     size_t piece_text;
-    uint64_t file_size, here, text;      /* of the file; where the reader is */
-    struct slot *slots;                  /* by bit */
-    struct slot *taken;                  /* what the reader has */
-    VEC(struct trace_checkpoint) starts; /* empty: members are searched */
+    /* here, text: position of the reader in the file and in its text */
+    uint64_t file_size, here, text;
+    struct slot *slots;                  /* sorted by bit */
+    struct slot *taken;                  /* the reader is using it */
+    VEC(struct trace_checkpoint) starts; /* if empty, members are searched for */
     size_t start_next;
     size_t start_bytes;
-    uint64_t member; /* file offset of the next piece; UINT64_MAX: to be found */
-    uint64_t search; /* searched up to here */
+    uint64_t member; /* file offset of the next piece; UINT64_MAX: unknown */
+    uint64_t search; /* position up to which members were searched for */
     bool planning, over;
     unsigned busy, lost;
 };
 
-/* ---- pieces there are ------------------------------------------------------------------------ */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 static size_t credits_of(const struct ahead *a)
 {
-    return a->piece_text + a->piece_text / 8; /* what it notes of each block */
+    return a->piece_text + a->piece_text / 8; /* the last term: metadata of each block */
 }
 
-static bool has_room(const struct ingest *in, size_t bytes)
+static bool has_credits(const struct ingest *in, size_t bytes)
 {
     return in->ahead_used + bytes <= in->credits_max / 2 &&
            in->credits_used + in->ahead_used + bytes <= in->credits_max &&
            share_has_space(in, bytes);
 }
 
-static void take_room(struct ingest *in, size_t bytes)
+static void take_credits(struct ingest *in, size_t bytes)
 {
     in->ahead_used += bytes;
     share_charge(in, bytes);
 }
 
-static void give_room(struct ingest *in, size_t bytes)
+static void give_credits(struct ingest *in, size_t bytes)
 {
     in->ahead_used -= bytes;
     share_release(in, bytes);
@@ -88,24 +90,24 @@ static void show_first(struct ahead *a)
 static void slot_free(struct ahead *a, struct slot *s)
 {
     trace_piece_free(s->piece);
-    give_room(a->in, s->credits);
+    give_credits(a->in, s->credits);
     free(s);
     pthread_cond_broadcast(&a->in->credit_cond);
 }
 
-/* NULL: no room, or there is one already. */
+/* Returns NULL if there are no credits, or there is a piece at this position already. */
 static struct slot *slot_add(struct ahead *a, uint64_t bit)
 {
     struct slot **at = &a->slots, *s;
 
     while (*at && (*at)->bit < bit)
         at = &(*at)->next;
-    if ((*at && (*at)->bit == bit) || bit / 8 <= a->here || !has_room(a->in, credits_of(a)) ||
+    if ((*at && (*at)->bit == bit) || bit / 8 <= a->here || !has_credits(a->in, credits_of(a)) ||
         !(s = calloc(1, sizeof *s)))
         return NULL;
     s->bit = bit;
     s->credits = credits_of(a);
-    take_room(a->in, s->credits);
+    take_credits(a->in, s->credits);
     s->next = *at;
     *at = s;
     show_first(a);
@@ -117,11 +119,11 @@ static void slot_drop(struct ahead *a, struct slot *s)
     s->dropped = true;
     if (s->done)
         slot_free(a, s);
-    if (++a->lost == LOST_MOST)
+    if (++a->lost == LOST_MAX)
         a->over = true;
 }
 
-static struct trace_piece *take(struct trace_ahead *base, uint64_t bit)
+static struct trace_piece *piece_take(struct trace_ahead *base, uint64_t bit)
 {
     struct ahead *a = (struct ahead *)base;
     struct ingest *in = a->in;
@@ -135,7 +137,7 @@ static struct trace_piece *take(struct trace_ahead *base, uint64_t bit)
     }
     if (s && s->bit != bit)
         s = NULL;
-    /* Its maker waits for nothing, and makes what would have to be made here. */
+    /* The thread that fills it never waits, and does the work that the reader would have to do. */
     while (s && !s->done)
         pthread_cond_wait(&in->ahead_cond, &in->lock);
     if (s) {
@@ -153,11 +155,11 @@ static struct trace_piece *take(struct trace_ahead *base, uint64_t bit)
     return s ? s->piece : NULL;
 }
 
-static void done(struct trace_ahead *base, struct trace_piece *piece, bool used)
+static void piece_done(struct trace_ahead *base, struct trace_piece *piece, bool used)
 {
     struct ahead *a = (struct ahead *)base;
 
-    (void)piece; /* of a->taken */
+    (void)piece; /* it is that of a->taken */
     pthread_mutex_lock(&a->in->lock);
     if (used) {
         a->in->pieces_used++;
@@ -171,10 +173,11 @@ static void done(struct trace_ahead *base, struct trace_piece *piece, bool used)
     pthread_mutex_unlock(&a->in->lock);
 }
 
-/* ---- making some ----------------------------------------------------------------------------- */
+/* ---- inflating pieces ------------------------------------------------------------------------ */
 
-/* Bytes of the file that hold about half a piece, so that members of different lengths fit. */
-static uint64_t distance(const struct ahead *a)
+/* Returns the number of compressed bytes of about half a piece, so that members of different
+ * lengths fit. */
+static uint64_t piece_distance(const struct ahead *a)
 {
     uint64_t bytes = a->text ? a->piece_text / 2 * a->here / a->text : a->piece_text / 20;
 
@@ -190,9 +193,9 @@ static uint64_t search_end(const struct ahead *a)
 
 static bool wants_help(struct ahead *a)
 {
-    uint64_t from = a->here + distance(a);
+    uint64_t from = a->here + piece_distance(a);
 
-    if (a->over || a->planning || !has_room(a->in, credits_of(a)))
+    if (a->over || a->planning || !has_credits(a->in, credits_of(a)))
         return false;
     if (a->starts.count) {
         while (a->start_next < a->starts.count &&
@@ -208,8 +211,8 @@ static bool wants_help(struct ahead *a)
            (a->search < search_end(a) && search_end(a) == a->file_size);
 }
 
-/* The next member that is far enough behind the last one found. */
-static uint64_t find(struct ahead *a, uint64_t from)
+/* Returns the next member that is far enough from the last one. */
+static uint64_t find_member(struct ahead *a, uint64_t from)
 {
     uint64_t end = search_end(a), at = UINT64_MAX;
 
@@ -223,8 +226,9 @@ static uint64_t find(struct ahead *a, uint64_t from)
     return at;
 }
 
-/* Where the next piece begins, and the bit at which that behind it does. False: nowhere. */
-static bool plan(struct ahead *a, struct trace_checkpoint *ret, uint64_t *ret_stop)
+/* Chooses where the next piece begins, and the bit at which the one after it begins. Returns false
+ * if there is none. */
+static bool plan_piece(struct ahead *a, struct trace_checkpoint *ret, uint64_t *ret_stop)
 {
     uint64_t from;
 
@@ -237,10 +241,10 @@ static bool plan(struct ahead *a, struct trace_checkpoint *ret, uint64_t *ret_st
     }
     a->planning = true;
     if (a->member == UINT64_MAX)
-        a->member = find(a, a->search);
+        a->member = find_member(a, a->search);
     from = a->member;
     if (from != UINT64_MAX)
-        a->member = find(a, from + distance(a));
+        a->member = find_member(a, from + piece_distance(a));
     a->planning = false;
     *ret = (struct trace_checkpoint){.kind = TRACE_AT_MEMBER, .file_offset = from};
     if (a->member != UINT64_MAX)
@@ -248,8 +252,9 @@ static bool plan(struct ahead *a, struct trace_checkpoint *ret, uint64_t *ret_st
     return from != UINT64_MAX;
 }
 
-/* One piece into its slot: the bit where the next one can follow, or UINT64_MAX. */
-static uint64_t fill(struct ahead *a, struct trace_reader *r, struct slot *s, uint64_t stop)
+/* Inflates one piece into its slot. Returns the bit at which the next one can follow, or
+ * UINT64_MAX. */
+static uint64_t fill_slot(struct ahead *a, struct trace_reader *r, struct slot *s, uint64_t stop)
 {
     struct ingest *in = a->in;
     struct trace_piece *p = NULL;
@@ -282,7 +287,7 @@ static void inflate_from(struct ahead *a, const struct trace_checkpoint *from, u
         r = NULL;
     pthread_mutex_lock(&a->in->lock);
     while (s) {
-        uint64_t end = fill(a, r, s, stop);
+        uint64_t end = fill_slot(a, r, s, stop);
 
         s = end == UINT64_MAX ? NULL : slot_add(a, end);
     }
@@ -302,7 +307,7 @@ bool ahead_help(struct ingest *in)
     if (!a || in->stopping)
         return false;
     a->busy++;
-    if (plan(a, &from, &stop))
+    if (plan_piece(a, &from, &stop))
         inflate_from(a, &from, stop);
     a->busy--;
     pthread_cond_broadcast(&in->ahead_cond);
@@ -320,11 +325,12 @@ static int add_start(struct ahead *a, const struct trace_checkpoint *c)
     return 0;
 }
 
-/* Of the index that is being replaced, so few that their windows take little. */
+/* Loads checkpoints of the index that is being replaced. They are so few that their windows take
+ * little memory. */
 static void load_starts(struct ahead *a, const struct view *old)
 {
     struct kv_key key = kv_key_of_u32(old->pub.id);
-    uint64_t most = a->in->credits_max / 8, step = old->pub.text_bytes / (most / 32768 + 1);
+    uint64_t max = a->in->credits_max / 8, step = old->pub.text_bytes / (max / 32768 + 1);
     struct kv_cursor c;
     struct kv_read *kv;
     uint64_t next;
@@ -334,7 +340,7 @@ static void load_starts(struct ahead *a, const struct view *old)
     if (kv_read_begin(a->in->ix->kv, &kv) < 0)
         return;
     kv_begin(kv, KV_CHECKPOINT, &key, &c);
-    while (kv_next(&c) && a->start_bytes < most) {
+    while (kv_next(&c) && a->start_bytes < max) {
         struct trace_checkpoint at;
 
         if (checkpoint_decode(c.key, c.value, &at) < 0 || at.text_offset < next ||
@@ -348,7 +354,7 @@ static void load_starts(struct ahead *a, const struct view *old)
     kv_read_end(kv);
 }
 
-/* For tests, in which a piece is to be there before the reader has read past it. */
+/* For tests, which need a piece to be complete before the reader has passed it. */
 static void await_first(struct ahead *a)
 {
     struct ingest *in = a->in;
@@ -364,15 +370,15 @@ struct trace_ahead *ahead_begin(struct ingest *in, const struct run *run, int fd
     uint64_t size = run->terms->checkpoint_size;
     struct ahead *a;
 
-    if (in->ix->options.no_ahead || at->format != TRACE_GZIP || run->identity.size < FILE_LEAST)
+    if (in->ix->options.no_ahead || at->format != TRACE_GZIP || run->identity.size < FILE_MIN)
         return NULL;
     a = calloc(1, sizeof *a);
     if (!a)
         return NULL;
-    a->base = (struct trace_ahead){UINT64_MAX, take, done};
+    a->base = (struct trace_ahead){UINT64_MAX, piece_take, piece_done};
     a->in = in;
     a->fd = fd;
-    a->piece_text = size < PIECE_LEAST ? PIECE_LEAST : size < PIECE_MOST ? size : PIECE_MOST;
+    a->piece_text = size < PIECE_MIN ? PIECE_MIN : size < PIECE_MAX ? size : PIECE_MAX;
     a->file_size = run->identity.size;
     a->here = at->file_offset;
     a->text = at->text_offset;
@@ -380,7 +386,7 @@ struct trace_ahead *ahead_begin(struct ingest *in, const struct run *run, int fd
     if (run->fresh && old->pub.id && identity_same(&old->identity, &run->identity))
         load_starts(a, old);
     pthread_mutex_lock(&in->lock);
-    take_room(in, a->start_bytes);
+    take_credits(in, a->start_bytes);
     a->next = in->aheads;
     in->aheads = a;
     pthread_cond_broadcast(&in->jobs_cond);
@@ -421,7 +427,7 @@ void ahead_end(struct trace_ahead *base)
         a->slots = s->next;
         slot_free(a, s);
     }
-    give_room(in, a->start_bytes);
+    give_credits(in, a->start_bytes);
     pthread_mutex_unlock(&in->lock);
     for (uint32_t i = 0; i < a->starts.count; i++)
         free((void *)a->starts.at[i].window);

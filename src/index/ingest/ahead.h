@@ -1,4 +1,4 @@
-/* ahead.h - a reader's text, inflated ahead by workers that have nothing to scan.
+/* ahead.h - inflates the text of a reader ahead of it, in idle workers.
  *
  * Used by:   readers and workers of ingest.
  */
@@ -8,14 +8,15 @@
 #include "index/ingest/flow.h"
 #include "index/ingest/run.h"
 
-/* NULL where that does not pay; `fd` stays open until the end, which comes after the reader is
- * closed. */
+/* Returns NULL if inflating ahead does not pay. `fd` must stay open until ahead_end, which is
+ * called after the reader is closed. */
 struct trace_ahead *ahead_begin(struct ingest *in, const struct run *run, int fd,
                                 const struct trace_reader_info *at);
-void ahead_at(struct trace_ahead *a, const struct trace_reader_info *at); /* where it is now */
+/* reports the position of the reader */
+void ahead_at(struct trace_ahead *a, const struct trace_reader_info *at);
 void ahead_end(struct trace_ahead *a);
-/* By a thread that has nothing else to do, under ingest.lock, which is given up meanwhile. False:
- * nothing was to be done. */
+/* Called by an idle thread under ingest.lock, which is released meanwhile. Returns false if there
+ * is nothing to do. */
 bool ahead_help(struct ingest *in);
 
 #endif

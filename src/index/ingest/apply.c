@@ -1,4 +1,4 @@
-/* apply.c - the writer: results are taken into their runs, in the order of each file's text.
+/* apply_next.c - the writer: applies results to their runs, in the order of each file's text.
  */
 #include "index/catalog/catalog_record.h"
 #include "index/catalog/names.h"
@@ -85,9 +85,9 @@ static int add_hashes(struct run *run, const struct result *r)
     return 0;
 }
 
-/* The unit is in the trace itself, and need not be on its first line: begin again with the right
- * one. */
-static bool other_unit(struct writer *w, struct run *run, const struct result *r)
+/* The trace itself specifies its unit, not necessarily on its first line: the run starts again with
+ * the right one. */
+static bool restart_with_unit(struct writer *w, struct run *run, const struct result *r)
 {
     uint8_t seen = r->part->unit_seen;
 
@@ -131,7 +131,7 @@ static int take_tail(const struct index *ix, struct run *run, struct result *r)
     return 0;
 }
 
-/* A part of an archive. */
+/* Applies a part of an archive. */
 static int apply_walked(struct writer *w, struct result *r)
 {
     struct run *run = r->run;
@@ -155,7 +155,7 @@ static int apply_chunk(struct writer *w, struct result *r)
         return r->error;
     if (r->walked)
         return apply_walked(w, r);
-    if (other_unit(w, run, r))
+    if (restart_with_unit(w, run, r))
         return 0;
     mark_dirty(w, run);
     run->info = r->info;
@@ -177,7 +177,7 @@ static int apply_chunk(struct writer *w, struct result *r)
     return 0;
 }
 
-/* A run that went on behind stored chunks knows all values now. */
+/* A run that continued after stored chunks has all values now. */
 static void add_hashes_before(struct run *run, const struct result *r)
 {
     if (!run->hashes_lost || !r->before[0])
@@ -211,7 +211,7 @@ static void apply_end(struct writer *w, struct result *r)
     mark_dirty(w, run);
 }
 
-static void apply(struct writer *w, struct result *r)
+static void apply_next(struct writer *w, struct result *r)
 {
     struct run *run = r->run;
 
@@ -237,7 +237,7 @@ static void apply(struct writer *w, struct result *r)
     result_free(r);
 }
 
-/* What has come early is given up: what was between will not come. */
+/* Drops results that have arrived early: those before them will not arrive. */
 static void drop_waiting(struct run *run, struct result *end)
 {
     for (struct result *r = run->waiting, *next; r; r = next) {
@@ -248,7 +248,7 @@ static void drop_waiting(struct run *run, struct result *end)
     end->seq = run->next_seq;
 }
 
-/* In order: what comes too early waits. */
+/* Applies results in order: one that arrives early waits. */
 void apply_result(struct writer *w, struct result *r)
 {
     struct run *run = r->run;
@@ -267,7 +267,7 @@ void apply_result(struct writer *w, struct result *r)
         struct result *next = run->waiting;
         bool end = r->end;
 
-        apply(w, r);
+        apply_next(w, r);
         if (end || !next || next->seq != run->next_seq)
             return;
         run->waiting = next->next;

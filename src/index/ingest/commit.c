@@ -1,4 +1,4 @@
-/* commit.c - the writer: what has changed is stored, and then seen. */
+/* commit.c - the writer: stores what has changed, and then publishes it. */
 #include "index/catalog/store_error.h"
 #include "index/ingest/order.h"
 #include "index/ingest/write.h"
@@ -18,7 +18,8 @@ static uint32_t store_dirty(struct writer *w, struct pending **ret)
     *ret = calloc(count + 1, sizeof **ret);
     if (!*ret)
         return 0;
-    /* The list is last in, first out; in order of their ids the records fill pages better. */
+    /* The list is last in, first out. Records that are added in the order of their ids fill pages
+     * better. */
     for (r = w->dirty, w->dirty = NULL; r; r = next) {
         next = r->next_dirty;
         r->next_dirty = w->dirty;
@@ -37,7 +38,7 @@ static uint32_t store_dirty(struct writer *w, struct pending **ret)
     return count;
 }
 
-static bool is_damaged(struct index *ix)
+static bool is_corrupt(struct index *ix)
 {
     pthread_mutex_lock(&ix->lock);
     bool damaged = ix->store_error == ERR_CORRUPT;
@@ -45,13 +46,13 @@ static bool is_damaged(struct index *ix)
     return damaged;
 }
 
-/* Nothing more is written to a damaged store: LMDB may go round in its pages for ever. */
+/* Nothing more is written to a corrupt store: LMDB may loop in its pages for ever. */
 static int commit_once(struct writer *w)
 {
     int (*commit)(struct kv *, struct kv_batch *) = w->ix->full ? kv_commit_freeing : kv_commit;
     int rc;
 
-    if (is_damaged(w->ix))
+    if (is_corrupt(w->ix))
         return ERR_CORRUPT;
     rc = commit(w->ix->kv, w->batch);
     if (rc == ERR_CORRUPT)
@@ -59,8 +60,8 @@ static int commit_once(struct writer *w)
     return rc;
 }
 
-/* Tried until it succeeds or the daemon stops: with a full disk, ingest waits and goes on when
- * there is room. A store that may not grow is another matter: that is returned at once. */
+/* Retries until it succeeds or the daemon stops: with a full disk, ingest waits and continues when
+ * there is space. If the store itself may not grow, it returns at once. */
 static int commit_batch(struct writer *w)
 {
     int rc = commit_once(w);
@@ -89,8 +90,8 @@ static void drop_pending(struct pending *list, uint32_t count)
     }
 }
 
-/* Each is a generation. */
-static uint32_t views_of(const struct pending *list, uint32_t count)
+/* Each view is a generation. */
+static uint32_t count_views(const struct pending *list, uint32_t count)
 {
     uint32_t n = 0;
 
@@ -113,7 +114,7 @@ void commit_dirty(struct writer *w, bool clean)
         return;
     }
     if (!kv_batch_empty(w->batch) || clean) {
-        put_generation(w, views_of(list, count), clean);
+        put_generation(w, count_views(list, count), clean);
         texts_flush(w->ix->texts, w->batch);
     }
     rc = commit_batch(w);

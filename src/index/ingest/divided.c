@@ -1,5 +1,5 @@
-/* divided.c - a file that is larger than a rank's fair share: one rank reads its text, and hands
- * chunks to others, which scan and keep them.
+/* divided.c - a file that is larger than a rank's fair share: one rank reads its text, and sends
+ * chunks to other ranks, which scan and keep them.
  *
  *   rank 0                rank that reads           rank that helps
  *   order_give --order->  reads, inflates  --help,
@@ -21,10 +21,10 @@
 #include <stdlib.h>
 
 enum { TEXTS_OUT = 4 };
-#define TEXT_HEAD (64u << 10) /* about what is said of a chunk, its checkpoint among that */
+#define TEXT_HEAD (64u << 10) /* about the size of a chunk's metadata, including its checkpoint */
 
-/* Whether a / b < c / d, without rounding and without overflow. */
-static bool is_less(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+/* Compares a / b < c / d without rounding and overflow. */
+static bool ratio_is_less(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     return (unsigned __int128)a * d < (unsigned __int128)c * b;
 }
@@ -35,15 +35,16 @@ static unsigned next_rank(const struct order *o, uint64_t bytes)
     unsigned best = UINT32_MAX;
 
     for (unsigned i = 0; i < o->divided_count; i++)
-        if (d[i].share && (best == UINT32_MAX || is_less(d[i].given + bytes, d[i].share,
-                                                         d[best].given + bytes, d[best].share)))
+        if (d[i].share &&
+            (best == UINT32_MAX ||
+             ratio_is_less(d[i].given + bytes, d[i].share, d[best].given + bytes, d[best].share)))
             best = i;
     return best;
 }
 
-/* Waits until the rank may be given another chunk. Returns false if ingest is stopping or the
- * run has been cancelled: then the chunk is no longer needed. */
-static bool wait_for_room(struct reader *r, struct divided_rank *d)
+/* Waits until the rank may receive another chunk. Returns false if ingest is stopping or the run
+ * has been cancelled: then the chunk is no longer needed. */
+static bool wait_for_turn(struct reader *r, struct divided_rank *d)
 {
     struct ingest *in = r->in;
 
@@ -81,7 +82,7 @@ static int send_text(struct reader *r, unsigned rank, const struct result *resul
     return rc;
 }
 
-static int hand(struct reader *r, unsigned rank, const struct result *result)
+static int send_chunk(struct reader *r, unsigned rank, const struct result *result)
 {
     bool knows = rank == 0 || r->run->order->divided[rank].chunks > 0;
     int rc = 0;
@@ -93,7 +94,7 @@ static int hand(struct reader *r, unsigned rank, const struct result *result)
     return rc;
 }
 
-bool divided_hand(struct reader *r, struct result *result)
+bool divided_send(struct reader *r, struct result *result)
 {
     struct order *o = r->run->order;
 
@@ -102,16 +103,16 @@ bool divided_hand(struct reader *r, struct result *result)
     unsigned rank = next_rank(o, result->chunk.len);
     struct divided_rank *d = &o->divided[rank];
     d->given += result->chunk.len;
-    if (rank == ranks_own(r->ix->ranks) || !wait_for_room(r, d))
+    if (rank == ranks_own(r->ix->ranks) || !wait_for_turn(r, d))
         return false;
-    if (hand(r, rank, result))
+    if (send_chunk(r, rank, result))
         return false; /* the job ends */
     d->chunks++;
     result_free(result);
     return true;
 }
 
-uint64_t divided_handed(const struct order *o)
+uint64_t divided_sent(const struct order *o)
 {
     uint64_t count = 0;
 

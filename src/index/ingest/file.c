@@ -1,4 +1,4 @@
-/* file.c - a run of ingest as answers see it: its parts merged into one immutable view. */
+/* file.c - makes a view of a run: its parts merged into one immutable view. */
 #include "index/catalog/names.h"
 #include "index/ingest/again.h"
 #include "index/ingest/hashes.h"
@@ -16,8 +16,8 @@ static int copy_chunks(struct view *v, const struct run *r)
     return v->arena.error;
 }
 
-/* Names that the last view does not have: those of the base from some position on, and those of the
- * tail. *new*, sorted. */
+/* Returns the names that the last view does not have: those of the base from some position on, and
+ * those of the tail. *new*, sorted. */
 static struct index_name *new_names(const struct run *r, uint32_t *ret_count)
 {
     uint32_t done = r->named ? r->named->pub.name_count : 0;
@@ -37,7 +37,7 @@ static struct index_name *new_names(const struct run *r, uint32_t *ret_count)
     return list;
 }
 
-/* A large file is published with every commit: its new names are merged into those of the last
+/* A large file is published with every commit: its new names are merged with those of the last
  * view. */
 static int copy_names(struct view *v, struct run *r)
 {
@@ -57,7 +57,7 @@ static int copy_names(struct view *v, struct run *r)
     return 0;
 }
 
-/* A fork that names no host was on the only one of its process. */
+/* If a fork contains no host, and its process was on one host only, that is its host. */
 static struct part_fact with_host(struct part_fact fork, const struct index_file *f)
 {
     const struct index_process *only =
@@ -93,7 +93,7 @@ static int copy_processes(struct view *v, const struct part *p)
     return rc == 0 && forks ? 0 : -ENOMEM;
 }
 
-static void see_times(struct index_file *f, const struct part *p)
+static void copy_times(struct index_file *f, const struct part *p)
 {
     const struct summary_class *c = &p->summary->classes[TRACE_EVENT];
 
@@ -173,9 +173,9 @@ static void copy_facts(struct index *ix, struct view *v, const struct run *r, co
     if (p->version != INDEX_NO_TEXT)
         f->tracer_version = texts_get(ix->texts, p->version).ptr;
     if (r->base)
-        see_times(f, r->base);
+        copy_times(f, r->base);
     if (r->tail)
-        see_times(f, r->tail);
+        copy_times(f, r->tail);
 }
 
 static int fill_view(struct index *ix, struct view *v, struct run *r, const struct part *p)
@@ -198,7 +198,8 @@ static int fill_view(struct index *ix, struct view *v, struct run *r, const stru
     return rc;
 }
 
-/* A page that says why a download failed, or what is left of a file whose beginning is damaged. */
+/* The file is an error page of a failed download, or the rest of a file whose beginning is
+ * corrupt. */
 static int note_no_gzip(struct run *r, const struct part *p)
 {
     const struct trace_counts *c = &p->counts;

@@ -1,5 +1,5 @@
-/* flow.c - what flows between the threads of ingest: chunks within the credits there are, mail to
- * the writer, and when to rest. */
+/* flow.c - the flow between the threads of ingest: chunks limited by credits, mail to the writer,
+ * and pauses. */
 #include "index/ingest/flow.h"
 #include "index/ingest/ingest.h"
 #include "index/ingest/run.h"
@@ -20,8 +20,8 @@ bool ingest_stopping(struct ingest *in)
     return stopping;
 }
 
-/* Queries first: ingest takes a break of up to 20 ms between two chunks while one runs, and still
- * gets on. */
+/* Queries have priority: while one runs, ingest pauses for up to 20 ms between two chunks, and
+ * still makes progress. */
 void ingest_yield(struct ingest *in)
 {
     struct timespec pause = {0, YIELD_NS};
@@ -59,7 +59,7 @@ int ingest_take_credits(struct ingest *in, size_t bytes)
     int rc;
 
     pthread_mutex_lock(&in->lock);
-    /* One that alone is beyond the limit must get through, too. */
+    /* A single request beyond the limit is granted when no credits are in use. */
     while (in->credits_used > 0 && !in->stopping &&
            (in->credits_used + in->ahead_used + bytes > in->credits_max ||
             !share_has_space(in, bytes)))
@@ -84,7 +84,8 @@ void ingest_give_credits(struct ingest *in, size_t bytes)
     pthread_mutex_unlock(&in->lock);
 }
 
-static void append(struct ingest *in, struct result ***end, struct result *r, pthread_cond_t *cond)
+static void list_append(struct ingest *in, struct result ***end, struct result *r,
+                        pthread_cond_t *cond)
 {
     r->next = NULL;
     pthread_mutex_lock(&in->lock);
@@ -96,12 +97,12 @@ static void append(struct ingest *in, struct result ***end, struct result *r, pt
 
 void ingest_scan(struct ingest *in, struct result *r)
 {
-    append(in, &in->jobs_end, r, &in->jobs_cond);
+    list_append(in, &in->jobs_end, r, &in->jobs_cond);
 }
 
 void ingest_post(struct ingest *in, struct result *r)
 {
-    append(in, &in->mail_end, r, &in->mail_cond);
+    list_append(in, &in->mail_end, r, &in->mail_cond);
 }
 
 void ingest_wake(struct index *ix)

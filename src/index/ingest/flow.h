@@ -1,4 +1,4 @@
-/* flow.h - the threads of ingest and what flows between them (ingest.c draws it).
+/* flow.h - the threads of ingest and the queues between them (see ingest.c).
  *
  * Used by:   ingest only.
  * Threads:   any; ingest.lock guards all but `ix` and the threads themselves.
@@ -17,7 +17,7 @@ struct result;
 struct ingest_reader {
     pthread_t thread;
     struct ingest *in;
-    unsigned rank; /* for which it takes files from the queue; not its own: it gives orders */
+    unsigned rank; /* the rank whose queue it reads; if that is another one, it sends orders */
 };
 struct ingest_worker {
     pthread_t thread;
@@ -30,33 +30,34 @@ struct ingest {
     pthread_cond_t jobs_cond, mail_cond, credit_cond, ahead_cond;
     struct result *jobs, **jobs_end, *mail, **mail_end;
     size_t credits_used, credits_max;
-    size_t ahead_used; /* of them too, but chunks do not wait for these */
+    size_t ahead_used; /* credits for pieces read ahead: chunks do not wait for them */
     struct ahead *aheads;
     uint64_t pieces_used;
     bool stopping, readers_gone, workers_gone;
-    unsigned active;  /* runs and jobs not yet with the writer */
-    unsigned reading; /* runs that readers are at */
+    unsigned active;  /* runs and jobs that have not reached the writer */
+    unsigned reading; /* runs that readers are working on */
     pthread_t writer;
     struct ingest_reader *readers;
     struct ingest_worker *workers;
     unsigned reader_count, worker_count;
     bool writer_started;
-    struct order *orders; /* rank 0: given, and not ended; other ranks: to be read */
+    struct order *orders; /* rank 0: orders that have not ended; other ranks: orders to be read */
     uint32_t order_number;
     VEC(struct garbage) forgotten; /* other ranks: chunks to be deleted */
-    uint32_t texts_sent;           /* other ranks: rank 0 has those with ids below */
+    uint32_t texts_sent;           /* other ranks: rank 0 has the texts with ids below this */
 };
 
 void ingest_yield(struct ingest *in);
 bool ingest_stopping(struct ingest *in);
-void ingest_rest(struct ingest *in); /* there is no memory: 50 ms later there may be some */
-/* Whether what ended with rc is to be done again: for lack of memory, after a rest. */
+void ingest_rest(struct ingest *in); /* out of memory: waits for 50 ms */
+/* Returns whether to retry an operation that returned rc: after -ENOMEM, and a pause. */
 bool ingest_again(struct ingest *in, int rc);
-void ingest_wake_readers(struct index *ix); /* there may be something to read, or an end */
-int ingest_take_credits(struct ingest *in, size_t bytes); /* waits; -EPIPE when stopping */
+void ingest_wake_readers(struct index *ix); /* after a change of the queue, or to stop */
+/* waits; returns -EPIPE if ingest stops */
+int ingest_take_credits(struct ingest *in, size_t bytes);
 void ingest_give_credits(struct ingest *in, size_t bytes);
-void ingest_scan(struct ingest *in, struct result *r); /* to the workers */
-void ingest_post(struct ingest *in, struct result *r); /* to the writer */
+void ingest_scan(struct ingest *in, struct result *r); /* sends a chunk to the workers */
+void ingest_post(struct ingest *in, struct result *r); /* sends a result to the writer */
 /* Main functions of the threads: read.c, scan.c, write.c. */
 void *ingest_reader_main(void *ingest_reader);
 void *ingest_worker_main(void *ingest_worker);

@@ -1,5 +1,5 @@
-/* found.c - a reader opens the text of a file, and what it has found there besides text goes into
- * results: checkpoints, damage. */
+/* found.c - a reader opens the text of a file, and moves checkpoints and damage that it finds there
+ * into results. */
 #include "index/catalog/archive_text.h"
 #include "index/ingest/ahead.h"
 #include "index/ingest/read.h"
@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-/* The part of the archive that a member is. */
-static int open_source(struct reader *r)
+/* Opens the part of the archive that contains the member. */
+static int open_member(struct reader *r)
 {
     const struct run *run = r->run;
 
@@ -21,7 +21,7 @@ int reader_open(struct reader *r)
 {
     struct trace_reader_options options = {r->ix->options.engine, r->run->terms->checkpoint_size};
     struct trace_reader_info at;
-    int rc = open_source(r);
+    int rc = open_member(r);
 
     options.source = r->source;
     options.named_gzip = run_named_gzip(r->run);
@@ -53,7 +53,7 @@ static int take_checkpoints(struct reader *r, struct result *to)
     int rc;
 
     if (i == 0 && r->resumed && n > 0)
-        i = 1; /* where we began: is stored */
+        i = 1; /* where the run began: it is stored already */
     rc = n > i ? vec_reserve(&to->checkpoints, n - i) : 0;
     for (; i < n && rc == 0; i++) {
         rc = checkpoint_clone(&list[i], &to->checkpoints.at[to->checkpoints.count]);
@@ -64,8 +64,8 @@ static int take_checkpoints(struct reader *r, struct result *to)
     return rc;
 }
 
-/* Damage belongs to the chunk in whose text it was noticed, so that going on behind a chunk meets
- * the rest again. */
+/* Damage belongs to the chunk in whose text it was detected, so that a run that continues after a
+ * chunk finds the rest again. */
 static int take_damage_below(struct reader *r, struct result *to, uint64_t below)
 {
     const struct trace_damage *list;
@@ -88,7 +88,7 @@ void reader_note_damage(struct reader *r, enum trace_damage_kind kind, uint64_t 
             (struct trace_damage){.kind = (uint8_t)kind, .text_offset = text_offset};
 }
 
-static int take_extra(struct reader *r, struct result *to)
+static int take_extra_damage(struct reader *r, struct result *to)
 {
     int rc = 0;
 
@@ -109,5 +109,5 @@ int reader_take_found(struct reader *r, struct result *to)
     int rc = reader_take_below(r, to, UINT64_MAX);
 
     trace_reader_info(r->trace, &to->info);
-    return rc ? rc : take_extra(r, to);
+    return rc ? rc : take_extra_damage(r, to);
 }

@@ -1,11 +1,11 @@
-/* full.c - the store can grow no more (index_options.map_max, or there is no address space):
- * what is under way is given up, readers wait, and files that are missing lose their chunks at
- * once, not after ten minutes. When that made room, when the map may grow again, or after a while,
- * reading goes on from what is stored.
+/* full.c - the store cannot grow (index_options.map_max, or there is no address space): runs in
+ * progress are aborted, readers wait, and the chunks of missing files are deleted at once, not
+ * after ten minutes. Reading resumes after what is stored when that has freed space, when the map
+ * may grow again, or after a while.
  *
- * Giving up, and not keeping the batch until it fits, is what lets a file go that is itself too
- * large: its chunks are in the store already, its run has ended, so it can be purged like any other
- * when it is removed.
+ * The batch is dropped, rather than kept until it fits, because of files that are too large
+ * themselves: their chunks are in the store already, their run has ended, so they can be purged
+ * like any other when they are removed.
  */
 #include "index/catalog/catalog_record.h"
 #include "index/catalog/store_error.h"
@@ -15,9 +15,9 @@
 
 #define FULL_RETRY_NS 60000000000LL
 
-/* ---- giving up ------------------------------------------------------------------------------- */
+/* ---- aborting -------------------------------------------------------------------------------- */
 
-/* That of the batch: of one file, or (NULL) of all. */
+/* Removes garbage from the batch: that of one file, or all (NULL). */
 static void forget_garbage(struct writer *w, const uint32_t *file)
 {
     size_t kept = 0;
@@ -41,7 +41,7 @@ static void forget_id(struct writer *w, uint32_t id)
 
     for (size_t i = 0; i < sizeof tables; i++)
         kv_batch_forget(w->batch, tables[i], 0, &key);
-    kv_batch_forget(w->batch, KV_GARBAGE, 1, &key); /* behind the kind */
+    kv_batch_forget(w->batch, KV_GARBAGE, 1, &key); /* the file id follows the kind */
     forget_garbage(w, &id);
 }
 
@@ -91,7 +91,7 @@ static void abandon_list(struct pending *list, uint32_t count)
     }
 }
 
-/* Deletions and states are in a lost batch, too: the next start finds what they were about. */
+/* A lost batch also contains deletions and states: the next start finds what they concerned. */
 void lost_abort(struct writer *w, struct pending *list, uint32_t count)
 {
     abandon_all(w, w->ix->full);
@@ -116,37 +116,37 @@ void full_abort(struct writer *w, struct pending *list, uint32_t count, int erro
     abandon_list(list, count);
     w->full_ns = clock_mono_ns();
     set_store_error(w->ix, error);
-    /* What is left is little, and what deletes. If there is no room even for that, it stays for the
-     * next time. */
+    /* The rest is small, and deletes. If there is no space even for that, it stays for the next
+     * time. */
     publish(w, list, count, kv_commit_freeing(w->ix->kv, w->batch) == 0);
 }
 
-/* ---- going on -------------------------------------------------------------------------------- */
+/* ---- resuming -------------------------------------------------------------------------------- */
 
-static void go_on(struct writer *w)
+static void resume_reading(struct writer *w)
 {
     struct index *ix = w->ix;
     bool idle;
 
-    /* A commit, whatever it holds: what the last one freed can be used from now on. */
+    /* After a commit, even an empty one, space that the last one freed can be used. */
     put_generation(w, 0, false);
     kv_commit_freeing(ix->kv, w->batch);
     pthread_mutex_lock(&ix->lock);
     ix->full = false;
     for (uint32_t i = 0; i < ix->entries.count; i++)
-        if (ix->entries.at[i]->failures) /* perhaps for the same reason */
+        if (ix->entries.at[i]->failures) /* perhaps because the store was full */
             ix->entries.at[i]->check_ns = 0;
     idle = queues_are_empty(ix);
     pthread_cond_broadcast(&ix->files_cond);
     pthread_mutex_unlock(&ix->lock);
     if (idle)
-        set_store_error(ix, 0); /* else when something could be stored */
+        set_store_error(ix, 0); /* otherwise it is cleared when something has been stored */
 }
 
 void full_committed(struct writer *w, bool of_runs)
 {
     if (w->ix->full && w->files_deleted)
-        go_on(w);
+        resume_reading(w);
     else if (!w->ix->full && of_runs && full_is(w->ix->store_error))
         set_store_error(w->ix, 0);
     w->files_deleted = 0;
@@ -165,9 +165,9 @@ void full_tick(struct writer *w)
     forgotten = ix->forgotten;
     ix->forgotten = false;
     pthread_mutex_unlock(&ix->lock);
-    /* A file that went may be the one that did not fit, with nothing stored. */
+    /* The forgotten file may be the one that did not fit. Then nothing of it is stored. */
     if (forgotten || grows || now - w->full_ns >= FULL_RETRY_NS) {
         w->full_ns = now;
-        go_on(w);
+        resume_reading(w);
     }
 }

@@ -1,5 +1,5 @@
-/* garbage.c - what may be deleted later: it is stored as garbage with the commit that makes it so,
- * and deleted when no snapshot reads it any more. */
+/* garbage.c - values that are to be deleted later: they are recorded as garbage in the commit that
+ * replaces them, and deleted when no snapshot reads them any more. */
 #include "index/ingest/garbage.h"
 #include "index/catalog/snapshot.h"
 #include "index/ingest/order.h"
@@ -18,8 +18,8 @@ static struct kv_key garbage_key(const struct garbage *g)
     return k;
 }
 
-/* In the batch that makes it garbage, so that a crash forgets nothing. Snapshots older than the
- * commit may still read it. */
+/* The garbage record is in the same batch, so that a crash loses nothing. Snapshots older than the
+ * commit may still read the value. */
 void garbage_retire(struct writer *w, enum garbage_kind kind, uint32_t file, uint32_t a, uint32_t b)
 {
     struct garbage g = {
@@ -28,7 +28,7 @@ void garbage_retire(struct writer *w, enum garbage_kind kind, uint32_t file, uin
 
     kv_put(w->batch, KV_GARBAGE, &key, "", 0);
     if (vec_push(&w->garbage, g) < 0)
-        return; /* collected at the next start */
+        return; /* the next start collects it */
     w->garbage_files += kind == GARBAGE_FILE;
 }
 
@@ -60,8 +60,8 @@ void garbage_delete(struct kv_batch *b, const struct garbage *g)
     kv_delete(b, KV_GARBAGE, &key);
 }
 
-/* Processor time of this thread: what waits for the lock or the processor is no work. */
-static int64_t worked_ns(void)
+/* Processor time of this thread: waiting for the lock or the processor is not work. */
+static int64_t thread_time_ns(void)
 {
     struct timespec t;
 
@@ -71,20 +71,21 @@ static int64_t worked_ns(void)
 
 void collect_garbage(struct writer *w)
 {
-    enum { REST = 20 }; /* a snapshot of many files takes a while */
+    enum { REST = 20 }; /* copying a snapshot of many files takes a while */
     int64_t begin;
     uint64_t oldest;
     uint32_t kept = 0;
 
     if (w->garbage.count == 0 || clock_mono_ns() < w->collect_ns)
         return;
-    begin = worked_ns();
+    begin = thread_time_ns();
     pthread_mutex_lock(&w->ix->lock);
     oldest = snapshot_oldest(w->ix);
     pthread_mutex_unlock(&w->ix->lock);
-    w->collect_ns = clock_mono_ns() + (worked_ns() - begin) * REST;
+    w->collect_ns = clock_mono_ns() + (thread_time_ns() - begin) * REST;
     for (uint32_t i = 0; i < w->garbage.count; i++) {
-        /* Still in the batch, or committed as generation g: snapshots from g on do not name it. */
+        /* Still in the batch, or committed in generation g: snapshots from g on do not refer to
+         * it. */
         if (w->garbage.at[i].generation > oldest || w->garbage.at[i].generation == UINT64_MAX) {
             w->garbage.at[kept++] = w->garbage.at[i];
             continue;

@@ -1,6 +1,6 @@
-/* garbage.h - what is deleted from the store when no snapshot reads it any more.
+/* garbage.h - values that are deleted from the store when no snapshot reads them any more.
  *
- * Used by:   the writer; index (deletes at its start what a process has left).
+ * Used by:   the writer; index (at its start, deletes what the last process has left).
  */
 #ifndef DFTRACERD_INDEX_INGEST_GARBAGE_H
 #define DFTRACERD_INDEX_INGEST_GARBAGE_H

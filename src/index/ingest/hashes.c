@@ -7,7 +7,7 @@
 
 struct hashes {
     uint64_t *slots;
-    uint32_t mask, count, most;
+    uint32_t mask, count, max;
     bool full, has_zero;
 };
 
@@ -16,8 +16,8 @@ struct hashes *hashes_new(const struct terms *t, unsigned dimension)
     struct hashes *h = calloc(1, sizeof *h);
 
     if (h) {
-        h->most = t->expected_entries > TERMS_VALUES_MAX ? (uint32_t)t->expected_entries
-                                                         : TERMS_VALUES_MAX;
+        h->max = t->expected_entries > TERMS_VALUES_MAX ? (uint32_t)t->expected_entries
+                                                        : TERMS_VALUES_MAX;
         h->full = !terms_hashed(t, dimension);
     }
     return h;
@@ -73,9 +73,9 @@ void hashes_add(struct hashes *h, uint64_t hash)
         h->has_zero = true;
         return;
     }
-    if (h->count >= h->most ||
+    if (h->count >= h->max ||
         ((!h->slots || h->count * 4 >= (h->mask + 1) * 3) && !hashes_grow(h))) {
-        hashes_match_all(h); /* too many: the filter would be large and exclude little */
+        hashes_match_all(h); /* too many values: the filter would be large and exclude little */
         return;
     }
     insert(h->slots, h->mask, hash, &h->count);

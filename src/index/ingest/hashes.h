@@ -15,16 +15,18 @@ struct run;
 struct hashes *hashes_new(const struct terms *t, unsigned dimension);
 void hashes_free(struct hashes *h);
 void hashes_add(struct hashes *h, uint64_t hash);
-void hashes_match_all(struct hashes *h); /* there are others */
+/* some values are unknown: the filter must match everything */
+void hashes_match_all(struct hashes *h);
 void hashes_merge(struct hashes *into, const struct hashes *from);
-/* The filter of the view for this dimension; none where there are too many. 0, -ENOMEM. */
+/* Sets the filter of the view for this dimension, or none if there are too many values. Returns 0
+ * or -ENOMEM. */
 int hashes_filter(const struct hashes *h, struct view *v, unsigned dimension);
-/* The values of the chunks that a run went on behind go into the result that ends it, once the file
- * is complete: as long as it grows it has no filters. -EPIPE: the next process ends the run.
- * Without memory it stays without filters. */
+/* If a run continued after stored chunks, adds the values of these to the result that ends it, once
+ * the file is complete: a growing file has no filters. Returns -EPIPE if ingest stops: the next
+ * process ends the run. Without memory, the file stays without filters. */
 int hashes_of_kept(struct ingest *in, const struct run *run, uint32_t kept, struct result *end);
-/* values.c: those of a stored chunk, a set a dimension. 0, or what chunk_open and
- * column_read return. */
+/* values.c: adds the values of a stored chunk, one set for each dimension. Returns 0, or the error
+ * of chunk_open or column_read. */
 int hashes_add_chunk(struct index *ix, const struct index_file *file, uint32_t chunk,
                      struct hashes *const *to);
 

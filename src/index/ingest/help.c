@@ -46,7 +46,7 @@ void help_scanned(struct index *ix, struct result *r)
     order_send(ix, r->reader, RANK_SCANNED, r->run->order->number, r->reader_credits);
 }
 
-/* Behind `chunks` chunks. */
+/* Posts the end of the order, to be applied after `chunks` chunks. */
 static void post_end(struct ingest *in, struct order *o, uint64_t chunks)
 {
     struct result *end;
@@ -57,8 +57,8 @@ static void post_end(struct ingest *in, struct order *o, uint64_t chunks)
     ingest_post(in, end);
 }
 
-/* NULL: it is at its end already, or there is none. */
-static struct order *end_order(struct ingest *in, uint32_t number, bool any)
+/* Marks an order as ended. Returns NULL if it has ended already, or there is none. */
+static struct order *mark_ended(struct ingest *in, uint32_t number, bool any)
 {
     struct order *o;
 
@@ -74,7 +74,7 @@ static struct order *end_order(struct ingest *in, uint32_t number, bool any)
 void help_end(struct index *ix, struct rec *message)
 {
     uint32_t number = (uint32_t)rec_u(message);
-    struct order *o = end_order(ix->ingest, number, false);
+    struct order *o = mark_ended(ix->ingest, number, false);
 
     if (o)
         post_end(ix->ingest, o, rec_u(message));
@@ -84,6 +84,6 @@ void help_stop(struct ingest *in)
 {
     struct order *o;
 
-    while ((o = end_order(in, 0, true)))
+    while ((o = mark_ended(in, 0, true)))
         post_end(in, o, 0);
 }

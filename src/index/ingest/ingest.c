@@ -1,10 +1,11 @@
-/* ingest.c - the threads that bring files in, and what flows between them.
+/* ingest.c - the threads that index files, and the flow between them.
  *
  *   readers --- chunk text ---> workers --- columns ---> writer --- commit, new views
  *
- * Credits bound what is in flight: a reader takes them before it reads a chunk, the writer gives
- * them back when the chunk is in its batch, which is bounded by itself. A file's chunks get theirs
- * in text order, so the writer, which applies them in that order, always gets the one it waits for.
+ * Credits limit the bytes in flight: a reader takes them before it reads a chunk, the writer
+ * returns them when the chunk is in its batch, which has a limit of its own. Chunks of a file get
+ * credits in text order, so the writer, which applies them in that order, always receives the one
+ * it waits for.
  */
 #include "index/ingest/ingest.h"
 #include "index/ingest/order.h"
@@ -20,14 +21,14 @@
 int64_t index_silence_ns(const struct index *ix)
 {
     const struct ingest *in = ix->ingest;
-    int64_t most = 0;
+    int64_t max = 0;
 
     for (unsigned i = 0; in && i < in->worker_count; i++) {
         int64_t silence = pulse_silence_ns(&in->workers[i].pulse);
 
-        most = silence > most ? silence : most;
+        max = silence > max ? silence : max;
     }
-    return most;
+    return max;
 }
 
 uint64_t ingest_pieces(struct index *ix)
@@ -89,13 +90,14 @@ int ingest_start(struct index *ix, struct err *err)
         if (rc)
             break;
     }
-    /* With one thread of each kind it works, only slower. */
+    /* One thread of each kind is enough, only slower. */
     if (in->writer_started && in->worker_count && in->reader_count > others)
         return 0;
     return err_set(err, -rc, "cannot start threads: %s", err_text(-rc));
 }
 
-/* Readers stop at the next chunk, workers finish what was read, the writer commits all of it. */
+/* Readers stop at the next chunk, workers finish what was read, and the writer commits all of
+ * it. */
 void ingest_stop(struct index *ix)
 {
     struct ingest *in = ix->ingest;

@@ -1,4 +1,4 @@
-/* ingest.h - how files get in: started and stopped with the index.
+/* ingest.h - indexing of files, which starts and stops with the index.
  *
  *   readers --- chunk text ---> workers --- columns ---> writer --- commit, new views
  *
@@ -10,15 +10,16 @@
 
 #include "index/catalog/index.h"
 
-/* Memory of a chunk builder, by the text of its chunk: measured two and a half times. */
+/* Returns the memory of a chunk builder by the size of the chunk's text: measured two and a half
+ * times. */
 static inline uint64_t builder_bytes(uint64_t text)
 {
     return text * 5 / 2;
 }
 int ingest_start(struct index *ix, struct err *err);
 void ingest_stop(struct index *ix);
-void ingest_wake(struct index *ix); /* the writer has something to look at */
-/* Pieces of text that workers inflated ahead and a reader used. */
+void ingest_wake(struct index *ix); /* wakes the writer */
+/* Returns the number of pieces that workers inflated ahead and a reader used. */
 uint64_t ingest_pieces(struct index *ix);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { ORDERS_MOST = 16 }; /* that a rank knows of: enough to keep it busy */
+enum { ORDERS_MAX = 16 }; /* orders that a rank has at a time: enough to keep it busy */
 
 /* ---- giving ---------------------------------------------------------------------------------- */
 
@@ -40,7 +40,7 @@ bool order_is_full(struct ingest *in, unsigned rank)
     for (const struct order *o = in->orders; rank && o; o = o->next)
         count += o->rank == rank;
     pthread_mutex_unlock(&in->lock);
-    return count >= ORDERS_MOST;
+    return count >= ORDERS_MAX;
 }
 
 int order_give(struct reader *r)
@@ -71,7 +71,7 @@ int order_give(struct reader *r)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Again until there is memory for it: a rank waits for its credits. */
+/* Retries until there is memory for it: the rank waits for its credits. */
 static void send_number(struct index *ix, unsigned rank, enum rank_message kind, uint64_t number)
 {
     int rc;
@@ -140,7 +140,7 @@ void order_count(struct ingest *in, struct order *o)
         order_unlist(in, o);
 }
 
-static void finish(struct ingest *in, struct order *o, struct result *end)
+static void finish_order(struct ingest *in, struct order *o, struct result *end)
 {
     o->expected = end->abrupt ? o->results : end->seq;
     if (end->error == 0 && o->finish && o->run->hashes_lost &&
@@ -152,10 +152,10 @@ static void finish(struct ingest *in, struct order *o, struct result *end)
     pthread_mutex_lock(&in->lock);
     in->reading--;
     pthread_mutex_unlock(&in->lock);
-    ingest_wake_readers(in->ix); /* the rank may have another order */
+    ingest_wake_readers(in->ix); /* another order can be sent to the rank */
 }
 
-/* Again until there is memory for them: all that comes later refers to them. */
+/* Retries until there is memory for them: later messages refer to them. */
 static int take_texts(struct index *ix, unsigned rank, struct rec *message)
 {
     struct rec rest;
@@ -185,7 +185,7 @@ void order_result(struct index *ix, unsigned rank, struct rec *message)
         send_number(ix, o->rank, RANK_CANCEL, o->number);
     }
     if (r->end)
-        finish(in, o, r);
+        finish_order(in, o, r);
     else
         order_count(in, o);
     ingest_post(in, r);
@@ -209,7 +209,7 @@ void orders_forget(struct index *ix, const struct garbage *g)
     buf_done(&message);
 }
 
-/* What no reader has begun is dropped. */
+/* Drops orders that no reader has begun. */
 static void drop_orders(struct ingest *in)
 {
     struct order *dropped = NULL, *o;

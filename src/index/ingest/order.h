@@ -5,12 +5,12 @@
  *             their chunks have been committed
  *   wire.c    orders and results as bytes
  *   divided.c a large file that one rank reads and several scan
- *   help.c    one that scans for it
+ *   help.c    a rank that scans such chunks
  *
- * A chunk's credits, taken by the rank that reads it, are free again when rank 0 has taken the
- * result: so what is in flight is bounded, and rank 0 has of it what is no value.
+ * The rank that reads a chunk takes its credits, which are returned when rank 0 has taken the
+ * result: so bytes in flight are limited. Rank 0 receives everything but the values of the chunk.
  *
- * Used by:   ingest; index. Threads: as said.
+ * Used by: ingest; index. Threads: see each function.
  */
 #ifndef DFTRACERD_INDEX_INGEST_ORDER_H
 #define DFTRACERD_INDEX_INGEST_ORDER_H
@@ -23,108 +23,113 @@
 
 struct reader;
 struct writer;
-/* Who scans a file that several ranks scan. */
+/* What one rank scans of a divided file. */
 struct divided_rank {
-    uint64_t share, given; /* bytes: of the file, of its text so far */
-    uint32_t chunks, out;  /* that it was given; that are not scanned yet, under ingest.lock */
+    uint64_t share, given; /* bytes of the file; bytes of its text that were sent so far */
+    uint32_t chunks, out;  /* chunks sent; chunks not scanned yet, under ingest.lock */
 };
 struct order {
-    struct order *next; /* of ingest.orders */
+    struct order *next; /* next in ingest.orders */
     uint32_t number;
-    struct run *run; /* which owns the order */
-    bool finish;     /* as the reader's */
+    struct run *run; /* owns the order */
+    bool finish;     /* see struct reader */
     /* rank 0 */
-    unsigned rank; /* that reads */
+    unsigned rank; /* the rank that reads */
     uint32_t kept;
-    bool cancelled;             /* and the rank knows */
-    uint64_t results, expected; /* of all ranks; expected: UINT64_MAX until the end has come */
+    bool cancelled; /* the rank has been notified */
+    /* results of all ranks; expected: UINT64_MAX until the end has arrived */
+    uint64_t results, expected;
     /* the other rank */
     bool begun;
-    bool helps, ended; /* another rank reads, and is at the end */
+    bool helps, ended; /* another rank reads; it has reached the end */
     struct entry entry;
     struct arena strings;
-    struct trace_checkpoint from; /* where reading goes on, if `resumed` */
+    struct trace_checkpoint from; /* start of reading if `resumed` */
     bool resumed;
-    uint64_t skip_to, served;     /* chunks that the writer has had */
-    struct result *end;           /* kept back until it has had all */
-    struct divided_rank *divided; /* of all ranks; none: this one scans all */
+    uint64_t skip_to, served;     /* served: number of chunks that the writer has processed */
+    struct result *end;           /* kept until the writer has processed all chunks */
+    struct divided_rank *divided; /* one for each rank; NULL: this rank scans all chunks */
     unsigned divided_count;
 };
-void order_free(struct order *o); /* run.c; NULL is fine */
+void order_free(struct order *o); /* run.c; NULL-safe */
 
 /* ---- wire.c; structs go as they are in memory: all ranks run one program --------------------- */
 
 void order_put(const struct reader *r, const struct order *o, struct buf *out);
-/* Makes the run, too. *new*; 0, ERR_CORRUPT, -ENOMEM. */
+/* Decodes an order and creates its run. *new*; returns 0, ERR_CORRUPT or -ENOMEM. */
 int order_take(struct index *ix, struct rec *in, struct order **ret);
-/* Without the value. */
+/* Encodes a result without its value. */
 void result_put(struct index *ix, const struct result *r, struct buf *out);
-/* Numbers of texts are those of `in->ids`. *new*; 0, ERR_CORRUPT, -ENOMEM. */
+/* Decodes a result, with text ids of `in->ids`. *new*; returns 0, ERR_CORRUPT or -ENOMEM. */
 int result_take(struct index *ix, struct run *run, struct rec *in, struct result **ret);
 
 /* ---- order.c: rank 0 ------------------------------------------------------------------------- */
 
-/* The reader's rank is to do the rest. On success the run is no longer the reader's. */
+/* Sends the run to the rank that the reader serves. On success, the reader no longer owns the
+ * run. */
 int order_give(struct reader *r);
-void order_unlist(struct ingest *in, struct order *o); /* it is no longer among ingest.orders */
-/* Whether the rank has as much to do as it should know of. Under index.lock. */
+void order_unlist(struct ingest *in, struct order *o); /* removes it from ingest.orders */
+/* Returns whether the rank has enough orders. Under index.lock. */
 bool order_is_full(struct ingest *in, unsigned rank);
-/* By the thread of messages. */
+/* Handles a result, in the thread of messages. */
 void order_result(struct index *ix, unsigned rank, struct rec *message);
-/* A message about an order, and a number; again until there is memory for it. */
+/* Sends a message with an order and a number; retries until there is memory for it. */
 void order_send(struct index *ix, unsigned rank, enum rank_message kind, uint32_t order,
                 uint64_t number);
-/* Its result has been taken. */
+/* Returns credits to the rank after its result has been taken. */
 void order_taken(struct index *ix, unsigned rank, size_t credits);
-/* NULL: there is none, or ingest stops. */
+/* Returns NULL if there is none, or ingest stops. */
 struct order *order_find(struct ingest *in, uint32_t number);
-/* Waits for memory where there is none: no result may be lost. NULL: ingest stops. */
+/* Decodes a result, and waits for memory if necessary: no result may be lost. Returns NULL if
+ * ingest stops. */
 struct result *order_take_result(struct ingest *in, struct order *o, struct rec *message);
-/* There is one more of its results: the last one ends the order. */
+/* Counts a result of the order. The last one ends the order. */
 void order_count(struct ingest *in, struct order *o);
-/* All ranks delete it, too. */
+/* Makes all ranks delete this garbage, too. */
 void orders_forget(struct index *ix, const struct garbage *g);
-/* Readers and workers have stopped, and no messages come any more: what was ordered ends. */
+/* Ends all orders after readers and workers have stopped and no more messages can arrive. */
 void orders_stop(struct ingest *in);
 
 /* ---- serve.c: the other ranks ---------------------------------------------------------------- */
 
-/* Messages of rank 0, by the thread of messages. */
+/* Handles a message of rank 0, in the thread of messages. */
 void order_receive(struct index *ix, struct rec *message);
-/* To be read here, or only to be helped with. */
+/* Adds an order for a file that this rank reads, or only helps to scan. */
 void order_enlist(struct index *ix, const struct rec *message, bool helps);
 void order_cancel(struct index *ix, struct rec *message);
 void order_forget(struct index *ix, const struct garbage *g);
 void order_keep(struct index *ix, struct rec *message);
-/* A run to be read, under index.lock. NULL: there is none. */
+/* Returns a run to be read, under index.lock. NULL: there is none. */
 struct run *order_next(struct ingest *in);
-/* By a reader: all of it. */
+/* Reads the whole file of the order, in a reader. */
 void order_read(struct reader *r);
-/* The writer: a result is put into the batch; the batch has been committed, or has failed with
- * `error`; what rank 0 has forgotten is deleted. */
+/* Called by the writer: adds a result to the batch; handles the end of a commit (`error`: it
+ * failed); deletes what rank 0 has forgotten. */
 void serve_result(struct writer *w, struct result *r);
 void serve_committed(struct writer *w, int error);
 void serve_forgotten(struct writer *w);
 
 /* ---- divided.c: the rank that reads ---------------------------------------------------------- */
 
-/* By a reader: another rank is to scan the chunk, and r is gone. False: this one is. */
-bool divided_hand(struct reader *r, struct result *result);
-/* By a reader: there are no more. */
+/* Sends a chunk to the rank that is to scan it, and frees the result. Called by a reader. Returns
+ * false if this rank scans the chunk. */
+bool divided_send(struct reader *r, struct result *result);
+/* Reports the end of the file to the other ranks. Called by a reader. */
 void divided_end(struct reader *r);
-uint64_t divided_handed(const struct order *o); /* chunks that others scan */
-/* By the thread of messages: another rank has scanned a chunk. */
+uint64_t divided_sent(const struct order *o); /* number of chunks that other ranks scan */
+/* Handles the message that another rank has scanned a chunk, in the thread of messages. */
 void divided_back(struct index *ix, unsigned from, struct rec *message);
 
 /* ---- help.c: a rank that helps, rank 0 among them -------------------------------------------- */
 
-/* Messages of the rank that reads, by their thread: the order; a chunk; there are no more. */
+/* Handle messages of the rank that reads, in the thread of messages: the order; a chunk; the
+ * end. */
 void help_begin(struct index *ix, struct rec *message);
 void help_text(struct index *ix, unsigned from, struct rec *message);
 void help_end(struct index *ix, struct rec *message);
-/* The writer: the text of r is scanned. */
+/* Reports that the text of r has been scanned. Called by the writer. */
 void help_scanned(struct index *ix, struct result *r);
-/* Workers have stopped: orders end, whatever their readers do. */
+/* Ends all such orders after the workers have stopped. */
 void help_stop(struct ingest *in);
 
 #endif

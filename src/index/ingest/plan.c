@@ -1,5 +1,5 @@
-/* plan.c - what is to be done with a file: nothing, reading it from the start, or going on
- * behind what is stored. */
+/* plan.c - decides what to do with a file: nothing, read it from the start, or continue after the
+ * stored chunks. */
 #include "index/ingest/again.h"
 #include "index/ingest/read.h"
 #include "index/store/checkpoint_record.h"
@@ -10,7 +10,7 @@
 
 /* ---- what is to be done ---------------------------------------------------------------------- */
 
-static bool settled(struct reader *r, const struct identity *now)
+static bool is_settled(struct reader *r, const struct identity *now)
 {
     struct index *ix = r->ix;
     struct entry *e = r->run->entry;
@@ -23,20 +23,20 @@ static bool settled(struct reader *r, const struct identity *now)
     }
     quiet = clock_mono_ns() - e->stable_since_ns;
     pthread_mutex_unlock(&ix->lock);
-    /* By the clock of the file's times, or, should that be another, by ours. */
+    /* Compare with the clock of the file system, or, in case that differs, with our own. */
     return quiet >= ix->settle_ns || clock_real_ns() - now->mtime_ns >= ix->settle_ns;
 }
 
-/* Everything is covered by the hashes, or ends in a checksum of everything. */
+/* The hashes cover the whole file, or the file ends in a checksum of the whole file. */
 static bool edges_prove(const struct index_file *f)
 {
     return f->file_bytes <= 2ull * EDGE_BYTES || (f->format == TRACE_GZIP && f->members == 1);
 }
 
-/* How the file as it is now relates to what is known of it. */
+/* How the present file relates to the indexed one. */
 enum relation { SAME, SAME_CONTENT, GROWN, OTHER };
 
-/* A file as before, or the same part of the same archive. */
+/* The run concerns the same file, or the same part of the same archive. */
 static bool is_same_place(const struct run *run)
 {
     const struct index_file *old = &run->old->pub;
@@ -71,13 +71,13 @@ static int relate(struct reader *r, const struct identity *now, enum relation *r
         *ret = GROWN;
     else if (now->mtime_ns == known->mtime_ns || edges_prove(archive ? &archive->pub : &old->pub))
         *ret = SAME_CONTENT;
-    /* A member does not grow with its archive. */
+    /* A member does not grow when its archive does. */
     if (archive && *ret == GROWN)
         *ret = SAME_CONTENT;
     return 0;
 }
 
-/* ---- going on behind what is stored ---------------------------------------------------------- */
+/* ---- continuing after stored chunks ---------------------------------------------------------- */
 
 static int find_start(struct reader *r, struct kv_read *kv)
 {
@@ -86,7 +86,7 @@ static int find_start(struct reader *r, struct kv_read *kv)
 
     if (r->skip_to == 0)
         return 0;
-    /* Before skip_to: damage noticed at that very place must be met again. */
+    /* The checkpoint must lie before skip_to: damage detected exactly there must be found again. */
     rc = checkpoint_find(kv, r->run->id, r->skip_to - 1, &at);
     if (rc)
         return rc == -ENOENT ? 0 : rc;
@@ -148,8 +148,9 @@ static int resume_parts(struct reader *r, struct kv_read *kv)
             run->index_bytes -= value.len;
     }
     part_free(tail);
-    /* Behind the last chunk, or where the one that is read again begins. Numbers must go on as they
-     * would have: after a line beyond TRACE_LINE_MAX they do not follow from the offset alone. */
+    /* The text begins after the last chunk, or where the chunk that is read again begins. Chunk
+     * numbers must continue as in one pass: after a line beyond TRACE_LINE_MAX they do not follow
+     * from the offset alone. */
     if (f->chunk_count > 0)
         r->skip_to = f->chunks[f->chunk_count - 1].text_offset +
                      (count == f->chunk_count ? f->chunks[count - 1].text_len : 0);
@@ -230,7 +231,7 @@ static void publish_indexing(struct reader *r)
     pthread_mutex_unlock(&ix->lock);
 }
 
-static int find_edges(struct reader *r)
+static int hash_edges(struct reader *r)
 {
     struct run *run = r->run;
 
@@ -242,8 +243,8 @@ static int find_edges(struct reader *r)
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
-/* The file as it is now. */
-static int look_at(const struct reader *r, struct identity *ret)
+/* Reads the present identity of the file. */
+static int stat_file(const struct reader *r, struct identity *ret)
 {
     struct stat st;
 
@@ -255,8 +256,8 @@ static int look_at(const struct reader *r, struct identity *ret)
     return 0;
 }
 
-/* *ret: OTHER also where all is to be read again. */
-static int judge(struct reader *r, bool rebuild, enum relation *ret)
+/* *ret is OTHER also if the whole file is to be read again. */
+static int find_relation(struct reader *r, bool rebuild, enum relation *ret)
 {
     const struct index_file *old = &r->run->old->pub;
     bool known = old->id != 0 && !rebuild && old->state != INDEX_FAILED;
@@ -270,8 +271,8 @@ static int judge(struct reader *r, bool rebuild, enum relation *ret)
     return rc;
 }
 
-/* Behind what is stored, or from the start. */
-static void begin(struct reader *r, enum relation relation)
+/* Prepares reading after the stored chunks, or from the start. */
+static void begin_reading(struct reader *r, enum relation relation)
 {
     struct run *run = r->run;
 
@@ -290,22 +291,22 @@ int reader_plan(struct reader *r, bool rebuild)
     enum index_state state = run->old->pub.state;
     enum relation relation;
     struct identity now;
-    int rc = look_at(r, &now);
+    int rc = stat_file(r, &now);
 
     if (rc)
         return rc;
-    /* What an archive has is known when it has been walked again: then its members come again, too.
- */
+    /* The archive has changed: when it has been walked again, its members are offered again,
+     * too. */
     if (run->archive && !identity_same(&run->archive->identity, &now)) {
         run->action = RUN_NOTHING;
         run->identity = now;
         return 0;
     }
-    pthread_mutex_lock(&r->ix->lock); /* whoever offers the file meanwhile compares with it */
+    pthread_mutex_lock(&r->ix->lock); /* index_offer compares with it */
     run->identity = now;
     pthread_mutex_unlock(&r->ix->lock);
-    r->finish = run->archive || settled(r, &run->identity);
-    rc = judge(r, rebuild, &relation);
+    r->finish = run->archive || is_settled(r, &run->identity);
+    rc = find_relation(r, rebuild, &relation);
     if (rc)
         return rc;
     run->action = RUN_READ;
@@ -313,12 +314,12 @@ int reader_plan(struct reader *r, bool rebuild)
         run->action = RUN_NOTHING;
         return 0;
     }
-    rc = find_edges(r);
+    rc = hash_edges(r);
     if (rc)
         return rc;
     if (relation == SAME_CONTENT && state == INDEX_READY)
         run->action = RUN_TOUCH;
     else
-        begin(r, relation);
+        begin_reading(r, relation);
     return 0;
 }

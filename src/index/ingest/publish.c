@@ -1,9 +1,9 @@
-/* publish.c - the writer: what has been stored is seen from now on. */
+/* publish.c - the writer: publishes what has been stored. */
 #include "index/catalog/archive_members.h"
 #include "index/ingest/again.h"
 #include "index/ingest/write.h"
 
-#define WALK_REST 10 /* times as long as it took */
+#define WALK_REST 10 /* minimum delay, in durations of the last walk */
 
 static void read_again_later(struct run *run)
 {
@@ -11,7 +11,7 @@ static void read_again_later(struct run *run)
 
     e->again = true;
     if (run->stored == RUN_COMMITTED)
-        return; /* all else is known from what is stored */
+        return; /* everything else follows from stored records */
     e->rebuild = e->rebuild || run->rebuild;
     if (!e->terms)
         e->terms = terms_ref(run->terms);
@@ -30,7 +30,7 @@ static void finish_entry(struct writer *w, struct run *run)
     if (atomic_load(&run->cancelled) == RUN_ABANDONED)
         read_again_later(run);
     e->check_ns = clock_mono_ns() + again_delay_ns(e, run);
-    /* An archive that is written to is walked from its start each time. */
+    /* An archive that is being written to is walked from its start each time. */
     if (e->is_archive && e->view->pub.state == INDEX_GROWING) {
         e->again = false;
         e->check_ns += WALK_REST * (clock_mono_ns() - run->begin_ns);
@@ -51,7 +51,8 @@ void put_generation(struct writer *w, uint32_t changes, bool clean)
     generation = w->ix->generation + changes;
     if (!clean && generation + GENERATIONS_AHEAD / 4 > w->ix->generation_stored)
         w->ix->generation_stored = generation + GENERATIONS_AHEAD;
-    /* who opens it next may be able to read what we could not: that is no answer of ours */
+    /* the error may be a restriction of this process, not a property of the file: it is not
+     * stored */
     if (clean)
         w->ix->generation_stored = generation + (w->ix->held != NULL);
     generation = w->ix->generation_stored;
@@ -68,7 +69,7 @@ void put_generation(struct writer *w, uint32_t changes, bool clean)
     buf_done(&value);
 }
 
-/* What an archive has, now that it has been walked, or nothing any more. */
+/* Offers the members of an archive after it has been walked, or forgets them if it is gone. */
 static void offer_members(struct index *ix, struct entry *archive)
 {
     enum index_state state = archive->view->pub.state;

@@ -17,7 +17,7 @@ static void read_file(struct reader *r, bool rebuild)
 {
     int rc;
 
-    /* Neither FIFOs nor devices may make us wait. */
+    /* FIFOs and devices must not block the reader. */
     r->fd = open(r->run->entry->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     rc = r->fd < 0 ? -errno : reader_plan(r, rebuild);
     r->run->unreachable = r->fd < 0 && access(r->run->entry->path, F_OK) < 0;
@@ -60,7 +60,7 @@ static struct run *new_run(struct index *ix, struct entry *e, bool *ret_rebuild)
     return run;
 }
 
-/* NULL: ingest stops. */
+/* Returns NULL if ingest stops. */
 static struct run *next_run(struct reader *r, bool *ret_rebuild)
 {
     struct index *ix = r->ix;
@@ -73,7 +73,7 @@ static struct run *next_run(struct reader *r, bool *ret_rebuild)
             break;
         e = ix->full || order_is_full(r->in, r->rank) ? NULL : queue_take(ix, r->rank);
         if (!e) {
-            archive_place_done(r->place); /* nobody's file is held open while nothing is read */
+            archive_place_done(r->place); /* no file stays open while nothing is read */
             pthread_cond_wait(&ix->files_cond, &ix->lock);
             continue;
         }

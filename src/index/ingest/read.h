@@ -1,6 +1,6 @@
 /* read.h - the inside of a reader.
  *
- *   plan.c    what is to be done with a file
+ *   plan.c    decides what to do with a file
  *   read.c    the thread: takes files from the queue
  *   read_text.c  the text of a file or member, chunk by chunk
  *   found.c   opens the text; checkpoints and damage
@@ -19,29 +19,31 @@ struct reader {
     struct ingest *in;
     struct index *ix;
     struct run *run;
-    unsigned rank; /* that reads what this reader takes */
+    unsigned rank; /* the rank whose queue it reads */
     int fd;
     struct trace_reader *trace;
     struct trace_chunker *chunker;
     struct trace_checkpoint from;
     bool resumed, finish;
     uint64_t skip_to, seq;
-    uint32_t kept; /* stored chunks that the run goes on behind */
+    uint32_t kept; /* number of stored chunks after which the run continues */
     size_t checkpoints_taken, damage_taken;
     struct trace_ahead *ahead;
-    char *edge;                   /* EDGE_BYTES */
-    struct trace_source *source;  /* of a member: its part of the archive */
-    struct archive_place *place;  /* of the thread: where the member before was */
-    struct trace_damage extra[4]; /* that the trace reader does not tell: for the next result */
+    char *edge;                  /* EDGE_BYTES */
+    struct trace_source *source; /* a member: its part of the archive */
+    struct archive_place *place; /* kept by the thread: position after the previous member */
+    /* damage that the trace reader does not report, for the next result */
+    struct trace_damage extra[4];
     unsigned extra_count;
 };
 
-/* read_text.c: the text of r->run, which is open, to results; what a run ends with; the rest. */
+/* read_text.c: reads the text of r->run, which is open, into results; makes the result that ends
+ * the run; closes all. */
 int reader_text(struct reader *r);
 void reader_end(struct reader *r, int error);
 void reader_close(struct reader *r);
 
-/* It should be gzip. */
+/* Returns whether the name of the file says that it is gzip. */
 static inline bool run_named_gzip(const struct run *r)
 {
     struct text name = text_of(r->entry->name);
@@ -49,19 +51,22 @@ static inline bool run_named_gzip(const struct run *r)
     return text_ends(name, TEXT(".gz")) || text_ends(name, TEXT(".tgz"));
 }
 
-/* Chooses the action of r->run, and where it goes on. -errno when the file cannot be read, -EINVAL
- * when it is none. */
+/* Chooses the action of r->run, and where it begins. Returns -errno if the file cannot be read,
+ * -EINVAL if it is not a regular file. */
 int reader_plan(struct reader *r, bool rebuild);
-/* Opens r->trace, from the start or where it goes on. 0, -ENOMEM, -errno. */
+/* Opens r->trace, at the start or where the run continues. Returns 0, -ENOMEM or -errno. */
 int reader_open(struct reader *r);
-/* *new*, of r->run and r->seq; NULL without memory. */
+/* Returns a *new* result of r->run with number r->seq; NULL without memory. */
 struct result *reader_result(struct reader *r);
-/* Checkpoints, and damage in the text below an offset, since the last time. 0, -ENOMEM. */
+/* Moves all checkpoints, and damage in the text below an offset, into the result. Returns 0 or
+ * -ENOMEM. */
 int reader_take_below(struct reader *r, struct result *to, uint64_t below);
-/* All checkpoints and damage since the last time, and where the reader is. 0, -ENOMEM. */
+/* Moves all checkpoints and damage, and the position of the reader, into the result. Returns 0 or
+ * -ENOMEM. */
 int reader_take_found(struct reader *r, struct result *to);
 void reader_note_damage(struct reader *r, enum trace_damage_kind kind, uint64_t text_offset);
-/* All of an archive, instead of chunks. 0, -EPIPE, ERR_NO_ARCHIVE, -errno, -ENOMEM. */
+/* Reads an archive to its end, instead of chunks. Returns 0, -EPIPE, ERR_NO_ARCHIVE, -errno or
+ * -ENOMEM. */
 int reader_walk(struct reader *r);
 
 #endif

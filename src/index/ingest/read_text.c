@@ -1,4 +1,5 @@
-/* read_text.c - a reader: the text of one file, chunk by chunk to the workers, and its end. */
+/* read_text.c - a reader: sends the text of one file to the workers, chunk by chunk, and its end to
+ * the writer. */
 #include "index/ingest/ahead.h"
 #include "index/ingest/hashes.h"
 #include "index/ingest/ingest.h"
@@ -10,7 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Of the builder beyond what each worker has for chunks of the usual size. */
+/* Returns the bytes of a builder beyond those that each worker has for chunks of the default
+ * size. */
 static size_t scratch_bytes(const struct reader *r)
 {
     uint64_t size = r->run->terms->checkpoint_size, usual = r->ix->options.checkpoint_size;
@@ -18,7 +20,7 @@ static size_t scratch_bytes(const struct reader *r)
     return size > usual ? builder_bytes(size - usual) : 0;
 }
 
-/* 0 went on, ERR_END, or why reading ended. */
+/* Returns 0 after a chunk, ERR_END at the end, or the error that ended reading. */
 static int read_chunk(struct reader *r)
 {
     uint64_t size = r->run->terms->checkpoint_size;
@@ -52,12 +54,12 @@ static int read_chunk(struct reader *r)
     }
     ended = result->chunk.ended;
     r->seq++;
-    if (!divided_hand(r, result))
+    if (!divided_send(r, result))
         ingest_scan(r->in, result);
     if (r->ix->options.on_chunk)
         r->ix->options.on_chunk(r->ix->options.on_chunk_arg);
-    /* Asked again, the chunker would deliver a provisional chunk once more if the file has grown
-     * just now: it would count twice. The next run reads on from here. */
+    /* The chunker must not be called again: if the file has grown just now, it would return a
+     * provisional chunk twice. The next run continues from here. */
     return ended ? 0 : ERR_END;
 }
 
@@ -77,8 +79,8 @@ int reader_text(struct reader *r)
     return rc == ERR_END ? 0 : rc;
 }
 
-/* What happened to the archive where the member is; not what happened to the member's own packing.
- */
+/* Records damage of the archive inside the member. Damage in the compression of the member itself
+ * is reported elsewhere. */
 static void note_archive_damage(struct reader *r)
 {
     const struct run *run = r->run;
@@ -98,7 +100,7 @@ void reader_end(struct reader *r, int error)
 {
     struct result *end = reader_result(r);
 
-    /* Without memory for the end of a run nothing can go on: wait for some. */
+    /* Without memory for the result that ends a run, nothing else can be done: wait. */
     while (!end) {
         usleep(10000);
         end = reader_result(r);

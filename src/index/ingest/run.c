@@ -1,4 +1,4 @@
-/* run.c - runs and their results: what they hold. */
+/* run.c - memory of runs and their results. */
 #include "index/ingest/run.h"
 #include "index/ingest/hashes.h"
 #include "index/ingest/order.h"
@@ -10,7 +10,7 @@ int run_add_damage(struct run *run, const struct trace_damage *list, size_t coun
 {
     for (size_t i = 0; i < count; i++) {
         if (run->damage_count >= DAMAGE_KEPT && list[i].kind == TRACE_DAMAGE_READ)
-            run->damage.at[DAMAGE_KEPT - 1] = list[i]; /* nothing comes after it */
+            run->damage.at[DAMAGE_KEPT - 1] = list[i]; /* it marks the end of what was read */
         if (run->damage_count < DAMAGE_KEPT && vec_push(&run->damage, list[i]) < 0)
             return -ENOMEM;
         run->damage_count++;

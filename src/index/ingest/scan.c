@@ -1,4 +1,4 @@
-/* scan.c - a worker: the text of a chunk becomes columns, and what they say in sum. */
+/* scan.c - a worker: converts the text of a chunk to columns and a summary. */
 #include "index/catalog/catalog.h"
 #include "index/catalog/names.h"
 #include "index/ingest/ahead.h"
@@ -11,17 +11,17 @@
 #include <string.h>
 
 enum { SILENT = 256 };
-#define IDLE_NS 3000000000LL /* without work for so long a worker gives its memory back */
+#define IDLE_NS 3000000000LL /* a worker that is idle for this time frees its memory */
 
 struct worker {
     struct ingest *in;
     struct index *ix;
     struct trace_scanner *scanner;
     struct chunk_builder *builder;
-    struct buf value;    /* of the chunk at hand, with room for what packing may take */
-    struct terms *terms; /* what the builder was made for */
-    /* Shapes of events of one name that tell the part nothing: trace_event.shape, by some bits of
-     * it. */
+    struct buf value;    /* value of the current chunk, with space for what compression may need */
+    struct terms *terms; /* terms of the builder */
+    /* Shapes of events that have one name and add nothing to the part: trace_event.shape, in a
+     * table indexed by some of its bits. */
     uint32_t silent[SILENT];
 };
 
@@ -35,8 +35,9 @@ static struct text text_by_id(void *arg, uint32_t id)
     return texts_get(arg, id);
 }
 
-/* A line of only blanks, brackets and commas that has a `]`: the writer closed its array. */
-static bool closes(const char *text, size_t len)
+/* Returns whether the line has only blanks, brackets and commas, and a `]`: the writer has closed
+ * its array. */
+static bool closes_array(const char *text, size_t len)
 {
     const char *end = text + len, *p = text;
 
@@ -55,9 +56,9 @@ static bool closes(const char *text, size_t len)
     return false;
 }
 
-/* Chunks are cut by the text alone, so files of one text have chunks of one hash, however they are
- * compressed. Text is hashed piece by piece where it has just been scanned: it is still in the
- * cache then. */
+/* Chunks are cut by the text alone, so files with the same text have chunks with the same hashes,
+ * however they are compressed. Text is hashed in pieces just after scanning, while it is in the
+ * cache. */
 #define HASH_PIECE (64u << 10)
 
 static inline void hash_to(struct hasher *h, const char *text, size_t *hashed, size_t to)
@@ -66,7 +67,7 @@ static inline void hash_to(struct hasher *h, const char *text, size_t *hashed, s
     *hashed = to;
 }
 
-/* Have all events of this shape the same name? */
+/* Returns whether all events of this shape have the same name. */
 static bool name_is_fixed(const struct trace_event *e)
 {
     for (uint32_t i = 0; i < e->count && i < 64; i++)
@@ -75,8 +76,8 @@ static bool name_is_fixed(const struct trace_event *e)
     return false;
 }
 
-static inline void gather(struct worker *w, struct result *r, const struct trace_event *e,
-                          uint32_t row)
+static inline void gather_event(struct worker *w, struct result *r, const struct trace_event *e,
+                                uint32_t row)
 {
     uint32_t *silent = &w->silent[e->shape % SILENT];
 
@@ -103,7 +104,7 @@ static int scan(struct worker *w, struct result *r)
         rc = chunk_builder_add(w->builder, &event);
         if (rc < 0)
             return rc;
-        gather(w, r, &event, row++);
+        gather_event(w, r, &event, row++);
         if (event.offset - hashed >= HASH_PIECE)
             hash_to(&hasher, r->chunk.text, &hashed, event.offset);
     }
@@ -114,12 +115,12 @@ static int scan(struct worker *w, struct result *r)
     r->part->counts = counts;
     hash_to(&hasher, r->chunk.text, &hashed, r->chunk.len);
     r->part->text_sum = hasher_end(&hasher);
-    if (counts.brackets > 0 && closes(r->chunk.text, r->chunk.len))
+    if (counts.brackets > 0 && closes_array(r->chunk.text, r->chunk.len))
         r->part->finished = true;
     return r->part->error;
 }
 
-static int keep_hashes(struct worker *w, struct result *r)
+static int take_hashes(struct worker *w, struct result *r)
 {
     for (unsigned i = 0; i < w->terms->dimension_count; i++) {
         const uint64_t *hashes;
@@ -136,7 +137,7 @@ static int keep_hashes(struct worker *w, struct result *r)
     return 0;
 }
 
-/* What waits for its commit is as large as it is. */
+/* The value waits for its commit, so it is stored without slack. */
 static int build(struct worker *w, struct result *r, struct chunk_built *ret)
 {
     struct buf *value = &w->value;
@@ -154,7 +155,7 @@ static int build(struct worker *w, struct result *r, struct chunk_built *ret)
     return 0;
 }
 
-/* The lines are no longer needed. */
+/* Encodes the names; the lines are not needed after that. */
 static int encode_names(struct worker *w, struct result *r)
 {
     int rc = r->part->names.count ? names_encode(w->ix, r->part, &r->names) : 0;
@@ -175,7 +176,7 @@ static int encode(struct worker *w, struct result *r)
         return rc;
     r->rows = built.rows;
     r->part->counts.bad_dur += built.bad_dur;
-    rc = keep_hashes(w, r);
+    rc = take_hashes(w, r);
     rc = rc ? rc : encode_names(w, r);
     if (rc)
         return rc;
@@ -188,7 +189,8 @@ static int encode(struct worker *w, struct result *r)
     return rc;
 }
 
-/* Few files have terms of their own: the builder is made for those of the job at hand. */
+/* Recreates the builder if the job has other terms than the last one: few files have terms of their
+ * own. */
 static int prepare(struct worker *w, struct terms *t)
 {
     struct chunk_options options = {.intern = intern,
@@ -231,21 +233,21 @@ static void work(struct worker *w, struct result *r)
         if (r->error == 0)
             r->error = encode(w, r);
     }
-    /* What a chunk of more than the usual size took is not kept, nor what an error may have left
-     * half done. */
+    /* Buffers of a chunk of more than the default size are not kept, nor those that an error may
+     * have left half done. */
     if (r->error || (w->terms && w->terms->checkpoint_size > w->ix->options.checkpoint_size))
         drop_tools(w);
-    done = r->chunk; /* its number and place are still needed */
+    done = r->chunk; /* its number and position are still needed */
     trace_chunk_done(&done);
     r->chunk.text = NULL;
     r->chunk.cap = 0;
-    /* What is left of the credits is about what is left of the memory. */
+    /* The remaining credits are about the remaining memory. */
     freed = r->value.cap + 65536 < r->credits ? r->credits - r->value.cap - 65536 : 0;
     r->credits -= freed;
     ingest_give_credits(w->in, freed);
 }
 
-/* NULL: nothing more will come. */
+/* Returns NULL if there will be no more jobs. */
 static struct result *next_job(struct worker *w)
 {
     struct ingest *in = w->in;
@@ -288,7 +290,7 @@ void *ingest_worker_main(void *arg)
         share_enter(in);
         work(&w, r);
         if (share_leave(in))
-            drop_tools(&w); /* the next one makes its own */
+            drop_tools(&w); /* the next job creates new ones */
         ingest_post(in, r);
     }
     drop_tools(&w);

@@ -58,7 +58,7 @@ void order_forget(struct index *ix, const struct garbage *g)
     struct ingest *in = ix->ingest;
 
     pthread_mutex_lock(&in->lock);
-    (void)vec_push(&in->forgotten, *g); /* without memory: the next start deletes it */
+    (void)vec_push(&in->forgotten, *g); /* out of memory: the next start deletes it */
     pthread_mutex_unlock(&in->lock);
     ingest_wake(ix);
 }
@@ -141,14 +141,14 @@ void order_read(struct reader *r)
 
 /* ---- the writer ------------------------------------------------------------------------------ */
 
-static void append(struct writer *w, struct result *r)
+static void append_served(struct writer *w, struct result *r)
 {
     r->next = NULL;
     *w->served_end = r;
     w->served_end = &r->next;
 }
 
-/* Workers may still be at chunks when the reader has come to the end. */
+/* Workers may still be scanning chunks when the reader has reached the end. */
 void serve_result(struct writer *w, struct result *r)
 {
     struct order *o = r->run->order;
@@ -164,18 +164,18 @@ void serve_result(struct writer *w, struct result *r)
             r->value = (struct buf){0};
         }
         o->served++;
-        append(w, r);
+        append_served(w, r);
     }
-    if (!o->end || o->served + divided_handed(o) < o->end->seq)
+    if (!o->end || o->served + divided_sent(o) < o->end->seq)
         return;
-    append(w, o->end);
+    append_served(w, o->end);
     pthread_mutex_lock(&w->in->lock);
     w->in->active--;
     pthread_mutex_unlock(&w->in->lock);
 }
 
-/* Its chunk is not stored. */
-static void give_up(struct writer *w, struct result *r, int error)
+/* Removes the chunk from the batch, and records the error. */
+static void drop_chunk(struct writer *w, struct result *r, int error)
 {
     struct kv_key key = kv_key_of_chunk(r->run->id, (uint32_t)r->chunk.number, r->run->version);
 
@@ -184,7 +184,7 @@ static void give_up(struct writer *w, struct result *r, int error)
     r->error = r->error ? r->error : error;
 }
 
-/* Without memory for the message it is tried again. */
+/* Retries until there is memory for the message. */
 static void send_result(struct index *ix, const struct result *r)
 {
     struct ingest *in = ix->ingest;
@@ -215,7 +215,7 @@ void serve_committed(struct writer *w, int error)
     for (; r; r = next) {
         next = r->next;
         if (error)
-            give_up(w, r, error);
+            drop_chunk(w, r, error);
         if (!r->end || !r->run->order->helps)
             send_result(w->ix, r);
         if (r->end) {

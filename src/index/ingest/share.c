@@ -1,7 +1,7 @@
-/* share.c - several indexes of one process keep the limits of one: turns to work, and bytes
- * of text in flight.
+/* share.c - several indexes of one process share the limits of one: turns of scanners, and bytes of
+ * text in flight.
  *
- * No index waits for another one's bytes while it has none itself, so each gets on. */
+ * No index waits for the bytes of another one while it has none itself, so each makes progress. */
 #include "index/ingest/share.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 struct index_share {
     pthread_mutex_t lock;
     pthread_cond_t turn;
-    uint64_t tickets, served; /* the first that came is the next to work */
+    uint64_t tickets, served; /* threads work in order of arrival */
     unsigned working;
     atomic_size_t bytes;
 };
@@ -53,7 +53,7 @@ void share_enter(struct ingest *in)
     }
     s->served++;
     s->working++;
-    pthread_cond_broadcast(&s->turn); /* there may be room for the next one, too */
+    pthread_cond_broadcast(&s->turn); /* the next thread may work, too */
     pthread_mutex_unlock(&s->lock);
     pulse_beat();
 }

@@ -1,4 +1,4 @@
-/* store.c - the writer's records: what of a run is put into the store. */
+/* store.c - the writer: records of a run that go into the store. */
 #include "index/catalog/catalog_record.h"
 #include "index/ingest/again.h"
 #include "index/ingest/order.h"
@@ -46,7 +46,7 @@ static void store_summary(struct writer *w, struct run *run, struct view *v)
     buf_done(&value);
 }
 
-/* The chunk that was read again. */
+/* Retires the chunk that was read again. */
 static void retire_replaced(struct writer *w, struct run *run)
 {
     const struct index_file *old = &run->old->pub;
@@ -64,7 +64,7 @@ static void retire_replaced(struct writer *w, struct run *run)
                             run->chunks.at[k - 1].version == c->version);
         }
         if (kept)
-            return; /* all before it are kept, too */
+            return; /* all chunks before it are kept, too */
         if (!there) {
             struct kv_key key = kv_key_of_u32(run->id);
 
@@ -75,7 +75,7 @@ static void retire_replaced(struct writer *w, struct run *run)
     }
 }
 
-/* Why a run has failed, and on which host if another rank has read. */
+/* Writes why a run has failed, and on which host if another rank has read. */
 static void failed_text(const struct index *ix, const struct run *run, char *text, size_t size)
 {
     const char *host = run->error_rank ? ranks_host(ix->ranks, run->error_rank) : NULL;
@@ -101,8 +101,8 @@ static struct view *failed_view(const struct index *ix, struct run *run)
     return v;
 }
 
-/* A file that cannot be read is tried again and again: that alone is no news. Whoever forgets the
- * file meanwhile gives it another view. */
+/* An unreadable file is retried again and again: the same failure is not worth a new generation. If
+ * the file is forgotten meanwhile, it has another view. */
 static bool failed_as_before(struct index *ix, const struct run *run)
 {
     const struct view *now;
@@ -118,23 +118,23 @@ static bool failed_as_before(struct index *ix, const struct run *run)
     return same;
 }
 
-/* What was read before a run that the system, not the file, made fail is as true as it was; the run
- * is tried again. Whether a file that cannot be reached has gone is for the watcher to say. */
+/* If an error of the system ended the run, what was read before stays valid, and the run is
+ * retried. The watcher decides whether an unreachable file is gone. */
 static bool keeps_old(const struct run *run)
 {
     return !run->fresh && !run->stored && !run->rebuild && run->old->pub.id != 0 &&
            (again_is_system(run->error) || run->unreachable);
 }
 
-/* What answers cannot be shown must not be stored either. */
-static struct view *need(struct writer *w, struct view *v)
+/* Without a view, nothing can be published, so nothing may be stored either. */
+static struct view *require_view(struct writer *w, struct view *v)
 {
     if (!v)
         kv_batch_fail(w->batch, -ENOMEM);
     return v;
 }
 
-/* Begins again under another id. */
+/* The run begins again with another id. */
 static struct view *cancelled_view(struct writer *w, struct run *run)
 {
     if (run->state == RUN_READING)
@@ -143,7 +143,7 @@ static struct view *cancelled_view(struct writer *w, struct run *run)
         drop_id(w, run->id);
     if (run_replaces(run))
         drop_id(w, run->old->pub.id);
-    return need(w, view_empty(run->entry, INDEX_PENDING));
+    return require_view(w, view_empty(run->entry, INDEX_PENDING));
 }
 
 static struct view *store_failed_run(struct writer *w, struct run *run)
@@ -151,15 +151,15 @@ static struct view *store_failed_run(struct writer *w, struct run *run)
     if (failed_as_before(w->ix, run))
         return NULL;
     if (keeps_old(run))
-        return need(w, view_with_state(run->old, INDEX_GROWING));
+        return require_view(w, view_with_state(run->old, INDEX_GROWING));
     if (run->id && (run->stored || !run->fresh))
         drop_id(w, run->id);
     if (!run->stored && run->old->pub.id && run->old->pub.id != run->id)
         drop_id(w, run->old->pub.id);
-    return need(w, failed_view(w->ix, run));
+    return require_view(w, failed_view(w->ix, run));
 }
 
-/* The view that is published after the commit; NULL: nothing changes. */
+/* Returns the view that is published after the commit; NULL: nothing changes. */
 static struct view *store_read_run(struct writer *w, struct run *run)
 {
     enum index_state state = state_of(run);
@@ -173,10 +173,10 @@ static struct view *store_read_run(struct writer *w, struct run *run)
         return cancelled_view(w, run);
     if (state == INDEX_FAILED)
         return store_failed_run(w, run);
-    /* Before the chunk that is read again is there, what was stored stays as it is. */
+    /* Until the chunk that is read again has arrived, stored records stay as they are. */
     if (run->state != RUN_ENDED && !run->tail && !run->entry->is_archive)
         return NULL;
-    v = need(w, run_view(w->ix, run, state));
+    v = require_view(w, run_view(w->ix, run, state));
     if (!v)
         return NULL;
     if (run_replaces(run))
@@ -203,7 +203,7 @@ static struct view *touched_view(struct writer *w, struct run *run)
     return v;
 }
 
-/* States that changed without a run: files that went missing or came back. */
+/* Stores states that changed without a run: files that went missing or came back. */
 void store_states(struct writer *w)
 {
     struct index *ix = w->ix;
@@ -219,7 +219,7 @@ void store_states(struct writer *w)
         e->record_dirty = false;
         ix->records_dirty--;
         if (e->view->pub.id == 0 || e->run)
-            continue; /* nothing stored, or a run stores it */
+            continue; /* nothing is stored, or a run stores it */
         buf_clear(&value);
         file_encode(ix, e->view, &value);
         kv_put_buf(w->batch, KV_FILE, &key, &value);

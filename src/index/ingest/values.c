@@ -1,6 +1,6 @@
-/* values.c - distinct values of chunks that are stored: a file that was read in parts gets
- * its filters, too, once it is complete. Hashed as the builder of chunks hashes them; a value too
- * many does no harm, one too few would hide rows. */
+/* values.c - collects the distinct values of stored chunks: a file that was read in parts gets its
+ * filters, too, once it is complete. Values are hashed as the chunk builder hashes them. An
+ * additional value is harmless, a missing one would hide rows. */
 #include "column/chunk/column_hash.h"
 #include "index/ingest/flow.h"
 #include "index/ingest/hashes.h"
@@ -56,8 +56,7 @@ static int add_column(struct chunk_view *v, struct text path, struct hashes *to)
     case COLUMN_BOOL:
         return add_integers(v, &c, to);
     default:
-        hashes_match_all(
-            to); /* times have a range; of doubles it is not known which were written as integers */
+        hashes_match_all(to); /* times have a range; doubles may have been written as integers */
         return 0;
     }
 }

@@ -1,5 +1,5 @@
-/* walk.c - a reader walks an archive: which members it has, where its text can be resumed,
- * and the hash of the text. */
+/* walk.c - a reader walks an archive: it lists members, and collects checkpoints and the hash of
+ * the text. */
 #include "index/ingest/read.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static void note_end(struct walk *w, enum trace_damage_kind why, uint64_t at)
     reader_note_damage(w->reader, why, at);
 }
 
-static int take_member(struct walk *w, const struct trace_tar_member *m)
+static int add_member(struct walk *w, const struct trace_tar_member *m)
 {
     w->names_len += m->name.len;
     w->traces += archive_member_is_trace(m->kind, m->name);
@@ -58,7 +58,7 @@ static int take_member(struct walk *w, const struct trace_tar_member *m)
     return archive_list_add(&w->members, m);
 }
 
-/* The mark at the end is all zeros, as is what follows it: else a beginning has been lost. */
+/* The end mark is all zeros, and so is everything after it; otherwise, a beginning is missing. */
 static void check_empty(struct walk *w, size_t n)
 {
     const char *p = w->piece;
@@ -67,8 +67,8 @@ static void check_empty(struct walk *w, size_t n)
         note_end(w, TRACE_DAMAGE_TAR, 0);
 }
 
-/* `n` bytes of text at w->text. */
-static int feed(struct walk *w, size_t n)
+/* Parses `n` bytes of text at w->text. */
+static int feed_tar(struct walk *w, size_t n)
 {
     struct trace_tar_member m;
     uint64_t at;
@@ -84,7 +84,7 @@ static int feed(struct walk *w, size_t n)
             w->ended = rc == ERR_END;
             rc = 0;
         } else if (rc == 1) {
-            rc = take_member(w, &m);
+            rc = add_member(w, &m);
         }
     }
     check_empty(w, n);
@@ -92,7 +92,7 @@ static int feed(struct walk *w, size_t n)
     return rc;
 }
 
-/* The archive is whole as it stands, whoever may still write to it. */
+/* The archive is complete, even if its file is still open for writing. */
 static bool is_whole(const struct walk *w)
 {
     struct trace_reader_info info;
@@ -101,7 +101,7 @@ static bool is_whole(const struct walk *w)
     return w->ended && !info.in_member;
 }
 
-/* The text has ended: without a mark, perhaps. */
+/* Handles the end of the text, which may lack an end mark. */
 static int end_walk(struct walk *w)
 {
     uint64_t wants = trace_tar_wants(w->tar);
@@ -121,7 +121,7 @@ static int end_walk(struct walk *w)
 static int read_all(struct walk *w)
 {
     struct reader *r = w->reader;
-    bool told = false;
+    bool finished = false;
 
     for (;;) {
         if (atomic_load(&r->run->cancelled) || ingest_stopping(r->in))
@@ -130,15 +130,15 @@ static int read_all(struct walk *w)
         if (n < 0)
             return (int)n;
         r->finish = r->finish || (n == 0 && is_whole(w));
-        if (n == 0 && (told || !r->finish))
+        if (n == 0 && (finished || !r->finish))
             return end_walk(w);
         if (n == 0) {
             trace_reader_finish(r->trace);
-            told = true;
+            finished = true;
             continue;
         }
         hasher_add(&w->hasher, w->piece, (size_t)n);
-        int rc = feed(w, (size_t)n);
+        int rc = feed_tar(w, (size_t)n);
         if (rc == 0 && w->text - w->posted >= POST_EVERY) {
             ingest_yield(r->in);
             rc = post_found(w);

@@ -19,7 +19,7 @@ static void put_checkpoint(struct buf *out, const struct trace_checkpoint *c)
     buf_done(&value);
 }
 
-/* With a *new* window. */
+/* Decodes a checkpoint with a *new* window. */
 static int take_checkpoint(struct rec *in, struct trace_checkpoint *ret)
 {
     struct kv_key key = kv_key_of_u32(0);
@@ -36,7 +36,7 @@ static void put_array(struct buf *out, const void *list, size_t count, size_t si
     buf_append(out, list, count * size);
 }
 
-/* A *new* array, NULL if it is empty. */
+/* Decodes a *new* array, NULL if it is empty. */
 static void *take_array(struct rec *in, size_t size, size_t *ret_count, int *rc)
 {
     size_t count = rec_count(in, size);
@@ -127,7 +127,7 @@ int order_take(struct index *ix, struct rec *in, struct order **ret)
     rc = rc ? rc : in->bad ? ERR_CORRUPT : 0;
     *ret = o;
     if (rc && o->run)
-        run_free(o->run); /* and the order */
+        run_free(o->run); /* frees the order, too */
     else if (rc)
         order_free(o);
     return rc;

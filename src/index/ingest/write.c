@@ -1,4 +1,4 @@
-/* write.c - the writer: waits for results, says when there is a commit, and cleans up. */
+/* write.c - the writer: waits for results, decides when to commit, and cleans up. */
 #include "index/ingest/write.h"
 #include "index/catalog/catalog_record.h"
 #include "index/catalog/held.h"
@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define COMMIT_LEAST (64u << 10)
-#define COMMIT_SHARE 64       /* of the store */
-#define RUN_BYTES (24u << 10) /* about what a small file holds until it is committed */
+#define COMMIT_MIN (64u << 10)
+#define COMMIT_SHARE 64       /* fraction of the store */
+#define RUN_BYTES (24u << 10) /* about the memory of a small file until it is committed */
 
 static bool has_work(const struct writer *w)
 {
@@ -23,14 +23,14 @@ static bool may_purge(const struct index *ix, const struct entry *e, int64_t now
     if (e->view->pub.id == 0 || e->run)
         return false;
     if (e->link_of)
-        return true; /* read before its other name was known */
+        return true; /* it was read before its other name was found */
     if (e->view->pub.state != INDEX_MISSING)
         return false;
     return (ix->full || now - e->view->missing_since_ns >= ix->purge_ns) &&
            !held_covers(ix->held, e->name);
 }
 
-/* Files that have been missing for long, or whose room is needed, are forgotten. */
+/* Forgets files that have been missing for long, or whose space is needed. */
 static void purge_missing(struct writer *w)
 {
     struct index *ix = w->ix;
@@ -51,7 +51,7 @@ static void purge_missing(struct writer *w)
             w->first_ns = clock_mono_ns();
         drop_id(w, e->view->pub.id);
         kv_delete(w->batch, KV_PATH, &path);
-        view_release(e->view); /* nobody saw it: no change */
+        view_release(e->view); /* it was hidden: no new generation */
         e->view = v;
         ix->gone = true;
     }
@@ -59,7 +59,8 @@ static void purge_missing(struct writer *w)
     pthread_mutex_unlock(&ix->lock);
 }
 
-/* So that the first to ask need not wait for the summaries of ten thousand files. */
+/* Prepares the summary of all files, so that the first request need not wait for those of ten
+ * thousand files. */
 static void prepare_root(struct writer *w)
 {
     const struct summary *root;
@@ -77,8 +78,8 @@ static int64_t tick_ns(const struct writer *w)
     return w->ix->options.upkeep_ms * 1000000LL;
 }
 
-/* Readers decide what is to be done. */
-static void look_again(struct writer *w)
+/* Queues files that are due for another check. Readers decide what to do with them. */
+static void upkeep(struct writer *w)
 {
     struct index *ix = w->ix;
     int64_t now = clock_mono_ns();
@@ -93,7 +94,7 @@ static void look_again(struct writer *w)
     purge_missing(w);
     if (!has_work(w)) {
         w->first_ns = now;
-        collect_garbage(w); /* of the last commit, once nobody reads it any more */
+        collect_garbage(w); /* garbage of the last commit, once no snapshot reads it */
     }
     full_tick(w);
     pthread_mutex_lock(&ix->lock);
@@ -115,45 +116,43 @@ static int64_t commit_ns(const struct writer *w)
     return w->ix->options.commit_ms * 1000000LL;
 }
 
-/* Something large is, or becomes with this commit, garbage: a file, not the summary that each
- * commit of a run replaces. */
+/* The next commit deletes or replaces a whole file: more than the summary that each commit of a run
+ * replaces. */
 static bool deletes_file(const struct writer *w)
 {
     return w->replacing || w->freed || w->garbage_files > 0;
 }
 
-/* A batch that is small beside the limit: one that does not fit is given up whole. And pages of
- * what a commit replaces can be used in the third after it: where something is indexed anew, small
- * commits keep the store small. */
+/* A batch is small compared with the limit, because a batch that does not fit is dropped as a
+ * whole. Pages that a commit frees can be reused in the third commit after it: while a file is
+ * indexed again, small commits keep the store small. */
 static uint64_t commit_bytes(const struct writer *w)
 {
-    uint64_t share = w->ix->options.map_max / 16, most = w->ix->commit_bytes;
+    uint64_t share = w->ix->options.map_max / 16, max = w->ix->commit_bytes;
 
     if (deletes_file(w))
-        most = kv_bytes(w->ix->kv) / COMMIT_SHARE;
-    if (most < COMMIT_LEAST)
-        most = COMMIT_LEAST;
-    if (most > w->ix->commit_bytes)
-        most = w->ix->commit_bytes;
-    return share && share < most ? share : most;
+        max = kv_bytes(w->ix->kv) / COMMIT_SHARE;
+    if (max < COMMIT_MIN)
+        max = COMMIT_MIN;
+    if (max > w->ix->commit_bytes)
+        max = w->ix->commit_bytes;
+    return share && share < max ? share : max;
 }
 
-/* What is scanned last is waited for by nobody but this thread: the less is left for then, the
- * sooner all is stored. */
+/* At the end only this thread works: the less is left for then, the sooner all is stored. */
 static bool commit_is_due(struct writer *w, bool idle)
 {
     uint64_t due = commit_bytes(w);
 
-    if (!w->reading &&
-        !deletes_file(w)) /* where files are replaced, commits are small ones already */
+    if (!w->reading && !deletes_file(w)) /* commits are small already while files are replaced */
         due /= 2;
     if (kv_batch_bytes(w->batch) + (size_t)w->dirty_count * RUN_BYTES >= due)
         return true;
     return has_work(w) && (idle || clock_mono_ns() - w->first_ns >= commit_ns(w));
 }
 
-/* All mail there is, waiting for some until the next thing is due. *ret_idle: nothing is on its
- * way. */
+/* Returns all mail, after waiting for some until the next action is due. *ret_idle: no result is on
+ * its way. */
 static struct result *next_mail(struct writer *w, bool *ret_idle, bool *ret_over)
 {
     struct ingest *in = w->in;
@@ -187,7 +186,7 @@ void *ingest_writer_main(void *arg)
     while (w.batch && !over) {
         struct result *r = next_mail(&w, &idle, &over), *next;
 
-        serve_forgotten(&w); /* first: a lost store of rank 0 uses ids of files again */
+        serve_forgotten(&w); /* first: if the store of rank 0 was lost, ids of files are reused */
         for (; r; r = next) {
             next = r->next;
             if (r->reader)
@@ -202,7 +201,7 @@ void *ingest_writer_main(void *arg)
         if (over || commit_is_due(&w, idle))
             commit_dirty(&w, over);
         if (!over)
-            look_again(&w);
+            upkeep(&w);
         if (idle && !over && !has_work(&w))
             prepare_root(&w);
     }

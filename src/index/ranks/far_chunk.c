@@ -1,8 +1,8 @@
-/* far_chunk.c - values of chunks that other ranks have, and checkpoints, which rank 0 has: fetched
- * when they are opened, and kept as long as there is room.
+/* far_chunk.c - a cache of chunk values that other ranks have, and of checkpoints, which rank 0
+ * has: fetched when they are opened, and kept as long as there is space.
  *
- * A place of the cache is found by the hash of the key. What comes to a place that is taken
- * replaces it; beyond the limit places are emptied in turn.
+ * The hash of a key selects its place in the cache. A new value replaces the one in its place;
+ * beyond the limit, places are emptied in turn.
  */
 #include "index/ranks/ranks.h"
 
@@ -17,7 +17,7 @@ struct far_cache {
     struct ranks *ranks;
     pthread_mutex_t lock;
     uint64_t bytes, bytes_most;
-    uint32_t next; /* to be emptied */
+    uint32_t next; /* next place to be emptied */
     struct far_chunk *places[PLACES];
 };
 
@@ -73,7 +73,7 @@ static void empty(struct far_cache *cache, uint32_t place)
     release(c);
 }
 
-static struct far_chunk *find(struct far_cache *cache, const struct kv_key *key)
+static struct far_chunk *cache_find(struct far_cache *cache, const struct kv_key *key)
 {
     struct far_chunk *c = cache->places[place_of(key)];
     bool same = c && c->key.len == key->len && memcmp(c->key.data, key->data, key->len) == 0;
@@ -84,7 +84,7 @@ static struct far_chunk *find(struct far_cache *cache, const struct kv_key *key)
     return c;
 }
 
-static void keep(struct far_cache *cache, struct far_chunk *c)
+static void cache_value(struct far_cache *cache, struct far_chunk *c)
 {
     uint32_t place = place_of(&c->key);
 
@@ -119,7 +119,7 @@ static int fetch(struct ranks *r, unsigned rank, const struct kv_key *key, struc
     return 0;
 }
 
-/* What the rank answers to a request of this kind. */
+/* Opens the value that the rank returns for a request of this kind. */
 static int far_open(struct far_cache *cache, unsigned rank, enum rank_request kind,
                     const struct kv_key *key, struct far_chunk **ret)
 {
@@ -128,7 +128,7 @@ static int far_open(struct far_cache *cache, unsigned rank, enum rank_request ki
     kv_key_u8(&own, kind);
     kv_key_bytes(&own, key->data, key->len);
     pthread_mutex_lock(&cache->lock);
-    *ret = find(cache, &own);
+    *ret = cache_find(cache, &own);
     pthread_mutex_unlock(&cache->lock);
     if (*ret)
         return 0;
@@ -136,7 +136,7 @@ static int far_open(struct far_cache *cache, unsigned rank, enum rank_request ki
     if (rc)
         return rc;
     pthread_mutex_lock(&cache->lock);
-    keep(cache, *ret);
+    cache_value(cache, *ret);
     pthread_mutex_unlock(&cache->lock);
     return 0;
 }
@@ -156,7 +156,8 @@ void far_chunk_release(struct far_cache *cache, struct far_chunk *c)
     pthread_mutex_unlock(&cache->lock);
 }
 
-/* From one checkpoint to the next: lines of a chunk then need the same ones, which are kept. */
+/* The cached answer is valid from one checkpoint to the next, so lines of a chunk need the same few
+ * of them. */
 int far_checkpoint(struct far_cache *cache, uint32_t file, uint64_t from, uint64_t text_offset,
                    struct trace_checkpoint *ret)
 {
@@ -211,7 +212,7 @@ int far_chunk_answer(struct kv *kv, struct rec *request, struct buf *answer)
     return rc ? rc : answer->error;
 }
 
-/* Where the checkpoint behind this one of the file is; UINT64_MAX: there is none. */
+/* Returns the text offset of the next checkpoint of the file; UINT64_MAX if there is none. */
 static uint64_t next_checkpoint(struct kv_read *r, struct text found)
 {
     struct kv_key key = {0};

@@ -7,14 +7,14 @@
 struct one_rank {
     unsigned home;
     atomic_int error;
-    pthread_mutex_t tell; /* of what follows */
-    struct rank_sent told;
+    pthread_mutex_t sent_lock; /* guards `sent` */
+    struct rank_sent sent;
     struct text_ids *ids;
 };
 struct ranks {
     const struct index_ranks *links;
     struct one_rank *list;
-    uint16_t *rank_of; /* by home; 0: none */
+    uint16_t *rank_of; /* rank of each home; 0: none */
 };
 
 struct ranks *ranks_new(const struct index_ranks *links)
@@ -30,7 +30,7 @@ struct ranks *ranks_new(const struct index_ranks *links)
     for (unsigned i = 0; ok && i < links->count; i++)
         ok = (r->list[i].ids = text_ids_new()) != NULL;
     for (unsigned i = 0; r->list && i < links->count; i++)
-        pthread_mutex_init(&r->list[i].tell, NULL);
+        pthread_mutex_init(&r->list[i].sent_lock, NULL);
     if (!ok)
         return ranks_free(r), NULL;
     return r;
@@ -41,7 +41,7 @@ void ranks_free(struct ranks *r)
     if (!r)
         return;
     for (unsigned i = 0; r->list && i < r->links->count; i++)
-        text_ids_free(r->list[i].ids), pthread_mutex_destroy(&r->list[i].tell);
+        text_ids_free(r->list[i].ids), pthread_mutex_destroy(&r->list[i].sent_lock);
     free(r->rank_of);
     free(r->list);
     free(r);
@@ -137,13 +137,13 @@ int ranks_take_texts(struct ranks *r, unsigned rank, struct texts *here, struct 
 
 struct rank_sent *ranks_send_begin(struct ranks *r, unsigned rank)
 {
-    pthread_mutex_lock(&r->list[rank].tell);
-    return &r->list[rank].told;
+    pthread_mutex_lock(&r->list[rank].sent_lock);
+    return &r->list[rank].sent;
 }
 
 void ranks_send_end(struct ranks *r, unsigned rank)
 {
-    pthread_mutex_unlock(&r->list[rank].tell);
+    pthread_mutex_unlock(&r->list[rank].sent_lock);
 }
 
 const struct text_ids *ranks_ids(const struct ranks *r, unsigned rank)

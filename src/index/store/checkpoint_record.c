@@ -1,4 +1,5 @@
-/* checkpoint_record.c - checkpoints in the store: key file and text offset, value the rest. */
+/* checkpoint_record.c - checkpoints in the store: the key is file and text offset, the value is the
+ * rest. */
 #include "index/store/checkpoint_record.h"
 #include "index/store/record.h"
 
@@ -9,12 +10,19 @@
 
 #define WINDOW_BYTES (40u << 10)
 
-/* The window follows. */
+/* The window follows these fields. */
 #define OBJECT struct trace_checkpoint
-static const struct record_field fields[] = {
-    FIELD(file_offset),     FIELD(bits), FIELD(kind),         FIELD(members), FIELD(in_member),
-    FIELD_IF(in_member, 3), FIELD(crc),  FIELD(member_start), /* from there on */
-    FIELD(member_text),     {0}};
+static const struct record_field fields[] = {FIELD(file_offset),
+                                             FIELD(bits),
+                                             FIELD(kind),
+                                             FIELD(members),
+                                             FIELD(in_member),
+                                             /* present for these two kinds and later ones */
+                                             FIELD_IF(in_member, 3),
+                                             FIELD(crc),
+                                             FIELD(member_start),
+                                             FIELD(member_text),
+                                             {0}};
 #undef OBJECT
 
 void checkpoint_encode(const struct trace_checkpoint *c, struct buf *out)
@@ -80,7 +88,7 @@ static void windows_make(void)
     windows_error = pthread_key_create(&windows, free);
 }
 
-/* Few of many threads read text: _Thread_local would be memory of them all. */
+/* Few of many threads read text: _Thread_local arrays would take memory in all of them. */
 static char *window_of_thread(enum checkpoint_kind kind)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,4 +1,5 @@
-/* checkpoint_record.h - checkpoints in the store: places in a file from which its text can be read.
+/* checkpoint_record.h - checkpoints in the store: positions in a file from which its text can be
+ * read.
  *
  * May use:   trace, kv. Used by: ingest (writes them), catalog and index (read text through them).
  * Threads:   any.
@@ -9,23 +10,24 @@
 #include "dftracerd/trace.h"
 #include "index/store/kv.h"
 
-/* The value of table KV_CHECKPOINT. */
+/* Encodes a value of table KV_CHECKPOINT. */
 void checkpoint_encode(const struct trace_checkpoint *c, struct buf *out);
-/* The window is borrowed from the value. 0, ERR_CORRUPT. */
+/* Decodes a checkpoint; the window is borrowed from the value. Returns 0 or ERR_CORRUPT. */
 int checkpoint_decode(struct text key, struct text value, struct trace_checkpoint *ret);
-/* The same with a *new* window. 0, -ENOMEM: then *ret is as it was. */
+/* Copies a checkpoint with a *new* window. Returns 0, or -ENOMEM: then *ret is unchanged. */
 int checkpoint_clone(const struct trace_checkpoint *from, struct trace_checkpoint *ret);
-/* The one before (or at) a text offset; window borrowed from the read. 0, -ENOENT, ERR_CORRUPT,
- * ERR_STORE. */
+/* Finds the checkpoint before (or at) a text offset; the window is borrowed from the read. Returns
+ * 0, -ENOENT, ERR_CORRUPT or ERR_STORE. */
 int checkpoint_find(struct kv_read *r, uint32_t file, uint64_t text_offset,
                     struct trace_checkpoint *ret);
-/* The same, its window copied, for the store must not be pinned while a file is read; there is one:
- * else ERR_CORRUPT. The copy is the thread's, until it gets another one of the kind: the reader of
- * a packed member is not done with its own when it asks the archive for bytes. Also -ENOMEM. */
+/* Like checkpoint_find, but copies the window, since no read may stay open while a file is read,
+ * and returns ERR_CORRUPT if there is none. The copy belongs to the thread until it copies another
+ * one of the same kind: the reader of a compressed member still needs its own when it reads from
+ * the archive. Also returns -ENOMEM. */
 enum checkpoint_kind { CHECKPOINT_FILE, CHECKPOINT_ARCHIVE, CHECKPOINT_KINDS };
 int checkpoint_copy(struct kv *kv, uint32_t file, uint64_t text_offset, enum checkpoint_kind kind,
                     struct trace_checkpoint *ret);
-/* The same of a record. */
+/* Like checkpoint_copy, for a record. */
 int checkpoint_keep(struct text key, struct text value, enum checkpoint_kind kind,
                     struct trace_checkpoint *ret);
 

@@ -1,4 +1,4 @@
-/* kv.c - the environment of LMDB: opened, opened again, closed; its errors. See kv.h for the
+/* kv.c - opens, reopens and closes the environment of LMDB, and maps its errors. See kv.h for the
  * contract. */
 #include "index/store/kv_env.h"
 
@@ -12,11 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define READERS_MAX 1024 /* simultaneous reads: more than queries and workers ever hold */
+/* maximum number of simultaneous reads: more than queries and workers need */
+#define READERS_MAX 1024
 #define MAP_MIN (64ull << 20)
-#define MAP_MAX_LIMITED (1ull << 30) /* at first, where the address space is limited */
+#define MAP_MAX_LIMITED (1ull << 30) /* first map size if the address space is limited */
 
-/* Of a limited file: branches, leaves and the list of free pages that a deletion writes anew. */
+/* Space of a limited file that is kept for deletions, which rewrite branches, leaves and the list
+ * of free pages. */
 #define RESERVE_MIN (1ull << 20)
 #define RESERVE_SHARE 64
 
@@ -34,7 +36,7 @@ int kv_code(int rc)
     case MDB_PAGE_NOTFOUND:
     case MDB_INCOMPATIBLE:
     case MDB_VERSION_MISMATCH:
-    case MDB_CURSOR_FULL: /* a tree that is deeper than any can be */
+    case MDB_CURSOR_FULL: /* a tree deeper than the maximum: pages are corrupt */
     case MDB_PAGE_FULL:
     case MDB_BAD_TXN:
     case MDB_BAD_VALSIZE:
@@ -47,8 +49,8 @@ int kv_code(int rc)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* A data file shorter than its meta page says would raise SIGBUS on the first read of a lost page.
- */
+/* Checks that the data file is as long as its meta page says: reading a missing page would raise
+ * SIGBUS. */
 static int check_length(struct kv *kv, struct err *err)
 {
     MDB_envinfo info;
@@ -66,9 +68,10 @@ static int check_length(struct kv *kv, struct err *err)
     return 0;
 }
 
-/* The table of readers is a mapped file that LMDB only extends: on a full disk the first reader in
- * a new page of it would be killed by SIGBUS. A longer one than LMDB asks for is taken as it is.
- * Only before LMDB opens it: closing a file drops the locks that a process has on it. */
+/* Extends the file of LMDB's table of readers. LMDB maps it without allocating its blocks: on a
+ * full disk, the first reader in a new page would be killed by SIGBUS. A file longer than LMDB
+ * requires is harmless. Must be called before LMDB opens the file: closing it drops the locks that
+ * a process has on it. */
 static int reserve_lock_file(const struct kv *kv, struct err *err)
 {
     struct buf path = {0};
@@ -78,13 +81,13 @@ static int reserve_lock_file(const struct kv *kv, struct err *err)
     fd = path.error ? -1 : open(path.data, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     buf_done(&path);
     if (fd < 0)
-        return 0; /* LMDB will tell */
+        return 0; /* LMDB will report the error */
     rc = posix_fallocate(fd, 0, READERS_MAX * 64 + 4096);
     close(fd);
     return rc == ENOSPC || rc == EDQUOT ? err_set(err, -rc, "%s: %s", kv->path, strerror(rc)) : 0;
 }
 
-/* It has asserted something that does not hold, and aborts the process afterwards. */
+/* Called when an assertion of LMDB fails; LMDB aborts the process afterwards. */
 static void on_assertion(MDB_env *env, const char *what)
 {
     (void)what;
@@ -126,7 +129,8 @@ static int open_env(struct kv *kv, uint64_t map_size, struct err *err)
         mdb_env_close(kv->env);
         kv->env = NULL;
         if ((rc == ENOMEM || rc == EINVAL) && !kv->read_only && map_size / 2 >= MAP_MIN)
-            map_size /= 2; /* RLIMIT_AS, a small machine, valgrind (EINVAL) */
+            /* the address space is limited: RLIMIT_AS, a small machine, valgrind (EINVAL) */
+            map_size /= 2;
         else if ((rc == EACCES || rc == EROFS) && kv->read_only && !(flags & MDB_NOLOCK))
             flags |= MDB_NOLOCK;
         else
@@ -147,7 +151,8 @@ static int open_tables(struct kv *kv, struct err *err)
     if (rc) {
         mdb_txn_abort(txn);
         if (rc == MDB_NOTFOUND || rc == EINVAL)
-            rc = MDB_INVALID; /* read-only: made by something else, or never finished */
+            /* read-only, and the file was made by another program or never completed */
+            rc = MDB_INVALID;
         return err_set(err, kv_code(rc), "%s: %s", kv->path, mdb_strerror(rc));
     }
     rc = failpoint("kv.tables") ? errno : 0;
@@ -199,17 +204,17 @@ static int check_mark(const struct kv *kv, struct err *err)
     return err_set(err, ERR_CORRUPT, "%s: the index is marked as corrupt", kv->path);
 }
 
-/* Where the address space is limited, threads and malloc need some of it: a quarter, and more when
- * there is that much data. */
+/* If the address space is limited, threads and malloc need some of it: the map takes a quarter, or
+ * more if there is that much data. */
 static uint64_t first_map_size(const struct kv *kv, uint64_t size)
 {
-    uint64_t most = memory_address_space();
+    uint64_t max = memory_address_space();
 
-    if (most != UINT64_MAX) {
-        most = most / 4 < MAP_MIN ? MAP_MIN : most / 4;
-        most = most > MAP_MAX_LIMITED ? MAP_MAX_LIMITED : most;
+    if (max != UINT64_MAX) {
+        max = max / 4 < MAP_MIN ? MAP_MIN : max / 4;
+        max = max > MAP_MAX_LIMITED ? MAP_MAX_LIMITED : max;
     }
-    size = size < most ? size : most;
+    size = size < max ? size : max;
     return size < kv->map_max ? size : kv->map_max;
 }
 
@@ -241,8 +246,7 @@ int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)
     }
     set_limit(kv);
     if (!kv->read_only)
-        mdb_reader_check(kv->env,
-                         &dead); /* slots of processes that were killed keep pages from reuse */
+        mdb_reader_check(kv->env, &dead); /* slots of killed processes prevent the reuse of pages */
     *ret = kv;
     return 0;
 }
@@ -274,7 +278,7 @@ int kv_reopen(struct kv *kv, uint64_t size)
     rc = open_env(kv, size, NULL);
     if (rc == 0 && (rc = open_tables(kv, NULL))) {
         mdb_env_close(kv->env);
-        kv->env = NULL; /* reads fail until the next commit tries again */
+        kv->env = NULL; /* reads fail until the next commit, which tries again */
     }
     return rc;
 }

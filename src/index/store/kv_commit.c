@@ -1,5 +1,5 @@
-/* kv_commit.c - writes: a batch is applied in one transaction, and the map grows for it. See kv.h
- * for the contract. */
+/* kv_commit.c - applies a batch in one transaction, and makes the map grow for it. See kv.h for the
+ * contract. */
 #include "index/store/kv_batch.h"
 #include "index/store/kv_env.h"
 
@@ -9,12 +9,12 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-#define MAP_STEP (16ull << 20) /* it grows by that at least */
-/* grown before a commit when less is left: MAP_FULL is then rare */
+#define MAP_STEP (16ull << 20) /* minimum by which the map grows */
+/* the map grows before a commit if less is left, so that MAP_FULL is rare */
 #define MAP_HEADROOM (96ull << 20)
 
-/* Seeks anew for each: what a cursor stands on after a deletion has differed between LMDB versions.
- */
+/* Seeks for each key, because the position of a cursor after mdb_cursor_del differs between LMDB
+ * versions. */
 static int delete_prefix(MDB_txn *txn, MDB_dbi dbi, const struct kv_key *prefix)
 {
     MDB_cursor *cursor;
@@ -84,7 +84,7 @@ static int apply_batch(struct kv *kv, const struct kv_batch *b)
         return rc;
     }
     rc = mdb_txn_commit(txn);
-    /* To be told that it failed although it is there is harmless: the batch is applied again. */
+    /* A failure reported for a successful commit is harmless: the batch is applied again. */
     return rc == 0 && failpoint("kv.committed") ? errno : rc;
 }
 
@@ -100,8 +100,8 @@ static void open_gate(struct kv *kv)
     pthread_rwlock_unlock(&kv->gate);
 }
 
-/* After a failed write of its meta page LMDB refuses everything until the environment is opened
- * again. */
+/* After a failed write of its meta page, LMDB refuses all operations until the environment is
+ * reopened. */
 static int reopen(struct kv *kv)
 {
     int rc;
@@ -112,7 +112,7 @@ static int reopen(struct kv *kv)
     return rc;
 }
 
-/* Where the address space is limited, an eighth of it is left to threads and malloc. */
+/* If the address space is limited, an eighth of it is left to threads and malloc. */
 static bool may_map(uint64_t more)
 {
     uint64_t space = memory_address_space();
@@ -120,7 +120,8 @@ static bool may_map(uint64_t more)
     return memory_is_mappable(more + (space == UINT64_MAX ? 0 : space / 8));
 }
 
-/* Doubled, or less where that is not possible. 0: not even by a step. */
+/* Returns twice the size of the map, or less if that is not possible. 0: it cannot grow by one
+ * step. */
 static uint64_t larger_map(struct kv *kv)
 {
     uint64_t size = kv_map_size(kv), rest = kv->map_top - size, more = size < rest ? size : rest;
@@ -130,9 +131,9 @@ static uint64_t larger_map(struct kv *kv)
     return more ? size + more : 0;
 }
 
-/* Readers hold the gate while they read: none can see the map move. LMDB unmaps the old map before
- * it maps the new one, and has none when that fails: the environment is opened again before anybody
- * reads, with the old size if there is still room for it. */
+/* Readers hold the gate while they read, so none can see the map move. LMDB unmaps the old map
+ * before it maps the new one, and has none if that fails: then the environment is reopened with the
+ * old size, if there is still space for it, before any thread reads. */
 static int grow_map(struct kv *kv)
 {
     uint64_t old = kv_map_size(kv), size;
@@ -170,7 +171,7 @@ static bool is_dead(struct kv *kv)
     return rc == MDB_PANIC;
 }
 
-/* LMDB tells a write that was cut short for want of space as an I/O error. */
+/* LMDB reports a short write on a full disk as an I/O error. */
 static bool disk_is_full(const struct kv *kv)
 {
     struct statvfs fs;
@@ -178,8 +179,8 @@ static bool disk_is_full(const struct kv *kv)
     return statvfs(kv->path, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < (1u << 20);
 }
 
-/* Pages within the file that nothing uses: LMDB's own table of lists, each with its length first.
- */
+/* Returns the bytes of unused pages in the file: LMDB has a table of lists of them, each with its
+ * length first. */
 static uint64_t bytes_free(struct kv *kv)
 {
     MDB_cursor *cursor;
@@ -204,8 +205,8 @@ static uint64_t bytes_free(struct kv *kv)
     return pages * st.ms_psize;
 }
 
-/* Whether a batch would take what is kept for deletions. Free pages in pieces may be of no use:
- * MAP_FULL tells that. */
+/* Returns whether a batch would use the space reserved for deletions. Fragmented free pages may be
+ * unusable: MAP_FULL reports that. */
 static bool beyond_limit(struct kv *kv, const struct kv_batch *b)
 {
     uint64_t need, used;
@@ -238,7 +239,7 @@ static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
         return ERR_STORE_FULL;
     if (kv_bytes_used(kv) + b->bytes * 2 + headroom(kv) > kv_map_size(kv) && (rc = grow_map(kv)) &&
         !kv->env)
-        return rc; /* else MAP_FULL is returned below, if there is no room */
+        return rc; /* otherwise MAP_FULL is returned below, if there is no space */
     for (int tries = 0;; tries++) {
         kv_inside = kv;
         rc = apply_batch(kv, b);
@@ -251,7 +252,7 @@ static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
     }
     if (rc && is_dead(kv))
         reopen(
-            /* at once: nobody can read meanwhile. Without success the next commit tries again */
+            /* at once: no thread can read meanwhile. If it fails, the next commit tries again */
             kv);
     if (rc == EIO && disk_is_full(kv))
         rc = ENOSPC;

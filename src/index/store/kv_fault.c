@@ -1,6 +1,6 @@
-/* kv_fault.c - where the map of data.mdb is, and what happens when LMDB reads or writes beyond it,
- * or where nothing is: LMDB follows what a corrupt page says. The process ends by the signal, as
- * without this; but the index is marked first, so that the next start rebuilds it. */
+/* kv_fault.c - handles SIGSEGV and SIGBUS while LMDB follows a corrupt page out of the map of
+ * data.mdb. The process still ends by the signal, but the index is marked as corrupt first, so that
+ * the next start rebuilds it. */
 #include "index/store/kv_env.h"
 
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define FAULT_SLACK (1 << 20) /* around the map: sizes in pages have 16 bits */
+#define FAULT_SLACK (1 << 20) /* distance from the map that counts: sizes in pages have 16 bits */
 
-#define WATCHED_MAX 64 /* of a process; those beyond are not marked */
+#define WATCHED_MAX 64 /* maximum number of stores of a process that are marked */
 
 static _Atomic(struct kv *) watched[WATCHED_MAX];
 static pthread_mutex_t watched_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -48,7 +48,7 @@ void kv_find_map(struct kv *kv)
     fclose(maps);
 }
 
-/* Signal safe: it is called where LMDB aborts. */
+/* Signal safe: also called when LMDB aborts. */
 void kv_mark_corrupt(struct kv *kv)
 {
     int fd = kv->read_only ? -1 : open(kv->mark, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -57,7 +57,7 @@ void kv_mark_corrupt(struct kv *kv)
         close(fd);
 }
 
-/* Signal safe. NULL: LMDB has nothing to do with it. */
+/* Signal safe. Returns NULL if the fault is not one of LMDB. */
 static struct kv *kv_of_fault(const char *at)
 {
     if (kv_inside)
@@ -80,7 +80,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
         kv_mark_corrupt(kv);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         if (signals[i] == number)
-            sigaction(number, &before[i], NULL); /* the fault comes again when this returns */
+            sigaction(number, &before[i], NULL); /* the fault occurs again when this returns */
 }
 
 static bool put_watched(struct kv *from, struct kv *to)

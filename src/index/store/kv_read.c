@@ -1,5 +1,5 @@
-/* kv_read.c - reads of LMDB: transactions that are used again, values, cursors; what fills the
- * pages. See kv.h for the contract. */
+/* kv_read.c - reads of LMDB: reused transactions, values, cursors, and statistics of pages. See
+ * kv.h for the contract. */
 #include "index/store/kv_env.h"
 
 #include <assert.h>
@@ -10,15 +10,15 @@
 #include <xxhash.h>
 
 #define TURNSTILE_NS 100000000
-/* reads wait so long for an environment that is being opened again */
+/* maximum time that a read waits for an environment that is being reopened */
 #define REOPEN_NS 3000000000LL
 
 static _Thread_local struct kv_read *innermost;
 
 /* ---- transactions ---------------------------------------------------------------------------- */
 
-/* `held`: by the calling thread, which therefore must not wait. Not by a lock with a time: that
- * would be the clock on the wall. */
+/* `held`: a read of the calling thread, which therefore must not wait long. Waiting for the lock
+ * with a timeout would depend on the wall clock. */
 static void pass_gate(struct kv *kv, const struct kv_read *held)
 {
     if (atomic_load(&kv->moving) && !held) {
@@ -63,8 +63,8 @@ static struct kv_read *held_read(const struct kv *kv)
     return r;
 }
 
-/* Only in an inspecting process: the daemon has grown the map. Size 0 takes over what the file
- * says. */
+/* Needed only in a process that inspects: the daemon has made the map grow. Size 0 adopts the size
+ * of the file. */
 static int follow_map(struct kv *kv, MDB_txn **ret)
 {
     pthread_rwlock_unlock(&kv->gate);
@@ -78,8 +78,8 @@ static int follow_map(struct kv *kv, MDB_txn **ret)
     return kv->env ? txn_renew(kv, ret) : ENOMEM;
 }
 
-/* The environment is dead until the writer has opened it again, which it does as soon as nobody
- * reads. */
+/* The environment is unusable until the writer has reopened it, which it does as soon as there are
+ * no reads. */
 static int await_reopening(struct kv *kv, MDB_txn **ret)
 {
     int rc = MDB_PANIC;
@@ -93,7 +93,8 @@ static int await_reopening(struct kv *kv, MDB_txn **ret)
     return rc == MDB_PANIC ? EIO : rc;
 }
 
-/* Of the map: what is in use of it. All that a read sees was there when it began. */
+/* Returns the end of the used part of the map. It contains all that a read that begins now can
+ * see. */
 static const char *end_of_data(struct kv *kv)
 {
     MDB_envinfo info;
@@ -119,7 +120,7 @@ int kv_read_begin(struct kv *kv, struct kv_read **ret)
         rc = follow_map(kv, &r->txn);
     if (rc == MDB_PANIC && !held)
         rc = await_reopening(kv, &r->txn);
-    if (rc && held) { /* what it sees cannot be less than what the caller knows of */
+    if (rc && held) { /* this read sees at least what the caller's outer read sees */
         r->txn = held->txn;
         r->borrowed = true;
         rc = 0;
@@ -137,7 +138,7 @@ int kv_read_begin(struct kv *kv, struct kv_read **ret)
     return 0;
 }
 
-/* The transaction goes to one who borrowed it, if there is one. */
+/* Passes the transaction to a read that borrowed it, if there is one. */
 static bool hand_over(const struct kv_read *from)
 {
     for (struct kv_read *r = innermost; r; r = r->outer) {
@@ -170,7 +171,7 @@ void kv_read_end(struct kv_read *r)
         return;
     while (*at && *at != r)
         at = &(*at)->outer;
-    assert(*at); /* ends on the thread that began it */
+    assert(*at); /* a read ends on the thread that began it */
     *at = r->outer;
     atomic_fetch_sub(&r->kv->reads, 1);
     if (!hand_over(r))
@@ -189,8 +190,8 @@ static uint64_t pages_of(MDB_txn *txn, MDB_dbi dbi)
     return st.ms_branch_pages + st.ms_leaf_pages + st.ms_overflow_pages;
 }
 
-/* What no tree has is free: two pages are LMDB's own, the list of free pages (0) and that of the
- * tables (1) are trees. */
+/* Pages of no tree are free: two pages belong to LMDB itself; the list of free pages (0) and the
+ * list of tables (1) are trees. */
 static void count_pages(struct kv *kv, MDB_txn *txn, struct kv_stat *ret)
 {
     uint64_t taken = 2 + pages_of(txn, 0) + pages_of(txn, 1);
@@ -239,7 +240,7 @@ uint64_t kv_sum(enum kv_table t, const void *key, size_t key_len, const void *va
     return XXH3_64bits_withSeed(value, len, XXH3_64bits_withSeed(key, key_len, t));
 }
 
-/* What LMDB returned; pages that make no sense are remembered. */
+/* Maps a return code of LMDB, and records inconsistent pages. */
 static int read_code(struct kv *kv, int rc)
 {
     int code = rc == EINVAL ? ERR_CORRUPT : kv_code(rc);
@@ -254,7 +255,7 @@ bool kv_is_broken(const struct kv *kv)
     return atomic_load(&kv->broken);
 }
 
-/* A corrupt page may say anything of where a value is and how long. */
+/* A corrupt page may contain any position and length of a value. */
 static bool is_in_file(const struct kv_read *r, const MDB_val *v)
 {
     const char *at = v->mv_data, *begin = r->kv->map_at, *end = r->data_end;

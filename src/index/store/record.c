@@ -18,7 +18,7 @@ static void number_set(const struct record_field *f, void *object, uint64_t v)
 {
     char *at = (char *)object + f->offset;
 
-    /* As a call for any size, memcpy would take longer than all the rest. */
+    /* memcpy with a variable size is a call, which would take longer than the rest. */
     if (f->size == 1)
         *at = (char)v;
     else if (f->size == 4)
@@ -30,7 +30,7 @@ static void number_set(const struct record_field *f, void *object, uint64_t v)
 static uint64_t number_checked(const struct record_field *f, struct rec *r, uint64_t v)
 {
     if (f->kind == RECORD_BOOL ? v <= 1
-        : f->most              ? v <= f->most
+        : f->max               ? v <= f->max
                                : f->size == 8 || v >> 8 * f->size == 0)
         return v;
     r->bad = true;
@@ -39,7 +39,7 @@ static uint64_t number_checked(const struct record_field *f, struct rec *r, uint
 
 static uint32_t list_len(const struct record_field *f, uint32_t count)
 {
-    return f->most && count > f->most ? (uint32_t)f->most : count;
+    return f->max && count > f->max ? (uint32_t)f->max : count;
 }
 
 /* ---- encoding -------------------------------------------------------------------------------- */
@@ -128,13 +128,13 @@ static void decode_bits(const struct record_field *f, struct rec *r, void *objec
     }
 }
 
-/* No record is shorter. */
-static size_t least_bytes(const struct record_field *f)
+/* Returns the minimum size of a record. */
+static size_t min_bytes(const struct record_field *f)
 {
     size_t bytes = 0;
 
     for (; f->kind != RECORD_END; f++) {
-        bytes += f->kind == RECORD_STRUCT ? least_bytes(f->of) : f->kind != RECORD_IF;
+        bytes += f->kind == RECORD_STRUCT ? min_bytes(f->of) : f->kind != RECORD_IF;
         if (f->kind == RECORD_IF || f->kind == RECORD_BITS)
             f += f->rows;
     }
@@ -145,7 +145,7 @@ static void decode_list(const struct record_field *f, struct rec *r, struct text
                         struct arena *arena, void *object)
 {
     uint32_t count =
-        (uint32_t)(f->most ? rec_choice(r, UINT32_MAX) : rec_count(r, least_bytes(f->of)));
+        (uint32_t)(f->max ? rec_choice(r, UINT32_MAX) : rec_count(r, min_bytes(f->of)));
     uint32_t len = list_len(f, count);
     char *list = arena_alloc(arena, (len + 1ul) * f->item_size);
 
@@ -241,8 +241,8 @@ static void print_value(const struct record_field *f, const void *object, const 
         buf_puts(out, "null");
 }
 
-/* *object becomes the struct that has the member; *ret_there: no RECORD_IF leaves it out. NULL:
- * there is no such row. */
+/* *object becomes the struct that has the member; *ret_there is false if a RECORD_IF leaves it out.
+ * Returns NULL if there is no such row. */
 static const struct record_field *find_field(const struct record_field *f, const void **object,
                                              struct text name, bool *ret_there)
 {

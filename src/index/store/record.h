@@ -1,5 +1,5 @@
-/* record.h - records of the store as tables of fields: what is encoded, decoded, checked and
- * printed of a struct is one list of rows, in the order of the stored bytes.
+/* record.h - records of the store as tables of fields: one list of rows, in the order of the stored
+ * bytes, says how a struct is encoded, decoded, checked and printed.
  *
  *     #define OBJECT struct rectangle
  *     static const struct record_field fields[] = {FIELD(width), FIELD(height), {0}};
@@ -17,27 +17,27 @@
 
 enum record_kind {
     RECORD_END,
-    RECORD_UINT, /* unsigned or enum; a double as its bits; at most `most` */
+    RECORD_UINT, /* unsigned or enum; a double as its bits; limited by `max` */
     RECORD_BOOL,
-    RECORD_INT, /* int64_t; printed as null where it is INT64_MIN */
+    RECORD_INT, /* int64_t; printed as null if it is INT64_MIN */
     RECORD_I128,
-    RECORD_STRING,  /* const char *; an empty one is NULL once decoded */
-    RECORD_TEXT,    /* NUL-terminated once decoded */
+    RECORD_STRING,  /* const char *; an empty one is decoded as NULL */
+    RECORD_TEXT,    /* decoded with a NUL at its end */
     RECORD_TEXT_ID, /* uint32_t: INDEX_NO_TEXT, or a text of `texts` (texts_put_ref) */
-    RECORD_STRUCT,  /* rows of `of`; with neither name nor offset, of the struct itself */
-    /* Pointer to structs of `item_size`, as many as the uint32_t at `count_at`; if `most` is not
-     * 0, only so many of them are there. */
+    RECORD_STRUCT,  /* rows of `of`; without name and offset, they are of the struct itself */
+    /* Pointer to structs of `item_size`. The uint32_t at `count_at` is their number, or `max` if
+     * that is less and not 0. */
     RECORD_LIST,
-    /* The next `rows` rows are one number. Each has `bits` bits of it, the first row the lowest;
-     * the last one has the rest. */
+    /* The next `rows` rows share one number. Each has `bits` bits of it, the first row the lowest;
+     * the last row has the rest. */
     RECORD_BITS,
-    RECORD_IF /* the next `rows` rows are there only if this bool or uint64_t is not 0 */
+    RECORD_IF /* the next `rows` rows are present only if this bool or uint64_t is not 0 */
 };
 struct record_field {
     const char *name;
     uint8_t kind, size, bits, rows;
     uint16_t offset, item_size, count_at;
-    uint64_t most; /* 0: what fits in `size` bytes */
+    uint64_t max; /* 0: limited by `size` bytes */
     const struct record_field *of;
 };
 #define FIELD_TYPED(kind_, member, ...) \
@@ -45,7 +45,7 @@ struct record_field {
         .name = #member, .kind = kind_, .size = sizeof(((OBJECT *)0)->member), \
         .offset = offsetof(OBJECT, member), ##__VA_ARGS__ \
     }
-/* A row of OBJECT; what comes behind the member is designated: `.most = 3`. */
+/* A row of OBJECT; further members are designated: `.max = 3`. */
 #define FIELD(member, ...) \
     FIELD_TYPED(_Generic(((OBJECT *)0)->member, \
                 bool: RECORD_BOOL, \
@@ -69,13 +69,14 @@ struct record_field {
 
 void record_encode(const struct record_field *fields, const void *object, const struct texts *texts,
                    struct buf *out);
-/* What the rows do not name stays as it is. Corrupt records are in r->bad, and values are then 0;
- * lack of memory is in the error of the arena, which owns strings and lists and may be NULL where
- * there are none. */
+/* Decodes a record. Members without a row keep their values. A corrupt record sets r->bad, and
+ * values are then 0; the arena, which owns strings and lists, keeps an error if memory is short. It
+ * may be NULL if there are no strings and lists. */
 void record_decode(const struct record_field *fields, struct rec *r, struct texts *texts,
                    struct arena *arena, void *object);
-/* Prints `format`, where "{member}" is its value, "{member.member}" that of a RECORD_STRUCT, and
- * "[...]" is left out if the first member in it is below a RECORD_IF that does not hold. */
+/* Prints `format`, where "{member}" is replaced by its value and "{member.member}" by that of a
+ * RECORD_STRUCT. "[...]" is left out if the first member in it is below a RECORD_IF whose condition
+ * is false. */
 void record_print(const struct record_field *fields, const void *object, const struct texts *texts,
                   const char *format, struct buf *out);
 void record_print_text(struct text t, struct buf *out); /* in quotes; control bytes as \xNN */

@@ -1,4 +1,4 @@
-/* text_ids.c - ids of another process's texts, in pages that never move. */
+/* text_ids.c - translates ids of another process's texts, in pages that never move. */
 #include "index/store/text_ids.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ int text_ids_take(struct text_ids *ids, struct texts *here, struct rec *r)
 
     for (uint64_t i = from; i < from + count && rc == 0 && !r->bad; i++) {
         struct text text = rec_text(r);
-        if (i < known) /* by an attempt that had no memory for all */
+        if (i < known) /* added by an attempt that ran out of memory */
             continue;
         uint32_t id = texts_add_any(here, text);
         rc = id == INDEX_NO_TEXT ? -ENOMEM : append(ids, id);

@@ -1,7 +1,7 @@
 /* text_refs.c - references to texts in records. */
 #include "index/store/text_ids.h"
 
-/* 0 = no text, 2 * id + 1 = of the store, 2 * (len + 1) = the text follows */
+/* 0 = no text, 2 * id + 1 = id of the store, 2 * (len + 1) = the text follows */
 void texts_put_ref(const struct texts *t, struct buf *b, uint32_t id)
 {
     struct text text;

@@ -1,5 +1,5 @@
-/* texts.c - the shared text table. Looked up under one of 64 locks chosen by the hash; ids are
- * given out under one. */
+/* texts.c - the shared text table. A look-up takes one of 64 locks, which the hash selects; ids are
+ * assigned under a single lock. */
 #include "index/store/texts.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ enum {
     SHORT = 32
 };
 
-struct slot { /* the text itself, too: a look-up waits for few places of memory */
+struct slot { /* contains the text: a look-up reads few cache lines */
     uint64_t hash;
     const char *ptr;
     uint32_t len, id_plus;
@@ -27,7 +27,7 @@ struct stripe {
     uint32_t mask, used;
 } __attribute__((aligned(64)));
 
-struct space { /* ids of one kind, dense */
+struct space { /* texts with one kind of ids, dense */
     _Atomic(struct text *) *pages;
     uint32_t page_count;
     atomic_uint count;
@@ -41,13 +41,14 @@ struct block {
 
 struct texts {
     struct stripe stripes[STRIPES];
-    pthread_mutex_t grow; /* spaces and blocks */
+    pthread_mutex_t grow; /* guards spaces and blocks */
     struct space stored, local;
     struct block *blocks;
-    uint64_t stored_bytes, stored_most; /* by texts_limit */
+    uint64_t stored_bytes, stored_max; /* set by texts_limit */
     uint64_t local_bytes;
-    uint32_t flushed, committed;         /* ids below are in a batch or the store; in the store */
-    uint64_t flushed_sum, committed_sum; /* of these */
+    /* flushed: ids below are in a batch or the store; committed: in the store */
+    uint32_t flushed, committed;
+    uint64_t flushed_sum, committed_sum; /* checksums of these texts */
 };
 
 struct texts *texts_new(void)
@@ -60,7 +61,7 @@ struct texts *texts_new(void)
     t->stored.page_count = PAGES_STORED;
     t->local.page_count = PAGES_LOCAL;
     t->local.first = TEXTS_LOCAL;
-    t->stored_most = TEXTS_STORED_BYTES;
+    t->stored_max = TEXTS_STORED_BYTES;
     t->stored.pages = calloc(PAGES_STORED, sizeof *t->stored.pages);
     t->local.pages = calloc(PAGES_LOCAL, sizeof *t->local.pages);
     pthread_mutex_init(&t->grow, NULL);
@@ -137,7 +138,7 @@ static char *keep_bytes(struct texts *t, struct text text)
     out = b->data + b->used;
     if (text.len)
         memcpy(out, text.ptr, text.len);
-    out[text.len] = 0; /* versions and paths are told as C strings */
+    out[text.len] = 0; /* versions and paths are printed as C strings */
     b->used += text.len + 1;
     return out;
 }
@@ -166,10 +167,10 @@ static uint32_t space_add(struct texts *t, struct space *s, struct text text)
     return s->first + index;
 }
 
-/* With a limit short texts count as much as they take beside their bytes. */
+/* With a limit, a text also counts the memory that it takes besides its bytes. */
 static uint64_t cost_of(const struct texts *t, struct text text)
 {
-    return t->stored_most == TEXTS_STORED_BYTES || text.len > SHORT ? text.len : SHORT;
+    return t->stored_max == TEXTS_STORED_BYTES || text.len > SHORT ? text.len : SHORT;
 }
 
 static uint32_t make_id(struct texts *t, struct text text, bool any)
@@ -177,7 +178,7 @@ static uint32_t make_id(struct texts *t, struct text text, bool any)
     uint32_t id = INDEX_NO_TEXT;
 
     pthread_mutex_lock(&t->grow);
-    if (texts_count(t) < TEXTS_STORED && t->stored_bytes + cost_of(t, text) <= t->stored_most) {
+    if (texts_count(t) < TEXTS_STORED && t->stored_bytes + cost_of(t, text) <= t->stored_max) {
         id = space_add(t, &t->stored, text);
         if (id != INDEX_NO_TEXT)
             t->stored_bytes += cost_of(t, text);
@@ -189,7 +190,7 @@ static uint32_t make_id(struct texts *t, struct text text, bool any)
     return id;
 }
 
-/* Under the lock of the stripe: the slot of the text, or the free one where it belongs. */
+/* Returns the slot of the text, or the free slot where it belongs. Under the lock of the stripe. */
 static struct slot *find_slot(const struct stripe *s, uint64_t hash, struct text text)
 {
     uint32_t i = (uint32_t)(hash >> 6) & s->mask;
@@ -265,7 +266,7 @@ uint32_t texts_add_any(struct texts *t, struct text text)
 
 void texts_limit(struct texts *t, uint64_t bytes)
 {
-    t->stored_most = bytes < TEXTS_STORED_BYTES ? bytes : TEXTS_STORED_BYTES;
+    t->stored_max = bytes < TEXTS_STORED_BYTES ? bytes : TEXTS_STORED_BYTES;
 }
 
 uint32_t texts_add_name(struct texts *t, struct text text)
@@ -273,13 +274,12 @@ uint32_t texts_add_name(struct texts *t, struct text text)
     bool room;
 
     pthread_mutex_lock(&t->grow);
-    room = t->stored_most == TEXTS_STORED_BYTES || t->local_bytes < t->stored_most;
+    room = t->stored_max == TEXTS_STORED_BYTES || t->local_bytes < t->stored_max;
     pthread_mutex_unlock(&t->grow);
     return room ? texts_add_any(t, text) : texts_find(t, text);
 }
 
-/* Asks for the memory of the slot where a text of this hash may be, or of the text that is there.
- */
+/* Prefetches the slot where a text of this hash may be, or the text that is there. */
 static void prefetch(struct texts *t, uint64_t hash, bool bytes)
 {
     struct stripe *s = &t->stripes[hash % STRIPES];
@@ -322,8 +322,8 @@ uint32_t texts_find(struct texts *t, struct text text)
     return id;
 }
 
-/* One checksum of all texts, in table `meta`: eight bytes for each would be a tenth of the table.
- */
+/* One checksum covers all texts, in table `meta`: eight bytes for each would be a tenth of the
+ * table. */
 static uint64_t sum_of(struct text text, uint32_t id)
 {
     return text_hash(text) * (2ull * id + 1);
@@ -389,21 +389,21 @@ void texts_lost(struct texts *t)
     t->flushed_sum = t->committed_sum;
 }
 
-/* By a table that was filled when the process could use more memory. */
+/* The table was filled when the process could use more memory. */
 static bool is_full(const struct texts *t)
 {
-    return t->stored_most < TEXTS_STORED_BYTES && t->stored_bytes >= t->stored_most - BLOCK;
+    return t->stored_max < TEXTS_STORED_BYTES && t->stored_bytes >= t->stored_max - BLOCK;
 }
 
 int texts_load(struct texts *t, struct kv_read *r)
 {
-    uint64_t most = t->stored_most;
+    uint64_t max = t->stored_max;
     struct kv_cursor c;
     uint32_t next = 0;
 
-    /* The limit may differ from one process to the next: less than half of it is a reason to
-     * rebuild the store. */
-    texts_limit(t, 2 * most);
+    /* The limit may differ between processes: the store is rebuilt if it is less than half of the
+     * previous one. */
+    texts_limit(t, 2 * max);
     kv_begin(r, KV_TEXT, NULL, &c);
     while (kv_next(&c)) {
         if (c.key.len != 4 || kv_get_u32((const uint8_t *)c.key.ptr) != next) {
@@ -417,7 +417,7 @@ int texts_load(struct texts *t, struct kv_read *r)
         t->flushed_sum += sum_of(c.value, next++);
     }
     kv_end(&c);
-    t->stored_most = most;
+    t->stored_max = max;
     t->flushed = t->committed = next;
     t->committed_sum = t->flushed_sum;
     return c.error ? c.error : sum_is_right(t, r) ? 0 : ERR_CORRUPT;

@@ -1,6 +1,6 @@
-/* digest.c - from the columns of a chunk just made to its groups, threads and processes. All at
- * memory speed: codes are looked up in dense tables, not texts in hash tables; durations are sorted
- * by group, and counted group by group. */
+/* digest.c - adds the columns of a new chunk to groups, threads and processes, at memory speed:
+ * codes are looked up in dense tables, not texts in hash tables; durations are sorted by group, and
+ * counted group by group. */
 #include "index/summary/part.h"
 
 #include <errno.h>
@@ -8,17 +8,17 @@
 
 enum { ROWS = 1024, SPAN = 32 * ROWS, DENSE_MAX = 1 << 18, CACHE_BITS = 7, LANES = 11 };
 #define NO_GROUP UINT32_MAX
-#define SQUARES_MAX ((int64_t)1 << 51) /* moments_part is exact below */
+#define SQUARES_MAX ((int64_t)1 << 51) /* moments_part is exact below this */
 
 /* One column of a batch; absent columns are all null. */
 struct lane {
     struct column col;
-    bool there, coded, all; /* all: there, and no nulls */
-    bool ints;              /* all, and not coded */
-    uint32_t *ids;          /* coded: text id of each code */
+    bool there, coded, all; /* all: present, and without nulls */
+    bool ints;              /* `all`, and not coded */
+    uint32_t *ids;          /* text id of each code, if coded */
     struct batch *batch;
 };
-/* Its values in some rows. */
+/* The values of a column in some rows. */
 struct batch {
     int64_t i64[ROWS];
     uint32_t codes[ROWS];
@@ -28,12 +28,13 @@ struct group {
     uint8_t class;
     uint32_t cat, name;
     uint64_t count;
-    uint32_t durations, end; /* of the span at hand; end: where they end among the sorted ones */
+    /* durations of the current span; end: where they end among the sorted ones */
+    uint32_t durations, end;
 };
 struct thread {
     struct summary_thread key;
     uint64_t count, events;
-    int64_t first, last; /* ns, where these fit; else the next two */
+    int64_t first, last; /* ns, if these fit; otherwise the next two members */
     bool has_time;
     __int128 min_ts, max_te;
 };
@@ -41,29 +42,30 @@ struct thread {
 struct digest {
     struct part *p;
     struct texts *texts;
-    struct arena arena; /* of what is as long as dictionaries */
+    struct arena arena; /* arrays that are as long as dictionaries */
     struct chunk_view *view;
     union {
-        struct lane lanes[LANES]; /* as in open_lanes() */
+        struct lane lanes[LANES]; /* in the order of open_lanes() */
         struct {
             struct lane class, name, cat, ts, dur, pid, tid, hhash, hostname, ph, bad_dur;
         };
     };
-    uint8_t *ph_is_x; /* by code of ph */
+    uint8_t *ph_is_x; /* for each code of ph */
     uint32_t *dense;  /* (class, cat code, name code) -> group + 1 */
-    bool by_dense;    /* all groups are found there */
+    bool by_dense;    /* `dense` has all groups */
     uint32_t cats, names;
     struct hash_index group_index, thread_index;
     VEC(struct group) groups;
     VEC(struct thread) threads;
-    uint32_t thread_cache[1 << CACHE_BITS]; /* by some bits of the key's hash: thread */
-    bool no_names;                          /* some have no ids, for lack of memory */
-    bool nano, wide;                        /* durations in ns; times do not fit 64 bits of ns */
+    uint32_t thread_cache[1 << CACHE_BITS]; /* thread, by some bits of the key's hash */
+    bool no_names;                          /* some names have no ids, for lack of memory */
+    /* nano: durations in ns; wide: times do not fit 64 bits of ns */
+    bool nano, wide;
     int64_t dur_scale, ts_scale;
-    uint32_t span; /* durations waiting, and their groups: in `work` */
+    uint32_t span; /* number of durations in `work`, with their groups */
     struct work *work;
 };
-/* What need not be zero at first: half a megabyte. */
+/* Memory that need not be zeroed: half a megabyte. */
 struct work {
     struct batch batches[LANES];
     uint32_t group_of[SPAN];
@@ -85,7 +87,7 @@ static uint32_t entry_id(struct texts *texts, const struct column_entry *e)
     return texts_add_any(texts, e->text);
 }
 
-/* Names of events may be as many as events. */
+/* There may be as many names of events as events. */
 static uint32_t name_id(struct digest *d, const struct column_entry *e)
 {
     uint32_t id;
@@ -163,7 +165,8 @@ static inline int64_t lane_int(const struct lane *l, uint32_t i)
     return l->ints || (lane_has(l, i) && !l->coded) ? l->batch->i64[i] : INT64_MIN;
 }
 
-/* Only needed to tell which events without a dur have 0 and which have none. */
+/* Reads ph, which is only needed to decide which events without a dur have 0 and which have
+ * none. */
 static int open_phase(struct digest *d)
 {
     struct column_entry e;
@@ -223,7 +226,7 @@ static int read_lanes(struct digest *d, uint32_t first, uint32_t n)
 
     for (struct lane *l = d->lanes; l < &d->ph && rc == 0; l++)
         rc = lane_read(d, l, first, n);
-    /* A dur on every row leaves nothing to ask of ph. */
+    /* If every row has a dur, ph is not needed. */
     if (rc == 0 && !(d->dur.there && d->dur.all))
         rc = lane_read(d, &d->ph, first, n);
     if (rc == 0 && !d->dur.all)
@@ -288,7 +291,7 @@ static struct thread *thread_slow(struct digest *d, const struct summary_thread 
     return &d->threads.at[t];
 }
 
-/* A handful of threads take turns: the last ones are found without the map. */
+/* Events of a few threads alternate: the last ones are found without the map. */
 static inline struct thread *thread_of(struct digest *d, uint8_t class, uint32_t i)
 {
     struct summary_thread key = {
@@ -359,7 +362,7 @@ static inline int add_row(struct digest *d, uint32_t i)
     return 0;
 }
 
-/* The durations of the span, those of a group side by side. */
+/* Sorts the durations of the span by group. */
 static void sort_span(struct digest *d)
 {
     uint32_t end = 0;
@@ -416,7 +419,7 @@ static int end_span(struct digest *d)
     return rc;
 }
 
-/* Do all times, and their ends, fit into 64 bits of nanoseconds? */
+/* Returns whether all times, and their ends, fit in 64 bits of nanoseconds. */
 static bool times_fit(const struct digest *d)
 {
     const struct column *ts = &d->ts.col, *dur = &d->dur.col;

@@ -1,5 +1,5 @@
-/* gather.c - what single records say about their file and its processes: names, start and end,
- * forks, ranks, the unit. */
+/* gather.c - collects metadata from single records: names, start and end of processes, forks,
+ * ranks, the unit. */
 #include "index/summary/part.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static const struct trace_value *value_of(const struct trace_event *e, uint16_t 
     return NULL;
 }
 
-/* A value as text; numbers as their decimal text in `scratch` (32 bytes). Empty when absent. */
+/* Returns a value as text; numbers as decimal text in `scratch` (32 bytes). Empty if absent. */
 static struct text text_of_value(const struct trace_value *v, char *scratch)
 {
     if (!v)
@@ -105,22 +105,24 @@ static bool kind_of(struct text name, uint8_t *ret)
     return false;
 }
 
-/* The record in its valid form, and a newline. */
+/* Appends the record as valid JSON, and a newline. */
 static void keep_line(struct part *p, const struct trace_event *e, const char *chunk_text)
 {
     size_t before = p->lines.len;
 
     if (e->repaired) {
         if (trace_repair(chunk_text + e->offset, e->len, &p->lines) < 0)
-            p->lines.len = before; /* an empty line: the record is told nowhere */
+            p->lines.len = before; /* an empty line: answers leave out the record */
     } else {
         buf_append(&p->lines, chunk_text + e->offset, e->len);
     }
     buf_putc(&p->lines, '\n');
 }
 
-/* Is the value a text of the chunk, not one that lives until the next event? */
-static bool lasts(const struct trace_event *e, const char *chunk_text, const struct trace_value *v)
+/* Returns whether the value is in the text of the chunk, rather than valid until the next event
+ * only. */
+static bool is_in_chunk(const struct trace_event *e, const char *chunk_text,
+                        const struct trace_value *v)
 {
     const char *line = chunk_text + e->offset;
 
@@ -151,13 +153,13 @@ void part_gather_end(struct part *p, struct texts *texts)
     p->waiting = NULL;
 }
 
-/* The ids of both are given later. False: not of these. */
-static bool wait_for_ids(struct part *p, const struct trace_event *e, const char *chunk_text,
-                         const struct trace_value *hash, const struct trace_value *value)
+/* Defers the ids of hash and value. Returns false if the record is not of that kind. */
+static bool defer_ids(struct part *p, const struct trace_event *e, const char *chunk_text,
+                      const struct trace_value *hash, const struct trace_value *value)
 {
     struct part_waiting *w = p->waiting;
 
-    if (!lasts(e, chunk_text, hash) || !lasts(e, chunk_text, value) ||
+    if (!is_in_chunk(e, chunk_text, hash) || !is_in_chunk(e, chunk_text, value) ||
         (!w && !(w = p->waiting = calloc(1, sizeof *w))))
         return false;
     w->name[w->count / 2] = (uint32_t)p->names.count;
@@ -180,7 +182,7 @@ static void add_name(struct part *p, struct texts *texts, const struct trace_eve
         p->error = -ENOMEM;
         return;
     }
-    if (n.kind > INDEX_SH || !wait_for_ids(p, e, chunk_text, hash, value)) {
+    if (n.kind > INDEX_SH || !defer_ids(p, e, chunk_text, hash, value)) {
         n.hash = n.kind <= INDEX_SH ? text_id(p, texts, hash) : INDEX_NO_TEXT;
         n.value = text_id(p, texts, value);
     }
@@ -214,8 +216,8 @@ static void gather_metadata(struct part *p, struct texts *texts, const struct tr
 
 /* ---- start, end, fork ------------------------------------------------------------------------ */
 
-/* 100005 -> "1.0.5"; text as it is. */
-static void see_version(struct part *p, struct texts *texts, const struct trace_value *v)
+/* Records the version of the tracer: 100005 -> "1.0.5"; a text stays as it is. */
+static void record_version(struct part *p, struct texts *texts, const struct trace_value *v)
 {
     char out[64];
     int len;
@@ -235,7 +237,7 @@ static void gather_start(struct part *p, struct texts *texts, const struct trace
 {
     const struct trace_value *ppid = value_of(e, TRACE_FIELD_PPID);
 
-    see_version(p, texts, value_of(e, TRACE_FIELD_VERSION));
+    record_version(p, texts, value_of(e, TRACE_FIELD_VERSION));
     add_fact(p, texts, e, FACT_START, 0);
     if (is_int(ppid))
         add_fact(p, texts, e, FACT_PPID, ppid->i);

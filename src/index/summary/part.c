@@ -1,4 +1,4 @@
-/* part.c - merges, stores and tells what is known of a file's chunks. See part.h. */
+/* part.c - merges, stores and returns the metadata of a file's chunks. See part.h. */
 #include "index/summary/part.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ static struct index_process *find_process(const struct part *p, uint32_t host, b
     return NULL;
 }
 
-/* The process (host, pid), made if new; NULL without memory. */
+/* Returns the process (host, pid), which is added if it is new; NULL without memory. */
 static struct index_process *process_of(struct part *p, uint32_t host, bool is_hash, int64_t pid)
 {
     struct index_process *known = find_process(p, host, is_hash, pid);
@@ -142,7 +142,7 @@ void part_merge(struct part *into, const struct part *from)
         into->error = -ENOMEM;
 }
 
-/* ---- processes as answers tell them ---------------------------------------------------------- */
+/* ---- processes as answers show them ---------------------------------------------------------- */
 
 int64_t part_rank_of(struct text t)
 {
@@ -154,7 +154,7 @@ int64_t part_rank_of(struct text t)
     return num_parse_i64(t, &rank) == 0 ? rank : INT64_MIN;
 }
 
-/* Of a part whose list of processes is complete. */
+/* The processes of a part, once their list is complete. */
 struct settled {
     struct part *part;
     uint32_t *by_pid;
@@ -175,8 +175,8 @@ static const struct index_process *only_process(const struct settled *s, int64_t
     return process_only(s->part->processes.at, s->by_pid, (uint32_t)s->part->processes.count, pid);
 }
 
-/* What names no host belongs to the only host of its pid, or else to the process without one. NULL:
- * there is none. */
+/* A fact without a host belongs to the only host of its pid, or else to the process without a host.
+ * Returns NULL if there is none. */
 static struct index_process *process_of_fact(const struct settled *s, const struct part_fact *f)
 {
     const struct index_process *only = f->host == INDEX_NO_TEXT ? only_process(s, f->pid) : NULL;
@@ -185,7 +185,7 @@ static struct index_process *process_of_fact(const struct settled *s, const stru
                 : find_process(s->part, f->host, f->host_is_hash, f->pid);
 }
 
-/* The first fact of a kind wins, but for a rank, which process_name and PR say alike. */
+/* The first fact of a kind wins, except for a rank: process_name and PR agree on it. */
 static void apply_fact(const struct settled *s, const struct part_fact *f)
 {
     struct index_process *p = process_of_fact(s, f);
@@ -208,7 +208,7 @@ static void apply_fact(const struct settled *s, const struct part_fact *f)
         p->cwd_hash = (uint32_t)f->value;
 }
 
-/* The child's parent, where its own start did not tell it. */
+/* Sets the parent of the child, unless the child's own start record contains it. */
 static void apply_fork(const struct settled *s, const struct part_fact *f)
 {
     struct part_fact child = *f;
@@ -233,7 +233,7 @@ static int compare_processes(const void *a, const void *b)
     return (int)p->host_is_hash - (int)q->host_is_hash;
 }
 
-/* What has no host gets the only one that its pid has. */
+/* Objects without a host get the only host of their pid. */
 static int add_with_hosts(struct part *to, const struct part *from)
 {
     struct settled s = {.part = (struct part *)from};
@@ -311,23 +311,23 @@ static const struct record_field process_fields[] = {FIELD_TEXT_ID(host),
                                                      {0}};
 #undef OBJECT
 
-/* The value follows: a text, or a number. */
+/* The value follows these fields: a text, or a number. */
 #define OBJECT struct part_fact
 static const struct record_field fact_fields[] = {FIELD_BITS(2),
                                                   FIELD(host_is_hash, .bits = 1),
-                                                  FIELD(kind, .most = FACT_SPAWN),
+                                                  FIELD(kind, .max = FACT_SPAWN),
                                                   FIELD_TEXT_ID(host),
                                                   FIELD(pid),
                                                   {0}};
 #undef OBJECT
 
-/* The processes, the facts and the summary follow. */
+/* The processes, the facts and the summary follow these fields. */
 #define OBJECT struct part
 static const struct record_field part_fields[] = {FIELD_STRUCT(counts, counts_fields),
                                                   FIELD(text_sum.high),
                                                   FIELD(text_sum.low),
                                                   FIELD(finished),
-                                                  FIELD(unit_seen, .most = TRACE_SEC + 1),
+                                                  FIELD(unit_seen, .max = TRACE_SEC + 1),
                                                   FIELD_TEXT_ID(version),
                                                   {0}};
 #undef OBJECT

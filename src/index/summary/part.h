@@ -1,6 +1,6 @@
-/* part.h - what is known of some chunks of a file: counters, names, processes, groups. Parts of
- * chunks merge into the part of a file without loss, in chunk order; a part is stored with each
- * commit, so that a crash loses nothing.
+/* part.h - metadata of some chunks of a file: counters, names, processes, groups. Parts of chunks
+ * merge into the part of a file without loss, in chunk order; a part is stored with each commit, so
+ * that a crash loses nothing.
  *
  * May use:   base, measure, trace; texts, recbuf, chunk.h. Used by: ingest, catalog,
  *            summaries.
@@ -15,7 +15,7 @@
 #include "dftracerd/vec.h"
 #include "index/store/record.h"
 
-/* Said by one record about a process: applied when all processes are known. */
+/* A fact about a process from one record. Facts are applied when all processes are known. */
 enum part_fact_kind {
     FACT_PPID,
     FACT_RANK,
@@ -24,7 +24,7 @@ enum part_fact_kind {
     FACT_CWD,
     FACT_START,
     FACT_END,
-    FACT_FORK, /* value = child, as of the next */
+    FACT_FORK, /* value = child, as for the next kind */
     FACT_SPAWN
 };
 struct part_fact {
@@ -42,7 +42,7 @@ static inline uint8_t fact_parent_by(const struct part_fact *f)
     return f->kind == FACT_SPAWN ? INDEX_PARENT_SPAWN : INDEX_PARENT_FORK;
 }
 
-/* Texts of the chunk at hand whose ids are asked for together: hash and value of names in turn, and
+/* Texts of the current chunk whose ids are looked up together: hash and value of names in turn, and
  * their numbers. */
 struct part_waiting {
     uint32_t count, name[TEXTS_MANY / 2];
@@ -53,63 +53,62 @@ struct part {
     int error;
     struct trace_counts counts;
     struct hash128
-        /* of the chunks' hashes, each seeded by its place: two texts that are equal have equal sums
- */
+        /* sum of the chunks' hashes, each seeded by its position: equal texts have equal sums */
         text_sum;
     bool finished;
     uint8_t unit_seen; /* enum trace_unit + 1 of the first time_metric, 0 = none */
-    uint32_t version;  /* text id of the tracer's version, INDEX_NO_TEXT */
+    uint32_t version;  /* text id of the tracer's version, or INDEX_NO_TEXT */
     VEC(struct index_process) processes;
     struct hash_index process_index;
     VEC(struct part_fact) facts;
     struct summary *summary;
-    /* `line`: position of the record within the chunk until names_* gave it an id */
+    /* `line`: position of the record in the chunk, until names_* assign an id */
     VEC(struct index_name) names;
-    struct part_waiting *waiting; /* while scanning */
-    struct buf lines; /* of the names of one chunk: each followed by a newline; not merged */
+    struct part_waiting *waiting; /* only while scanning */
+    struct buf lines; /* lines of the names of one chunk, each followed by a newline; not merged */
 };
 struct part *part_new(void);
 void part_free(struct part *p);
-/* into += from; the names are copied, the lines are not. */
+/* Adds `from` to `into`; names are copied, lines are not. */
 void part_merge(struct part *into, const struct part *from);
 void part_merge_facts(struct part *into, const struct part *from); /* without names and summary */
 void part_add_process(struct part *p, const struct index_process *from); /* counts and times only */
 extern const struct record_field counts_fields[]; /* of struct trace_counts */
-/* Without names and lines. */
+/* Encode and decode a part without names and lines. */
 void part_encode(const struct part *p, const struct texts *texts, struct buf *out);
 int part_decode(struct rec *r, struct texts *texts, struct part **ret); /* ERR_CORRUPT, -ENOMEM */
 
-/* gather.c: while scanning, once for each event; row = its row in chunk `number`. False: nothing
- * was told, nor will be by other events of this name. */
+/* gather.c: called for each event while scanning; row = its row in chunk `number`. Returns false if
+ * this event added nothing, and other events of its name will not either. */
 bool part_gather(struct part *p, struct texts *texts, const struct trace_event *event,
                  const char *chunk_text, uint32_t number, uint32_t row);
-/* After the last event of a chunk, while its text is there. */
+/* Must be called after the last event of a chunk, while its text is in memory. */
 void part_gather_end(struct part *p, struct texts *texts);
-/* digest.c: from the columns of a chunk just made. 0, ERR_CORRUPT, -ENOMEM. */
+/* digest.c: adds the columns of a new chunk. Returns 0, ERR_CORRUPT or -ENOMEM. */
 int part_digest(struct part *p, struct texts *texts, struct chunk_view *view);
 
-/* Processes as answers tell them: objects without a host join the only host that their pid has in
- * the file; facts applied; sorted by (host, pid). *new* array of *ret_count. */
+/* Returns processes as answers show them: objects without a host join the only host that their pid
+ * has in the file; facts are applied; sorted by (host, pid). *new* array of *ret_count. */
 int part_processes(const struct part *p, struct index_process **ret, uint32_t *ret_count);
-/* process_order.c: positions of processes by pid, those of a pid ascending; and the only one of a
- * pid that has a host, NULL where none or several have. */
+/* process_order.c: sorts positions of processes by pid, then ascending; finds the only process of a
+ * pid that has a host, NULL if there is none or several. */
 void process_order(const struct index_process *list, uint32_t count, uint32_t *ret_order);
 const struct index_process *process_only(const struct index_process *list, const uint32_t *order,
                                          uint32_t count, int64_t pid);
 int64_t part_rank_of(struct text t); /* "12" and "Rank 12" -> 12; INT64_MIN */
 
-/* summary.c; rows of a summary's structs, without histograms and sketches */
+/* summary.c: rows of a summary's structs, without histograms and sketches */
 extern const struct record_field summary_name_fields[], summary_thread_fields[],
     summary_class_fields[];
 void summary_encode(const struct summary *s, const struct texts *texts, struct buf *out);
 int summary_decode(struct rec *r, struct texts *texts, struct summary **ret);
-/* Summaries have no entries by name beyond so many names; at most SUMMARY_NAMES_MAX. Before there
- * are any. */
+/* Sets the number of names beyond which summaries have no entries by name; at most
+ * SUMMARY_NAMES_MAX. Must be called before any summary exists. */
 void summary_limit_names(uint32_t count);
-/* to that, or what it is. 0 or -ENOMEM */
+/* Reduces the detail of a summary to `detail`, unless it is less already. Returns 0 or -ENOMEM. */
 int summary_coarsen(struct summary *s, enum summary_detail detail);
 struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t cat,
-                                     uint32_t name); /* made if new; NULL without memory */
+                                     uint32_t name); /* added if it is new; NULL without memory */
 static inline bool summary_same_thread(const struct summary_thread *a,
                                        const struct summary_thread *b)
 {
@@ -118,12 +117,12 @@ static inline bool summary_same_thread(const struct summary_thread *a,
 }
 struct summary_thread *summary_thread_of(struct summary *s, const struct summary_thread *key);
 int summary_add_name(struct summary *s, const struct summary_name *from);
-/* Threads without a host join the only host of their pid. */
+/* Threads without a host join the only host of their pid. Returns 0 or -ENOMEM. */
 int summary_settle_hosts(struct summary *s, const struct index_file *f);
 struct summary *summary_clone(const struct summary *s);
 
-/* summary_record.c: the value of table `summary`. Either part may be NULL in the result. 0,
- * ERR_CORRUPT, -ENOENT, -ENOMEM */
+/* summary_record.c: the value of table `summary`. Either part may be NULL in the result. Returns 0,
+ * ERR_CORRUPT, -ENOENT or -ENOMEM. */
 int summary_load(struct texts *texts, struct kv_read *r, uint32_t file, uint32_t version,
                  struct part **ret_base, struct part **ret_tail);
 void summary_store(const struct texts *texts, const struct part *base, const struct part *tail,

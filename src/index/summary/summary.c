@@ -1,11 +1,11 @@
-/* summary.c - counts, moments and sketches by (class, cat, name) and by thread: made, merged,
- * stored. */
+/* summary.c - creates, merges and stores counts, moments and sketches by (class, cat, name) and by
+ * thread. */
 #include "index/summary/part.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* What summary_new gives: the public part first. */
+/* What summary_new returns: the public part comes first. */
 struct summary_full {
     struct summary pub;
     VEC(struct summary_name) names;
@@ -88,7 +88,7 @@ int summary_coarsen(struct summary *s, enum summary_detail detail)
 }
 
 static struct summary_name *name_of(struct summary *s, uint8_t class, uint32_t cat, uint32_t name,
-                                    uint32_t most)
+                                    uint32_t max)
 {
     struct summary_full *f = (struct summary_full *)s;
     struct summary_name key = {
@@ -105,8 +105,8 @@ static struct summary_name *name_of(struct summary *s, uint8_t class, uint32_t c
         if (n->class == class && n->cat == key.cat && n->name == key.name)
             return n;
     }
-    if (s->name_count >= most && s->detail < SUMMARY_BY_CLASS)
-        return summary_coarsen(s, s->detail + 1) < 0 ? NULL : name_of(s, class, cat, name, most);
+    if (s->name_count >= max && s->detail < SUMMARY_BY_CLASS)
+        return summary_coarsen(s, s->detail + 1) < 0 ? NULL : name_of(s, class, cat, name, max);
     key.duration_sketch = sketch_new();
     if (!key.duration_sketch || vec_reserve(&f->names, 1) < 0 ||
         hash_index_add(&f->name_index, hash, s->name_count) < 0) {
@@ -196,7 +196,7 @@ struct summary *summary_clone(const struct summary *s)
     return copy;
 }
 
-/* Of a thread that tells no host: the only process that it can be of, or NULL. */
+/* Returns the only process that a thread without a host can belong to, or NULL. */
 static const struct index_process *process_of(const struct summary_thread *t,
                                               const struct index_file *f)
 {
@@ -256,7 +256,7 @@ int summary_settle_hosts(struct summary *s, const struct index_file *f)
 /* ---- stored form ----------------------------------------------------------------------------- */
 
 #define OBJECT struct moments
-static const struct record_field moments_fields[] = {FIELD(count, .most = 1ull << 40),
+static const struct record_field moments_fields[] = {FIELD(count, .max = 1ull << 40),
                                                      FIELD_IF(count, 6),
                                                      FIELD(nano),
                                                      FIELD(sum),
@@ -267,9 +267,9 @@ static const struct record_field moments_fields[] = {FIELD(count, .most = 1ull <
                                                      {0}};
 #undef OBJECT
 
-/* The histogram and the sketch follow. */
+/* The histogram and the sketch follow these fields. */
 #define OBJECT struct summary_name
-const struct record_field summary_name_fields[] = {FIELD(class, .most = 3),
+const struct record_field summary_name_fields[] = {FIELD(class, .max = 3),
                                                    FIELD_TEXT_ID(cat),
                                                    FIELD_TEXT_ID(name),
                                                    FIELD(count),
@@ -280,7 +280,7 @@ const struct record_field summary_name_fields[] = {FIELD(class, .most = 3),
 #define OBJECT struct summary_thread
 const struct record_field summary_thread_fields[] = {FIELD_BITS(2),
                                                      FIELD(host_is_hash, .bits = 1),
-                                                     FIELD(class, .most = 3),
+                                                     FIELD(class, .max = 3),
                                                      FIELD_TEXT_ID(host),
                                                      FIELD(pid),
                                                      FIELD(tid),
@@ -293,12 +293,12 @@ const struct record_field summary_class_fields[] = {
     FIELD(count), FIELD(has_time), FIELD_IF(has_time, 2), FIELD(min_ts), FIELD(max_te), {0}};
 #undef OBJECT
 
-/* What no trace can have would overflow when it is added up. */
+/* Values that no trace can have would overflow in sums. */
 static bool are_plausible(const struct moments *m)
 {
-    const __int128 most = (__int128)1 << 74, count = (__int128)m->count;
+    const __int128 max = (__int128)1 << 74, count = (__int128)m->count;
 
-    return m->min >= -most && m->min <= m->max && m->max <= most && m->sum >= m->min * count &&
+    return m->min >= -max && m->min <= m->max && m->max <= max && m->sum >= m->min * count &&
            m->sum <= m->max * count;
 }
 
@@ -355,7 +355,7 @@ static int decode_name(struct rec *r, struct texts *texts, struct summary *s)
     decode_histogram(r, &stored.histogram);
     if (r->bad || !are_plausible(&stored.duration))
         return ERR_CORRUPT;
-    /* As it was stored, perhaps when more memory could be used. */
+    /* The stored summary may have been made when more memory was available. */
     n = name_of(s, stored.class, stored.cat, stored.name, SUMMARY_NAMES_MAX);
     used = n ? sketch_decode(r->ptr, (size_t)(r->end - r->ptr), &sketch) : -ENOMEM;
     if (used < 0)

@@ -25,7 +25,7 @@ static const struct record_field note_fields[] = {FIELD(error), FIELD(why), FIEL
 static const struct record_field fields[] = {FIELD_BITS(3),
                                              FIELD(is_far, .bits = 1),
                                              FIELD(has_depth, .bits = 1),
-                                             FIELD(color, .most = 5),
+                                             FIELD(color, .max = 5),
                                              FIELD(x),
                                              FIELD_TEXT_ID(name),
                                              FIELD_IF(has_depth, 1),
