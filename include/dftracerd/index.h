@@ -11,7 +11,8 @@
  * Lifetime:  chunk data are borrowed from the LMDB map until chunk_close; keep that short (never
  *            while a client drains). A snapshot keeps all chunks it names readable until
  *            snapshot_release, whatever is re-indexed meanwhile.
- * Caveats:   the store is a cache: if it is corrupt or has another schema version, it is removed and rebuilt.
+ * Caveats:   the store is a cache: if it is corrupt or has another schema version, it is removed
+ *            and rebuilt.
  *            LMDB must not live on a network file system: index_open refuses those (ERR_STORE with
  *            the reason).
  * Times:     in catalog structures int128 nanoseconds; in columns int64 microseconds or nanoseconds
@@ -38,8 +39,8 @@ void index_share_free(struct index_share *s); /* NULL-safe */
  * these in indexes of their own. All have the same options but for `path`. The calls may come from
  * any thread. */
 struct index_ranks {
-    unsigned rank,
-        count; /* the rank of this process; the number of ranks, at most INDEX_RANKS_MAX */
+    /* the rank of this process; the number of ranks, at most INDEX_RANKS_MAX */
+    unsigned rank, count;
     /* Sends a message, which is copied. Messages arrive in order. Returns -ENOMEM or -EPIPE on
      * failure. */
     int (*send)(void *arg, unsigned to, struct text message);
@@ -192,8 +193,8 @@ struct index_progress {
      * was too little memory to read a file). It resumes by itself when there is space, which
      * forgotten files free at once. */
     int store_error;
-    const char *
-        store_error_host; /* node where indexing stopped, if it is not this one; borrowed; NULL otherwise */
+    /* node where indexing stopped, if it is not this one; borrowed; NULL otherwise */
+    const char *store_error_host;
 };
 /* While files are queued, the result may be a moment old. */
 void index_progress(struct index *ix, struct index_progress *ret);
@@ -486,8 +487,8 @@ struct summary_name { /* by (class, cat, name) */
     uint8_t class;
     uint32_t cat, name; /* text ids, INDEX_NO_TEXT = null */
     uint64_t count;
-    struct moments
-        duration; /* an X event without dur counts as 0; objects that are not events are left out */
+    /* an X event without dur counts as 0; objects that are not events are left out */
+    struct moments duration;
     struct sketch *duration_sketch; /* us */
     struct histogram histogram;
 };

@@ -67,8 +67,8 @@ struct root {
     struct summary *summary; /* of the members; threads[].file is a file id */
     VEC(struct member) members;
     struct hash_index member_index;
-    struct summary
-        *all_files; /* of all files of one snapshot; threads[].file is a position in it */
+    /* of all files of one snapshot; threads[].file is a position in it */
+    struct summary *all_files;
 };
 
 void root_release(struct root *r)

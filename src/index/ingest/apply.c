@@ -1,4 +1,4 @@
-/* apply_next.c - the writer: applies results to their runs, in the order of each file's text.
+/* apply.c - the writer: applies results to their runs, in the order of each file's text.
  */
 #include "index/catalog/catalog_record.h"
 #include "index/catalog/names.h"

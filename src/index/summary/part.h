@@ -52,9 +52,8 @@ struct part_waiting {
 struct part {
     int error;
     struct trace_counts counts;
-    struct hash128
-        /* sum of the chunks' hashes, each seeded by its position: equal texts have equal sums */
-        text_sum;
+    /* sum of the chunks' hashes, each seeded by its position: equal texts have equal sums */
+    struct hash128 text_sum;
     bool finished;
     uint8_t unit_seen; /* enum trace_unit + 1 of the first time_metric, 0 = none */
     uint32_t version;  /* text id of the tracer's version, or INDEX_NO_TEXT */
