@@ -1,4 +1,4 @@
-/* bell.c - how the MPI thread sleeps, and how it is woken by its own process and by others of its
+/* bell.c - the MPI thread sleeps on a bell, and is woken by its own process and by others of its
  * node. */
 #include "cluster/transport.h"
 

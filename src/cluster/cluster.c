@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define REQUEST_THREADS_LEAST 2
-#define REQUEST_THREADS_MOST 8
+#define REQUEST_THREADS_MIN 2
+#define REQUEST_THREADS_MAX 8
 
 unsigned cluster_rank(const struct cluster *c)
 {
@@ -35,7 +35,7 @@ static void free_cluster(struct cluster *c)
     free(c);
 }
 
-/* NULL: no memory. */
+/* Returns NULL without memory. */
 static struct cluster *new_cluster(unsigned rank, unsigned size)
 {
     struct cluster *c = calloc(1, sizeof(*c));
@@ -59,8 +59,9 @@ static struct cluster *new_cluster(unsigned rank, unsigned size)
     return c;
 }
 
-/* A communicator of its own, whose errors are returned, and the names of nodes. */
-static void meet(struct cluster *c)
+/* Creates a communicator of its own, whose errors are returned, and exchanges the names of
+ * nodes. */
+static void connect_ranks(struct cluster *c)
 {
     char *own = c->hosts[c->rank];
     int len;
@@ -80,11 +81,12 @@ int cluster_join(int *argc, char ***argv, struct err *err, struct cluster **ret)
 {
     int level = 0, rank = 0, size = 0;
 
-    /* Open MPI: a job of one does not start a process of the launcher. */
+    /* Open MPI must not start a process of the launcher for a job of one rank. */
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
-    /* Open MPI yields in each look of more ranks than cores; this module's thread sleeps itself. */
+    /* Open MPI yields in each poll if there are more ranks than cores; this module's thread sleeps
+     * itself. */
     setenv("OMPI_MCA_mpi_yield_when_idle", "0", 1);
-    MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level); /* it aborts by itself */
+    MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level); /* aborts the process on failure */
     if (level < MPI_THREAD_SERIALIZED) {
         MPI_Finalize();
         return err_set(err, -ENOTSUP,
@@ -93,13 +95,13 @@ int cluster_join(int *argc, char ***argv, struct err *err, struct cluster **ret)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     struct cluster *c = new_cluster((unsigned)rank, (unsigned)size);
-    if (!c) { /* the others would wait for this rank */
+    if (!c) { /* otherwise the other ranks would wait for this one */
         fprintf(stderr, "rank %d: no memory to join a job of %d ranks\n", rank, size);
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
         exit(EXIT_FAILURE);
     }
     c->comm = MPI_COMM_WORLD;
-    meet(c);
+    connect_ranks(c);
     *ret = c;
     return 0;
 }
@@ -138,8 +140,8 @@ int cluster_start(struct cluster *c, const struct cluster_handler *handler, stru
 {
     unsigned threads = cpu_count();
 
-    threads = threads < REQUEST_THREADS_LEAST ? REQUEST_THREADS_LEAST : threads;
-    threads = threads > REQUEST_THREADS_MOST ? REQUEST_THREADS_MOST : threads;
+    threads = threads < REQUEST_THREADS_MIN ? REQUEST_THREADS_MIN : threads;
+    threads = threads > REQUEST_THREADS_MAX ? REQUEST_THREADS_MAX : threads;
     c->handler = *handler;
     int rc = pool_new(1, "mpi-message", &c->messages);
     if (rc == 0)
@@ -165,7 +167,7 @@ void cluster_leave(struct cluster *c)
     bell_ring(c->bells[c->rank]);
     if (has_thread)
         pthread_join(c->thread, NULL);
-    else /* others may still send something to this rank */
+    else /* other ranks may still send messages to this one */
         transport_run(c);
     stop_pools(c);
     bells_close(c);

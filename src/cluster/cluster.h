@@ -8,10 +8,10 @@
  * Threads:   cluster_join, cluster_start and cluster_leave: the main thread. All others: any
  *            thread. The module has one thread for all calls of MPI, one for messages, and a pool
  *            of 2 to 8 threads for requests. The MPI thread sleeps. It is woken by the threads of
- *            its rank and by other ranks of its node; for those of other nodes it polls, at least
- *            every 1 ms.
- * Memory:    bytes are copied. What was sent is freed. What was received waits in memory until its
- *            handler was called: nothing limits a sender that is faster than the handlers.
+ *            its rank and by other ranks of its node; it polls for messages of other nodes, at
+ *            least every 1 ms.
+ * Memory:    bytes are copied. Messages that were sent are freed. Received messages wait in memory
+ *            for their handler: nothing limits a sender that is faster than the handlers.
  * Errors:    MPI cannot survive the death of a process: the job ends. A failed call of MPI, or no
  *            memory for what arrives, ends it too. The last line that the process writes to
  *            standard error is then "rank R on HOST: reason".
@@ -28,37 +28,39 @@ struct cluster;
 struct cluster_handler {
     /* A message has arrived. Called by one thread, in the order of arrival; may block. */
     void (*message)(void *arg, unsigned from, struct text bytes);
-    /* A request has arrived: appends the answer, which is empty at first. Called by several
-     * threads at a time, and by the caller of cluster_request if that is the same rank. 0, or a
+    /* A request has arrived. Appends the answer, which is empty at first. Called by several threads
+     * at a time, and by the caller of cluster_request if that is the same rank. Returns 0, or a
      * negative error that cluster_request returns. */
     int (*request)(void *arg, unsigned from, struct text bytes, struct buf *answer);
     void *arg;
 };
 
 /* Joins the job: MPI_Init_thread. Without mpirun, it is a job of one rank. Removes the arguments of
- * MPI. Collective. -ENOTSUP: the MPI library does not support threads. */
+ * MPI. Collective. Returns -ENOTSUP if the MPI library does not support threads. */
 int cluster_join(int *argc, char ***argv, struct err *err, struct cluster **ret); /* *new* */
-unsigned cluster_rank(const struct cluster *c);                                   /* this process */
+/* rank of this process */
+unsigned cluster_rank(const struct cluster *c);
 unsigned cluster_size(const struct cluster *c);
-/* The name of a rank's node; borrowed until cluster_leave. */
+/* Returns the name of a rank's node; borrowed until cluster_leave. */
 const char *cluster_host(const struct cluster *c, unsigned rank);
 
-/* From now on, messages and requests are received; earlier ones have waited. The functions are
- * called until cluster_leave returns. After an error, only cluster_leave and cluster_abort may
- * follow. -ENOMEM, -EAGAIN (no thread). */
+/* Starts receiving messages and requests; earlier ones have waited. The functions are called until
+ * cluster_leave returns. After an error, only cluster_leave and cluster_abort may follow. Returns
+ * -ENOMEM or -EAGAIN (no thread). */
 int cluster_start(struct cluster *c, const struct cluster_handler *handler, struct err *err);
 
-/* Queues a copy of the message. `to` may be this rank; then it does not pass through MPI. -ENOMEM;
- * -EPIPE once this rank is leaving. */
+/* Queues a copy of the message. `to` may be this rank; then it does not pass through MPI. Returns
+ * -ENOMEM, or -EPIPE once this rank is leaving. */
 int cluster_send(struct cluster *c, unsigned to, struct text bytes);
 /* Sends a request and waits for the answer, which is appended. `to` may be this rank; then the
- * calling thread runs the handler. An error of the handler (then nothing is appended); -ENOMEM;
- * -EPIPE once this rank is leaving, or if the other one is leaving without having started. */
+ * calling thread runs the handler. Returns the error of the handler (then nothing is appended);
+ * -ENOMEM; or -EPIPE once this rank is leaving, or if the other one is leaving without having
+ * started. */
 int cluster_request(struct cluster *c, unsigned to, struct text bytes, struct buf *answer);
 
 /* Sends a request to other ranks, without waiting. Takes it, on errors too. `answered` is called
- * once for each of them, by the MPI thread, which it must not hold up; it may take the answer. rc:
- * as of cluster_request. -ENOMEM, -EPIPE: nothing was sent. */
+ * once for each of them, by the MPI thread, which it must not hold up; it may take the answer. rc
+ * is as returned by cluster_request. Returns -ENOMEM or -EPIPE if nothing was sent. */
 int cluster_request_all(struct cluster *c, const unsigned *to, unsigned count, struct buf *request,
                         void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
                         void *arg);

@@ -1,4 +1,4 @@
-/* deliver.c - what has arrived, to the threads that handle it. */
+/* deliver.c - passes packets that have arrived to the threads that handle them. */
 #include "cluster/transport.h"
 
 static void handle_message(void *arg)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ABORT_SECONDS 5 /* that the MPI thread has to end the job */
+#define ABORT_SECONDS 5 /* time that the MPI thread has to end the job */
 
 static void write_reason(const struct cluster *c, const char *why)
 {
@@ -17,11 +17,12 @@ static void write_reason(const struct cluster *c, const char *why)
         line[len - 1] = '\n';
     }
     if (len > 0 && write(STDERR_FILENO, line, (size_t)len) < 0)
-        return; /* nobody reads it */
+        return; /* standard error is closed */
 }
 
-/* Whether another thread makes the calls of MPI; then it is woken to abort. */
-static bool leave_to_thread(struct cluster *c)
+/* Wakes the MPI thread to abort the job, if another thread than this one is that. Returns whether
+ * it is. */
+static bool wake_to_abort(struct cluster *c)
 {
     pthread_mutex_lock(&c->lock);
     bool other = c->has_thread && !pthread_equal(c->thread, pthread_self());
@@ -36,7 +37,7 @@ static bool leave_to_thread(struct cluster *c)
 void cluster_abort(struct cluster *c, const char *why)
 {
     write_reason(c, why);
-    if (leave_to_thread(c))
+    if (wake_to_abort(c))
         sleep(ABORT_SECONDS);
     else
         MPI_Abort(c->comm, EXIT_FAILURE);

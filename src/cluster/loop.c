@@ -1,18 +1,19 @@
-/* loop.c - the MPI thread: looks, pauses, and the end of the job in order.
+/* loop.c - the MPI thread: it polls, pauses, and ends the job in order.
  *
- * A rank that leaves first waits until it has nothing more to send or to ask. Then all ranks sum
- * up, without blocking, how many messages each was sent; the sum also shows that no request is on
- * its way. When a rank has received and handled its number of messages, it enters a barrier. */
+ * A rank that leaves first waits until it has no more messages to send and no request without an
+ * answer. Then all ranks sum up, without blocking, how many messages each was sent; the sum also
+ * shows that no request is on its way. When a rank has received and handled its number of messages,
+ * it enters a barrier. */
 #include "cluster/transport.h"
 
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-/* When nothing happened, the thread pauses: for long, if all that can happen rings. So it is on one
- * node, where the receiver of a transfer rings for the sender whenever it looks. Receivers, ranks
- * of several nodes, and those that leave pause for a quarter of the time since something happened,
+/* If nothing happened, the thread pauses: for long, if all events ring its bell. That is so on one
+ * node, where the receiver of a transfer rings for the sender whenever it polls. Receivers, ranks
+ * of several nodes, and ranks that leave pause for a quarter of the time since the last event,
  * within limits. */
-#define PAUSE_LEAST_NS 20000
+#define PAUSE_MIN_NS 20000
 #define PAUSE_BUSY_NS 50000
 #define PAUSE_IDLE_NS 1000000
 #define PAUSE_RUNG_NS 20000000
@@ -23,7 +24,7 @@ enum phase { WORKING, COUNTING, DRAINING, PARTING, DONE };
 struct farewell {
     enum phase phase;
     MPI_Request mpi;
-    uint64_t expected; /* messages to this rank */
+    uint64_t expected; /* number of messages to this rank */
 };
 
 static bool is_complete(struct cluster *c, struct farewell *f)
@@ -40,7 +41,7 @@ static bool is_drained(struct cluster *c, const struct farewell *f)
            !c->receives && outbox_is_closed(c);
 }
 
-/* One step towards the end. Whether there was one. */
+/* Makes one step towards the end, if possible. Returns whether it did. */
 static bool farewell_step(struct cluster *c, struct farewell *f)
 {
     switch (f->phase) {
@@ -72,7 +73,7 @@ static bool farewell_step(struct cluster *c, struct farewell *f)
     return true;
 }
 
-static bool all_rings(const struct cluster *c, enum phase phase)
+static bool all_events_ring(const struct cluster *c, enum phase phase)
 {
     return c->on_one_node && phase == WORKING && !c->receives;
 }
@@ -80,17 +81,17 @@ static bool all_rings(const struct cluster *c, enum phase phase)
 static int64_t pause_ns(const struct cluster *c, enum phase phase, int64_t quiet_ns)
 {
     bool busy = (c->sends || c->receives) && quiet_ns < STUCK_NS;
-    int64_t most = busy ? PAUSE_BUSY_NS : PAUSE_IDLE_NS, pause = quiet_ns / 4;
+    int64_t max = busy ? PAUSE_BUSY_NS : PAUSE_IDLE_NS, pause = quiet_ns / 4;
 
-    if (all_rings(c, phase))
+    if (all_events_ring(c, phase))
         return c->sends ? PAUSE_IDLE_NS : PAUSE_RUNG_NS;
-    if (pause < PAUSE_LEAST_NS)
-        return PAUSE_LEAST_NS;
-    return pause < most ? pause : most;
+    if (pause < PAUSE_MIN_NS)
+        return PAUSE_MIN_NS;
+    return pause < max ? pause : max;
 }
 
-/* Until the next look. */
-static void rest(struct cluster *c, enum phase phase, bool moved)
+/* Waits until the next poll, unless something happened. */
+static void pause_thread(struct cluster *c, enum phase phase, bool moved)
 {
     int64_t now = clock_mono_ns();
 
@@ -112,6 +113,6 @@ void transport_run(struct cluster *c)
         moved |= sends_step(c);
         moved |= receives_step(c);
         moved |= farewell_step(c, &farewell);
-        rest(c, farewell.phase, moved);
+        pause_thread(c, farewell.phase, moved);
     }
 }

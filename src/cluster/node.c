@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fills in the bells of the ranks on this node. */
+/* Finds the bells of the ranks on this node. */
 static void find_bells(struct cluster *c, MPI_Comm node, int here)
 {
     int own = (int)c->rank, unit;

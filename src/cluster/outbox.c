@@ -1,7 +1,7 @@
-/* outbox.c - what other threads hand to the MPI thread. */
+/* outbox.c - packets from other threads for the MPI thread. */
 #include "cluster/transport.h"
 
-/* Caller holds the lock, which is released. */
+/* The caller holds the lock, which is released. */
 static void add_and_unlock(struct cluster *c, struct packet *list)
 {
     *c->outbox_end = list;
@@ -19,7 +19,7 @@ void outbox_add(struct packet *p)
     add_and_unlock(p->cluster, p);
 }
 
-int outbox_add_new(struct packet *list, unsigned asks)
+int outbox_add_new(struct packet *list, unsigned answers)
 {
     struct cluster *c = list->cluster;
 
@@ -28,7 +28,7 @@ int outbox_add_new(struct packet *list, unsigned asks)
         pthread_mutex_unlock(&c->lock);
         return -EPIPE;
     }
-    c->asks += asks;
+    c->awaited += answers;
     add_and_unlock(c, list);
     return 0;
 }
@@ -46,7 +46,7 @@ struct packet *outbox_take(struct cluster *c)
 bool outbox_is_closed(struct cluster *c)
 {
     pthread_mutex_lock(&c->lock);
-    bool closed = c->leaving && !c->outbox && c->asks == 0;
+    bool closed = c->leaving && !c->outbox && c->awaited == 0;
     pthread_mutex_unlock(&c->lock);
     return closed;
 }

@@ -22,7 +22,7 @@ struct packet *packet_new(struct cluster *c, unsigned peer, struct text bytes, s
     return p;
 }
 
-/* What one packet of several has beside their bytes. */
+/* Creates one of several packets that share their bytes. */
 static struct packet *packet_sharing(struct cluster *c, unsigned peer, const struct buf *bytes,
                                      unsigned *uses)
 {
@@ -108,7 +108,7 @@ void packet_answer(struct packet *p, int status, struct buf *answer)
         p->bytes = answer->data;
         p->len = answer->len;
         *answer = (struct buf){0};
-    } else { /* the request had a trailer, too, so there is memory for this one */
+    } else { /* the request had a trailer, too, so its memory is large enough */
         memcpy(p->bytes, &t, sizeof(t));
         p->len = sizeof(t);
         buf_done(answer);

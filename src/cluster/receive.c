@@ -1,11 +1,11 @@
-/* receive.c - packets from other ranks: several are received at a time, and are delivered when they
- * are complete, those that are in order one after the other. */
+/* receive.c - packets from other ranks: several are received at a time. They are delivered when
+ * they are complete; ordered packets one after the other. */
 #include "cluster/transport.h"
 
 #include <stdlib.h>
 
 #define RECEIVES_MAX 64
-#define ALONE_BYTES 4000 /* MPI has sent these without the receiver */
+#define ALONE_BYTES 4000 /* MPI sends up to this size without waiting for the receiver */
 
 static struct packet *new_receive(struct cluster *c, const MPI_Status *status)
 {
@@ -25,8 +25,8 @@ static struct packet *new_receive(struct cluster *c, const MPI_Status *status)
     return p;
 }
 
-/* Receives what has been announced next, if anything. MPI_Improbe looks first and makes progress
- * then: only the second one finds what has just arrived. */
+/* Begins to receive the next announced packet, if there is one. MPI_Improbe first checks, then
+ * makes progress: only a second call finds what has just handle_arrival. */
 static bool receive_next(struct cluster *c)
 {
     MPI_Message message;
@@ -61,7 +61,7 @@ static void add_piece(struct buf *pieces, struct packet *p)
         out_of_memory(p->cluster, pieces->len + p->len, "a packet");
 }
 
-static void arrived(struct cluster *c, struct packet *p)
+static void handle_arrival(struct cluster *c, struct packet *p)
 {
     struct buf *pieces = &c->peers[p->peer].pieces;
 
@@ -114,7 +114,7 @@ bool receives_step(struct cluster *c)
         if (!*at)
             c->receives_end = at;
         c->receive_count--;
-        arrived(c, p);
+        handle_arrival(c, p);
         moved = true;
     }
     return moved;

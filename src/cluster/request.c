@@ -1,17 +1,17 @@
-/* request.c - messages and requests of this rank's threads. */
+/* request.c - messages and requests that this rank sends. */
 #include "cluster/transport.h"
 
 #include <assert.h>
 #include <semaphore.h>
 #include <stdlib.h>
 
-/* A request of one or several ranks. */
-struct asks {
+/* A request to one or several ranks. */
+struct pending {
     void (*answered)(void *arg, unsigned from, int rc, struct buf *answer);
     void *arg;
-    unsigned left; /* of the MPI thread: answers to come */
+    unsigned left; /* answers that have not arrived; used by the MPI thread only */
 };
-/* On the stack of the thread that waits. */
+/* A thread that waits for an answer; on its stack. */
 struct waiter {
     sem_t answered;
     int rc;
@@ -38,7 +38,7 @@ int cluster_send(struct cluster *c, unsigned to, struct text bytes)
     return rc;
 }
 
-static int ask_self(struct cluster *c, struct text bytes, struct buf *answer)
+static int request_self(struct cluster *c, struct text bytes, struct buf *answer)
 {
     struct buf own = {0};
 
@@ -59,23 +59,23 @@ int cluster_request_all(struct cluster *c, const unsigned *to, unsigned count, s
                         void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
                         void *arg)
 {
-    struct asks *asks = malloc(sizeof(*asks));
-    struct trailer t = {.kind = PACKET_REQUEST, .asks = (uintptr_t)asks};
+    struct pending *pending = malloc(sizeof(*pending));
+    struct trailer t = {.kind = PACKET_REQUEST, .pending = (uintptr_t)pending};
     struct packet *list = packets_new(c, to, count, request, t);
-    int rc = asks && list ? 0 : -ENOMEM;
+    int rc = pending && list ? 0 : -ENOMEM;
 
     if (rc == 0) {
-        *asks = (struct asks){answered, arg, count};
+        *pending = (struct pending){answered, arg, count};
         rc = outbox_add_new(list, count);
     }
     if (rc < 0) {
         packets_free(list);
-        free(asks);
+        free(pending);
     }
     return rc;
 }
 
-static void wake(void *arg, unsigned from, int rc, struct buf *answer)
+static void wake_waiter(void *arg, unsigned from, int rc, struct buf *answer)
 {
     struct waiter *w = arg;
     (void)from;
@@ -86,7 +86,7 @@ static void wake(void *arg, unsigned from, int rc, struct buf *answer)
     sem_post(&w->answered);
 }
 
-/* Without a copy where the caller's buffer is empty. */
+/* Moves the answer to the caller's buffer, without a copy if that is empty. */
 static int take_answer(struct waiter *w, struct buf *answer)
 {
     if (w->rc == 0 && answer->error == 0 && !answer->data) {
@@ -108,11 +108,11 @@ int cluster_request(struct cluster *c, unsigned to, struct text bytes, struct bu
 
     assert(to < c->size);
     if (to == c->rank)
-        return ask_self(c, bytes, answer);
+        return request_self(c, bytes, answer);
     sem_init(&w.answered, 0, 0);
     buf_reserve(&request, bytes.len + sizeof(struct trailer));
     buf_text(&request, bytes);
-    int rc = cluster_request_all(c, &to, 1, &request, wake, &w);
+    int rc = cluster_request_all(c, &to, 1, &request, wake_waiter, &w);
     if (rc == 0) {
         while (sem_wait(&w.answered) < 0)
             assert(errno == EINTR);
@@ -125,7 +125,7 @@ int cluster_request(struct cluster *c, unsigned to, struct text bytes, struct bu
 void request_answered(struct packet *p)
 {
     struct cluster *c = p->cluster;
-    struct asks *asks = (struct asks *)(uintptr_t)packet_trailer(p).asks;
+    struct pending *pending = (struct pending *)(uintptr_t)packet_trailer(p).pending;
     struct buf answer = {0};
     int rc = packet_trailer(p).status;
 
@@ -134,11 +134,11 @@ void request_answered(struct packet *p)
         p->bytes = NULL;
     }
     pthread_mutex_lock(&c->lock);
-    c->asks--;
+    c->awaited--;
     pthread_mutex_unlock(&c->lock);
-    asks->answered(asks->arg, p->peer, rc, &answer);
+    pending->answered(pending->arg, p->peer, rc, &answer);
     buf_done(&answer);
     packet_free(p);
-    if (--asks->left == 0)
-        free(asks);
+    if (--pending->left == 0)
+        free(pending);
 }

@@ -1,8 +1,8 @@
 /* send.c - packets to other ranks: a few at a time to each, the others wait in its queue. */
 #include "cluster/transport.h"
 
-/* What a peer is sent at a time, so that a small request need not wait for a large answer, and MPI
- * does not have to keep much. */
+/* Packets that are sent to a peer at a time: few, so that a small request need not wait for a large
+ * answer, and MPI need not buffer much. */
 #define SENDS_MAX 8
 
 static void send_piece(struct cluster *c, struct packet *p)
@@ -62,7 +62,8 @@ static bool take_outbox(struct cluster *c)
     return some;
 }
 
-/* Whether all of it has been sent. */
+/* Sends the next piece, if the last one has been sent. Returns whether the packet has been sent
+ * completely. */
 static bool is_sent(struct cluster *c, struct packet *p)
 {
     int done = 0;
@@ -84,7 +85,7 @@ bool sends_step(struct cluster *c)
             at = &p->next;
             continue;
         }
-        if (p->waits) /* MPI may have queued it until now */
+        if (p->waits) /* MPI may have queued it until now, so the peer has to poll */
             bell_ring_peer(c, p->peer);
         struct peer *to = &c->peers[p->peer];
         *at = p->next;

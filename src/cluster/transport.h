@@ -1,11 +1,11 @@
-/* transport.h - private to cluster: packets on their way, and what the files of the module share.
+/* transport.h - private to cluster: packets, and declarations that the files of the module share.
  *
  * A packet is a message, a request or an answer: its bytes, and a trailer after them. (A trailer,
  * as the answer that a handler has written then needs no copy.) Packets up to PIECE_BYTES are one
  * MPI message; larger ones are several, in order.
  *
- * A packet belongs to one place at a time: the outbox, a peer's queue, the list of sends or
- * receives, a job of a pool, or an ask.
+ * A packet belongs to one owner at a time: the outbox, a peer's queue, the list of sends or
+ * receives, a job of a pool, or a request.
  */
 #ifndef DFTRACERD_CLUSTER_TRANSPORT_H
 #define DFTRACERD_CLUSTER_TRANSPORT_H
@@ -19,7 +19,7 @@
 
 enum packet_kind { PACKET_MESSAGE, PACKET_REQUEST, PACKET_ANSWER };
 
-/* The tag of an MPI message. What is in order waits for earlier MPI messages that are in order. */
+/* The tag of an MPI message. An ordered message waits for earlier ordered messages. */
 enum packet_tag {
     TAG_ANY_ORDER = 1, /* a whole request or answer */
     TAG_IN_ORDER,      /* a whole message, or the last piece of a large packet */
@@ -27,8 +27,9 @@ enum packet_tag {
 };
 
 struct trailer {
-    uint64_t asks; /* the address of the struct asks, used only by the rank that sent the request */
-    int32_t status; /* of an answer: 0 or an error */
+    /* address of the struct pending, used only by the rank that sent the request */
+    uint64_t pending;
+    int32_t status; /* an answer: 0 or an error */
     uint32_t kind;
 };
 
@@ -36,23 +37,23 @@ struct packet {
     struct packet *next;
     struct cluster *cluster;
     MPI_Request mpi;
-    unsigned peer; /* to, or from */
-    int tag;       /* of a receive */
-    bool arrived;  /* of a receive */
-    bool waits;    /* of a send: it was not complete at once */
+    unsigned peer; /* receiver or sender */
+    int tag;       /* of a received packet */
+    bool arrived;  /* the packet has been received */
+    bool waits;    /* a send that was not complete at once */
     char *bytes;
-    unsigned *uses; /* packets that share the bytes; NULL: there is one */
+    unsigned *uses; /* number of packets that share the bytes; NULL: one */
     size_t len;     /* with the trailer */
-    size_t sent;    /* up to and with the piece that is being sent */
+    size_t sent;    /* bytes up to the end of the piece that is being sent */
 };
 
-/* Of the MPI thread. */
+/* The state of another rank; used by the MPI thread only. */
 struct peer {
-    struct packet *first, *last; /* to be sent */
-    unsigned sending;            /* packets */
+    struct packet *first, *last; /* queue of packets to be sent */
+    unsigned sending;            /* number of packets that are being sent */
     bool in_pieces;              /* the last of these is large: no other is sent beside it */
-    unsigned waits;              /* the round of receives in which something in order is missing */
-    struct buf pieces;           /* of a large packet */
+    unsigned waits;              /* last round of receives in which an ordered packet was missing */
+    struct buf pieces;           /* received pieces of a large packet */
 };
 
 struct cluster {
@@ -61,25 +62,25 @@ struct cluster {
     char (*hosts)[MPI_MAX_PROCESSOR_NAME];
     struct cluster_handler handler;
     struct pool *messages, *requests; /* NULL: not started */
-    atomic_size_t unhandled;          /* messages that the pool has */
+    atomic_size_t unhandled;          /* messages in the pool */
 
     MPI_Win window;
-    struct bell **bells; /* of each rank; NULL: it is on another node */
-    bool on_one_node;    /* all ranks are */
+    struct bell **bells; /* one for each rank; NULL if it is on another node */
+    bool on_one_node;    /* all ranks are on one node */
     atomic_bool aborting;
 
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the next members */
     struct packet *outbox, **outbox_end;
-    size_t asks; /* answers to come */
+    size_t awaited; /* number of answers that have not arrived */
     bool has_thread, leaving;
     pthread_t thread;
 
-    /* Of the MPI thread: */
+    /* Used by the MPI thread only: */
     struct peer *peers;
     struct packet *sends, **sends_end, *receives, **receives_end;
     unsigned receive_count, receive_round;
-    uint64_t *sent, received; /* messages: to each rank, and from all */
-    int64_t active_ns;        /* when something last happened */
+    uint64_t *sent, received; /* number of messages to each rank, and from all */
+    int64_t active_ns;        /* time of the last event */
 };
 
 /* ---- fail.c ---------------------------------------------------------------------------------- */
@@ -90,18 +91,20 @@ _Noreturn void out_of_memory(struct cluster *c, size_t bytes, const char *what);
 
 /* ---- bell.c ---------------------------------------------------------------------------------- */
 
-/* In memory that all ranks of a node share. Rings for the MPI thread of one of them: its own
- * threads ring it, and ranks that have sent it something. So it need not poll often, but for ranks
- * of other nodes. Open MPI aligns this memory to 8 bytes. */
+/* A bell is in memory that all ranks of a node share. It wakes the MPI thread of one of them:
+ * threads of that rank ring it, and ranks that have sent it a packet. So the thread need not poll
+ * often, except for ranks of other nodes. Open MPI aligns this memory to 8 bytes. */
 struct bell {
-    atomic_uint rung; /* the word of the futex */
+    atomic_uint rung; /* word of the futex */
     atomic_uint sleeping;
     char padding[56]; /* the next bell is on another cache line */
 };
 void bell_ring(struct bell *b);
-void bell_ring_peer(struct cluster *c, unsigned peer); /* if it is on this node */
-bool bell_answer(struct bell *b);                      /* whether it was rung since the last call */
-/* Until it is rung, or has been since bell_answer. */
+/* does nothing if the peer is on another node */
+void bell_ring_peer(struct cluster *c, unsigned peer);
+/* returns whether it was rung since the last call */
+bool bell_answer(struct bell *b);
+/* Waits until it is rung, or returns at once if it was rung since bell_answer. */
 void bell_wait(struct bell *b, int64_t longest_ns);
 
 /* ---- node.c, collective ---------------------------------------------------------------------- */
@@ -113,25 +116,25 @@ void bells_close(struct cluster *c);
 
 /* *new*, or NULL */
 struct packet *packet_new(struct cluster *c, unsigned peer, struct text bytes, struct trailer t);
-/* A list of packets of the same bytes, which it takes, on errors too. *new*, or NULL */
+/* Returns a list of packets with the same bytes, which it takes, on errors too. *new*, or NULL */
 struct packet *packets_new(struct cluster *c, const unsigned *peers, unsigned count,
                            struct buf *bytes, struct trailer t);
 void packets_free(struct packet *list);
 void packet_free(struct packet *p);
 struct trailer packet_trailer(const struct packet *p);
 struct text packet_text(const struct packet *p); /* without the trailer; borrowed */
-/* Turns a request into its answer, without the need of memory. Leaves *answer empty. */
+/* Turns a request into its answer; the error needs no memory. Leaves *answer empty. */
 void packet_answer(struct packet *p, int status, struct buf *answer);
 
 /* ---- outbox.c -------------------------------------------------------------------------------- */
 
 /* Takes the packet and wakes the MPI thread. */
 void outbox_add(struct packet *p);
-/* The same for a list that a caller of the module sends, and `asks` answers to come; the packets
- * stay the caller's on -EPIPE. */
-int outbox_add_new(struct packet *list, unsigned asks);
-struct packet *outbox_take(struct cluster *c); /* all, a list */
-/* What was queued has been taken, no ask waits, and no caller can add more. */
+/* Like outbox_add, for a list of packets that require a number of answers. On -EPIPE the caller
+ * keeps the packets. */
+int outbox_add_new(struct packet *list, unsigned answers);
+struct packet *outbox_take(struct cluster *c); /* returns all packets as a list */
+/* Returns whether the outbox is empty, all answers have arrived, and no caller can add more. */
 bool outbox_is_closed(struct cluster *c);
 
 /* ---- request.c ------------------------------------------------------------------------------- */
@@ -141,13 +144,13 @@ void request_answered(struct packet *p); /* takes the packet */
 /* ---- deliver.c, send.c, receive.c: the MPI thread -------------------------------------------- */
 
 void deliver(struct packet *p); /* takes a packet that has arrived */
-/* Each returns whether something happened. */
+/* Each step returns whether something happened. */
 bool sends_step(struct cluster *c);
 bool receives_step(struct cluster *c);
 
 /* ---- loop.c ---------------------------------------------------------------------------------- */
 
-/* What the MPI thread does, until all ranks leave. */
+/* The main function of the MPI thread, until all ranks leave. */
 void transport_run(struct cluster *c);
 
 #endif

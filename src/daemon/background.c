@@ -1,4 +1,4 @@
-/* background.c - fork, report to the parent, detach. */
+/* background.c - forks, reports to the parent, and detaches. */
 #include "daemon/background.h"
 
 #include <errno.h>
@@ -9,13 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Locks and pipes of the script that started us are not ours to keep. */
-static void close_inherited(int but)
+/* Closes inherited descriptors: locks and pipes of a script that started the daemon must not stay
+ * open. */
+static void close_inherited(int except)
 {
     struct rlimit l;
-    int most = getrlimit(RLIMIT_NOFILE, &l) == 0 && l.rlim_cur < 65536 ? (int)l.rlim_cur : 65536;
-    for (int fd = 3; fd < most; fd++)
-        if (fd != but)
+    int limit = getrlimit(RLIMIT_NOFILE, &l) == 0 && l.rlim_cur < 65536 ? (int)l.rlim_cur : 65536;
+    for (int fd = 3; fd < limit; fd++)
+        if (fd != except)
             close(fd);
 }
 
@@ -60,7 +61,7 @@ void background_ready(int fd)
     if (null > 2)
         close(null);
     if (chdir("/") < 0 || write(fd, "", 1) < 0) {
-        /* The parent was killed: nobody waits. */
+        /* The parent was killed: no process waits. */
     }
     close(fd);
 }

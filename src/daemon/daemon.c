@@ -1,4 +1,4 @@
-/* daemon.c - what main.c and further.c do with each set of directories. */
+/* daemon.c - functions that serve.c and further.c use for each set of directories. */
 #include "daemon/daemon.h"
 
 #include "daemon/log.h"

@@ -1,4 +1,4 @@
-/* daemon.h - the whole of a running daemon. */
+/* daemon.h - the state of a running daemon. */
 #ifndef DFTRACERD_DAEMON_DAEMON_H
 #define DFTRACERD_DAEMON_DAEMON_H
 
@@ -10,48 +10,49 @@
 #include "daemon/served.h"
 #include "daemon/tls_files.h"
 
-#define INHERITED_MAX 16 /* as http takes listeners */
-#define GRACE_MS 1000    /* for clients to learn that their answer was cut */
+#define INHERITED_MAX 16 /* limit of listeners of http */
+#define GRACE_MS 1000    /* time for clients to see that their answer was cut off */
 
 struct daemon {
     struct options options;
     struct peers peers;
     struct tls_files tls;
-    struct served first, *served[HTTP_SITES_MAX]; /* by the main thread, then by that of --join */
+    /* added by the main thread, later by the thread of --join */
+    struct served first, *served[HTTP_SITES_MAX];
     atomic_size_t served_count;
-    pthread_mutex_t served_lock; /* held while the main thread looks at them: none ends */
+    pthread_mutex_t served_lock; /* held while the main thread uses them, so that none ends */
     struct index_share *share;
     struct join join;
-    bool joined; /* another daemon serves the directories: this one ends */
+    bool joined; /* another daemon serves the directories: this one exits */
     struct http *http;
     pthread_mutex_t lock;
     struct loop loop;
     int inherited[INHERITED_MAX];
     size_t inherited_count;
-    int background; /* for background_ready, or negative */
-    int argc;       /* for reading the options again */
+    int background; /* argument of background_ready, or negative */
+    int argc;       /* argc, argv: to read the options again */
     char **argv;
 };
 
-/* serve.c: the daemon, from its arguments to its exit status. `ranks`: of a job of several
- * processes, of which this one is rank 0; NULL: this process alone. Once in a process. */
+/* serve.c: runs the daemon, from its arguments to its exit status. `ranks`: the other processes of
+ * the job, if this is rank 0 of several; NULL: this process alone. Called once in a process. */
 int daemon_main(int argc, char **argv, const struct daemon_ranks *ranks);
-/* Fewer and smaller stacks and arenas, as the machine or its limits ask for. */
+/* Limits stacks and arenas to what the machine and its limits allow. */
 void daemon_use_little_memory(void);
 
-/* For index_on_change and watch_on_look, with the daemon. A thread of an index may still be here
- * when the callback has been taken away. */
+/* A callback for index_on_change and watch_on_look. A thread of an index may still run it after the
+ * callback has been removed. */
 void daemon_index_changed(void *daemon);
-/* For http_options.looked, with what is served. Any thread. */
+/* A callback for http_options.looked. Any thread. */
 bool daemon_looked(void *served, int64_t since_ns);
-/* From now on clients find it. -errno with the reason. */
+/* Makes clients find the daemon. Returns 0, or -errno with the reason. */
 int daemon_open_meeting(struct served *s, struct err *err);
 void daemon_log_served(const struct served *s);
 
-/* further.c: serves the directories of another daemon, too (join.serve). Those that are served
- * already are only announced again. */
+/* further.c: serves the directories of another daemon, too (join.serve). Directories that are
+ * served already are only announced again. */
 int daemon_on_join(void *daemon, struct join_request *request, struct err *err);
-/* Closes an index that another daemon is to have (join.end), if it is not the only one. */
+/* Closes an index that another daemon requires (join.end), unless it is the only one. */
 int daemon_on_end(void *daemon, const char *index_path, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* further.c - directories that another daemon of the user hands over (--join): an index, a watcher
+/* further.c - directories of another daemon of the same user (--join): they get an index, a watcher
  * and a Unix socket of their own, a site (http/exchange/site.h).
  *
  * Each connection belongs to the site of its socket. A request has the index, roots, stored queries
@@ -6,7 +6,7 @@
  * response cache (its keys have the number of the site), spool space and idle exit are those of the
  * process. Scanners of all indexes take turns and share their memory with the readers
  * (index/ingest/share.c): together they use no more processors and memory than those of one index.
- * When dftracer_server is to have the index of one site, that site ends: its requests finish or are
+ * When dftracer_server requires the index of one site, that site ends: its requests finish or are
  * cancelled, then the index is closed (http_end_site).
  */
 #include "daemon/daemon.h"
@@ -19,7 +19,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define THREADS_MAX 2048 /* of all indexes */
+#define THREADS_MAX 2048 /* limit over all indexes */
 
 static bool same_roots(const struct roots *a, const struct roots *b)
 {
@@ -29,8 +29,8 @@ static bool same_roots(const struct roots *a, const struct roots *b)
     return same;
 }
 
-/* What a further set of directories would take, and whether they are the same here as for the one
- * that requests it. */
+/* Checks that further directories can be served: the number of threads is the requested one, and
+ * there are enough threads, sites and address space. The directories must be readable. */
 static int may_serve(struct daemon *d, const struct join_request *request, struct err *err)
 {
     size_t count = atomic_load(&d->served_count);
@@ -73,7 +73,7 @@ static int open_further(struct daemon *d, struct served *s, struct err *err)
     return rc < 0 ? rc : http_add_site(d->http, &site, err);
 }
 
-/* Takes the roots. From then on it is served until the end. */
+/* Serves further directories until the end. Takes their roots. */
 static int serve_further(struct daemon *d, struct join_request *request, struct err *err)
 {
     size_t count = atomic_load(&d->served_count);
@@ -97,7 +97,7 @@ static int serve_further(struct daemon *d, struct join_request *request, struct 
     return daemon_open_meeting(s, err);
 }
 
-/* The one that has this index, or NULL. */
+/* Returns the set of directories that has this index, or NULL. */
 static struct served *find_served(struct daemon *d, const char *index_path)
 {
     for (size_t i = 0; i < atomic_load(&d->served_count); i++)

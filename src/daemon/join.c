@@ -1,5 +1,6 @@
-/* join.c - the request of one daemon to another: texts that end with NUL, "serve", settings,
- * threads, place of the index, label and path of each directory; or "end" and a place of the index.
+/* join.c - the request of one daemon to another: texts that end with NUL: "serve", settings,
+ * threads, directory of the index, label and path of each directory; or "end" and a directory of an
+ * index.
  * The answer is 0, or a number and a reason. */
 #include "daemon/join.h"
 
@@ -18,10 +19,10 @@
 #include <unistd.h>
 
 #define REQUEST_MAX (1u << 20) /* 64 directories of 4096 bytes, twice */
-#define LOCK_MS 20000          /* a daemon that starts opens its index first */
+#define LOCK_MS 20000          /* a starting daemon first opens its index */
 #define LOCK_STEP_MS 10
 #define SEND_S 5   /* another daemon sends at once */
-#define SERVE_S 15 /* ... and waits for the index to be opened */
+#define SERVE_S 15 /* ... and waits until the index is open */
 
 /* ---- both sides ------------------------------------------------------------------------------ */
 
@@ -50,7 +51,7 @@ static int send_all(int fd, const struct buf *text)
     return text->error;
 }
 
-/* To the end, and a NUL behind it. */
+/* Receives to the end, and appends a NUL. */
 static int receive_all(int fd, struct buf *ret)
 {
     char piece[4096];
@@ -73,11 +74,11 @@ static void put_text(struct buf *out, const char *text)
     buf_append(out, text, strlen(text) + 1);
 }
 
-/* NULL: there is none left. */
+/* Returns NULL at the end. */
 static const char *next_text(const struct buf *text, size_t *at)
 {
     const char *found = text->data + *at;
-    if (*at + 1 >= text->len) /* the last NUL is receive_all's */
+    if (*at + 1 >= text->len) /* receive_all has appended the last NUL */
         return NULL;
     *at += strlen(found) + 1;
     return found;
@@ -94,7 +95,7 @@ static bool address_of(const char *path, struct sockaddr_un *ret)
 
 /* ---- the one that starts --------------------------------------------------------------------- */
 
-/* The directory itself is locked: a file of its own would be left there. */
+/* Locks the directory itself: a lock file would be left there. */
 static void lock_directory(struct join *j)
 {
     char *dir = strndup(j->path, (size_t)(strrchr(j->path, '/') - j->path));
@@ -135,7 +136,7 @@ static int connect_to(const char *path)
     return -1;
 }
 
-/* Whether the answer to the request is 0; `event`: for the log where it is not, or NULL. */
+/* Returns whether the answer to the request is 0; `event`: logged if it is not, or NULL. */
 static bool is_done(const char *path, const struct buf *out, const char *event)
 {
     struct buf in = {0};
@@ -191,7 +192,7 @@ bool join_end(const struct meeting *m, const char *index_path)
 
 /* ---- the one that runs ----------------------------------------------------------------------- */
 
-/* Labels and paths are copied. -EINVAL: nothing of ours has sent that. */
+/* Labels and paths are copied. Returns -EINVAL if a request is malformed. */
 static int read_request(const struct join *j, const struct buf *text, size_t at,
                         struct join_request *ret, struct err *err)
 {
@@ -244,8 +245,8 @@ static int do_request(struct join *j, const struct buf *text, struct err *err)
     return rc;
 }
 
-/* Until join_stop shuts the socket down. */
-static void *run(void *arg)
+/* Accepts requests until join_stop shuts the socket down. */
+static void *join_main(void *arg)
 {
     struct join *j = arg;
     int fd;
@@ -271,7 +272,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Under a name of its own first, so that there is never a socket that nobody listens on. */
+/* Listens under a temporary name first, so that there is never a socket without a listener. */
 static int listen_at(struct join *j)
 {
     struct sockaddr_un a;
@@ -296,7 +297,7 @@ int join_listen(struct join *j)
 {
     int rc = j->path ? listen_at(j) : 0;
     if (rc == 0 && j->path) {
-        rc = -pthread_create(&j->thread, NULL, run, j);
+        rc = -pthread_create(&j->thread, NULL, join_main, j);
         j->running = rc == 0;
     }
     if (j->lock_fd >= 0)
@@ -310,11 +311,11 @@ void join_stop(struct join *j)
     struct stat st;
     if (!j->running)
         return;
-    /* It may be another's by now. */
+    /* The name may belong to another daemon by now. */
     if (j->inode && lstat(j->path, &st) == 0 && st.st_ino == j->inode)
         unlink(j->path);
     atomic_store(&j->ending, true);
-    shutdown(j->fd, SHUT_RDWR); /* accept fails then */
+    shutdown(j->fd, SHUT_RDWR); /* makes accept fail */
     pthread_join(j->thread, NULL);
     j->running = false;
 }

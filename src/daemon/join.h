@@ -1,11 +1,11 @@
-/* join.h - --join: a daemon that starts hands its directories to one of the same user and settings
- * that runs already.
+/* join.h - --join: a starting daemon passes its directories to a running one with the same user and
+ * settings.
  *
- * In the runtime directory (meeting.h) the running one listens on SETTINGS.join. Who starts locks
- * the directory, connects, sends what it would serve and ends if the answer is 0; else it serves
- * that itself, and takes the name of the socket over. The lock is held until that is so: of two
- * that start at once one joins the other. A daemon that is to have an index alone (dftracer_server)
- * sends that. Both sides check the other's user. */
+ * The running daemon listens on SETTINGS.join in the runtime directory (meeting.h). A starting
+ * daemon locks the directory, connects, and sends its directories. It exits if the answer is 0;
+ * otherwise it serves them itself, and takes over the name of the socket. It holds the lock until
+ * then: if two start at once, one joins the other. A daemon that requires an index alone
+ * (dftracer_server) sends a request to end it. Both sides check the other's user. */
 #ifndef DFTRACERD_DAEMON_JOIN_H
 #define DFTRACERD_DAEMON_JOIN_H
 
@@ -13,36 +13,36 @@
 
 #include <pthread.h>
 
-/* What is to be served. Texts are borrowed. */
+/* A request to serve directories. Texts are borrowed. */
 struct join_request {
     uint64_t threads; /* 0: any number */
     const char *index_path;
     struct roots roots;
 };
 struct join {
-    char *path; /* of the socket; NULL: there is no place for it */
+    char *path; /* path of the socket; NULL if there is no runtime directory */
     struct buf settings;
     int lock_fd, fd; /* -1: none */
-    uint64_t inode;  /* of our socket file */
+    uint64_t inode;  /* inode of our socket file */
     pthread_t thread;
     bool running;
     atomic_bool ending;
-    /* may take request->roots */
+    /* may take ownership of request->roots */
     int (*serve)(void *arg, struct join_request *request, struct err *err);
     int (*end)(void *arg, const char *index_path, struct err *err);
     void *arg;
 };
-/* Waits for another one that starts, for some seconds. 0, -ENOMEM; without a place for the socket
- * nothing can be joined. */
+/* Waits for another starting daemon, for some seconds. Returns 0 or -ENOMEM; without a runtime
+ * directory, joining is impossible. */
 int join_init(struct join *j, const struct meeting *m, const struct options *o);
-/* Whether a running daemon serves the directories from now on. */
+/* Returns whether a running daemon has accepted the directories. */
 bool join_running(const struct join *j, const struct join_request *request);
-/* Whether a running daemon had the index open, serves other directories, too, and has closed it. */
+/* Returns whether a running daemon had the index open among others, and has closed it. */
 bool join_end(const struct meeting *m, const char *index_path);
-/* Listens for others, in a thread that calls `serve` and `end`; and lets those that wait go on. 0,
- * -errno. */
+/* Listens for other daemons, in a thread that calls `serve` and `end`, and releases the lock.
+ * Returns 0 or -errno. */
 int join_listen(struct join *j);
-/* Neither runs any more. */
+/* Stops the thread: `serve` and `end` are not called any more. */
 void join_stop(struct join *j);
 void join_done(struct join *j);
 

@@ -1,5 +1,5 @@
-/* log.c - one line an event; control characters escaped, so that a hostile file name cannot forge a
- * line. */
+/* log.c - one line per event; control characters are escaped, so that a hostile file name cannot
+ * forge a line. */
 #include "daemon/log.h"
 
 #include "dftracerd/base.h"
@@ -56,7 +56,7 @@ static void write_line(int level, const char *line)
             buf_printf(&out, "\\x%02x", (unsigned char)*line++);
     }
     buf_putc(&out, '\n');
-    /* Nobody reads: say less. A disk that is full, or a pipe, has room again some time. */
+    /* The output is closed: log nothing more. A full disk or pipe may have space again later. */
     bool failed = !out.error && write(STDERR_FILENO, out.data, out.len) < 0;
     if (failed && (errno == EPIPE || errno == EIO || errno == EBADF))
         atomic_store(&threshold, LOG_LEVEL_ERROR);

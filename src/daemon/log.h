@@ -1,4 +1,5 @@
-/* log.h - lines `event key=value` to stderr, with the syslog level prefix where journald reads it.
+/* log.h - writes lines `event key=value` to stderr, with a syslog level prefix if journald reads
+ * them.
  * Any thread. */
 #ifndef DFTRACERD_DAEMON_LOG_H
 #define DFTRACERD_DAEMON_LOG_H
@@ -13,13 +14,13 @@ enum {
     LOG_LEVEL_DEBUG = 7
 };
 
-/* "off", "error", "warning", "info", "debug"; -EINVAL else. */
+/* Sets the level: "off", "error", "warning", "info" or "debug"; returns -EINVAL for others. */
 int log_set_level(const char *name);
 bool log_is_off(void);
 void log_line(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Whether log_http writes anything; it does at first. */
+/* Sets whether log_http writes lines; by default it does. */
 void log_set_requests(bool wanted);
-/* The line of a request, as http wants it. */
+/* Writes the line of a request: a callback for http. */
 void log_http(void *arg, int level, const char *line);
 
 #endif

@@ -36,18 +36,18 @@ static void on_signal(evutil_socket_t fd, short what, void *arg)
 
 static int64_t index_silence(const struct loop *l)
 {
-    int64_t most = 0;
+    int64_t max = 0;
     pthread_mutex_lock(l->served_lock);
     for (size_t i = 0; i < atomic_load(l->served_count); i++) {
         int64_t silence = l->served[i]->ended ? 0 : index_silence_ns(l->served[i]->index);
-        most = silence > most ? silence : most;
+        max = silence > max ? silence : max;
     }
     pthread_mutex_unlock(l->served_lock);
-    return most;
+    return max;
 }
 
-/* A thread that no longer gets on (not one that waits for a disk) is a bug that only a new process
- * mends. */
+/* A thread that no longer makes progress (other than one that waits for a disk) is a bug that only
+ * a restart repairs. */
 static void on_watchdog(evutil_socket_t fd, short what, void *arg)
 {
     struct loop *l = arg;
@@ -67,7 +67,7 @@ static const char *trouble(int error)
                                 : err_text(error);
 }
 
-/* What an administrator should not have to ask for. */
+/* Logs problems that an administrator should see without looking for them. */
 static void log_troubles(struct served *l, const struct index_progress *p)
 {
     if (p->store_error && p->store_error != l->store_error)
@@ -88,7 +88,7 @@ static void log_troubles(struct served *l, const struct index_progress *p)
     l->files_corrupt = p->files_corrupt;
 }
 
-/* Of all that is served together. */
+/* Returns the progress of all indexes together. */
 static struct index_progress progress_of(struct loop *l)
 {
     struct index_progress all = {.listed = true}, p;
@@ -111,8 +111,8 @@ static struct index_progress progress_of(struct loop *l)
     return all;
 }
 
-/* Each thread's share of malloc keeps what its work has freed, many times what an idle daemon
- * needs. By then scan threads have freed their buffers, too. */
+/* Arenas of malloc keep the memory that threads have freed, many times what an idle daemon needs.
+ * Scan threads have freed their buffers by then, too. */
 static void trim_memory(struct loop *l, const struct index_progress *p)
 {
     int64_t idle_ns = http_idle_ns(l->http);
@@ -126,8 +126,8 @@ static void trim_memory(struct loop *l, const struct index_progress *p)
 #endif
 }
 
-/* What is being indexed: to the service manager; the old command prints it. */
-static void tell_status(struct loop *l)
+/* Sends the progress of indexing to the service manager; the old command also prints it. */
+static void report_status(struct loop *l)
 {
     struct index_progress p = progress_of(l);
     char now[sizeof l->status];
@@ -149,8 +149,8 @@ static void tell_status(struct loop *l)
         fprintf(stderr, "%s\n", now);
 }
 
-/* A runtime directory goes with its session. The socket that is gone, or NULL. Without it nobody
- * reaches an index, and no other daemon can have that. */
+/* A runtime directory is removed with its session. Returns the socket that is gone, or NULL.
+ * Without it, no client can reach the index, and no other daemon can have it. */
 static const char *removed_socket(const struct loop *l)
 {
     const char *removed = NULL;
@@ -170,7 +170,7 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
     uint64_t most_ms = l->options->idle_exit_ms;
     const char *removed = NULL;
     (void)fd, (void)what;
-    tell_status(l);
+    report_status(l);
     if (most_ms && (uint64_t)http_idle_ns(l->http) / 1000000 >= most_ms) {
         log_line(LOG_LEVEL_INFO, "stopping idle_ms=%" PRIu64, most_ms);
         l->idle = true;
@@ -191,16 +191,16 @@ static sigset_t own_signals(void)
     return set;
 }
 
-/* Threads that are started after this have no signals either: none is interrupted, and none takes
- * one that the loop waits for. */
+/* Threads that start later have these signals blocked, too: none is interrupted, and none receives
+ * a signal that the loop waits for. */
 int loop_init(struct loop *l)
 {
     sigset_t set = own_signals();
     l->base = event_base_new();
     if (!l->base)
         return -ENOMEM;
-    /* For when loop_done lets them through: a second TERM must not cut a clean stop short. A second
-     * ^C may. */
+    /* loop_done unblocks the signals: a second TERM must not cut a clean stop short. A second ^C
+     * may. */
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
@@ -226,7 +226,7 @@ int loop_run(struct loop *l)
     if (l->options->idle_exit_ms && l->options->idle_exit_ms < 1000)
         second_us = l->options->idle_exit_ms * 1000;
     notify_send("READY=1");
-    tell_status(l);
+    report_status(l);
     int rc = add_timer(l, 1, on_second, second_us);
     if (rc == 0 && watchdog_us)
         rc = add_timer(l, 2, on_watchdog, watchdog_us / 2);

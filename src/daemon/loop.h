@@ -1,5 +1,5 @@
-/* loop.h - the main thread's libevent loop: signals, reload, and once in a while the service
- * manager and idleness. */
+/* loop.h - the main thread's libevent loop: signals, reload, and periodic work: status for the
+ * service manager, idle exit. */
 #ifndef DFTRACERD_DAEMON_LOOP_H
 #define DFTRACERD_DAEMON_LOOP_H
 
@@ -12,25 +12,25 @@ struct event;
 struct loop {
     struct event_base *base;
     struct event *events[3];
-    struct served *const *served;      /* what follows is set before loop_run */
-    const atomic_size_t *served_count; /* grows only */
+    struct served *const *served;      /* the next members are set before loop_run */
+    const atomic_size_t *served_count; /* only grows */
     pthread_mutex_t *served_lock;
     struct http *http;
     const struct options *options;
-    bool only_sockets;        /* nobody reaches us but by the Unix sockets */
+    bool only_sockets;        /* the Unix sockets are the only listeners */
     int (*reload)(void *arg); /* SIGHUP */
     void *arg;
-    char status[128];     /* last sent to the service manager */
-    uint64_t bytes_done;  /* of all indexes, when last seen */
-    bool untrimmed;       /* there was work since freed memory was given back */
-    bool idle;            /* no request for long: why it ended */
-    uint64_t watchdog_us; /* a service manager waits so long for a sign of life; 0 = it does not */
+    char status[128];     /* the last status sent to the service manager */
+    uint64_t bytes_done;  /* bytes_done of all indexes at the last check */
+    bool untrimmed;       /* there was work since malloc_trim */
+    bool idle;            /* the loop ended because there were no requests */
+    uint64_t watchdog_us; /* watchdog timeout of the service manager; 0: none */
 };
-/* Before anything is started: a signal that comes meanwhile waits for the loop. */
+/* Must be called before anything is started: a signal that arrives meanwhile waits for the loop. */
 int loop_init(struct loop *l);
-/* Until a signal or idleness ends it. */
+/* Runs until a signal arrives or the daemon is idle. */
 int loop_run(struct loop *l);
-/* From then on a second Ctrl-C, while we stop, ends the process at once. */
+/* Lets a second Ctrl-C end the process at once while it stops. */
 void loop_done(struct loop *l);
 
 #endif

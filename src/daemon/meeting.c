@@ -1,4 +1,4 @@
-/* meeting.c - a directory that only we can write to, and two names in it. */
+/* meeting.c - the runtime directory, which only the user can write to, and two files in it. */
 #include "daemon/meeting.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The socket's path must fit where the kernel keeps it. */
+/* The path of the socket must fit in sun_path. */
 static int name_both(struct meeting *m, const char *dir, const char *index_path, struct err *err)
 {
     unsigned long long name = text_hash(text_of(index_path));
@@ -39,7 +39,7 @@ static int try_place(struct meeting *m, const char *dir, const char *index_path,
     return rc;
 }
 
-/* Whoever owns a directory can exchange what is in it. */
+/* The owner of a directory can replace its files. */
 static bool is_own(const char *dir)
 {
     struct stat st;
@@ -90,7 +90,7 @@ static void write_roots(struct buf *out, const struct roots *roots)
     }
 }
 
-/* Whole or not at all. */
+/* Writes the complete file or none. */
 static int write_list(const char *path, const struct buf *text)
 {
     char *part = NULL;
@@ -112,7 +112,7 @@ static int write_list(const char *path, const struct buf *text)
     return rc;
 }
 
-/* With --unix the socket is elsewhere: a symlink leads to it. */
+/* With --unix, the socket is elsewhere: a symlink leads to it. */
 static int link_socket(struct meeting *m, const char *unix_path)
 {
     char *real = realpath(unix_path, NULL);
@@ -124,7 +124,8 @@ static int link_socket(struct meeting *m, const char *unix_path)
     return m->linked ? 0 : -errno;
 }
 
-/* What a daemon left that was killed: nobody listens, and not because it is only just about to. */
+/* Returns whether a killed daemon has left the socket: it has no listener, and is too old to belong
+ * to a starting daemon. */
 static bool is_left_over(const char *sock)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -140,8 +141,8 @@ static bool is_left_over(const char *sock)
     return refused && (lstat(sock, &st) < 0 || st.st_mtime + 60 < time(NULL));
 }
 
-/* Files with this ending, each with a socket of the same name (.sock), or one themselves (.join).
- */
+/* Removes files with this ending that killed daemons have left: each has a socket of the same name
+ * (.sock), or is one itself (.join). */
 static void sweep(const char *list, const char *ending, const char *socket)
 {
     char pattern[4096];

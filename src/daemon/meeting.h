@@ -1,5 +1,5 @@
-/* meeting.h - where clients of the same user find this daemon by themselves: a directory of
- * the user's with, for each daemon, NAME.sock to ask and NAME.roots, the directories that it
+/* meeting.h - the runtime directory, where clients of the same user find this daemon: for each
+ * daemon it has the socket NAME.sock and the file NAME.roots, a list of the directories that it
  * serves. */
 #ifndef DFTRACERD_DAEMON_MEETING_H
 #define DFTRACERD_DAEMON_MEETING_H
@@ -7,25 +7,26 @@
 #include "daemon/roots.h"
 
 struct meeting {
-    char *socket, *list; /* NAME.sock, NAME.roots; NULL where there is no such place */
+    char *socket, *list; /* NAME.sock, NAME.roots; NULL if there is no runtime directory */
     bool linked;         /* NAME.sock is a symlink to the socket of --unix */
-    bool listed;         /* NAME.roots is ours */
+    bool listed;         /* NAME.roots was written by this daemon */
 };
-/* Chooses the place: $DFTRACERD_RUNTIME_DIR, else $XDG_RUNTIME_DIR/dftracerd, else
- * /tmp/dftracerd-<uid>; made 0700 if it is new, and refused when it is a symlink, another's, or
- * others may write there. NAME follows from the place of the index, which no two daemons share.
- * -EPERM, -ENOTDIR, -ENAMETOOLONG ... with the reason. */
+/* Chooses the directory: $DFTRACERD_RUNTIME_DIR, else $XDG_RUNTIME_DIR/dftracerd, else
+ * /tmp/dftracerd-<uid>. It is created with mode 0700, and refused if it is a symlink, belongs to
+ * another user, or is writable by others. NAME follows from the directory of the index, which no
+ * two daemons share. Returns 0, or -EPERM, -ENOTDIR, -ENAMETOOLONG ... with the reason. */
 int meeting_choose(struct meeting *m, const char *index_path, struct err *err);
-/* NAME in the same directory (*new*); NULL: no such place, no memory, or the path would be too long
- * for a socket. */
+/* Returns the path of NAME in the same directory (*new*); NULL without a directory or memory, or if
+ * the path would be too long for a socket. */
 char *meeting_path(const struct meeting *m, const char *name);
-/* Tells what is served, and removes what killed daemons left; the socket must be listening. One
- * root a line, with \\, \" and \n as in a file of curl's options, which is what the client
- * compares. `unix_path` is where it listens. 0 or a negative errno. */
+/* Announces the served directories, and removes files of killed daemons; the socket must be
+ * listening. NAME.roots has one root per line, with \\, \" and \n as in a file of curl's options:
+ * the client compares these lines. `unix_path` is the socket of the daemon. Returns 0 or a negative
+ * errno. */
 int meeting_open(struct meeting *m, const char *unix_path, const struct roots *roots);
-/* Takes it back, before the socket goes. */
+/* Removes the announcement, before the socket is closed. */
 void meeting_close(struct meeting *m);
-/* NULL-safe parts. */
+/* Frees the members, which may be NULL. */
 void meeting_done(struct meeting *m);
 
 #endif

@@ -26,7 +26,7 @@ void notify_send(const char *fmt, ...)
     vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
     memcpy(a.sun_path, path, strlen(path));
-    if (path[0] == '@') /* a name without a file */
+    if (path[0] == '@') /* an abstract socket */
         a.sun_path[0] = '\0';
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
@@ -51,7 +51,7 @@ uint64_t notify_watchdog_us(void)
     return us;
 }
 
-size_t notify_inherited(int *ret, size_t most)
+size_t notify_inherited(int *ret, size_t max)
 {
     uint64_t pid, count = 0;
     if (!number_of("LISTEN_PID", &pid) || pid != (uint64_t)getpid() ||
@@ -60,8 +60,8 @@ size_t notify_inherited(int *ret, size_t most)
     unsetenv("LISTEN_PID");
     unsetenv("LISTEN_FDS");
     unsetenv("LISTEN_FDNAMES");
-    if (count > most)
-        count = most;
+    if (count > max)
+        count = max;
     for (size_t i = 0; i < count; i++) {
         ret[i] = FIRST_FD + (int)i;
         fcntl(ret[i], F_SETFD, FD_CLOEXEC);

@@ -1,20 +1,20 @@
-/* notify.h - what a service manager gets and hands over: one datagram to $NOTIFY_SOCKET,
+/* notify.h - messages to a service manager, and descriptors from it: datagrams to $NOTIFY_SOCKET,
  * descriptors from 3 on.
  *
- * Spoken here and not through libsystemd: it is one sendmsg, so that every build can, and tests
- * cover the one way. */
+ * Implemented here rather than with libsystemd: it is a single sendmsg, works in every build, and
+ * tests cover it. */
 #ifndef DFTRACERD_DAEMON_NOTIFY_H
 #define DFTRACERD_DAEMON_NOTIFY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Lines like "READY=1\nSTATUS=..."; nothing happens without a $NOTIFY_SOCKET. Main thread. */
+/* Sends lines like "READY=1\nSTATUS=..."; does nothing without $NOTIFY_SOCKET. Main thread. */
 void notify_send(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* $WATCHDOG_USEC: the longest time between two WATCHDOG=1; 0 when nobody watches us. */
+/* Returns $WATCHDOG_USEC, the maximum time between two WATCHDOG=1; 0 without a watchdog. */
 uint64_t notify_watchdog_us(void);
-/* The inherited listening sockets of $LISTEN_FDS that are meant for us; at most `most`. Once: the
- * variables go. */
-size_t notify_inherited(int *ret, size_t most);
+/* Returns the inherited listening sockets of $LISTEN_FDS for this process, at most `max`. Called
+ * once: the variables are removed. */
+size_t notify_inherited(int *ret, size_t max);
 
 #endif

@@ -1,5 +1,5 @@
-/* option_check.c - values that could be taken and would never do: sockets that cannot be made,
- * variables that mean nothing. */
+/* option_check.c - detects settings that cannot work: sockets that cannot be created, unknown
+ * variables. */
 #include "daemon/option_table.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ int options_check_unix(const char *path, struct err *err)
 
 static bool is_option(const char *name)
 {
-    /* Of this program and the client, beside options. */
+    /* Variables of this program and the client that are not options. */
     static const char *const others[] = {
         "DFTRACERD_CONFIG",  "DFTRACERD_INDEX_DIR", "DFTRACERD_RUNTIME_DIR", "DFTRACERD_CPU",
         "DFTRACERD_INFLATE", "DFTRACERD_URL",       "DFTRACERD_TOKEN",       "DFTRACERD_CERT",
@@ -69,8 +69,8 @@ static bool is_option(const char *name)
     return false;
 }
 
-/* How many letters are wrong, lacking or too many. */
-static unsigned distance(const char *a, const char *b)
+/* Returns how many letters are wrong, missing or superfluous. */
+static unsigned edit_distance(const char *a, const char *b)
 {
     unsigned row[64], n = (unsigned)strlen(b);
     for (unsigned k = 0; k <= n; k++)
@@ -88,24 +88,24 @@ static unsigned distance(const char *a, const char *b)
     return row[n];
 }
 
-static bool meant(const char *name, char *ret, size_t size)
+static bool find_similar(const char *name, char *ret, size_t size)
 {
-    unsigned least = 3;
+    unsigned best = 3;
     char known[64];
     for (size_t i = 0; i < option_count; i++) {
         if (option_table[i].flags & (OPTION_ONLY_LINE | OPTION_NO_ENV | OPTION_HIDDEN))
             continue;
         option_variable(&option_table[i], known, sizeof known);
-        unsigned d = distance(name, known);
-        if (d >= least || 5 * d >= strlen(known) - strlen("DFTRACERD_") + 2)
+        unsigned d = edit_distance(name, known);
+        if (d >= best || 5 * d >= strlen(known) - strlen("DFTRACERD_") + 2)
             continue;
-        least = d;
+        best = d;
         snprintf(ret, size, "%s", known);
     }
-    return least < 3;
+    return best < 3;
 }
 
-void options_misspelt(void (*tell)(const char *name, const char *meant))
+void options_misspelt(void (*warn)(const char *name, const char *find_similar))
 {
     char name[64], known[64];
     for (char **e = environ; e && *e; e++) {
@@ -114,7 +114,7 @@ void options_misspelt(void (*tell)(const char *name, const char *meant))
             continue;
         memcpy(name, *e, n);
         name[n] = '\0';
-        if (!is_option(name) && meant(name, known, sizeof known))
-            tell(name, known);
+        if (!is_option(name) && find_similar(name, known, sizeof known))
+            warn(name, known);
     }
 }

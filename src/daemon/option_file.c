@@ -7,15 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LINE_MAX_BYTES 8192 /* more is no configuration file */
+#define LINE_MAX_BYTES 8192 /* a longer line is not one of a configuration file */
 
 const char *option_system_file(void)
 {
     return DFT_SYSCONFDIR "/dftracerd.conf";
 }
 
-/* That of the system describes the service, which names it: the users it may serve are not those of
- * a user's own daemon. */
+/* The file of the system describes the service, including the users that it serves. The daemon of
+ * an ordinary user does not read it. */
 const char *option_default_file(struct options *o)
 {
     char path[4096] = "";
@@ -50,7 +50,7 @@ static int read_line(struct options *o, struct text line, const char *path, unsi
     text_split(&rest, '=', &key);
     key = text_trim(key);
     int i = option_find(key);
-    /* One file leading to another would only hide where a value comes from. */
+    /* A file must not name another file, which would hide where a value comes from. */
     if (i < 0 || option_table[i].flags & (OPTION_ONLY_LINE | OPTION_NOT_IN_FILE))
         return err_set(err, -EINVAL, "%s: unknown key %.*s", where, (int)key.len, key.ptr);
     const char *value = option_keep(o, text_trim(rest));
@@ -75,7 +75,7 @@ int option_read_file(struct options *o, const char *path, struct err *err)
     for (unsigned number = 1; rc == 0 && (n = getline(&line, &size, f)) >= 0; number++)
         rc = n > LINE_MAX_BYTES ? err_set(err, -EINVAL, "%s:%u: the line is too long", path, number)
                                 : read_line(o, (struct text){line, (size_t)n}, path, number, err);
-    if (rc == 0 && !feof(f)) /* half a configuration is none */
+    if (rc == 0 && !feof(f)) /* an incompletely read file is an error */
         rc = err_set_param(err, errno == ENOMEM ? -ENOMEM : -EIO, "config", "cannot read %s", path);
     free(line);
     fclose(f);

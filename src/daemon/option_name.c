@@ -12,7 +12,7 @@ static bool is_host_name(const char *s, size_t n)
     return n > 0;
 }
 
-/* "name", "1.2.3.4" or "[v6]" at the start of s; its length, or 0. */
+/* Returns the length of "name", "1.2.3.4" or "[v6]" at the start of s, or 0. */
 static size_t host_at(const char *s)
 {
     if (*s == '[') {
@@ -33,7 +33,7 @@ const char *option_check_host(const char *value)
 }
 
 /* Browsers send http and https origins in lower case and without the default port. Other schemes
- * have no such rules: always true. */
+ * have no such rules: returns true for them. */
 static bool is_normal_form(const char *scheme, size_t n, const char *host, const char *port)
 {
     bool http = n == 4 && memcmp(scheme, "http", 4) == 0;
@@ -46,8 +46,8 @@ static bool is_normal_form(const char *scheme, size_t n, const char *host, const
     return !(port && strcmp(port, http ? ":80" : ":443") == 0);
 }
 
-/* Whether `*.domain` is allowed: only for http and https, not for a single label such as "com",
- * and not for an IP address. */
+/* Returns whether `*.domain` is allowed: only for http and https, not for a single label such as
+ * "com", and not for an IP address. */
 static bool may_be_wildcard(const char *scheme, size_t n, const char *domain, size_t length)
 {
     bool web =

@@ -1,5 +1,5 @@
-/* option_table.c - every option once: command line, file, environment, --help and manual are made
- * from it. size: table */
+/* option_table.c - the table of options: command line, file, environment, --help and manual are
+ * generated from it. size: table */
 #include "daemon/option_table.h"
 
 #include <ctype.h>
@@ -25,7 +25,7 @@ const struct option_spec option_table[] = {
                    "(--token-file) or client certificates (--tls-client-ca). With --insecure, TLS "
                    "is optional; with --insecure and --no-auth, so is the token."),
     OPTION("port", UINT, port, "TCP port; 0 selects a free one", .letter = 'p', .argument = "PORT",
-           .initial = "8080", .most = 65535, .flags = OPTION_OLD),
+           .initial = "8080", .max = 65535, .flags = OPTION_OLD),
     OPTION("no-tcp", FLAG, no_tcp, "listen on the Unix socket only"),
     OPTION("unix", TEXT, unix_path, "path of the Unix socket to listen on", .letter = 'u',
            .argument = "PATH", .otherwise = "a socket in the runtime directory",
@@ -49,43 +49,43 @@ const struct option_spec option_table[] = {
                    "dftracerctl and dftracer_server is this option. --index-dir overrides it."),
     OPTION("executor-threads", UINT, executor_threads,
            "number of threads for indexing, and the same number for queries", .letter = 't',
-           .argument = "N", .otherwise = "number of CPUs", .least = 1, .most = 1024,
+           .argument = "N", .otherwise = "number of CPUs", .min = 1, .max = 1024,
            .flags = OPTION_OLD),
     OPTION("checkpoint-size", BYTES, checkpoint_size, "uncompressed bytes per chunk",
-           .argument = "BYTES", .initial = "4MiB", .least = 65536, .most = 1ull << 30,
+           .argument = "BYTES", .initial = "4MiB", .min = 65536, .max = 1ull << 30,
            .flags = OPTION_OLD,
            .more = "A chunk is the unit of the index that a query reads or skips. Values above 32 "
                    "MiB are reduced to 32 MiB. Changing the size rebuilds the whole index."),
     OPTION("max-index-size", BYTES, max_index_size, "maximum size of the index",
-           .argument = "BYTES", .otherwise = "no limit", .least = 16ull << 20, .most = 1ull << 46,
+           .argument = "BYTES", .otherwise = "no limit", .min = 16ull << 20, .max = 1ull << 46,
            .more =
                "Indexing stops when the index reaches this size, and the log says so. Data already "
                "indexed can still be queried. Space of deleted files is reused at once."),
     OPTION("archive-traces", UINT, archive_traces,
            "maximum number of traces read from one tar archive", .argument = "N",
-           .initial = "100000", .least = 1, .most = 1u << 20,
+           .initial = "100000", .min = 1, .max = 1u << 20,
            .more = "Each trace takes memory, and a small archive can contain a million of them. "
                    "Further traces are ignored, and the archive gets the state 'damaged'."),
     OPTION("map-size", BYTES, map_size, "initial size of the memory map of the index",
-           .argument = "BYTES", .otherwise = "64 GiB", .least = 1ull << 20, .most = 1ull << 46,
+           .argument = "BYTES", .otherwise = "64 GiB", .min = 1ull << 20, .max = 1ull << 46,
            .flags = OPTION_HIDDEN),
     OPTION("dimensions", TEXT, dimensions, "columns that get bloom filters, comma-separated",
            .argument = "LIST", .otherwise = "name,cat,pid,tid,args.hhash,args.fhash,args.shash"),
     OPTION("query-timeout", MS, query_timeout_ms, "maximum run time of a query", .argument = "TIME",
-           .initial = "5m", .least = 1, .most = TIME_MOST, .flags = OPTION_LIVE,
+           .initial = "5m", .min = 1, .max = TIME_MOST, .flags = OPTION_LIVE,
            .more = "A query that takes longer gets status 504. While an answer is being sent, the "
                    "limit applies to each part of it; if one takes longer, the answer is cut off."),
     OPTION("query-memory", BYTES, query_memory, "memory limit of one query", .argument = "BYTES",
-           .initial = "1GiB", .least = 1ull << 20, .most = 1ull << 46,
+           .initial = "1GiB", .min = 1ull << 20, .max = 1ull << 46,
            .more = "A query that needs more gets status 413; an answer that is already being sent "
                    "is cut off. The default is at most a quarter of the memory that the daemon may "
                    "use: that of the machine, of its control group, or of ulimit -v."),
     OPTION("total-memory", BYTES, total_memory, "memory limit of all queries together",
-           .argument = "BYTES", .initial = "4GiB", .least = 1ull << 20, .most = 1ull << 46,
+           .argument = "BYTES", .initial = "4GiB", .min = 1ull << 20, .max = 1ull << 46,
            .more = "While it is reached, new queries get status 503 with Retry-After. The default "
                    "is at most a third of the memory that the daemon may use."),
     OPTION("answer-memory", BYTES, answer_memory, "memory for the response cache",
-           .argument = "BYTES", .initial = "64MiB", .least = 1ull << 20, .most = 1ull << 46,
+           .argument = "BYTES", .initial = "64MiB", .min = 1ull << 20, .max = 1ull << 46,
            .more = "Repeated requests are served from this cache until the index changes. One "
                    "answer may take at most an eighth of it. The default is at most a sixteenth of "
                    "the memory that the daemon may use."),
@@ -95,67 +95,67 @@ const struct option_spec option_table[] = {
                    "new traces below this directory. It must exist, outside the served directories "
                    "and the index."),
     OPTION("spool-size", BYTES, spool_size, "disk space for temporary files of requests",
-           .argument = "BYTES", .initial = "16GiB", .least = 1ull << 20, .most = 1ull << 46,
+           .argument = "BYTES", .initial = "16GiB", .min = 1ull << 20, .max = 1ull << 46,
            .more = "In a tar archive, the size of a file comes before its content. The daemon "
                    "therefore writes each file to an unnamed temporary file in the index directory "
                    "before it sends it. A request that exceeds the limit gets status 503; an "
                    "answer that is already being sent is cut off."),
     OPTION("max-queries", UINT, max_queries,
            "maximum number of queries that run at once; others wait", .argument = "N",
-           .otherwise = "twice the number of threads", .least = 1, .most = 65536),
+           .otherwise = "twice the number of threads", .min = 1, .max = 65536),
     OPTION("max-queue", UINT, max_queue, "maximum number of waiting queries", .argument = "N",
-           .initial = "256", .least = 1, .most = 1u << 20,
+           .initial = "256", .min = 1, .max = 1u << 20,
            .more = "Further queries get status 503 with Retry-After."),
     OPTION("max-connections", UINT, max_connections,
            "maximum number of TCP connections; Unix socket connections have their own limit of the "
            "same size",
-           .argument = "N", .initial = "16384", .least = 1, .most = 1u << 20,
+           .argument = "N", .initial = "16384", .min = 1, .max = 1u << 20,
            .more = "Further connections wait until they are accepted."),
     OPTION("client-queries", UINT, client_queries,
            "maximum number of running and waiting queries of one client", .argument = "N",
-           .otherwise = "half of max-queries and max-queue", .least = 1, .most = 1u << 20,
+           .otherwise = "half of max-queries and max-queue", .min = 1, .max = 1u << 20,
            .more = "A client is a user of this machine, or else an address. Further queries get "
                    "status 429 with Retry-After. This limit does not apply to admins."),
     OPTION("client-memory", BYTES, client_memory, "memory limit of all queries of one client",
-           .argument = "BYTES", .otherwise = "half of total-memory", .least = 1ull << 20,
-           .most = 1ull << 46,
+           .argument = "BYTES", .otherwise = "half of total-memory", .min = 1ull << 20,
+           .max = 1ull << 46,
            .more = "While it is reached, new queries get status 429, and running queries that need "
                    "more memory get 503. This limit does not apply to admins."),
     OPTION("client-connections", UINT, client_connections,
            "maximum number of connections of one client", .argument = "N",
-           .otherwise = "half of max-connections", .least = 1, .most = 1u << 20,
+           .otherwise = "half of max-connections", .min = 1, .max = 1u << 20,
            .more = "Further connections are closed at once, with status 429 where there is no TLS. "
                    "This limit does not apply to admins."),
     OPTION("request-time", MS, request_time_ms, "maximum time for a request to arrive",
-           .argument = "TIME", .initial = "1m", .least = 1, .most = TIME_MOST,
+           .argument = "TIME", .initial = "1m", .min = 1, .max = TIME_MOST,
            .more = "The time starts when the request begins to arrive. A connection whose request "
                    "takes longer is closed. An uploaded tar has this time for each MiB."),
     OPTION("idle-time", MS, idle_time_ms, "close connections that make no progress for this time",
-           .argument = "TIME", .initial = "2m", .least = 1000, .most = 86400000,
+           .argument = "TIME", .initial = "2m", .min = 1000, .max = 86400000,
            .more = "This applies to connections without a request and to clients that stop "
                    "reading. It is rounded up to whole seconds."),
     OPTION("link-time", MS, link_time_ms, "lifetime of the link (/q/...) of a stored query",
-           .argument = "TIME", .initial = "15m", .least = 1, .most = TIME_MOST,
+           .argument = "TIME", .initial = "15m", .min = 1, .max = TIME_MOST,
            .more = "The time starts when the link is created; using the link does not extend it. "
                    "Anybody who has the link can use it without a token."),
     OPTION("rescan", MS, rescan_ms, "interval between directory scans", .argument = "TIME",
-           .initial = "2s", .least = 10, .most = TIME_MOST),
+           .initial = "2s", .min = 10, .max = TIME_MOST),
     OPTION("settle", MS, settle_ms,
            "treat a file as complete when it has not changed for this time", .argument = "TIME",
-           .initial = "10s", .least = 1, .most = TIME_MOST,
+           .initial = "10s", .min = 1, .max = TIME_MOST,
            .more = "Until then, answers that use the file are marked as incomplete, and a last "
                    "line without a line end is not counted. With --on-demand, every file is "
                    "treated as complete."),
     OPTION("keep-missing", MS, keep_missing_ms, "keep the index of a deleted file for this time",
-           .argument = "TIME", .initial = "10m", .least = 1, .most = TIME_MOST,
+           .argument = "TIME", .initial = "10m", .min = 1, .max = TIME_MOST,
            .more = "If the file reappears unchanged within this time, it is not indexed again. A "
                    "file in an unreadable directory does not count as deleted."),
     OPTION("drain-time", MS, drain_time_ms, "on shutdown, wait this long for running requests",
-           .argument = "TIME", .initial = "5s", .most = 600000,
+           .argument = "TIME", .initial = "5s", .max = 600000,
            .more = "New requests are refused meanwhile. The daemon does not wait for requests that "
                    "wait for the index, nor for clients that read nothing for a second."),
     OPTION("idle-exit", MS, idle_exit_ms, "exit after this time without a request",
-           .argument = "TIME", .otherwise = "never", .least = 1, .most = TIME_MOST,
+           .argument = "TIME", .otherwise = "never", .min = 1, .max = TIME_MOST,
            .more = "Meant for daemons that dftracerctl starts in the background."),
     OPTION("on-demand", FLAG, on_demand, "index only the files that requests select"),
     OPTION("background", FLAG, background,
@@ -305,7 +305,7 @@ void options_done(struct options *o)
 
 /* ---- one value ------------------------------------------------------------------------------- */
 
-/* What is wrong with the value, or NULL. */
+/* Return what is wrong with the value, or NULL. */
 static const char *set_number(struct options *o, const struct option_spec *s, const char *value)
 {
     uint64_t n = 0;
@@ -319,13 +319,13 @@ static const char *set_number(struct options *o, const struct option_spec *s, co
     } else {
         rc = num_parse_duration(t, 1, &ns);
         n = rc == 0 && ns > 0 ? (uint64_t)ns / 1000000 : 0;
-        /* 20: seconds, milliseconds? Only 0 is clear. */
+        /* A number without a unit is ambiguous, except 0. */
         if (rc == 0 && ns > 0 && !isalpha((unsigned char)value[t.len - 1]))
             return "the unit is missing: ms, s, m or h";
     }
     if (rc < 0)
         return s->kind == OPTION_MS ? "not a duration" : "not a number";
-    if (ns < 0 || n < s->least || n > s->most)
+    if (ns < 0 || n < s->min || n > s->max)
         return "out of range";
     *(uint64_t *)(void *)((char *)o + s->at) = n;
     return NULL;

@@ -1,5 +1,5 @@
-/* option_text.c - what is written from the table: --help, the effective configuration, the manual,
- * the sample file. */
+/* option_text.c - texts that are generated from the table: --help, the effective configuration, the
+ * manual, the sample file. */
 #include "daemon/option_table.h"
 
 #include "dftracerd/http.h"
@@ -22,19 +22,19 @@ static bool is_key(const struct option_spec *s)
     return is_shown(s) && is_in_file(s);
 }
 
-static const char *without_it(const struct option_spec *s)
+static const char *default_text(const struct option_spec *s)
 {
     return s->initial ? s->initial : s->otherwise;
 }
 
-/* The old command has no directory of its own, and one address. */
+/* The old command has no default directory, and one default address. */
 static const char *default_of(const struct options *o, const struct option_spec *s)
 {
     if (o->as_server && s->at == offsetof(struct options, directory))
         return NULL;
     if (o->as_server && s->at == offsetof(struct options, bind))
         return "127.0.0.1";
-    return without_it(s);
+    return default_text(s);
 }
 
 /* ---- --help ---------------------------------------------------------------------------------- */
@@ -91,7 +91,7 @@ void options_help(FILE *out, const struct options *o)
 
 static void print_line(FILE *out, const char *key, const char *value, const char *from)
 {
-    /* Behind a blank, # would begin a comment. */
+    /* After a blank, # would begin a comment. */
     int width = fprintf(out, "%s =%s%s", key, *value == '#' ? "" : " ", value);
     fprintf(out, "%*s # %s\n", width < 40 ? 40 - width : 0, "", from);
 }
@@ -101,7 +101,7 @@ void options_print(FILE *out, const struct options *o)
     for (size_t i = 0; i < option_count; i++) {
         const struct option_spec *s = &option_table[i];
         const struct option_list *list = (const void *)((const char *)o + s->at);
-        if (!is_in_file(s)) /* what was given is printed, hidden or not */
+        if (!is_in_file(s)) /* a value that was given is printed even if the option is hidden */
             continue;
         if (s->kind == OPTION_LIST)
             for (size_t k = 0; k < list->count; k++)
@@ -124,8 +124,8 @@ static void write_sample(FILE *out)
         if (!is_key(s))
             continue;
         fprintf(out, "\n# %s", s->help);
-        if (without_it(s))
-            fprintf(out, " (default: %s)", without_it(s));
+        if (default_text(s))
+            fprintf(out, " (default: %s)", default_text(s));
         fprintf(out, "\n#%s = %s\n", s->name,
                 s->initial    ? s->initial
                 : s->argument ? s->argument
@@ -135,8 +135,9 @@ static void write_sample(FILE *out)
 
 /* ---- manual ---------------------------------------------------------------------------------- */
 
-/* troff: a hyphen that is typed is written \-; a leading dot or quote would be a request. */
-static void roff(FILE *out, const char *text)
+/* Writes text for troff: a literal hyphen is written \-; a leading dot or quote would be a
+ * request. */
+static void write_roff(FILE *out, const char *text)
 {
     if (*text == '.' || *text == '\'')
         fputs("\\&", out);
@@ -150,38 +151,38 @@ static void roff(FILE *out, const char *text)
     }
 }
 
-static void roff_about(FILE *out, const struct option_spec *s)
+static void write_roff_help(FILE *out, const struct option_spec *s)
 {
     fprintf(out, "\n%c", toupper((unsigned char)s->help[0]));
-    roff(out, s->help + 1);
+    write_roff(out, s->help + 1);
     fputs(".\n", out);
     if (s->more) {
-        roff(out, s->more);
+        write_roff(out, s->more);
         fputc('\n', out);
     }
-    if (without_it(s)) {
+    if (default_text(s)) {
         fputs("Default: ", out);
-        roff(out, without_it(s));
+        write_roff(out, default_text(s));
         fputs(".\n", out);
     }
     if (s->flags & OPTION_LIVE)
         fputs("A reload (SIGHUP) applies a new value.\n", out);
 }
 
-static void roff_option(FILE *out, const struct option_spec *s)
+static void write_roff_option(FILE *out, const struct option_spec *s)
 {
     fputs(".TP\n\\fB", out);
     if (s->letter)
         fprintf(out, "\\-%c\\fR, \\fB", s->letter);
     fputs("\\-\\-", out);
-    roff(out, s->name);
+    write_roff(out, s->name);
     fputs("\\fR", out);
     if (s->argument) {
         fputs(" \\fI", out);
-        roff(out, s->argument);
+        write_roff(out, s->argument);
         fputs("\\fR", out);
     }
-    roff_about(out, s);
+    write_roff_help(out, s);
 }
 
 static const char man8_head[] =
@@ -261,14 +262,14 @@ int options_document(FILE *out, const char *what)
     fputs(man8 ? man8_head : man5_head, out);
     for (size_t i = 0; i < option_count; i++) {
         if (man8 && is_shown(&option_table[i]) && !(option_table[i].flags & OPTION_ONLY_OLD))
-            roff_option(out, &option_table[i]);
+            write_roff_option(out, &option_table[i]);
         if (man5 && is_key(&option_table[i])) {
             fputs(".TP\n\\fB", out);
-            roff(out, option_table[i].name);
+            write_roff(out, option_table[i].name);
             fputs("\\fR = \\fI", out);
-            roff(out, option_table[i].argument ? option_table[i].argument : "yes|no");
+            write_roff(out, option_table[i].argument ? option_table[i].argument : "yes|no");
             fputs("\\fR", out);
-            roff_about(out, &option_table[i]);
+            write_roff_help(out, &option_table[i]);
         }
     }
     fputs(man8 ? man8_tail : man5_tail, out);

@@ -1,4 +1,4 @@
-/* options.c - gathers the options from all sources, the weakest first. */
+/* options.c - reads the options from all sources, those of lowest priority first. */
 #include "config.h"
 
 #include "daemon/option_table.h"
@@ -9,7 +9,8 @@
 
 #define GIVEN_MAX 512
 
-/* What the command line says; read first, since it may name the file, and applied last. */
+/* Options of the command line. They are read first, since one may name the file, and applied
+ * last. */
 struct given {
     size_t count;
     struct {
@@ -18,7 +19,7 @@ struct given {
     } items[GIVEN_MAX];
 };
 
-/* What the old command takes and means nothing here. */
+/* Options of the old command that have no effect here. */
 enum { WITHOUT_EFFECT = 255 };
 static const struct option without_effect[] = {
     {"io-threads", required_argument, NULL, WITHOUT_EFFECT},
@@ -41,7 +42,7 @@ void options_without_effect(FILE *out)
         fprintf(out, " --%s", without_effect[i].name);
 }
 
-/* getopt's two forms of the table. A flag may be taken back: --no-auth=no. */
+/* Converts the table to the two forms of getopt. A flag may be turned off: --no-auth=no. */
 static void make_getopt(const struct options *o, struct option *longs, char *shorts)
 {
     *shorts++ = ':';
@@ -120,7 +121,8 @@ static int read_environment(struct options *o, struct err *err)
             continue;
         const char *from = option_keep(o, text_of(name));
         struct text rest = text_of(value), part;
-        bool list = option_table[i].kind == OPTION_LIST; /* separated by commas here */
+        /* the environment separates values by commas */
+        bool list = option_table[i].kind == OPTION_LIST;
         rc = from ? 0 : -ENOMEM;
         while (rc == 0 && text_split(&rest, list ? ',' : '\0', &part)) {
             const char *kept = option_keep(o, part);
@@ -141,7 +143,7 @@ static int complete(struct options *o, struct err *err)
         rc = err_set_param(err, -EINVAL, "directory", "-d DIR is required");
     if (rc == 0 && !o->directory.count)
         rc = option_set(o, directory, LEVEL_DEFAULT, "default", ".", err);
-    if (o->as_server) { /* the place where the client looks, too */
+    if (o->as_server) { /* where the client expects it */
         o->index_base = o->index_dir;
         o->index_dir = NULL;
     }
@@ -150,7 +152,8 @@ static int complete(struct options *o, struct err *err)
     return rc;
 }
 
-/* The old command knows no file and no variables: scripts that call it get what they say. */
+/* The old command reads neither file nor environment, so scripts that call it get what they
+ * specify. */
 int options_parse(struct options *o, int argc, char **argv, struct err *err)
 {
     struct given g = {0};

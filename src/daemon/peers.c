@@ -1,4 +1,4 @@
-/* peers.c - reads and makes token files, and finds the numbers of users. */
+/* peers.c - reads and creates token files, and looks up the ids of users. */
 #include "daemon/peers.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ char *peers_credential(const char *name)
     return NULL;
 }
 
-/* 64 digits and the end of the line. */
+/* Writes 64 random hexadecimal digits and a newline. */
 static int write_random(int fd)
 {
     struct hash128 random[2];
@@ -37,8 +37,8 @@ static int write_random(int fd)
     return n == (ssize_t)sizeof line ? 0 : -ENOSPC;
 }
 
-/* Under another name first, so that no half of it is ever there. Another daemon may be quicker:
- * then its token holds. */
+/* Creates the file under a temporary name first, so that it is never incomplete. If another daemon
+ * was quicker, its token counts. */
 static int make_token(const char *path)
 {
     char *part = NULL;
@@ -56,7 +56,7 @@ static int make_token(const char *path)
     return rc;
 }
 
-/* Where no token is to be made: could one be? */
+/* Checks whether a token file could be created. */
 static int may_make(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -147,7 +147,7 @@ static int find_tokens(struct peers *ret, const struct options *o, bool make, st
     return rc;
 }
 
-/* Tokens are made when nothing else can be wrong: one that no daemon takes must not be left in a
+/* Tokens are created last, after all checks: a token that no daemon uses must not be left in a
  * file. */
 int peers_read(struct peers *ret, const struct options *o, struct err *err)
 {
@@ -157,7 +157,7 @@ int peers_read(struct peers *ret, const struct options *o, struct err *err)
         rc = find_user(o->allow_user.items[i], &ret->users[ret->user_count++], err);
     if (rc == 0 && !o->check_only)
         rc = find_tokens(ret, o, true, err);
-    /* Otherwise a client that may query could change things. */
+    /* Otherwise a client that may only query could change settings. */
     if (rc == 0 && ret->token && ret->admin_token && strcmp(ret->token, ret->admin_token) == 0)
         rc = err_set_param(err, -EINVAL, "admin-token-file",
                            "--token-file and --admin-token-file contain the same token");

@@ -1,9 +1,8 @@
-/* peers.h - who is served besides ourselves: the tokens and the allowed users, read at start and at
- * each reload.
+/* peers.h - access for other users: tokens and allowed users, read at start and at each reload.
  *
- * A token file that does not exist is made: 256 bits at random, mode 0600. Without --token-file and
- * --admin-token-file the credentials `token` and `admin-token` of systemd are taken
- * ($CREDENTIALS_DIRECTORY), where they are. */
+ * A missing token file is created: 256 random bits, mode 0600. Without --token-file and
+ * --admin-token-file, the credentials `token` and `admin-token` of systemd are used
+ * ($CREDENTIALS_DIRECTORY), if they exist. */
 #ifndef DFTRACERD_DAEMON_PEERS_H
 #define DFTRACERD_DAEMON_PEERS_H
 
@@ -16,13 +15,13 @@ struct peers {
     uid_t users[OPTIONS_LIST_MAX];
     size_t user_count;
 };
-/* -EPERM for a token that others can read, -ENOENT for an unknown user ... with the reason; then
+/* Returns -EPERM if others can read a token, -ENOENT for an unknown user ... with the reason; then
  * `ret` is empty. */
 int peers_read(struct peers *ret, const struct options *o, struct err *err);
-/* The file of a credential of systemd, if there is one: *new* or NULL. */
+/* Returns the path of a credential of systemd: *new*, or NULL if there is none. */
 char *peers_credential(const char *name);
-/* Why the file is no secret, or NULL. Those of systemd are safe, whatever their mode: an
- * access list shows as the group's. */
+/* Returns why the file is not secret, or NULL. Credentials of systemd are safe whatever their mode:
+ * an access control list appears as the group's permissions. */
 struct stat;
 const char *peers_unsafe(const char *path, const struct stat *st);
 void peers_done(struct peers *p);

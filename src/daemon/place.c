@@ -1,5 +1,5 @@
-/* place.c - where the index lives: local, writable, ours. At HPC sites the home is on NFS or
- * Lustre, where LMDB must not be. */
+/* place.c - chooses the directory of the index: local, writable, and owned by the user. At HPC
+ * sites, home directories are on NFS or Lustre, which LMDB does not support. */
 #include "daemon/roots.h"
 
 #include "dftracerd/index.h"
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int judge_own(const char *path, mode_t refused, struct err *err)
+static int check_own(const char *path, mode_t refused, struct err *err)
 {
     struct stat st;
     if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
@@ -27,11 +27,11 @@ int place_make_own(const char *path, mode_t refused, struct err *err)
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
         return err_set_param(err, -errno, "index-dir", "cannot create %s: %s", path,
                              strerror(errno));
-    return judge_own(path, refused, err);
+    return check_own(path, refused, err);
 }
 
-/* The directory that a path is in (*new*); `name`: the path's last part. */
-static char *folder_of(const char *path, struct text *name)
+/* Returns the directory that contains a path (*new*); `name`: the last part of the path. */
+static char *parent_of(const char *path, struct text *name)
 {
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/')
@@ -43,14 +43,14 @@ static char *folder_of(const char *path, struct text *name)
     return at ? strndup(path, at) : strdup(".");
 }
 
-/* Whether place_make_own would do, of a path that is perhaps not there; nothing is made. */
+/* Checks whether place_make_own would succeed, without creating anything. */
 static int may_make_own(const char *path, mode_t refused, struct err *err)
 {
     struct text name;
     struct stat st;
     bool there = lstat(path, &st) == 0 || errno != ENOENT;
-    char *folder = folder_of(path, &name);
-    int rc = there ? judge_own(path, refused, err) : 0;
+    char *folder = parent_of(path, &name);
+    int rc = there ? check_own(path, refused, err) : 0;
     if (rc == 0 && (!folder || access(there ? path : folder, W_OK | X_OK) < 0))
         rc = err_set_param(err, -errno, "index-dir", "cannot %s %s: %s",
                            there ? "write to" : "create", path, strerror(errno));
@@ -58,14 +58,14 @@ static int may_make_own(const char *path, mode_t refused, struct err *err)
     return rc;
 }
 
-/* As realpath, of a directory that need not be there, though that above it. */
+/* Like realpath, but only the parent directory needs to exist. */
 static char *real_place(const char *path)
 {
     char *real = realpath(path, NULL), *all = NULL;
     if (real || errno != ENOENT)
         return real;
     struct text name;
-    char *folder = folder_of(path, &name);
+    char *folder = parent_of(path, &name);
     real = folder ? realpath(folder, NULL) : NULL;
     if (real &&
         asprintf(&all, "%s/%.*s", strcmp(real, "/") == 0 ? "" : real, (int)name.len, name.ptr) < 0)
@@ -84,7 +84,7 @@ static int explicit_place(const char *dir, bool make, char **ret, struct err *er
     if (!real)
         return -errno;
     struct text name;
-    char *folder = access(real, F_OK) == 0 ? strdup(real) : folder_of(real, &name);
+    char *folder = access(real, F_OK) == 0 ? strdup(real) : parent_of(real, &name);
     const char *network = folder ? index_network_name(folder) : NULL;
     if (network)
         err_set_param(
@@ -128,7 +128,7 @@ int place_output(const struct roots *r, const char *index_path, const char *dir,
     return 0;
 }
 
-/* Nothing is written below a root unless --index-dir says so. */
+/* Returns whether the base is below a root: nothing is written there without --index-dir. */
 static bool inside_roots(const struct roots *r, const char *base)
 {
     char *real = realpath(base, NULL);
@@ -157,7 +157,7 @@ static int try_base(const struct roots *r, const char *base, uint64_t hash, bool
     return rc;
 }
 
-/* Those above it, too; what is there already may belong to anybody. */
+/* Creates a base and the directories above it; existing ones may belong to any user. */
 static int make_base(const char *base, struct err *err)
 {
     char path[4096];
@@ -185,7 +185,7 @@ static int place_in_base(const char *base, uint64_t hash, bool make, char **ret,
     if (rc < 0)
         return rc;
     if (stat(base, &st) == 0) {
-        /* Others could put something else in the place of the index. */
+        /* Other users could replace the index. */
         if (st.st_mode & 002 && !(st.st_mode & S_ISVTX))
             return err_set_param(err, -EPERM, "index-base", "%s is writable by other users", base);
         if (asprintf(&path, "%s/%016llx", base, (unsigned long long)hash) < 0)
@@ -194,11 +194,11 @@ static int place_in_base(const char *base, uint64_t hash, bool make, char **ret,
         free(path);
         return rc;
     }
-    /* The directory above a base, or above that, that is there already (*new*). */
+    /* The lowest existing directory above a base (*new*). */
     struct text name;
     char *folder = strdup(base);
     while (folder && access(folder, F_OK) < 0 && errno == ENOENT) {
-        char *above = folder_of(folder, &name);
+        char *above = parent_of(folder, &name);
         free(folder);
         folder = above;
     }

@@ -1,4 +1,4 @@
-/* roots.c - labels and absolute paths of what is served. */
+/* roots.c - labels and absolute paths of the served directories. */
 #include "daemon/roots.h"
 
 #include <stdlib.h>

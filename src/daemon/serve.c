@@ -1,5 +1,5 @@
-/* serve.c - puts the modules together: options, index, watcher thread, http; then libevent until a
- * signal says stop. */
+/* serve.c - starts the modules: options, index, watcher thread, http; then runs libevent until a
+ * signal stops it. */
 #include "config.h"
 
 #include "daemon/background.h"
@@ -21,11 +21,11 @@
 
 #define EXIT_BUSY 75 /* another daemon has the index: EX_TEMPFAIL of sysexits.h */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define STACK_BYTES 0 /* their frames are larger: the usual size */
+#define STACK_BYTES 0 /* the sanitizers' frames are larger: keep the default size */
 #else
 #define STACK_BYTES (1u << 20)
 #endif
-#define ARENA_SHARE (512ull << 20) /* of the memory, for each arena of malloc */
+#define ARENA_SHARE (512ull << 20) /* memory for each arena of malloc */
 #define LITTLE_MEMORY (2ull << 30)
 
 /* ---- log ------------------------------------------------------------------------------------- */
@@ -39,15 +39,15 @@ static void apply_log_options(const struct options *o)
 
 /* ---- reload ---------------------------------------------------------------------------------- */
 
-/* Options are read anew as at the start. With a mistake in them everything stays as it is. */
-static int read_again(struct daemon *d, struct options *next, struct peers *peers,
-                      struct tls_files *tls, struct err *err)
+/* Reads the options again as at the start. After an error, the old ones remain in effect. */
+static int reload_options(struct daemon *d, struct options *next, struct peers *peers,
+                          struct tls_files *tls, struct err *err)
 {
     int rc = options_parse(next, d->argc, d->argv, err);
     if (rc == 0)
         rc = tls_files_read(tls, next, err);
     if (rc == 0)
-        rc = peers_read(peers, next, err); /* last: it may make files */
+        rc = peers_read(peers, next, err); /* last, because it may create files */
     if (rc < 0)
         return rc;
     struct http_settings s = {.token = peers->token,
@@ -67,7 +67,7 @@ static int on_reload(void *arg)
     struct tls_files tls = {0};
     struct err err = {0};
     struct buf waiting = {0};
-    int rc = read_again(d, &next, &peers, &tls, &err);
+    int rc = reload_options(d, &next, &peers, &tls, &err);
     if (rc < 0) {
         log_line(LOG_LEVEL_ERROR, "reload failed error=\"%s\"",
                  err.text[0] ? err.text : err_text(rc));
@@ -95,7 +95,7 @@ static int on_reload(void *arg)
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-/* One descriptor a connection: take what we are allowed to. */
+/* Each connection needs a descriptor: raises the limit as far as allowed. */
 static void raise_descriptor_limit(void)
 {
     struct rlimit l;
@@ -105,9 +105,9 @@ static void raise_descriptor_limit(void)
     }
 }
 
-/* Stacks and arenas are address space, used or not: with the usual 8 MiB for each thread and 128
- * MiB for each arena, eight threads would need more than a gigabyte. The stacks hold what the
- * deepest calls take several times. */
+/* Stacks and arenas take address space even if unused: with the default of 8 MiB for each thread
+ * and 128 MiB for each arena, eight threads would need more than a gigabyte. The stacks still hold
+ * several times what the deepest calls need. */
 void daemon_use_little_memory(void)
 {
     uint64_t memory = memory_limit().bytes, arenas = memory / ARENA_SHARE;
@@ -120,12 +120,12 @@ void daemon_use_little_memory(void)
     if (arenas < 8ul * cpu_count())
         mallopt(M_ARENA_MAX, arenas > 1 ? (int)arenas : 1);
     if (memory < LITTLE_MEMORY) {
-        mallopt(M_MMAP_THRESHOLD, 256 << 10); /* what is freed goes back to the system */
+        mallopt(M_MMAP_THRESHOLD, 256 << 10); /* freed memory is returned to the system */
         mallopt(M_TRIM_THRESHOLD, 1 << 20);
     }
 }
 
-/* Where there is no such place clients need the address. */
+/* Without a runtime directory, clients need the address. */
 static int choose_meeting(struct daemon *d, struct err *err)
 {
     struct options *o = &d->options;
@@ -148,12 +148,12 @@ static int choose_meeting(struct daemon *d, struct err *err)
     return rc;
 }
 
-/* The default, or less where the process may not use that much memory. */
+/* Returns the default, or less if the process may not use that much memory. */
 static size_t share_of_memory(const struct daemon *d, const char *option, uint64_t value,
                               unsigned share)
 {
-    uint64_t most = memory_limit().bytes / share;
-    return options_given(&d->options, option) || value < most ? value : most;
+    uint64_t max = memory_limit().bytes / share;
+    return options_given(&d->options, option) || value < max ? value : max;
 }
 
 static int start_http(struct daemon *d, struct err *err)
@@ -217,7 +217,7 @@ static int start_http(struct daemon *d, struct err *err)
     return daemon_open_meeting(s, err);
 }
 
-/* With --check-only: http_start checks it itself. */
+/* Used with --check-only: http_start does its own check. */
 static int may_listen(const struct daemon *d, struct err *err)
 {
     const struct options *o = &d->options;
@@ -228,7 +228,7 @@ static int may_listen(const struct daemon *d, struct err *err)
         .no_auth = o->no_auth,
         .insecure = o->insecure,
         .tls = tls_files_texts(&d->tls),
-        .token = d->peers.token ? d->peers.token : o->token_file, /* perhaps yet to be made */
+        .token = d->peers.token ? d->peers.token : o->token_file, /* the file may not exist yet */
         .admin_token = d->peers.admin_token ? d->peers.admin_token : o->admin_token_file,
     };
     return http_may_listen(&h, err);
@@ -241,7 +241,7 @@ static void warn_of_variable(const char *name, const char *meant)
 
 /* ---- --join ---------------------------------------------------------------------------------- */
 
-/* Whether another daemon serves the directories from now on. */
+/* Returns whether another daemon has taken over the directories. */
 static int join_another(struct daemon *d)
 {
     struct join_request request = {.index_path = d->first.index_path, .roots = d->first.roots};
@@ -257,7 +257,7 @@ static int join_another(struct daemon *d)
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-/* Reads what the options name, and chooses the places. */
+/* Reads the files that the options name, and chooses directories. */
 static int prepare(struct daemon *d, struct err *err)
 {
     const struct options *o = &d->options;
@@ -318,7 +318,7 @@ static int start(struct daemon *d, struct err *err)
 
 /* ---- loop and stop --------------------------------------------------------------------------- */
 
-static void tell_parent(struct daemon *d)
+static void notify_parent(struct daemon *d)
 {
     if (d->background >= 0)
         background_ready(d->background);
@@ -335,7 +335,7 @@ static int run(struct daemon *d)
             printf("dftracerd listening on %s\n", urls[i]);
     fflush(stdout);
     daemon_log_served(&d->first);
-    tell_parent(d);
+    notify_parent(d);
     d->loop.served = d->served;
     d->loop.served_count = &d->served_count;
     d->loop.served_lock = &d->served_lock;
@@ -347,7 +347,7 @@ static int run(struct daemon *d)
     return loop_run(&d->loop);
 }
 
-/* The first one is there also where the start has failed. */
+/* Returns the number of sets of directories; the first one exists even if the start has failed. */
 static size_t served_all(const struct daemon *d)
 {
     size_t n = atomic_load(&d->served_count);
@@ -367,7 +367,7 @@ static void stop(struct daemon *d)
     pthread_mutex_unlock(&d->lock);
     for (size_t i = 0; i < served_all(d); i++)
         meeting_close(&d->served[i]->meeting);
-    if (d->loop.idle) /* a client that has just found us is not rejected */
+    if (d->loop.idle) /* clients that have just found this daemon are not rejected */
         http_finish(http, (int)d->options.drain_time_ms);
     http_stop(http, (int)d->options.drain_time_ms, GRACE_MS);
     for (size_t i = 0; i < served_all(d); i++)
@@ -380,7 +380,7 @@ static void stop(struct daemon *d)
     options_done(&d->options);
 }
 
-/* What is only to be printed; true when that was all. */
+/* Prints what the options request; returns true if nothing else is to be done. */
 static bool print_only(const struct options *o)
 {
     if (o->help)
@@ -403,7 +403,8 @@ static void print_failure(int rc, const struct err *err)
             limit[0] ? "; " : "", limit);
 }
 
-/* --doctor: the exit status. A client of another daemon does not need the places of this one. */
+/* Runs --doctor and returns the exit status. A client of another daemon needs no index and no socket
+ * here. */
 static int examine(struct daemon *d, int rc, struct err *err)
 {
     const char *url = getenv("DFTRACERD_URL");
@@ -417,7 +418,8 @@ static int examine(struct daemon *d, int rc, struct err *err)
     return doctor.failed > 0;
 }
 
-/* Of a job, only rank 0 listens, and it ends with its terminal. */
+/* Refuses options that a job of several processes does not support: only rank 0 listens, and it
+ * ends with its terminal. */
 static int check_ranks(const struct daemon *d, struct err *err)
 {
     const struct options *o = &d->options;
@@ -464,7 +466,7 @@ int daemon_main(int argc, char **argv, const struct daemon_ranks *ranks)
     if (rc < 0)
         print_failure(rc, &err);
     else if (d.joined)
-        tell_parent(&d);
+        notify_parent(&d);
     else if (!d.options.check_only)
         rc = run(&d);
     else if (d.options.print_config)

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TAKEOVER_MS 15000 /* more than the daemons of the client wait for their requests */
+#define TAKEOVER_MS 15000 /* longer than daemons of the client wait for their requests */
 
-/* The list is cut at its commas. */
+/* Splits the list at its commas, in place. */
 static const char **split_dimensions(char *list, const char **names)
 {
     size_t n = 0;
@@ -43,7 +43,7 @@ int served_open_index(struct served *s, const struct options *o, struct index_sh
         .archive_traces = (uint32_t)o->archive_traces,
         .workers = served_workers(s, o),
         .memory = s->ranks ? memory_limit().bytes / s->ranks->on_node : 0,
-        /* Whoever starts a daemon for one question means files as they are. */
+        /* A daemon that was started for one command treats files as complete. */
         .settle_ms = o->on_demand ? -1 : (int64_t)o->settle_ms,
         .purge_ms = (int64_t)o->keep_missing_ms,
         .on_demand = o->on_demand,

@@ -1,5 +1,5 @@
-/* served.h - directories that are served: their index, and the thread that watches them. A daemon
- * has one such set, and with --join more of them (join.h). */
+/* served.h - served directories: their index, and the thread that watches them. A daemon has one
+ * such set, or several with --join (join.h). */
 #ifndef DFTRACERD_DAEMON_SERVED_H
 #define DFTRACERD_DAEMON_SERVED_H
 
@@ -9,11 +9,12 @@
 
 #include <pthread.h>
 
-/* A job of several processes, its ranks (dftracerd-mpi). */
+/* The ranks of a job of several processes (dftracerd-mpi). */
 struct daemon_ranks {
     struct index_ranks links;
-    unsigned on_node; /* ranks of this node, which share its processors and memory */
-    /* The index gets what comes from other ranks. With NULL none does any more on return. */
+    unsigned on_node; /* number of ranks on this node, which share its processors and memory */
+    /* Sets the index that receives messages of other ranks. After a call with NULL, no index
+     * receives any. */
     void (*receive)(void *arg, struct index *ix);
     void *arg;
 };
@@ -24,36 +25,36 @@ struct served {
     struct roots roots;
     char *index_path, *output_dir;
     struct meeting meeting;
-    const char *socket; /* where it is reached; NULL: no Unix socket */
+    const char *socket; /* path of its Unix socket; NULL if there is none */
     struct index *index;
     struct watch *watch;
     pthread_t watcher;
     bool watching;
     atomic_bool stop;
-    bool ended; /* it has been closed; guarded by daemon.served_lock */
+    bool ended; /* its index is closed; guarded by daemon.served_lock */
     uint64_t rescan_ms;
-    /* In the log: of the main thread. */
+    /* Last logged values; used by the main thread. */
     int store_error;
     uint64_t files_failed, files_corrupt;
 };
-/* Opens the index at index_path, and prepares the watcher: `call` is called after each look of it.
- * Where a daemon of the client's has the index, and this one is none, that one ends, or closes the
- * index if it serves more. As index_open. */
+/* Opens the index at index_path, and prepares the watcher, which calls `call` after each scan. If a
+ * daemon that a client has started has the index, and this is not such a daemon, that one ends, or
+ * closes the index if it serves others. Returns like index_open. */
 int served_open(struct served *s, const struct options *o, struct index_share *share,
                 void (*call)(void *arg), void *arg, struct err *err);
-/* The index alone: of a rank that watches and answers nothing itself. */
+/* Opens the index only: for a rank that neither watches nor answers requests. */
 int served_open_index(struct served *s, const struct options *o, struct index_share *share,
                       struct err *err);
-/* executor-threads; the default, all processors, is shared by the ranks of a node. 0: of one
- * process alone, as each part has it. */
+/* Returns executor-threads; the ranks of a node share the default, all processors. 0: the default
+ * of http, for one process alone. */
 unsigned served_workers(const struct served *s, const struct options *o);
-/* Starts the thread that scans the directories: a slow file system must not hold up signals. 0,
- * -errno. */
+/* Starts the thread that scans the directories: a slow file system must not hold up signals.
+ * Returns 0 or -errno. */
 int served_watch(struct served *s);
-/* Ends it: the index is offered nothing more, and reports no changes. */
+/* Ends the thread: no files are offered to the index any more, and it reports no changes. */
 void served_rest(struct served *s);
-/* Closes and frees what is in it, also what is there in part, and leaves it empty; nobody uses the
- * index any more. */
+/* Closes and frees everything, even if it is incomplete, and clears *s; the index must not be in
+ * use any more. */
 void served_close(struct served *s);
 
 #endif

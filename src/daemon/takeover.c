@@ -1,4 +1,4 @@
-/* takeover.c - ends an on-demand daemon, found by the lock of its index. */
+/* takeover.c - ends an on-demand daemon, which it finds by the lock of its index. */
 #include "daemon/takeover.h"
 
 #include "dftracerd/base.h"
@@ -23,7 +23,7 @@ static size_t read_text(const char *path, char *ret, size_t size)
     return (size_t)n;
 }
 
-/* The arguments are separated by NUL. */
+/* Returns whether `wanted` is one of the arguments, which are separated by NUL. */
 static bool has_argument(const char *arguments, size_t n, const char *wanted)
 {
     for (const char *a = arguments; a < arguments + n; a += strlen(a) + 1)
@@ -32,7 +32,8 @@ static bool has_argument(const char *arguments, size_t n, const char *wanted)
     return false;
 }
 
-/* One that exits when it is idle anyway, and that the next command starts again. */
+/* Returns whether the process is a daemon that exits when it is idle, and that the next command
+ * starts again. */
 static bool is_on_demand(long pid)
 {
     char path[64], arguments[8192];

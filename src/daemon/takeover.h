@@ -1,4 +1,4 @@
-/* takeover.h - an index that a daemon of the client has, for a daemon that was started by hand.
+/* takeover.h - takes over an index from a daemon that a client has started.
  * Main thread, before the loop. */
 #ifndef DFTRACERD_DAEMON_TAKEOVER_H
 #define DFTRACERD_DAEMON_TAKEOVER_H
@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 /* Ends the daemon that has locked the index if dftracerctl has started it, and waits until it has
- * gone; it finishes the requests that it has. False where another program has the index, or does
- * not end. */
+ * exited; it finishes its requests. Returns false if another program has the index, or the daemon
+ * does not exit. */
 bool takeover(const char *index_path, int patience_ms);
 
 #endif

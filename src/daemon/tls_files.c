@@ -1,4 +1,4 @@
-/* tls_files.c - reads what TLS needs. */
+/* tls_files.c - reads the files for TLS. */
 #include "daemon/tls_files.h"
 
 #include "daemon/log.h"
@@ -13,9 +13,9 @@
 
 #define FILE_MOST (1u << 20)
 #define DAY_S 86400
-#define SOON_DAYS 14 /* a new certificate should be there by now */
+#define SOON_DAYS 14 /* a new certificate should have been installed by now */
 
-/* *new* text. */
+/* Reads the file as a *new* text. */
 static int read_text(FILE *f, char **ret)
 {
     struct buf text = {0};

@@ -1,6 +1,6 @@
-/* watch.c - walks the roots, and between walks looks at what inotify names. Regular files only;
- * symlinks where they lead to a place inside the same root. A directory that cannot be listed is
- * not treated as empty: its files stay, and answers are marked incomplete. */
+/* watch.c - walks the roots, and between walks checks the files that inotify reports. Only regular
+ * files count, and symlinks that lead to one inside the same root. A directory that cannot be
+ * listed is not treated as empty: its files stay, and answers are marked incomplete. */
 #include "daemon/watch.h"
 
 #include "daemon/log.h"
@@ -21,36 +21,36 @@
 #include <unistd.h>
 
 #define DEPTH_MAX 64
-#define DEAD_NAMES_MOST 4096
-#define LOGGED_MOST 100 /* of directories that cannot be read, by one walk */
-/* a burst of changes is scanned once */
+#define DEAD_NAMES_MAX 4096
+#define LOGGED_MAX 100 /* maximum number of unreadable directories that one walk logs */
+/* a burst of changes is handled once */
 #define DEBOUNCE_NS 50000000ll
-/* and what is written to all the time so often: each look reads its last chunk */
+/* interval for files that change all the time: each check reads their last chunk */
 #define HINTS_NS 250000000ll
 #define LOOK_NS 2000000000ll /* a client that waits for a scan does not wait for a longer walk */
-/* a walk may take 1/20 of the time */
+/* walks may take 1/20 of the time */
 #define WALK_SHARE 20
 
 struct watch {
     struct index *index;
     const struct roots *roots;
-    struct intern *names; /* of the files that were offered */
-    VEC(uint32_t) seen;   /* by name id: round in which it was there */
+    struct intern *names; /* names of the files that were offered */
+    VEC(uint32_t) seen;   /* by id of the name: last round in which it was found */
     uint32_t round;
     bool listed;
-    struct intern *closed; /* directories that cannot be read: nothing below is known to be gone */
-    struct intern *closed_before; /* during a walk: by the one before */
-    uint32_t logged;              /* lines of the log on them, by this walk */
-    bool cut;        /* descriptors or memory were short: nothing at all is known to be gone */
-    bool cut_logged; /* in the log */
+    struct intern *closed; /* unreadable directories: files below them are not considered gone */
+    struct intern *closed_before; /* during a walk: those of the previous walk */
+    uint32_t logged;              /* number of them that this walk has logged */
+    bool cut;                     /* descriptors or memory were short: no file is considered gone */
+    bool cut_logged;              /* `cut` was logged */
     dev_t device[OPTIONS_LIST_MAX];
-    bool network[OPTIONS_LIST_MAX]; /* changes by other hosts are not notified */
-    bool limited;                   /* no more watches: logged */
-    bool deep;                      /* directories that are not read, too */
-    struct notify *notify;          /* NULL: none */
+    bool network[OPTIONS_LIST_MAX]; /* inotify does not report changes by other hosts */
+    bool limited;                   /* the limit of watches was reached, and logged */
+    bool deep;                      /* a directory was too deep, and logged */
+    struct notify *notify;          /* NULL if inotify is not available */
     int wake_fd;
-    atomic_bool requested;     /* a scan */
-    _Atomic int64_t looked_ns; /* when the last look began that is over */
+    atomic_bool requested;     /* a scan was requested */
+    _Atomic int64_t looked_ns; /* start of the last completed scan */
     void (*on_look)(void *arg);
     void *on_look_arg;
 };
@@ -100,7 +100,7 @@ void watch_free(struct watch *w)
 
 static int note_seen(struct watch *w, const char *name)
 {
-    /* first, so that no name is without its round when memory ends */
+    /* first, so that every name has a round even if memory is short */
     int rc = vec_extend(&w->seen, (size_t)intern_count(w->names) + 1);
     int64_t id = rc < 0 ? rc : intern_add(w->names, text_of(name));
     if (id < 0)
@@ -109,7 +109,7 @@ static int note_seen(struct watch *w, const char *name)
     return 0;
 }
 
-/* Whether a symlink stays inside its root. */
+/* Returns whether a symlink leads to a path inside its root. */
 static bool leads_inside(const struct watch *w, size_t root, const char *path)
 {
     char *real = realpath(path, NULL);
@@ -125,14 +125,15 @@ static bool is_shortage(int error)
     return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
-/* Where a file system keeps what its check has found, for its administrator. */
+/* lost+found belongs to the file system, and only administrators can read it. */
 static bool is_of_file_system(const char *name)
 {
     const char *slash = strrchr(name, '/');
     return strcmp(slash ? slash + 1 : name, "lost+found") == 0;
 }
 
-/* One below the root that has just vanished is gone. All else says nothing of what is below. */
+/* A directory below the root that has vanished is gone. Any other error leaves open what is below
+ * it. */
 static void note_unreadable(struct watch *w, size_t root, const char *path, const char *name,
                             int error)
 {
@@ -143,7 +144,7 @@ static void note_unreadable(struct watch *w, size_t root, const char *path, cons
     if (!is_root && error == EACCES && is_of_file_system(name))
         return;
     if (is_shortage(error) || intern_add(w->closed, text_of(name)) < 0) {
-        /* It is about us, not about the directory, and holds for this walk only. */
+        /* The error concerns this process, not the directory, and is valid for this walk only. */
         w->cut = true;
         if (!w->cut_logged)
             log_line(
@@ -154,9 +155,9 @@ static void note_unreadable(struct watch *w, size_t root, const char *path, cons
         return;
     }
     bool known = w->closed_before && intern_find(w->closed_before, text_of(name)) >= 0;
-    if (intern_count(w->closed) == before || known || w->logged++ > LOGGED_MOST)
+    if (intern_count(w->closed) == before || known || w->logged++ > LOGGED_MAX)
         return;
-    if (w->logged <= LOGGED_MOST)
+    if (w->logged <= LOGGED_MAX)
         log_line(LOG_LEVEL_WARNING, "directory_unreadable path=%s error=\"%s\"", path,
                  strerror(error));
     else
@@ -164,7 +165,7 @@ static void note_unreadable(struct watch *w, size_t root, const char *path, cons
                  "directory_unreadable more=true effect=\"further directories are not logged\"");
 }
 
-/* It is one of them, or below one. */
+/* Returns whether the name is an unreadable directory or below one. */
 static bool is_closed(const struct watch *w, struct text name)
 {
     if (intern_count(w->closed) == 0)
@@ -175,7 +176,7 @@ static bool is_closed(const struct watch *w, struct text name)
     return found;
 }
 
-static int tell_index(struct watch *w)
+static int report_unreadable(struct watch *w)
 {
     uint32_t count = intern_count(w->closed), n = 0;
     char **dirs = calloc(count + 1ul, sizeof *dirs);
@@ -198,7 +199,7 @@ static int tell_index(struct watch *w)
 static void walk(struct watch *w, size_t root, const char *path, const char *name, unsigned depth,
                  atomic_bool *stop);
 
-/* 0, or the errno that leaves open what it is. */
+/* Handles one entry. Returns 0, or the errno if it is unknown what the entry is. */
 static int visit(struct watch *w, size_t root, const char *path, const char *name, unsigned depth,
                  atomic_bool *stop)
 {
@@ -208,7 +209,7 @@ static int visit(struct watch *w, size_t root, const char *path, const char *nam
     bool link = S_ISLNK(st.st_mode);
     if (link && (!leads_inside(w, root, path) || stat(path, &st) < 0))
         return 0;
-    /* A linked directory is read where it really is; following it, too, would count it twice. */
+    /* A linked directory is read at its real path; following the link would count it twice. */
     if (S_ISDIR(st.st_mode) && !link) {
         walk(w, root, path, name, depth + 1, stop);
         return 0;
@@ -221,7 +222,7 @@ static int visit(struct watch *w, size_t root, const char *path, const char *nam
     return 0;
 }
 
-/* Before it is read, so that what appears meanwhile is noticed. */
+/* The watch is added before the directory is read, so that no change is missed. */
 static void watch_directory(struct watch *w, size_t root, const char *path, const char *name,
                             unsigned depth)
 {
@@ -269,8 +270,8 @@ static void walk(struct watch *w, size_t root, const char *path, const char *nam
         int error = a > 0 && a < PATH_MAX && b > 0 && b < PATH_MAX
                         ? visit(w, root, below, below_name, depth, stop)
                         : 0;
-        /* A mount whose server is away is closed itself; else this directory does not let us look
-         * into it. */
+        /* If a mount does not respond, it is unreadable itself; otherwise this directory does not
+         * allow access to its entries. */
         if (error && error != EACCES && e->d_type == DT_DIR)
             note_unreadable(w, root, below, below_name, error);
         else if (error && (e->d_type != DT_REG || is_trace_name(e->d_name)))
@@ -281,7 +282,7 @@ static void walk(struct watch *w, size_t root, const char *path, const char *nam
     closedir(d);
 }
 
-/* Which root a name belongs to: its label, or the only one. */
+/* Returns the root of a name: that with its label, or the only one. */
 static size_t root_of(const struct watch *w, struct text name)
 {
     for (size_t i = 0; i < w->roots->count; i++) {
@@ -307,7 +308,7 @@ static void forget_gone(struct watch *w)
             continue;
         if (w->cut || is_closed(w, t)) {
             w->seen.at[id] =
-                w->round; /* as if it were there, until the directory can be read again */
+                w->round; /* considered present until the directory can be read again */
             continue;
         }
         char name[PATH_MAX];
@@ -323,14 +324,14 @@ static void forget_unseen(struct watch *w, const struct index_file *f)
         forget(w, f->name);
 }
 
-/* Names of files that went stay in the table; when they are most of it, it is made anew. Without
- * memory, another time. */
+/* The table keeps names of files that are gone; if they are the majority, it is rebuilt. Without
+ * memory, a later call retries. */
 static void drop_dead_names(struct watch *w)
 {
     uint32_t all = intern_count(w->names), live = 0;
     for (uint32_t id = 0; id < all; id++)
         live += w->seen.at[id] == w->round;
-    if (all < 2 * live + DEAD_NAMES_MOST)
+    if (all < 2 * live + DEAD_NAMES_MAX)
         return;
     struct intern *fresh = intern_new();
     bool whole = fresh != NULL;
@@ -358,8 +359,7 @@ static bool is_empty(const char *path)
     return d && n < 3; /* . and .. */
 }
 
-/* Nothing is mounted at the root any more: the directory below can be read, and has nothing to do
- * with it. */
+/* Nothing is mounted at the root any more: the directory below is readable, but unrelated. */
 static bool is_unmounted(struct watch *w, size_t root)
 {
     struct stat st;
@@ -380,18 +380,19 @@ static void scan_root(struct watch *w, size_t root, atomic_bool *stop)
         return;
     }
     walk(w, root, path, label, 0, stop);
-    if (access(path, F_OK) < 0) /* moved away while it was read: then nothing was found in it */
+    /* the root was moved away during the walk, which then found nothing */
+    if (access(path, F_OK) < 0)
         note_unreadable(w, root, path, label, errno);
 }
 
-/* Those that can be read again; what has gone shows in its files. */
-static void tell_open(struct watch *w)
+/* Logs directories that can be read again. Those that are gone show in their files. */
+static void log_readable(struct watch *w)
 {
     for (uint32_t i = 0; i < intern_count(w->closed_before); i++) {
         struct text name = intern_text(w->closed_before, i);
         size_t root = root_of(w, name), n = strlen(w->roots->labels[root]);
         char path[2 * PATH_MAX];
-        if (is_closed(w, name) || w->logged > LOGGED_MOST)
+        if (is_closed(w, name) || w->logged > LOGGED_MAX)
             continue;
         n += n > 0 && n < name.len; /* the label and its slash */
         snprintf(path, sizeof path, "%s%s%.*s", w->roots->paths[root], n < name.len ? "/" : "",
@@ -403,7 +404,7 @@ static void tell_open(struct watch *w)
     }
 }
 
-/* False where that has to be done again: no memory, or `stop`. */
+/* Returns false if it must be repeated: no memory, or `stop`. */
 static bool scan_roots(struct watch *w, struct intern *closed, atomic_bool *stop)
 {
     w->closed_before = w->closed;
@@ -414,10 +415,10 @@ static bool scan_roots(struct watch *w, struct intern *closed, atomic_bool *stop
         scan_root(w, i, stop);
     bool whole = !atomic_load(stop);
     if (whole && !w->cut)
-        tell_open(w);
+        log_readable(w);
     intern_free(w->closed_before);
     w->closed_before = NULL;
-    return whole && tell_index(w) == 0;
+    return whole && report_unreadable(w) == 0;
 }
 
 int watch_scan(struct watch *w, atomic_bool *stop)
@@ -432,12 +433,12 @@ int watch_scan(struct watch *w, atomic_bool *stop)
         return ERR_CANCELLED;
     failpoint("watch.walked");
     forget_gone(w);
-    /* Files of an earlier run that have vanished meanwhile: known to the catalog, never seen. With
-     * every walk, for a root may not be there at first, and a duplicate shows only when the other
-     * one is gone. */
+    /* The catalog may have files of an earlier process that have vanished since, and were never
+     * seen. They are checked with every walk, because a root may not exist at first, and a
+     * duplicate shows only when the other file is gone. */
     struct snapshot *s = index_snapshot(w->index);
     for (uint32_t i = 0; i < snapshot_file_count(s); i++)
-        if (!snapshot_file(s, i)->archive) /* it goes with its archive */
+        if (!snapshot_file(s, i)->archive) /* members are forgotten with their archive */
             forget_unseen(w, snapshot_file(s, i));
     for (uint32_t i = 0; i < snapshot_archive_count(s); i++)
         forget_unseen(w, snapshot_archive(s, i));
@@ -453,8 +454,8 @@ int watch_scan(struct watch *w, atomic_bool *stop)
 
 /* ---- between walks --------------------------------------------------------------------------- */
 
-/* False when more than this one may be gone. */
-static bool look_at(struct watch *w, const struct notify_hint *h, atomic_bool *stop)
+/* Checks one reported name. Returns false if more than this name may be gone. */
+static bool check_hint(struct watch *w, const struct notify_hint *h, atomic_bool *stop)
 {
     struct stat st;
     if (lstat(h->path, &st) == 0) {
@@ -481,7 +482,7 @@ static void wait_for_news(struct watch *w, int64_t until_ns)
     uint64_t ignored;
     poll(fds, 2, ms < 0 ? 0 : ms > 3600000 ? 3600000 : (int)ms);
     if (read(w->wake_fd, &ignored, sizeof ignored) < 0)
-        return; /* nobody woke us */
+        return; /* no event */
 }
 
 struct schedule {
@@ -489,7 +490,7 @@ struct schedule {
     int64_t hints_at, hints_done;
 };
 
-/* The next walk begins later where a walk takes long. */
+/* Walks the roots. The longer a walk takes, the later the next one begins. */
 static void walk_roots(struct watch *w, struct schedule *s, atomic_bool *stop)
 {
     int64_t begin = clock_mono_ns();
@@ -499,7 +500,7 @@ static void walk_roots(struct watch *w, struct schedule *s, atomic_bool *stop)
     s->next_walk = begin + s->took + (rest > s->rescan_ns ? rest : s->rescan_ns);
 }
 
-/* False when everything has to be walked. */
+/* Checks the names that inotify has reported. Returns false if all roots must be walked. */
 static bool follow_hints(struct watch *w, struct schedule *s, atomic_bool *stop)
 {
     uint32_t closed = intern_count(w->closed);
@@ -509,12 +510,12 @@ static bool follow_hints(struct watch *w, struct schedule *s, atomic_bool *stop)
     size_t n = notify_hints(w->notify, &list);
     bool enough = !notify_lost(w->notify);
     for (size_t i = 0; i < n && enough && !atomic_load(stop); i++)
-        enough = look_at(w, &list[i], stop);
+        enough = check_hint(w, &list[i], stop);
     notify_clear(w->notify);
-    return (intern_count(w->closed) == closed || tell_index(w) == 0) && enough;
+    return (intern_count(w->closed) == closed || report_unreadable(w) == 0) && enough;
 }
 
-/* Without delay, for a client that waits. What inotify has to report by now is read first. */
+/* Scans without delay, for a waiting client. Pending events of inotify are read first. */
 static void scan_now(struct watch *w, struct schedule *s, atomic_bool *stop)
 {
     bool enough = w->notify && !w->limited;
@@ -572,5 +573,5 @@ void watch_wake(struct watch *w)
 {
     uint64_t one = 1;
     if (w->wake_fd >= 0 && write(w->wake_fd, &one, sizeof one) < 0)
-        return; /* it is awake already */
+        return; /* the thread is already awake */
 }

@@ -1,5 +1,5 @@
-/* watch.h - which trace files exist. A full read of the roots, again and again; in between what
- * inotify hints at. The index compares each file with what it knows. */
+/* watch.h - finds the trace files: walks all roots periodically, and checks in between what inotify
+ * reports. The index compares each file with its catalog. */
 #ifndef DFTRACERD_DAEMON_WATCH_H
 #define DFTRACERD_DAEMON_WATCH_H
 
@@ -9,22 +9,22 @@
 struct watch;
 int watch_new(struct index *ix, const struct roots *roots, struct watch **ret);
 void watch_free(struct watch *w);
-/* Reads all roots once: offers what is there, forgets what was there before and is gone; what is
- * below a directory that cannot be read stays, and the index gets the directory (index_hold).
- * The first time that nothing was short it ends with index_listed. `stop` is checked between
- * directories. 0, -ENOMEM, ERR_CANCELLED. */
+/* Walks all roots once: offers the files that exist, and forgets known files that are gone. Files
+ * below an unreadable directory stay, and the index learns of the directory (index_hold). The first
+ * complete walk ends with index_listed. `stop` is checked between directories. Returns 0, -ENOMEM
+ * or ERR_CANCELLED. */
 int watch_scan(struct watch *w, atomic_bool *stop);
-/* Scans every `rescan_ms`, less often where a scan takes more than a twentieth of that, until
+/* Scans every `rescan_ms`, less often if a scan takes more than a twentieth of that, until
  * `stop`. */
 void watch_run(struct watch *w, uint64_t rescan_ms, atomic_bool *stop);
-/* Whether watch_run has scanned the roots, with a scan that began at `since_ns` (clock_mono_ns)
- * or later: what had changed by then is offered to the index. If not, it looks at once, and calls
- * what watch_on_look was given when it has. Where a look has to be a walk of seconds, changes are
- * left to the next walk. Any thread. */
+/* Returns whether watch_run has completed a scan that began at `since_ns` (clock_mono_ns) or later:
+ * earlier changes have been offered to the index. If not, it scans at once, and then calls the
+ * function of watch_on_look. If that would be a walk of seconds, changes are left to the next walk.
+ * Any thread. */
 bool watch_looked(struct watch *w, int64_t since_ns);
-/* Before watch_run. */
+/* Must be called before watch_run. */
 void watch_on_look(struct watch *w, void (*call)(void *arg), void *arg);
-/* So that watch_run looks at `stop`. Any thread. */
+/* Wakes watch_run, which then checks `stop`. Any thread. */
 void watch_wake(struct watch *w);
 
 #endif

@@ -1,4 +1,4 @@
-/* watch_notify.c - inotify events become names to look at. */
+/* watch_notify.c - converts inotify events to names that the watcher checks. */
 #include "daemon/watch_notify.h"
 
 #include "dftracerd/failpoint.h"
@@ -10,7 +10,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define HINTS_MAX 4096 /* beyond, a walk is cheaper */
+#define HINTS_MAX 4096 /* with more hints, a walk is cheaper */
 #define APPEARED (IN_CREATE | IN_MOVED_TO)
 #define VANISHED (IN_DELETE | IN_MOVED_FROM)
 #define WRITTEN (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)
@@ -24,10 +24,10 @@ struct directory {
 struct notify {
     int fd;
     bool (*wants)(const char *name);
-    VEC(struct directory *) directories; /* by watch descriptor: small numbers that only go up */
+    VEC(struct directory *) directories; /* by watch descriptor: small numbers that only increase */
     struct notify_hint *hints;
     uint32_t hint_count;
-    struct intern *names; /* of the hints */
+    struct intern *names; /* names of the hints */
     struct arena arena;
     bool lost;
 };
@@ -108,7 +108,7 @@ int notify_add(struct notify *n, size_t root, const char *path, const char *name
     if (vec_extend(&n->directories, (size_t)wd + 1) < 0)
         return -ENOMEM;
     d = n->directories.at[wd];
-    /* A directory that was renamed keeps its number. */
+    /* A renamed directory keeps its descriptor. */
     if (d && d->root == root && strcmp(d->path, path) == 0)
         return 0;
     d = directory_new(root, path, name, depth);
@@ -160,7 +160,8 @@ static void take_event(struct notify *n, const struct inotify_event *e)
         return;
     }
     if (e->mask & IN_MOVE_SELF)
-        inotify_rm_watch(n->fd, e->wd); /* its path is another; if inside, the walk adds it again */
+        /* its path has changed; if it is still inside a root, the walk adds it again */
+        inotify_rm_watch(n->fd, e->wd);
     if (e->mask & (ITSELF | IN_UNMOUNT) || (e->mask & VANISHED && e->mask & IN_ISDIR))
         n->lost = true;
     else if (e->len == 0 || (e->mask & IN_ISDIR && !(e->mask & APPEARED)))
@@ -206,7 +207,7 @@ void notify_clear(struct notify *n)
         intern_free(n->names);
         n->names = fresh;
     }
-    /* Without memory for new ones, old names would hide new hints. */
+    /* Without memory for new names, old names would hide new hints. */
     n->lost = n->hint_count > 0 && !fresh;
     n->hint_count = 0;
     arena_done(&n->arena);

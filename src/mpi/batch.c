@@ -1,5 +1,5 @@
-/* batch.c - an index on all ranks, the files of a directory in it, one request, and its answer in a
- * file. */
+/* batch.c - indexes the files of a directory on all ranks, runs one request, and writes its answer
+ * to a file. */
 #include "config.h"
 
 #include "mpi/batch.h"
@@ -14,23 +14,23 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS_MOST = 1024 };
+enum { THREADS_MAX = 1024 };
 
-/* What one rank knows of the job. */
+/* The state of the job on one rank. */
 struct batch {
     const struct batch_tool *tool;
     struct batch_settings settings;
     struct rank *rank;
-    struct options options; /* of the index */
+    struct options options; /* options of the index */
     struct served served;
-    char *directory; /* of traces, as the options have it */
-    char *staging;   /* folder of this node's indexes; NULL: not chosen yet */
+    char *directory; /* directory of traces, as in the options */
+    char *staging;   /* folder of this node's indexes; NULL until it is chosen */
     char *index_path;
     struct http_runner *runner;
     struct output *output;
     struct err write_error;
     struct buf about; /* the answer of /info */
-    int64_t since_ns; /* the present stage began */
+    int64_t since_ns; /* start of the current stage */
 };
 
 void batch_put_parameter(struct buf *out, const char *name, const char *value)
@@ -47,15 +47,15 @@ static uint64_t share_of(const struct batch *b, uint64_t of_node)
     return share ? share : 1;
 }
 
-/* Files are read when the request selects them, as for one that starts a daemon. Half of the memory
- * is for that request. */
+/* Files are read when the request selects them, as in a daemon that a client starts. Half of the
+ * memory is for the request. */
 static int make_options(struct batch *b, struct err *err)
 {
     const struct batch_settings *s = &b->settings;
     struct options *o = &b->options;
 
     b->directory = realpath(s->directory, NULL);
-    if (!b->directory) /* it is missing: the message is that of the index */
+    if (!b->directory) /* it is missing: opening the index reports that */
         b->directory = strdup(s->directory);
     if (!b->directory)
         return -ENOMEM;
@@ -69,13 +69,13 @@ static int make_options(struct batch *b, struct err *err)
     if (s->index_dir)
         o->index_base = s->index_dir;
     if (s->threads)
-        o->executor_threads = share_of(b, s->threads < THREADS_MOST ? s->threads : THREADS_MOST);
+        o->executor_threads = share_of(b, s->threads < THREADS_MAX ? s->threads : THREADS_MAX);
     return 0;
 }
 
 /* ---- staging: a folder for the indexes of a node --------------------------------------------- */
 
-/* "Lustre" ..., of a directory that need not be there yet; NULL: a local file system. */
+/* Returns "Lustre" ... for a directory, which need not exist yet; NULL for a local file system. */
 static const char *network_of(const char *path)
 {
     char *at = strdup(path), *slash;
@@ -106,7 +106,7 @@ static int choose_staging(struct batch *b, struct err *err)
     return rc;
 }
 
-/* The files of an index, and its folder. Others than files are not ours. */
+/* Removes the files of an index, and its folder. Other entries do not belong to it, and stay. */
 static void remove_index(const char *path)
 {
     DIR *d = opendir(path);
@@ -120,7 +120,7 @@ static void remove_index(const char *path)
     rmdir(path);
 }
 
-/* The last rank of a node removes the folder, too. */
+/* Removes the index of this rank. The last rank of a node removes the folder, too. */
 static void remove_staging(const struct batch *b)
 {
     if (!b->index_path || b->settings.keep_staging)
@@ -135,7 +135,7 @@ static void remove_staging(const struct batch *b)
     free(place);
 }
 
-/* For struct rank_place, and for rank 0. */
+/* Chooses the directory of the index. Used for rank 0, and as rank_place.choose. */
 static int choose_index(struct served *s, const struct options *o, unsigned rank, void *arg,
                         struct err *err)
 {
@@ -155,7 +155,7 @@ static int choose_index(struct served *s, const struct options *o, unsigned rank
 
 /* ---- rank 0: the index ----------------------------------------------------------------------- */
 
-/* With --verbose. */
+/* Prints the start of a stage with --verbose. */
 __attribute__((format(printf, 2, 3))) static void print_stage(struct batch *b, const char *fmt, ...)
 {
     int64_t now = clock_mono_ns();
@@ -198,7 +198,7 @@ static int open_runner(struct batch *b, struct err *err)
     return rc;
 }
 
-/* What the watcher of a daemon does once. */
+/* Scans the directory once, like the watcher of a daemon. */
 static int scan_directory(struct batch *b, struct err *err)
 {
     struct index_progress p;
@@ -216,7 +216,8 @@ static int scan_directory(struct batch *b, struct err *err)
 
 /* ---- rank 0: requests ------------------------------------------------------------------------ */
 
-/* Only files of the directory itself, as without -r; once they are indexed. */
+/* Runs a request over the files of the directory itself (as without -r), after they have been
+ * indexed. */
 static int run_request(struct batch *b, const char *request, http_piece *piece, struct err *err)
 {
     struct http_call_options o = {0};
@@ -250,7 +251,7 @@ static uint64_t number_after(const char *text, const char *words)
     return at ? strtoull(at + strlen(words), NULL, 10) : 0;
 }
 
-/* Waits until they are indexed. */
+/* Counts the files, after they have been indexed. */
 static int count_files(struct batch *b, uint64_t *ret, struct err *err)
 {
     int rc = run_request(b, "/info?format=json", append_piece, err);
@@ -288,8 +289,8 @@ static int write_answer(struct batch *b, struct err *err)
     return rc ? rc : output_finish(b->output, err);
 }
 
-/* The output is opened first: that it cannot be written is known before all is read. */
-static int run(struct batch *b, struct err *err)
+/* The output is opened first, so that an error is reported before all files are read. */
+static int run_job(struct batch *b, struct err *err)
 {
     const struct batch_settings *s = &b->settings;
     uint64_t files = 0;
@@ -319,7 +320,7 @@ static void print_failure(const struct batch *b, int rc, struct err *err)
     struct buf why = {0};
     char limit[120];
 
-    err_set(err, rc, "%s", err_text(rc)); /* where nothing was said */
+    err_set(err, rc, "%s", err_text(rc)); /* if there is no message yet */
     http_problem_detail(err, &why);
     memory_explain(rc, limit, sizeof limit);
     fprintf(stderr, "%s: %.*s%s%s\n", b->tool->name, (int)why.len, why.len ? why.data : "",
@@ -334,7 +335,7 @@ static int work_first(struct batch *b)
     log_set_level(b->options.log_level);
     daemon_use_little_memory();
     rank_start(b->rank);
-    int rc = run(b, &err);
+    int rc = run_job(b, &err);
     if (rc < 0)
         print_failure(b, rc, &err);
     output_free(b->output);
@@ -346,7 +347,7 @@ static int work_first(struct batch *b)
     return rc < 0;
 }
 
-static int work(struct batch *b)
+static int work_rank(struct batch *b)
 {
     const struct rank_place place = {choose_index, b};
     struct err err = {0};
@@ -369,7 +370,7 @@ static int work(struct batch *b)
     return status;
 }
 
-/* What each rank finds out by itself, and the first one says. */
+/* Every rank parses the arguments; only rank 0 prints messages. */
 static int read_arguments(struct batch *b, int argc, char **argv)
 {
     struct err err = {0};
@@ -399,7 +400,7 @@ int batch_main(const struct batch_tool *tool, int argc, char **argv)
     if (read_arguments(&b, argc, argv) < 0)
         status = 1;
     else if (!b.settings.help && !b.settings.version)
-        status = work(&b);
+        status = work_rank(&b);
     rank_leave(&rank);
     return status;
 }

@@ -1,5 +1,5 @@
-/* batch.h - programs that answer one request and end: an index is opened on all ranks, the traces
- * of a directory are read into it, and rank 0 writes the answer to a file.
+/* batch.h - programs that answer one request and end: all ranks open an index and read the traces
+ * of a directory into it, and rank 0 writes the answer to a file.
  *
  *   rank 0                                           another rank
  *   batch_options.c: arguments                       the same
@@ -15,10 +15,10 @@
 
 #include "mpi/rank.h"
 
-/* Rows of the table of options are for one of these programs, or for both. */
+/* A row of the table of options is for one of these programs, or for both. */
 enum batch_program { BATCH_AGGREGATOR = 1, BATCH_CALL_TREE = 2 };
 
-/* From the command line. Texts are borrowed from argv. */
+/* Settings from the command line. Texts are borrowed from argv. */
 struct batch_settings {
     const char *directory, *output, *interval, *index_dir, *staging_dir;
     uint64_t threads;
@@ -28,21 +28,22 @@ struct batch_settings {
 struct batch_tool {
     enum batch_program program;
     const char *name;
-    const char *synopsis;    /* of --help: what follows the name */
+    const char *synopsis;    /* of --help, after the name */
     const char *description; /* of --help */
-    const char *staging;     /* folder for the indexes of the ranks, in the place for indexes */
-    bool has_input;          /* an argument names the directory */
+    /* folder for the indexes of the ranks, below the directory for indexes */
+    const char *staging;
+    bool has_input; /* an argument names the directory */
     struct batch_settings defaults;
-    /* Appends the request, but for the files: "/stats?format=csv". */
+    /* Appends the request without the selection of files: "/stats?format=csv". */
     void (*put_request)(const struct batch_settings *s, struct buf *out);
 };
 
-/* The whole program. Exit status: 0, 1. */
+/* Runs the whole program. Returns the exit status: 0 or 1. */
 int batch_main(const struct batch_tool *tool, int argc, char **argv);
-/* "name=value", escaped as in a URL. */
+/* Appends "name=value", escaped as in a URL. */
 void batch_put_parameter(struct buf *out, const char *name, const char *value);
 
-/* batch_options.c: 0; -EINVAL with the reason. */
+/* batch_options.c: returns 0, or -EINVAL with the reason. */
 int batch_parse(const struct batch_tool *tool, int argc, char **argv, struct batch_settings *ret,
                 struct err *err);
 void batch_help(const struct batch_tool *tool);

@@ -14,7 +14,7 @@ struct row {
     char letter; /* 0: none */
     const char *name, *argument;
     enum kind kind;
-    size_t at; /* in struct batch_settings */
+    size_t at; /* offset in struct batch_settings */
     unsigned programs;
     const char *help;
 };
@@ -68,8 +68,8 @@ struct getopt_table {
     char letters[2 * ROWS_MAX + 1];
 };
 
-/* Each option gives the number of its row, plus 256. */
-static void fill(struct getopt_table *t, unsigned program)
+/* getopt returns the number of the row plus 256 for each option. */
+static void fill_getopt(struct getopt_table *t, unsigned program)
 {
     struct option *o = t->options;
     char *letter = t->letters;
@@ -88,7 +88,7 @@ static void fill(struct getopt_table *t, unsigned program)
     *o = (struct option){0};
 }
 
-/* NULL: there is none. */
+/* Returns NULL if there is no such row. */
 static const struct row *row_of(int given, unsigned program)
 {
     if (given >= 256)
@@ -99,7 +99,7 @@ static const struct row *row_of(int given, unsigned program)
     return NULL;
 }
 
-/* What cannot be used is wrong also where it has no effect. */
+/* A wrong value is an error even if the option has no effect. */
 static int check_number(const struct row *row, const char *value, uint64_t *number, struct err *err)
 {
     bool counts = row->kind == COUNT || strcmp(row->argument, "COUNT") == 0 ||
@@ -110,7 +110,7 @@ static int check_number(const struct row *row, const char *value, uint64_t *numb
     return counts && *number == 0 ? err_set(err, -EINVAL, "--%s must not be 0", row->name) : 0;
 }
 
-/* As /aggregate takes it: a wrong one would be refused when all is read. */
+/* Checks the value like /aggregate, which would only refuse it after all files have been read. */
 static int check_interval(const char *value, struct err *err)
 {
     int64_t ns;
@@ -121,7 +121,8 @@ static int check_interval(const char *value, struct err *err)
                    value);
 }
 
-static int take(const struct row *row, const char *value, struct batch_settings *s, struct err *err)
+static int set_option(const struct row *row, const char *value, struct batch_settings *s,
+                      struct err *err)
 {
     void *at = (char *)s + row->at;
     uint64_t ignored;
@@ -165,12 +166,12 @@ int batch_parse(const struct batch_tool *tool, int argc, char **argv, struct bat
     int given, rc = 0;
 
     *ret = tool->defaults;
-    fill(&table, tool->program);
+    fill_getopt(&table, tool->program);
     opterr = 0;
     while (rc == 0 && (given = getopt_long(argc, argv, table.letters, table.options, NULL)) != -1) {
         const struct row *row = given == ':' || given == '?' ? NULL : row_of(given, tool->program);
         if (row)
-            rc = take(row, optarg, ret, err);
+            rc = set_option(row, optarg, ret, err);
         else
             rc = err_set(err, -EINVAL,
                          given == ':' ? "%s requires an argument" : "unknown option %s",
@@ -183,7 +184,7 @@ int batch_parse(const struct batch_tool *tool, int argc, char **argv, struct bat
 
 enum { HELP_FROM = 28, HELP_TO = 100 };
 
-/* Words, in lines that begin at a column; the first one is there. */
+/* Prints words in lines that begin at a column; the first line is already there. */
 static void print_words(const char *words, size_t column, size_t from)
 {
     while (*words) {

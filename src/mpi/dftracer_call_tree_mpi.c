@@ -1,4 +1,4 @@
-/* dftracer_call_tree_mpi.c - dftracer_call_tree as a job of several processes: the calls with their
+/* dftracer_call_tree_mpi.c - dftracer_call_tree as a job of several processes: calls with their
  * levels and parents, as a trace for Perfetto. */
 #include "mpi/batch.h"
 

@@ -1,4 +1,4 @@
-/* output.c - the file that a batch program writes. */
+/* output.c - the output file of a batch program. */
 #include "mpi/output.h"
 
 #include "dftracerd/rewrite.h"
@@ -13,9 +13,10 @@
 #define SEND_BYTES (1u << 20)
 
 struct output {
-    char *path, *part; /* part: written first, in the same directory; NULL: path itself */
+    /* part: temporary name in the same directory; NULL: `path` is written directly */
+    char *path, *part;
     int fd;
-    struct pool *pool; /* of the press; NULL: not compressed */
+    struct pool *pool; /* threads of the press; NULL: not compressed */
     struct outlet *body;
     struct press *press;
     struct press_file *file;
@@ -40,7 +41,7 @@ static bool is_special(const char *path)
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-/* The name as it will be, and that of the file until then. */
+/* Chooses the final name, and the temporary one. */
 static int choose_names(struct output *o, const char *path, bool gzip)
 {
     bool special = strcmp(path, "-") == 0 || is_special(path);
@@ -104,7 +105,7 @@ static int write_all(struct output *o, struct text bytes, struct err *err)
     return 0;
 }
 
-/* What the press has compressed so far. */
+/* Writes what the press has compressed so far. */
 static int write_compressed(struct output *o, struct err *err)
 {
     struct buf out = {0};

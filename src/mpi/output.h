@@ -1,4 +1,4 @@
-/* output.h - the file that a batch program writes: complete, or as it was before.
+/* output.h - the output file of a batch program: it is complete, or as it was before.
  *
  * Used by:   batch.c.
  * Threads:   one at a time.
@@ -9,14 +9,14 @@
 #include "dftracerd/base.h"
 
 struct output;
-/* `path`: "-" is standard output; .gz is appended to the name of a compressed file. A device is
- * written as it is. -errno with the reason, -ENOMEM. *new*. */
+/* Opens an output file. `path`: "-" is standard output; .gz is appended to the name of a compressed
+ * file. A device is written directly. *new*; returns -errno with the reason, or -ENOMEM. */
 int output_open(const char *path, bool gzip, unsigned threads, struct err *err,
                 struct output **ret);
 int output_write(struct output *o, struct text bytes, struct err *err);
-/* From now on the file has its name. Nothing may follow but output_free. */
+/* Completes the file and renames it to its final name. Only output_free may follow. */
 int output_finish(struct output *o, struct err *err);
 const char *output_name(const struct output *o); /* borrowed until output_free */
-void output_free(struct output *o);              /* NULL-safe; removes what is not finished */
+void output_free(struct output *o);              /* NULL-safe; removes an incomplete file */
 
 #endif

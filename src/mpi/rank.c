@@ -1,4 +1,4 @@
-/* rank.c - a process of an MPI job, for an index that is spread over all of them. */
+/* rank.c - a process of an MPI job, as part of an index that is spread over all of them. */
 #include "mpi/rank.h"
 
 #include <errno.h>
@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT_BYTES = 32 << 20 }; /* a block of malloc, at most */
-enum { IDLE_S = 5 };            /* without a message: memory goes back to the system */
-enum { OVER = 0xff }; /* a message of this byte: rank 0 has ended; all others are of indexes */
+enum { KEPT_BYTES = 32 << 20 }; /* blocks of malloc up to this size are kept */
+/* without a message for this time, memory is returned to the system */
+enum { IDLE_S = 5 };
+/* a message of this byte: rank 0 has ended; all other messages are for the index */
+enum { OVER = 0xff };
 
 /* ---- links of the index ---------------------------------------------------------------------- */
 
@@ -78,7 +80,7 @@ static int on_request(void *arg, unsigned from, struct text bytes, struct buf *a
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
-/* How many ranks this node has. */
+/* Returns the number of ranks on this node. */
 static unsigned count_on_node(const struct cluster *c)
 {
     const char *here = cluster_host(c, cluster_rank(c));
@@ -89,7 +91,7 @@ static unsigned count_on_node(const struct cluster *c)
     return count;
 }
 
-/* The MPI library starts threads, which must not take the signals that the daemon waits for. */
+/* The MPI library starts threads, which must not receive the signals that the daemon waits for. */
 static int join_job(struct rank *r, int *argc, char ***argv, struct err *err)
 {
     sigset_t before;
@@ -100,8 +102,8 @@ static int join_job(struct rank *r, int *argc, char ***argv, struct err *err)
     return rc;
 }
 
-/* Messages of megabytes are allocated and freed all the time. Malloc keeps that memory, as pages of
- * the system would have to be cleared each time, until the process is idle. */
+/* Messages of megabytes are allocated and freed all the time. Malloc keeps their memory until the
+ * process is idle: otherwise the system would clear the pages each time. */
 static void keep_memory(void)
 {
     mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
@@ -171,7 +173,7 @@ void rank_wait(struct rank *r)
     } while (sem_timedwait(&r->over, &until) < 0);
 }
 
-void rank_rest(struct rank *r)
+void rank_detach(struct rank *r)
 {
     link_receive(r, NULL);
 }

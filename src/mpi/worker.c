@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each rank of a node has an index of its own, inside the place that the node has for it. */
+/* Each rank has an index of its own, inside the directory for indexes on its node. */
 static int choose_place(struct served *s, const struct options *o, unsigned rank, void *arg,
                         struct err *err)
 {
@@ -70,8 +70,7 @@ int rank_open_runner(const struct served *s, const struct options *o, struct err
     return http_runner_new(&h, err, ret);
 }
 
-static int begin_scans(struct served *s, const struct options *o, struct scans *ret,
-                       struct err *err)
+static int open_scans(struct served *s, const struct options *o, struct scans *ret, struct err *err)
 {
     int rc = rank_open_runner(s, o, err, &ret->runner);
 
@@ -80,8 +79,8 @@ static int begin_scans(struct served *s, const struct options *o, struct scans *
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
-/* The signals that end rank 0 may be sent to all: this one ends when rank 0 has. */
-static void leave_signals(void)
+/* Signals that end rank 0 may be sent to all ranks: this one ends when rank 0 has ended. */
+static void ignore_signals(void)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGPIPE};
 
@@ -89,24 +88,23 @@ static void leave_signals(void)
         signal(signals[i], SIG_IGN);
 }
 
-/* Why there is no index is of interest only if rank 0 needs it: what is wrong here may be wrong
- * there, too. */
+/* A rank reports why it has no index only if rank 0 needs it: the same error may occur there. */
 void rank_serve(struct rank *r, const struct options *o, const struct rank_place *place)
 {
     struct served s = {.ranks = &r->ranks};
     struct scans scans = {0};
     struct err err = {0};
 
-    leave_signals();
+    ignore_signals();
     log_set_level(o->log_level);
     daemon_use_little_memory();
     int rc = open_index(&s, o, place, &err);
-    rc = rc < 0 ? rc : begin_scans(&s, o, &scans, &err);
+    rc = rc < 0 ? rc : open_scans(&s, o, &scans, &err);
     if (rc < 0 && !(r->failed = strdup(err.text[0] ? err.text : err_text(rc))))
         cluster_abort(r->cluster, err_text(rc));
     rank_start(r);
     rank_wait(r);
-    rank_rest(r);
+    rank_detach(r);
     http_far_free(scans.far);
     http_runner_free(scans.runner);
     served_close(&s);
@@ -122,8 +120,8 @@ void rank_work(struct rank *r, int argc, char **argv)
 
     if (rc == 0 && !o.help && !o.version && !o.document && !o.check_only) {
         rank_serve(r, &o, &place);
-    } else { /* rank 0 says what is wrong, or prints what was asked for */
-        leave_signals();
+    } else { /* rank 0 prints the error, or the requested text */
+        ignore_signals();
         rank_start(r);
         rank_wait(r);
     }

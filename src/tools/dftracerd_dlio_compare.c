@@ -1,8 +1,8 @@
-/* dftracerd_dlio_compare.c - whether two configurations of DLIO draw about the same times.
+/* dftracerd_dlio_compare.c - checks whether two configurations of DLIO draw about the same times.
  *
  * Compares train.computation_time and reader.preprocess_time: the type, the parameters within a
- * tolerance, and random samples of both by the two-sample Kolmogorov-Smirnov distance. Read by
- * libyaml; keys that do not describe these times are ignored.
+ * tolerance, and random samples of both by the two-sample Kolmogorov-Smirnov distance. libyaml
+ * parses the files; keys that do not describe these times are ignored.
  */
 #include "config.h"
 #include "dftracerd/dlio.h"
@@ -79,13 +79,13 @@ static bool read_number(const yaml_node_t *node, double *ret)
     return end != text && *end == '\0' && isfinite(*ret);
 }
 
-static double number(struct config *c, yaml_node_t *map, const char *key, double least)
+static double number(struct config *c, yaml_node_t *map, const char *key, double min)
 {
     double value = 0;
     char why[200];
-    if (!read_number(member(c, map, key), &value) || value < least) {
+    if (!read_number(member(c, map, key), &value) || value < min) {
         snprintf(why, sizeof why, "%s is missing, or no number%s", key,
-                 least >= 0 ? " of 0 or more" : "");
+                 min >= 0 ? " of 0 or more" : "");
         fail(c->file, why);
     }
     return value;
@@ -96,7 +96,7 @@ static double number(struct config *c, yaml_node_t *map, const char *key, double
 struct time {
     bool given;
     struct dlio_model model;
-    double max_bound; /* INFINITY: none */
+    double max_bound; /* INFINITY: no limit */
 };
 
 static const struct family {
@@ -139,7 +139,7 @@ static void read_mixture(struct config *c, yaml_node_t *map, struct dlio_model *
     qsort(m->parts, count, sizeof *m->parts, by_mean);
 }
 
-/* The type of a mapping; without one it is normal, as DLIO has it. */
+/* Returns the type of a mapping; the default is normal, as in DLIO. */
 static enum dlio_family read_family(struct config *c, yaml_node_t *map)
 {
     yaml_node_t *type = member(c, map, "type");
@@ -161,7 +161,7 @@ static void read_time(struct config *c, const char *section, const char *key, st
         member(c, member(c, yaml_document_get_root_node(&c->document), section), key);
     *ret = (struct time){.given = node != NULL, .max_bound = INFINITY};
     struct dlio_model *m = &ret->model;
-    if (!node || read_number(node, &m->first)) /* a number is a constant */
+    if (!node || read_number(node, &m->first)) /* a plain number is a constant */
         return;
     if (node->type != YAML_MAPPING_NODE)
         fail(c->file, "a time must be a number or a mapping");
@@ -181,7 +181,7 @@ static void read_time(struct config *c, const char *section, const char *key, st
 
 /* ---- the comparison -------------------------------------------------------------------------- */
 
-/* A line with both values. The mean of ln x may be 0: its difference counts as it is. */
+/* Prints a line with both values. The mean of ln x may be 0, so its difference is absolute. */
 static bool is_near(const char *name, double a, double b, bool absolute)
 {
     double scale = absolute ? 1 : fmax(fabs(a), fabs(b));
@@ -208,7 +208,7 @@ static bool compare_parameters(const struct dlio_model *a, const struct dlio_mod
     return alike;
 }
 
-/* Sorted; DLIO sleeps no negative time. */
+/* Returns sorted samples, without negative times: DLIO does not sleep for these. */
 static double *draw(const struct time *t)
 {
     struct dlio_random random = {options.seed};
@@ -299,10 +299,10 @@ static double read_fraction(const char *name, const char *text)
     return value;
 }
 
-static unsigned long read_count(const char *name, const char *text, uint64_t least, uint64_t most)
+static unsigned long read_count(const char *name, const char *text, uint64_t min, uint64_t max)
 {
     uint64_t value;
-    if (num_parse_u64(text_of(text), &value) < 0 || value < least || value > most)
+    if (num_parse_u64(text_of(text), &value) < 0 || value < min || value > max)
         wrong(name, text);
     return (unsigned long)value;
 }

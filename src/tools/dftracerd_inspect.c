@@ -1,5 +1,5 @@
-/* dftracerd_inspect.c - looks into an index: what it holds, all of it as text, whether every value
- * is sound; and makes one from a directory of traces. */
+/* dftracerd_inspect.c - inspects an index: prints its contents, all of it as text, or checks every
+ * value; and builds an index from a directory of traces. */
 #include "dftracerd/index.h"
 
 #include <dirent.h>
@@ -185,7 +185,7 @@ static void forget_if_vanished(struct index *ix, const char *directory, const ch
 
     snprintf(path, sizeof path, "%s/%s", directory, name);
     if (access(path, F_OK) < 0)
-        index_forget(ix, name); /* members go with their archives */
+        index_forget(ix, name); /* members are forgotten with their archives */
 }
 
 static void forget_vanished(struct index *ix, const char *directory)
@@ -222,7 +222,7 @@ static void changed(void *arg)
     const char byte = 1;
 
     if (write(*(int *)arg, &byte, 1) < 0) {
-        /* The pipe is full: there is news anyway. */
+        /* The pipe is full: it will wake the reader anyway. */
     }
 }
 

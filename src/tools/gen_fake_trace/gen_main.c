@@ -12,9 +12,9 @@ enum { PIECE = 256 << 10, THREADS = 64 };
 
 struct job {
     const struct generate_plan *plan;
-    uint64_t *events; /* of each file */
+    uint64_t *events; /* number of events of each file */
     atomic_uint_fast64_t next, bytes;
-    atomic_int error; /* the first one; the others stop */
+    atomic_int error; /* the first error, which stops all threads */
     char failed[PATH_MAX];
 };
 
@@ -29,7 +29,7 @@ static int write_all(int fd, const struct buf *b)
     return 0;
 }
 
-/* ERR_END when it is complete, else why not. */
+/* Returns ERR_END when the file is complete, otherwise an error. */
 static int write_pieces(struct job *job, struct generator *g, int fd)
 {
     struct buf piece = {0};
@@ -97,7 +97,7 @@ static void run(struct job *job)
         fail("%s: %s", job->failed, err_text(job->error));
 }
 
-/* The events of each process are known where each has a file of its own. */
+/* The events of each process are known if each has a file of its own. */
 static void report(const struct job *job)
 {
     const struct options *o = &job->plan->o;

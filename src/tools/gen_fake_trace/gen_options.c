@@ -1,5 +1,5 @@
-/* gen_options.c - the command line of gen-fake-trace: parsing, defaults, limits and help, all from
- * one table. */
+/* gen_options.c - the command line of gen-fake-trace: parsing, defaults, limits and help, generated
+ * from one table. */
 #include "tools/gen_fake_trace/generate.h"
 
 #include "config.h"
@@ -22,13 +22,13 @@ enum kind {
     HELP
 };
 
-/* `most` 0: no limit. A default of 0 is not mentioned. */
+/* `max` 0: no limit. A default of 0 is not printed. */
 struct row {
     char letter;
     const char *name, *argument;
     enum kind kind;
     size_t at;
-    uint64_t fallback, least, most;
+    uint64_t fallback, min, max;
     const char *help;
 };
 #define AT(member) offsetof(struct options, member)
@@ -138,11 +138,11 @@ static void print_row(const struct row *r)
         buf_printf(&text, " ");
         put_formats(&text, 1);
     }
-    if (r->most)
-        buf_printf(&text, " (%llu to %llu%s", (unsigned long long)r->least,
-                   (unsigned long long)r->most, r->fallback ? "" : ")");
+    if (r->max)
+        buf_printf(&text, " (%llu to %llu%s", (unsigned long long)r->min,
+                   (unsigned long long)r->max, r->fallback ? "" : ")");
     if (r->fallback)
-        buf_printf(&text, "%sdefault: %llu)", r->most ? "; " : " (",
+        buf_printf(&text, "%sdefault: %llu)", r->max ? "; " : " (",
                    (unsigned long long)r->fallback);
     print_wrapped(text.error ? r->help : text.data);
     buf_done(&text);
@@ -156,12 +156,12 @@ static void set_number(const struct row *r, uint64_t *value, const char *text)
     int rc = bytes ? num_parse_bytes(text_of(text), value) : num_parse_u64(text_of(text), value);
     if (rc < 0 && rc != -ERANGE)
         wrong("--%s %s: not a number%s", r->name, text, bytes ? " of bytes" : "");
-    if (rc == -ERANGE && !r->most)
+    if (rc == -ERANGE && !r->max)
         fail("--%s %s: the number is too large", r->name, text);
-    if (rc == -ERANGE || (r->most && *value > r->most))
-        fail("--%s must be at most %llu", r->name, (unsigned long long)r->most);
-    if (*value < r->least)
-        fail("--%s must be at least %llu", r->name, (unsigned long long)r->least);
+    if (rc == -ERANGE || (r->max && *value > r->max))
+        fail("--%s must be at most %llu", r->name, (unsigned long long)r->max);
+    if (*value < r->min)
+        fail("--%s must be at least %llu", r->name, (unsigned long long)r->min);
 }
 
 static void set_format(struct options *o, const char *text)
@@ -179,7 +179,7 @@ static void set_reference(struct options *o)
     o->events = 4840000;
     o->processes = 64;
     o->hosts = 8;
-    o->train_files = 4989; /* with 10 for validation and the checkpoint: 5,000 */
+    o->train_files = 4989; /* 5,000 files with 10 for validation and the checkpoint */
     o->val_files = 10;
     o->steps = 100;
     o->shuffle = true;

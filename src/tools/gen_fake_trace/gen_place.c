@@ -1,4 +1,4 @@
-/* gen_place.c - files under other names until all are complete. */
+/* gen_place.c - writes files under temporary names until all are complete. */
 #include "tools/gen_fake_trace/generate.h"
 
 #include <fcntl.h>
@@ -12,10 +12,12 @@
 
 enum { NAME_ROOM = 64 };
 
-static char target[PATH_MAX],
-    part[PATH_MAX + NAME_ROOM]; /* part "": the file is written directly, or all is done */
-static bool into;               /* the directory is there: the files are moved into it */
-static size_t made; /* length of the first directory above `part` that had to be created */
+static char target[PATH_MAX];
+/* "" if the file is written directly, or all is complete */
+static char part[PATH_MAX + NAME_ROOM];
+static bool into; /* the directory exists: the files are moved into it */
+/* length of the path of the first directory above `part` that had to be created */
+static size_t made;
 static volatile sig_atomic_t stopped;
 
 bool place_is_stopped(void)
@@ -63,7 +65,7 @@ static void make_directories(void)
         if (rc && errno != EEXIST)
             fail("%s: %s", target, strerror(errno));
     }
-    place_remove_tree(part); /* of a killed program with the same number */
+    place_remove_tree(part); /* left by a killed program with the same process id */
     if (mkdir(part, 0777))
         fail("%s: %s", target, strerror(errno));
 }
@@ -84,8 +86,8 @@ void place_begin(const struct options *o)
     into = o->dir && there;
     if (into && !S_ISDIR(st.st_mode))
         fail("%s is not a directory", target);
-    /* Signals that are ignored, as after nohup, stay so. SIGXFSZ: a limit of file size is an error
-     * of write. */
+    /* Signals that are ignored, as after nohup, stay ignored. SIGXFSZ: exceeding the limit of file
+     * size is an error of write. */
     static const int numbers[] = {SIGHUP, SIGINT, SIGTERM, SIGPIPE};
     struct sigaction old, new = {.sa_handler = on_signal};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -98,7 +100,7 @@ void place_begin(const struct options *o)
         make_directories();
 }
 
-/* PATH, or PATH/NAME where it is a directory. */
+/* Returns PATH, or PATH/NAME if it is a directory. */
 static void file_path(const struct options *o, const char *path, uint64_t file, char *ret,
                       size_t room)
 {

@@ -1,4 +1,4 @@
-/* gen_verify.c - --verify: a temporary index of the traces just written, and the plan's queries. */
+/* gen_verify.c - --verify: runs the plan's queries on a temporary index of the traces. */
 #include "dftracerd/event_count.h"
 #include "tools/gen_fake_trace/generate.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static char folder[4096]; /* of the index */
+static char folder[4096]; /* folder of the index */
 
 static void remove_index(void)
 {
@@ -26,7 +26,7 @@ static void offer_files(struct index *ix, const struct options *o)
     index_listed(ix);
 }
 
-/* A line of the table: files with matching events, chunks that needed no scan. */
+/* Prints a line of the table: files with matching events, chunks that needed no scan. */
 static int print_row(const char *text, struct query *q, struct err *err)
 {
     const uint32_t *files;
@@ -79,7 +79,7 @@ void verify(const struct options *o, const struct generate_plan *plan)
     snprintf(folder, sizeof folder, "%s/gen-fake-trace.XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!mkdtemp(folder))
         fail("%s: %s", folder, strerror(errno));
-    atexit(remove_index); /* also when it fails */
+    atexit(remove_index); /* also after an error */
     struct index_options options = {.path = folder,
                                     .checkpoint_size = o->checkpoint_size,
                                     .dimensions = dimensions,

@@ -1,4 +1,4 @@
-/* generate.c - a file of synthetic traces, made as fast as somebody takes it. */
+/* generate.c - generates a file of synthetic traces, piece by piece. */
 #include "tools/gen_fake_trace/generate.h"
 
 #include <assert.h>
@@ -76,12 +76,12 @@ static int rank_init(struct rank *r, const struct generate_plan *p, uint64_t num
     snprintf(r->host, sizeof r->host, "node-%llu", (unsigned long long)(number % o->hosts));
     r->host_hash = hash_text(r->host);
     r->budget = UINT64_MAX;
-    if (o->events) /* without `end` there is nothing to keep one for */
+    if (o->events) /* without an `end` event, none has to be reserved */
         r->budget =
             o->events / o->processes + (number < o->events % o->processes) + !o->format->version;
     if (o->format->batch == unet3d_batch)
         return (r->twister = twister_new(r->random)) ? 0 : -ENOMEM;
-    r->clock_us += rank_below(r, 200000); /* real processes do not start at once */
+    r->clock_us += rank_below(r, 200000); /* real processes do not start at the same time */
     return (r->seen = calloc(1, p->path_count / 8 + 1)) ? 0 : -ENOMEM;
 }
 

@@ -1,9 +1,11 @@
-/* generate.h - what the files of gen-fake-trace, the generator of synthetic traces, share.
+/* generate.h - declarations that the files of gen-fake-trace, the generator of synthetic traces,
+ * share.
  *
- * A *rank* is a process: its own random numbers, clock, ids and file names seen. A rank runs in
+ * A *rank* is a process, with its own random numbers, clock, ids and list of written file names. A
+ * rank runs in
  * *batches* (a training step, a validation, a checkpoint); a file interleaves the batches of its
- * ranks by clock. As real tracers do, the formats but unet3d write an event when it ends, so
- * children are before their parents and ids (taken on entry) are not sorted.
+ * ranks by clock. Like real tracers, all formats but unet3d write an event when it ends, so
+ * children come before their parents and ids (assigned on entry) are not sorted.
  *
  * Threads: a plan is immutable; a generator belongs to one thread. Memory: a generator has about
  * 1.5 MiB and 3 KB a process of its file, a plan 100 bytes a training or validation file.
@@ -20,38 +22,39 @@
 /* ---- the command line (gen_options.c) -------------------------------------------------------- */
 
 struct options {
-    const char *dir, *single; /* where to: one of them is given */
+    const char *dir, *single; /* output: one of them is set */
     const struct generate_format *format;
     uint64_t processes, hosts, epochs, steps;
     uint64_t checkpoint_every, validation_every; /* epochs; 0 = never */
     uint64_t train_files, val_files, step_ms, seed;
-    /* over all processes, whatever the number of epochs; 0 = what the epochs have */
+    /* number of events over all processes, whatever the number of epochs; 0 = those of the
+     * epochs */
     uint64_t events;
-    uint64_t files; /* processes are distributed over this number of files; 0 = one each */
-    /* of text in a gzip member; 0 = one member, 1 = a member for each line */
+    uint64_t files; /* number of files over which processes are distributed; 0 = one each */
+    /* bytes of text in a gzip member; 0 = one member, 1 = a member for each line */
     uint64_t member_bytes;
-    uint64_t level;           /* of gzip, 0-9 */
-    uint64_t checkpoint_size; /* bytes of text a chunk, for --verify */
-    bool plain;               /* text, not gzip */
-    bool shuffle;             /* a step reads any training file, not one of the process's own */
+    uint64_t level;           /* level of gzip, 0-9 */
+    uint64_t checkpoint_size; /* bytes of text per chunk, for --verify */
+    bool plain;               /* write text, not gzip */
+    bool shuffle;             /* a step reads any training file, not only those of its process */
     bool verify;
 };
-/* Ends the program after --help, and with status 2 or 1 where an option is wrong. */
+/* Parses the arguments. Exits after --help, and with status 2 or 1 if an option is wrong. */
 void options_parse(struct options *o, int argc, char **argv);
-/* Prints to standard error and ends with 1. Of the main thread only. */
+/* Prints to standard error and exits with 1. Main thread only. */
 void fail(const char *message, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 /* ---- where the files go (gen_place.c) -------------------------------------------------------- */
 
-/* The files are written to DIR.part.PID, or DIR/.part.PID where DIR is there, and moved by
- * place_end. Whatever ends the program earlier removes them, but for SIGKILL. With --single the
- * same for one file; a device or pipe is written directly. */
+/* Files are written to DIR.part.PID, or to DIR/.part.PID if DIR exists, and place_end moves them.
+ * If the program ends earlier, other than by SIGKILL, they are removed. With --single, the same
+ * applies to one file; a device or pipe is written directly. */
 void place_begin(const struct options *o);
-/* Descriptor of a new file in the making, or -errno; `name` becomes its final path, or as much of
- * it as fits. Any thread. */
+/* Returns the descriptor of a new temporary file, or -errno; `name` becomes its final path, cut if
+ * it does not fit. Any thread. */
 int place_open(const struct options *o, uint64_t file, char *name, size_t room);
 void place_end(const struct options *o);
-/* A signal has come that ends the program. */
+/* Returns whether a signal has arrived that ends the program. */
 bool place_is_stopped(void);
 void place_remove_tree(const char *path);
 
@@ -65,8 +68,8 @@ void verify(const struct options *o, const struct generate_plan *plan);
 enum hash_style { HASH_NONE, HASH_16BIT, HASH_DECIMAL, HASH_HEX };
 
 struct rank;
-/* Names of files: `before`, a number of at least `digits` digits unless `after` is NULL, `after`.
- */
+/* Names of files: `before`, a number of at least `digits` digits unless `after` is NULL,
+ * `after`. */
 struct path_pattern {
     const char *before;
     int digits;
@@ -74,21 +77,22 @@ struct path_pattern {
 };
 struct generate_format {
     const char *name;
-    const char *version;     /* args.version of start, as written; NULL: no start and end events */
+    /* args.version of start events, as written; NULL: no start and end events */
+    const char *version;
     enum hash_style hash;    /* HASH_NONE: args.hostname and args.fname instead */
     bool quoted;             /* every top-level value is text */
     bool text_args;          /* Python arguments are text ("epoch":"3") */
     bool links;              /* args.p_idx and args.level */
     bool meta_id;            /* metadata records take an id, too */
     bool codes;              /* ph and type are integers, counters and aggregates are written */
-    const char *head, *tail; /* around the lines */
-    /* of training files, validation files, the checkpoint, the data folder */
+    const char *head, *tail; /* before and after the lines */
+    /* names of training files, validation files, the checkpoint and the data folder */
     const struct path_pattern *paths;
     uint64_t first_us, first_pid, pid_step;
-    void (*batch)(struct rank *r); /* the next batch of a rank */
+    void (*batch)(struct rank *r); /* writes the next batch of a rank */
 };
-/* "unet3d", the first and the default, is what dftracer_gen_fake_trace writes, the others are as
- * real tracers of their time. */
+/* Returns a format. "unet3d", the first and the default, is that of dftracer_gen_fake_trace; the
+ * others resemble real tracers of their time. */
 const struct generate_format *generate_format_find(const char *name); /* NULL: unknown */
 const char *generate_format_name(unsigned i);                         /* NULL after the last */
 
@@ -98,10 +102,10 @@ const char *generate_format_name(unsigned i);                         /* NULL af
 struct generate_plan {
     struct options o;
     char **paths;     /* training files, validation files, the checkpoint, the data folder */
-    uint64_t *hashes; /* of paths */
+    uint64_t *hashes; /* hashes of `paths` */
     uint64_t checkpoint, folder, path_count;
 };
-/* *new*; copies; -ENOMEM */
+/* Creates a plan, and copies the options. *new*; returns 0 or -ENOMEM. */
 int generate_plan_new(const struct options *o, struct generate_plan **ret);
 void generate_plan_free(struct generate_plan *p); /* NULL-safe */
 
@@ -110,27 +114,28 @@ static inline uint64_t generate_file_count(const struct options *o)
     return o->files ? o->files : o->processes;
 }
 
-/* One file of a plan, piece by piece. The same plan gives the same bytes, whatever the pieces. */
+/* Generates one file of a plan, piece by piece. The same plan yields the same bytes, whatever the
+ * pieces. */
 struct generator;
-/* *new*; -ENOMEM */
+/* *new*; returns 0 or -ENOMEM. */
 int generate_open(const struct generate_plan *p, uint64_t file, struct generator **ret);
-/* Appends at least `want` bytes, and at most about 1 MiB of text more than that. 0, ERR_END (there
- * is no more; the last bytes came with it) or -ENOMEM. */
+/* Appends at least `want` bytes, and at most about 1 MiB of text more. Returns 0, ERR_END (these
+ * were the last bytes) or -ENOMEM. */
 int generate_next(struct generator *g, size_t want, struct buf *out);
 uint64_t generate_events(const struct generator *g);     /* so far: without name records */
 uint64_t generate_text_bytes(const struct generator *g); /* so far: before compression */
 void generate_close(struct generator *g);                /* NULL-safe */
 
-/* A query about traces of a plan in the format unet3d, which indexing helps to answer, or which
- * matches nothing (generate_queries.c). */
+/* A query about traces of a plan in the format unet3d that profits from an index, or that matches
+ * nothing (generate_queries.c). */
 struct generate_query {
-    bool suggested; /* one of the six in the closing text */
-    char text[160]; /* in the query language */
+    bool suggested; /* one of the six that are printed at the end */
+    char text[160]; /* text of the query */
 };
-/* false after the last */
+/* Returns false after the last query. */
 bool generate_query_at(const struct generate_plan *p, unsigned i, struct generate_query *ret);
-/* What is printed at the end: events of each process (`events`: an array), totals, queries to try.
- */
+/* Appends the text that is printed at the end: events of each process (`events`: an array), totals,
+ * queries to try. */
 void generate_closing(const struct generate_plan *p, const uint64_t *events, struct buf *out);
 
 /* ---- output: plain text or gzip members (generate_out.c) ------------------------------------- */
@@ -138,21 +143,21 @@ void generate_closing(const struct generate_plan *p, const uint64_t *events, str
 enum { OUT_BUFFER = 1 << 20, LINE_ROOM = 1 << 14 };
 
 struct out {
-    struct buf *sink; /* where the packed bytes go: set while a generator runs */
+    struct buf *sink; /* receives the bytes of the file; set while a generator runs */
     bool plain;
     uint64_t member_bytes, in_member;
-    char *text; /* not yet packed */
+    char *text; /* text that has not been compressed yet */
     size_t len;
     z_stream z;
-    uint64_t total; /* bytes of text */
+    uint64_t total; /* bytes of text so far */
 };
 
 int out_open(struct out *o, const struct options *options); /* -ENOMEM */
-/* Gives the buffered text to the sink; `end` closes the gzip member. */
+/* Compresses the buffered text into the sink; `end` closes the gzip member. */
 void out_flush(struct out *o, bool end);
 void out_close(struct out *o);
 
-/* Where LINE_ROOM bytes may be written. */
+/* Returns a buffer for a line, of LINE_ROOM bytes. */
 static inline char *out_begin(struct out *o)
 {
     if (o->len + LINE_ROOM > OUT_BUFFER)
@@ -160,7 +165,7 @@ static inline char *out_begin(struct out *o)
     return o->text + o->len;
 }
 
-/* The line ends at `end`. */
+/* Completes the line, which ends at `end`. */
 static inline void out_end(struct out *o, const char *end)
 {
     o->len = (size_t)(end - o->text);
@@ -264,14 +269,14 @@ enum { STACK = 8 };
 
 struct rank {
     uint64_t number, random, clock_us, next_id, budget, events;
-    uint64_t pid, tid; /* tid: of the thread at work */
+    uint64_t pid, tid; /* tid: current thread */
     char host[32];
     uint64_t host_hash, command_hash;
-    uint64_t stack[STACK]; /* ids of the enclosing events */
+    uint64_t stack[STACK]; /* ids of enclosing events */
     int depth;
     uint64_t epoch, step, epoch_begin_us, epoch_id;
-    uint64_t launches;   /* of kernels on the device */
-    unsigned char *seen; /* a bit for each path whose FH record is written */
+    uint64_t launches;   /* number of kernels that were launched on the device */
+    unsigned char *seen; /* a bit for each path whose FH record has been written */
     enum { RANK_NEW, RANK_RUNS, RANK_DONE } state;
     struct twister *twister; /* unet3d only */
     const struct generate_plan *plan;
@@ -288,7 +293,7 @@ static inline uint64_t rank_below(struct rank *r, uint64_t n)
     return (uint64_t)((unsigned __int128)rank_random(r) * n >> 64);
 }
 
-/* base * uniform(0.7, 1.3) */
+/* Returns base * uniform(0.7, 1.3). */
 static inline uint64_t jitter(struct rank *r, uint64_t base)
 {
     return base * 7 / 10 + rank_below(r, base * 6 / 10 + 1);
@@ -301,7 +306,7 @@ static inline uint64_t io_jitter(struct rank *r, uint64_t base)
     return rank_below(r, 32) ? us : us * (2 + rank_below(r, 99));
 }
 
-/* What an event says about itself, beyond its name and times. */
+/* Arguments of an event, beyond its name and times. */
 enum arg_kind {
     ARG_INT,    /* a number */
     ARG_OFFSET, /* a number; text in v0 */
@@ -317,7 +322,7 @@ struct event {
     enum call call;
     uint64_t id, ts, dur;
     int64_t path;  /* index or -1 */
-    uint64_t size; /* bytes moved, for datacrumbs */
+    uint64_t size; /* bytes transferred, for datacrumbs */
     int count;
     struct arg args[7];
 };
@@ -328,7 +333,7 @@ static inline void event_add(struct event *e, const char *key, enum arg_kind kin
 }
 
 /* generate_line.c */
-/* type: layer code of v4 */
+/* `type` is the layer code of v4. */
 extern const struct call_info {
     const char *name, *cat;
     int type;
@@ -338,25 +343,26 @@ char *put_args(char *p, const struct rank *r, const struct event *e);
 char *put_meta(char *p, struct rank *r, const char *name, const char *key);
 void write_meta(struct rank *r, const char *name, const char *key, const char *value);
 void write_hash(struct rank *r, const char *name, const char *text, uint64_t hash);
-/* The FH record of a path (-1: none), before its first use. */
+/* Writes the FH record of a path (-1: none) before its first use. */
 void write_path(struct rank *r, int64_t path);
 void write_event(struct rank *r, const struct event *e);
-/* Counts an object against the rank's share of --events; the last one is kept for `end`. */
+/* Counts an object against the rank's share of --events; the last one is reserved for `end`. */
 bool rank_spend(struct rank *r);
 
-/* generate_process.c: what a process says when it starts and ends, and system counters */
+/* generate_process.c: records of the start and end of a process, and system counters */
 void write_rank_head(struct rank *r);
 void write_rank_tail(struct rank *r);
 void write_counters(struct rank *r);
 
-/* The next batch of a rank: generate_work.c, generate_unet3d.c */
+/* Write the next batch of a rank: generate_work.c, generate_unet3d.c */
 void work_batch(struct rank *r);
 void unet3d_batch(struct rank *r);
 
 /* generate_steps.c */
-/* The training file of a step: r, r + processes ... are those of process r, if there are any. */
+/* Returns the training file of a step: process r has the files r, r + processes ..., if there are
+ * any. */
 uint64_t rank_train_file(const struct rank *r, uint64_t step);
-/* Every `every` epochs; 0 = never. */
+/* Returns true every `every` epochs; 0 = never. */
 bool rank_is_due(uint64_t every, uint64_t epoch);
 
 /* generate_twister.c: the 64-bit Mersenne twister (Nishimura 2000) */

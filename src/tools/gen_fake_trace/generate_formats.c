@@ -1,4 +1,4 @@
-/* generate_formats.c - what each generation of the tracer writes. */
+/* generate_formats.c - the formats of the generations of the tracer. */
 #include "tools/gen_fake_trace/generate.h"
 
 static const struct path_pattern lustre_paths[] = {
@@ -14,7 +14,7 @@ static const struct path_pattern unet3d_paths[] = {
     {"/data", 0, NULL},
 };
 
-/* As the tracers of their time: started in 2026, a rank every 16 process numbers. */
+/* Formats of real tracers: started in 2026, with a rank every 16 process ids. */
 #define REAL \
     .paths = lustre_paths, .first_us = UINT64_C(1781800000000000), .first_pid = 3112000, \
     .pid_step = 16, .batch = work_batch

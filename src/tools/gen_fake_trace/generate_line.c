@@ -1,4 +1,4 @@
-/* generate_line.c - one line of a trace, as each generation of the tracer writes it. */
+/* generate_line.c - writes one line of a trace in the format of each generation of the tracer. */
 #include "tools/gen_fake_trace/generate.h"
 
 #include <stdio.h>
@@ -54,14 +54,15 @@ static char *put_head(char *p, const struct generate_format *f, const struct ran
     return put_text(put_number(put_text(PUT(p, ",\"tid\":"), quote), r->tid), quote);
 }
 
-/* A metadata record of the rank: HH, FH, SH, thread_name, process_name, PR, CM. */
+/* Writes a metadata record of the rank: HH, FH, SH, thread_name, process_name, PR, CM. */
 char *put_meta(char *p, struct rank *r, const char *name, const char *key)
 {
     const struct generate_format *f = r->plan->o.format;
     *p++ = '{';
     if (f->meta_id) {
         p = PUT(put_number(PUT(p, "\"id\":"), r->next_id + 1), ",");
-        r->next_id += 2; /* equal options have always given ids with these gaps */
+        /* ids have had these gaps in all versions: equal options give equal files */
+        r->next_id += 2;
     }
     p = put_head(p, f, r, name, "dftracer", 1);
     p = f->codes ? PUT(p, ",\"ph\":4,\"args\":{") : PUT(p, ",\"ph\":\"M\",\"args\":{");
@@ -93,7 +94,7 @@ static char *put_arg(char *p, const struct generate_format *f, const struct arg 
     return text ? PUT(p, "\"") : p;
 }
 
-/* `,"args":{"hhash":...` and, where there is one, the file; open for more. */
+/* Writes `,"args":{"hhash":...` and, if there is one, the file; the object stays open. */
 char *put_args(char *p, const struct rank *r, const struct event *e)
 {
     const struct generate_format *f = r->plan->o.format;
@@ -145,7 +146,7 @@ static char *put_g0(char *p, struct rank *r, const struct event *e)
     return PUT(p, ", \"ph\": \"X\"}\n");
 }
 
-/* A profile of DataCrumbs: calls of a bucket of one second, from the start of tracing. */
+/* A profile of DataCrumbs: the calls within one second since tracing began. */
 static char *put_datacrumbs(char *p, struct rank *r, const struct event *e)
 {
     p = put_number(PUT(p, "{\"pid\": "), r->pid);

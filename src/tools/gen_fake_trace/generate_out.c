@@ -1,5 +1,5 @@
-/* generate_out.c - text to bytes: plain, or in gzip members. Text is packed in pieces of the same
- * size whatever the caller takes at once: what zlib makes of stored blocks depends on them. */
+/* generate_out.c - converts text to bytes: plain, or in gzip members. Text is compressed in pieces
+ * of the same size, whatever the caller requests: the stored blocks of zlib depend on them. */
 #include "tools/gen_fake_trace/generate.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ int out_open(struct out *o, const struct options *options)
     return rc == Z_OK ? 0 : -ENOMEM;
 }
 
-static void pack(struct out *o, int flush)
+static void compress_text(struct out *o, int flush)
 {
     o->z.next_in = (unsigned char *)o->text;
     o->z.avail_in = (unsigned)o->len;
@@ -38,7 +38,7 @@ void out_flush(struct out *o, bool end)
     if (o->plain) {
         buf_append(o->sink, o->text, o->len);
     } else if (o->in_member || !end) {
-        pack(o, end ? Z_FINISH : Z_NO_FLUSH);
+        compress_text(o, end ? Z_FINISH : Z_NO_FLUSH);
         if (end) {
             deflateReset(&o->z);
             o->in_member = 0;
@@ -49,6 +49,6 @@ void out_flush(struct out *o, bool end)
 
 void out_close(struct out *o)
 {
-    deflateEnd(&o->z); /* does nothing where deflateInit was not called or failed */
+    deflateEnd(&o->z); /* does nothing if deflateInit was not called or failed */
     free(o->text);
 }

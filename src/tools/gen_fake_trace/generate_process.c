@@ -1,4 +1,4 @@
-/* generate_process.c - what a process says of itself when it starts and ends, and system counters.
+/* generate_process.c - records of the start and end of a process, and system counters.
  */
 #include "tools/gen_fake_trace/generate.h"
 
@@ -70,7 +70,7 @@ void write_rank_tail(struct rank *r)
     out_end(r->out, PUT(p, "}}\n"));
 }
 
-/* v4: system counters, and calls that were folded into one record. */
+/* v4: writes system counters, and calls that were folded into one record. */
 void write_counters(struct rank *r)
 {
     if (!r->plan->o.format->codes)

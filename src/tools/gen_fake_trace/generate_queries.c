@@ -1,14 +1,13 @@
-/* generate_queries.c - queries for traces in the format unet3d: to try, and to verify an index
- * with. */
+/* generate_queries.c - queries for unet3d traces, for users to try and for --verify. */
 #include "tools/gen_fake_trace/generate.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-/* {pid} of the last process, {thread} of the first one's reads and writes, {host} the first one's,
- * {shard} its first training file, {checkpoint} the file; {epoch} the last, {epochs} their number.
- */
-static const struct generate_query questions[] = {
+/* Placeholders: {pid} of the last process, {thread} of the first one's reads and writes, {host} the
+ * first one's, {shard} its first training file, {checkpoint} the file; {epoch} the last, {epochs}
+ * their number. */
+static const struct generate_query queries[] = {
     /* one condition */
     {true, "name == \"pwrite\""},
     {false, "name == \"val_forward\""},
@@ -66,11 +65,11 @@ static char *put_value(char *p, const struct generate_plan *plan, struct text na
 
 bool generate_query_at(const struct generate_plan *plan, unsigned i, struct generate_query *ret)
 {
-    if (i >= sizeof questions / sizeof *questions)
+    if (i >= sizeof queries / sizeof *queries)
         return false;
-    *ret = (struct generate_query){.suggested = questions[i].suggested};
+    *ret = (struct generate_query){.suggested = queries[i].suggested};
     char *p = ret->text;
-    for (const char *q = questions[i].text; *q; q++) {
+    for (const char *q = queries[i].text; *q; q++) {
         if (*q == '{') {
             size_t len = strcspn(++q, "}");
             p = put_value(p, plan, (struct text){q, len});

@@ -1,4 +1,5 @@
-/* generate_steps.c - which file a step of training reads, and in which epochs something is due. */
+/* generate_steps.c - the file that a training step reads, and the epochs in which a checkpoint or a
+ * validation is due. */
 #include "tools/gen_fake_trace/generate.h"
 
 uint64_t rank_train_file(const struct rank *r, uint64_t step)

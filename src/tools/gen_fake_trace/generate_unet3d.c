@@ -4,8 +4,8 @@
 
 static const char command[] = "python train_unet3d.py";
 
-/* floor(base * u), u uniform in [0.7, 1.3): in whole numbers, so that every machine finds the same.
- */
+/* Returns floor(base * u), u uniform in [0.7, 1.3), with integers, so that all machines get the
+ * same. */
 static uint64_t vary(struct rank *r, uint64_t base)
 {
     const unsigned __int128 one = (unsigned __int128)1 << 53;
@@ -49,7 +49,7 @@ static void write_head(struct rank *r)
     write_name(r, "SH", command, hash_text(command));
 }
 
-/* An event takes its place on the clock and moves it; `e` has its arguments. */
+/* Writes an event at the current time, and advances the clock; `e` has its arguments. */
 static void write_call(struct rank *r, const char *name, uint64_t base_us, struct event *e)
 {
     if (!rank_spend(r))
@@ -71,7 +71,7 @@ static void write_call(struct rank *r, const char *name, uint64_t base_us, struc
     r->clock_us += us;
 }
 
-/* open, close, fsync: only what they return. */
+/* Writes a call of open, close or fsync, which only has a return value. */
 static void call_plain(struct rank *r, const char *name, uint64_t base_us, uint64_t path,
                        uint64_t ret)
 {

@@ -1,4 +1,4 @@
-/* generate_work.c - what a process does: training steps, validations, checkpoints. */
+/* generate_work.c - the work of a process: training steps, validations, checkpoints. */
 #include "tools/gen_fake_trace/generate.h"
 
 static struct event enter(struct rank *r, enum call call, int64_t path)
@@ -18,7 +18,7 @@ static void leave(struct rank *r, struct event *e)
     r->clock_us += rank_below(r, 4);
 }
 
-/* An event without children. */
+/* Writes an event without children. */
 static void call_write(struct rank *r, struct event *e, uint64_t us)
 {
     e->id = r->next_id++;
@@ -74,7 +74,7 @@ static void posix_seek(struct rank *r, uint64_t path, uint64_t fd, uint64_t offs
 static void read_shard(struct rank *r, uint64_t path, uint64_t parts, uint64_t bytes)
 {
     uint64_t fd = 20 + rank_below(r, 12);
-    uint64_t first = r->plan->o.shuffle ? rank_below(r, 1024) : 0; /* a sample of a big file */
+    uint64_t first = r->plan->o.shuffle ? rank_below(r, 1024) : 0; /* sample of a big file */
     posix_open(r, path, 0, fd);
     posix_call(r, C_XSTAT, path, 0, 12);
     for (uint64_t k = 0; k < parts; k++) {
@@ -88,7 +88,7 @@ static void read_shard(struct rank *r, uint64_t path, uint64_t parts, uint64_t b
     posix_call(r, C_CLOSE, path, fd, 3);
 }
 
-/* The same by buffered calls: ret counts items of `size` bytes. */
+/* Reads with buffered calls: ret counts items of `size` bytes. */
 static void read_stream(struct rank *r, uint64_t path, uint64_t parts, uint64_t bytes)
 {
     struct event e = {.call = C_FOPEN, .path = (int64_t)path};
@@ -219,7 +219,8 @@ static void end_epoch(struct rank *r)
     r->epoch++;
 }
 
-/* The next batch of a rank: a step, with what belongs before and behind it. */
+/* Writes the next batch of a rank: a step, with the validations and checkpoints before and after
+ * it. */
 void work_batch(struct rank *r)
 {
     const struct options *o = &r->plan->o;
