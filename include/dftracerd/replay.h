@@ -7,7 +7,7 @@
  *            others. It starts one thread for each (host, pid, tid) of the trace, at most
  *            REPLAY_LANES_MAX; further ones share these. With `processes` these are in a child
  *            process for each (host, pid), at most REPLAY_PROCESSES_MAX (children.h).
- * Memory:    bounded whatever the length of the trace: at most REPLAY_AHEAD_MAX operations are
+ * Memory:    independent of the length of the trace: at most REPLAY_AHEAD_MAX operations are
  *            queued, and a few hundred bytes are kept for each file and descriptor. A thread uses 1
  *            MiB to read and write; more than REPLAY_TRANSFER_MAX at once is done in several calls.
  * Safety:    see root.h. Nothing outside the root is created, changed or removed; only files that
@@ -26,8 +26,8 @@ enum {
     REPLAY_MAPS_MAX = 64
 };
 
-/* SPARSE: files that are read exist with their sizes, without data on the disk; DATA: filled; NONE:
- * nothing is prepared. */
+/* SPARSE: files that are read exist with their sizes, without data on the disk; DATA: they have
+ * data; NONE: no files are prepared. */
 enum replay_prepare { REPLAY_SPARSE, REPLAY_DATA, REPLAY_NONE };
 
 struct replay_map {
@@ -37,27 +37,28 @@ struct replay_map {
 /* Lists are comma-separated; NULL: no filter. */
 struct replay_filters {
     const char *pid, *not_pid, *tid, *not_tid, *function, *not_function, *category, *not_category;
-    int64_t start_us, end_us;         /* inclusive; -1: none */
-    int64_t min_size, max_size;       /* of events with a size; -1: none */
-    double sample_rate;               /* 1: all */
-    uint64_t sample_seed, max_events; /* 0: all */
+    int64_t start_us, end_us;         /* inclusive; -1: no limit */
+    int64_t min_size, max_size;       /* for events with a size; -1: no limit */
+    double sample_rate;               /* 1: all events */
+    uint64_t sample_seed, max_events; /* max_events: 0: no limit */
 };
 
 struct replay_options {
     struct replay_filters filters;
     const char *root;         /* NULL: a new directory below the working directory */
-    const char *output_trace; /* a .pfw.gz of what was done; NULL: none */
+    const char *output_trace; /* a .pfw.gz file of the performed calls; NULL: none */
     struct replay_map maps[REPLAY_MAPS_MAX];
     unsigned map_count;
     enum replay_prepare prepare;
-    double speed; /* 2: twice as fast */
+    double speed; /* 2 is twice as fast */
     bool timing, processes, dry_run, sleep_mode, no_sleep, keep, json, verbose, outermost, twice;
 };
 void replay_defaults(struct replay_options *o);
-/* Reads `fd` to its end, replays, and writes the report to `out`; the exit status: 0 at least one
- * event was executed and none failed, 1 none was executed or an error (err has the text), 2 some
- * failed. A regular file is read twice: first to prepare the files. With `twice` the input has all
- * events two times, with the line {"name":"replay","ph":"M","replay":"again"} between. */
+/* Reads `fd` to its end, replays, and writes the report to `out`. Returns the exit status: 0: at
+ * least one event was executed and none failed; 1: none was executed, or an error (err has the
+ * text); 2: some failed. A regular file is read twice: first to prepare the files. With `twice`,
+ * the input has all events two times, separated by the line
+ * {"name":"replay","ph":"M","replay":"again"}. */
 int replay_run(const struct replay_options *o, int fd, struct buf *out, struct err *err);
 
 #endif

@@ -26,7 +26,7 @@ static struct packet *new_receive(struct cluster *c, const MPI_Status *status)
 }
 
 /* Begins to receive the next announced packet, if there is one. MPI_Improbe first checks, then
- * makes progress: only a second call finds what has just handle_arrival. */
+ * makes progress: only a second call finds what has just arrived. */
 static bool receive_next(struct cluster *c)
 {
     MPI_Message message;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 struct dlio_queue {
-    double *ready; /* a ring: when each waiting batch is loaded, in order */
+    double *ready; /* a ring: the time when each waiting batch is loaded, in order */
     size_t capacity, head, length;
-    double *free_at; /* of each worker */
+    double *free_at; /* time when each worker is free */
     unsigned workers;
     dlio_batch_time *time;
     void *arg;
@@ -21,7 +21,7 @@ void dlio_queue_free(struct dlio_queue *q)
     free(q);
 }
 
-/* The worker that is free first loads the next batch, from `now` on at the earliest. */
+/* The worker that is free first loads the next batch, not before `now`. */
 static void load(struct dlio_queue *q, double now)
 {
     unsigned first = 0;

@@ -6,17 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the estimates need of the samples. */
+/* Statistics of the samples that the estimates need. */
 struct facts {
     const double *x; /* sorted */
     double *logs;    /* ln(x / mean); NULL unless all are > 0 */
     size_t n;
     double mean, variance;
-    double log_mean, log_variance; /* of logs */
+    double log_mean, log_variance; /* mean and variance of `logs` */
     struct budget *budget;
 };
 
-/* ln(x / mean), also where the two are nearly equal. */
+/* Returns ln(x / mean), exact also if the two are nearly equal. */
 static double log_ratio(double x, double mean)
 {
     double away = (x - mean) / mean;
@@ -44,8 +44,8 @@ static int facts_read(struct facts *f)
     return 0;
 }
 
-/* The log-likelihood of n values with this population variance, by a normal distribution of that
- * variance. */
+/* Returns the log-likelihood of n values with this population variance, for a normal distribution
+ * with that variance. */
 static double normal_log_likelihood(double n, double variance)
 {
     return -n / 2 * (special_log(2 * M_PI * variance) + 1);
@@ -68,7 +68,7 @@ static void fit_lognormal(const struct facts *f, struct dlio_candidate *c)
     c->valid = f->n > 1 && f->log_variance > 0;
 }
 
-/* Newton on ln k - digamma(k) = ln(mean) - mean(ln x), which is -log_mean. */
+/* Newton's method on ln k - digamma(k) = ln(mean) - mean(ln x), which is -log_mean. */
 static void fit_gamma(const struct facts *f, struct dlio_candidate *c)
 {
     double n = (double)f->n, k = f->mean * f->mean / f->variance, step = INFINITY, slope;
@@ -92,7 +92,7 @@ static void fit_exponential(const struct facts *f, struct dlio_candidate *c)
     c->valid = true;
 }
 
-/* Sums of u^k, u^k ln u, u^k (ln u)^2 with u = x / greatest, so that powers do not overflow. */
+/* Sums of u^k, u^k ln u, u^k (ln u)^2 with u = x / maximum, so that powers do not overflow. */
 static void power_sums(const struct facts *f, double k, double sums[3])
 {
     double top = f->logs[f->n - 1];
@@ -105,7 +105,8 @@ static void power_sums(const struct facts *f, double k, double sums[3])
     }
 }
 
-/* Newton from 1 on sum(u^k ln u) / sum(u^k) - 1/k = mean(ln u), whose left side grows with k. */
+/* Newton's method, starting at 1, on sum(u^k ln u) / sum(u^k) - 1/k = mean(ln u), whose left side
+ * grows with k. */
 static void fit_weibull(const struct facts *f, struct dlio_candidate *c)
 {
     double n = (double)f->n, top = f->logs[f->n - 1], mean = f->log_mean - top, k = 1,
@@ -134,7 +135,7 @@ static void (*const estimators[])(const struct facts *, struct dlio_candidate *)
     [DLIO_WEIBULL] = fit_weibull,
 };
 
-/* Incomplete where the budget ends it, which the caller finds out. */
+/* The result is incomplete if the budget ends the loop: the caller checks that. */
 static double kolmogorov_smirnov(const struct facts *f, const struct dlio_model *m)
 {
     double distance = 0, n = (double)f->n;
@@ -145,7 +146,7 @@ static double kolmogorov_smirnov(const struct facts *f, const struct dlio_model 
     return distance;
 }
 
-static void judge(const struct facts *f, struct dlio_candidate *c, enum dlio_family family)
+static void fit_family(const struct facts *f, struct dlio_candidate *c, enum dlio_family family)
 {
     double parameters = family == DLIO_EXPONENTIAL ? 1 : 2;
     if (!c->valid)
@@ -168,13 +169,14 @@ static int fit_all(const struct facts *f, struct dlio_fit *fit)
             rc = dlio_fit_mixture(f->x, f->n, i == DLIO_MIXTURE2 ? 2 : 3, f->budget, c);
         else if (i < DLIO_MIXTURE2 && (i == DLIO_NORMAL || f->logs))
             estimators[i](f, c);
-        judge(f, c, (enum dlio_family)i);
+        fit_family(f, c, (enum dlio_family)i);
         rc = rc < 0 ? rc : budget_check(f->budget);
     }
     return rc;
 }
 
-/* Whether `a` comes before `b`: a smaller BIC; among single families of equal BIC, a smaller KS. */
+/* Returns whether `a` is better than `b`: a smaller BIC; among single families with equal BIC, a
+ * smaller KS. */
 static bool is_better(const struct dlio_candidate *a, const struct dlio_candidate *b)
 {
     if (!a->valid || !b->valid)

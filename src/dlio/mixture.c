@@ -7,20 +7,20 @@
 #include <string.h>
 
 static const int STEPS_MOST = 500;
-static const double TOLERANCE = 1e-6; /* of the log-likelihood */
+static const double TOLERANCE = 1e-6; /* relative change of the log-likelihood that ends EM */
 static const double VARIANCE_FLOOR =
-    1e-6; /* of the variance of all samples: a component must not shrink to one value */
+    1e-6; /* fraction of the variance of all samples: a component must not shrink to one value */
 
 struct sums {
     double weight[3], first[3],
-        second[3]; /* of the points, times how much they belong to the component */
+        second[3]; /* moments of the points, weighted by their membership in the component */
     double log_likelihood;
 };
 
-/* One pass over the points. Exponents are relative to the largest, so that a point far from all
- * components counts. */
-static int expect(const struct dlio_model *m, const double *x, size_t n, struct budget *b,
-                  struct sums *ret)
+/* The E step: one pass over the points. Exponents are relative to the largest, so that a point far
+ * from all components counts. */
+static int expectation(const struct dlio_model *m, const double *x, size_t n, struct budget *b,
+                       struct sums *ret)
 {
     unsigned parts = m->part_count;
     double constant[3];
@@ -54,7 +54,7 @@ static void maximise(struct dlio_model *m, const struct sums *s, size_t n, doubl
     for (unsigned k = 0; k < m->part_count; k++) {
         struct dlio_part *p = &m->parts[k];
         if (!(s->weight[k] > 0))
-            continue; /* nothing belongs to it: it stays as it is */
+            continue; /* no point belongs to it: it stays as it is */
         double shift = s->first[k] / s->weight[k];
         double variance = s->second[k] / s->weight[k] - shift * shift;
         p->weight = s->weight[k] / (double)n;
@@ -84,7 +84,7 @@ static int iterate(struct dlio_model *m, const double *x, size_t n, struct budge
     struct sums s;
     begin_at(m, x, n, variance);
     for (int i = 0; i < STEPS_MOST; i++) {
-        int rc = expect(m, x, n, b, &s);
+        int rc = expectation(m, x, n, b, &s);
         if (rc < 0 || !isfinite(s.log_likelihood) || fabs(s.log_likelihood - before) < TOLERANCE)
             return rc;
         before = s.log_likelihood;
@@ -93,9 +93,9 @@ static int iterate(struct dlio_model *m, const double *x, size_t n, struct budge
     return 0;
 }
 
-/* Evenly spaced order statistics, *new*: the likelihood of all samples is computed at the end only.
- */
-static double *spaced(const double *sorted, size_t n)
+/* Returns evenly spaced order statistics, *new*: the likelihood of all samples is computed at the
+ * end only. */
+static double *spaced_samples(const double *sorted, size_t n)
 {
     double *some = malloc(DLIO_MIXTURE_MOST * sizeof *some);
     for (size_t i = 0; some && i < DLIO_MIXTURE_MOST; i++)
@@ -108,7 +108,7 @@ int dlio_fit_mixture(const double *sorted, size_t n, unsigned parts, struct budg
 {
     struct budget none = {0};
     struct sums s = {0};
-    double *some = n > DLIO_MIXTURE_MOST ? spaced(sorted, n) : NULL;
+    double *some = n > DLIO_MIXTURE_MOST ? spaced_samples(sorted, n) : NULL;
     memset(ret, 0, sizeof *ret);
     if (n > DLIO_MIXTURE_MOST && !some)
         return -ENOMEM;
@@ -116,7 +116,7 @@ int dlio_fit_mixture(const double *sorted, size_t n, unsigned parts, struct budg
     ret->model.family = parts == 2 ? DLIO_MIXTURE2 : DLIO_MIXTURE3;
     ret->model.part_count = parts;
     int rc = iterate(&ret->model, some ? some : sorted, some ? DLIO_MIXTURE_MOST : n, b);
-    rc = rc < 0 ? rc : expect(&ret->model, sorted, n, b, &s);
+    rc = rc < 0 ? rc : expectation(&ret->model, sorted, n, b, &s);
     free(some);
     if (ret->model.part_count > 0)
         qsort(ret->model.parts, parts, sizeof *ret->model.parts, by_mean);

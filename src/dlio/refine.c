@@ -1,4 +1,4 @@
-/* refine.c - the upper bound of the drawn times, moved until the simulation resembles the trace. */
+/* refine.c - moves the upper bound of the drawn times until the simulation resembles the trace. */
 #include "dftracerd/dlio.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 static const double BETTER = 0.001; /* relative gain of the error that counts as an improvement */
 
-/* Where the percentile is to move. */
+/* Returns the step of the percentile. */
 static double step_of(const struct dlio_refine_options *o, double e2e, double traced, double error,
                       double similarity)
 {

@@ -1,12 +1,12 @@
-/* simulate.c - the steps of all ranks: wait for a batch, run the loop body, perhaps wait for the
- * others. */
+/* simulate.c - simulates the steps of all ranks: wait for a batch, run the loop body, perhaps wait
+ * for the others. */
 #include "dftracerd/dlio.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A rank while it is simulated. */
+/* The state of a simulated rank. */
 struct running {
     const struct dlio_simulation *s;
     struct dlio_random random;
@@ -66,7 +66,7 @@ static void run_step(struct running *r, const struct dlio_rank *rank, size_t ste
     ret->blocks[ret->block_count++] = block;
 }
 
-static void meet(struct running *ranks, size_t n, struct dlio_simulated *ret)
+static void run_barrier(struct running *ranks, size_t n, struct dlio_simulated *ret)
 {
     double slowest = 0;
     for (size_t i = 0; i < n; i++)
@@ -77,9 +77,9 @@ static void meet(struct running *ranks, size_t n, struct dlio_simulated *ret)
     }
 }
 
-/* Each rank runs its own number of steps; a barrier is for those that are left. */
-static int run(const struct dlio_simulation *s, struct running *ranks, struct budget *b,
-               struct dlio_simulated *ret)
+/* Each rank runs its own number of steps; a barrier applies to ranks that have steps left. */
+static int run_ranks(const struct dlio_simulation *s, struct running *ranks, struct budget *b,
+                     struct dlio_simulated *ret)
 {
     size_t steps = 0;
     for (size_t i = 0; i < s->rank_count; i++)
@@ -92,12 +92,12 @@ static int run(const struct dlio_simulation *s, struct running *ranks, struct bu
             if (step < s->ranks[i].blocks)
                 run_step(&ranks[i], &s->ranks[i], step, ret);
         if (s->barrier_steps > 0 && (step + 1) % s->barrier_steps == 0)
-            meet(ranks, s->rank_count, ret);
+            run_barrier(ranks, s->rank_count, ret);
     }
     return 0;
 }
 
-static int begin(const struct dlio_simulation *s, struct running *ranks)
+static int begin_ranks(const struct dlio_simulation *s, struct running *ranks)
 {
     int rc = 0;
     for (size_t i = 0; i < s->rank_count && rc == 0; i++) {
@@ -109,8 +109,8 @@ static int begin(const struct dlio_simulation *s, struct running *ranks)
     return rc;
 }
 
-static int end(const struct dlio_simulation *s, const struct running *ranks, struct budget *b,
-               struct dlio_simulated *ret)
+static int end_simulation(const struct dlio_simulation *s, const struct running *ranks,
+                          struct budget *b, struct dlio_simulated *ret)
 {
     struct dlio_interval *spans = calloc(s->rank_count + 1, sizeof *spans);
     if (!spans)
@@ -139,9 +139,9 @@ int dlio_simulate(const struct dlio_simulation *s, struct budget *b, struct dlio
     struct running *ranks = calloc(s->rank_count + 1, sizeof *ranks);
     ret->blocks = calloc(blocks + 1, sizeof *ret->blocks);
     ret->rank_seconds = calloc(s->rank_count + 1, sizeof *ret->rank_seconds);
-    rc = ranks && ret->blocks && ret->rank_seconds ? begin(s, ranks) : -ENOMEM;
-    rc = rc < 0 ? rc : run(s, ranks, b, ret);
-    rc = rc < 0 ? rc : end(s, ranks, b, ret);
+    rc = ranks && ret->blocks && ret->rank_seconds ? begin_ranks(s, ranks) : -ENOMEM;
+    rc = rc < 0 ? rc : run_ranks(s, ranks, b, ret);
+    rc = rc < 0 ? rc : end_simulation(s, ranks, b, ret);
     for (size_t i = 0; ranks && i < s->rank_count; i++)
         dlio_queue_free(ranks[i].queue);
     free(ranks);

@@ -4,8 +4,8 @@
 #include <float.h>
 #include <math.h>
 
-/* ln 2 as a sum: the first has 21 zero bits at its end, so that its product with an exponent is
- * exact. */
+/* ln 2 as a sum: the first part has 21 zero bits at its end, so that its product with an exponent
+ * is exact. */
 static const double LN2_HIGH = 6.93147180369123816490e-01, LN2_LOW = 1.90821492927058770002e-10;
 
 /* DLMF 4.2.19, the power series, after removing powers of two: |r| < 0.347. */
@@ -69,12 +69,12 @@ double special_log1p(double x)
     return twice_artanh(x / (2 + x));
 }
 
-/* Asymptotic series need a large argument; below it the recurrences (DLMF 5.5.1, 5.5.2, 5.15.5)
- * lead there. */
+/* Asymptotic series need a large argument. Smaller ones are increased by recurrences (DLMF 5.5.1,
+ * 5.5.2, 5.15.5). */
 static const double LARGE = 16;
 
-/* DLMF 5.11.1 with the Bernoulli numbers up to B14: what lgamma(x) is more than (x - 1/2) ln x - x
- * + ln(2 pi) / 2. */
+/* DLMF 5.11.1 with the Bernoulli numbers up to B14: returns lgamma(x) - ((x - 1/2) ln x - x + ln(2
+ * pi) / 2). */
 static double lgamma_rest(double x)
 {
     static const double terms[] = {1.0 / 12,   -1.0 / 360,      1.0 / 1260, -1.0 / 1680,

@@ -1,4 +1,4 @@
-/* replay.c - reads the events once or twice, and reports what became of them.
+/* replay.c - reads the events once or twice, replays them, and writes the report.
  *
  * The main thread reads events in order of time, and plans each: which descriptor, file, offset and
  * number of bytes. A regular file, or the input of `dftracerctl replay`, is read twice: first to
@@ -17,7 +17,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static struct shared *interrupted; /* for the handler */
+static struct shared *interrupted; /* for the signal handler */
 
 static void on_signal(int number)
 {
@@ -35,7 +35,7 @@ void replay_defaults(struct replay_options *o)
 
 /* ---- all events ------------------------------------------------------------------------------ */
 
-/* Those with the time before. */
+/* Replays the stored events that begin at the previous time. */
 static int replay_ties(struct replay *r)
 {
     const struct event *e;
@@ -45,13 +45,13 @@ static int replay_ties(struct replay *r)
     return rc;
 }
 
-/* INPUT_AGAIN: the first time is over. */
+/* Replays all events. Returns INPUT_AGAIN after the first time. */
 static int replay_events(struct replay *r, struct err *err)
 {
     struct event e;
     int rc;
     r->accepted = 0;
-    /* The nesting of calls matters to these options alone. */
+    /* Only these options depend on the nesting of calls. */
     bool nested = r->options->outermost || r->options->sleep_mode;
     while ((rc = input_next(r->input, &e, err)) == 1) {
         rc = nested && ties_are_full(&r->ties, &e) ? replay_ties(r) : 0;
@@ -95,14 +95,14 @@ static int prepare(struct replay *r, int fd, struct err *err)
     return rc;
 }
 
-static int run(struct replay *r, int fd, struct err *err)
+static int replay_input(struct replay *r, int fd, struct err *err)
 {
     struct report *p = &r->report;
     int rc = prepare(r, fd, err);
     int64_t begin = clock_mono_ns();
     if (rc == 0 && !r->shared->stopped)
         rc = replay_events(r, err);
-    if (rc == INPUT_AGAIN) /* nothing is performed: once is enough */
+    if (rc == INPUT_AGAIN) /* nothing is performed, so one reading is enough */
         rc = 0;
     if (rc < 0)
         r->shared->stopped = true;
@@ -111,7 +111,7 @@ static int run(struct replay *r, int fd, struct err *err)
     else if (!r->options->dry_run)
         r->died = children_finish(&r->children, err) < 0;
     r->finished = true;
-    plan_again(&r->plan); /* what the trace has not closed */
+    plan_again(&r->plan); /* releases handles that the trace has not closed */
     p->took_ns = clock_mono_ns() - begin;
     p->invalid = input_invalid(r->input);
     p->files = files_named(&r->files);
@@ -138,13 +138,13 @@ static void catch_signals(struct replay *r)
     }
 }
 
-/* Handles are released where their operations are performed. */
+/* Releases a handle in the process that performs its operations. */
 static void release_handle(void *arg, struct handle *h)
 {
     struct replay *r = arg;
     if (!r->options->processes || r->surveys || r->options->dry_run)
         handle_release(h);
-    else if (!r->finished) /* after that its process has closed it */
+    else if (!r->finished) /* after that, its process has closed it */
         children_release(&r->children, h);
 }
 
@@ -192,7 +192,7 @@ int replay_run(const struct replay_options *o, int fd, struct buf *out, struct e
     int rc = open_all(r, fd, err), status = 1;
     if (rc == 0) {
         catch_signals(r);
-        rc = run(r, fd, err);
+        rc = replay_input(r, fd, err);
         bool failed = r->died || r->shared->stopped || !r->report.executed;
         status = r->report.failed && !r->died && !r->shared->stopped ? 2 : failed;
     }

@@ -17,13 +17,13 @@ struct replay {
     struct report report;
     struct lanes lanes;
     struct trace_out *trace;
-    struct runners runners; /* without --processes */
+    struct runners runners; /* used without --processes */
     struct children children;
-    bool surveys;  /* the first of two times: files only */
-    bool died;     /* a process of it */
+    bool surveys;  /* during the first of two readings, which only collects files */
+    bool died;     /* a process of the replay has died */
     bool finished; /* all operations have been performed */
     uint64_t accepted;
-    /* of names, by their hash */
+    /* cache of names, by their hash */
     struct {
         uint64_t key;
         uint32_t id;
@@ -31,7 +31,7 @@ struct replay {
         const struct call *call;
     } cached[256];
 };
-/* Plans the event and hands it to its thread: 0 or a negative code. */
+/* Plans the event and passes it to its thread. Returns 0 or a negative code. */
 int session_event(struct replay *r, const struct event *e);
 
 #endif

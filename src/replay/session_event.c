@@ -1,4 +1,4 @@
-/* session_event.c - what is done with one event. */
+/* session_event.c - handles one event. */
 #include "replay/session.h"
 
 #include "replay/input/filter.h"
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Recent names are kept, with what belongs to them. */
+/* Finds the cache entry of a name: recent names are kept with their data. */
 static int find_name(struct replay *r, struct text name, unsigned *ret_at)
 {
     uint64_t key = text_hash(name) | 1;
@@ -41,7 +41,7 @@ static int count_event(struct report *p, const struct event *e)
     return 0;
 }
 
-/* The size that the filters mean: -1 where there is none. */
+/* Returns the size for the filters: -1 if there is none. */
 static int64_t size_of(const struct event *e, const struct call *c)
 {
     bool moves = c && (c->kind == CALL_READ || c->kind == CALL_WRITE);
@@ -53,7 +53,7 @@ static int64_t size_of(const struct event *e, const struct call *c)
     return moves ? items : -1;
 }
 
-/* Whether the event lies within another one of its thread. */
+/* Returns whether the event lies within another one of its thread. */
 static bool is_inner(struct lane *lane, const struct event *e)
 {
     int64_t end;
@@ -65,15 +65,14 @@ static bool is_inner(struct lane *lane, const struct event *e)
     return false;
 }
 
-/* In dry runs and sleep mode every event of these counts as executed without anything being done.
- */
+/* In dry runs and sleep mode, each such event counts as executed although nothing is performed. */
 static void count_only(struct replay *r, const struct operation *op)
 {
     struct performed done = {.bytes = op->bytes};
     runners_report(&r->report, op, &done, 0, -1);
 }
 
-/* Files that no first reading of the input has shown are prepared when an event needs them. */
+/* Without a first reading of the input, files are prepared when an event needs them. */
 static void prepare_now(struct replay *r, const struct operation *op)
 {
     const struct path *paths[] = {op->path, op->path2};
@@ -124,7 +123,8 @@ static int replay_call(struct replay *r, const struct event *e, const struct cal
                        struct operation *op)
 {
     const char *reason = NULL;
-    if (!call_category(e->cat)) { /* its time passes, because the calls after it have theirs */
+    /* its duration passes, because later calls have their own times */
+    if (!call_category(e->cat)) {
         r->report.gaps += !r->surveys;
         return 0;
     }
@@ -149,7 +149,7 @@ int session_event(struct replay *r, const struct event *e)
 {
     const struct replay_options *o = r->options;
     unsigned at;
-    if (!e->name.len || e->is_metadata) /* its names are known */
+    if (!e->name.len || e->is_metadata) /* its names have been recorded */
         return 0;
     struct lane *lane = lanes_find(&r->lanes, e->host, e->pid, e->tid);
     if (!lane || find_name(r, e->name, &at) < 0 || (!r->surveys && count_event(&r->report, e) < 0))

@@ -1,4 +1,4 @@
-/* filter.c - lists, ranges and samples. */
+/* filter.c - filters by lists, ranges and samples. */
 #include "replay/input/filter.h"
 
 static bool list_has(const char *list, struct text wanted)
@@ -10,7 +10,7 @@ static bool list_has(const char *list, struct text wanted)
     return false;
 }
 
-/* Numbers that do not parse are ignored; without any other the list is no filter. */
+/* Numbers that do not parse are ignored; a list without valid numbers is no filter. */
 static bool list_allows_number(const char *list, int64_t wanted, bool excludes)
 {
     struct text rest = text_of(list), part;

@@ -1,4 +1,4 @@
-/* filter.h - which events are replayed, by the options of the old command. */
+/* filter.h - selects the events that are replayed, by the options of the old command. */
 #ifndef DFTRACERD_REPLAY_INPUT_FILTER_H
 #define DFTRACERD_REPLAY_INPUT_FILTER_H
 
@@ -6,7 +6,7 @@
 
 #include "replay/input/input.h"
 
-/* `size`: -1 where the event has none. */
+/* Returns whether an event is replayed. `size`: -1 if the event has none. */
 bool filter_passes(const struct replay_filters *f, const struct event *e, int64_t size);
 
 #endif

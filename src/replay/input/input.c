@@ -53,7 +53,7 @@ int input_rewind(struct input *in)
         return -errno;
     in->len = in->begun = 0;
     in->at_end = in->scanning = in->skipping = false;
-    in->invalid = 0; /* counted once */
+    in->invalid = 0; /* invalid lines are counted once */
     in->unit = TRACE_US;
     return 0;
 }
@@ -70,7 +70,7 @@ uint64_t input_invalid(const struct input *in)
 
 static int input_grow(struct input *in)
 {
-    if (in->cap >= TRACE_LINE_MAX + PIECE) { /* the line is too long: its rest is passed over */
+    if (in->cap >= TRACE_LINE_MAX + PIECE) { /* the line is too long: its rest is skipped */
         in->invalid += !in->skipping;
         in->skipping = true;
         in->len = 0;
@@ -84,7 +84,7 @@ static int input_grow(struct input *in)
     return 0;
 }
 
-/* The end of the last whole line; NULL where there is none yet. */
+/* Returns the end of the last complete line; NULL if there is none yet. */
 static char *last_line_end(struct input *in, size_t from)
 {
     char *newline = memrchr(in->data + from, '\n', in->len - from);
@@ -98,8 +98,8 @@ static char *last_line_end(struct input *in, size_t from)
     return newline;
 }
 
-/* A line break within a text is repaired where the scanner has all of its lines: the end before a
- * line that may continue another one. */
+/* A line break within a text is repaired only if the scanner has all of its lines. Returns an end
+ * of line before a line that may continue another one. */
 static char *before_continued(const struct input *in, char *newline)
 {
     char *at = newline;
@@ -122,8 +122,8 @@ static bool ends_with_error(const struct input *in)
     return text_starts((struct text){line, (size_t)(in->data + end - line)}, error);
 }
 
-/* More of the input; 0 at the end, and when the replay is stopped. A signal may come before the
- * wait as well as in it. */
+/* Reads more input. Returns 0 at the end, and if the replay is stopped. A signal may arrive before
+ * the wait as well as during it. */
 static ssize_t input_read(struct input *in)
 {
     struct pollfd p = {.fd = in->fd, .events = POLLIN};
@@ -142,7 +142,7 @@ static ssize_t input_read(struct input *in)
     }
 }
 
-/* Fills the buffer with whole lines and starts to scan them: 1; 0 at the end. */
+/* Fills the buffer with complete lines and starts to scan them. Returns 1; 0 at the end. */
 static int input_fill(struct input *in)
 {
     char *end = NULL;

@@ -19,28 +19,29 @@ enum event_has {
     HAS_TID = 2048
 };
 
-/* Texts are borrowed until the next call; one that is missing is empty. */
+/* Texts are borrowed until the next call; a missing one is empty. */
 struct event {
     struct text name, cat, host, mode;
     struct text file, file2; /* paths; the second one of rename, link, symlink */
     int64_t pid, tid, ts_ns, dur_ns, ret, count, size, offset, fd, flags, length, whence;
     unsigned has;
     bool is_metadata; /* a name record was added to the names already */
-    bool is_counter;  /* or aggregated */
+    bool is_counter;  /* also for aggregated events */
 };
 
 struct input;
 int input_open(int fd, struct input **ret); /* *new*; -ENOMEM */
 void input_close(struct input *in);
-/* Before the input is waited for, `before_wait` is called; once `stopped` is set, it ends. */
+/* Sets a function that is called before waiting for input; the input ends once `stopped` is set. */
 void input_on_wait(struct input *in, void (*before_wait)(void *arg), void *arg,
                    const atomic_bool *stopped);
-/* 1 and an event; 0 at the end; INPUT_AGAIN: the line between the first and the second time;
- * -errno, -ENOMEM; ERR_CORRUPT with err: the line of an error that an answer ends with. */
+/* Returns 1 and an event; 0 at the end; INPUT_AGAIN for the line between the first and the second
+ * time; -errno; -ENOMEM; ERR_CORRUPT with err for the error line at the end of an answer. */
 enum { INPUT_AGAIN = 2 };
 int input_next(struct input *in, struct event *ret, struct err *err);
-/* Back to the beginning of a regular file; -ESPIPE where that is not possible. The names stay. */
+/* Seeks to the beginning of a regular file; returns -ESPIPE if that is not possible. The names are
+ * kept. */
 int input_rewind(struct input *in);
-uint64_t input_invalid(const struct input *in); /* lines that are no objects */
+uint64_t input_invalid(const struct input *in); /* number of lines that are not objects */
 
 #endif

@@ -1,4 +1,4 @@
-/* input_values.c - gives each value of an object its place in the event. */
+/* input_values.c - stores the values of an object in the event. */
 #include "replay/input/input_parts.h"
 
 #include <stdlib.h>
@@ -67,8 +67,8 @@ static uint8_t find_slot(struct input *in, uint16_t field)
         struct text known = text_of(paths[i].path);
         bool is_arg = text_starts(known, TEXT("args."));
         struct text bare = is_arg ? (struct text){known.ptr + 5, known.len - 5} : known;
-        /* Rows of /view have arguments by their short names; "name" and "path" of an event are not
-         * these. */
+        /* Rows of /view have arguments with short names; the "name" and "path" of an event are not
+         * arguments. */
         if (text_eq(path, known) || (is_arg && !text_eq(bare, TEXT("name")) && text_eq(path, bare)))
             slot = paths[i].slot;
         if (slot != SLOT_IGNORED)
@@ -175,7 +175,7 @@ static void set_unit(struct input *in, const struct trace_event *t, struct text 
     } units[] = {{"US", TRACE_US}, {"NS", TRACE_NS}, {"MS", TRACE_MS}, {"SEC", TRACE_SEC}};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (text_eq_nocase(name, text_of(units[i].name)) && in->unit != units[i].unit) {
-            /* What follows the object is read in this unit. */
+            /* The unit applies to the following objects. */
             struct trace_counts counts;
             trace_scan_counts(in->scanner, &counts);
             in->invalid += counts.invalid;

@@ -1,4 +1,4 @@
-/* ties.c - events with one time, longest first. */
+/* ties.c - events that begin at the same time, longest first. */
 #include "replay/input/ties.h"
 
 #include <errno.h>
@@ -13,12 +13,12 @@ void ties_done(struct ties *t)
 
 bool ties_are_full(const struct ties *t, const struct event *e)
 {
-    return t->count == TIES_MOST || (t->count > 0 && t->events[0].ts_ns != e->ts_ns);
+    return t->count == TIES_MAX || (t->count > 0 && t->events[0].ts_ns != e->ts_ns);
 }
 
 int ties_add(struct ties *t, const struct event *e)
 {
-    if (!t->events && !(t->events = malloc(TIES_MOST * sizeof *t->events)))
+    if (!t->events && !(t->events = malloc(TIES_MAX * sizeof *t->events)))
         return -ENOMEM;
     if (t->count == 0)
         arena_done(&t->texts);
@@ -29,7 +29,7 @@ int ties_add(struct ties *t, const struct event *e)
         if (!texts[i]->ptr)
             return -ENOMEM;
     }
-    size_t at = t->count++; /* behind those that are as long */
+    size_t at = t->count++; /* after those of the same duration */
     for (; at > 0 && t->events[at - 1].dur_ns < copy.dur_ns; at--)
         t->events[at] = t->events[at - 1];
     t->events[at] = copy;

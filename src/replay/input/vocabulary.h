@@ -1,11 +1,11 @@
-/* vocabulary.h - the names of calls that traces have, and what the replay does for each. */
+/* vocabulary.h - the names of calls in traces, and how each is replayed. */
 #ifndef DFTRACERD_REPLAY_INPUT_VOCABULARY_H
 #define DFTRACERD_REPLAY_INPUT_VOCABULARY_H
 
 #include "dftracerd/base.h"
 
 enum call_kind {
-    CALL_NONE, /* not an I/O call: only its time passes */
+    CALL_NONE, /* not an I/O call: only its duration passes */
     CALL_OPEN,
     CALL_CREAT,
     CALL_FOPEN,
@@ -47,16 +47,17 @@ struct call {
     const char *name;
     enum call_kind kind;
     unsigned traits;
-    const char *reason; /* of CALL_NONE: why it is not replayed */
+    const char *reason; /* CALL_NONE: why it is not replayed */
 };
-/* The call of this name; NULL: unknown. Any thread, after the first call has returned. */
+/* Returns the call with this name; NULL if unknown. Any thread, after the first call of this
+ * function has returned. */
 const struct call *call_find(struct text name);
-/* POSIX and STDIO, in any case. */
+/* Returns whether the category is POSIX or STDIO, ignoring case. */
 bool call_category(struct text category);
-/* Whether the call works on a descriptor or stream that another one has opened. */
+/* Returns whether the call uses a descriptor or stream that another one has opened. */
 bool call_uses_handle(enum call_kind kind);
 bool call_opens(enum call_kind kind);
-/* The i-th; NULL after the last. */
+/* Returns the i-th call; NULL after the last. */
 const struct call *call_at(unsigned i);
 
 #endif

@@ -36,7 +36,8 @@ uint32_t lanes_processes(const struct lanes *l)
     return intern_count(l->names);
 }
 
-/* A new thread, or one that is there: of the same process, if processes are apart. */
+/* Chooses a new or an existing thread, which belongs to the same process if processes are
+ * separate. */
 static int choose_runner(struct lanes *l, struct lane *lane, size_t id)
 {
     int rc = vec_extend(&l->first_runner, lane->process + (size_t)1);

@@ -1,4 +1,4 @@
-/* perform.c - the calls themselves. */
+/* perform.c - performs the calls. */
 #include "replay/perform/perform.h"
 
 #include <fcntl.h>
@@ -29,8 +29,8 @@ static const char *stream_mode(int flags, const char *mode)
     return access == O_RDWR ? "r+" : "w";
 }
 
-/* A file that may only be read is opened so, where the trace does not say that it was written to.
- */
+/* Opens a file, read-only if it may only be read and the trace does not show that it was written
+ * to. */
 static int open_file(struct performer *p, const struct handle *h, int *flags)
 {
     int fd = root_open_file(p->root, h->path->file, *flags);
@@ -55,7 +55,7 @@ static int64_t handle_open(struct performer *p, struct handle *h, int flags, con
     return error ? error : fd;
 }
 
-/* 0 when it is open. A lazy handle is opened by the first thread that comes. */
+/* Returns 0 if the handle is open. The first thread opens a lazy handle. */
 static int64_t handle_ready(struct performer *p, struct handle *h)
 {
     enum handle_state state = handle_wait(h);
@@ -84,7 +84,7 @@ static int64_t stream_once(FILE *stream, char *data, size_t len, bool is_read)
     return (int64_t)n;
 }
 
-static char fill[PART_BYTES]; /* what is written */
+static char fill[PART_BYTES]; /* the data that is written */
 static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
 static void fill_once(void)
@@ -92,8 +92,8 @@ static void fill_once(void)
     memset(fill, 'A', sizeof fill);
 }
 
-/* The same memory again and again, so that a large transfer is one call, too. Two parts at least
- * for readv and writev. */
+/* Uses the same memory repeatedly, so that a large transfer is one call, too. readv and writev get
+ * at least two parts. */
 static int transfer_parts(struct iovec *parts, char *data, size_t len, bool is_vector)
 {
     int count = 0;
@@ -153,7 +153,7 @@ static int64_t transfer(struct performer *p, const struct operation *op)
     return (int64_t)done;
 }
 
-static int64_t seek(const struct operation *op)
+static int64_t perform_seek(const struct operation *op)
 {
     struct handle *h = op->handle;
     int whence = op->has & HAS_WHENCE ? (int)op->whence : SEEK_SET;
@@ -167,15 +167,15 @@ static int64_t sync_file(struct operation *op)
 {
     struct handle *h = op->handle;
     if (!h)
-        return 0; /* fflush(NULL): of all streams */
+        return 0; /* fflush(NULL), which flushes all streams */
     if (h->stream)
         return fflush(h->stream) < 0 ? fails() : 0;
     int rc = op->call->traits & CALL_DATA ? fdatasync(h->fd) : fsync(h->fd);
     return rc < 0 ? fails() : 0;
 }
 
-/* The kernel reads the pages (MADV_POPULATE_READ): a file that gets shorter is an error then, and
- * raises no SIGBUS. */
+/* The kernel reads the pages (MADV_POPULATE_READ): if the file is truncated, that is an error
+ * instead of SIGBUS. */
 static int64_t map_part(int fd, int64_t from, int64_t end)
 {
     long page = sysconf(_SC_PAGESIZE);
@@ -189,7 +189,7 @@ static int64_t map_part(int fd, int64_t from, int64_t end)
     return rc;
 }
 
-/* In parts, so that a huge file does not keep the replay from being stopped. */
+/* Maps a file in parts, so that the replay can be stopped within a huge one. */
 static int64_t map_file(const struct performer *p, const struct operation *op)
 {
     int fd = handle_fd(op->handle);
@@ -218,7 +218,7 @@ static int64_t on_handle(struct performer *p, struct operation *op)
     switch (op->call->kind) {
     case CALL_CLOSE:
         op->handle = NULL;
-        /* With the last reference it is closed. `rc`: what came of opening it. */
+        /* The last release closes it. `rc`: the result of opening it. */
         int closed = handle_release(h);
         return rc < 0 ? rc : closed;
     case CALL_DUP:
@@ -227,7 +227,7 @@ static int64_t on_handle(struct performer *p, struct operation *op)
     case CALL_WRITE:
         return transfer(p, op);
     case CALL_SEEK:
-        return seek(op);
+        return perform_seek(op);
     case CALL_TELL:
         return h->stream ? ftello(h->stream) : lseek(h->fd, 0, SEEK_CUR);
     case CALL_SYNC:

@@ -1,4 +1,4 @@
-/* perform.h - does one operation, by the thread of its lane. */
+/* perform.h - performs one operation, in the thread of its lane. */
 #ifndef DFTRACERD_REPLAY_PERFORM_PERFORM_H
 #define DFTRACERD_REPLAY_PERFORM_PERFORM_H
 
@@ -6,18 +6,19 @@
 #include "replay/root/root.h"
 
 struct performed {
-    int64_t ret; /* as the call returned it, or -errno */
+    int64_t ret; /* return value of the call, or -errno */
     uint64_t bytes;
     const char *error; /* NULL: none */
 };
-/* What a thread has for itself: memory to read into. Zero-initialise. */
+/* Private memory of a thread, to read into. Zero-initialise. */
 struct performer {
     struct root *root;
     const atomic_bool *stopped;
     char *data;
 };
 void performer_done(struct performer *p);
-/* Waits for the call that opens the handle, if another thread does that. Releases the handle. */
+/* Performs an operation. Waits for the call that opens the handle, if another thread makes that.
+ * Releases the handle. */
 void perform(struct performer *p, struct operation *op, struct performed *ret);
 
 #endif

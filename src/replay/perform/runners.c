@@ -1,4 +1,4 @@
-/* runners.c - queues, threads, and when an operation is due. */
+/* runners.c - queues and threads, and waiting until an operation is due. */
 #include "replay/perform/runners.h"
 
 #include "replay/plan/order.h"
@@ -56,7 +56,8 @@ static int64_t scaled_ns(const struct replay_options *o, int64_t ns)
 void runners_report(struct report *r, const struct operation *op, const struct performed *done,
                     int64_t taken_ns, int64_t late_ns)
 {
-    bool may_fail = !(op->has & HAS_RET) || op->ret < 0; /* the trace does not say that it worked */
+    /* the trace does not show that it succeeded */
+    bool may_fail = !(op->has & HAS_RET) || op->ret < 0;
     struct outcome o = {.name = op->name_id,
                         .taken_ns = taken_ns,
                         .traced_ns = op->dur_ns > 0 ? op->dur_ns : 0,
@@ -69,7 +70,7 @@ void runners_report(struct report *r, const struct operation *op, const struct p
     report_count(r, &o);
 }
 
-/* Waits until it is due; how late that is, -1 without a clock. */
+/* Waits until the operation is due. Returns how late it is, -1 without a clock. */
 static int64_t wait_until_due(const struct runners *r, const struct operation *op)
 {
     const struct shared *s = r->shared;
@@ -118,7 +119,7 @@ static void finished_one(struct runners *r)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* All operations of the queue; NULL: there will be no more. */
+/* Takes all operations of the queue; NULL if there will be no more. */
 static struct operation *runner_take(struct runner *r)
 {
     pthread_mutex_lock(&r->lock);
@@ -173,8 +174,8 @@ static int runner_start(struct runners *all, struct runner *r)
     return -rc;
 }
 
-/* The thread of the operation's lane; where it cannot be started, the lane gets one that is there.
- */
+/* Finds the thread of the operation's lane. If it cannot be started, the lane gets an existing
+ * one. */
 static int runner_of(struct runners *all, const struct operation *op, struct runner **ret)
 {
     struct runner *r = &all->runners[op->lane->runner];

@@ -2,10 +2,10 @@
  *
  * The thread that feeds them appends operations in order of time, at most `ahead_max` in all queues
  * together: then it waits until half of them are done. A thread performs its operations in their
- * order, each not before its time. Threads wait for each other where one uses a descriptor that
- * another opens, and as order.h has it: only for operations that are earlier in the trace, so they
- * were queued before. A thread that is behind may fill the queues; then the others wait for it,
- * which their lateness shows.
+ * order, each not before its time. A thread waits for another if it uses a descriptor that the
+ * other opens, and as described in order.h: only for operations that are earlier in the trace, so
+ * they were queued before. A slow thread may fill the queues; then the others wait for it, which
+ * shows in their delays.
  */
 #ifndef DFTRACERD_REPLAY_PERFORM_RUNNERS_H
 #define DFTRACERD_REPLAY_PERFORM_RUNNERS_H
@@ -20,14 +20,14 @@ struct runners {
     struct shared *shared;
     struct root *root;
     struct report *report;
-    struct trace_out *trace; /* or NULL */
-    struct runner *runners;  /* LANES_RUNNERS_MAX */
+    struct trace_out *trace; /* may be NULL */
+    struct runner *runners;  /* array of LANES_RUNNERS_MAX */
     unsigned count;
     size_t ahead_max;
-    int64_t start_ns; /* from starting the clock to its beginning: threads are awake by then */
+    int64_t start_ns; /* delay before the clock begins: threads are awake by then */
     atomic_size_t queued;
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* space in the queues */
+    pthread_cond_t changed; /* signalled when there is space in the queues */
 };
 int runners_init(struct runners *r, const struct replay_options *o, struct shared *s,
                  struct root *root, struct report *report);
@@ -37,7 +37,7 @@ void runners_done(struct runners *r);
 int runners_push(struct runners *r, struct operation *op);
 /* Starts the clock, waits until everything is done, and ends the threads. */
 void runners_finish(struct runners *r);
-/* What an operation's result means for the report. */
+/* Adds the result of an operation to the report. */
 void runners_report(struct report *r, const struct operation *op, const struct performed *done,
                     int64_t taken_ns, int64_t late_ns);
 

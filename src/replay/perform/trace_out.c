@@ -19,9 +19,9 @@ struct trace_out {
     struct buf text, packed;
     uint64_t id;
     int error;
-    _Atomic uint64_t *complete; /* of a part */
+    _Atomic uint64_t *complete; /* a part: bytes of complete members */
     const char *path;
-    char *part; /* it is written to, and gets its name at the end; NULL: it is a part */
+    char *part; /* temporary name, which is renamed at the end; NULL: this is a part */
 };
 
 static struct trace_out *trace_new(int fd)
@@ -54,7 +54,7 @@ int trace_out_open(const char *path, struct trace_out **ret, struct err *err)
     char *part;
     if (asprintf(&part, "%s.part", path) < 0)
         return -ENOMEM;
-    unlink(part); /* of an earlier replay that was killed; it may be a link to anything */
+    unlink(part); /* left by a killed replay; it may be a link to any file */
     int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0) {
         int rc = err_set(err, -errno, "--output-trace: %s: %s", part, strerror(errno));
@@ -87,14 +87,14 @@ static int write_all(int fd, const char *data, size_t len)
     return 0;
 }
 
-/* The text as a gzip member. After an error nothing more is written: what there is stays readable.
- */
+/* Writes the text as a gzip member. After an error nothing more is written: existing members stay
+ * readable. */
 static int write_member(struct trace_out *t)
 {
     if (t->text.error)
         return t->text.error;
     buf_clear(&t->packed);
-    if (deflateReset(&t->z) != Z_OK) /* first: the bound depends on it */
+    if (deflateReset(&t->z) != Z_OK) /* first, because the bound depends on it */
         return -EIO;
     size_t most = deflateBound(&t->z, t->text.len);
     char *out = buf_reserve(&t->packed, most);
@@ -133,13 +133,13 @@ static void put_text(struct buf *b, const char *key, struct text value)
     buf_json_text(b, value);
 }
 
-/* What the call returned, in the units of the trace: items for fread. */
+/* Returns the result of the call in the units of the trace: items for fread. */
 static int64_t traced_ret(const struct operation *op, const struct performed *done)
 {
     if (done->error && done->ret < 0)
         return -1;
     if (call_opens(op->call->kind) || op->call->kind == CALL_DUP)
-        return op->has & HAS_RET ? op->ret : done->ret; /* its number there */
+        return op->has & HAS_RET ? op->ret : done->ret; /* the descriptor in the trace */
     bool items = op->call->traits & CALL_STREAM &&
                  (op->call->kind == CALL_READ || op->call->kind == CALL_WRITE);
     return items && op->has & HAS_SIZE && op->size > 0 ? done->ret / op->size : done->ret;

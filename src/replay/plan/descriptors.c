@@ -1,4 +1,4 @@
-/* descriptors.c - which handle a descriptor of the trace is. */
+/* descriptors.c - finds the handle of a descriptor of the trace. */
 #include "replay/plan/plan_parts.h"
 
 #include <fcntl.h>
@@ -92,7 +92,7 @@ int descriptor_flags(const struct event *e, const struct call *c)
     case CALL_FOPEN:
         return mode_flags(e->mode);
     default:
-        if (!(e->has & HAS_FLAGS)) /* not recorded: as the calls after it may need it */
+        if (!(e->has & HAS_FLAGS)) /* not recorded: what later calls may need */
             return O_RDWR | O_CREAT;
         return (int)e->flags &
                (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_SYNC | O_DSYNC | O_DIRECTORY);

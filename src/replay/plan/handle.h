@@ -1,10 +1,10 @@
-/* handle.h - a descriptor, stream or directory that a call of the trace has opened, from then on
- * until its last use.
+/* handle.h - a descriptor, stream or directory, from the call of the trace that opens it to its
+ * last use.
  *
- * The planning thread makes it, and hands it to the operations that use it, each with a reference.
- * The last one that is released closes it. All operations of a handle, and the last release, are in
+ * The planning thread creates it. Each operation that uses it has a reference; releasing the last
+ * one closes it. All operations of a handle, and the last release, are in
  * the process that performs them.
- * Threads: those that perform operations; members that say so belong to the planning thread.
+ * Threads: threads that perform operations; members marked so belong to the planning thread.
  */
 #ifndef DFTRACERD_REPLAY_PLAN_HANDLE_H
 #define DFTRACERD_REPLAY_PLAN_HANDLE_H
@@ -33,18 +33,18 @@ struct handle {
     atomic_int state; /* enum handle_state */
     uint32_t process;
     bool is_stream, is_dir, append;
-    int64_t pos; /* of the planning thread: where the trace is in the file */
+    int64_t pos; /* position of the trace in the file; used by the planning thread */
 };
 /* *new*, with one reference, or NULL */
 struct handle *handle_new(struct shared *s, struct path *path, enum handle_state state,
                           uint32_t process);
-int handle_release(struct handle *h);          /* 0, or -errno of closing it; NULL: nothing */
-struct handle *handle_share(struct handle *h); /* one more reference */
+int handle_release(struct handle *h);          /* returns 0, or -errno of close; NULL-safe */
+struct handle *handle_share(struct handle *h); /* takes one more reference */
 void handle_set(struct handle *h, enum handle_state state);
-/* Waits for the call that opens it: HANDLE_OPEN, HANDLE_FAILED, or HANDLE_OPENING: the caller has
- * to open it. */
+/* Waits for the call that opens it. Returns HANDLE_OPEN, HANDLE_FAILED, or HANDLE_OPENING: the
+ * caller has to open it. */
 enum handle_state handle_wait(struct handle *h);
-/* Its descriptor, whatever it is. */
+/* Returns the descriptor of any kind of handle. */
 int handle_fd(const struct handle *h);
 
 #endif

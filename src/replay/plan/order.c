@@ -1,4 +1,4 @@
-/* order.c - counts of calls that are planned and that have ended, of each file. */
+/* order.c - counts the planned and ended calls on each file. */
 #include "replay/plan/order.h"
 
 #include <fcntl.h>
@@ -21,7 +21,8 @@ static void touch_file(struct operation *op, struct file *f, enum touch touch)
     f->planned[touch]++;
 }
 
-/* The path, and the nearest directory above it that the trace changes. */
+/* Records a use or change of the path, and of the nearest directory above it that the trace
+ * changes. */
 static void touch_path(struct files *files, struct operation *op, struct file *f, bool changes)
 {
     touch_file(op, f, changes ? TOUCH_CHANGE : TOUCH_USE);

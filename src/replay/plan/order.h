@@ -1,15 +1,15 @@
-/* order.h - calls of different threads on one file, in the order of the trace.
+/* order.h - keeps calls of different threads on one file in the order of the trace.
  *
- * A call that ended before another one began may be its reason: a file was created, written or
- * removed. So the later one waits for it, where the trace shows that order:
+ * The later of two calls may depend on one that ended before it began: a file was created, written
+ * or removed. So it waits for the earlier one in these cases:
  *   a call that changes what is at a path   waits for all earlier calls on this path, and for reads
  *                                           and writes of its file;
  *   a call that uses a path                 waits for those that changed it, or the directory above
  *                                           it;
  *   a read                                  waits for writes to the file.
  * Writes do not wait for each other. Calls that overlap in the trace do not wait for each other
- * either. A call waits only for earlier ones, which were queued before, so none waits forever;
- * after the death of a process nobody waits any more.
+ * either. A call waits only for earlier ones, which were queued before, so none waits forever.
+ * After the death of a process, no thread waits any more.
  * Threads: order_plan by the planning thread, the others by the thread that performs the operation,
  * in any process.
  */
@@ -18,9 +18,9 @@
 
 #include "replay/plan/plan.h"
 
-/* The first of two times: which paths the trace changes. */
+/* During the first reading: records which paths the trace changes. */
 void order_survey(const struct operation *op);
-/* Once for each operation that will be performed or dropped, in order of time. */
+/* Called once for each operation that will be performed or dropped, in order of time. */
 void order_plan(struct files *f, struct operation *op);
 void order_wait(const struct shared *s, const struct operation *op);
 void order_ended(const struct operation *op);

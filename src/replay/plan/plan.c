@@ -1,4 +1,4 @@
-/* plan.c - what an event means: bytes, positions, and the handle that it uses. */
+/* plan.c - converts an event to bytes, positions, and the handle that it uses. */
 #include "replay/plan/order.h"
 #include "replay/plan/plan_parts.h"
 
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Linux reads and writes at most this much at once; files end at 2^63 - 1. */
+/* Linux transfers at most this number of bytes at once; files end at 2^63 - 1. */
 static const int64_t transfer_max = 0x7ffff000, file_max = INT64_MAX;
 static const char no_space[] = "the file does not fit on the disk",
                   bad_size[] = "the size is out of range",
@@ -74,7 +74,7 @@ static const char *plan_seek(struct plan *p, const struct event *e, const struct
         return NULL;
     if (whence == SEEK_END && has_result && e->offset <= e->ret &&
         !__builtin_sub_overflow(e->ret, e->offset, &to) && !file_read(p, f, (uint64_t)to))
-        return no_space; /* its end was there */
+        return no_space; /* the end of the file was there */
     int64_t base = whence == SEEK_CUR ? h->pos : whence == SEEK_END ? (int64_t)file_end(f) : 0;
     if (has_result)
         to = e->ret;
@@ -137,8 +137,8 @@ static int plan_open(struct plan *p, const struct event *e, const struct call *c
     return 0;
 }
 
-/* The handle that the call uses, where it is kept: if the trace has none, one that its first use
- * opens. */
+/* Finds the handle that the call uses, and where it is stored: if the trace has none, one that its
+ * first use opens. */
 static int plan_find_handle(struct plan *p, const struct event *e, const struct call *c,
                             uint32_t process, const struct operation *op, struct handle ***ret,
                             const char **ret_reason)
@@ -149,7 +149,8 @@ static int plan_find_handle(struct plan *p, const struct event *e, const struct 
     *ret = place;
     if (*place && op->path && (*place)->path->file != op->path->file)
         descriptor_set(p, place,
-                       NULL); /* the trace lacks the calls that closed it and opened this */
+                       /* the trace lacks the calls that closed the old and opened this one */
+                       NULL);
     if (*place)
         return 0;
     if (c->kind == CALL_MMAP && e->has & HAS_FD && e->fd < 0)
@@ -198,7 +199,7 @@ static int plan_on_handle(struct plan *p, const struct event *e, const struct ca
         return 0;
     op->handle = h;
     if (c->kind == CALL_CLOSE)
-        *place = NULL; /* its reference goes to the operation */
+        *place = NULL; /* the operation takes over its reference */
     else
         handle_share(h);
     if (c->kind == CALL_DUP && e->has & HAS_RET && e->ret >= 0)

@@ -1,7 +1,7 @@
-/* plan.h - from an event to an operation: which descriptor, which file, how many bytes, from where.
+/* plan.h - converts an event to an operation: descriptor, file, number of bytes, offset.
  *
- * Events come in order of time. A descriptor is that of the process and the number that the trace
- * has (`fd`), else that of the process and the file. A call on a descriptor refers to the handle
+ * Events come in order of time. A descriptor is identified by process and number (`fd`) if the
+ * trace has it, otherwise by process and file. A call on a descriptor refers to the handle
  * that the call before it will have opened, whichever thread performs it: so calls of several
  * threads on one descriptor are right in any order of the threads.
  * Threads: one plans; others perform the operations.
@@ -16,7 +16,7 @@
 #include "replay/input/vocabulary.h"
 
 struct lane;
-/* A file that the operation touches, and how many calls have to end before; see order.h. */
+/* A file that the operation touches, and how many calls have to end before it; see order.h. */
 struct touched {
     struct file *file;
     enum touch touch;
@@ -30,34 +30,35 @@ struct operation {
     struct lane *lane;
     struct path *path, *path2;
     struct handle *handle; /* one reference */
-    struct moved *moved;   /* by the rename of a directory */
-    struct text name;      /* of the event, in shared memory */
+    struct moved *moved;   /* files that the rename of a directory moves */
+    struct text name;      /* name of the event, in shared memory */
     int64_t ts_ns, dur_ns, ret, count, size, offset, fd, flags, length, whence;
     unsigned has;     /* enum event_has */
-    uint32_t name_id; /* of the report */
-    uint64_t bytes;   /* to read or write */
+    uint32_t name_id; /* number of the name in the report */
+    uint64_t bytes;   /* bytes to read or write */
     struct touched touched[TOUCHED_MAX];
-    bool sleeps, is_stdio, creates /* the file, as far as the trace shows */;
+    bool sleeps, is_stdio, creates /* `creates`: it creates the file, as far as the trace shows */;
     uint8_t touched_count;
     char mode[8];
 };
-/* It will not be performed: a thread that waits for the handle that it opens gets an error. */
+/* Drops an operation that will not be performed: a thread that waits for the handle that it opens
+ * gets an error. */
 void operation_drop(struct operation *op);
 
 struct plan {
     struct files *files;
     struct shared *shared;
-    struct intern *keys;          /* of descriptors */
-    VEC(struct handle *) handles; /* by key */
-    /* where the operations of its process are performed, after them */
+    struct intern *keys;          /* keys of descriptors */
+    VEC(struct handle *) handles; /* handles by key */
+    /* called in the process that performs its operations, after them */
     void (*release)(void *arg, struct handle *h);
     void *release_arg;
 };
 int plan_init(struct plan *p, struct files *f, struct shared *s);
 void plan_done(struct plan *p);
-/* Forgets all descriptors, for the second time and at the end. */
+/* Forgets all descriptors, before the second reading and at the end. */
 void plan_again(struct plan *p);
-/* Fills what the event's call needs: 0, or -ENOMEM. *ret_reason: why it cannot be replayed, else
+/* Fills in what the call needs. Returns 0 or -ENOMEM. *ret_reason: why it cannot be replayed, else
  * NULL. `process`: a number. */
 int plan_event(struct plan *p, const struct event *e, const struct call *c, uint32_t process,
                struct operation *op, const char **ret_reason);

@@ -1,4 +1,4 @@
-/* plan_files.c - what files have to be before the replay, and how they grow. */
+/* plan_files.c - the state that files need before the replay, and how they grow. */
 #include "replay/plan/plan_parts.h"
 
 void file_exists_before(struct file *f, bool is_dir)
@@ -22,7 +22,7 @@ uint64_t file_end(const struct file *f)
     return f->truncated || f->need < f->size ? f->size : f->need;
 }
 
-/* False: it would not fit on the disk. */
+/* Returns false if the file would not fit on the disk. */
 static bool file_counts(struct plan *p, struct file *f, uint64_t bytes)
 {
     uint64_t all;
@@ -38,8 +38,7 @@ static bool file_counts(struct plan *p, struct file *f, uint64_t bytes)
     return true;
 }
 
-/* It gets the size, and loses what it had. Files that were prepared are there from the beginning.
- */
+/* Sets the size of the file, which loses its data. Prepared files exist from the beginning. */
 void file_truncated(struct plan *p, struct file *f, uint64_t size)
 {
     f->size = size;
@@ -63,7 +62,7 @@ bool file_read(struct plan *p, struct file *f, uint64_t end)
 
 bool file_written(struct plan *p, struct file *f, uint64_t from, uint64_t end)
 {
-    uint64_t bytes = end - from; /* holes take no space */
+    uint64_t bytes = end - from; /* holes take no disk space */
     if (from <= f->counted && end > bytes)
         bytes = end;
     if (!file_counts(p, f, bytes))
@@ -73,7 +72,7 @@ bool file_written(struct plan *p, struct file *f, uint64_t from, uint64_t end)
     return true;
 }
 
-/* What the call says of the file before it: most calls that succeeded had one. */
+/* Records what the call implies about the file before it: most calls that succeeded required it. */
 static void path_before(const struct event *e, const struct call *c, struct file *f)
 {
     bool known = e->has & HAS_RET, worked = known && e->ret >= 0;
@@ -94,13 +93,13 @@ static void path_before(const struct event *e, const struct call *c, struct file
         if (!known || worked)
             file_exists_before(f, c->kind == CALL_RMDIR);
         break;
-    default: /* without a result it is not known whether the file was there */
+    default: /* without a result, it is unknown whether the file existed */
         if (worked)
             file_exists_before(f, false);
     }
 }
 
-/* The data of a file has another path, too, or instead. */
+/* The data of a file gets another path, or an additional one. */
 static void path_after(struct plan *p, bool is_rename, struct file *f, struct file *to)
 {
     uint64_t end = file_end(f);

@@ -1,4 +1,4 @@
-/* plan_parts.h - the parts of planning: the table of descriptors, and what files have to be. */
+/* plan_parts.h - parts of planning: the table of descriptors, and the required state of files. */
 #ifndef DFTRACERD_REPLAY_PLAN_PLAN_PARTS_H
 #define DFTRACERD_REPLAY_PLAN_PLAN_PARTS_H
 
@@ -6,29 +6,30 @@
 
 /* ---- descriptors.c --------------------------------------------------------------------------- */
 
-/* Where the handle of the event's descriptor is kept; NULL: no memory. Streams and descriptors of a
- * file are two. */
+/* Returns where the handle of the event's descriptor is stored; NULL without memory. A stream and a
+ * descriptor of a file are different. */
 struct handle **descriptor_place(struct plan *p, const struct event *e, const struct call *c,
                                  uint32_t process, const struct path *path);
-/* Where the handle that the event opens is kept: by the number that the trace has for it. */
+/* Returns where the handle that the event opens is stored: by its number in the trace. */
 struct handle **descriptor_opened(struct plan *p, const struct event *e, const struct call *c,
                                   uint32_t process, const struct path *path);
-/* Puts it there (NULL: nothing), in place of the one that was there. */
+/* Stores a handle (NULL: none) in place of the previous one. */
 void descriptor_set(struct plan *p, struct handle **place, struct handle *h);
-/* The flags of open(2) that the call means. */
+/* Returns the flags of open(2) that the call implies. */
 int descriptor_flags(const struct event *e, const struct call *c);
 
 /* ---- plan_files.c ---------------------------------------------------------------------------- */
 
 void file_exists_before(struct file *f, bool is_dir);
-bool file_created(struct file *f); /* true: it is the first call on it */
+bool file_created(struct file *f); /* returns true for the first call on the file */
 void file_truncated(struct plan *p, struct file *f, uint64_t size);
-/* Where its end is at this moment of the trace. */
+/* Returns the size of the file at this moment of the trace. */
 uint64_t file_end(const struct file *f);
-/* It has been read up to `end`, or written. False: it would not fit on the disk. */
+/* Record that it has been read or written up to `end`. Return false if it would not fit on the
+ * disk. */
 bool file_read(struct plan *p, struct file *f, uint64_t end);
 bool file_written(struct plan *p, struct file *f, uint64_t from, uint64_t end);
-/* For calls on paths: 0 or -ENOMEM. */
+/* Plans a call on paths. Returns 0 or -ENOMEM. */
 int file_path_call(struct plan *p, const struct event *e, const struct call *c,
                    struct operation *op);
 

@@ -1,4 +1,4 @@
-/* prepare.c - sparse or filled files, and their directories. */
+/* prepare.c - creates sparse or filled files, and their directories. */
 #include "replay/plan/prepare.h"
 
 #include <fcntl.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* `now`: also those that the trace itself makes, because it does so too late. */
+/* `now`: also directories that the trace itself creates, because it does so too late. */
 static int make_parents(struct root *r, struct files *files, struct file *f, bool now)
 {
     struct file *parent = files_parent(files, f);
@@ -46,7 +46,7 @@ static int make_file(struct root *r, const struct files *files, struct file *f)
 {
     int fd = root_open_file(r, f, O_CREAT | O_RDWR), rc = 0;
     struct stat s;
-    if (fd == ROOT_NOT_OURS) /* a file of the user: it is read as it is */
+    if (fd == ROOT_NOT_OURS) /* a file of the user: it is used as it is */
         return root_stat(r, f, &s) == 0 && (uint64_t)s.st_size >= f->need ? 0 : ROOT_NOT_OURS;
     if (fd < 0)
         return fd;
@@ -95,7 +95,7 @@ int prepare_all(struct root *r, struct files *files, struct report *report, stru
                        (unsigned long long)files->bytes_peak, (unsigned long long)free_bytes,
                        r->path);
     files_find_directories(files);
-    /* Parents are added meanwhile. */
+    /* Parents are added during the loop. */
     for (size_t i = 0; i < files_count(files) && !r->shared->stopped; i++) {
         struct file *f = files_at(files, i);
         int rc = f ? prepare_file(r, files, f) : -ENOMEM;

@@ -1,4 +1,4 @@
-/* child.c - feeds the threads of one process with what the parent sends. */
+/* child.c - passes the messages of the parent to the threads of one process. */
 #include "replay/processes/child.h"
 
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 enum { BATCH = 64 };
 
-/* Whole messages: how many, 0 at the end. */
+/* Reads complete messages. Returns their number, 0 at the end. */
 static size_t read_messages(int fd, struct message *batch)
 {
     size_t len = 0;
@@ -38,7 +38,7 @@ static int take_message(struct runners *r, struct message *m)
     return runners_push(r, op);
 }
 
-/* Until the parent says that this was all. */
+/* Handles messages until the parent has sent the last one. */
 static int take_all(struct runners *r, int fd)
 {
     static struct message batch[BATCH];
@@ -79,7 +79,8 @@ void child_main(const struct child_setup *setup)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != setup->parent)
         _exit(CHILD_FAILED);
-    struct report fresh; /* the parent's counts are its own; its memory is a copy without a user */
+    /* the parent keeps its own counts; the memory here is a copy that is not used */
+    struct report fresh;
     int rc = report_init(&fresh, setup->shared);
     if (rc == 0)
         *setup->report = fresh;

@@ -1,4 +1,4 @@
-/* children.c - starting the processes. */
+/* children.c - starts the processes. */
 #include "replay/processes/children_parts.h"
 
 #include <fcntl.h>
@@ -44,7 +44,7 @@ static int child_fork(struct children *c, struct child *child, int down[2], int 
     if (child->pid > 0)
         return 0;
     child->pid = 0;
-    /* In the child: ends of pipes that belong to the parent, and to the other children. */
+    /* In the child, close the ends of pipes that belong to the parent and to other children. */
     for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++) {
         struct child *other = &c->children[i];
         int fds[] = {other->to, other->from, other->part};
@@ -99,15 +99,15 @@ static int child_start(struct children *c, struct child *child)
 int child_of(struct children *c, uint32_t process, struct child **ret)
 {
     struct child *child = &c->children[process % REPLAY_PROCESSES_MAX];
-    if (!child->pid && !child->dead && !child->stands_in) {
+    if (!child->pid && !child->dead && !child->substitute) {
         int rc = child_start(c, child);
         if (rc < 0 && !c->count)
             return rc;
-        for (uint32_t i = 0; rc < 0 && !child->stands_in; i++)
+        for (uint32_t i = 0; rc < 0 && !child->substitute; i++)
             if (c->children[i].batch)
-                child->stands_in = i + 1;
+                child->substitute = i + 1;
     }
-    *ret = child->stands_in ? &c->children[child->stands_in - 1] : child;
+    *ret = child->substitute ? &c->children[child->substitute - 1] : child;
     return 0;
 }
 

@@ -22,24 +22,24 @@ struct children {
     struct report *report;
     struct trace_out *trace; /* or NULL */
     struct child *children;  /* REPLAY_PROCESSES_MAX */
-    size_t ahead_max;        /* of each */
+    size_t ahead_max;        /* for each process */
     uint32_t count;
     bool ended; /* everything has been sent */
 };
 int children_init(struct children *c, const struct replay_options *o, struct shared *s,
                   struct root *root, struct report *report);
 void children_done(struct children *c);
-/* Starts those of the first `processes` of the trace. 0, or -errno with err where not even one can
- * be started. */
+/* Starts a child for each of the first `processes` of the trace. Returns 0, or -errno with err if
+ * none can be started. */
 int children_start(struct children *c, uint32_t processes, struct err *err);
-/* Takes the operation. */
+/* Sends an operation to its process. Takes it. */
 int children_push(struct children *c, struct operation *op);
 /* Releases the handle in the child of its process, after all operations so far. */
 void children_release(struct children *c, struct handle *h);
-/* Sends what is still in memory. Called before waiting for something else. */
+/* Sends buffered messages. Must be called before waiting for something else. */
 void children_flush(struct children *c);
-/* Waits for all; merges their reports and traces. 0, or a negative code with err: one has died, or
- * its trace lacks lines. */
+/* Waits for all children, and merges their reports and traces. Returns 0, or a negative code with
+ * err: one has died, or its trace lacks lines. */
 int children_finish(struct children *c, struct err *err);
 
 #endif

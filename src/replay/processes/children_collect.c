@@ -1,4 +1,4 @@
-/* children_collect.c - the end: reports and traces of all processes. */
+/* children_collect.c - collects the reports and traces of all processes at the end. */
 #include "replay/processes/children_parts.h"
 
 #include <limits.h>
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* More of its report; false at the end. */
+/* Reads more of a child's report. Returns false at the end. */
 static bool child_read(struct child *child)
 {
     char *at = buf_reserve(&child->report, PIPE_BUF);
@@ -49,8 +49,8 @@ static void child_report(struct children *c, const struct child *child, struct e
                         child->pushed.at[i]);
 }
 
-/* All have ended: in their order, so that the report and the trace do not depend on which was
- * first. */
+/* Collects from a child. All have ended; they are handled in order, so that report and trace do not
+ * depend on which was first. */
 static int child_collect(struct children *c, struct child *child, struct err *err)
 {
     int rc = ERR_CANCELLED;
@@ -66,7 +66,7 @@ static int child_collect(struct children *c, struct child *child, struct err *er
     return rc;
 }
 
-/* It has sent what it has to say. */
+/* Waits for the end of a child that has sent everything. */
 static void child_wait(struct children *c, struct child *child)
 {
     close(child->from);
@@ -78,8 +78,8 @@ static void child_wait(struct children *c, struct child *child)
         c->shared->broken = true;
 }
 
-/* Reports come when their processes have ended, in any order. */
-static void read_all(struct children *c)
+/* Reads all reports. They arrive when their processes end, in any order. */
+static void read_reports(struct children *c)
 {
     static struct pollfd waiting[REPLAY_PROCESSES_MAX];
     static struct child *of[REPLAY_PROCESSES_MAX];
@@ -113,7 +113,7 @@ int children_finish(struct children *c, struct err *err)
     for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++)
         if (c->children[i].pid)
             close(c->children[i].to);
-    read_all(c);
+    read_reports(c);
     int rc = 0;
     for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++) {
         int one = c->children[i].started ? child_collect(c, &c->children[i], err) : 0;

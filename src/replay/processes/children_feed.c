@@ -1,4 +1,4 @@
-/* children_feed.c - sending operations, and noticing that a process has died. */
+/* children_feed.c - sends operations to children, and detects that one has died. */
 #include "replay/processes/children_parts.h"
 
 #include <poll.h>
@@ -9,7 +9,7 @@
 
 enum { POLL_MS = 1000 };
 
-/* Nobody performs it any more. */
+/* Drops a message whose process has died. */
 static void message_drop(struct message *m)
 {
     if (m->kind == MESSAGE_OPERATION)
@@ -27,7 +27,7 @@ static void child_is_dead(struct children *c, struct child *child)
     child->batched = child->sent = 0;
 }
 
-/* As much as the pipe takes; false: it takes no more now. */
+/* Writes as much as the pipe accepts. Returns false if it is full. */
 static bool child_write(struct children *c, struct child *child)
 {
     size_t all = child->batched * sizeof *child->batch;
@@ -44,7 +44,7 @@ static bool child_write(struct children *c, struct child *child)
     return true;
 }
 
-/* Its other pipe is closed: it has ended, which it does only after the last message. */
+/* Returns whether a child has died: it closes its other pipe only after the last message. */
 static bool has_died(const struct children *c, const struct child *child)
 {
     siginfo_t info = {0};
@@ -54,7 +54,7 @@ static bool has_died(const struct children *c, const struct child *child)
     return info.si_pid && (info.si_code != CLD_EXITED || info.si_status == CHILD_FAILED);
 }
 
-/* Until the pipe of `wanted` or another one takes more, or a child has died. */
+/* Waits until the pipe of `wanted` or another one accepts more, or a child has died. */
 static void wait_for_children(struct children *c, const struct child *wanted)
 {
     static struct pollfd waiting[2 * REPLAY_PROCESSES_MAX];
@@ -76,8 +76,8 @@ static void wait_for_children(struct children *c, const struct child *wanted)
             child_is_dead(c, of[i]);
 }
 
-/* All of it. Meanwhile the others get what there is for them. A child whose queues are full starts
- * the clock. */
+/* Sends all buffered messages of a child, and those of others meanwhile. A child whose queues are
+ * full starts the clock. */
 static void child_flush(struct children *c, struct child *child)
 {
     while (!child_write(c, child))
@@ -105,7 +105,7 @@ int children_push(struct children *c, struct operation *op)
         handle_release(op->handle);
         return rc;
     }
-    child->pushed.at[op->name_id]++; /* missing if the child dies */
+    child->pushed.at[op->name_id]++; /* these are missing if the child dies */
     if (!child->trace_host.ptr) {
         child->trace_pid = op->lane->pid;
         child->trace_host = op->lane->host;

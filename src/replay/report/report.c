@@ -1,4 +1,4 @@
-/* report.c - collects outcomes. */
+/* report.c - collects the results of calls. */
 #include "replay/report/report.h"
 
 #include "replay/root/root.h"

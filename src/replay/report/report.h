@@ -1,5 +1,5 @@
-/* report.h - what was done, by name; what was not, by name and reason.
- * Threads: report_count by any; names are added by the planning thread. */
+/* report.h - executed events by name; skipped events by name and reason. Threads: report_count: any
+ * thread; the planning thread adds names. */
 #ifndef DFTRACERD_REPLAY_REPORT_REPORT_H
 #define DFTRACERD_REPLAY_REPORT_REPORT_H
 
@@ -20,7 +20,7 @@ struct report_name {
 };
 struct report_reason {
     uint32_t name;
-    const char *reason, *file; /* the first file; NULL: none */
+    const char *reason, *file; /* `file`: the first file; NULL: none */
     uint64_t count;
     bool failed;
 };
@@ -29,15 +29,16 @@ struct report {
     struct shared *shared;
     pthread_mutex_t lock;
     struct intern *names, *categories;
-    struct report_name *by_name; /* REPORT_NAMES_MAX */
+    struct report_name *by_name; /* array of REPORT_NAMES_MAX */
     struct report_reason reasons[REPORT_REASONS_MAX];
     unsigned reason_count;
     uint64_t *category_counts;
     uint64_t total, executed, failed, filtered, skipped, gaps, invalid, files, processes, threads,
         threads_shared;
-    uint64_t children;          /* processes of the replay, with --processes */
-    uint64_t beyond;            /* events after --max-events */
-    uint64_t unprepared, left;  /* files that could not be prepared, or removed at the end */
+    uint64_t children; /* number of processes of the replay, with --processes */
+    uint64_t beyond;   /* number of events after --max-events */
+    /* number of files that could not be prepared, or not be removed at the end */
+    uint64_t unprepared, left;
     const char *unprepared_why; /* the first reason */
     int64_t first_ns, last_ns;
     bool any;
@@ -50,25 +51,26 @@ struct outcome {
     int64_t taken_ns, traced_ns, late_ns; /* late_ns < 0: not measured */
     uint64_t bytes, bytes_traced;
     const char *error, *file; /* NULL: none; in shared memory */
-    bool failed;              /* the error is not what the trace has */
+    bool failed;              /* the error differs from the trace */
 };
 int report_init(struct report *r, struct shared *s);
 void report_done(struct report *r);
-/* The number of a name, or -ENOMEM; the last one is that of all further names. Its text is
- * by_name[number].text. */
+/* Returns the number of a name, or -ENOMEM; the last number is that of all further names. Its text
+ * is by_name[number].text. */
 int64_t report_name(struct report *r, struct text name);
-/* one more event of it: 0 or -ENOMEM */
+/* Counts an event of the category. Returns 0 or -ENOMEM. */
 int report_category(struct report *r, struct text category);
 void report_count(struct report *r, const struct outcome *o);
-/* `reason` is a constant, or in shared memory, as `file` is, which may be NULL. */
+/* Counts a skipped event. `reason` is a constant or in shared memory; so is `file`, which may be
+ * NULL. */
 void report_skip(struct report *r, uint32_t name, const char *reason, const char *file,
                  uint64_t count);
-/* A file could not be prepared, by a code of root.h. */
+/* Records a file that could not be prepared, with a code of root.h. */
 void report_unprepared(struct report *r, int code);
-/* One more reason, whose event is counted already. */
+/* Adds a reason of an event that is counted already. */
 void report_reason(struct report *r, const struct report_reason *reason);
-/* What was counted with report_count and report_skip, for report_merge in another process that has
- * the same numbers of names: 0, -ENOMEM or ERR_CORRUPT. */
+/* Encodes the counts of report_count and report_skip, for report_merge in another process with the
+ * same numbers of names. Returns 0, -ENOMEM or ERR_CORRUPT. */
 void report_encode(const struct report *r, struct buf *out);
 int report_merge(struct report *r, struct text encoded);
 void report_print(struct report *r, const struct replay_options *o, const char *root,

@@ -1,11 +1,11 @@
-/* report_print.c - the report as text or JSON. */
+/* report_print.c - prints the report as text or JSON. */
 #include "replay/report/report.h"
 
 #include "dftracerd/format.h"
 
 #include <stdlib.h>
 
-/* Names come from the trace: none may move the cursor of a terminal. */
+/* Names come from the trace: they must not send control characters to a terminal. */
 static void put_name(struct buf *out, int width, struct text name)
 {
     size_t from = out->len;

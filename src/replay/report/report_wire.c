@@ -1,4 +1,4 @@
-/* report_wire.c - a report on its way from one process to another of the same program. */
+/* report_wire.c - encodes a report for another process of the same program. */
 #include "replay/report/report.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ struct wire_name {
 struct wire_reason {
     uint64_t count;
     const char *file;
-    uint32_t name, length; /* of the text, which follows */
+    uint32_t name, length; /* length of the text, which follows */
     bool failed;
 };
 
@@ -70,7 +70,7 @@ void report_encode(const struct report *r, struct buf *out)
 
 /* ---- the other process ----------------------------------------------------------------------- */
 
-/* Takes `size` bytes off the front; NULL: there are not as many. */
+/* Removes `size` bytes from the front; returns NULL if there are fewer. */
 static const char *wire_take(struct text *t, size_t size)
 {
     const char *at = t->ptr;

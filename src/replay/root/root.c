@@ -1,4 +1,4 @@
-/* root.c - the root, and opening what lies below it. */
+/* root.c - the root, and opening of files below it. */
 #include "replay/root/root_parts.h"
 
 #include <fcntl.h>
@@ -135,13 +135,13 @@ static bool changes(int flags)
     return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 }
 
-/* Opens what is there, if it may be opened so. */
+/* Opens an existing file, if these flags are allowed for it. */
 static int open_existing(struct root *r, const struct file *f, int flags)
 {
     struct stat s;
     int rc = 0,
         fd = root_open_below(r, f->below, (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NONBLOCK);
-    if (fd == -ENXIO) /* writing to a pipe or socket */
+    if (fd == -ENXIO) /* it is a pipe or socket without a reader */
         return ROOT_NOT_PLAIN;
     if (fd < 0)
         return fd;
@@ -158,7 +158,7 @@ static int open_existing(struct root *r, const struct file *f, int flags)
     return rc < 0 ? rc : fd;
 }
 
-/* Creates it, or opens what is there. With the lock of the file. */
+/* Creates the file, or opens an existing one. The lock of the file is held. */
 static int create_file(struct root *r, struct file *f, int flags)
 {
     int fd = root_open_below(r, f->below, flags | O_EXCL);
@@ -175,7 +175,7 @@ static int open_mapped(const struct root *r, const struct file *f, int flags)
     struct stat s;
     if (changes(flags))
         return ROOT_READ_ONLY;
-    int rc = root_stat(r, f, &s); /* to open a device may do something */
+    int rc = root_stat(r, f, &s); /* opening a device may have effects */
     if (rc < 0)
         return rc;
     if (!S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode))
@@ -199,7 +199,7 @@ int root_open_file(struct root *r, struct file *f, int flags)
         if (!again)
             return fd;
     }
-    shared_lock(r->shared, f); /* another thread may be about to create it */
+    shared_lock(r->shared, f); /* another thread may be creating it */
     int fd = flags & O_CREAT ? create_file(r, f, flags) : open_existing(r, f, flags);
     shared_unlock(r->shared, f);
     return fd;

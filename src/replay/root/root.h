@@ -1,13 +1,14 @@
-/* root.h - the only place that opens, creates and removes files.
+/* root.h - the only module that opens, creates and removes files.
  *
  * Every path is opened below the directory of the root with openat2(RESOLVE_BENEATH |
- * RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV): whatever lies in the root, no
+ * RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV): whatever the root contains, no
  * symbolic link is followed, and nothing outside is reached. Without openat2 (before Linux 5.6, or
  * forbidden) root_open refuses. A file that was there before the replay is opened for reading only,
- * and is neither changed, renamed, linked nor removed: it may be a hard link to anything. So is one
- * that came during the replay to the path of a file that it made: its inode or time of birth
+ * and is neither changed, renamed, linked nor removed: it may be a hard link to any file. The same
+ * applies to a foreign file that replaces one of the replay's own: its inode or time of birth
  * differs. The files of --map are opened for reading only, below the directory that it names.
- * Threads: any, after root_open. Calls return 0 (a descriptor) or -errno; ROOT_NOT_OURS: see above.
+ * Threads: any, after root_open. Calls return 0 or a descriptor, or -errno. ROOT_NOT_OURS: the
+ *          replay has not created the file, see above.
  */
 #ifndef DFTRACERD_REPLAY_ROOT_ROOT_H
 #define DFTRACERD_REPLAY_ROOT_ROOT_H
@@ -18,29 +19,30 @@
 
 enum {
     ROOT_NOT_OURS = -2000,
-    ROOT_READ_ONLY = -2001 /* of a --map */,
-    ROOT_NOT_PLAIN = -2002 /* device, pipe, socket */
+    ROOT_READ_ONLY = -2001 /* the file belongs to a --map */,
+    ROOT_NOT_PLAIN = -2002 /* it is a device, pipe or socket */
 };
 
 struct root {
     struct shared *shared;
     int fd, maps[REPLAY_MAPS_MAX];
-    char *path; /* of the root, absolute */
-    bool made;  /* the directory itself */
+    char *path; /* absolute path of the root */
+    bool made;  /* the replay has created the directory itself */
 };
 int root_open(struct root *r, const struct replay_options *o, struct shared *s, struct err *err);
 void root_close(struct root *r);
-/* Removes what the replay has made. Returns the number of files that could not be removed. */
+/* Removes the files that the replay has created. Returns the number of files that could not be
+ * removed. */
 size_t root_clean(struct root *r, const struct files *f);
-/* Bytes that are free for this user. */
+/* Returns the free disk space for this user. */
 int root_free_bytes(const struct root *r, uint64_t *ret);
 
-/* `flags` of open(2); with O_CREAT a file that is not there is created. Descriptor of a regular
- * file or directory. */
+/* Opens a regular file or directory with the `flags` of open(2); with O_CREAT, a missing file is
+ * created. Returns a descriptor. */
 int root_open_file(struct root *r, struct file *f, int flags);
 int root_make_dir(struct root *r, struct file *f);
 int root_remove(struct root *r, struct file *f, bool dir);
-/* `moved`: what is in it, if it is a directory. */
+/* Renames a file. `moved`: the files in it, if it is a directory. */
 int root_rename(struct root *r, struct file *from, struct file *to, const struct moved *moved);
 int root_link(struct root *r, struct file *from, struct file *to);
 int root_symlink(struct root *r, const struct file *target, struct file *to);

@@ -1,11 +1,12 @@
-/* root_change.c - directories, removal, other names. */
+/* root_change.c - creates directories, removes and renames files. */
 #include "replay/root/root_parts.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
-/* 0: what is at the path is ours; else why it must not be changed. With the lock of the file. */
+/* Returns 0 if the replay has created the file at this path, otherwise why it must not be changed.
+ * The lock of the file is held. */
 static int check_ours(const struct file *f, int dir, const char *last)
 {
     struct stat s;
@@ -46,7 +47,7 @@ int root_remove(struct root *r, struct file *f, bool is_dir)
     return rc;
 }
 
-struct end { /* of a rename or link */
+struct end { /* one side of a rename or link */
     struct file *file;
     const char *last;
     int dir;
@@ -58,7 +59,7 @@ static int rename_ours(struct end *from, struct end *to)
     if (renameat2(from->dir, from->last, to->dir, to->last, replaces ? 0 : RENAME_NOREPLACE) < 0)
         return errno == EEXIST && !replaces && from->file != to->file ? ROOT_NOT_OURS : -errno;
     if (from->file == to->file || (replaces && from->file->identity == to->file->identity))
-        return 0; /* two names of one file: both stay */
+        return 0; /* two names of one file: both stay, as rename(2) specifies */
     to->file->made = true;
     to->file->identity = (uint64_t)from->file->identity;
     from->file->made = false;
@@ -115,7 +116,7 @@ int root_link(struct root *r, struct file *from, struct file *to)
     return change_two(r, from, to, link_ours);
 }
 
-/* The target is a path below the root, whatever it was: nothing follows it. */
+/* The target becomes a path below the root, whatever it was; it is never followed. */
 int root_symlink(struct root *r, const struct file *target, struct file *to)
 {
     const char *last;

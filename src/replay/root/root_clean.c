@@ -1,4 +1,4 @@
-/* root_clean.c - removes what the replay has made, and nothing else. */
+/* root_clean.c - removes the files that the replay has created, and no others. */
 #include "replay/root/root_parts.h"
 
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 static int compare_deepest_first(const void *a, const void *b)
 {
     const struct file *const *x = a, *const *y = b;
-    return strcmp((*y)->below, (*x)->below); /* what is in a directory has its path as prefix */
+    return strcmp((*y)->below, (*x)->below); /* files in a directory have its path as prefix */
 }
 
-/* Whether it is there no more; something else at its path is not counted. */
+/* Returns whether the file is gone; a foreign file at its path is not counted. */
 static bool remove_made(struct root *r, struct file *f)
 {
     int rc = root_remove(r, f, false);

@@ -36,7 +36,7 @@ static void key_init(struct file_key *key, struct text below, int map)
     key->text = (struct text){key->data, sizeof map + below.len};
 }
 
-/* The directory of a path below the root; "." is that of its first parts. */
+/* Returns the directory of a path below the root; "." for paths with one part. */
 static struct text directory_of(struct text below)
 {
     const char *slash = memrchr(below.ptr, '/', below.len);
@@ -97,8 +97,8 @@ void files_find_directories(struct files *f)
     }
 }
 
-/* The path of `file` with `to` in place of `from`; NULL: it is not below `from`, or the new path is
- * too long. */
+/* Returns the file whose path has `to` in place of `from`; NULL if `file` is not below `from`, or
+ * the new path is too long. */
 static struct file *moved_file(struct files *f, const struct file *file, const struct file *from,
                                const struct file *to)
 {
@@ -112,7 +112,7 @@ static struct file *moved_file(struct files *f, const struct file *file, const s
 
 int files_move(struct files *f, struct file *from, struct file *to, struct moved **ret)
 {
-    size_t count = files_count(f); /* those that are added are not moved */
+    size_t count = files_count(f); /* files that are added here are not moved */
     for (size_t i = 0; i < count; i++) {
         struct file *old = files_at(f, i), *new = old ? moved_file(f, old, from, to) : NULL;
         if (!new || new == old)
@@ -157,7 +157,8 @@ void files_again(struct files *f)
     }
 }
 
-/* The parts of `name`, without those that mean nothing, in out; why it is refused, else NULL. */
+/* Writes the parts of `name` without `.`, `..` and empty ones to out. Returns why it is refused,
+ * else NULL. */
 static const char *path_reduce(struct text name, char out[static PATH_MAX], size_t *ret_len)
 {
     struct text rest = name, part;
@@ -185,7 +186,7 @@ static const char *path_reduce(struct text name, char out[static PATH_MAX], size
     return NULL;
 }
 
-/* Whether `name` lies in the directory `from`; *rest: the part below it. */
+/* Returns whether `name` lies in the directory `from`; *rest: the part below it. */
 static bool path_within(struct text name, const char *from, struct text *rest)
 {
     struct text dir = text_of(from);

@@ -1,4 +1,4 @@
-/* shared.c - one mapping, filled from its beginning. */
+/* shared.c - one mapping, allocated from its beginning. */
 #include "replay/shared/shared.h"
 
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Addresses only: pages are allocated when they are written to, at most half of the memory. */
+/* Address space only: pages are allocated when they are written to, at most half of the memory. */
 static const size_t size_max = (size_t)1 << 36, size_min = (size_t)1 << 24;
 
 enum { ALIGN = 16, SLICE_NS = 100000000 };
@@ -135,7 +135,8 @@ void shared_start(struct shared *s, int64_t after_ns)
 
 void shared_wait_for_start(struct shared *s)
 {
-    const struct timespec second = {.tv_sec = 1}; /* the process that starts it may be killed */
+    /* the process that starts the clock may be killed */
+    const struct timespec second = {.tv_sec = 1};
     while (!atomic_load(&s->origin_ns))
         syscall(SYS_futex, &s->started, FUTEX_WAIT, 0, &second, NULL, 0);
 }
@@ -149,14 +150,14 @@ void shared_sleep_until(const struct shared *s, int64_t until_ns)
     }
 }
 
-void shared_wait_for_count(const struct shared *s, atomic_uint *counter, unsigned least,
+void shared_wait_for_count(const struct shared *s, atomic_uint *counter, unsigned min,
                            atomic_uint *waiting)
 {
     const struct timespec slice = {.tv_nsec = SLICE_NS};
-    if (atomic_load(counter) >= least)
+    if (atomic_load(counter) >= min)
         return;
     atomic_fetch_add(waiting, 1);
-    for (unsigned now; (now = atomic_load(counter)) < least && !s->stopped && !s->broken;)
+    for (unsigned now; (now = atomic_load(counter)) < min && !s->stopped && !s->broken;)
         syscall(SYS_futex, counter, FUTEX_WAIT, now, &slice, NULL, 0);
     atomic_fetch_sub(waiting, 1);
 }
