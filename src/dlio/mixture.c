@@ -12,8 +12,8 @@ static const double VARIANCE_FLOOR =
     1e-6; /* fraction of the variance of all samples: a component must not shrink to one value */
 
 struct sums {
-    double weight[3], first[3],
-        second[3]; /* moments of the points, weighted by their membership in the component */
+    /* moments of the points, weighted by their membership in the component */
+    double weight[3], first[3], second[3];
     double log_likelihood;
 };
 

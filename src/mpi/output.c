@@ -26,7 +26,7 @@ struct output {
 
 static int open_press(struct output *o, unsigned threads)
 {
-    const struct press_options options = {.level = GZIP_LEVEL_USUAL};
+    const struct press_options options = {.level = GZIP_LEVEL_DEFAULT};
     int rc = pool_new(threads, "gzip", &o->pool);
 
     rc = rc ? rc : outlet_body_new(&o->body);

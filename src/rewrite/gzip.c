@@ -36,7 +36,7 @@ struct gzip_packer *gzip_packer_new(int level)
         return NULL;
     p->level = level;
 #ifdef HAVE_LIBDEFLATE
-    static const int levels[GZIP_LEVEL_MOST + 1] = {1, 1, 1, 1, 3, 5, 6, 7, 8, 9};
+    static const int levels[GZIP_LEVEL_MAX + 1] = {1, 1, 1, 1, 3, 5, 6, 7, 8, 9};
 #ifdef HAVE_ISAL
     if (level == 1)
         return p;

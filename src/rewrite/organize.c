@@ -46,7 +46,7 @@ static int end_file(struct organize_target *t, struct err *err)
     struct press_file *press = t->press;
     int rc = press_text(press, TEXT("]\n"), err);
 
-    trace_added(f, 1);
+    organize_trace_added(f, 1);
     f->text_bytes = press_text_bytes(press);
     t->press = NULL;
     if (rc < 0) {
@@ -64,7 +64,7 @@ static int begin_file(struct organize *o, struct organize_target *t, struct err 
     rc = rc < 0 ? rc : press_open(o->press, err, &t->press);
     rc = rc < 0 ? rc : press_text(t->press, TEXT("[\n"), err);
     if (rc == 0)
-        trace_added(last_file(t), 1);
+        organize_trace_added(last_file(t), 1);
     return rc;
 }
 
@@ -78,8 +78,8 @@ static int write_share(struct organize *o, const struct share *s, struct err *er
     if (rc < 0)
         return rc;
     struct organize_file *f = last_file(t);
-    trace_added(f, s->added_lines);
-    trace_lines(f, s->lines);
+    organize_trace_added(f, s->added_lines);
+    organize_trace_lines(f, s->lines);
     f->events += s->objects;
     rc = charge_up_to(&f->charge, f->added.cap);
     if (rc == 0 && s->added.len)
@@ -90,9 +90,9 @@ static int write_share(struct organize *o, const struct share *s, struct err *er
 
 static int take_share(struct organize *o, const struct share *s, struct err *err)
 {
-    int rc = trace_source(o, s->file);
+    int rc = organize_trace_source(o, s->file);
 
-    rc = rc < 0 ? rc : trace_share(o, s);
+    rc = rc < 0 ? rc : organize_trace_share(o, s);
     rc = rc < 0 ? rc : provenance_flush(o->provenance, err);
     if (rc < 0 || s->target == SHARE_BRACKETS)
         return rc;
@@ -104,12 +104,12 @@ static int take_share(struct organize *o, const struct share *s, struct err *err
 
 static int finish(struct organize *o, struct err *err)
 {
-    int rc = trace_source(o, UINT32_MAX);
+    int rc = organize_trace_source(o, UINT32_MAX);
 
     for (uint32_t i = 0; i < o->target_count && rc == 0; i++)
         rc = end_file(&o->targets[i], err);
     rc = rc < 0 ? rc : press_flush(o->press, err);
-    rc = rc < 0 ? rc : trace_end(o, err);
+    rc = rc < 0 ? rc : organize_trace_end(o, err);
     return rc < 0 ? rc : organize_write_manifest(o, err);
 }
 
@@ -136,7 +136,7 @@ static int open_all(struct organize *o, const struct selection *s,
     o->literals = intern_new();
     if (rc == 0 && !o->literals)
         rc = -ENOMEM;
-    return rc < 0 ? rc : trace_begin(o, err);
+    return rc < 0 ? rc : organize_trace_begin(o, err);
 }
 
 int organize_open(const struct query_env *env, struct snapshot *snapshot, const struct selection *s,

@@ -75,14 +75,15 @@ int organize_queries(struct organize *o, const struct selection *s,
                      const struct organize_options *options, struct budget *budget,
                      struct err *err);
 /* organize_trace.c: the records of the sidecar. */
-int trace_begin(struct organize *o, struct err *err); /* targets */
+int organize_trace_begin(struct organize *o, struct err *err); /* targets */
 /* the text of this source comes, those before it have ended */
-int trace_source(struct organize *o, uint32_t file);
-int trace_share(struct organize *o, const struct share *s); /* text of it goes to a target */
+int organize_trace_source(struct organize *o, uint32_t file);
+int organize_trace_share(struct organize *o,
+                         const struct share *s); /* text of it goes to a target */
 /* lines of no source come into the file */
-void trace_added(struct organize_file *f, uint64_t lines);
-void trace_lines(struct organize_file *f, uint64_t lines); /* lines of a source */
-int trace_end(struct organize *o, struct err *err);        /* all files, and the sidecar's end */
+void organize_trace_added(struct organize_file *f, uint64_t lines);
+void organize_trace_lines(struct organize_file *f, uint64_t lines); /* lines of a source */
+int organize_trace_end(struct organize *o, struct err *err); /* all files, and the sidecar's end */
 /* organize_manifest.c: into o->manifest, and as the last file. */
 int organize_write_manifest(struct organize *o, struct err *err);
 

@@ -33,17 +33,17 @@ static int end_source(struct reconstruct *r, struct err *err)
 {
     if (!r->file)
         return bad(err, "end of a source without its start");
-    struct restore_source *s = restore_source_of(r);
-    int rc = restore_end_line(r, err);
+    struct reconstruct_source *s = reconstruct_current_source(r);
+    int rc = reconstruct_end_line(r, err);
     if (rc < 0)
         return rc;
     struct hash128 hash = hasher_end(&r->hasher);
     s->unproved = s->too_long || s->written != s->bytes || hash.high != s->hash.high ||
                   hash.low != s->hash.low;
     if (!s->unproved)
-        s->state = RESTORE_PROVED;
+        s->state = RECONSTRUCT_PROVED;
     else if (s->missing_lines)
-        s->state = RESTORE_INCOMPLETE;
+        s->state = RECONSTRUCT_INCOMPLETE;
     r->proved += !s->unproved;
     struct press_file *file = r->file;
     r->file = NULL;
@@ -70,15 +70,16 @@ static int next_run(struct reconstruct *r, struct err *err)
 /* Some lines of the run. */
 static int follow_run(struct reconstruct *r, struct err *err)
 {
-    struct restore_source *s = restore_source_of(r);
+    struct reconstruct_source *s = reconstruct_current_source(r);
     struct text literal;
 
     if (r->run_what < r->target_count && !r->targets[r->run_what].dropped)
-        return restore_take(r, &r->targets[r->run_what], &r->run_lines, &s->missing_lines, err);
+        return reconstruct_take_lines(r, &r->targets[r->run_what], &r->run_lines, &s->missing_lines,
+                                      err);
     if (r->run_what == r->target_count && !s->too_long) {
         literal = intern_text(r->literals, (uint32_t)r->run_literal);
         r->run_lines--;
-        return restore_write(r, literal, err);
+        return reconstruct_write_text(r, literal, err);
     }
     if (r->run_what < r->target_count)
         s->missing_lines += r->run_lines;
@@ -121,7 +122,7 @@ int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_option
     r->budget = r->charge.budget = budget;
     r->provenance_fd = -1;
     r->complete = true;
-    int rc = restore_read(r, err);
+    int rc = reconstruct_read_sidecar(r, err);
     rc = rc < 0 ? rc : press_new(pool, outlet, &(struct press_options){.budget = budget}, &r->text);
     rc = rc < 0 ? rc
                 : press_new(pool, outlet,
@@ -155,7 +156,7 @@ int reconstruct_next(struct reconstruct *r, struct err *err)
     if (rc == ERR_END) {
         rc = r->file ? bad(err, "a source has no end") : press_flush(r->text, err);
         rc = rc < 0 ? rc : press_flush(r->gzip, err);
-        rc = rc < 0 ? rc : restore_write_report(r, err);
+        rc = rc < 0 ? rc : reconstruct_write_report(r, err);
         rc = rc < 0 ? rc : ERR_END;
     }
     return rc < 0 && rc != ERR_END ? err_set(err, rc, "%s", err_text(rc)) : rc;
@@ -166,7 +167,7 @@ struct text reconstruct_report(const struct reconstruct *r)
     return (struct text){r->report.data, r->report.len};
 }
 
-static void target_done(struct restore_target *t)
+static void target_done(struct reconstruct_target *t)
 {
     trace_reader_close(t->reader);
     if (t->begun && t->fd >= 0)

@@ -9,18 +9,23 @@
 #define REPORT_NAME "reconstruct.json"
 
 /* A file of a group, as the sidecar describes it. */
-struct restore_file {
+struct reconstruct_file {
     char *path;
     uint64_t lines, bytes; /* lines: of sources */
     struct hash128 hash;
     struct buf added; /* pairs: lines of sources, lines added */
-    enum restore_state { RESTORE_UNREAD, RESTORE_GOOD, RESTORE_CHANGED, RESTORE_MISSING } state;
+    enum reconstruct_state {
+        RECONSTRUCT_UNREAD,
+        RECONSTRUCT_GOOD,
+        RECONSTRUCT_CHANGED,
+        RECONSTRUCT_MISSING
+    } state;
 };
 /* The lines of a target, file after file. */
-struct restore_target {
+struct reconstruct_target {
     char *name;
     bool dropped;
-    VEC(struct restore_file) files;
+    VEC(struct reconstruct_file) files;
     size_t at;  /* the file at hand */
     bool begun; /* ... and what follows is of it */
     int fd;
@@ -28,16 +33,16 @@ struct restore_target {
     uint64_t left;               /* lines of sources in it that were not needed yet */
     struct text added;           /* pairs to come */
     uint64_t since, adding;      /* the next pair */
-    char *text;                  /* RESTORE_PIECE bytes */
+    char *text;                  /* RECONSTRUCT_PIECE bytes */
     size_t from, len;
 };
-#define RESTORE_PIECE (256u << 10)
-#define RESTORE_TARGET (RESTORE_PIECE + (512u << 10)) /* with what its reader holds */
-struct restore_source {
+#define RECONSTRUCT_PIECE (256u << 10)
+#define RECONSTRUCT_TARGET (RECONSTRUCT_PIECE + (512u << 10)) /* with what its reader holds */
+struct reconstruct_source {
     char *name, *output;
     uint64_t bytes, written, missing_lines; /* written: bytes */
     struct hash128 hash;
-    enum { RESTORE_DIFFERS, RESTORE_INCOMPLETE, RESTORE_PROVED } state;
+    enum { RECONSTRUCT_DIFFERS, RECONSTRUCT_INCOMPLETE, RECONSTRUCT_PROVED } state;
     bool unproved, too_long;
 };
 
@@ -49,9 +54,9 @@ struct reconstruct {
     struct budget *budget;
     struct charge charge;      /* for what grows with the sidecar */
     struct press *text, *gzip; /* files are written by either */
-    struct restore_target *targets;
+    struct reconstruct_target *targets;
     uint32_t target_count;
-    VEC(struct restore_source) sources;
+    VEC(struct reconstruct_source) sources;
     size_t source_at;                /* the one at hand, + 1 */
     struct intern *literals, *names; /* names: of sources, and of their outputs */
     struct provenance_reader *provenance;
@@ -67,23 +72,24 @@ struct reconstruct {
 };
 
 /* reconstruct_files.c */
-/* Of so many bytes; piece: RESTORE_PIECE bytes. 0, -errno, or why to stop. */
-int restore_hash(struct reconstruct *r, int fd, uint64_t bytes, char *piece, struct hash128 *ret);
+/* Of so many bytes; piece: RECONSTRUCT_PIECE bytes. 0, -errno, or why to stop. */
+int reconstruct_hash_file(struct reconstruct *r, int fd, uint64_t bytes, char *piece,
+                          struct hash128 *ret);
 /* A regular file of what /organize has written. Descriptor, *new*, or -errno. */
-int restore_open(const struct reconstruct *r, const char *path);
+int reconstruct_open_file(const struct reconstruct *r, const char *path);
 /* reconstruct_open.c: the first reading of the sidecar; it is opened for the second then. */
-int restore_read(struct reconstruct *r, struct err *err);
+int reconstruct_read_sidecar(struct reconstruct *r, struct err *err);
 /* reconstruct_lines.c: hands the next lines of a target, at most so many, to write(); how many it
  * was is taken off *lines, and added to *missing where they are not to be had. -ENOMEM, -errno of
  * opening or reading a file that is there, or errors of write. */
-int restore_take(struct reconstruct *r, struct restore_target *t, uint64_t *lines,
-                 uint64_t *missing, struct err *err);
+int reconstruct_take_lines(struct reconstruct *r, struct reconstruct_target *t, uint64_t *lines,
+                           uint64_t *missing, struct err *err);
 /* reconstruct_text.c: text of the source at hand. The last '\n' waits: perhaps the line had
  * none. */
-struct restore_source *restore_source_of(struct reconstruct *r);
-int restore_end_line(struct reconstruct *r, struct err *err);
-int restore_write(struct reconstruct *r, struct text text, struct err *err);
+struct reconstruct_source *reconstruct_current_source(struct reconstruct *r);
+int reconstruct_end_line(struct reconstruct *r, struct err *err);
+int reconstruct_write_text(struct reconstruct *r, struct text text, struct err *err);
 /* reconstruct_report.c: into r->report, and as the last file. */
-int restore_write_report(struct reconstruct *r, struct err *err);
+int reconstruct_write_report(struct reconstruct *r, struct err *err);
 
 #endif

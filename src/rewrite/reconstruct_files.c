@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-int restore_open(const struct reconstruct *r, const char *path)
+int reconstruct_open_file(const struct reconstruct *r, const char *path)
 {
     return r->archive ? archive_find(r->archive, path, r->budget) : beneath_file(r->dir, path);
 }
@@ -26,7 +26,8 @@ int reconstruct_find(const char *base, const char *path)
     return fd;
 }
 
-int restore_hash(struct reconstruct *r, int fd, uint64_t bytes, char *piece, struct hash128 *ret)
+int reconstruct_hash_file(struct reconstruct *r, int fd, uint64_t bytes, char *piece,
+                          struct hash128 *ret)
 {
     _Alignas(64) struct hasher hasher;
     uint64_t at = 0;
@@ -37,7 +38,7 @@ int restore_hash(struct reconstruct *r, int fd, uint64_t bytes, char *piece, str
         int rc = budget_check(r->budget);
         if (rc < 0)
             return rc;
-        size_t most = bytes - at < RESTORE_PIECE ? (size_t)(bytes - at) : RESTORE_PIECE;
+        size_t most = bytes - at < RECONSTRUCT_PIECE ? (size_t)(bytes - at) : RECONSTRUCT_PIECE;
         n = pread(fd, piece, most, (off_t)at);
         if (n < 0 && errno != EINTR)
             return -errno;

@@ -12,7 +12,8 @@
 /* ---- files ----------------------------------------------------------------------------------- */
 
 /* Is it byte for byte the file that was written? 1, 0, errors. What cannot be read is not. */
-static int is_unchanged(struct reconstruct *r, const struct restore_file *f, int fd, char *piece)
+static int is_unchanged(struct reconstruct *r, const struct reconstruct_file *f, int fd,
+                        char *piece)
 {
     struct hash128 hash;
     struct stat st;
@@ -21,13 +22,13 @@ static int is_unchanged(struct reconstruct *r, const struct restore_file *f, int
         return -errno;
     if ((uint64_t)st.st_size != f->bytes)
         return 0;
-    int rc = restore_hash(r, fd, f->bytes, piece, &hash);
+    int rc = reconstruct_hash_file(r, fd, f->bytes, piece, &hash);
     if (rc < 0)
         return rc == -EIO ? 0 : rc;
     return hash.high == f->hash.high && hash.low == f->hash.low;
 }
 
-static void close_file(struct restore_target *t)
+static void close_file(struct reconstruct_target *t)
 {
     trace_reader_close(t->reader);
     t->reader = NULL;
@@ -36,7 +37,7 @@ static void close_file(struct restore_target *t)
     t->fd = -1;
 }
 
-static void next_pair(struct restore_target *t)
+static void next_pair(struct reconstruct_target *t)
 {
     t->since = t->left;
     t->adding = 0;
@@ -45,23 +46,23 @@ static void next_pair(struct restore_target *t)
 }
 
 /* A file that is not there has lines to pass over, too. */
-static int begin_file(struct reconstruct *r, struct restore_target *t, struct err *err)
+static int begin_file(struct reconstruct *r, struct reconstruct_target *t, struct err *err)
 {
     struct trace_reader_options options = {0};
-    struct restore_file *f = &t->files.at[t->at];
+    struct reconstruct_file *f = &t->files.at[t->at];
 
     t->begun = true;
     t->left = f->lines;
     t->added = (struct text){f->added.data, f->added.len};
     t->from = t->len = 0;
     next_pair(t);
-    if (!t->text && charge_add(&r->charge, RESTORE_TARGET) < 0)
+    if (!t->text && charge_add(&r->charge, RECONSTRUCT_TARGET) < 0)
         return ERR_MEMORY_LIMIT;
-    if (!t->text && !(t->text = malloc(RESTORE_PIECE)))
+    if (!t->text && !(t->text = malloc(RECONSTRUCT_PIECE)))
         return -ENOMEM;
-    t->fd = restore_open(r, f->path);
+    t->fd = reconstruct_open_file(r, f->path);
     if (t->fd == -ENOENT || t->fd == -ENOTDIR || t->fd == -ELOOP) {
-        f->state = RESTORE_MISSING;
+        f->state = RECONSTRUCT_MISSING;
         return 0;
     }
     if (t->fd < 0) /* nothing is known of the file */
@@ -69,12 +70,12 @@ static int begin_file(struct reconstruct *r, struct restore_target *t, struct er
     int rc = is_unchanged(r, f, t->fd, t->text);
     if (rc < 0)
         return err_set(err, rc, "%s: %s", f->path, err_text(rc));
-    f->state = rc ? RESTORE_GOOD : RESTORE_CHANGED;
+    f->state = rc ? RECONSTRUCT_GOOD : RECONSTRUCT_CHANGED;
     return trace_reader_open(t->fd, &options, NULL, err, &t->reader);
 }
 
 /* More text behind what is left: 1; 0: there is none; -errno. */
-static int more_text(struct restore_target *t, struct err *err)
+static int more_text(struct reconstruct_target *t, struct err *err)
 {
     ssize_t n = 0;
 
@@ -82,10 +83,10 @@ static int more_text(struct restore_target *t, struct err *err)
         return 1;
     t->from = t->len = 0;
     if (t->reader)
-        n = trace_reader_read(t->reader, t->text, RESTORE_PIECE);
+        n = trace_reader_read(t->reader, t->text, RECONSTRUCT_PIECE);
     if (n == 0 && t->reader) {
         trace_reader_finish(t->reader);
-        n = trace_reader_read(t->reader, t->text, RESTORE_PIECE);
+        n = trace_reader_read(t->reader, t->text, RECONSTRUCT_PIECE);
     }
     if (n < 0)
         return err_set(err, (int)n, "%s: %s", t->files.at[t->at].path, err_text((int)n));
@@ -100,7 +101,7 @@ static int more_text(struct restore_target *t, struct err *err)
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 /* Takes the text of up to `lines` lines that is at hand; *ret_lines of them end in it. */
-static struct text take_text(struct restore_target *t, uint64_t lines, uint64_t *ret_lines)
+static struct text take_text(struct reconstruct_target *t, uint64_t lines, uint64_t *ret_lines)
 {
     const char *from = t->text + t->from, *at = from, *end = t->text + t->len;
     uint64_t n = 0;
@@ -115,7 +116,7 @@ static struct text take_text(struct restore_target *t, uint64_t lines, uint64_t 
     return (struct text){from, (size_t)(at - from)};
 }
 
-static int skip_added(struct reconstruct *r, struct restore_target *t, struct err *err)
+static int skip_added(struct reconstruct *r, struct reconstruct_target *t, struct err *err)
 {
     int rc = budget_check(r->budget);
 
@@ -130,7 +131,7 @@ static int skip_added(struct reconstruct *r, struct restore_target *t, struct er
 }
 
 /* What is behind the last of its lines is of no use. */
-static void count_lines(struct restore_target *t, uint64_t taken)
+static void count_lines(struct reconstruct_target *t, uint64_t taken)
 {
     t->left -= taken;
     t->since -= taken < t->since ? taken : t->since;
@@ -141,8 +142,8 @@ static void count_lines(struct restore_target *t, uint64_t taken)
     t->at++;
 }
 
-int restore_take(struct reconstruct *r, struct restore_target *t, uint64_t *lines,
-                 uint64_t *missing, struct err *err)
+int reconstruct_take_lines(struct reconstruct *r, struct reconstruct_target *t, uint64_t *lines,
+                           uint64_t *missing, struct err *err)
 {
     uint64_t taken;
     int rc = 0;
@@ -165,7 +166,7 @@ int restore_take(struct reconstruct *r, struct restore_target *t, uint64_t *line
     } else {
         uint64_t most = t->since && t->since < *lines ? t->since : *lines;
         struct text text = take_text(t, most < t->left ? most : t->left, &taken);
-        rc = restore_write(r, text, err);
+        rc = reconstruct_write_text(r, text, err);
     }
     *lines -= taken;
     if (!none)

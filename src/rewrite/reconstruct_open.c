@@ -48,30 +48,30 @@ static int read_source(struct reconstruct *r, struct text name, struct err *err)
         return rc;
     if (intern_count(r->names) == known)
         return bad(err, "a source is listed twice");
-    struct restore_source *s = &r->sources.at[r->sources.count++];
-    *s = (struct restore_source){.unproved = true};
+    struct reconstruct_source *s = &r->sources.at[r->sources.count++];
+    *s = (struct reconstruct_source){.unproved = true};
     return copy_name(name, &s->name, "invalid name of a source", err);
 }
 
 static int read_source_end(struct reconstruct *r, struct text p, struct err *err)
 {
-    struct restore_source *s = r->sources.count ? &r->sources.at[r->sources.count - 1] : NULL;
+    struct reconstruct_source *s = r->sources.count ? &r->sources.at[r->sources.count - 1] : NULL;
 
     if (!s || !varint_take(&p, &s->bytes) || !hash_take(&p, &s->hash) || p.len)
         return bad(err, "invalid end of a source");
     return 0;
 }
 
-static int read_output(struct reconstruct *r, struct text p, struct restore_file **last,
+static int read_output(struct reconstruct *r, struct text p, struct reconstruct_file **last,
                        struct err *err)
 {
     uint64_t target;
-    struct restore_file f = {0};
+    struct reconstruct_file f = {0};
 
     if (!varint_take(&p, &target) || target >= r->target_count || !varint_take(&p, &f.lines) ||
         !varint_take(&p, &f.bytes) || !hash_take(&p, &f.hash) || !p.len)
         return bad(err, "invalid record of an output file");
-    struct restore_target *t = &r->targets[target];
+    struct reconstruct_target *t = &r->targets[target];
     int rc = vec_reserve(&t->files, 1);
     rc = rc < 0 ? rc : charge_add(&r->charge, p.len);
     if (rc < 0)
@@ -84,7 +84,7 @@ static int read_output(struct reconstruct *r, struct text p, struct restore_file
     return 0;
 }
 
-static int read_added(struct reconstruct *r, struct text p, struct restore_file *last,
+static int read_added(struct reconstruct *r, struct text p, struct reconstruct_file *last,
                       struct err *err)
 {
     if (!last)
@@ -97,13 +97,13 @@ static int read_added(struct reconstruct *r, struct text p, struct restore_file 
 }
 
 static int read_record(struct reconstruct *r, enum provenance_type type, struct text p,
-                       struct restore_file **last, struct err *err)
+                       struct reconstruct_file **last, struct err *err)
 {
     switch (type) {
     case PROVENANCE_TARGET:
         if (r->target_count == TARGETS_MOST || r->sources.count || p.len < 2)
             return bad(err, "a group record in the wrong place");
-        struct restore_target *t = &r->targets[r->target_count++];
+        struct reconstruct_target *t = &r->targets[r->target_count++];
         t->fd = -1;
         t->files.budget = r->budget;
         t->dropped = *p.ptr == 1;
@@ -130,7 +130,7 @@ static int read_record(struct reconstruct *r, enum provenance_type type, struct 
 /* ---- names of what is written ---------------------------------------------------------------- */
 
 /* X.pfw and X.pfw.gz may both be there: where the plain name is taken, the whole one is kept. */
-static int name_output(struct reconstruct *r, struct restore_source *s)
+static int name_output(struct reconstruct *r, struct reconstruct_source *s)
 {
     size_t len = strlen(s->name);
     bool gz = len > 3 && strcmp(s->name + len - 3, ".gz") == 0;
@@ -157,7 +157,7 @@ static int name_outputs(struct reconstruct *r, struct err *err)
     int rc = outputs ? 0 : -ENOMEM;
 
     for (size_t i = 0; i < r->sources.count && rc == 0; i++) {
-        struct restore_source *s = &r->sources.at[i];
+        struct reconstruct_source *s = &r->sources.at[i];
         rc = i % 1024 ? 0 : budget_check(r->budget);
         rc = rc < 0 ? rc : name_output(r, s);
         if (rc < 0)
@@ -180,7 +180,7 @@ static int name_outputs(struct reconstruct *r, struct err *err)
 static int load_manifest(struct reconstruct *r, struct charge *charge, struct err *err,
                          json_t **ret)
 {
-    int fd = restore_open(r, MANIFEST_NAME);
+    int fd = reconstruct_open_file(r, MANIFEST_NAME);
     json_error_t why;
     struct stat st;
 
@@ -218,9 +218,9 @@ static int compare_hash(struct reconstruct *r, const json_t *manifest, struct er
         return err_set(err, ERR_CORRUPT,
                        PROVENANCE_NAME " has %lld bytes, but " MANIFEST_NAME " says %lld",
                        (long long)st.st_size, size);
-    char *piece = malloc(RESTORE_PIECE);
-    int rc =
-        piece ? restore_hash(r, r->provenance_fd, (uint64_t)st.st_size, piece, &hash) : -ENOMEM;
+    char *piece = malloc(RECONSTRUCT_PIECE);
+    int rc = piece ? reconstruct_hash_file(r, r->provenance_fd, (uint64_t)st.st_size, piece, &hash)
+                   : -ENOMEM;
     free(piece);
     if (rc < 0)
         return rc;
@@ -255,13 +255,13 @@ static int open_reader(struct reconstruct *r)
     return provenance_reader_new(r->provenance_fd, r->budget, &r->provenance);
 }
 
-int restore_read(struct reconstruct *r, struct err *err)
+int reconstruct_read_sidecar(struct reconstruct *r, struct err *err)
 {
-    struct restore_file *last = NULL;
+    struct reconstruct_file *last = NULL;
     enum provenance_type type;
     struct text payload;
 
-    r->provenance_fd = restore_open(r, PROVENANCE_NAME);
+    r->provenance_fd = reconstruct_open_file(r, PROVENANCE_NAME);
     if (r->provenance_fd == -ENOENT)
         return err_set(err, ERR_NOT_FOUND,
                        PROVENANCE_NAME " not found: the directory was not written by /organize");

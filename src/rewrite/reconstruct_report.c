@@ -7,7 +7,7 @@
 
 static const char *const states[] = {"differs", "incomplete", "proved", NULL};
 
-#define OBJECT struct restore_source
+#define OBJECT struct reconstruct_source
 static const struct member source_members[] = {
     MEMBER("path", name),
     MEMBER("output", output),
@@ -23,11 +23,11 @@ static const struct object_type source_type = {NULL, MEMBERS(source_members)};
 /* ---- files and groups ------------------------------------------------------------------------ */
 
 /* Files of the groups that are not, or not quite, there. */
-static void write_files(struct jw *j, const struct reconstruct *r, enum restore_state state)
+static void write_files(struct jw *j, const struct reconstruct *r, enum reconstruct_state state)
 {
     jw_begin(j, '[');
     for (uint32_t i = 0; i < r->target_count; i++) {
-        const struct restore_target *t = &r->targets[i];
+        const struct reconstruct_target *t = &r->targets[i];
         for (size_t k = 0; k < t->files.count; k++)
             if (t->files.at[k].state == state)
                 jw_str(j, t->files.at[k].path);
@@ -37,12 +37,12 @@ static void write_files(struct jw *j, const struct reconstruct *r, enum restore_
 
 static void write_missing(struct jw *j, const void *reconstruct)
 {
-    write_files(j, reconstruct, RESTORE_MISSING);
+    write_files(j, reconstruct, RECONSTRUCT_MISSING);
 }
 
 static void write_changed(struct jw *j, const void *reconstruct)
 {
-    write_files(j, reconstruct, RESTORE_CHANGED);
+    write_files(j, reconstruct, RECONSTRUCT_CHANGED);
 }
 
 static void write_dropped(struct jw *j, const void *reconstruct)
@@ -73,7 +73,7 @@ const struct object_type reconstructed_type = {"Reconstructed", MEMBERS(members)
                                                .help = "reconstruct.json"};
 #undef OBJECT
 
-int restore_write_report(struct reconstruct *r, struct err *err)
+int reconstruct_write_report(struct reconstruct *r, struct err *err)
 {
     int rc = format_object(&reconstructed_type, r, true, &r->report);
     return rc == ERR_END ? manifest_put(r->outlet, REPORT_NAME, &r->report, err) : rc;

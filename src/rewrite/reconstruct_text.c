@@ -1,14 +1,14 @@
 /* reconstruct_text.c - the text of the source at hand, as it is written. */
 #include "rewrite/reconstruct.h"
 
-struct restore_source *restore_source_of(struct reconstruct *r)
+struct reconstruct_source *reconstruct_current_source(struct reconstruct *r)
 {
     return &r->sources.at[r->source_at - 1];
 }
 
 static int put(struct reconstruct *r, struct text text, struct err *err)
 {
-    struct restore_source *s = restore_source_of(r);
+    struct reconstruct_source *s = reconstruct_current_source(r);
 
     if (s->too_long || text.len > s->bytes - s->written) {
         s->too_long = true; /* it is not what it was: no more of it */
@@ -19,7 +19,7 @@ static int put(struct reconstruct *r, struct text text, struct err *err)
     return press_text(r->file, text, err);
 }
 
-int restore_end_line(struct reconstruct *r, struct err *err)
+int reconstruct_end_line(struct reconstruct *r, struct err *err)
 {
     int rc = r->newline ? put(r, TEXT("\n"), err) : 0;
 
@@ -28,11 +28,11 @@ int restore_end_line(struct reconstruct *r, struct err *err)
 }
 
 /* The last '\n' waits: perhaps the line had none. */
-int restore_write(struct reconstruct *r, struct text text, struct err *err)
+int reconstruct_write_text(struct reconstruct *r, struct text text, struct err *err)
 {
     if (!text.len)
         return 0;
-    int rc = restore_end_line(r, err);
+    int rc = reconstruct_end_line(r, err);
     r->newline = text.ptr[text.len - 1] == '\n';
     text.len -= r->newline;
     return rc == 0 && text.len ? put(r, text, err) : rc;

@@ -74,7 +74,7 @@ static int open_reconstruct(struct request *rq)
     s->dir = -1;
     int rc = open_input(rq, s);
     o->archive = s->archive;
-    o->level = GZIP_LEVEL_USUAL;
+    o->level = GZIP_LEVEL_DEFAULT;
     rc = rc < 0 ? rc : rewriting_open(rq, &s->way);
     rc = rc < 0 ? rc
                 : reconstruct_open(s->dir, rq->http->env.pool, o, s->way.outlet, &rq->budget,

@@ -52,7 +52,7 @@ static const struct param_spec pgzip_own[] = {
     PARAM("file", TEXT, "trace file or glob pattern; repeatable", .repeatable = true,
           .example = "['rank_*.pfw.gz']"),
     PARAM("recursive", BOOL, "include subdirectories", .fallback = "true"),
-    PARAM("level", UINT, "gzip level, 1-9", .fallback = "5", .min = 1, .max = GZIP_LEVEL_MOST,
+    PARAM("level", UINT, "gzip level, 1-9", .fallback = "5", .min = 1, .max = GZIP_LEVEL_MAX,
           BIND(level)),
     {0},
 };

@@ -21,7 +21,8 @@ int rewriting_level(struct request *rq, int *ret)
     static const struct {
         const char *word;
         int level;
-    } words[] = {{"true", GZIP_LEVEL_USUAL}, {"yes", GZIP_LEVEL_USUAL}, {"false", 0}, {"no", 0}};
+    } words[] = {
+        {"true", GZIP_LEVEL_DEFAULT}, {"yes", GZIP_LEVEL_DEFAULT}, {"false", 0}, {"no", 0}};
     const char *text = request_text(rq, "compress");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(text, words[i].word) == 0)

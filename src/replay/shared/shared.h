@@ -47,7 +47,7 @@ void shared_start(struct shared *s, int64_t after_ns);
 void shared_wait_for_start(struct shared *s);
 /* Waits until a time of clock_mono_ns, or until the replay is stopped. */
 void shared_sleep_until(const struct shared *s, int64_t until_ns);
-/* Waits until *counter is at min `min`, or the replay is stopped, or a process has died.
+/* Waits until *counter is at least `min`, or the replay is stopped, or a process has died.
  * shared_count adds one to it. */
 void shared_wait_for_count(const struct shared *s, atomic_uint *counter, unsigned min,
                            atomic_uint *waiting);
