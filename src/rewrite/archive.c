@@ -1,4 +1,5 @@
-/* archive.c - a tar that came as one piece: which files are in it, and each as a file of its own.
+/* archive.c - a tar that was sent as a whole: lists its files, and copies each to a file of its
+ * own.
  */
 #include "rewrite/outlet.h"
 
@@ -11,21 +12,22 @@
 #include <unistd.h>
 
 enum { MEMBERS_MOST = 100000, PIECE = 64 << 10, HEADERS = 4 << 10 };
-enum { NAMES_MOST = 32 << 20 }; /* of all members */
+enum { NAMES_MAX = 32 << 20 }; /* bytes of all names */
 
 struct tar_member {
     uint64_t at, size;
-    bool found; /* once is enough: copies of all members take no more than the tar */
+    /* each member is copied once at most, so the copies take no more space than the tar */
+    bool found;
 };
 struct archive {
     int fd;
     const char *dir;
-    struct disk_budget *budget; /* `size` counts in it */
-    uint64_t size;              /* of the tar */
-    struct intern *names;       /* ids are places in `members` */
+    struct disk_budget *budget; /* `size` is charged to it */
+    uint64_t size;              /* size of the tar */
+    struct intern *names;       /* ids are positions in `members` */
     VEC(struct tar_member) members;
     size_t names_len;
-    struct buf prefix; /* where the sidecar is: "" or "x/" */
+    struct buf prefix; /* directory of the sidecar: "" or "x/" */
     bool rooted;
 };
 
@@ -50,9 +52,9 @@ static int add_member(struct archive *a, const struct trace_tar_member *m, struc
     if (vec_extend(&a->members, count + (size_t)1) < 0)
         return -ENOMEM;
     a->names_len += m->name.len;
-    if (a->names_len > NAMES_MOST)
+    if (a->names_len > NAMES_MAX)
         return err_set(err, ERR_PARAM, "the member names of the tar exceed %d MiB",
-                       NAMES_MOST >> 20);
+                       NAMES_MAX >> 20);
     int64_t id = intern_add(a->names, m->name);
     if (id < 0)
         return (int)id;
@@ -62,7 +64,8 @@ static int add_member(struct archive *a, const struct trace_tar_member *m, struc
     return 0;
 }
 
-/* The directory that /organize has written may be one in the tar. */
+/* Records the directory of the sidecar: the tar may contain the directory that /organize has
+ * written. */
 static int note_root(struct archive *a, const struct trace_tar_member *m, struct err *err)
 {
     const struct text sidecar = TEXT("provenance.zst");
@@ -85,7 +88,7 @@ static int note_root(struct archive *a, const struct trace_tar_member *m, struct
 static int take_member(struct archive *a, const struct trace_tar_member *m, struct err *err)
 {
     bool directory = m->kind == TRACE_TAR_DIRECTORY;
-    /* "." and "/" come without a name. */
+    /* "." and "/" have an empty name here. */
     bool top = directory && (!m->name.len || text_eq(m->name, TEXT(".")));
 
     if (m->kind == TRACE_TAR_LINK)
@@ -115,7 +118,7 @@ static ssize_t read_some(const struct archive *a, char *out, uint64_t at, struct
     }
 }
 
-/* All members, to the mark at the end; a tar without is cut off. */
+/* Reads all members up to the end mark; a tar without one is cut off. */
 static int walk_members(struct archive *a, struct trace_tar *walk, struct budget *budget,
                         struct err *err)
 {
@@ -140,10 +143,10 @@ static int walk_members(struct archive *a, struct trace_tar *walk, struct budget
     return rc == ERR_END ? 0 : rc;
 }
 
-/* ---- public functions ----------------------------------------------------------------------- */
+/* ---- public functions ------------------------------------------------------------------------ */
 
-/* Copies may need as much once more. */
-static int charge(struct archive *a, struct err *err)
+/* Copies may need as much space as the tar itself. */
+static int charge_copies(struct archive *a, struct err *err)
 {
     if (!a->budget)
         return 0;
@@ -169,7 +172,7 @@ int archive_open(const struct spool *tar, const char *spool_dir, struct disk_bud
         a->size = spool_size(tar);
         a->dir = spool_dir;
         a->budget = disk;
-        rc = charge(a, err);
+        rc = charge_copies(a, err);
         rc = rc < 0 ? rc : walk_members(a, walk, budget, err);
     }
     trace_tar_free(walk);

@@ -1,4 +1,4 @@
-/* beneath.c - opens every component of a path by itself, in the one before. */
+/* beneath.c - opens a path component by component. */
 #include "rewrite/beneath.h"
 
 #include "dftracerd/failpoint.h"
@@ -31,7 +31,7 @@ static int open_dir(int at, const char *name)
     return fd < 0 ? -errno : fd;
 }
 
-/* Takes `at`. */
+/* Opens a component. Takes `at`. */
 static int open_part(int at, struct text part, bool make)
 {
     char name[NAME_MAX + 1];

@@ -1,25 +1,26 @@
-/* beneath.h - paths below a directory: never up, and never through a symbolic link. What openat2
- * would do with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS, on every kernel. */
+/* beneath.h - paths below a directory: never upwards, and never through a symbolic link. Like
+ * openat2 with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS, but on every kernel. */
 #ifndef DFTRACERD_REWRITE_BENEATH_H
 #define DFTRACERD_REWRITE_BENEATH_H
 
 #include "rewrite/outlet.h"
 
-/* Relative, and no part is empty, `.`, `..` or longer than a name can be; without `own` none begins
- * with OUTLET_PREFIX either: what is still being written. */
+/* Returns whether the path is plain: relative, and no part is empty, `.`, `..` or longer than a
+ * name can be. Without `own`, no part begins with OUTLET_PREFIX either, which marks incomplete
+ * output. */
 bool path_is_plain(struct text path, bool own);
-/* The directory `path` below `at`; an empty path: `at` itself. `make`: with those that are not
- * there. Descriptor, *new*, or -errno. The path is a plain one. */
+/* Opens the directory `path` below `at`; an empty path means `at` itself. `make`: creates missing
+ * directories. Returns a *new* descriptor, or -errno. The path must be plain. */
 int beneath_dir(int at, struct text path, bool make);
-/* The directory that has the last part of a path; *ret_last: that part, borrowed from the
- * path. */
+/* Opens the directory that contains the last part of a path; *ret_last: that part, borrowed from
+ * the path. */
 int beneath_parent(int at, const char *path, bool make, const char **ret_last);
-/* Bytes of a path up to the last of the directories above its end that is there: all that
- * beneath_parent() would not have to make. */
+/* Returns the length of the part of the path whose directories exist: beneath_parent() would create
+ * the others. */
 size_t beneath_there(int at, const char *path);
-/* Removes what is above the end of a path beyond `there`, as far as it is empty. */
+/* Removes the directories of a path beyond the first `there` bytes, as far as they are empty. */
 void beneath_unmake(int at, const char *path, size_t there);
-/* A regular file to read, else -ENOENT. */
+/* Opens a regular file for reading; returns -ENOENT for others. */
 int beneath_file(int at, const char *path);
 
 #endif

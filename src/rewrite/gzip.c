@@ -1,6 +1,7 @@
 /* gzip.c - gzip members by ISA-L, libdeflate or zlib.
  *
- * The levels mean what they mean to gzip: about its size, in much less time. On traces, a member
+ * The levels correspond to those of gzip: about the same size, in much less time. On traces, a
+ * member
  * for each MiB, one core (part of the text, MB/s): gzip 1: 12.3 %, 177; 6: 9.3 %, 49; 9: 8.8 %, 27.
  * ISA-L 1: 11.5 %, 970. libdeflate 1: 10.8 %, 400; 3: 10.3 %, 206; 5: 9.5 %, 163; 6: 9.0 %, 118; 7:
  * 8.6 %, 82; 8: 8.3 %, 28. Its levels 2 and 4 and ISA-L's 2 and 3 are worse than the ones beside
@@ -22,7 +23,7 @@
 struct gzip_packer {
     int level;
 #ifdef HAVE_LIBDEFLATE
-    struct libdeflate_compressor *deflate; /* NULL: the level is ISA-L's or zlib's */
+    struct libdeflate_compressor *deflate; /* NULL if ISA-L or zlib compresses this level */
 #endif
 #ifdef HAVE_ISAL
     unsigned char isal[ISAL_DEF_LVL1_DEFAULT];
@@ -56,13 +57,13 @@ void gzip_packer_free(struct gzip_packer *p)
     free(p);
 }
 
-/* Each gives the bytes written, 0 where it failed. */
+/* Each returns the number of bytes written, 0 on failure. */
 #ifdef HAVE_ISAL
 static size_t pack_isal(struct gzip_packer *p, struct text text, char *out, size_t room)
 {
     struct isal_zstream z;
     isal_deflate_stateless_init(&z);
-    z.hist_bits = 0; /* the whole window; init leaves it as it is */
+    z.hist_bits = 0; /* the whole window; isal_deflate_init does not set it */
     z.gzip_flag = IGZIP_GZIP;
     z.end_of_stream = 1;
     z.level = 1;
@@ -91,7 +92,7 @@ static size_t pack_zlib(int level, struct text text, char *out, size_t room)
     return made;
 }
 
-static size_t pack(struct gzip_packer *p, struct text text, char *out, size_t room)
+static size_t compress_member(struct gzip_packer *p, struct text text, char *out, size_t room)
 {
     size_t made = 0;
 #ifdef HAVE_LIBDEFLATE
@@ -105,16 +106,16 @@ static size_t pack(struct gzip_packer *p, struct text text, char *out, size_t ro
     return made ? made : pack_zlib(p->level, text, out, room);
 }
 
-/* Stored blocks are the worst that comes; zlib may make them of 16 KiB, with 5 bytes each. */
-static size_t most_of(size_t len)
+/* Stored blocks are the worst case; zlib may make them of 16 KiB, with 5 bytes each. */
+static size_t size_bound(size_t len)
 {
     return len + len / 1024 + 256;
 }
 
 int gzip_packer_member(struct gzip_packer *p, struct text text, struct buf *out)
 {
-    char *room = buf_reserve(out, most_of(text.len));
-    size_t made = room ? pack(p, text, room, most_of(text.len)) : 0;
+    char *room = buf_reserve(out, size_bound(text.len));
+    size_t made = room ? compress_member(p, text, room, size_bound(text.len)) : 0;
     out->len += made;
     return made ? 0 : -ENOMEM;
 }

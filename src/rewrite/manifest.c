@@ -1,4 +1,4 @@
-/* manifest.c - what manifest.json and reconstruct.json have in common. */
+/* manifest.c - functions shared by manifest.json and reconstruct.json. */
 #include "rewrite/manifest.h"
 
 void manifest_hash(struct jw *j, const void *hash)

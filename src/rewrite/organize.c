@@ -1,4 +1,4 @@
-/* organize.c - takes what share_next hands out, and puts it into the files of the groups. */
+/* organize.c - writes the text that share_next returns to the files of the groups. */
 #include "rewrite/organize.h"
 
 #include <errno.h>
@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So long is a step. */
+/* duration of a step */
 #define TURN_NS (50 * 1000000ll)
-/* What stays of a file until the end, here and in the outlet; its path comes thrice. */
+/* Memory of a file until the end, here and in the outlet; its path is stored three times. */
 enum { FILE_BYTES = sizeof(struct organize_file) + 256 };
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -37,7 +37,7 @@ static int add_file(struct organize *o, struct organize_target *t)
     return f->path ? 0 : -ENOMEM;
 }
 
-/* The file's bytes and hash come when the press gets there: it keeps pointers to them. */
+/* The press sets the file's bytes and hash later, through pointers that it keeps. */
 static int end_file(struct organize_target *t, struct err *err)
 {
     if (!t->press)
@@ -102,7 +102,7 @@ static int take_share(struct organize *o, const struct share *s, struct err *err
     return t->dropped ? 0 : write_share(o, s, err);
 }
 
-static int finish(struct organize *o, struct err *err)
+static int finish_output(struct organize *o, struct err *err)
 {
     int rc = organize_trace_source(o, UINT32_MAX);
 
@@ -113,7 +113,7 @@ static int finish(struct organize *o, struct err *err)
     return rc < 0 ? rc : organize_write_manifest(o, err);
 }
 
-/* ---- public functions ----------------------------------------------------------------------- */
+/* ---- public functions ------------------------------------------------------------------------ */
 
 static int open_all(struct organize *o, const struct selection *s,
                     const struct organize_options *options, struct budget *budget, struct err *err)
@@ -177,7 +177,7 @@ int organize_next(struct organize *o, struct err *err)
         rc = rc < 0 ? rc : take_share(o, &share, err);
     }
     if (rc == ERR_END) {
-        rc = finish(o, err);
+        rc = finish_output(o, err);
         return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : ERR_END;
     }
     return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
@@ -207,7 +207,7 @@ void organize_free(struct organize *o)
     if (!o)
         return;
     share_close(o->sharing);
-    /* The press knows where to put sizes of files that wait in it. */
+    /* The press has pointers to sizes of files that wait in it, so it is freed first. */
     for (uint32_t i = 0; o->targets && i < o->target_count; i++) {
         press_drop(o->targets[i].press);
         o->targets[i].press = NULL;

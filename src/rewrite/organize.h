@@ -1,5 +1,5 @@
-/* organize.h - what the parts of /organize share: groups with their files in the making, and what
- * is told of them. */
+/* organize.h - declarations that the parts of /organize share: groups, their files, and the
+ * description of these in sidecar and manifest. */
 #ifndef DFTRACERD_REWRITE_ORGANIZE_H
 #define DFTRACERD_REWRITE_ORGANIZE_H
 
@@ -9,20 +9,20 @@
 
 #define ORGANIZE_REST "_rest"
 
-/* A file of a group. Its bytes and hash are known when the press has written it. */
+/* A file of a group. Its bytes and hash are known after the press has written it. */
 struct organize_file {
     char *path;
-    uint64_t lines, events, text_bytes, bytes; /* lines: of sources */
+    uint64_t lines, events, text_bytes, bytes; /* lines: lines from sources */
     struct hash128 hash;
-    struct buf added;       /* pairs: lines of sources, lines added */
-    struct charge charge;   /* for it */
-    uint64_t since, adding; /* of the last pair: not in `added` yet */
+    struct buf added;       /* pairs: number of lines from sources, number of added lines */
+    struct charge charge;   /* for `added` */
+    uint64_t since, adding; /* the last pair, which is not in `added` yet */
 };
 struct organize_target {
     char *name;
-    char *query; /* NULL: the rest */
+    char *query; /* NULL for the rest */
     bool dropped;
-    struct press_file *press; /* of the last file; NULL: none is in the making */
+    struct press_file *press; /* the current file; NULL if there is none */
     VEC(struct organize_file *) files;
     uint64_t lines, events;
 };
@@ -52,19 +52,20 @@ struct organize {
     uint64_t chunk_bytes;
     bool drop_rest;
     struct organize_source *sources;
-    size_t source_count, source_at; /* source_at: the one whose text comes now, + 1 */
-    struct hasher hasher;           /* of its text */
+    size_t source_count, source_at; /* source_at: the current source, + 1 */
+    struct hasher hasher;           /* hash of its text */
     struct buf runs, record;
-    uint64_t run_what, run_literal, run_lines; /* not in `runs` yet; lines 0: none */
+    /* the last run, which is not in `runs` yet; lines 0: none */
+    uint64_t run_what, run_literal, run_lines;
     struct intern *literals;
-    const struct index_file **unread; /* selected files without a text */
+    const struct index_file **unread; /* selected files without text */
     size_t unread_count;
     struct buf manifest;
     struct {
         unsigned version;
         const char *tool, *provenance;
         bool complete;
-    } head; /* of the manifest */
+    } head; /* first members of the manifest */
     uint64_t provenance_bytes;
     struct hash128 provenance_hash;
 };
@@ -74,17 +75,21 @@ int organize_targets(struct organize *o, const struct organize_options *options,
 int organize_queries(struct organize *o, const struct selection *s,
                      const struct organize_options *options, struct budget *budget,
                      struct err *err);
-/* organize_trace.c: the records of the sidecar. */
-int organize_trace_begin(struct organize *o, struct err *err); /* targets */
-/* the text of this source comes, those before it have ended */
+/* organize_trace.c: writes the records of the sidecar. */
+/* begins the sidecar, and writes its targets */
+int organize_trace_begin(struct organize *o, struct err *err);
+/* begins a source; those before it have ended */
 int organize_trace_source(struct organize *o, uint32_t file);
 int organize_trace_share(struct organize *o,
-                         const struct share *s); /* text of it goes to a target */
-/* lines of no source come into the file */
+                         /* records that text of the source goes to a target */
+                         const struct share *s);
+/* records lines in the file that are from no source */
 void organize_trace_added(struct organize_file *f, uint64_t lines);
-void organize_trace_lines(struct organize_file *f, uint64_t lines); /* lines of a source */
-int organize_trace_end(struct organize *o, struct err *err); /* all files, and the sidecar's end */
-/* organize_manifest.c: into o->manifest, and as the last file. */
+/* records lines from a source */
+void organize_trace_lines(struct organize_file *f, uint64_t lines);
+/* writes all files, and the end of the sidecar */
+int organize_trace_end(struct organize *o, struct err *err);
+/* organize_manifest.c: writes the manifest to o->manifest, and as the last file. */
 int organize_write_manifest(struct organize *o, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* organize_open.c - groups as requested: names that can be directories, queries, and what
- * is open for them. */
+/* organize_open.c - checks the requested groups: names that can be directories, and queries; and
+ * opens them. */
 #include "rewrite/organize.h"
 
 #include <errno.h>

@@ -1,14 +1,14 @@
-/* organize_trace.c - notes where each line went: runs of lines, the text of bracket lines, lines
- * that were added. */
+/* organize_trace.c - records the target of each line in the sidecar: runs of lines, the text of
+ * bracket lines, added lines. */
 #include "rewrite/organize.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Runs and pairs of a record, at most some bytes more. */
+/* size of runs and pairs in a record, give or take some bytes */
 enum { RECORD_BYTES = 64 << 10 };
 
-static void put(struct organize *o, enum provenance_type type, const struct buf *payload)
+static void put_record(struct organize *o, enum provenance_type type, const struct buf *payload)
 {
     provenance_put(o->provenance, type, (struct text){payload->data, payload->len});
 }
@@ -19,7 +19,7 @@ int organize_trace_begin(struct organize *o, struct err *err)
         buf_clear(&o->record);
         buf_putc(&o->record, (char)o->targets[i].dropped);
         buf_puts(&o->record, o->targets[i].name);
-        put(o, PROVENANCE_TARGET, &o->record);
+        put_record(o, PROVENANCE_TARGET, &o->record);
     }
     hasher_begin(&o->hasher, 0);
     return o->record.error ? o->record.error : provenance_flush(o->provenance, err);
@@ -30,7 +30,7 @@ int organize_trace_begin(struct organize *o, struct err *err)
 static void put_runs(struct organize *o)
 {
     if (o->runs.len)
-        put(o, PROVENANCE_RUNS, &o->runs);
+        put_record(o, PROVENANCE_RUNS, &o->runs);
     buf_clear(&o->runs);
 }
 
@@ -57,7 +57,7 @@ static void add_run(struct organize *o, uint64_t what, uint64_t literal, uint64_
     o->run_lines += lines;
 }
 
-/* Each line is one of few. */
+/* There are few different bracket lines. */
 static int add_brackets(struct organize *o, struct text lines)
 {
     while (lines.len) {
@@ -107,7 +107,7 @@ int organize_trace_source(struct organize *o, uint32_t file)
             buf_clear(&o->record);
             varint_put(&o->record, source->bytes);
             hash_put(&o->record, source->hash);
-            put(o, PROVENANCE_SOURCE_END, &o->record);
+            put_record(o, PROVENANCE_SOURCE_END, &o->record);
         }
         if (o->source_at == o->source_count)
             return file == UINT32_MAX ? 0 : ERR_CORRUPT;
@@ -151,8 +151,8 @@ static int put_file(struct organize *o, uint32_t target, struct organize_file *f
     varint_put(&o->record, f->bytes);
     hash_put(&o->record, f->hash);
     buf_puts(&o->record, f->path);
-    put(o, PROVENANCE_OUTPUT, &o->record);
-    /* Pairs in records that are not too long: a record ends between two of them. */
+    put_record(o, PROVENANCE_OUTPUT, &o->record);
+    /* Pairs are split over records of limited length, between two pairs. */
     struct text left = {f->added.data, f->added.len}, pair = left;
     while (varint_take(&left, &ignored) && varint_take(&left, &ignored)) {
         size_t len = (size_t)(left.ptr - pair.ptr);

@@ -1,4 +1,4 @@
-/* outlet.c - the calls of an outlet, whichever it is; and the tar. */
+/* outlet.c - the calls of all outlets, and the tar stream. */
 #include "rewrite/outlet.h"
 
 #include <assert.h>
@@ -53,9 +53,9 @@ int outlet_file_finish(struct outlet_file *f, const char *name, struct err *err)
     return rc;
 }
 
-int outlet_send(struct outlet *o, size_t most, struct buf *out, struct err *err)
+int outlet_send(struct outlet *o, size_t max, struct buf *out, struct err *err)
 {
-    return o->ops->send(o, most, out, err);
+    return o->ops->send(o, max, out, err);
 }
 
 bool outlet_is_ready(const struct outlet *o)
@@ -106,11 +106,11 @@ static void body_file_drop(struct outlet_file *f)
     (void)f;
 }
 
-/* What waits is what one step of the work made: all of it goes. */
-static int body_send(struct outlet *o, size_t most, struct buf *out, struct err *err)
+/* Only the output of one step waits: all of it is sent. */
+static int body_send(struct outlet *o, size_t max, struct buf *out, struct err *err)
 {
     struct body_outlet *b = (struct body_outlet *)o;
-    (void)most, (void)err;
+    (void)max, (void)err;
     if (!b->waiting.len)
         return ERR_END;
     buf_append(out, b->waiting.data, b->waiting.len);
@@ -164,7 +164,8 @@ struct tar_outlet {
     struct disk_budget *budget;
     int64_t mtime_s;
     struct tar tar;
-    struct outlet_file *first, **last; /* finished; of the first the header may have been sent */
+    /* complete files; the header of the first may have been sent */
+    struct outlet_file *first, **last;
     bool begun;
 };
 
@@ -195,7 +196,7 @@ static int tar_file_finish(struct outlet_file *f, const char *name, struct err *
     return 0;
 }
 
-static int tar_send_first(struct tar_outlet *t, size_t most, struct buf *out, struct err *err)
+static int tar_send_first(struct tar_outlet *t, size_t max, struct buf *out, struct err *err)
 {
     struct outlet_file *f = t->first;
     int rc = 0;
@@ -206,7 +207,7 @@ static int tar_send_first(struct tar_outlet *t, size_t most, struct buf *out, st
     }
     size_t before = out->len;
     if (rc == 0)
-        rc = spool_read(f->spool, most, out, err);
+        rc = spool_read(f->spool, max, out, err);
     if (out->len > before)
         tar_count(&t->tar, out->len - before);
     if (rc != ERR_END)
@@ -219,13 +220,13 @@ static int tar_send_first(struct tar_outlet *t, size_t most, struct buf *out, st
     return 0;
 }
 
-static int tar_send(struct outlet *o, size_t most, struct buf *out, struct err *err)
+static int tar_send(struct outlet *o, size_t max, struct buf *out, struct err *err)
 {
     struct tar_outlet *t = (struct tar_outlet *)o;
     size_t before = out->len;
     int rc = t->first ? 0 : ERR_END;
-    while (rc == 0 && t->first && out->len - before < most)
-        rc = tar_send_first(t, most - (out->len - before), out, err);
+    while (rc == 0 && t->first && out->len - before < max)
+        rc = tar_send_first(t, max - (out->len - before), out, err);
     return rc == 0 ? out->error : rc;
 }
 

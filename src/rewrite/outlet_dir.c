@@ -1,12 +1,12 @@
-/* outlet_dir.c - files into a directory below the output directory, all at once.
+/* outlet_dir.c - writes files to a directory below the output directory, where all appear at once.
  *
- * Below the output directory is a directory of the run's own:
+ * Each run has its own directory below the output directory:
  *
- *   .dftracerd-1f0c.../making/7       in the making
- *   .dftracerd-1f0c.../made/io/x.gz   finished, and on the disk
+ *   .dftracerd-1f0c.../making/7 incomplete
+ *   .dftracerd-1f0c.../made/io/x.gz complete, and on the disk
  *
- * At the end `made` is renamed to the requested path. The run holds a lock on its directory, so
- * that what a dead one left can be distinguished.
+ * At the end, `made` is renamed to the requested path. A run locks its directory, which
+ * distinguishes it from those of killed processes.
  */
 #include "rewrite/beneath.h"
 
@@ -26,12 +26,12 @@
 struct dir_outlet {
     struct outlet base;
     char *place; /* the output directory */
-    char *path;  /* in it, as requested */
+    char *path;  /* requested path below it */
     bool force;
-    int place_fd, run_fd, making_fd, made_fd; /* -1: not open */
+    int place_fd, run_fd, making_fd, made_fd; /* -1 if not open */
     char run[40];                             /* name of the run's own directory in `place` */
     uint64_t files;
-    struct outlet_file *first, **last; /* with `force`: finished, in order */
+    struct outlet_file *first, **last; /* with `force`: complete files, in order */
 };
 
 static int failed(struct err *err, const char *what, const char *name, int number)
@@ -41,7 +41,7 @@ static int failed(struct err *err, const char *what, const char *name, int numbe
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* What is there already: nothing, or with `force` a directory. */
+/* Checks that the target does not exist, or with `force` is a directory. */
 static int check_target(const struct dir_outlet *d, struct err *err)
 {
     struct stat st;
@@ -131,7 +131,7 @@ static void dir_file_drop(struct outlet_file *f)
         close(f->fd);
 }
 
-/* Without memory for its name the file is not finished. */
+/* Without memory for its name, the file stays incomplete. */
 static int dir_file_finish(struct outlet_file *f, const char *name, struct err *err)
 {
     struct dir_outlet *d = (struct dir_outlet *)f->outlet;
@@ -148,7 +148,8 @@ static int dir_file_finish(struct outlet_file *f, const char *name, struct err *
     int rc = failpoint("outlet.finish")
                  ? -1
                  : renameat2(d->making_fd, number, into, last, RENAME_NOREPLACE);
-    if (rc < 0 && errno == EINVAL) /* a file system without this call: names are unique */
+    /* this file system does not support RENAME_NOREPLACE; names are unique */
+    if (rc < 0 && errno == EINVAL)
         rc = renameat(d->making_fd, number, into, last);
     if (rc < 0)
         rc = failed(err, "create", name, errno);
@@ -173,7 +174,7 @@ static int dir_send(struct outlet *o, size_t most, struct buf *out, struct err *
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* One file over what may be there. */
+/* Moves one file, and replaces an existing one. */
 static int replace(const struct dir_outlet *d, int target, const char *name)
 {
     const char *last;
@@ -191,7 +192,7 @@ static int replace(const struct dir_outlet *d, int target, const char *name)
     return rc;
 }
 
-/* In the order in which they were finished: what describes the others follows them. */
+/* Moves files in the order of their completion: files that describe others come after them. */
 static int replace_all(const struct dir_outlet *d, int parent, const char *last, struct err *err)
 {
     int target = beneath_dir(parent, text_of(last), false), rc = 0;
@@ -212,21 +213,21 @@ static int rename_new(const struct dir_outlet *d, int parent, const char *last)
         return 0;
     if (errno != EINVAL)
         return -errno;
-    /* The file system cannot do both in one; a directory is never replaced by the other call unless
-     * it is empty. */
+    /* The file system cannot check and rename atomically; rename() never replaces a directory that
+     * is not empty. */
     if (fstatat(parent, last, &st, AT_SYMLINK_NOFOLLOW) == 0)
         return -EEXIST;
     return renameat(d->run_fd, "made", parent, last) < 0 ? -errno : 0;
 }
 
-/* To the requested path. */
+/* Renames the output to the requested path. */
 static int move_made(const struct dir_outlet *d, struct err *err)
 {
     const char *last;
     int parent = beneath_parent(d->place_fd, d->path, true, &last);
     if (parent < 0)
         return failed(err, "create", d->path, -parent);
-    syncfs(d->made_fd); /* names of files and directories; their bytes are there already */
+    syncfs(d->made_fd); /* names of files and directories; their bytes are on the disk already */
     int rc = rename_new(d, parent, last);
     if (rc == -EEXIST && d->force)
         rc = replace_all(d, parent, last, err);
@@ -247,7 +248,7 @@ static int dir_end(struct outlet *o, struct buf *out, struct err *err)
     if (rc < 0)
         beneath_unmake(d->place_fd, d->path, there);
     failpoint("outlet.end");
-    remove_tree(d->place, d->run); /* now: who is told that it is done finds nothing else */
+    remove_tree(d->place, d->run); /* before the end is reported: then only the output is left */
     d->run[0] = '\0';
     return rc;
 }
@@ -267,7 +268,7 @@ static void dir_free(struct outlet *o)
     if (d->run[0])
         remove_tree(d->place, d->run);
     if (d->run_fd >= 0)
-        close(d->run_fd); /* and with it the lock */
+        close(d->run_fd); /* releases the lock, too */
     free(d->place);
     free(d->path);
     free(d);
@@ -306,7 +307,7 @@ static int begin_run(struct dir_outlet *d, struct err *err)
         return failed(err, "write to", "the output directory", errno);
     memcpy(d->run, name, sizeof name);
     flock(d->run_fd,
-          LOCK_EX | LOCK_NB); /* where there are no locks, nothing is taken for a dead one's */
+          LOCK_EX | LOCK_NB); /* without support for locks, no directory is considered dead */
     d->making_fd = make_and_open(d->run_fd, "making");
     if (d->making_fd >= 0)
         d->made_fd = make_and_open(d->run_fd, "made");

@@ -1,7 +1,7 @@
-/* press.c - files in the making, whose text becomes gzip members by all threads.
+/* press.c - compresses the text of files as gzip members with all threads.
  *
- * Members are cut by the text alone and wait in one line for all files (press_line.c), so bytes and
- * order of files do not depend on the threads.
+ * Members are cut by the text alone and wait in one queue for all files (press_line.c), so bytes
+ * and order of files do not depend on the threads.
  */
 #include "rewrite/press.h"
 
@@ -10,13 +10,13 @@
 
 enum {
     MEMBER_MOST =
-        PRESS_MEMBER + TRACE_LINE_MAX + (1 << 16), /* longer is no line, even a mended one */
+        PRESS_MEMBER + TRACE_LINE_MAX + (1 << 16), /* longer than any line, even a repaired one */
     WAITING_PIECES = 64,                           /* for each thread: small files ... */
-    WAITING_MOST = 256,                            /* ... each of which is open */
-    THREAD_BYTES = 3 << 20, /* what a thread needs: tables, and room for what it makes */
+    WAITING_MAX = 256,                             /* ... and each file is open */
+    THREAD_BYTES = 3 << 20, /* memory of a thread: tables, and space for its output */
 };
 
-/* Nothing is to be done with the text. */
+/* The text is neither compressed nor checked. */
 static bool is_plain(const struct press_options *o)
 {
     return !o->level && !o->check;
@@ -24,7 +24,7 @@ static bool is_plain(const struct press_options *o)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Room for more text, charged before it is taken. */
+/* Reserves space for more text, and charges it first. */
 static int reserve(struct press_file *f, size_t more)
 {
     size_t need = f->text.len + more, cap = f->charge.bytes ? f->charge.bytes : 4096;
@@ -34,8 +34,8 @@ static int reserve(struct press_file *f, size_t more)
     return rc < 0 ? rc : buf_reserve(&f->text, more) ? 0 : -ENOMEM;
 }
 
-/* There may be more processors than a quarter of the request's memory is for, with what waits for
- * them. */
+/* Returns the number of threads that a quarter of the request's memory allows, with the text that
+ * waits for them. */
 static unsigned threads_of(const struct pool *pool, const struct budget *budget)
 {
     unsigned threads = pool ? pool_threads(pool) + 1 : 1;
@@ -57,8 +57,8 @@ int press_new(struct pool *pool, struct outlet *outlet, const struct press_optio
     p->charge.budget = options->budget;
     p->threads = threads_of(pool, options->budget);
     p->pieces = p->threads * WAITING_PIECES;
-    if (p->pieces > WAITING_MOST)
-        p->pieces = p->threads < WAITING_MOST ? WAITING_MOST : p->threads;
+    if (p->pieces > WAITING_MAX)
+        p->pieces = p->threads < WAITING_MAX ? WAITING_MAX : p->threads;
     int rc = press_line_init(p);
     if (rc == 0 && !is_plain(options))
         rc = charge_add(&p->charge, (size_t)p->threads * THREAD_BYTES);
@@ -105,7 +105,7 @@ uint64_t press_text_bytes(const struct press_file *f)
 
 /* ---- cutting --------------------------------------------------------------------------------- */
 
-/* The text of the file so far as a piece; `name`: see there. */
+/* Returns the text of the file so far as a piece; `name`: see struct press_piece. */
 static struct press_piece *piece_new(struct press_file *f, const char *name)
 {
     struct press_piece *piece = calloc(1, sizeof *piece);
@@ -120,7 +120,7 @@ static struct press_piece *piece_new(struct press_file *f, const char *name)
     return piece;
 }
 
-/* How much of the text belongs to the member in the making; *ret_whole: that completes it. */
+/* Returns how much of the text belongs to the current member; *ret_whole: that completes it. */
 static size_t part_of_member(const struct press_file *f, struct text text, bool *ret_whole)
 {
     size_t have = f->text.len, from = have + 1 < PRESS_MEMBER ? PRESS_MEMBER - 1 - have : 0;

@@ -1,4 +1,4 @@
-/* press_file.c - one file in the making: memory of its text, and where its bytes go. */
+/* press_file.c - an incomplete file of a press: memory of its text, and output of its bytes. */
 #include "rewrite/press.h"
 
 #include <stdlib.h>

@@ -1,15 +1,15 @@
-/* press_line.c - the line of members to be: jobs of the pool compress them, the caller's thread
- * writes them in their order.
+/* press_line.c - the queue of future members: jobs of the pool compress them, the caller's thread
+ * writes them in order.
  *
- * The caller goes on with the next text meanwhile; where too much is in line it compresses, too.
+ * The caller continues with the next text meanwhile; if the queue is full, it compresses, too.
  */
 #include "rewrite/press.h"
 
 #include <stdlib.h>
 
-/* So long is a job; then it queues up again behind others. */
+/* duration of a job, after which it queues again behind others */
 #define JOB_NS (20 * 1000000ll)
-/* To wake a thread for less text than this takes longer than to compress it. */
+/* Waking a thread for less text than this takes longer than compressing it. */
 #define JOB_BYTES (256u << 10)
 
 int press_line_init(struct press *p)
@@ -22,8 +22,8 @@ int press_line_init(struct press *p)
     return p->idle ? 0 : -ENOMEM;
 }
 
-/* Takes a reference away, and the lock, which the caller holds. */
-static void leave(struct press *p)
+/* Drops a reference, and releases the lock, which the caller holds. */
+static void drop_reference(struct press *p)
 {
     bool last = --p->references == 0;
     pthread_mutex_unlock(&p->lock);
@@ -57,8 +57,8 @@ static struct gzip_packer *take_packer(struct press *p)
     return packer ? packer : gzip_packer_new(p->options.level);
 }
 
-/* Shows what a reader would get. */
-static int check(const struct press *p, const struct press_piece *piece)
+/* Passes the text that a reader would get to `check`. */
+static int check_piece(const struct press *p, const struct press_piece *piece)
 {
     struct buf back = {0};
     int rc = gunzip_member((struct text){piece->out.data, piece->out.len}, piece->text.len, &back);
@@ -86,7 +86,7 @@ static int compress(struct press *p, struct press_piece *piece)
     pthread_mutex_lock(&p->lock);
     p->idle[p->idle_count++] = packer;
     pthread_mutex_unlock(&p->lock);
-    return rc == 0 && p->options.check ? check(p, piece) : rc;
+    return rc == 0 && p->options.check ? check_piece(p, piece) : rc;
 }
 
 static int write_piece(struct press_piece *piece, struct err *err)
@@ -101,8 +101,8 @@ static int write_piece(struct press_piece *piece, struct err *err)
 
 /* ---- compression; the caller holds the lock -------------------------------------------------- */
 
-/* Compresses the first piece that waits; false: there is none. */
-static bool work(struct press *p)
+/* Compresses the first piece that waits. Returns false if there is none. */
+static bool compress_next(struct press *p)
 {
     struct press_piece *piece = p->todo;
     if (!piece)
@@ -120,26 +120,26 @@ static bool work(struct press *p)
     return true;
 }
 
-/* It may come when the press is left: there is nothing to do for it then. */
-static void job(void *arg)
+/* A job of the pool. It may run after the press was left: then there is nothing to do. */
+static void run_job(void *arg)
 {
     struct press *p = arg;
     int64_t until = clock_mono_ns() + JOB_NS;
     pthread_mutex_lock(&p->lock);
-    while (work(p))
-        if (p->todo && clock_mono_ns() > until && pool_submit(p->pool, job, p) == 0) {
+    while (compress_next(p))
+        if (p->todo && clock_mono_ns() > until && pool_submit(p->pool, run_job, p) == 0) {
             pthread_mutex_unlock(&p->lock);
             return;
         }
     p->jobs--;
-    leave(p);
+    drop_reference(p);
 }
 
-/* What no job can be had for, the caller does when it gets there. */
-static void call_jobs(struct press *p)
+/* Starts jobs. Without a job, the caller compresses a piece when it has to be written. */
+static void start_jobs(struct press *p)
 {
     for (size_t bytes = p->todo_bytes; p->pool && bytes >= JOB_BYTES && p->jobs + 1 < p->threads;) {
-        if (pool_submit(p->pool, job, p) < 0)
+        if (pool_submit(p->pool, run_job, p) < 0)
             return;
         p->jobs++;
         p->references++;
@@ -170,12 +170,12 @@ static struct press_piece *take_out(struct press *p, struct press_piece **at)
     return piece;
 }
 
-/* Writes what is done, and no more pieces and text are in line then than that. */
+/* Writes pieces that are done, until the queue has at most `count` pieces and `bytes` of text. */
 static int write_done(struct press *p, size_t count, size_t bytes, struct err *err)
 {
     int rc = 0;
     pthread_mutex_lock(&p->lock);
-    call_jobs(p);
+    start_jobs(p);
     while (rc == 0 && p->first) {
         if (p->first->state == PIECE_DONE) {
             struct press_piece *piece = take_out(p, &p->first);
@@ -185,7 +185,7 @@ static int write_done(struct press *p, size_t count, size_t bytes, struct err *e
             pthread_mutex_lock(&p->lock);
         } else if (p->count < count && p->bytes < bytes) {
             break;
-        } else if (!work(p)) {
+        } else if (!compress_next(p)) {
             wait_done(p);
         }
     }
@@ -232,5 +232,5 @@ void press_line_leave(struct press *p)
         gzip_packer_free(p->idle[i]);
     free(p->idle);
     pthread_mutex_lock(&p->lock);
-    leave(p);
+    drop_reference(p);
 }

@@ -62,7 +62,7 @@ bool hash_take(struct text *from, struct hash128 *ret)
 /* ---- writing --------------------------------------------------------------------------------- */
 
 struct provenance_writer {
-    struct outlet_file *file; /* NULL: finished */
+    struct outlet_file *file; /* NULL after the end */
     ZSTD_CCtx *zstd;
     struct buf records, packed;
     struct hasher text, bytes;
@@ -109,7 +109,7 @@ void provenance_put(struct provenance_writer *w, enum provenance_type type, stru
     buf_text(&w->records, payload);
 }
 
-static int pack(struct provenance_writer *w, ZSTD_EndDirective end)
+static int compress_records(struct provenance_writer *w, ZSTD_EndDirective end)
 {
     ZSTD_inBuffer in = {w->records.data, w->records.len, 0};
     size_t left;
@@ -135,7 +135,7 @@ static int pack(struct provenance_writer *w, ZSTD_EndDirective end)
 
 static int write_packed(struct provenance_writer *w, ZSTD_EndDirective end, struct err *err)
 {
-    int rc = pack(w, end);
+    int rc = compress_records(w, end);
 
     if (rc < 0)
         return err_set(err, rc, "%s", err_text(rc));
@@ -175,10 +175,10 @@ struct provenance_reader {
     struct hasher text;
     struct budget *budget;
     int fd;
-    uint64_t offset; /* of what is read next */
+    uint64_t offset; /* offset of the next read */
     ZSTD_DCtx *zstd;
     ZSTD_inBuffer in;
-    struct buf records; /* from `at` on: not handed out yet */
+    struct buf records; /* from `at` on: records that were not returned yet */
     size_t at, hashed;
     bool begun, frame_ended, ended;
     char piece[PIECE];
@@ -234,8 +234,8 @@ static int read_piece(struct provenance_reader *r, struct err *err)
     return 0;
 }
 
-/* More records; what was handed out goes. */
-static int unpack(struct provenance_reader *r, struct err *err)
+/* Decompresses more records, in place of those that were returned. */
+static int read_records(struct provenance_reader *r, struct err *err)
 {
     int rc = budget_check(r->budget);
 
@@ -283,7 +283,7 @@ static int check_end(struct provenance_reader *r, struct text payload, size_t be
                        b, a);
     r->hashed = r->at;
     while (!r->frame_ended && r->at == r->records.len) {
-        int rc = unpack(r, err);
+        int rc = read_records(r, err);
         if (rc < 0)
             return rc;
     }
@@ -293,7 +293,7 @@ static int check_end(struct provenance_reader *r, struct text payload, size_t be
     return ERR_END;
 }
 
-/* The record at `at`, if all of it is there. 1, 0, ERR_CORRUPT. */
+/* Parses the record at `at`. Returns 1; 0 if it is incomplete; ERR_CORRUPT. */
 static int parse(struct provenance_reader *r, struct err *err, enum provenance_type *ret_type,
                  struct text *ret, size_t *ret_end)
 {
@@ -309,7 +309,7 @@ static int parse(struct provenance_reader *r, struct err *err, enum provenance_t
     if (!varint_take(&rest, &len))
         return r->records.len - r->at > 11 ? damaged(err, "has a record with an invalid length")
                                            : 0;
-    if (len > PROVENANCE_RECORD_MOST)
+    if (len > PROVENANCE_RECORD_MAX)
         return damaged(err, "has a record that is too long");
     if (rest.len < len)
         return 0;
@@ -322,7 +322,7 @@ static int parse(struct provenance_reader *r, struct err *err, enum provenance_t
 static int begin_reading(struct provenance_reader *r, struct err *err)
 {
     while (r->records.len < sizeof(magic)) {
-        int rc = unpack(r, err);
+        int rc = read_records(r, err);
         if (rc < 0)
             return rc;
     }
@@ -342,7 +342,7 @@ int provenance_next(struct provenance_reader *r, struct err *err, enum provenanc
     while (rc == 0 && (rc = parse(r, err, ret_type, ret, &end)) == 0) {
         hasher_add(&r->text, r->records.data + r->hashed, r->at - r->hashed);
         r->hashed = r->at;
-        rc = unpack(r, err);
+        rc = read_records(r, err);
     }
     if (rc < 0)
         return rc;

@@ -1,4 +1,4 @@
-/* reconstruct.c - follows the runs of each source, and writes what they name. */
+/* reconstruct.c - follows the runs of each source, and writes the lines that they refer to. */
 #include "rewrite/reconstruct.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* So long is a step. */
+/* duration of a step */
 #define TURN_NS (50 * 1000000ll)
 
 static int bad(struct err *err, const char *what)
@@ -16,7 +16,7 @@ static int bad(struct err *err, const char *what)
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
-/* Files come in the order of their sources: what waits in the other press goes first. */
+/* Files are written in the order of their sources: the other press is flushed first. */
 static int begin_source(struct reconstruct *r, struct err *err)
 {
     if (r->file || r->source_at == r->sources.count)
@@ -67,7 +67,7 @@ static int next_run(struct reconstruct *r, struct err *err)
     return 0;
 }
 
-/* Some lines of the run. */
+/* Writes some lines of the current run. */
 static int follow_run(struct reconstruct *r, struct err *err)
 {
     struct reconstruct_source *s = reconstruct_current_source(r);
@@ -104,7 +104,7 @@ static int next_record(struct reconstruct *r, struct err *err)
     return type == PROVENANCE_SOURCE_END ? end_source(r, err) : 0;
 }
 
-/* ---- public functions ----------------------------------------------------------------------- */
+/* ---- public functions ------------------------------------------------------------------------ */
 
 int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_options *options,
                      struct outlet *outlet, struct budget *budget, struct err *err,

@@ -1,5 +1,5 @@
-/* reconstruct_lines.c - the lines that came from sources, out of the files of a target, one after
- * the other. */
+/* reconstruct_lines.c - reads the lines that came from sources from the files of a target, one
+ * after the other. */
 #include "rewrite/reconstruct.h"
 
 #include <errno.h>
@@ -11,7 +11,8 @@
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Is it byte for byte the file that was written? 1, 0, errors. What cannot be read is not. */
+/* Returns 1 if the file is byte for byte the one that was written, 0 if it differs or is
+ * unreadable, or an error. */
 static int is_unchanged(struct reconstruct *r, const struct reconstruct_file *f, int fd,
                         char *piece)
 {
@@ -45,7 +46,7 @@ static void next_pair(struct reconstruct_target *t)
         t->added.len = 0;
 }
 
-/* A file that is not there has lines to pass over, too. */
+/* Begins a file. A missing file has lines that are skipped, too. */
 static int begin_file(struct reconstruct *r, struct reconstruct_target *t, struct err *err)
 {
     struct trace_reader_options options = {0};
@@ -65,7 +66,7 @@ static int begin_file(struct reconstruct *r, struct reconstruct_target *t, struc
         f->state = RECONSTRUCT_MISSING;
         return 0;
     }
-    if (t->fd < 0) /* nothing is known of the file */
+    if (t->fd < 0) /* the file does not exist */
         return err_set(err, t->fd, "%s: %s", f->path, err_text(t->fd));
     int rc = is_unchanged(r, f, t->fd, t->text);
     if (rc < 0)
@@ -74,7 +75,7 @@ static int begin_file(struct reconstruct *r, struct reconstruct_target *t, struc
     return trace_reader_open(t->fd, &options, NULL, err, &t->reader);
 }
 
-/* More text behind what is left: 1; 0: there is none; -errno. */
+/* Appends more text to the rest. Returns 1; 0 at the end; -errno. */
 static int more_text(struct reconstruct_target *t, struct err *err)
 {
     ssize_t n = 0;
@@ -100,7 +101,7 @@ static int more_text(struct reconstruct_target *t, struct err *err)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* Takes the text of up to `lines` lines that is at hand; *ret_lines of them end in it. */
+/* Takes the available text of up to `lines` lines; *ret_lines of them end in it. */
 static struct text take_text(struct reconstruct_target *t, uint64_t lines, uint64_t *ret_lines)
 {
     const char *from = t->text + t->from, *at = from, *end = t->text + t->len;
@@ -130,7 +131,7 @@ static int skip_added(struct reconstruct *r, struct reconstruct_target *t, struc
     return rc < 0 ? rc : 0;
 }
 
-/* What is behind the last of its lines is of no use. */
+/* Counts used lines. Text after the last line from a source is not needed. */
 static void count_lines(struct reconstruct_target *t, uint64_t taken)
 {
     t->left -= taken;

@@ -1,5 +1,5 @@
-/* reconstruct_open.c - what the sidecar says there is: targets, files, sources. And is it the one
- * that belongs here? */
+/* reconstruct_open.c - reads targets, files and sources from the sidecar, and checks that it
+ * belongs to manifest.json. */
 #include "rewrite/beneath.h"
 #include "rewrite/reconstruct.h"
 
@@ -14,9 +14,9 @@
 enum {
     TARGETS_MOST = ORGANIZE_GROUPS_MAX + 1,
     MANIFEST_MOST = 256 << 20,
-    MANIFEST_GROWS = 8, /* a value takes so much more memory than text */
-    LITERAL_MOST = 5,   /* brackets: four bytes and '\n' */
-    INTERN_EXTRA = 64   /* of a text that is interned */
+    MANIFEST_GROWS = 8, /* memory of a JSON value, relative to its text */
+    LITERAL_MAX = 5,    /* brackets: four bytes and '\n' */
+    INTERN_EXTRA = 64   /* additional memory of an interned text */
 };
 
 static int bad(struct err *err, const char *what)
@@ -39,9 +39,9 @@ static int read_source(struct reconstruct *r, struct text name, struct err *err)
     uint32_t known = intern_count(r->names);
     int rc = vec_reserve(&r->sources, 1);
 
-    rc = rc < 0
-             ? rc
-             : charge_add(&r->charge, 4 * name.len + 2 * INTERN_EXTRA); /* its output's name, too */
+    rc = rc < 0 ? rc
+                /* including the name of its output */
+                : charge_add(&r->charge, 4 * name.len + 2 * INTERN_EXTRA);
     if (rc == 0 && intern_add(r->names, name) < 0)
         rc = -ENOMEM;
     if (rc < 0)
@@ -110,7 +110,7 @@ static int read_record(struct reconstruct *r, enum provenance_type type, struct 
         return copy_name((struct text){p.ptr + 1, p.len - 1}, &t->name, "invalid name of a group",
                          err);
     case PROVENANCE_LITERAL:
-        if (!p.len || p.len > LITERAL_MOST)
+        if (!p.len || p.len > LITERAL_MAX)
             return bad(err, "a literal line is too short or too long");
         int rc = charge_add(&r->charge, p.len + INTERN_EXTRA);
         return rc == 0 && intern_add(r->literals, p) < 0 ? -ENOMEM : rc;
@@ -129,7 +129,7 @@ static int read_record(struct reconstruct *r, enum provenance_type type, struct 
 
 /* ---- names of what is written ---------------------------------------------------------------- */
 
-/* X.pfw and X.pfw.gz may both be there: where the plain name is taken, the whole one is kept. */
+/* X.pfw and X.pfw.gz may both exist: if the plain name is in use, the full name is kept. */
 static int name_output(struct reconstruct *r, struct reconstruct_source *s)
 {
     size_t len = strlen(s->name);
@@ -150,7 +150,7 @@ static int name_output(struct reconstruct *r, struct reconstruct_source *s)
     return s->output ? 0 : -ENOMEM;
 }
 
-/* Each is another file, below the place where they go. */
+/* All outputs are different files below the output directory. */
 static int name_outputs(struct reconstruct *r, struct err *err)
 {
     struct intern *outputs = intern_new();

@@ -1,5 +1,5 @@
-/* reconstruct_report.c - reconstruct.json: which originals are proved to be what they were, and
- * what is missing of the others. */
+/* reconstruct_report.c - reconstruct.json: the originals that are proved to be unchanged, and what
+ * is missing from the others. */
 #include "rewrite/manifest.h"
 #include "rewrite/reconstruct.h"
 
@@ -22,7 +22,7 @@ static const struct object_type source_type = {NULL, MEMBERS(source_members)};
 
 /* ---- files and groups ------------------------------------------------------------------------ */
 
-/* Files of the groups that are not, or not quite, there. */
+/* Writes the files of the groups that are missing or have changed. */
 static void write_files(struct jw *j, const struct reconstruct *r, enum reconstruct_state state)
 {
     jw_begin(j, '[');

@@ -1,4 +1,4 @@
-/* reconstruct_text.c - the text of the source at hand, as it is written. */
+/* reconstruct_text.c - writes the text of the current source. */
 #include "rewrite/reconstruct.h"
 
 struct reconstruct_source *reconstruct_current_source(struct reconstruct *r)
@@ -6,12 +6,12 @@ struct reconstruct_source *reconstruct_current_source(struct reconstruct *r)
     return &r->sources.at[r->source_at - 1];
 }
 
-static int put(struct reconstruct *r, struct text text, struct err *err)
+static int put_text(struct reconstruct *r, struct text text, struct err *err)
 {
     struct reconstruct_source *s = reconstruct_current_source(r);
 
     if (s->too_long || text.len > s->bytes - s->written) {
-        s->too_long = true; /* it is not what it was: no more of it */
+        s->too_long = true; /* it differs from the original: no more is written */
         return 0;
     }
     s->written += text.len;
@@ -21,13 +21,13 @@ static int put(struct reconstruct *r, struct text text, struct err *err)
 
 int reconstruct_end_line(struct reconstruct *r, struct err *err)
 {
-    int rc = r->newline ? put(r, TEXT("\n"), err) : 0;
+    int rc = r->newline ? put_text(r, TEXT("\n"), err) : 0;
 
     r->newline = false;
     return rc;
 }
 
-/* The last '\n' waits: perhaps the line had none. */
+/* The last '\n' is held back, because the line may have none. */
 int reconstruct_write_text(struct reconstruct *r, struct text text, struct err *err)
 {
     if (!text.len)
@@ -35,5 +35,5 @@ int reconstruct_write_text(struct reconstruct *r, struct text text, struct err *
     int rc = reconstruct_end_line(r, err);
     r->newline = text.ptr[text.len - 1] == '\n';
     text.len -= r->newline;
-    return rc == 0 && text.len ? put(r, text, err) : rc;
+    return rc == 0 && text.len ? put_text(r, text, err) : rc;
 }

@@ -1,9 +1,9 @@
-/* repack.c - the lines of a query, or plain files, into other files; and what was done, as a
+/* repack.c - writes the lines of a query, or plain files, to other files, and describes them in a
  * manifest.
  *
  * The check of /merge and /split: events are summed up by the XXH3-128 of their lines, modulo
- * 2^128, which their order does not change. One sum is of what inflating the written members gives,
- * the other of the same query, evaluated again.
+ * 2^128, which their order does not change. One sum is that of the inflated members, the other is
+ * that of the same query, evaluated again.
  */
 #include "rewrite/manifest.h"
 #include "dftracerd/text_range.h"
@@ -23,14 +23,14 @@ struct sum {
 };
 struct written {
     char *name;         /* `text` */
-    const char *source; /* of REPACK_PGZIP; borrowed from the snapshot */
-    bool is_copy;       /* it has a source */
+    const char *source; /* REPACK_PGZIP: source; borrowed from the snapshot */
+    bool is_copy;       /* the file has a source */
     uint64_t lines, text_bytes, bytes;
-    struct hash128 hash;      /* of the file */
-    struct hash128 text_hash; /* of REPACK_PGZIP */
+    struct hash128 hash;      /* hash of the file */
+    struct hash128 text_hash; /* REPACK_PGZIP: hash of the text */
     char text[300];
 };
-/* What stays of a file until the end, here and in the outlet. */
+/* Memory of a file until the end, here and in the outlet. */
 enum { WRITTEN_BYTES = sizeof(struct written) + 512 };
 struct repack {
     struct query *query;
@@ -38,14 +38,14 @@ struct repack {
     struct outlet *outlet;
     struct repack_options o;
     struct press *press;
-    struct press_file *file; /* in the making */
+    struct press_file *file; /* current file */
     VEC(struct written *) written;
-    struct view *view;        /* the lines; later those that are read once more */
-    struct text_range *range; /* of the present file */
+    struct view *view;        /* the lines; later the lines that are read for the check */
+    struct text_range *range; /* text of the current file */
     struct hasher *hasher;
-    size_t next; /* of the files to be packed */
+    size_t next; /* position of the next file to compress */
     struct buf text, manifest;
-    pthread_mutex_t lock; /* of `out` */
+    pthread_mutex_t lock; /* guards `out` */
     struct sum out, in;
     struct {
         uint64_t generation;
@@ -53,7 +53,7 @@ struct repack {
         size_t source_count;
         bool complete, is_checked, verified;
         struct hash128 hash_read, hash_written;
-    } head; /* of the manifest */
+    } head; /* first members of the manifest */
     enum { WRITING, CHECKING, FINISHED } state;
 };
 
@@ -76,7 +76,7 @@ static struct hash128 sum_hash(const struct sum *s)
     return (struct hash128){(uint64_t)(s->hashes >> 64), (uint64_t)s->hashes};
 }
 
-/* By threads of the pool. */
+/* Called by threads of the pool. */
 static void check_text(void *arg, struct text text)
 {
     struct repack *r = arg;
@@ -188,8 +188,8 @@ static int end_trace(struct repack *r, struct err *err)
     return rc < 0 ? rc : end_file(r, w->name, err);
 }
 
-/* The lines of the text that still go into the present file: a file is full with the line that
- * reaches its size. */
+/* Returns the lines of the text that belong to the current file: the line that reaches the size
+ * completes a file. */
 static struct text take_lines(const struct repack *r, struct text text)
 {
     uint64_t have = press_text_bytes(r->file), most = r->o.chunk_bytes;
@@ -373,7 +373,7 @@ static int write_some(struct repack *r, struct err *err)
     return put < 0 ? put : rc;
 }
 
-/* A merged trace without a line is one, too. */
+/* A merged trace without lines is written, too. */
 static int end_writing(struct repack *r, struct err *err)
 {
     int rc = 0;

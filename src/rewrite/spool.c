@@ -1,4 +1,4 @@
-/* spool.c - a nameless file for bytes whose number must be known before the first is sent. */
+/* spool.c - a nameless file for bytes whose number must be known before the first one is sent. */
 #include "dftracerd/failpoint.h"
 #include "dftracerd/rewrite.h"
 
@@ -43,7 +43,7 @@ int spool_new(const char *dir, struct disk_budget *budget, struct err *err, stru
     return 0;
 }
 
-static int charge(struct spool *s, uint64_t len, struct err *err)
+static int charge_bytes(struct spool *s, uint64_t len, struct err *err)
 {
     struct disk_budget *b = s->budget;
     if (!b)
@@ -60,7 +60,7 @@ static int charge(struct spool *s, uint64_t len, struct err *err)
 
 int spool_write(struct spool *s, struct text data, struct err *err)
 {
-    int rc = charge(s, data.len, err);
+    int rc = charge_bytes(s, data.len, err);
     if (rc < 0)
         return rc;
     while (data.len) {
@@ -86,10 +86,10 @@ uint64_t spool_size(const struct spool *s)
     return s->size;
 }
 
-int spool_read(struct spool *s, size_t most, struct buf *out, struct err *err)
+int spool_read(struct spool *s, size_t max, struct buf *out, struct err *err)
 {
     uint64_t left = s->size - s->read;
-    size_t want = left < most ? (size_t)left : most;
+    size_t want = left < max ? (size_t)left : max;
     if (!want)
         return left ? 0 : ERR_END;
     char *room = buf_reserve(out, want);

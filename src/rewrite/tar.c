@@ -1,4 +1,5 @@
-/* tar.c - tar archives as a stream: POSIX ustar headers, pax records for what does not fit. */
+/* tar.c - tar archives as a stream: POSIX ustar headers, and pax records for values that do not
+ * fit. */
 #include "rewrite/outlet.h"
 
 #include <assert.h>
@@ -27,8 +28,8 @@ static unsigned padding_of(uint64_t size)
     return (unsigned)(-size % BLOCK);
 }
 
-/* Octal digits and a NUL; what needs more digits is a big-endian number with the top bit set, as
- * GNU and BSD read it. */
+/* Writes octal digits and a NUL; a number with more digits is big-endian with the top bit set, as
+ * GNU and BSD tar read it. */
 static void put_octal(char *field, size_t size, uint64_t value)
 {
     if (value >> 3 * (size - 1)) {
@@ -42,7 +43,7 @@ static void put_octal(char *field, size_t size, uint64_t value)
         field[i] = (char)('0' + (value & 7));
 }
 
-/* False: the name needs a pax record, and the header has the start of it. */
+/* Returns false if the name needs a pax record; then the header has its start. */
 static bool put_name(struct header *h, struct text name)
 {
     bool ascii = true;
@@ -83,7 +84,7 @@ static void put_header(struct header *h, char type, unsigned mode, uint64_t size
     buf_append(out, h, BLOCK);
 }
 
-/* "<length> key=value\n", where the length counts its own digits. */
+/* Writes "<length> key=value\n", where the length counts its own digits. */
 static void put_record(struct buf *records, const char *key, struct text value)
 {
     size_t rest = 1 + strlen(key) + 1 + value.len + 1, digits = 1, power = 10;

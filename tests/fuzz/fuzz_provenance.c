@@ -89,7 +89,7 @@ static void read_records(const struct buf *file)
     assert(fd >= 0 && write(fd, file->data, file->len) == (ssize_t)file->len);
     assert(provenance_reader_new(fd, &budget, &r) == 0);
     while ((rc = provenance_next(r, &err, &type, &payload)) == 0)
-        assert(payload.len <= PROVENANCE_RECORD_MOST && type < PROVENANCE_END);
+        assert(payload.len <= PROVENANCE_RECORD_MAX && type < PROVENANCE_END);
     assert(rc == ERR_END || rc == ERR_CORRUPT);
     assert(rc == ERR_END || err.text[0]);
     provenance_reader_free(r);
