@@ -1,5 +1,6 @@
 /* output.c - the output file of a batch program. */
 #include "mpi/output.h"
+#include "base/write_all.h"
 
 #include "dftracerd/rewrite.h"
 
@@ -91,18 +92,10 @@ int output_open(const char *path, bool gzip, unsigned threads, struct err *err, 
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static int write_all(struct output *o, struct text bytes, struct err *err)
+static int write_bytes(struct output *o, struct text bytes, struct err *err)
 {
-    while (bytes.len) {
-        ssize_t n = write(o->fd, bytes.ptr, bytes.len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_set(err, -errno, "cannot write %s: %s", o->path, strerror(errno));
-        bytes.ptr += n;
-        bytes.len -= (size_t)n;
-    }
-    return 0;
+    int rc = write_all(o->fd, bytes);
+    return rc ? err_set(err, rc, "cannot write %s: %s", o->path, strerror(-rc)) : 0;
 }
 
 /* Writes what the press has compressed so far. */
@@ -112,7 +105,7 @@ static int write_compressed(struct output *o, struct err *err)
     int rc = 0;
 
     while (rc == 0 && (rc = outlet_send(o->body, SEND_BYTES, &out, err)) == 0) {
-        rc = out.error ? out.error : write_all(o, (struct text){out.data, out.len}, err);
+        rc = out.error ? out.error : write_bytes(o, (struct text){out.data, out.len}, err);
         buf_clear(&out);
     }
     buf_done(&out);
@@ -122,7 +115,7 @@ static int write_compressed(struct output *o, struct err *err)
 int output_write(struct output *o, struct text bytes, struct err *err)
 {
     if (!o->press)
-        return write_all(o, bytes, err);
+        return write_bytes(o, bytes, err);
     int rc = press_text(o->file, bytes, err);
     return rc ? rc : write_compressed(o, err);
 }
@@ -136,7 +129,7 @@ static int finish_press(struct output *o, struct err *err)
     rc = rc ? rc : press_flush(o->press, err);
     rc = rc ? rc : write_compressed(o, err);
     rc = rc ? rc : outlet_end(o->body, &rest, err);
-    rc = rc ? rc : write_all(o, (struct text){rest.data, rest.len}, err);
+    rc = rc ? rc : write_bytes(o, (struct text){rest.data, rest.len}, err);
     buf_done(&rest);
     return rc;
 }

@@ -9,6 +9,7 @@
  * distinguishes it from those of killed processes.
  */
 #include "rewrite/beneath.h"
+#include "base/write_all.h"
 
 #include "dftracerd/failpoint.h"
 
@@ -113,16 +114,8 @@ static int dir_file_new(struct outlet *o, struct err *err, struct outlet_file *f
 
 static int dir_file_write(struct outlet_file *f, struct text data, struct err *err)
 {
-    while (data.len) {
-        ssize_t n = failpoint("outlet.write") ? -1 : write(f->fd, data.ptr, data.len);
-        if (n < 0 && errno != EINTR)
-            return failed(err, "write", "a file in the output directory", errno);
-        if (n > 0) {
-            data.ptr += n;
-            data.len -= (size_t)n;
-        }
-    }
-    return 0;
+    int rc = failpoint("outlet.write") ? -errno : write_all(f->fd, data);
+    return rc ? failed(err, "write", "a file in the output directory", -rc) : 0;
 }
 
 static void dir_file_drop(struct outlet_file *f)

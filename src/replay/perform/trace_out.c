@@ -1,5 +1,6 @@
 /* trace_out.c - lines through zlib, under a lock. */
 #include "replay/perform/trace_out.h"
+#include "base/write_all.h"
 
 #include "replay/perform/lanes.h"
 
@@ -75,18 +76,6 @@ int trace_out_open(const char *path, struct trace_out **ret, struct err *err)
     return 0;
 }
 
-static int write_all(int fd, const char *data, size_t len)
-{
-    while (len) {
-        ssize_t n = write(fd, data, len);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        data += n > 0 ? n : 0;
-        len -= n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
 /* Writes the text as a gzip member. After an error nothing more is written: existing members stay
  * readable. */
 static int write_member(struct trace_out *t)
@@ -96,19 +85,20 @@ static int write_member(struct trace_out *t)
     buf_clear(&t->packed);
     if (deflateReset(&t->z) != Z_OK) /* first, because the bound depends on it */
         return -EIO;
-    size_t most = deflateBound(&t->z, t->text.len);
-    char *out = buf_reserve(&t->packed, most);
+    size_t bound = deflateBound(&t->z, t->text.len);
+    char *out = buf_reserve(&t->packed, bound);
     if (!out)
         return -ENOMEM;
     t->z.next_in = (Bytef *)t->text.data;
     t->z.avail_in = (uInt)t->text.len;
     t->z.next_out = (Bytef *)out;
-    t->z.avail_out = (uInt)most;
+    t->z.avail_out = (uInt)bound;
     if (deflate(&t->z, Z_FINISH) != Z_STREAM_END)
         return -EIO;
-    int rc = write_all(t->fd, out, most - t->z.avail_out);
+    size_t len = bound - t->z.avail_out;
+    int rc = write_all(t->fd, (struct text){out, len});
     if (rc == 0 && t->complete)
-        *t->complete += most - t->z.avail_out;
+        *t->complete += len;
     return rc;
 }
 
@@ -243,7 +233,7 @@ void trace_out_join(struct trace_out *t, int fd, uint64_t complete, int code)
         ssize_t n = pread(fd, data, want, (off_t)at);
         if (n < 0 && errno == EINTR)
             continue;
-        t->error = n > 0 ? write_all(t->fd, data, (size_t)n) : n < 0 ? -errno : -EIO;
+        t->error = n > 0 ? write_all(t->fd, (struct text){data, (size_t)n}) : n < 0 ? -errno : -EIO;
         at += n > 0 ? (size_t)n : 0;
     }
 }

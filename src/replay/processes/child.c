@@ -1,5 +1,6 @@
 /* child.c - passes the messages of the parent to the threads of one process. */
 #include "replay/processes/child.h"
+#include "base/write_all.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -64,13 +65,7 @@ static int send_report(const struct report *r, int fd)
         return b.error;
     len = b.len - sizeof len;
     memcpy(b.data, &len, sizeof len);
-    for (size_t at = 0; at < b.len;) {
-        ssize_t n = write(fd, b.data + at, b.len - at);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        at += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
+    return write_all(fd, (struct text){b.data, b.len});
 }
 
 void child_main(const struct child_setup *setup)

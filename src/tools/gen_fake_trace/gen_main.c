@@ -1,6 +1,7 @@
 /* gen_main.c - gen-fake-trace: synthetic traces of a 3D U-Net training, for measuring, demos and
  * tests. */
 #include "tools/gen_fake_trace/generate.h"
+#include "base/write_all.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -18,17 +19,6 @@ struct job {
     char failed[PATH_MAX];
 };
 
-static int write_all(int fd, const struct buf *b)
-{
-    for (size_t at = 0; at < b->len;) {
-        ssize_t n = write(fd, b->data + at, b->len - at);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        at += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
 /* Returns ERR_END when the file is complete, otherwise an error. */
 static int write_pieces(struct job *job, struct generator *g, int fd)
 {
@@ -38,7 +28,7 @@ static int write_pieces(struct job *job, struct generator *g, int fd)
         buf_clear(&piece);
         rc = generate_next(g, PIECE, &piece);
         if (rc == 0 || rc == ERR_END)
-            wrote = write_all(fd, &piece);
+            wrote = write_all(fd, (struct text){piece.data, piece.len});
         if (job->error || place_is_stopped())
             wrote = -ECANCELED;
     }
