@@ -24,12 +24,6 @@ static bool stat_path(const char *path, struct stat *st, bool *ret_symlink)
     return !*ret_symlink || stat(path, st) == 0;
 }
 
-static void queue_if_news(struct index *ix, struct entry *e, int64_t mono)
-{
-    if (!e->link_of && !e->unsettled && !catalog_is_unrequested(ix, e) && catalog_is_news(e, mono))
-        catalog_queue(ix, e, false);
-}
-
 /* Sets the path of an entry. It is no longer a member, if it was one. */
 static void set_path(struct index *ix, struct entry *e, const char *path)
 {
@@ -60,8 +54,9 @@ static void apply_offer(struct index *ix, struct entry *e, const struct identity
     e->offered = true;
     if (e->run)
         e->again = e->again || !identity_same(&e->run->identity, now);
-    else
-        queue_if_news(ix, e, mono);
+    else if (!e->link_of && !e->unsettled && !catalog_is_unrequested(ix, e) &&
+             catalog_is_news(e, mono))
+        catalog_queue(ix, e, false);
     if (first && e->is_archive && !e->unsettled && !catalog_duplicate_of(e) &&
         identity_same(&e->view->identity, now))
         archive_offer_members(ix, e);

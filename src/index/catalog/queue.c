@@ -130,13 +130,6 @@ static unsigned least_loaded(const struct index *ix)
     return best;
 }
 
-static void place_at(struct index *ix, struct entry *e, unsigned rank)
-{
-    e->placed = true;
-    e->rank = (uint16_t)rank;
-    ix->placed_bytes[rank] += e->seen.size;
-}
-
 /* `waiting`: bytes without a rank, including those of the file at hand. */
 static uint64_t fair_share(const struct index *ix, uint64_t waiting)
 {
@@ -182,10 +175,13 @@ static void place_entry(struct index *ix, struct entry *e, uint64_t waiting)
         rank = 0;
     else if (is_divided(ix, e, rank, fair))
         e->shares = calloc(ranks_count(ix->ranks), sizeof *e->shares);
-    if (e->shares)
+    if (e->shares) {
         divide(ix, e, fair);
-    else
-        place_at(ix, e, rank);
+        return;
+    }
+    e->placed = true;
+    e->rank = (uint16_t)rank;
+    ix->placed_bytes[rank] += e->seen.size;
 }
 
 void catalog_queue(struct index *ix, struct entry *e, bool front)

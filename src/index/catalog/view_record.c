@@ -19,22 +19,6 @@ static const struct record_field names_fields[] = {
 
 /* ---- to bytes -------------------------------------------------------------------------------- */
 
-static void put_chunks(const struct index_file *f, struct buf *out)
-{
-    rec_put_u(out, f->chunk_count);
-    buf_append(out, f->chunks, f->chunk_count * sizeof *f->chunks);
-}
-
-/* Encodes the parents that forks in other files add. */
-static void put_parents(const struct view *v, struct buf *out)
-{
-    rec_put_u(out, v->linked != NULL);
-    for (uint32_t i = 0; v->linked && i < v->pub.process_count; i++) {
-        rec_put_i(out, v->linked[i].ppid);
-        rec_put_u(out, v->linked[i].parent_by);
-    }
-}
-
 /* The view has only a name and a place: nothing of the file has been read, or it is hidden. */
 static bool is_bare(const struct view *v)
 {
@@ -57,9 +41,15 @@ void view_put(struct index *ix, const struct view *v, struct buf *out)
     file_encode(ix, v, &record);
     rec_put_buf(out, &record);
     buf_done(&record);
-    put_chunks(&v->pub, out);
+    rec_put_u(out, v->pub.chunk_count);
+    buf_append(out, v->pub.chunks, v->pub.chunk_count * sizeof *v->pub.chunks);
     record_encode(names_fields, v, ix->texts, out);
-    put_parents(v, out);
+    /* the parents that forks in other files add */
+    rec_put_u(out, v->linked != NULL);
+    for (uint32_t i = 0; v->linked && i < v->pub.process_count; i++) {
+        rec_put_i(out, v->linked[i].ppid);
+        rec_put_u(out, v->linked[i].parent_by);
+    }
 }
 
 /* ---- from bytes ------------------------------------------------------------------------------ */

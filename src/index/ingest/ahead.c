@@ -316,15 +316,6 @@ bool ahead_help(struct ingest *in)
 
 /* ---- a file that is read --------------------------------------------------------------------- */
 
-static int add_start(struct ahead *a, const struct trace_checkpoint *c)
-{
-    if (vec_reserve(&a->starts, 1) < 0 || checkpoint_clone(c, &a->starts.at[a->starts.count]) < 0)
-        return -ENOMEM;
-    a->starts.count++;
-    a->start_bytes += c->window_len + sizeof *c;
-    return 0;
-}
-
 /* Loads checkpoints of the index that is being replaced. They are so few that their windows take
  * little memory. */
 static void load_starts(struct ahead *a, const struct view *old)
@@ -346,8 +337,11 @@ static void load_starts(struct ahead *a, const struct view *old)
         if (checkpoint_decode(c.key, c.value, &at) < 0 || at.text_offset < next ||
             !(at.in_member || at.kind == TRACE_AT_MEMBER))
             continue;
-        if (add_start(a, &at) < 0)
+        if (vec_reserve(&a->starts, 1) < 0 ||
+            checkpoint_clone(&at, &a->starts.at[a->starts.count]) < 0)
             break;
+        a->starts.count++;
+        a->start_bytes += at.window_len + sizeof at;
         next = at.text_offset + step;
     }
     kv_end(&c);

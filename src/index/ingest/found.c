@@ -88,15 +88,6 @@ void reader_note_damage(struct reader *r, enum trace_damage_kind kind, uint64_t 
             (struct trace_damage){.kind = (uint8_t)kind, .text_offset = text_offset};
 }
 
-static int take_extra_damage(struct reader *r, struct result *to)
-{
-    int rc = 0;
-
-    while (r->extra_count && rc == 0)
-        rc = vec_push(&to->damage, r->extra[--r->extra_count]);
-    return rc;
-}
-
 int reader_take_below(struct reader *r, struct result *to, uint64_t below)
 {
     int rc = take_checkpoints(r, to);
@@ -109,5 +100,7 @@ int reader_take_found(struct reader *r, struct result *to)
     int rc = reader_take_below(r, to, UINT64_MAX);
 
     trace_reader_info(r->trace, &to->info);
-    return rc ? rc : take_extra_damage(r, to);
+    while (r->extra_count && rc == 0)
+        rc = vec_push(&to->damage, r->extra[--r->extra_count]);
+    return rc;
 }

@@ -12,15 +12,6 @@ enum { ORDERS_MAX = 16 }; /* orders that a rank has at a time: enough to keep it
 
 /* ---- giving ---------------------------------------------------------------------------------- */
 
-static void add_order(struct ingest *in, struct order *o)
-{
-    pthread_mutex_lock(&in->lock);
-    o->number = ++in->order_number;
-    o->next = in->orders;
-    in->orders = o;
-    pthread_mutex_unlock(&in->lock);
-}
-
 void order_unlist(struct ingest *in, struct order *o)
 {
     pthread_mutex_lock(&in->lock);
@@ -55,7 +46,11 @@ int order_give(struct reader *r)
     o->expected = UINT64_MAX;
     o->kept = r->kept;
     o->finish = r->finish;
-    add_order(r->in, o);
+    pthread_mutex_lock(&r->in->lock);
+    o->number = ++r->in->order_number;
+    o->next = r->in->orders;
+    r->in->orders = o;
+    pthread_mutex_unlock(&r->in->lock);
     buf_putc(&message, RANK_ORDER);
     order_put(r, o, &message);
     r->run->order = o;

@@ -155,15 +155,6 @@ static int build(struct worker *w, struct result *r, struct chunk_built *ret)
     return 0;
 }
 
-/* Encodes the names; the lines are not needed after that. */
-static int encode_names(struct worker *w, struct result *r)
-{
-    int rc = r->part->names.count ? names_encode(w->ix, r->part, &r->names) : 0;
-
-    buf_done(&r->part->lines);
-    return rc;
-}
-
 static int encode(struct worker *w, struct result *r)
 {
     struct chunk_texts texts = {text_by_id, w->ix->texts, true, NULL, NULL};
@@ -177,7 +168,9 @@ static int encode(struct worker *w, struct result *r)
     r->rows = built.rows;
     r->part->counts.bad_dur += built.bad_dur;
     rc = take_hashes(w, r);
-    rc = rc ? rc : encode_names(w, r);
+    if (rc == 0 && r->part->names.count)
+        rc = names_encode(w->ix, r->part, &r->names);
+    buf_done(&r->part->lines); /* not needed any more */
     if (rc)
         return rc;
     rc = chunk_view_new(r->value.data, r->value.len, &texts, &view);

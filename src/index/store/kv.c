@@ -197,13 +197,6 @@ static bool name_files(struct kv *kv, const char *path)
     return true;
 }
 
-static int check_mark(const struct kv *kv, struct err *err)
-{
-    if (access(kv->mark, F_OK) < 0)
-        return 0;
-    return err_set(err, ERR_CORRUPT, "%s: the index is marked as corrupt", kv->path);
-}
-
 /* If the address space is limited, threads and malloc need some of it: the map takes a quarter, or
  * more if there is that much data. */
 static uint64_t first_map_size(const struct kv *kv, uint64_t size)
@@ -231,7 +224,9 @@ int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)
     pthread_mutex_init(&kv->pool_lock, NULL);
     kv->read_only = options->read_only;
     kv->map_max = options->map_max ? options->map_max : UINT64_MAX;
-    rc = check_mark(kv, err);
+    rc = access(kv->mark, F_OK) < 0
+             ? 0
+             : err_set(err, ERR_CORRUPT, "%s: the index is marked as corrupt", kv->path);
     if (rc == 0)
         kv_watch_faults(kv);
     if (rc == 0)

@@ -472,13 +472,6 @@ static int give_groups(struct digest *d)
     return 0;
 }
 
-static void give_class(struct summary_class *to, const struct thread *t)
-{
-    to->count += t->count;
-    if (t->has_time)
-        see_time(&to->has_time, &to->min_ts, &to->max_te, t->min_ts, t->max_te);
-}
-
 static int give_thread(struct digest *d, struct thread *t)
 {
     struct summary_thread *to = summary_thread_of(d->p->summary, &t->key);
@@ -506,12 +499,15 @@ static int give_threads(struct digest *d)
 
     for (uint32_t i = 0; i < d->threads.count && rc == 0; i++) {
         struct thread *t = &d->threads.at[i];
+        struct summary_class *to = &d->p->summary->classes[t->key.class];
 
         if (t->has_time && !d->wide) {
             t->min_ts = t->first;
             t->max_te = t->last;
         }
-        give_class(&d->p->summary->classes[t->key.class], t);
+        to->count += t->count;
+        if (t->has_time)
+            see_time(&to->has_time, &to->min_ts, &to->max_te, t->min_ts, t->max_te);
         rc = give_thread(d, t);
     }
     return rc;

@@ -45,12 +45,6 @@ const struct record_field counts_fields[] = {FIELD(lines),      FIELD(brackets),
 enum { COUNTS = sizeof(struct trace_counts) / sizeof(uint64_t) };
 _Static_assert(sizeof counts_fields / sizeof *counts_fields == COUNTS + 1, "none is left out");
 
-static void add_counts(struct trace_counts *into, const struct trace_counts *from)
-{
-    for (size_t i = 0; i < COUNTS; i++)
-        ((uint64_t *)into)[i] += ((const uint64_t *)from)[i];
-}
-
 /* ---- processes ------------------------------------------------------------------------------- */
 
 static uint64_t process_hash(uint32_t host, bool is_hash, int64_t pid)
@@ -116,7 +110,8 @@ void part_add_process(struct part *p, const struct index_process *from)
 void part_merge_facts(struct part *into, const struct part *from)
 {
     into->error = into->error ? into->error : from->error;
-    add_counts(&into->counts, &from->counts);
+    for (size_t i = 0; i < COUNTS; i++)
+        ((uint64_t *)&into->counts)[i] += ((const uint64_t *)&from->counts)[i];
     into->text_sum.high += from->text_sum.high;
     into->text_sum.low += from->text_sum.low;
     into->finished |= from->finished;
