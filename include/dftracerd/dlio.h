@@ -75,8 +75,8 @@ double dlio_draw(const struct dlio_model *m, struct dlio_random *r);
 /* ---- fitting --------------------------------------------------------------------------------- */
 
 enum {
-    DLIO_MIXTURE_LEAST = 20, /* mixtures are fitted to this number of samples or more */
-    DLIO_MIXTURE_MOST = 10000
+    DLIO_MIXTURE_MIN = 20, /* mixtures are fitted to this number of samples or more */
+    DLIO_MIXTURE_MAX = 10000
 }; /* EM runs on this number of order statistics, evenly spaced */
 struct dlio_candidate {
     bool valid; /* the estimate exists; else the other members are 0 */
@@ -85,7 +85,7 @@ struct dlio_candidate {
 };
 struct dlio_fit {
     size_t count;
-    double mean, stdev, least, greatest;
+    double mean, stdev, min, max;
     bool constant; /* all samples are equal: best is normal with stdev 0, no candidates */
     struct dlio_candidate candidates[DLIO_FAMILIES]; /* one for each family */
     struct dlio_model best; /* smallest BIC; ties go to the smaller KS, then to single families */
@@ -133,8 +133,8 @@ struct dlio_rank {
 struct dlio_simulation {
     const struct dlio_rank *ranks;
     size_t rank_count;
-    const struct dlio_model *block; /* the loop body is drawn from it, clamped into [least, most] */
-    double block_least, block_most;
+    const struct dlio_model *block; /* the loop body is drawn from it, clamped to [min, max] */
+    double block_min, block_max;
     const double *iters; /* of all ranks, sorted */
     size_t iter_count;
     /* With `queue`, the wait for the batch is simulated instead. A batch has batch_items items;
@@ -147,7 +147,7 @@ struct dlio_simulation {
     const double *items;
     size_t item_count;
     const struct dlio_model *item;
-    double item_least, item_most;
+    double item_min, item_max;
     unsigned barrier_steps; /* after this number of steps, ranks wait for the slowest; 0: never */
     uint64_t seed;          /* the generator of rank i starts with seed + i */
 };
@@ -180,7 +180,7 @@ struct dlio_refined {
     struct dlio_simulated simulated; /* of the best iteration */
 };
 /* Moves the upper bound until the simulation meets the targets. `samples`: times of the loop body,
- * sorted. Sets s->block_most and s->item_most; the latter to the same percentile of
+ * sorted. Sets s->block_max and s->item_max; the latter to the same percentile of
  * `item_samples`. */
 int dlio_refine(struct dlio_simulation *s, const struct dlio_refine_options *o,
                 const double *samples, size_t n, const double *item_samples, size_t item_n,

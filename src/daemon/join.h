@@ -23,7 +23,7 @@ struct join {
     char *path; /* path of the socket; NULL if there is no runtime directory */
     struct buf settings;
     int lock_fd, fd; /* -1: none */
-    uint64_t inode;  /* inode of our socket file */
+    uint64_t inode;  /* inode of this daemon's socket file */
     pthread_t thread;
     bool running;
     atomic_bool ending;

@@ -11,7 +11,7 @@
         .name = name_, .kind = OPTION_##kind_, .at = offsetof(struct options, member), \
         .help = help_, ##__VA_ARGS__ \
     }
-#define TIME_MOST (1ull << 40)
+#define TIME_MAX (1ull << 40)
 
 const struct option_spec option_table[] = {
     OPTION("directory", LIST, directory, "directory of traces to serve; repeatable", .letter = 'd',
@@ -72,7 +72,7 @@ const struct option_spec option_table[] = {
     OPTION("dimensions", TEXT, dimensions, "columns that get bloom filters, comma-separated",
            .argument = "LIST", .otherwise = "name,cat,pid,tid,args.hhash,args.fhash,args.shash"),
     OPTION("query-timeout", MS, query_timeout_ms, "maximum run time of a query", .argument = "TIME",
-           .initial = "5m", .min = 1, .max = TIME_MOST, .flags = OPTION_LIVE,
+           .initial = "5m", .min = 1, .max = TIME_MAX, .flags = OPTION_LIVE,
            .more = "A query that takes longer gets status 504. While an answer is being sent, the "
                    "limit applies to each part of it; if one takes longer, the answer is cut off."),
     OPTION("query-memory", BYTES, query_memory, "memory limit of one query", .argument = "BYTES",
@@ -127,7 +127,7 @@ const struct option_spec option_table[] = {
            .more = "Further connections are closed at once, with status 429 where there is no TLS. "
                    "This limit does not apply to admins."),
     OPTION("request-time", MS, request_time_ms, "maximum time for a request to arrive",
-           .argument = "TIME", .initial = "1m", .min = 1, .max = TIME_MOST,
+           .argument = "TIME", .initial = "1m", .min = 1, .max = TIME_MAX,
            .more = "The time starts when the request begins to arrive. A connection whose request "
                    "takes longer is closed. An uploaded tar has this time for each MiB."),
     OPTION("idle-time", MS, idle_time_ms, "close connections that make no progress for this time",
@@ -135,19 +135,19 @@ const struct option_spec option_table[] = {
            .more = "This applies to connections without a request and to clients that stop "
                    "reading. It is rounded up to whole seconds."),
     OPTION("link-time", MS, link_time_ms, "lifetime of the link (/q/...) of a stored query",
-           .argument = "TIME", .initial = "15m", .min = 1, .max = TIME_MOST,
+           .argument = "TIME", .initial = "15m", .min = 1, .max = TIME_MAX,
            .more = "The time starts when the link is created; using the link does not extend it. "
                    "Anybody who has the link can use it without a token."),
     OPTION("rescan", MS, rescan_ms, "interval between directory scans", .argument = "TIME",
-           .initial = "2s", .min = 10, .max = TIME_MOST),
+           .initial = "2s", .min = 10, .max = TIME_MAX),
     OPTION("settle", MS, settle_ms,
            "treat a file as complete when it has not changed for this time", .argument = "TIME",
-           .initial = "10s", .min = 1, .max = TIME_MOST,
+           .initial = "10s", .min = 1, .max = TIME_MAX,
            .more = "Until then, answers that use the file are marked as incomplete, and a last "
                    "line without a line end is not counted. With --on-demand, every file is "
                    "treated as complete."),
     OPTION("keep-missing", MS, keep_missing_ms, "keep the index of a deleted file for this time",
-           .argument = "TIME", .initial = "10m", .min = 1, .max = TIME_MOST,
+           .argument = "TIME", .initial = "10m", .min = 1, .max = TIME_MAX,
            .more = "If the file reappears unchanged within this time, it is not indexed again. A "
                    "file in an unreadable directory does not count as deleted."),
     OPTION("drain-time", MS, drain_time_ms, "on shutdown, wait this long for running requests",
@@ -155,7 +155,7 @@ const struct option_spec option_table[] = {
            .more = "New requests are refused meanwhile. The daemon does not wait for requests that "
                    "wait for the index, nor for clients that read nothing for a second."),
     OPTION("idle-exit", MS, idle_exit_ms, "exit after this time without a request",
-           .argument = "TIME", .otherwise = "never", .min = 1, .max = TIME_MOST,
+           .argument = "TIME", .otherwise = "never", .min = 1, .max = TIME_MAX,
            .more = "Meant for daemons that dftracerctl starts in the background."),
     OPTION("on-demand", FLAG, on_demand, "index only the files that requests select"),
     OPTION("background", FLAG, background,

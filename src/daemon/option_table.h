@@ -1,4 +1,4 @@
-/* option_table.h - the table behind options.h. */
+/* option_table.h - the table of options, private to options.h. */
 #ifndef DFTRACERD_DAEMON_OPTION_TABLE_H
 #define DFTRACERD_DAEMON_OPTION_TABLE_H
 

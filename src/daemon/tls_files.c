@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define FILE_MOST (1u << 20)
+#define FILE_MAX (1u << 20)
 #define DAY_S 86400
 #define SOON_DAYS 14 /* a new certificate should have been installed by now */
 
@@ -25,7 +25,7 @@ static int read_text(FILE *f, char **ret)
         text.len += n;
         room = buf_reserve(&text, 4096);
         n = room ? fread(room, 1, 4096, f) : 0;
-    } while (n && text.len < FILE_MOST);
+    } while (n && text.len < FILE_MAX);
     buf_putc(&text, '\0');
     int rc = text.error ? text.error : ferror(f) ? -EIO : n ? -EFBIG : 0;
     if (rc < 0)

@@ -165,7 +165,7 @@ static int fit_all(const struct facts *f, struct dlio_fit *fit)
     int rc = 0;
     for (int i = 0; i < DLIO_FAMILIES && rc == 0; i++) {
         struct dlio_candidate *c = &fit->candidates[i];
-        if (i >= DLIO_MIXTURE2 && f->n >= DLIO_MIXTURE_LEAST)
+        if (i >= DLIO_MIXTURE2 && f->n >= DLIO_MIXTURE_MIN)
             rc = dlio_fit_mixture(f->x, f->n, i == DLIO_MIXTURE2 ? 2 : 3, f->budget, c);
         else if (i < DLIO_MIXTURE2 && (i == DLIO_NORMAL || f->logs))
             estimators[i](f, c);
@@ -198,8 +198,8 @@ int dlio_fit(const double *sorted, size_t n, unsigned families, struct budget *b
     *ret = (struct dlio_fit){.count = n,
                              .mean = f.mean,
                              .stdev = sqrt(f.variance),
-                             .least = sorted[0],
-                             .greatest = sorted[n - 1]};
+                             .min = sorted[0],
+                             .max = sorted[n - 1]};
     ret->constant = sorted[0] == sorted[n - 1];
     if (ret->constant) {
         ret->mean = sorted[0];

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int STEPS_MOST = 500;
+static const int STEPS_MAX = 500;
 static const double TOLERANCE = 1e-6; /* relative change of the log-likelihood that ends EM */
 static const double VARIANCE_FLOOR =
     1e-6; /* fraction of the variance of all samples: a component must not shrink to one value */
@@ -28,21 +28,21 @@ static int expectation(const struct dlio_model *m, const double *x, size_t n, st
     for (unsigned k = 0; k < parts; k++)
         constant[k] = special_log(m->parts[k].weight / (m->parts[k].stdev * sqrt(2 * M_PI)));
     for (size_t i = 0; i < n; i++) {
-        double log_p[3], most = -INFINITY, total = 0;
+        double log_p[3], max = -INFINITY, total = 0;
         for (unsigned k = 0; k < parts; k++) {
             double z = (x[i] - m->parts[k].mean) / m->parts[k].stdev;
             log_p[k] = constant[k] - z * z / 2;
-            most = fmax(most, log_p[k]);
+            max = fmax(max, log_p[k]);
         }
         for (unsigned k = 0; k < parts; k++)
-            total += log_p[k] = special_exp(log_p[k] - most);
+            total += log_p[k] = special_exp(log_p[k] - max);
         for (unsigned k = 0; k < parts; k++) {
             double share = log_p[k] / total, d = x[i] - m->parts[k].mean;
             ret->weight[k] += share;
             ret->first[k] += share * d;
             ret->second[k] += share * d * d;
         }
-        ret->log_likelihood += most + special_log(total);
+        ret->log_likelihood += max + special_log(total);
         if (i % 4096 == 0 && budget_check(b) < 0)
             return budget_check(b);
     }
@@ -83,7 +83,7 @@ static int iterate(struct dlio_model *m, const double *x, size_t n, struct budge
     double variance = dlio_variance(x, n), before = -INFINITY;
     struct sums s;
     begin_at(m, x, n, variance);
-    for (int i = 0; i < STEPS_MOST; i++) {
+    for (int i = 0; i < STEPS_MAX; i++) {
         int rc = expectation(m, x, n, b, &s);
         if (rc < 0 || !isfinite(s.log_likelihood) || fabs(s.log_likelihood - before) < TOLERANCE)
             return rc;
@@ -97,9 +97,9 @@ static int iterate(struct dlio_model *m, const double *x, size_t n, struct budge
  * end only. */
 static double *spaced_samples(const double *sorted, size_t n)
 {
-    double *some = malloc(DLIO_MIXTURE_MOST * sizeof *some);
-    for (size_t i = 0; some && i < DLIO_MIXTURE_MOST; i++)
-        some[i] = dlio_percentile(sorted, n, 100 * ((double)i + 0.5) / DLIO_MIXTURE_MOST);
+    double *some = malloc(DLIO_MIXTURE_MAX * sizeof *some);
+    for (size_t i = 0; some && i < DLIO_MIXTURE_MAX; i++)
+        some[i] = dlio_percentile(sorted, n, 100 * ((double)i + 0.5) / DLIO_MIXTURE_MAX);
     return some;
 }
 
@@ -108,14 +108,14 @@ int dlio_fit_mixture(const double *sorted, size_t n, unsigned parts, struct budg
 {
     struct budget none = {0};
     struct sums s = {0};
-    double *some = n > DLIO_MIXTURE_MOST ? spaced_samples(sorted, n) : NULL;
+    double *some = n > DLIO_MIXTURE_MAX ? spaced_samples(sorted, n) : NULL;
     memset(ret, 0, sizeof *ret);
-    if (n > DLIO_MIXTURE_MOST && !some)
+    if (n > DLIO_MIXTURE_MAX && !some)
         return -ENOMEM;
     b = b ? b : &none;
     ret->model.family = parts == 2 ? DLIO_MIXTURE2 : DLIO_MIXTURE3;
     ret->model.part_count = parts;
-    int rc = iterate(&ret->model, some ? some : sorted, some ? DLIO_MIXTURE_MOST : n, b);
+    int rc = iterate(&ret->model, some ? some : sorted, some ? DLIO_MIXTURE_MAX : n, b);
     rc = rc < 0 ? rc : expectation(&ret->model, sorted, n, b, &s);
     free(some);
     if (ret->model.part_count > 0)

@@ -17,11 +17,6 @@ static double step_of(const struct dlio_refine_options *o, double e2e, double tr
     return similarity < o->target_similarity ? -o->epsilon / 2 : 0;
 }
 
-static bool has_converged(const struct dlio_refine_options *o, double error, double similarity)
-{
-    return error < o->target_error && similarity > o->target_similarity;
-}
-
 int dlio_refine(struct dlio_simulation *s, const struct dlio_refine_options *o,
                 const double *samples, size_t n, const double *item_samples, size_t item_n,
                 double traced_e2e, struct budget *b, struct dlio_refined *ret)
@@ -31,8 +26,8 @@ int dlio_refine(struct dlio_simulation *s, const struct dlio_refine_options *o,
     memset(ret, 0, sizeof *ret);
     for (unsigned i = 0; i < o->iterations; i++) {
         struct dlio_simulated now;
-        s->block_most = dlio_percentile(samples, n, percentile);
-        s->item_most = item_n > 0 ? dlio_percentile(item_samples, item_n, percentile) : 0;
+        s->block_max = dlio_percentile(samples, n, percentile);
+        s->item_max = item_n > 0 ? dlio_percentile(item_samples, item_n, percentile) : 0;
         int rc = dlio_simulate(s, b, &now);
         if (rc < 0) {
             dlio_simulated_done(&ret->simulated);
@@ -41,12 +36,12 @@ int dlio_refine(struct dlio_simulation *s, const struct dlio_refine_options *o,
         double error = dlio_e2e_error(now.e2e, traced_e2e);
         double similarity = dlio_similarity(now.blocks, now.block_count, samples, n);
         ret->iterations = i + 1;
-        ret->converged = has_converged(o, error, similarity);
+        ret->converged = error < o->target_error && similarity > o->target_similarity;
         if (i == 0 || ret->converged || error < ret->error * (1 - BETTER)) {
             dlio_simulated_done(&ret->simulated);
             ret->simulated = now;
             ret->percentile = percentile;
-            ret->max_bound = s->block_most;
+            ret->max_bound = s->block_max;
             ret->e2e = now.e2e;
             ret->error = error;
             ret->similarity = similarity;
@@ -62,7 +57,7 @@ int dlio_refine(struct dlio_simulation *s, const struct dlio_refine_options *o,
         velocity = o->momentum * velocity + step;
         percentile = fmin(fmax(percentile + velocity, o->min_percentile), 100);
     }
-    s->block_most = ret->max_bound;
-    s->item_most = item_n > 0 ? dlio_percentile(item_samples, item_n, ret->percentile) : 0;
+    s->block_max = ret->max_bound;
+    s->item_max = item_n > 0 ? dlio_percentile(item_samples, item_n, ret->percentile) : 0;
     return 0;
 }

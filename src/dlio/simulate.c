@@ -20,11 +20,11 @@ static double quantile(const double *sorted, size_t n, struct dlio_random *r)
     return n > 0 ? dlio_percentile(sorted, n, 100 * u) : 0;
 }
 
-static double clamped_draw(const struct dlio_model *m, double least, double most,
+static double clamped_draw(const struct dlio_model *m, double min, double max,
                            struct dlio_random *r)
 {
     double x = dlio_draw(m, r);
-    return x > most ? most : x > least ? x : least;
+    return x > max ? max : x > min ? x : min;
 }
 
 static double batch_time(void *arg)
@@ -33,9 +33,8 @@ static double batch_time(void *arg)
     const struct dlio_simulation *s = r->s;
     double seconds = 0;
     for (unsigned i = 0; i < s->batch_items; i++)
-        seconds += s->item_count > 0
-                       ? quantile(s->items, s->item_count, &r->random)
-                       : clamped_draw(s->item, s->item_least, s->item_most, &r->random);
+        seconds += s->item_count > 0 ? quantile(s->items, s->item_count, &r->random)
+                                     : clamped_draw(s->item, s->item_min, s->item_max, &r->random);
     return seconds;
 }
 
@@ -59,7 +58,7 @@ static void run_step(struct running *r, const struct dlio_rank *rank, size_t ste
 {
     const struct dlio_simulation *s = r->s;
     double iter = wait_for_batch(r, rank, step, ret);
-    double block = clamped_draw(s->block, s->block_least, s->block_most, &r->random);
+    double block = clamped_draw(s->block, s->block_min, s->block_max, &r->random);
     r->clock += iter + block;
     ret->iter_seconds += iter;
     ret->block_seconds += block;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MEMBERS_MOST = 100000, PIECE = 64 << 10, HEADERS = 4 << 10 };
+enum { MEMBERS_MAX = 100000, PIECE = 64 << 10, HEADERS = 4 << 10 };
 enum { NAMES_MAX = 32 << 20 }; /* bytes of all names */
 
 struct tar_member {
@@ -47,8 +47,8 @@ static int add_member(struct archive *a, const struct trace_tar_member *m, struc
 {
     uint32_t count = intern_count(a->names);
 
-    if (count == MEMBERS_MOST)
-        return err_set(err, ERR_PARAM, "the tar has more than %d members", MEMBERS_MOST);
+    if (count == MEMBERS_MAX)
+        return err_set(err, ERR_PARAM, "the tar has more than %d members", MEMBERS_MAX);
     if (vec_extend(&a->members, count + (size_t)1) < 0)
         return -ENOMEM;
     a->names_len += m->name.len;

@@ -80,9 +80,8 @@ int organize_queries(struct organize *o, const struct selection *s,
 int organize_trace_begin(struct organize *o, struct err *err);
 /* begins a source; those before it have ended */
 int organize_trace_source(struct organize *o, uint32_t file);
-int organize_trace_share(struct organize *o,
-                         /* records that text of the source goes to a target */
-                         const struct share *s);
+/* records that text of the source goes to a target */
+int organize_trace_share(struct organize *o, const struct share *s);
 /* records lines in the file that are from no source */
 void organize_trace_added(struct organize_file *f, uint64_t lines);
 /* records lines from a source */

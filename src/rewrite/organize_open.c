@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MOST = 200 };
+enum { NAME_MAX = 200 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -19,7 +19,7 @@ static bool is_name(const char *name)
         if ((unsigned char)name[i] < ' ' || name[i] == 0x7f || name[i] == '/')
             return false;
     }
-    return len > 0 && len <= NAME_MOST && name[0] != '.' && text_is_utf8(text_of(name));
+    return len > 0 && len <= NAME_MAX && name[0] != '.' && text_is_utf8(text_of(name));
 }
 
 static int refuse_group(struct err *err, const char *name, const char *why)

@@ -156,7 +156,7 @@ bool outlet_is_body(const struct outlet *o)
     return o->ops == &body_ops;
 }
 
-/* ---- the tar: files in the making are spools, finished ones wait in line --------------------- */
+/* ---- the tar: incomplete files are spools, complete ones wait to be sent --------------------- */
 
 struct tar_outlet {
     struct outlet base;

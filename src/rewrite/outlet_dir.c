@@ -159,9 +159,9 @@ static int dir_file_finish(struct outlet_file *f, const char *name, struct err *
     return 0;
 }
 
-static int dir_send(struct outlet *o, size_t most, struct buf *out, struct err *err)
+static int dir_send(struct outlet *o, size_t max, struct buf *out, struct err *err)
 {
-    (void)o, (void)most, (void)out, (void)err;
+    (void)o, (void)max, (void)out, (void)err;
     return ERR_END;
 }
 

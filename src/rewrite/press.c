@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    MEMBER_MOST =
+    MEMBER_MAX =
         PRESS_MEMBER + TRACE_LINE_MAX + (1 << 16), /* longer than any line, even a repaired one */
     WAITING_PIECES = 64,                           /* for each thread: small files ... */
     WAITING_MAX = 256,                             /* ... and each file is open */
@@ -41,8 +41,8 @@ static unsigned threads_of(const struct pool *pool, const struct budget *budget)
     unsigned threads = pool ? pool_threads(pool) + 1 : 1;
     if (!budget || !budget->memory_limit)
         return threads;
-    size_t most = budget->memory_limit / 4 / (THREAD_BYTES + 2 * PRESS_WAITING);
-    return threads < most ? threads : most ? (unsigned)most : 1;
+    size_t max = budget->memory_limit / 4 / (THREAD_BYTES + 2 * PRESS_WAITING);
+    return threads < max ? threads : max ? (unsigned)max : 1;
 }
 
 int press_new(struct pool *pool, struct outlet *outlet, const struct press_options *options,
@@ -124,10 +124,10 @@ static struct press_piece *piece_new(struct press_file *f, const char *name)
 static size_t part_of_member(const struct press_file *f, struct text text, bool *ret_whole)
 {
     size_t have = f->text.len, from = have + 1 < PRESS_MEMBER ? PRESS_MEMBER - 1 - have : 0;
-    size_t most = MEMBER_MOST - have < text.len ? MEMBER_MOST - have : text.len;
-    const char *end = from < most ? memchr(text.ptr + from, '\n', most - from) : NULL;
-    *ret_whole = end || have + most == MEMBER_MOST;
-    return end ? (size_t)(end - text.ptr) + 1 : most;
+    size_t max = MEMBER_MAX - have < text.len ? MEMBER_MAX - have : text.len;
+    const char *end = from < max ? memchr(text.ptr + from, '\n', max - from) : NULL;
+    *ret_whole = end || have + max == MEMBER_MAX;
+    return end ? (size_t)(end - text.ptr) + 1 : max;
 }
 
 int press_text(struct press_file *f, struct text text, struct err *err)

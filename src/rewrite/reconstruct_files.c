@@ -38,8 +38,8 @@ int reconstruct_hash_file(struct reconstruct *r, int fd, uint64_t bytes, char *p
         int rc = budget_check(r->budget);
         if (rc < 0)
             return rc;
-        size_t most = bytes - at < RECONSTRUCT_PIECE ? (size_t)(bytes - at) : RECONSTRUCT_PIECE;
-        n = pread(fd, piece, most, (off_t)at);
+        size_t max = bytes - at < RECONSTRUCT_PIECE ? (size_t)(bytes - at) : RECONSTRUCT_PIECE;
+        n = pread(fd, piece, max, (off_t)at);
         if (n < 0 && errno != EINTR)
             return -errno;
         hasher_add(&hasher, piece, n > 0 ? (size_t)n : 0);

@@ -165,8 +165,8 @@ int reconstruct_take_lines(struct reconstruct *r, struct reconstruct_target *t, 
         taken = none || *lines < t->left ? *lines : t->left;
         *missing += taken;
     } else {
-        uint64_t most = t->since && t->since < *lines ? t->since : *lines;
-        struct text text = take_text(t, most < t->left ? most : t->left, &taken);
+        uint64_t max = t->since && t->since < *lines ? t->since : *lines;
+        struct text text = take_text(t, max < t->left ? max : t->left, &taken);
         rc = reconstruct_write_text(r, text, err);
     }
     *lines -= taken;

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 enum {
-    TARGETS_MOST = ORGANIZE_GROUPS_MAX + 1,
-    MANIFEST_MOST = 256 << 20,
+    TARGETS_MAX = ORGANIZE_GROUPS_MAX + 1,
+    MANIFEST_MAX = 256 << 20,
     MANIFEST_GROWS = 8, /* memory of a JSON value, relative to its text */
     LITERAL_MAX = 5,    /* brackets: four bytes and '\n' */
     INTERN_EXTRA = 64   /* additional memory of an interned text */
@@ -39,9 +39,8 @@ static int read_source(struct reconstruct *r, struct text name, struct err *err)
     uint32_t known = intern_count(r->names);
     int rc = vec_reserve(&r->sources, 1);
 
-    rc = rc < 0 ? rc
-                /* including the name of its output */
-                : charge_add(&r->charge, 4 * name.len + 2 * INTERN_EXTRA);
+    /* including the name of its output */
+    rc = rc < 0 ? rc : charge_add(&r->charge, 4 * name.len + 2 * INTERN_EXTRA);
     if (rc == 0 && intern_add(r->names, name) < 0)
         rc = -ENOMEM;
     if (rc < 0)
@@ -101,7 +100,7 @@ static int read_record(struct reconstruct *r, enum provenance_type type, struct 
 {
     switch (type) {
     case PROVENANCE_TARGET:
-        if (r->target_count == TARGETS_MOST || r->sources.count || p.len < 2)
+        if (r->target_count == TARGETS_MAX || r->sources.count || p.len < 2)
             return bad(err, "a group record in the wrong place");
         struct reconstruct_target *t = &r->targets[r->target_count++];
         t->fd = -1;
@@ -190,7 +189,7 @@ static int load_manifest(struct reconstruct *r, struct charge *charge, struct er
     if (fd < 0)
         return err_set(err, fd, MANIFEST_NAME ": %s", strerror(-fd));
     int rc = fstat(fd, &st) < 0 ? -errno : 0;
-    if (rc == 0 && st.st_size > MANIFEST_MOST)
+    if (rc == 0 && st.st_size > MANIFEST_MAX)
         rc = err_set(err, ERR_CORRUPT, MANIFEST_NAME " is too large: %lld bytes",
                      (long long)st.st_size);
     rc = rc < 0 ? rc : charge_add(charge, (size_t)st.st_size * MANIFEST_GROWS);
@@ -268,7 +267,7 @@ int reconstruct_read_sidecar(struct reconstruct *r, struct err *err)
     if (r->provenance_fd < 0)
         return err_set(err, r->provenance_fd, PROVENANCE_NAME ": %s", strerror(-r->provenance_fd));
     r->sources.budget = r->budget;
-    r->targets = calloc(TARGETS_MOST, sizeof(*r->targets));
+    r->targets = calloc(TARGETS_MAX, sizeof(*r->targets));
     r->literals = intern_new();
     r->names = intern_new();
     int rc = r->targets && r->literals && r->names ? open_reader(r) : -ENOMEM;

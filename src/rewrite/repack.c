@@ -192,10 +192,10 @@ static int end_trace(struct repack *r, struct err *err)
  * completes a file. */
 static struct text take_lines(const struct repack *r, struct text text)
 {
-    uint64_t have = press_text_bytes(r->file), most = r->o.chunk_bytes;
-    if (r->o.kind != REPACK_SPLIT || have + text.len < most)
+    uint64_t have = press_text_bytes(r->file), max = r->o.chunk_bytes;
+    if (r->o.kind != REPACK_SPLIT || have + text.len < max)
         return text;
-    size_t from = have < most ? (size_t)(most - have) : 0;
+    size_t from = have < max ? (size_t)(max - have) : 0;
     const char *end =
         memchr(text.ptr + (from ? from - 1 : 0), '\n', text.len - (from ? from - 1 : 0));
     text.len = end ? (size_t)(end - text.ptr) + 1 : text.len;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK = 512, NAME_MOST = 4000 };
+enum { BLOCK = 512, NAME_MAX = 4000 };
 
 struct header {
     char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100];
@@ -115,7 +115,7 @@ static void put_pax(const struct tar_entry *e, bool name, bool size, struct buf 
 bool tar_name_is_safe(struct text name)
 {
     struct text rest = name, part;
-    if (!name.len || name.len > NAME_MOST || name.ptr[0] == '/' || name.ptr[name.len - 1] == '/' ||
+    if (!name.len || name.len > NAME_MAX || name.ptr[0] == '/' || name.ptr[name.len - 1] == '/' ||
         memchr(name.ptr, '\0', name.len))
         return false;
     while (text_split(&rest, '/', &part))

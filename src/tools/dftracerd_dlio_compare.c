@@ -16,7 +16,7 @@
 #include <yaml.h>
 
 enum { ALIKE = 0, DIFFERENT = 1, FAILED = 2 };
-enum { SAMPLES_MOST = 10000000 };
+enum { SAMPLES_MAX = 10000000 };
 
 static struct {
     double tolerance, max_ks;
@@ -325,7 +325,7 @@ static void read_options(int argc, char **argv)
             options.max_ks = read_fraction("--max-ks", optarg);
             break;
         case 'n':
-            options.samples = read_count("--samples", optarg, 1, SAMPLES_MOST);
+            options.samples = read_count("--samples", optarg, 1, SAMPLES_MAX);
             break;
         case 's':
             options.seed = read_count("--seed", optarg, 0, UINT64_MAX);

@@ -1,5 +1,5 @@
-/* dftracerd_replay.c - performs the calls of a trace again: the program behind `dftracerctl
- * replay`. */
+/* dftracerd_replay.c - performs the calls of a trace again: the program that `dftracerctl replay`
+ * runs. */
 #include "dftracerd/replay.h"
 
 #include "config.h"

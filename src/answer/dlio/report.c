@@ -207,7 +207,7 @@ static int simulate(struct work *w, struct dlio_report *r)
     *s = (struct dlio_simulation){.ranks = w->ranks,
                                   .rank_count = r->ranks,
                                   .block = &block->fit.best,
-                                  .block_least = block->samples[0],
+                                  .block_min = block->samples[0],
                                   .iters = r->times[DLIO_ITER].samples,
                                   .iter_count = r->times[DLIO_ITER].count,
                                   .seed = r->options.seed};
@@ -219,11 +219,11 @@ static int simulate(struct work *w, struct dlio_report *r)
     s->items = items->samples;
     s->item_count = items->count;
     s->item = &preprocess->fit.best;
-    s->item_least = preprocess->count > 0 ? preprocess->samples[0] : 0;
+    s->item_min = preprocess->count > 0 ? preprocess->samples[0] : 0;
     int rc = dlio_refine(s, &r->options.refine, block->samples, block->count, preprocess->samples,
                          preprocess->count, r->traced_e2e, r->budget, &r->refined);
-    block->max_bound = s->block_most;
-    preprocess->max_bound = s->item_most;
+    block->max_bound = s->block_max;
+    preprocess->max_bound = s->item_max;
     return rc;
 }
 

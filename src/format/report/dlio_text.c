@@ -36,7 +36,7 @@ static void put_fit(struct buf *out, const char *name, const struct dlio_times *
     put_parameters(out, &t->fit.best);
     buf_printf(out, "; max_bound %.6g s\n", t->max_bound);
     buf_printf(out, "  %zu samples: mean %.6g s, stdev %.6g s, from %.6g s to %.6g s\n",
-               t->fit.count, t->fit.mean, t->fit.stdev, t->fit.least, t->fit.greatest);
+               t->fit.count, t->fit.mean, t->fit.stdev, t->fit.min, t->fit.max);
     if (t->fit.constant) {
         buf_puts(out, "  all samples are equal: the time is constant\n");
         return;

@@ -130,7 +130,7 @@ static unsigned least_loaded(const struct index *ix)
     return best;
 }
 
-/* `waiting`: bytes without a rank, including those of the file at hand. */
+/* `waiting`: bytes without a rank, including those of the current file. */
 static uint64_t fair_share(const struct index *ix, uint64_t waiting)
 {
     for (unsigned i = 0; i < ranks_count(ix->ranks); i++)

@@ -1,5 +1,5 @@
-/* resolve.c - the name behind a hash: its own file, the parent process's, then all files if they
- * agree. */
+/* resolve.c - resolves a hash to a name: by its own file, the file of the parent process, or all
+ * files if they agree. */
 #include "index/catalog/snapshot.h"
 #include "index/summary/part.h"
 

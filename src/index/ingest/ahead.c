@@ -21,7 +21,8 @@
 #define FILE_MIN (64u << 10)       /* smaller files do not need help */
 #define SEARCH_AHEAD (32ull << 20) /* bytes of the file after the reader that are searched */
 #define SEARCH_STEP (1ull << 20)
-/* successive unused pieces after which the search ends: what looks like members is none */
+/* successive unused pieces after which the search ends: the file has no members where they seem to
+ * be */
 #define LOST_MAX 16
 
 struct slot {

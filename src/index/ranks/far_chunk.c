@@ -16,7 +16,7 @@ enum { PLACES = 1 << 14 };
 struct far_cache {
     struct ranks *ranks;
     pthread_mutex_t lock;
-    uint64_t bytes, bytes_most;
+    uint64_t bytes, bytes_max;
     uint32_t next; /* next place to be emptied */
     struct far_chunk *places[PLACES];
 };
@@ -29,7 +29,7 @@ struct far_cache *far_cache_new(struct ranks *r, uint64_t bytes)
         return NULL;
     pthread_mutex_init(&c->lock, NULL);
     c->ranks = r;
-    c->bytes_most = bytes;
+    c->bytes_max = bytes;
     return c;
 }
 
@@ -88,10 +88,10 @@ static void cache_value(struct far_cache *cache, struct far_chunk *c)
 {
     uint32_t place = place_of(&c->key);
 
-    if (c->value.len > cache->bytes_most / 8)
+    if (c->value.len > cache->bytes_max / 8)
         return;
     empty(cache, place);
-    while (cache->bytes + c->value.len > cache->bytes_most)
+    while (cache->bytes + c->value.len > cache->bytes_max)
         empty(cache, cache->next++ % PLACES);
     cache->places[place] = c;
     cache->bytes += c->value.len;

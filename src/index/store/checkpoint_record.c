@@ -10,19 +10,11 @@
 
 #define WINDOW_BYTES (40u << 10)
 
-/* The window follows these fields. */
+/* member_start is stored as its distance from file_offset. The window follows these fields. */
 #define OBJECT struct trace_checkpoint
-static const struct record_field fields[] = {FIELD(file_offset),
-                                             FIELD(bits),
-                                             FIELD(kind),
-                                             FIELD(members),
-                                             FIELD(in_member),
-                                             /* present for these two kinds and later ones */
-                                             FIELD_IF(in_member, 3),
-                                             FIELD(crc),
-                                             FIELD(member_start),
-                                             FIELD(member_text),
-                                             {0}};
+static const struct record_field fields[] = {
+    FIELD(file_offset),     FIELD(bits), FIELD(kind),         FIELD(members),     FIELD(in_member),
+    FIELD_IF(in_member, 3), FIELD(crc),  FIELD(member_start), FIELD(member_text), {0}};
 #undef OBJECT
 
 void checkpoint_encode(const struct trace_checkpoint *c, struct buf *out)

@@ -61,11 +61,11 @@ static void swap_names(struct summary *x, struct summary *y)
     publish(b);
 }
 
-static atomic_uint names_most = SUMMARY_NAMES_MAX;
+static atomic_uint names_max = SUMMARY_NAMES_MAX;
 
 void summary_limit_names(uint32_t count)
 {
-    names_most = count;
+    names_max = count;
 }
 
 int summary_coarsen(struct summary *s, enum summary_detail detail)
@@ -120,7 +120,7 @@ static struct summary_name *name_of(struct summary *s, uint8_t class, uint32_t c
 
 struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t cat, uint32_t name)
 {
-    return name_of(s, class, cat, name, names_most);
+    return name_of(s, class, cat, name, names_max);
 }
 
 struct summary_thread *summary_thread_of(struct summary *s, const struct summary_thread *key)

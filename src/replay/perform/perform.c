@@ -132,14 +132,14 @@ static int64_t transfer(struct performer *p, const struct operation *op)
 {
     FILE *stream = op->handle->stream;
     bool is_read = op->call->kind == CALL_READ;
-    const uint64_t most = stream ? PART_BYTES : REPLAY_TRANSFER_MAX;
+    const uint64_t max = stream ? PART_BYTES : REPLAY_TRANSFER_MAX;
     uint64_t done = 0;
     pthread_once(&filled, fill_once);
     if (is_read && !p->data && !(p->data = malloc(PART_BYTES)))
         return -ENOMEM;
     char *data = is_read ? p->data : fill;
     do {
-        size_t len = (size_t)(op->bytes - done < most ? op->bytes - done : most);
+        size_t len = (size_t)(op->bytes - done < max ? op->bytes - done : max);
         int64_t n = stream ? stream_once(stream, data, len, is_read)
                            : transfer_once(op, data, len, op->offset + (int64_t)done);
         if (n == -EINTR)

@@ -16,8 +16,8 @@
 #include <stdio.h>
 
 enum handle_state {
-    HANDLE_WAITING /* for the call that opens it */,
-    HANDLE_LAZY /* the first call opens it */,
+    HANDLE_WAITING, /* for the call that opens it */
+    HANDLE_LAZY,    /* the first call opens it */
     HANDLE_OPENING,
     HANDLE_OPEN,
     HANDLE_FAILED

@@ -147,10 +147,9 @@ static int plan_find_handle(struct plan *p, const struct event *e, const struct 
     if (!place)
         return -ENOMEM;
     *ret = place;
+    /* the trace lacks the calls that closed the old and opened this one */
     if (*place && op->path && (*place)->path->file != op->path->file)
-        descriptor_set(p, place,
-                       /* the trace lacks the calls that closed the old and opened this one */
-                       NULL);
+        descriptor_set(p, place, NULL);
     if (*place)
         return 0;
     if (c->kind == CALL_MMAP && e->has & HAS_FD && e->fd < 0)

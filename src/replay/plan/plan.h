@@ -37,7 +37,7 @@ struct operation {
     uint32_t name_id; /* number of the name in the report */
     uint64_t bytes;   /* bytes to read or write */
     struct touched touched[TOUCHED_MAX];
-    bool sleeps, is_stdio, creates /* `creates`: it creates the file, as far as the trace shows */;
+    bool sleeps, is_stdio, creates; /* creates: the trace shows that it creates the file */
     uint8_t touched_count;
     char mode[8];
 };

@@ -16,9 +16,9 @@ enum { ALIGN = 16, SLICE_NS = 100000000 };
 
 struct shared *shared_new(void)
 {
-    uint64_t most = memory_limit().bytes / 2;
+    uint64_t max = memory_limit().bytes / 2;
     for (size_t size = size_max; size >= size_min; size /= 2) {
-        if (size > most && size > size_min)
+        if (size > max && size > size_min)
             continue;
         struct shared *s = mmap(NULL, size, PROT_READ | PROT_WRITE,
                                 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -32,15 +32,15 @@ struct row {
     const char *help;
 };
 #define AT(member) offsetof(struct options, member)
-enum { PROCESSES_MOST = 100000, FILES_MOST = 10000000, DAY_MS = 86400000 };
+enum { PROCESSES_MAX = 100000, FILES_MAX = 10000000, DAY_MS = 86400000 };
 static const struct row rows[] = {
     {'o', "output-dir", "DIR", TEXT_VALUE, AT(dir), 0, 0, 0,
      "write one file per process, rank_<r>.pfw.gz, to this directory"},
     {0, "single", "FILE", TEXT_VALUE, AT(single), 0, 0, 0,
      "write all processes to one file (- is standard output)"},
-    {0, "files", "N", NUMBER, AT(files), 0, 0, PROCESSES_MOST,
+    {0, "files", "N", NUMBER, AT(files), 0, 0, PROCESSES_MAX,
      "write all processes to N files, trace_<n>.pfw.gz"},
-    {'p', "num-processes", "N", NUMBER, AT(processes), 8, 1, PROCESSES_MOST, "number of processes"},
+    {'p', "num-processes", "N", NUMBER, AT(processes), 8, 1, PROCESSES_MAX, "number of processes"},
     {'H', "num-hosts", "N", NUMBER, AT(hosts), 4, 1, 0, "number of hosts"},
     {'e', "num-epochs", "N", NUMBER, AT(epochs), 500, 0, 0, "training epochs"},
     {'s', "steps-per-epoch", "N", NUMBER, AT(steps), 1000, 1, 0, "steps per epoch"},
@@ -48,10 +48,9 @@ static const struct row rows[] = {
      "write a checkpoint every N epochs, 0: never"},
     {0, "validation-every", "N", NUMBER, AT(validation_every), 2, 0, 0,
      "validate every N epochs, 0: never"},
-    {0, "num-train-files", "N", NUMBER, AT(train_files), 8, 1, FILES_MOST,
+    {0, "num-train-files", "N", NUMBER, AT(train_files), 8, 1, FILES_MAX,
      "number of training files"},
-    {0, "num-val-files", "N", NUMBER, AT(val_files), 2, 0, FILES_MOST,
-     "number of validation files"},
+    {0, "num-val-files", "N", NUMBER, AT(val_files), 2, 0, FILES_MAX, "number of validation files"},
     {0, "step-duration-ms", "N", NUMBER, AT(step_ms), 100, 1, DAY_MS,
      "base duration of a step in milliseconds"},
     {0, "seed", "N", NUMBER, AT(seed), 42, 0, 0, "random seed"},

@@ -173,7 +173,7 @@ static inline void out_end(struct out *o, const char *end)
         out_flush(o, true);
 }
 
-/* ---- text: each puts something at p and gives the place behind it ---------------------------- */
+/* ---- text: each function writes at p and returns the position after it ----------------------- */
 
 static inline char *put_bytes(char *p, const char *bytes, size_t len)
 {

@@ -301,8 +301,8 @@ static void four_ranks(void)
     struct dlio_simulation s = {.ranks = ranks,
                                 .rank_count = 4,
                                 .block = &tenth,
-                                .block_least = .1,
-                                .block_most = .1,
+                                .block_min = .1,
+                                .block_max = .1,
                                 .seed = 42};
     CHECK_INT(dlio_simulate(&s, NULL, &r), 0);
     for (int i = 0; i < 4; i++)
@@ -323,8 +323,8 @@ static void barriers(void)
     struct dlio_simulation s = {.ranks = ranks,
                                 .rank_count = 3,
                                 .block = &tenth,
-                                .block_least = .1,
-                                .block_most = .1,
+                                .block_min = .1,
+                                .block_max = .1,
                                 .barrier_steps = 1};
     struct dlio_simulated r;
 
@@ -351,8 +351,8 @@ static void workers_take_effect(void)
         struct dlio_simulation s = {.ranks = &rank,
                                     .rank_count = 1,
                                     .block = &tenth,
-                                    .block_least = .1,
-                                    .block_most = .1,
+                                    .block_min = .1,
+                                    .block_max = .1,
                                     .queue = true,
                                     .workers = (unsigned)expected[i][0],
                                     .prefetch = 2,
@@ -374,8 +374,8 @@ static void uneven_ranks(void)
     struct dlio_simulation s = {.ranks = ranks,
                                 .rank_count = 2,
                                 .block = &tenth,
-                                .block_least = .1,
-                                .block_most = .1,
+                                .block_min = .1,
+                                .block_max = .1,
                                 .iters = iters,
                                 .iter_count = 10};
     struct dlio_simulated r;
@@ -401,8 +401,7 @@ static const struct dlio_refine_options defaults = {.percentile = 95,
 static void converges_at_once(void)
 {
     struct dlio_rank rank = {iters, blocks, 10, 10};
-    struct dlio_simulation s = {
-        .ranks = &rank, .rank_count = 1, .block = &tenth, .block_least = .1};
+    struct dlio_simulation s = {.ranks = &rank, .rank_count = 1, .block = &tenth, .block_min = .1};
     struct dlio_refined r;
 
     CHECK_INT(dlio_refine(&s, &defaults, blocks, 10, NULL, 0, 1.5, NULL, &r), 0);
