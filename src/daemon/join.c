@@ -216,7 +216,7 @@ static int read_request(const struct join *j, const struct buf *text, size_t at,
     return r->count ? 0 : err_set(err, -EINVAL, "the request names no directory");
 }
 
-static void answer(int fd, int rc, const struct err *err)
+static void send_answer(int fd, int rc, const struct err *err)
 {
     struct buf out = {0};
     if (rc < 0)
@@ -260,7 +260,7 @@ static void *join_main(void *arg)
             int rc = receive_all(fd, &text);
             if (rc == 0)
                 rc = do_request(j, &text, &err);
-            answer(fd, rc, &err);
+            send_answer(fd, rc, &err);
             buf_done(&text);
             err_done(&err);
         }

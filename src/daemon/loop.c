@@ -61,7 +61,7 @@ static void on_watchdog(evutil_socket_t fd, short what, void *arg)
                  http > index ? "query" : "index", silence_ms);
 }
 
-static const char *trouble(int error)
+static const char *trouble_text(int error)
 {
     return error == ERR_CORRUPT ? "index is corrupt; it will be rebuilt on next start"
                                 : err_text(error);
@@ -71,7 +71,7 @@ static const char *trouble(int error)
 static void log_troubles(struct served *l, const struct index_progress *p)
 {
     if (p->store_error && p->store_error != l->store_error)
-        log_line(LOG_LEVEL_ERROR, "indexing stopped error=\"%s\"%s%s", trouble(p->store_error),
+        log_line(LOG_LEVEL_ERROR, "indexing stopped error=\"%s\"%s%s", trouble_text(p->store_error),
                  p->store_error_host ? " host=" : "",
                  p->store_error_host ? p->store_error_host : "");
     else if (!p->store_error && l->store_error)
@@ -133,7 +133,7 @@ static void report_status(struct loop *l)
     char now[sizeof l->status];
     trim_memory(l, &p);
     if (p.store_error)
-        snprintf(now, sizeof now, "indexing stopped: %s", trouble(p.store_error));
+        snprintf(now, sizeof now, "indexing stopped: %s", trouble_text(p.store_error));
     else if (!p.listed || p.files_pending)
         snprintf(now, sizeof now, "indexing: %" PRIu64 " of %" PRIu64 " files, %" PRIu64 " %%",
                  p.files_ready + p.files_failed, p.files,

@@ -143,7 +143,7 @@ static bool is_left_over(const char *sock)
 
 /* Removes files with this ending that killed daemons have left: each has a socket of the same name
  * (.sock), or is one itself (.join). */
-static void sweep(const char *list, const char *ending, const char *socket)
+static void remove_leftovers(const char *list, const char *ending, const char *socket)
 {
     char pattern[4096];
     glob_t found;
@@ -166,8 +166,8 @@ int meeting_open(struct meeting *m, const char *unix_path, const struct roots *r
     struct buf text = {0};
     if (!m->list)
         return 0;
-    sweep(m->list, ".roots", ".sock");
-    sweep(m->list, ".join", ".join");
+    remove_leftovers(m->list, ".roots", ".sock");
+    remove_leftovers(m->list, ".join", ".join");
     int rc = strcmp(unix_path, m->socket) == 0 ? 0 : link_socket(m, unix_path);
     write_roots(&text, roots);
     if (rc == 0)

@@ -99,7 +99,7 @@ static int explicit_place(const char *dir, bool make, char **ret, struct err *er
     return 0;
 }
 
-static bool overlap(const char *a, const char *b)
+static bool paths_overlap(const char *a, const char *b)
 {
     return roots_inside(a, b) || roots_inside(b, a);
 }
@@ -114,11 +114,11 @@ int place_output(const struct roots *r, const char *index_path, const char *dir,
     if (rc < 0)
         err_set_param(err, rc, "output-dir", "cannot write to %s: %s", dir, strerror(-rc));
     for (size_t i = 0; i < r->count && rc == 0; i++)
-        if (overlap(real, r->paths[i]))
+        if (paths_overlap(real, r->paths[i]))
             rc = err_set_param(err, -EINVAL, "output-dir",
                                "%s and the directory of traces %s must not contain one another",
                                real, r->paths[i]);
-    if (rc == 0 && overlap(real, index_path))
+    if (rc == 0 && paths_overlap(real, index_path))
         rc = err_set_param(err, -EINVAL, "output-dir",
                            "%s and the index directory %s must not contain one another", real,
                            index_path);

@@ -258,7 +258,7 @@ static int join_another(struct daemon *d)
 /* ---- start ----------------------------------------------------------------------------------- */
 
 /* Reads the files that the options name, and chooses directories. */
-static int prepare(struct daemon *d, struct err *err)
+static int prepare_daemon(struct daemon *d, struct err *err)
 {
     const struct options *o = &d->options;
     struct served *s = &d->first;
@@ -282,10 +282,10 @@ static int prepare(struct daemon *d, struct err *err)
     return rc;
 }
 
-static int start(struct daemon *d, struct err *err)
+static int start_daemon(struct daemon *d, struct err *err)
 {
     struct served *s = &d->first;
-    int rc = prepare(d, err);
+    int rc = prepare_daemon(d, err);
     if (rc < 0 || d->options.check_only)
         return rc;
     raise_descriptor_limit();
@@ -326,7 +326,7 @@ static void notify_parent(struct daemon *d)
         printf("a running daemon serves the directories\n");
 }
 
-static int run(struct daemon *d)
+static int run_daemon(struct daemon *d)
 {
     const char *const *urls;
     size_t n = http_urls(d->http, &urls);
@@ -354,7 +354,7 @@ static size_t served_all(const struct daemon *d)
     return n ? n : 1;
 }
 
-static void stop(struct daemon *d)
+static void stop_daemon(struct daemon *d)
 {
     loop_done(&d->loop);
     join_done(&d->join);
@@ -462,19 +462,19 @@ int daemon_main(int argc, char **argv, const struct daemon_ranks *ranks)
     if (d.options.background && !d.options.check_only)
         rc = d.background = background_begin(&err);
     if (rc >= 0)
-        rc = start(&d, &err);
+        rc = start_daemon(&d, &err);
     if (rc < 0)
         print_failure(rc, &err);
     else if (d.joined)
         notify_parent(&d);
     else if (!d.options.check_only)
-        rc = run(&d);
+        rc = run_daemon(&d);
     else if (d.options.print_config)
         options_print(stdout, &d.options), printf("# index: %s\n", d.first.index_path);
     else
         printf("ok\n");
     int failed = rc == ERR_STORE_BUSY && d.background >= 0 ? EXIT_BUSY : 1;
-    stop(&d);
+    stop_daemon(&d);
     err_done(&err);
     return rc < 0 ? failed : 0;
 }

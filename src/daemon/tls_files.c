@@ -61,7 +61,7 @@ struct http_tls tls_files_texts(const struct tls_files *f)
     return (struct http_tls){.cert = f->cert, .key = f->key, .client_ca = f->client_ca};
 }
 
-static int check(const struct tls_files *f, struct err *err)
+static int check_files(const struct tls_files *f, struct err *err)
 {
     struct http_tls texts = tls_files_texts(f);
     if (!f->cert != !f->key)
@@ -81,7 +81,7 @@ int tls_files_read(struct tls_files *ret, const struct options *o, struct err *e
     if (rc == 0)
         rc = read_file("tls-client-ca", o->tls_client_ca, false, &ret->client_ca, err);
     if (rc == 0)
-        rc = check(ret, err);
+        rc = check_files(ret, err);
     if (rc < 0)
         tls_files_done(ret);
     return rc;

@@ -196,12 +196,12 @@ static int report_unreadable(struct watch *w)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static void walk(struct watch *w, size_t root, const char *path, const char *name, unsigned depth,
-                 atomic_bool *stop);
+static void walk_directory(struct watch *w, size_t root, const char *path, const char *name,
+                           unsigned depth, atomic_bool *stop);
 
 /* Handles one entry. Returns 0, or the errno if it is unknown what the entry is. */
-static int visit(struct watch *w, size_t root, const char *path, const char *name, unsigned depth,
-                 atomic_bool *stop)
+static int visit_entry(struct watch *w, size_t root, const char *path, const char *name,
+                       unsigned depth, atomic_bool *stop)
 {
     struct stat st;
     if (lstat(path, &st) < 0)
@@ -211,7 +211,7 @@ static int visit(struct watch *w, size_t root, const char *path, const char *nam
         return 0;
     /* A linked directory is read at its real path; following the link would count it twice. */
     if (S_ISDIR(st.st_mode) && !link) {
-        walk(w, root, path, name, depth + 1, stop);
+        walk_directory(w, root, path, name, depth + 1, stop);
         return 0;
     }
     const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
@@ -248,8 +248,8 @@ static bool is_too_deep(struct watch *w, const char *path, unsigned depth)
     return w->deep = true;
 }
 
-static void walk(struct watch *w, size_t root, const char *path, const char *name, unsigned depth,
-                 atomic_bool *stop)
+static void walk_directory(struct watch *w, size_t root, const char *path, const char *name,
+                           unsigned depth, atomic_bool *stop)
 {
     if (is_too_deep(w, path, depth) || atomic_load(stop))
         return;
@@ -268,7 +268,7 @@ static void walk(struct watch *w, size_t root, const char *path, const char *nam
         int b =
             snprintf(below_name, sizeof below_name, "%s%s%s", name, *name ? "/" : "", e->d_name);
         int error = a > 0 && a < PATH_MAX && b > 0 && b < PATH_MAX
-                        ? visit(w, root, below, below_name, depth, stop)
+                        ? visit_entry(w, root, below, below_name, depth, stop)
                         : 0;
         /* If a mount does not respond, it is unreadable itself; otherwise this directory does not
          * allow access to its entries. */
@@ -294,7 +294,7 @@ static size_t root_of(const struct watch *w, struct text name)
     return 0;
 }
 
-static void forget(struct watch *w, const char *name)
+static void forget_file(struct watch *w, const char *name)
 {
     if (index_forget(w->index, name) == 0)
         log_line(LOG_LEVEL_INFO, "file_missing name=%s", name);
@@ -313,7 +313,7 @@ static void forget_gone(struct watch *w)
         }
         char name[PATH_MAX];
         snprintf(name, sizeof name, "%.*s", (int)t.len, t.ptr);
-        forget(w, name);
+        forget_file(w, name);
     }
 }
 
@@ -321,7 +321,7 @@ static void forget_unseen(struct watch *w, const struct index_file *f)
 {
     int64_t id = intern_find(w->names, text_of(f->name));
     if ((id < 0 || w->seen.at[id] != w->round) && !w->cut && !is_closed(w, text_of(f->name)))
-        forget(w, f->name);
+        forget_file(w, f->name);
 }
 
 /* The table keeps names of files that are gone; if they are the majority, it is rebuilt. Without
@@ -379,7 +379,7 @@ static void scan_root(struct watch *w, size_t root, atomic_bool *stop)
         note_unreadable(w, root, path, label, ENODEV);
         return;
     }
-    walk(w, root, path, label, 0, stop);
+    walk_directory(w, root, path, label, 0, stop);
     /* the root was moved away during the walk, which then found nothing */
     if (access(path, F_OK) < 0)
         note_unreadable(w, root, path, label, errno);
@@ -459,7 +459,7 @@ static bool check_hint(struct watch *w, const struct notify_hint *h, atomic_bool
 {
     struct stat st;
     if (lstat(h->path, &st) == 0) {
-        visit(w, h->root, h->path, h->name, h->depth, stop);
+        visit_entry(w, h->root, h->path, h->name, h->depth, stop);
         return true;
     }
     int64_t id = intern_find(w->names, text_of(h->name));
@@ -470,7 +470,7 @@ static bool check_hint(struct watch *w, const struct notify_hint *h, atomic_bool
     if (access(directory, F_OK) < 0)
         return false;
     w->seen.at[id] = 0;
-    forget(w, h->name);
+    forget_file(w, h->name);
     return true;
 }
 

@@ -22,7 +22,7 @@ void dlio_queue_free(struct dlio_queue *q)
 }
 
 /* The worker that is free first loads the next batch, not before `now`. */
-static void load(struct dlio_queue *q, double now)
+static void load_batch(struct dlio_queue *q, double now)
 {
     unsigned first = 0;
     for (unsigned i = 1; i < q->workers; i++)
@@ -33,7 +33,7 @@ static void load(struct dlio_queue *q, double now)
     q->ready[(q->head + q->length++) % q->capacity] = q->free_at[first];
 }
 
-static int make(size_t capacity, unsigned workers, struct dlio_queue **ret)
+static int new_queue(size_t capacity, unsigned workers, struct dlio_queue **ret)
 {
     struct dlio_queue *q = calloc(1, sizeof *q);
     if (!q)
@@ -53,19 +53,19 @@ static int make(size_t capacity, unsigned workers, struct dlio_queue **ret)
 int dlio_queue_new(unsigned workers, unsigned prefetch, dlio_batch_time *time, void *arg,
                    struct dlio_queue **ret)
 {
-    int rc = make((size_t)workers * prefetch, workers, ret);
+    int rc = new_queue((size_t)workers * prefetch, workers, ret);
     if (rc < 0)
         return rc;
     (*ret)->time = time;
     (*ret)->arg = arg;
     while ((*ret)->length < (*ret)->capacity)
-        load(*ret, 0);
+        load_batch(*ret, 0);
     return 0;
 }
 
 int dlio_queue_of(const double *ready, size_t n, struct dlio_queue **ret)
 {
-    int rc = make(n, 0, ret);
+    int rc = new_queue(n, 0, ret);
     for (size_t i = 0; rc == 0 && i < n; i++)
         (*ret)->ready[(*ret)->length++] = ready[i];
     return rc;
@@ -85,6 +85,6 @@ double dlio_queue_take(struct dlio_queue *q, double now, double overhead, bool *
     q->head = (q->head + 1) % q->capacity;
     q->length--;
     if (q->workers > 0)
-        load(q, now + stall);
+        load_batch(q, now + stall);
     return stall + overhead;
 }

@@ -49,7 +49,8 @@ static int expectation(const struct dlio_model *m, const double *x, size_t n, st
     return 0;
 }
 
-static void maximise(struct dlio_model *m, const struct sums *s, size_t n, double least_variance)
+static void maximisation(struct dlio_model *m, const struct sums *s, size_t n,
+                         double least_variance)
 {
     for (unsigned k = 0; k < m->part_count; k++) {
         struct dlio_part *p = &m->parts[k];
@@ -78,7 +79,7 @@ static void begin_at(struct dlio_model *m, const double *x, size_t n, double var
                                .stdev = sqrt(variance)};
 }
 
-static int iterate(struct dlio_model *m, const double *x, size_t n, struct budget *b)
+static int run_em(struct dlio_model *m, const double *x, size_t n, struct budget *b)
 {
     double variance = dlio_variance(x, n), before = -INFINITY;
     struct sums s;
@@ -88,7 +89,7 @@ static int iterate(struct dlio_model *m, const double *x, size_t n, struct budge
         if (rc < 0 || !isfinite(s.log_likelihood) || fabs(s.log_likelihood - before) < TOLERANCE)
             return rc;
         before = s.log_likelihood;
-        maximise(m, &s, n, variance * VARIANCE_FLOOR);
+        maximisation(m, &s, n, variance * VARIANCE_FLOOR);
     }
     return 0;
 }
@@ -115,7 +116,7 @@ int dlio_fit_mixture(const double *sorted, size_t n, unsigned parts, struct budg
     b = b ? b : &none;
     ret->model.family = parts == 2 ? DLIO_MIXTURE2 : DLIO_MIXTURE3;
     ret->model.part_count = parts;
-    int rc = iterate(&ret->model, some ? some : sorted, some ? DLIO_MIXTURE_MAX : n, b);
+    int rc = run_em(&ret->model, some ? some : sorted, some ? DLIO_MIXTURE_MAX : n, b);
     rc = rc < 0 ? rc : expectation(&ret->model, sorted, n, b, &s);
     free(some);
     if (ret->model.part_count > 0)

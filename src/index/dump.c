@@ -31,7 +31,7 @@ struct dump {
     int rc;
 };
 
-static void flush(struct dump *d, size_t limit)
+static void flush_dump(struct dump *d, size_t limit)
 {
     if (d->rc == 0 && d->out->len > limit)
         d->rc = d->flush(d->arg, d->out);
@@ -112,7 +112,7 @@ static void lines_put(struct dump *d, struct lines *l)
         buf_puts(d->out, l->list.at[i]);
         buf_putc(d->out, '\n');
         free(l->list.at[i]);
-        flush(d, FLUSH_AT);
+        flush_dump(d, FLUSH_AT);
     }
     vec_done(&l->list);
     if (l->failed && d->rc == 0)
@@ -282,7 +282,7 @@ static void dump_chunk(struct dump *d, const struct index_file *f, uint32_t i, s
     }
     chunk_close(v);
     d->rc = d->rc ? d->rc : rc;
-    flush(d, FLUSH_AT);
+    flush_dump(d, FLUSH_AT);
 }
 
 /* ---- checkpoints, summaries ------------------------------------------------------------------ */
@@ -388,13 +388,13 @@ int index_dump(struct index *ix, struct buf *out, int (*flush_call)(void *arg, s
         for (uint32_t k = 0; k < v->pub.chunk_count && d.rc == 0; k++)
             dump_chunk(&d, &v->pub, k, rows);
         dump_summary(&d, i);
-        flush(&d, FLUSH_AT);
+        flush_dump(&d, FLUSH_AT);
     }
     for (uint32_t i = 0; i < d.s->archive_count && d.rc == 0; i++) {
         dump_archive(&d, &d.s->archives[i]->pub);
-        flush(&d, FLUSH_AT);
+        flush_dump(&d, FLUSH_AT);
     }
-    flush(&d, 0);
+    flush_dump(&d, 0);
     free(rows);
     snapshot_release(d.s);
     return d.rc;

@@ -70,7 +70,7 @@ struct known {
     VEC(struct view *) views;
 };
 
-static int collect(const struct mirror *m, struct known *k)
+static int collect_views(const struct mirror *m, struct known *k)
 {
     int rc = 0;
 
@@ -101,7 +101,7 @@ int mirror_known(struct index *ix, struct rec *request, struct buf *answer)
     struct known k = {0};
 
     pthread_mutex_lock(&m->lock);
-    int rc = collect(m, &k);
+    int rc = collect_views(m, &k);
     uint64_t count = rec_count(request, 1);
     for (uint64_t i = 0; i < count && rc == 0; i++)
         buf_putc(answer, look_up(&k, rec_u(request)) ? 1 : 0);
@@ -153,7 +153,7 @@ int mirror_take(struct index *ix, struct rec *request)
     struct rec at = *request;
     uint64_t count = rec_count(&at, 1);
     views = malloc((count + 1) * sizeof *views);
-    rc = rc ? rc : views ? collect(m, &k) : -ENOMEM;
+    rc = rc ? rc : views ? collect_views(m, &k) : -ENOMEM;
     rc = rc ? rc : take_views(ix, request, &k, views, &taken);
     struct snapshot *s = rc ? NULL : snapshot_of_views(ix, generation, views, taken);
     if (s) {

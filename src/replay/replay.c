@@ -64,7 +64,7 @@ static int replay_events(struct replay *r, struct err *err)
     return last < 0 ? last : rc;
 }
 
-static int survey(struct replay *r, struct err *err)
+static int survey_events(struct replay *r, struct err *err)
 {
     r->surveys = true;
     int rc = replay_events(r, err);
@@ -81,13 +81,13 @@ static int survey(struct replay *r, struct err *err)
     return 0;
 }
 
-static int prepare(struct replay *r, int fd, struct err *err)
+static int prepare_files(struct replay *r, int fd, struct err *err)
 {
     const struct replay_options *o = r->options;
     bool works = !o->dry_run && !o->sleep_mode;
     int rc = 0;
     if (works && (o->twice || lseek(fd, 0, SEEK_CUR) == 0))
-        rc = survey(r, err);
+        rc = survey_events(r, err);
     else if (works)
         root_free_bytes(&r->root, &r->files.bytes_max);
     if (rc == 0 && o->processes && !o->dry_run)
@@ -98,7 +98,7 @@ static int prepare(struct replay *r, int fd, struct err *err)
 static int replay_input(struct replay *r, int fd, struct err *err)
 {
     struct report *p = &r->report;
-    int rc = prepare(r, fd, err);
+    int rc = prepare_files(r, fd, err);
     int64_t begin = clock_mono_ns();
     if (rc == 0 && !r->shared->stopped)
         rc = replay_events(r, err);

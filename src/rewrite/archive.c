@@ -31,7 +31,7 @@ struct archive {
     bool rooted;
 };
 
-static int refuse(uint64_t at, struct err *err, const char *why)
+static int refuse_archive(uint64_t at, struct err *err, const char *why)
 {
     return err_set(err, ERR_PARAM, "the tar at byte %llu: %s", (unsigned long long)at, why);
 }
@@ -100,7 +100,7 @@ static int take_member(struct archive *a, const struct trace_tar_member *m, stru
     if (m->absolute || (!top && !tar_name_is_safe(m->name)))
         return refuse_member(m, err, "with an invalid name: it is absolute or contains `..`");
     if (m->offset > a->size || m->size > a->size - m->offset)
-        return refuse(m->offset, err, "it is truncated");
+        return refuse_archive(m->offset, err, "it is truncated");
     int rc = directory ? 0 : add_member(a, m, err);
     return rc < 0 || directory ? rc : note_root(a, m, err);
 }
@@ -130,12 +130,12 @@ static int walk_members(struct archive *a, struct trace_tar *walk, struct budget
         uint64_t at = trace_tar_wants(walk);
         ssize_t n = at < a->size ? read_some(a, piece, at, err) : 0;
         if (n <= 0)
-            return n < 0 ? (int)n : refuse(at, err, "it is truncated");
+            return n < 0 ? (int)n : refuse_archive(at, err, "it is truncated");
         rc = trace_tar_next(walk, piece, (size_t)n, &m);
         if (rc == ERR_CORRUPT)
-            return refuse(at, err, trace_tar_error(walk));
+            return refuse_archive(at, err, trace_tar_error(walk));
         if (rc == ERR_END && !trace_tar_is_between(walk))
-            return refuse(at, err, "it ends after a name record");
+            return refuse_archive(at, err, "it ends after a name record");
         rc = rc == 1 ? take_member(a, &m, err) : rc;
         if (rc == 0)
             rc = budget_check(budget);

@@ -168,7 +168,7 @@ static int dir_send(struct outlet *o, size_t max, struct buf *out, struct err *e
 /* ---- the end --------------------------------------------------------------------------------- */
 
 /* Moves one file, and replaces an existing one. */
-static int replace(const struct dir_outlet *d, int target, const char *name)
+static int replace_file(const struct dir_outlet *d, int target, const char *name)
 {
     const char *last;
     int from = beneath_parent(d->made_fd, name, false, &last);
@@ -192,7 +192,7 @@ static int replace_all(const struct dir_outlet *d, int parent, const char *last,
     if (target < 0)
         return failed(err, "open", d->path, -target);
     for (const struct outlet_file *f = d->first; f && rc == 0; f = f->next)
-        if ((rc = replace(d, target, f->name)) < 0)
+        if ((rc = replace_file(d, target, f->name)) < 0)
             failed(err, "replace", f->name, -rc);
     close(target);
     return rc;

@@ -25,7 +25,7 @@ static bool is_plain(const struct press_options *o)
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Reserves space for more text, and charges it first. */
-static int reserve(struct press_file *f, size_t more)
+static int reserve_text(struct press_file *f, size_t more)
 {
     size_t need = f->text.len + more, cap = f->charge.bytes ? f->charge.bytes : 4096;
     while (cap < need)
@@ -140,7 +140,7 @@ int press_text(struct press_file *f, struct text text, struct err *err)
         bool whole;
         struct press_piece *piece;
         size_t n = part_of_member(f, text, &whole);
-        rc = reserve(f, n);
+        rc = reserve_text(f, n);
         buf_append(&f->text, text.ptr, rc == 0 ? n : 0);
         text.ptr += n;
         text.len -= n;

@@ -68,7 +68,7 @@ static int check_piece(const struct press *p, const struct press_piece *piece)
     return rc;
 }
 
-static int compress(struct press *p, struct press_piece *piece)
+static int compress_piece(struct press *p, struct press_piece *piece)
 {
     const struct text text = {piece->text.data, piece->text.len};
     if (!text.len && piece->file->text_bytes)
@@ -111,7 +111,7 @@ static bool compress_next(struct press *p)
     p->todo_bytes -= piece->len;
     piece->state = PIECE_RUNNING;
     pthread_mutex_unlock(&p->lock);
-    piece->rc = compress(p, piece);
+    piece->rc = compress_piece(p, piece);
     buf_done(&piece->text);
     pulse_beat();
     pthread_mutex_lock(&p->lock);

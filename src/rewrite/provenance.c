@@ -213,7 +213,7 @@ void provenance_reader_free(struct provenance_reader *r)
     free(r);
 }
 
-static int damaged(struct err *err, const char *what)
+static int corrupt_error(struct err *err, const char *what)
 {
     return err_set(err, ERR_CORRUPT, PROVENANCE_NAME " %s", what);
 }
@@ -228,7 +228,7 @@ static int read_piece(struct provenance_reader *r, struct err *err)
     if (n < 0)
         return err_set(err, -errno, PROVENANCE_NAME ": %s", strerror(errno));
     if (n == 0)
-        return damaged(err, "is truncated");
+        return corrupt_error(err, "is truncated");
     r->offset += (uint64_t)n;
     r->in = (ZSTD_inBuffer){r->piece, (size_t)n, 0};
     return 0;
@@ -245,7 +245,7 @@ static int read_records(struct provenance_reader *r, struct err *err)
     r->hashed -= r->at;
     r->at = 0;
     if (r->frame_ended)
-        return damaged(err, "is truncated: its last record is missing");
+        return corrupt_error(err, "is truncated: its last record is missing");
     if (rc == 0 && r->in.pos == r->in.size)
         rc = read_piece(r, err);
     if (rc < 0)
@@ -258,7 +258,7 @@ static int read_records(struct provenance_reader *r, struct err *err)
     if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation)
         return -ENOMEM;
     if (ZSTD_isError(left))
-        return damaged(err, "is corrupt: it cannot be decompressed");
+        return corrupt_error(err, "is corrupt: it cannot be decompressed");
     r->records.len += out.pos;
     r->frame_ended = left == 0;
     return 0;
@@ -273,7 +273,7 @@ static int check_end(struct provenance_reader *r, struct text payload, size_t be
     hasher_add(&r->text, r->records.data + r->hashed, before - r->hashed);
     is = hasher_end(&r->text);
     if (!hash_take(&payload, &recorded) || payload.len)
-        return damaged(err, "is corrupt: its checksum has the wrong length");
+        return corrupt_error(err, "is corrupt: its checksum has the wrong length");
     hash128_hex(recorded, a);
     hash128_hex(is, b);
     if (strcmp(a, b) != 0)
@@ -288,14 +288,14 @@ static int check_end(struct provenance_reader *r, struct text payload, size_t be
             return rc;
     }
     if (r->at < r->records.len)
-        return damaged(err, "is corrupt: there is data after its last record");
+        return corrupt_error(err, "is corrupt: there is data after its last record");
     r->ended = true;
     return ERR_END;
 }
 
 /* Parses the record at `at`. Returns 1; 0 if it is incomplete; ERR_CORRUPT. */
-static int parse(struct provenance_reader *r, struct err *err, enum provenance_type *ret_type,
-                 struct text *ret, size_t *ret_end)
+static int parse_record(struct provenance_reader *r, struct err *err,
+                        enum provenance_type *ret_type, struct text *ret, size_t *ret_end)
 {
     struct text rest = {r->records.data + r->at, r->records.len - r->at};
     uint64_t len;
@@ -305,12 +305,13 @@ static int parse(struct provenance_reader *r, struct err *err, enum provenance_t
     int type = (unsigned char)*rest.ptr;
     rest = (struct text){rest.ptr + 1, rest.len - 1};
     if (type < PROVENANCE_TARGET || type > PROVENANCE_END)
-        return damaged(err, "has a record of unknown type");
+        return corrupt_error(err, "has a record of unknown type");
     if (!varint_take(&rest, &len))
-        return r->records.len - r->at > 11 ? damaged(err, "has a record with an invalid length")
-                                           : 0;
+        return r->records.len - r->at > 11
+                   ? corrupt_error(err, "has a record with an invalid length")
+                   : 0;
     if (len > PROVENANCE_RECORD_MAX)
-        return damaged(err, "has a record that is too long");
+        return corrupt_error(err, "has a record that is too long");
     if (rest.len < len)
         return 0;
     *ret_type = (enum provenance_type)type;
@@ -327,7 +328,8 @@ static int begin_reading(struct provenance_reader *r, struct err *err)
             return rc;
     }
     if (memcmp(r->records.data, magic, sizeof(magic)) != 0)
-        return damaged(err, "is not provenance data, or was written by an unsupported version");
+        return corrupt_error(err,
+                             "is not provenance data, or was written by an unsupported version");
     r->at = sizeof(magic);
     r->begun = true;
     return 0;
@@ -339,7 +341,7 @@ int provenance_next(struct provenance_reader *r, struct err *err, enum provenanc
     size_t end = 0;
     int rc = r->ended ? ERR_END : r->begun ? 0 : begin_reading(r, err);
 
-    while (rc == 0 && (rc = parse(r, err, ret_type, ret, &end)) == 0) {
+    while (rc == 0 && (rc = parse_record(r, err, ret_type, ret, &end)) == 0) {
         hasher_add(&r->text, r->records.data + r->hashed, r->at - r->hashed);
         r->hashed = r->at;
         rc = read_records(r, err);

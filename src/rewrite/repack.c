@@ -139,7 +139,7 @@ void repack_close(struct repack *r)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static struct written *current(const struct repack *r)
+static struct written *current_file(const struct repack *r)
 {
     return r->written.at[r->written.count - 1];
 }
@@ -161,7 +161,7 @@ static int begin_file(struct repack *r, struct err *err)
 
 static int end_file(struct repack *r, const char *name, struct err *err)
 {
-    struct written *w = current(r);
+    struct written *w = current_file(r);
     struct press_file *f = r->file;
     w->text_bytes = press_text_bytes(f);
     r->file = NULL;
@@ -178,7 +178,7 @@ static int begin_trace(struct repack *r, struct err *err)
 
 static int end_trace(struct repack *r, struct err *err)
 {
-    struct written *w = current(r);
+    struct written *w = current_file(r);
     const char *gz = r->o.level ? ".gz" : "";
     if (r->o.kind == REPACK_MERGE)
         snprintf(w->name, sizeof w->text, "%s%s", r->o.name, gz);
@@ -219,7 +219,7 @@ static int write_lines(struct repack *r, struct text text, struct err *err)
         if (rc < 0)
             return rc;
         struct text part = take_lines(r, text);
-        current(r)->lines += count_lines(part);
+        current_file(r)->lines += count_lines(part);
         rc = press_text(r->file, part, err);
         text.ptr += part.len;
         text.len -= part.len;
@@ -249,11 +249,11 @@ static int begin_copy(struct repack *r, struct err *err)
     int rc = begin_file(r, err);
     if (rc < 0)
         return rc;
-    current(r)->source = file->name;
-    current(r)->is_copy = true;
-    if (strlen(file->name) + 4 > sizeof current(r)->text)
+    current_file(r)->source = file->name;
+    current_file(r)->is_copy = true;
+    if (strlen(file->name) + 4 > sizeof current_file(r)->text)
         return err_set(err, -ENAMETOOLONG, "%.200s...: the name is too long", file->name);
-    snprintf(current(r)->name, sizeof current(r)->text, "%s.gz", file->name);
+    snprintf(current_file(r)->name, sizeof current_file(r)->text, "%s.gz", file->name);
     hasher_begin(r->hasher, 0);
     return text_range_open(query_index(r->query), s, file, TEXT_BYTES, 0, UINT64_MAX,
                            r->charge.budget, err, &r->range);
@@ -269,14 +269,14 @@ static int copy_some(struct repack *r, struct err *err)
         return rc;
     struct text text = {r->text.data, r->text.len};
     hasher_add(r->hasher, text.ptr, text.len);
-    current(r)->lines += count_lines(text);
+    current_file(r)->lines += count_lines(text);
     int put = press_text(r->file, text, err);
     if (put < 0 || rc == 0)
         return put;
-    current(r)->text_hash = hasher_end(r->hasher);
+    current_file(r)->text_hash = hasher_end(r->hasher);
     text_range_close(r->range);
     r->range = NULL;
-    return end_file(r, current(r)->name, err);
+    return end_file(r, current_file(r)->name, err);
 }
 
 /* ---- the manifest ---------------------------------------------------------------------------- */

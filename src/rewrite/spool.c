@@ -13,7 +13,7 @@ struct spool {
     struct disk_budget *budget;
 };
 
-static void release(struct spool *s)
+static void release_bytes(struct spool *s)
 {
     if (s->budget)
         s->budget->used -= s->size;
@@ -109,7 +109,7 @@ void spool_clear(struct spool *s)
 {
     if (ftruncate(s->fd, 0) < 0)
         return;
-    release(s);
+    release_bytes(s);
     s->size = s->read = 0;
 }
 
@@ -122,7 +122,7 @@ void spool_free(struct spool *s)
 {
     if (!s)
         return;
-    release(s);
+    release_bytes(s);
     close(s->fd);
     free(s);
 }

@@ -238,7 +238,7 @@ static void wait_until_done(struct index *ix, const int *pipe_fds, struct index_
     }
 }
 
-static int build(struct index *ix, const char *directory, struct settings *settings)
+static int build_index(struct index *ix, const char *directory, struct settings *settings)
 {
     struct timespec from, to;
     struct index_progress p;
@@ -365,7 +365,7 @@ int main(int argc, char **argv)
     rc = index_open(&s.options, &err, &ix);
     if (rc)
         return fail(&err, rc);
-    rc = commands[c].run ? commands[c].run(ix, &s) : build(ix, argv[2], &s);
+    rc = commands[c].run ? commands[c].run(ix, &s) : build_index(ix, argv[2], &s);
     index_close(ix);
     return rc;
 }

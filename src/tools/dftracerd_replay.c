@@ -175,7 +175,7 @@ static void take_number(const struct row *row, void *at, const char *value)
         die("--%s %s: not a number", row->name, value);
 }
 
-static void take(struct command *c, const struct row *row, char *value)
+static void set_option(struct command *c, const struct row *row, char *value)
 {
     void *at = (char *)&c->o + row->at;
     switch (row->kind) {
@@ -223,7 +223,7 @@ static bool has_value(enum kind kind)
            kind == MAP || kind == PREPARE || kind == FORMAT;
 }
 
-static void parse(struct command *c, int argc, char **argv)
+static void parse_options(struct command *c, int argc, char **argv)
 {
     struct option options[ROWS + 1] = {{0}};
     int at, given;
@@ -235,13 +235,13 @@ static void parse(struct command *c, int argc, char **argv)
             fputs(usage_text, stdout), exit(0);
         if (given != 0)
             die(given == ':' ? "%s requires an argument" : "unknown option %s", argv[optind - 1]);
-        take(c, &rows[at], optarg);
+        set_option(c, &rows[at], optarg);
     }
     if (optind < argc)
         die("unexpected argument %s: events are read from standard input", argv[optind]);
 }
 
-static void check(const struct command *c)
+static void check_options(const struct command *c)
 {
     const struct replay_options *o = &c->o;
     if (o->no_sleep && !o->sleep_mode)
@@ -262,8 +262,8 @@ int main(int argc, char **argv)
     struct buf out = {0};
     struct err err = {0};
     replay_defaults(&c.o);
-    parse(&c, argc, argv);
-    check(&c);
+    parse_options(&c, argc, argv);
+    check_options(&c);
     c.o.outermost = c.hierarchical && !c.respect;
     int status = replay_run(&c.o, STDIN_FILENO, &out, &err);
     bool written =

@@ -43,7 +43,7 @@ void archive_place_done(struct archive_place *p)
     *p = (struct archive_place){0};
 }
 
-static int begin(struct index *ix, struct archive_place *p, int fd, struct view *archive)
+static int begin_source(struct index *ix, struct archive_place *p, int fd, struct view *archive)
 {
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     int rc = copy < 0 ? -errno : open_text(ix, copy, archive, &p->text);
@@ -65,7 +65,7 @@ int archive_source_from(struct index *ix, struct archive_place *p, int fd, struc
 
     if (!p->text || p->of->owner != archive->owner) {
         archive_place_done(p);
-        rc = begin(ix, p, fd, archive);
+        rc = begin_source(ix, p, fd, archive);
     }
     rc = rc < 0 ? rc : trace_source_new(p->text, m->offset, m->size, NULL, NULL, ret);
     if (rc == 0)

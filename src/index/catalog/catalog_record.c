@@ -169,7 +169,7 @@ static void decode_place(struct index *ix, struct rec *r, struct view *v)
         record_decode(archive_fields, r, ix->texts, &v->arena, v);
 }
 
-static int decode(struct index *ix, struct rec *r, struct view *v)
+static int decode_record(struct index *ix, struct rec *r, struct view *v)
 {
     int rc;
 
@@ -195,7 +195,7 @@ int file_decode(struct index *ix, uint32_t id, struct rec r, struct view **ret)
         return -ENOMEM;
     v->pub.id = id;
     v->ix = ix;
-    rc = decode(ix, &r, v);
+    rc = decode_record(ix, &r, v);
     if (rc)
         view_release(v);
     else

@@ -43,7 +43,7 @@ const char *held_dir(const struct held *h, size_t i)
     return h->dirs[i];
 }
 
-static int compare(const void *a, const void *b)
+static int compare_dirs(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -62,7 +62,7 @@ static struct held *held_new(const char *const *dirs, size_t count)
         held_free(h);
         return NULL;
     }
-    qsort(h->dirs, count, sizeof *h->dirs, compare);
+    qsort(h->dirs, count, sizeof *h->dirs, compare_dirs);
     return h;
 }
 

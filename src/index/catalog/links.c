@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const void *a, const void *b)
+static int compare_links(const void *a, const void *b)
 {
     const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
 
@@ -70,7 +70,7 @@ void links_settle(struct index *ix)
         else
             e->link_of = NULL;
     }
-    qsort(list, n, sizeof(struct entry *), compare);
+    qsort(list, n, sizeof(struct entry *), compare_links);
     for (uint32_t i = 0; i < n; i++) {
         bool another = first && same_file(first, list[i]);
 

@@ -138,7 +138,7 @@ static uint64_t fair_share(const struct index *ix, uint64_t waiting)
     return waiting / ranks_count(ix->ranks);
 }
 
-static void divide(struct index *ix, struct entry *e, uint64_t fair)
+static void divide_entry(struct index *ix, struct entry *e, uint64_t fair)
 {
     uint64_t left = e->seen.size;
 
@@ -176,7 +176,7 @@ static void place_entry(struct index *ix, struct entry *e, uint64_t waiting)
     else if (is_divided(ix, e, rank, fair))
         e->shares = calloc(ranks_count(ix->ranks), sizeof *e->shares);
     if (e->shares) {
-        divide(ix, e, fair);
+        divide_entry(ix, e, fair);
         return;
     }
     e->placed = true;

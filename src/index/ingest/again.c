@@ -31,7 +31,7 @@ void again_text(int error, const char *host, char *text, size_t size)
 }
 
 /* Returns the last damage if reading ended there; NULL if it came to the end of the file. */
-static const struct trace_damage *unread(const struct index_file *f)
+static const struct trace_damage *read_damage(const struct index_file *f)
 {
     uint32_t kept = f->damage_count < DAMAGE_KEPT ? f->damage_count : DAMAGE_KEPT;
 
@@ -43,7 +43,8 @@ bool again_is_wanted(const struct entry *e)
 {
     const struct index_file *f = &e->view->pub;
 
-    return f->state == INDEX_READY && unread(f) && !(e->archive && e->archive->view->pub.damaged);
+    return f->state == INDEX_READY && read_damage(f) &&
+           !(e->archive && e->archive->view->pub.damaged);
 }
 
 int64_t again_delay_ns(struct entry *e, const struct run *run)
@@ -70,7 +71,7 @@ int64_t again_delay_ns(struct entry *e, const struct run *run)
 
 bool again_reads(const struct run *run, int fd, char *buf, size_t len)
 {
-    const struct trace_damage *d = unread(&run->old->pub);
+    const struct trace_damage *d = read_damage(&run->old->pub);
 
     if (!d)
         return false;

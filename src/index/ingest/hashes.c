@@ -31,7 +31,7 @@ void hashes_free(struct hashes *h)
     free(h);
 }
 
-static void insert(uint64_t *slots, uint32_t mask, uint64_t hash, uint32_t *count)
+static void insert_hash(uint64_t *slots, uint32_t mask, uint64_t hash, uint32_t *count)
 {
     uint32_t i = (uint32_t)(hash >> 20) & mask;
 
@@ -50,7 +50,7 @@ static bool hashes_grow(struct hashes *h)
         return false;
     for (uint32_t i = 0; h->slots && i <= h->mask; i++) {
         if (h->slots[i])
-            insert(slots, size - 1, h->slots[i], &count);
+            insert_hash(slots, size - 1, h->slots[i], &count);
     }
     free(h->slots);
     h->slots = slots;
@@ -78,7 +78,7 @@ void hashes_add(struct hashes *h, uint64_t hash)
         hashes_match_all(h); /* too many values: the filter would be large and exclude little */
         return;
     }
-    insert(h->slots, h->mask, hash, &h->count);
+    insert_hash(h->slots, h->mask, hash, &h->count);
 }
 
 void hashes_merge(struct hashes *into, const struct hashes *from)

@@ -163,7 +163,7 @@ static int resume_parts(struct reader *r, struct kv_read *kv)
     return rc ? rc : find_start(r, kv);
 }
 
-static int resume(struct reader *r)
+static int resume_run(struct reader *r)
 {
     struct run *run = r->run;
     struct kv_read *kv;
@@ -280,7 +280,7 @@ static void begin_reading(struct reader *r, enum relation relation)
         run->unit_fixed = run->unit_fixed || run->old->unit_fixed;
         run->unit = run->old->pub.unit;
     }
-    if (relation == OTHER || run->entry->is_archive || resume(r) < 0)
+    if (relation == OTHER || run->entry->is_archive || resume_run(r) < 0)
         begin_fresh(r);
     publish_indexing(r);
 }

@@ -88,7 +88,7 @@ static inline void gather_event(struct worker *w, struct result *r, const struct
         *silent = e->shape;
 }
 
-static int scan(struct worker *w, struct result *r)
+static int scan_chunk(struct worker *w, struct result *r)
 {
     struct trace_event event;
     struct trace_counts counts;
@@ -138,7 +138,7 @@ static int take_hashes(struct worker *w, struct result *r)
 }
 
 /* The value waits for its commit, so it is stored without slack. */
-static int build(struct worker *w, struct result *r, struct chunk_built *ret)
+static int build_chunk(struct worker *w, struct result *r, struct chunk_built *ret)
 {
     struct buf *value = &w->value;
     int rc;
@@ -155,13 +155,13 @@ static int build(struct worker *w, struct result *r, struct chunk_built *ret)
     return 0;
 }
 
-static int encode(struct worker *w, struct result *r)
+static int encode_chunk(struct worker *w, struct result *r)
 {
     struct chunk_texts texts = {text_by_id, w->ix->texts, true, NULL, NULL};
     struct chunk_view *view;
     struct chunk_built built;
     struct column column;
-    int rc = build(w, r, &built);
+    int rc = build_chunk(w, r, &built);
 
     if (rc)
         return rc;
@@ -184,7 +184,7 @@ static int encode(struct worker *w, struct result *r)
 
 /* Recreates the builder if the job has other terms than the last one: few files have terms of their
  * own. */
-static int prepare(struct worker *w, struct terms *t)
+static int prepare_tools(struct worker *w, struct terms *t)
 {
     struct chunk_options options = {.intern = intern,
                                     .arg = w->ix->texts,
@@ -212,7 +212,7 @@ static void drop_tools(struct worker *w)
     memset(w->silent, 0, sizeof w->silent);
 }
 
-static void work(struct worker *w, struct result *r)
+static void scan_job(struct worker *w, struct result *r)
 {
     struct trace_chunk done;
     size_t freed;
@@ -220,11 +220,11 @@ static void work(struct worker *w, struct result *r)
     r->text_len = r->chunk.len;
     if (!atomic_load(&r->run->cancelled)) {
         r->part = part_new();
-        r->error = r->part ? prepare(w, r->run->terms) : -ENOMEM;
+        r->error = r->part ? prepare_tools(w, r->run->terms) : -ENOMEM;
         if (r->error == 0)
-            r->error = failpoint("ingest.scan") ? -errno : scan(w, r);
+            r->error = failpoint("ingest.scan") ? -errno : scan_chunk(w, r);
         if (r->error == 0)
-            r->error = encode(w, r);
+            r->error = encode_chunk(w, r);
     }
     /* Buffers of a chunk of more than the default size are not kept, nor those that an error may
      * have left half done. */
@@ -281,7 +281,7 @@ void *ingest_worker_main(void *arg)
     while ((r = next_job(&w))) {
         ingest_yield(in);
         share_enter(in);
-        work(&w, r);
+        scan_job(&w, r);
         if (share_leave(in))
             drop_tools(&w); /* the next job creates new ones */
         ingest_post(in, r);

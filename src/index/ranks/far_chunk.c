@@ -56,13 +56,13 @@ static uint32_t place_of(const struct kv_key *key)
     return (uint32_t)(text_hash((struct text){(const char *)key->data, key->len}) % PLACES);
 }
 
-static void release(struct far_chunk *c)
+static void release_value(struct far_chunk *c)
 {
     if (--c->references == 0)
         chunk_free(c);
 }
 
-static void empty(struct far_cache *cache, uint32_t place)
+static void cache_empty(struct far_cache *cache, uint32_t place)
 {
     struct far_chunk *c = cache->places[place];
 
@@ -70,7 +70,7 @@ static void empty(struct far_cache *cache, uint32_t place)
         return;
     cache->places[place] = NULL;
     cache->bytes -= c->value.len;
-    release(c);
+    release_value(c);
 }
 
 static struct far_chunk *cache_find(struct far_cache *cache, const struct kv_key *key)
@@ -90,9 +90,9 @@ static void cache_value(struct far_cache *cache, struct far_chunk *c)
 
     if (c->value.len > cache->bytes_max / 8)
         return;
-    empty(cache, place);
+    cache_empty(cache, place);
     while (cache->bytes + c->value.len > cache->bytes_max)
-        empty(cache, cache->next++ % PLACES);
+        cache_empty(cache, cache->next++ % PLACES);
     cache->places[place] = c;
     cache->bytes += c->value.len;
     c->references++;
@@ -100,7 +100,8 @@ static void cache_value(struct far_cache *cache, struct far_chunk *c)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int fetch(struct ranks *r, unsigned rank, const struct kv_key *key, struct far_chunk **ret)
+static int fetch_value(struct ranks *r, unsigned rank, const struct kv_key *key,
+                       struct far_chunk **ret)
 {
     struct far_chunk *c = calloc(1, sizeof *c);
     struct buf request = {0};
@@ -132,7 +133,7 @@ static int far_open(struct far_cache *cache, unsigned rank, enum rank_request ki
     pthread_mutex_unlock(&cache->lock);
     if (*ret)
         return 0;
-    int rc = fetch(cache->ranks, rank, &own, ret);
+    int rc = fetch_value(cache->ranks, rank, &own, ret);
     if (rc)
         return rc;
     pthread_mutex_lock(&cache->lock);
@@ -152,7 +153,7 @@ int far_chunk_open(struct far_cache *cache, unsigned home, const struct kv_key *
 void far_chunk_release(struct far_cache *cache, struct far_chunk *c)
 {
     pthread_mutex_lock(&cache->lock);
-    release(c);
+    release_value(c);
     pthread_mutex_unlock(&cache->lock);
 }
 

@@ -102,7 +102,7 @@ static void open_gate(struct kv *kv)
 
 /* After a failed write of its meta page, LMDB refuses all operations until the environment is
  * reopened. */
-static int reopen(struct kv *kv)
+static int reopen_env(struct kv *kv)
 {
     int rc;
 
@@ -157,7 +157,7 @@ static int grow_map(struct kv *kv)
 bool kv_may_grow(struct kv *kv)
 {
     if (!kv->env)
-        return reopen(kv) == 0;
+        return reopen_env(kv) == 0;
     return kv_map_size(kv) < kv->map_top && larger_map(kv) > 0;
 }
 
@@ -225,7 +225,7 @@ static uint64_t headroom(struct kv *kv)
     return quarter < MAP_HEADROOM ? quarter : MAP_HEADROOM;
 }
 
-static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
+static int commit_txn(struct kv *kv, struct kv_batch *b, bool freeing)
 {
     int rc;
 
@@ -233,7 +233,7 @@ static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
         return b->error;
     if (b->ops.count == 0)
         return 0;
-    if (!kv->env && (rc = reopen(kv)))
+    if (!kv->env && (rc = reopen_env(kv)))
         return rc == -ENOMEM ? ERR_ADDRESS_SPACE : rc;
     if (!freeing && beyond_limit(kv, b))
         return ERR_STORE_FULL;
@@ -251,7 +251,7 @@ static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
             return rc;
     }
     if (rc && is_dead(kv))
-        reopen(
+        reopen_env(
             /* at once: no thread can read meanwhile. If it fails, the next commit tries again */
             kv);
     if (rc == EIO && disk_is_full(kv))
@@ -266,10 +266,10 @@ static int commit(struct kv *kv, struct kv_batch *b, bool freeing)
 
 int kv_commit(struct kv *kv, struct kv_batch *b)
 {
-    return commit(kv, b, false);
+    return commit_txn(kv, b, false);
 }
 
 int kv_commit_freeing(struct kv *kv, struct kv_batch *b)
 {
-    return commit(kv, b, true);
+    return commit_txn(kv, b, true);
 }

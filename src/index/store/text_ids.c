@@ -41,7 +41,7 @@ uint32_t text_ids_put(const struct texts *t, uint32_t from, struct buf *out)
     return to;
 }
 
-static int append(struct text_ids *ids, uint32_t id)
+static int append_id(struct text_ids *ids, uint32_t id)
 {
     uint32_t at = atomic_load_explicit(&ids->count, memory_order_relaxed);
 
@@ -66,7 +66,7 @@ int text_ids_take(struct text_ids *ids, struct texts *here, struct rec *r)
         if (i < known) /* added by an attempt that ran out of memory */
             continue;
         uint32_t id = texts_add_any(here, text);
-        rc = id == INDEX_NO_TEXT ? -ENOMEM : append(ids, id);
+        rc = id == INDEX_NO_TEXT ? -ENOMEM : append_id(ids, id);
     }
     return rc ? rc : r->bad ? ERR_CORRUPT : 0;
 }

@@ -228,7 +228,7 @@ static int stripe_grow(struct stripe *s)
     return 0;
 }
 
-static uint32_t add(struct texts *t, struct text text, uint64_t hash, bool any)
+static uint32_t add_text(struct texts *t, struct text text, uint64_t hash, bool any)
 {
     struct stripe *s = &t->stripes[hash % STRIPES];
     uint32_t id = INDEX_NO_TEXT;
@@ -256,12 +256,12 @@ out:
 
 uint32_t texts_add(struct texts *t, struct text text)
 {
-    return add(t, text, text_hash(text), false);
+    return add_text(t, text, text_hash(text), false);
 }
 
 uint32_t texts_add_any(struct texts *t, struct text text)
 {
-    return add(t, text, text_hash(text), true);
+    return add_text(t, text, text_hash(text), true);
 }
 
 void texts_limit(struct texts *t, uint64_t bytes)
@@ -306,7 +306,7 @@ void texts_add_many(struct texts *t, const struct text *texts, uint32_t count, u
     for (uint32_t i = 0; i < count; i++)
         prefetch(t, hashes[i], true);
     for (uint32_t i = 0; i < count; i++)
-        ret_ids[i] = add(t, texts[i], hashes[i], true);
+        ret_ids[i] = add_text(t, texts[i], hashes[i], true);
 }
 
 uint32_t texts_find(struct texts *t, struct text text)

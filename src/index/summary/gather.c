@@ -129,7 +129,7 @@ static bool is_in_chunk(const struct trace_event *e, const char *chunk_text,
     return v && v->type == TRACE_TEXT && v->ptr >= line && v->ptr + v->len <= line + e->len;
 }
 
-static void settle(struct part *p, struct texts *texts)
+static void assign_ids(struct part *p, struct texts *texts)
 {
     struct part_waiting *w = p->waiting;
     uint32_t ids[TEXTS_MANY];
@@ -148,7 +148,7 @@ static void settle(struct part *p, struct texts *texts)
 void part_gather_end(struct part *p, struct texts *texts)
 {
     if (p->waiting)
-        settle(p, texts);
+        assign_ids(p, texts);
     free(p->waiting);
     p->waiting = NULL;
 }
@@ -188,7 +188,7 @@ static void add_name(struct part *p, struct texts *texts, const struct trace_eve
     }
     p->names.at[p->names.count++] = n;
     if (p->waiting && p->waiting->count == TEXTS_MANY)
-        settle(p, texts);
+        assign_ids(p, texts);
     keep_line(p, e, chunk_text);
 }
 

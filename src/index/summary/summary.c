@@ -35,7 +35,7 @@ void summary_free(struct summary *s)
     free(f);
 }
 
-static void publish(struct summary_full *f)
+static void publish_lists(struct summary_full *f)
 {
     f->pub.names = f->names.at;
     f->pub.name_count = (uint32_t)f->names.count;
@@ -57,8 +57,8 @@ static void swap_names(struct summary *x, struct summary *y)
     SWAP(x->detail, y->detail);
     SWAP(a->names, b->names);
     SWAP(a->name_index, b->name_index);
-    publish(a);
-    publish(b);
+    publish_lists(a);
+    publish_lists(b);
 }
 
 static atomic_uint names_max = SUMMARY_NAMES_MAX;
@@ -114,7 +114,7 @@ static struct summary_name *name_of(struct summary *s, uint8_t class, uint32_t c
         return NULL;
     }
     f->names.at[f->names.count++] = key;
-    publish(f);
+    publish_lists(f);
     return &s->names[s->name_count - 1];
 }
 
@@ -138,7 +138,7 @@ struct summary_thread *summary_thread_of(struct summary *s, const struct summary
     f->threads.at[s->thread_count].count = 0;
     if (hash_index_add(&f->thread_index, hash, s->thread_count) < 0)
         return NULL;
-    publish(f);
+    publish_lists(f);
     return &s->threads[s->thread_count - 1];
 }
 
@@ -228,8 +228,8 @@ static void swap_threads(struct summary *x, struct summary *y)
 
     SWAP(a->threads, b->threads);
     SWAP(a->thread_index, b->thread_index);
-    publish(a);
-    publish(b);
+    publish_lists(a);
+    publish_lists(b);
 }
 
 int summary_settle_hosts(struct summary *s, const struct index_file *f)

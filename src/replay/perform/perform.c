@@ -128,7 +128,7 @@ static int64_t transfer_once(const struct operation *op, char *data, size_t len,
     return n < 0 ? fails() : n;
 }
 
-static int64_t transfer(struct performer *p, const struct operation *op)
+static int64_t transfer_bytes(struct performer *p, const struct operation *op)
 {
     FILE *stream = op->handle->stream;
     bool is_read = op->call->kind == CALL_READ;
@@ -225,7 +225,7 @@ static int64_t on_handle(struct performer *p, struct operation *op)
         return op->ret;
     case CALL_READ:
     case CALL_WRITE:
-        return transfer(p, op);
+        return transfer_bytes(p, op);
     case CALL_SEEK:
         return perform_seek(op);
     case CALL_TELL:

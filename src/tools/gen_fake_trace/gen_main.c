@@ -69,7 +69,7 @@ static void *job_run(void *arg)
     return NULL;
 }
 
-static void run(struct job *job)
+static void generate_files(struct job *job)
 {
     uint64_t files = generate_file_count(&job->plan->o), cores = cpu_count();
     uint64_t wanted = files < cores ? files : cores;
@@ -88,7 +88,7 @@ static void run(struct job *job)
 }
 
 /* The events of each process are known if each has a file of its own. */
-static void report(const struct job *job)
+static void print_report(const struct job *job)
 {
     const struct options *o = &job->plan->o;
     FILE *out = o->single && strcmp(o->single, "-") == 0 ? stderr : stdout;
@@ -120,9 +120,9 @@ int main(int argc, char **argv)
         fail("out of memory");
     job.plan = plan;
     place_begin(&o);
-    run(&job);
+    generate_files(&job);
     place_end(&o);
-    report(&job);
+    print_report(&job);
     if (o.verify)
         verify(&o, plan);
     free(job.events);
