@@ -255,7 +255,7 @@ struct index_member {
     struct text name;
     uint8_t kind; /* enum trace_tar_kind */
     uint8_t skip; /* enum index_skip */
-    bool cut;     /* the archive ends before the end of the member; size is what is there */
+    bool cut;     /* the archive ends before the end of the member; size is the part that exists */
     uint64_t offset, size; /* position and length in the text of the archive */
     int64_t mtime_s;
 };

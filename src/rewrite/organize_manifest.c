@@ -79,7 +79,7 @@ static const struct member unread_members[] = {
 static const struct object_type unread_type = {NULL, MEMBERS(unread_members)};
 #undef OBJECT
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the whole manifest ---------------------------------------------------------------------- */
 
 #define OBJECT struct organize
 static const struct member provenance_members[] = {

@@ -245,7 +245,7 @@ static int check_manifest(struct reconstruct *r, struct err *err)
     return rc;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the whole sidecar ----------------------------------------------------------------------- */
 
 static int open_reader(struct reconstruct *r)
 {

@@ -56,7 +56,7 @@ static void write_dropped(struct jw *j, const void *reconstruct)
     jw_end(j, ']');
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the whole report ------------------------------------------------------------------------ */
 
 #define PATHS "{'type':'array','items':{'type':'string'}}"
 #define OBJECT struct reconstruct

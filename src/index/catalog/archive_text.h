@@ -1,7 +1,7 @@
 /* archive_text.h - the text of an archive by position, and the part of it that is a member.
  *
  * May use:   view, checkpoints of the store. Used by: catalog (text_open.c), ingest (readers).
- * Threads:   a source and a place belong to one thread.
+ * Threads:   a source and a struct archive_place belong to one thread.
  */
 #ifndef DFTRACERD_INDEX_CATALOG_ARCHIVE_TEXT_H
 #define DFTRACERD_INDEX_CATALOG_ARCHIVE_TEXT_H
@@ -23,7 +23,7 @@ struct archive_place {
     int fd;
 };
 /* Like archive_source, but continues from *p. The file was compared with `archive` before.
- * archive_source_back returns the source to the place, which must live until then. */
+ * archive_source_back returns the source to *p, which must live until then. */
 int archive_source_from(struct index *ix, struct archive_place *p, int fd, struct view *archive,
                         const struct member_place *m, struct trace_source **ret);
 void archive_source_back(struct archive_place *p, struct trace_source *source); /* may be NULL */

@@ -19,7 +19,7 @@ static const struct record_field names_fields[] = {
 
 /* ---- to bytes -------------------------------------------------------------------------------- */
 
-/* The view has only a name and a place: nothing of the file has been read, or it is hidden. */
+/* The view has only a name and a path: nothing of the file has been read, or it is hidden. */
 static bool is_bare(const struct view *v)
 {
     return v->hidden || !v->terms || !v->pub.id;

@@ -1,8 +1,8 @@
 /* far_chunk.c - a cache of chunk values that other ranks have, and of checkpoints, which rank 0
  * has: fetched when they are opened, and kept as long as there is space.
  *
- * The hash of a key selects its place in the cache. A new value replaces the one in its place;
- * beyond the limit, places are emptied in turn.
+ * The hash of a key selects its slot in the cache. A new value replaces the one in its slot; beyond
+ * the limit, slots are emptied in turn.
  */
 #include "index/ranks/ranks.h"
 
@@ -17,7 +17,7 @@ struct far_cache {
     struct ranks *ranks;
     pthread_mutex_t lock;
     uint64_t bytes, bytes_max;
-    uint32_t next; /* next place to be emptied */
+    uint32_t next; /* next slot to be emptied */
     struct far_chunk *places[PLACES];
 };
 
@@ -49,7 +49,7 @@ void far_cache_free(struct far_cache *c)
     free(c);
 }
 
-/* ---- places; all under the lock -------------------------------------------------------------- */
+/* ---- slots; all under the lock --------------------------------------------------------------- */
 
 static uint32_t place_of(const struct kv_key *key)
 {

@@ -31,7 +31,7 @@ enum kv_table {
     KV_FILE,       /* file                          -> catalog record */
     KV_PATH,       /* XXH3-128 of the name          -> file */
     KV_SPAN,       /* file, chunk                   -> version, rows, text range */
-    KV_CHECKPOINT, /* file, text offset             -> place in the file, window */
+    KV_CHECKPOINT, /* file, text offset             -> position in the file, window */
     KV_CHUNK,      /* file, chunk, version          -> columns (chunk.h) */
     KV_SUMMARY,    /* file, version                 -> what is known of the whole file */
     KV_TEXT,       /* id                            -> text */
