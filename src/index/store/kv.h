@@ -33,7 +33,7 @@ enum kv_table {
     KV_SPAN,       /* file, chunk                   -> version, rows, text range */
     KV_CHECKPOINT, /* file, text offset             -> position in the file, window */
     KV_CHUNK,      /* file, chunk, version          -> columns (chunk.h) */
-    KV_SUMMARY,    /* file, version                 -> what is known of the whole file */
+    KV_SUMMARY,    /* file, version                 -> summary of the whole file */
     KV_TEXT,       /* id                            -> text */
     KV_NAME,       /* file, chunk, version          -> metadata records of the chunk */
     KV_GARBAGE,    /* table, key                    -> nothing: a value or a whole file to delete */
@@ -142,8 +142,8 @@ bool kv_next(struct kv_cursor *c);
  * continues after it. */
 bool kv_skip(struct kv_cursor *c);
 void kv_end(struct kv_cursor *c);
-/* The greatest key <= `key` that has the first `prefix_len` bytes of it. 0, -ENOENT, ERR_CORRUPT,
- * ERR_STORE. */
+/* Finds the greatest key <= `key` that begins with the same `prefix_len` bytes. Returns 0, -ENOENT,
+ * ERR_CORRUPT or ERR_STORE. */
 int kv_find_below(struct kv_read *r, enum kv_table t, const struct kv_key *key, size_t prefix_len,
                   struct text *ret_key, struct text *ret_value);
 
