@@ -403,14 +403,14 @@ static void print_failure(int rc, const struct err *err)
             limit[0] ? "; " : "", limit);
 }
 
-/* Runs --doctor and returns the exit status. A client of another daemon needs no index and no socket
- * here. */
-static int examine(struct daemon *d, int rc, struct err *err)
+/* Runs --doctor and returns the exit status. A client of another daemon needs no index and no
+ * socket here. */
+static int run_doctor(struct daemon *d, int rc, struct err *err)
 {
     const char *url = getenv("DFTRACERD_URL");
     struct doctor doctor = {0};
     if (rc < 0 || doctor_examine(&doctor, &d->options)) {
-        rc = rc < 0 ? rc : prepare(d, err);
+        rc = rc < 0 ? rc : prepare_daemon(d, err);
         doctor_configuration(&doctor, rc == 0 ? NULL : err->text[0] ? err->text : err_text(rc));
         if (rc == 0 && (!url || !*url))
             doctor_places(&doctor, d->first.index_path);
@@ -454,8 +454,8 @@ int daemon_main(int argc, char **argv, const struct daemon_ranks *ranks)
     daemon_use_little_memory();
     d.background = -1;
     if (d.options.doctor) {
-        int status = examine(&d, rc, &err);
-        stop(&d);
+        int status = run_doctor(&d, rc, &err);
+        stop_daemon(&d);
         err_done(&err);
         return status;
     }
