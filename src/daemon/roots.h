@@ -15,8 +15,8 @@ struct roots {
  * reason. */
 int roots_open(struct roots *r, const struct options *o, struct err *err);
 void roots_done(struct roots *r);
-/* Returns the DIR of [LABEL=]DIR (*borrowed*). If the whole text is an existing directory whose name
- * contains `=`, it has no label. */
+/* Returns the DIR of [LABEL=]DIR (*borrowed*). An existing directory whose name contains `=` has no
+ * label. */
 const char *roots_path_of(const char *spec);
 /* Returns whether an absolute path is the directory or below it. */
 bool roots_inside(const char *path, const char *dir);

@@ -76,7 +76,8 @@ void scan_worker_gathers(struct scan_worker *w);
 int scan_chunk(struct scan_worker *w, size_t position,
                int (*batch)(void *arg, struct scan_batch *b), void *arg);
 /* Calls batch for the rows whose bits are set in `rows`, without evaluating the query, which is
- * known to select them. `rows` has SCAN_WORDS words for each batch of the chunk. NULL: scan_chunk. */
+ * known to select them. `rows` has SCAN_WORDS words for each batch of the chunk; NULL: scan_chunk.
+ */
 int scan_chunk_rows(struct scan_worker *w, size_t position, uint64_t *rows,
                     int (*batch)(void *arg, struct scan_batch *b), void *arg);
 
