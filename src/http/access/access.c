@@ -38,18 +38,6 @@ bool access_is_somebody(uid_t uid)
     return uid != (uid_t)-1 && (all_mapped || uid != overflow_uid);
 }
 
-static enum access_role role_of_uid(uid_t uid, const struct http_options *o)
-{
-    if (!access_is_somebody(uid))
-        return ACCESS_NONE;
-    if (uid == geteuid())
-        return ACCESS_ADMIN;
-    for (size_t i = 0; i < o->allow_user_count; i++)
-        if (o->allow_users[i] == uid)
-            return ACCESS_READ;
-    return ACCESS_NONE;
-}
-
 bool access_is_loopback(const struct sockaddr *a)
 {
     if (a->sa_family == AF_INET)
@@ -79,10 +67,10 @@ static void fill_side(const struct sockaddr_storage *a, __be16 *port, __be32 add
     }
 }
 
-/* Asks the kernel for the one TCP socket whose source is `peer` and whose destination is `local`.
- */
-static int ask_kernel(int nl, const struct sockaddr_storage *peer,
-                      const struct sockaddr_storage *local, uid_t *ret)
+/* Requests the one TCP socket whose source is `peer` and whose destination is `local` from the
+ * kernel. */
+static int query_kernel(int nl, const struct sockaddr_storage *peer,
+                        const struct sockaddr_storage *local, uid_t *ret)
 {
     struct {
         struct nlmsghdr h;
@@ -109,14 +97,14 @@ static int ask_kernel(int nl, const struct sockaddr_storage *peer,
         answer.h.nlmsg_type != SOCK_DIAG_BY_FAMILY)
         return -ENOENT;
     const struct inet_diag_msg *m = NLMSG_DATA(&answer.h);
-    /* Without an inode it is closed (TIME_WAIT), and its owner told as 0. */
+    /* A socket without an inode is closed (TIME_WAIT); the kernel reports 0 as its owner. */
     if (!m->idiag_inode || m->id.idiag_dport != q.r.id.idiag_dport)
         return -ENOENT;
     *ret = m->idiag_uid;
     return 0;
 }
 
-/* -errno where it could not be asked; -ENOENT: it does not know. */
+/* Returns -errno if the kernel could not be queried, -ENOENT if it has no such socket. */
 static int tcp_peer_uid(const struct sockaddr_storage *peer, const struct sockaddr_storage *local,
                         uid_t *ret)
 {
@@ -125,7 +113,7 @@ static int tcp_peer_uid(const struct sockaddr_storage *peer, const struct sockad
         return -errno;
     struct timeval patience = {.tv_sec = 1};
     setsockopt(nl, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    int rc = ask_kernel(nl, peer, local, ret);
+    int rc = query_kernel(nl, peer, local, ret);
     close(nl);
     return rc;
 }
@@ -174,9 +162,14 @@ void access_peer_find(int fd, struct access_peer *ret)
 
 enum access_role access_peer_role(const struct access_peer *p, const struct http_options *o)
 {
-    enum access_role role = role_of_uid(p->uid, o);
+    bool known = access_is_somebody(p->uid);
     bool open = p->place == ACCESS_LOOPBACK || (p->place == ACCESS_BEYOND && o->insecure);
-    return open && o->no_auth && role < ACCESS_READ ? ACCESS_READ : role;
+    if (known && p->uid == geteuid())
+        return ACCESS_ADMIN;
+    for (size_t i = 0; known && i < o->allow_user_count; i++)
+        if (o->allow_users[i] == p->uid)
+            return ACCESS_READ;
+    return open && o->no_auth ? ACCESS_READ : ACCESS_NONE;
 }
 
 static bool is_token(const char *given, const char *token)
@@ -199,7 +192,8 @@ enum access_role access_token_role(const char *authorization, const struct http_
     return admin ? ACCESS_ADMIN : read ? ACCESS_READ : ACCESS_NONE;
 }
 
-/* Length of the host part of "host", "host:port" or "[v6]:port"; 0 when malformed. */
+/* Returns the length of the host part of "host", "host:port" or "[v6]:port"; 0 if it is malformed.
+ */
 static size_t host_length(const char *h)
 {
     size_t n = h[0] == '[' ? strcspn(h, "]") + 1 : strcspn(h, ":");
@@ -230,7 +224,7 @@ bool access_host_ok(const char *host, const struct http_options *o)
     for (size_t i = 0; i < o->bind_count; i++) {
         char bracketed[80];
         if (strcmp(o->bind[i], "0.0.0.0") == 0 || strcmp(o->bind[i], "::") == 0)
-            continue; /* no name of ours */
+            continue; /* no name of this server */
         snprintf(bracketed, sizeof bracketed, "[%s]", o->bind[i]);
         if (host_is(host, n, o->bind[i]) || host_is(host, n, bracketed))
             return true;
@@ -248,14 +242,14 @@ static const char *authority_of(const char *origin)
                                                  : NULL;
 }
 
-/* localhost:80 and 127.0.0.1:80, but not localhost:81. */
+/* True for localhost:80 and 127.0.0.1:80, false for localhost:80 and localhost:81. */
 static bool same_loopback(const char *a, const char *b)
 {
     size_t n = host_length(a), m = host_length(b);
     return n && m && is_loopback_name(a, n) && is_loopback_name(b, m) && strcmp(a + n, b + m) == 0;
 }
 
-/* `domain`: ".example.org" or ".example.org:8443"; before it one label or more. */
+/* `domain` is ".example.org" or ".example.org:8443"; one label or more must precede it. */
 static bool is_below(const char *authority, const char *domain)
 {
     size_t n = strlen(authority), d = strlen(domain);
@@ -268,7 +262,8 @@ static bool is_below(const char *authority, const char *domain)
     return authority[n - d - 1] != '.';
 }
 
-/* `allowed` is an origin, or one with "*." before its host: all names below that. */
+/* `allowed` is an origin, or an origin with "*." before its host, which means all names below it.
+ */
 static bool origin_matches(const char *origin, const char *allowed)
 {
     const char *a = authority_of(allowed), *b = authority_of(origin);

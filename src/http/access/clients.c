@@ -1,4 +1,4 @@
-/* clients.c - the table of clients that are here: a chain a bucket. */
+/* clients.c - the table of clients that have requests, hashed with chaining. */
 #include "http/access/clients.h"
 
 #include <pthread.h>
@@ -6,11 +6,11 @@
 #include <string.h>
 
 #define BUCKETS 256u
-#define PREFIX 8 /* bytes of an IPv6 address that name a network */
+#define PREFIX 8 /* bytes of an IPv6 address that identify a network */
 
 struct clients {
     pthread_mutex_t lock;
-    struct budget_share memory; /* of a new one */
+    struct budget_share memory; /* of a new client */
     struct client *buckets[BUCKETS];
 };
 
@@ -33,34 +33,24 @@ void clients_free(struct clients *c)
     free(c);
 }
 
-static struct client key_of(const struct access_peer *peer)
-{
-    static const unsigned char v4[12] = {[10] = 0xff, [11] = 0xff};
-    struct client key = {.uid = peer->uid};
-    if (peer->uid == ACCESS_NOBODY)
-        memcpy(key.address, peer->address, memcmp(peer->address, v4, sizeof v4) == 0 ? 16 : PREFIX);
-    return key;
-}
-
-static bool same(const struct client *a, const struct client *b)
-{
-    return a->uid == b->uid && memcmp(a->address, b->address, sizeof a->address) == 0;
-}
-
 static struct client **slot_of(struct clients *c, const struct client *key)
 {
     uint64_t words[3] = {key->uid};
     memcpy(words + 1, key->address, sizeof key->address);
     struct hash128 hash = text_hash128((struct text){(const char *)words, sizeof words});
     struct client **slot = &c->buckets[hash.low % BUCKETS];
-    while (*slot && !same(*slot, key))
+    while (*slot && ((*slot)->uid != key->uid ||
+                     memcmp((*slot)->address, key->address, sizeof key->address) != 0))
         slot = &(*slot)->next;
     return slot;
 }
 
 struct client *clients_find(struct clients *c, const struct access_peer *peer)
 {
-    struct client key = key_of(peer);
+    static const unsigned char v4[12] = {[10] = 0xff, [11] = 0xff};
+    struct client key = {.uid = peer->uid};
+    if (peer->uid == ACCESS_NOBODY)
+        memcpy(key.address, peer->address, memcmp(peer->address, v4, sizeof v4) == 0 ? 16 : PREFIX);
     pthread_mutex_lock(&c->lock);
     struct client **slot = slot_of(c, &key), *one = *slot;
     if (!one && (one = calloc(1, sizeof *one))) {

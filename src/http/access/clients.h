@@ -1,8 +1,8 @@
-/* clients.h - who asks, and what all requests of one client take together.
+/* clients.h - the client of a request, and what all requests of one client use together.
  *
- * A client is a user of this machine where the kernel names it, else a network address (of IPv6 its
- * first 64 bits: a host has the rest to choose from). One that is asked for again is the same
- * object as long as anybody has it.
+ * A client is a user of this machine if the kernel names one, otherwise a network address (the
+ * first 64 bits of an IPv6 address, because a host may choose the rest). Lookups of the same client
+ * return the same object as long as there are references.
  * Threads: any. */
 #ifndef DFTRACERD_HTTP_ACCESS_CLIENTS_H
 #define DFTRACERD_HTTP_ACCESS_CLIENTS_H
@@ -10,22 +10,22 @@
 #include "http/access/access.h"
 
 struct client {
-    uid_t uid; /* ACCESS_NOBODY: it is an address */
+    uid_t uid; /* ACCESS_NOBODY: the client is an address */
     unsigned char address[16];
     unsigned refs; /* guarded by the table's lock */
     atomic_uint connections;
-    atomic_uint opens;          /* jobs that begin an answer, submitted and not finished */
+    atomic_uint opens;          /* jobs that open a request, submitted and not finished */
     struct budget_share memory; /* of all its requests */
     struct pool_lane lane;      /* their jobs, each of which holds a reference by its request */
     struct client *next;
 };
 
 struct clients;
-/* *new* or NULL. A client's memory is bounded by `memory` (bytes) and is a part of `all`
- * (borrowed). */
+/* Returns *new* or NULL. The memory of a client is limited to `memory` bytes, and is charged to
+ * `all` (borrowed), too. */
 struct clients *clients_new(size_t memory, struct budget_share *all);
-void clients_free(struct clients *c); /* NULL-safe; all of them must have been released */
-/* *new* reference or NULL: no memory. */
+void clients_free(struct clients *c); /* NULL-safe; all clients must have been released */
+/* Returns a *new* reference, or NULL if there is no memory. */
 struct client *clients_find(struct clients *c, const struct access_peer *peer);
 void clients_release(struct clients *c, struct client *one); /* NULL-safe */
 

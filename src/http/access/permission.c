@@ -33,9 +33,9 @@ struct acl {
     struct posix_acl_xattr_entry entries[ACL_BYTES / sizeof(struct posix_acl_xattr_entry)];
 };
 
-/* The order of acl(5): the owner, a named user, the groups (one that allows is enough), all others.
- * Numbers are stored in little-endian, which is what they are read in here: others would see
- * nothing they should not. */
+/* Follows acl(5): the owner, a named user, the groups (one that allows is enough), all others. The
+ * list is stored in little-endian and read without conversion; a big-endian machine would only deny
+ * too much. */
 static bool by_list(const struct user *u, const struct stat *st, const struct acl *acl, size_t n,
                     unsigned want)
 {
@@ -65,7 +65,7 @@ static bool by_list(const struct user *u, const struct stat *st, const struct ac
     return named ? (user & want) == want : in_group ? allows : (other & want) == want;
 }
 
-static bool may(const struct user *u, int fd, const struct stat *st, unsigned want)
+static bool user_may(const struct user *u, int fd, const struct stat *st, unsigned want)
 {
     struct acl acl;
     char path[32];
@@ -80,10 +80,10 @@ static bool may(const struct user *u, int fd, const struct stat *st, unsigned wa
     return by_list(u, st, &acl, ((size_t)n - sizeof acl.head) / sizeof *acl.entries, want);
 }
 
-/* One name at a time, each judged by the descriptor that the next is opened below: what is
- * exchanged meanwhile is not what was judged. The descriptor of the last one and *ret, or -1;
- * *ret_link: a part of the path is a link. */
-static int reach(const struct user *u, char *path, struct stat *ret, bool *ret_link)
+/* Opens one name at a time below the descriptor of the one before it, and judges that descriptor:
+ * if a name is exchanged meanwhile, the new file is not used. Returns the last descriptor and fills
+ * *ret, or returns -1. *ret_link: a part of the path is a link. */
+static int open_path(const struct user *u, char *path, struct stat *ret, bool *ret_link)
 {
     int fd = open("/", O_PATH | O_CLOEXEC);
     char *save;
@@ -92,7 +92,7 @@ static int reach(const struct user *u, char *path, struct stat *ret, bool *ret_l
         *ret = (struct stat){0};
     for (char *part = strtok_r(path, "/", &save); part && fd >= 0;
          part = strtok_r(NULL, "/", &save)) {
-        bool good = S_ISDIR(ret->st_mode) && may(u, fd, ret, 1);
+        bool good = S_ISDIR(ret->st_mode) && user_may(u, fd, ret, 1);
         int next = good ? openat(fd, part, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
         close(fd);
         fd = next;
@@ -105,16 +105,16 @@ static int reach(const struct user *u, char *path, struct stat *ret, bool *ret_l
     return fd;
 }
 
-/* A link leads elsewhere: then the way there must be open, too. */
-static int follow(const struct user *u, const char *path, struct stat *ret)
+/* A link leads elsewhere: the user must be able to search that path, too. */
+static int open_link(const struct user *u, const char *path, struct stat *ret)
 {
     char target[PATH_MAX];
     bool link;
-    return realpath(path, target) ? reach(u, target, ret, &link) : -1;
+    return realpath(path, target) ? open_path(u, target, ret, &link) : -1;
 }
 
-/* Another file than was indexed tells nothing about that one; neither does one that has its number
- * since. */
+/* A file that replaced the indexed one decides nothing about it, even if it has the same inode
+ * number. */
 static bool is_indexed_one(int fd, const struct stat *st, const struct index_file *f)
 {
     struct statx x;
@@ -141,8 +141,8 @@ void judge_done(struct judge *j)
     j->fd = -1;
 }
 
-/* The descriptor of a directory that the user may search, or -1. */
-static int enter(struct judge *j, struct text dir)
+/* Returns the descriptor of a directory that the user may search, or -1. */
+static int open_dir(struct judge *j, struct text dir)
 {
     char path[PATH_MAX];
     struct stat st = {0};
@@ -153,10 +153,10 @@ static int enter(struct judge *j, struct text dir)
     memcpy(j->dir, dir.ptr, dir.len);
     j->dir[dir.len] = '\0';
     memcpy(path, j->dir, dir.len + 1);
-    int fd = reach(&j->user, path, &st, &link);
+    int fd = open_path(&j->user, path, &st, &link);
     if (link)
-        fd = follow(&j->user, j->dir, &st);
-    if (fd >= 0 && !(S_ISDIR(st.st_mode) && may(&j->user, fd, &st, 1))) {
+        fd = open_link(&j->user, j->dir, &st);
+    if (fd >= 0 && !(S_ISDIR(st.st_mode) && user_may(&j->user, fd, &st, 1))) {
         close(fd);
         fd = -1;
     }
@@ -169,14 +169,14 @@ bool judge_may_read(struct judge *j, const struct index_file *f)
     struct stat st = {0};
     if (*f->path != '/' || strlen(f->path) >= PATH_MAX)
         return false;
-    int dir = enter(j, (struct text){f->path, name == f->path ? 1 : (size_t)(name - f->path)});
+    int dir = open_dir(j, (struct text){f->path, name == f->path ? 1 : (size_t)(name - f->path)});
     int fd = dir < 0 ? -1 : openat(dir, name + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISLNK(st.st_mode)) {
         close(fd);
-        fd = follow(&j->user, f->path, &st);
+        fd = open_link(&j->user, f->path, &st);
     }
-    bool good =
-        fd >= 0 && S_ISREG(st.st_mode) && is_indexed_one(fd, &st, f) && may(&j->user, fd, &st, 4);
+    bool good = fd >= 0 && S_ISREG(st.st_mode) && is_indexed_one(fd, &st, f) &&
+                user_may(&j->user, fd, &st, 4);
     if (fd >= 0)
         close(fd);
     return good;

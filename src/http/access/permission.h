@@ -1,7 +1,7 @@
-/* permission.h - whether a user may read a trace file: what the kernel would say.
+/* permission.h - whether a user may read a trace file, as the kernel would decide: by owner, group,
+ * mode and POSIX access list of the file, and the right to search each directory above it.
  *
- * Owner, group, mode and POSIX access list of the file, and the right to search each directory
- * above it. What else may forbid or allow (NFSv4 lists, SELinux, root squashing) is not seen.
+ * Other mechanisms (NFSv4 lists, SELinux, root squashing) are not taken into account.
  * Threads: a judge is used by one thread at a time. */
 #ifndef DFTRACERD_HTTP_ACCESS_PERMISSION_H
 #define DFTRACERD_HTTP_ACCESS_PERMISSION_H
@@ -16,16 +16,16 @@ struct user {
     const gid_t *groups;
     size_t group_count;
 };
-/* Judges files one after the other. The directory of the last one stays open, so files are best
- * judged in the order of their names. */
+/* Judges one file after another. The directory of the last one stays open, so callers should pass
+ * files in the order of their names. */
 struct judge {
     struct user user;
     char dir[PATH_MAX];
-    int fd; /* of `dir`; -1: the user may not search it, or it is not there */
+    int fd; /* of `dir`; -1: the user may not search it, or it does not exist */
 };
 void judge_init(struct judge *j, struct user user);
-/* May block: it looks at the file and, where that is in another directory than the last one, at all
- * directories above. */
+/* May block: examines the file, and all directories above it unless the file before was in the same
+ * directory. */
 bool judge_may_read(struct judge *j, const struct index_file *f);
 void judge_done(struct judge *j);
 

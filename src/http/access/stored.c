@@ -1,4 +1,4 @@
-/* stored.c - the table of stored questions. */
+/* stored.c - the table of stored queries. */
 #include "http/access/stored.h"
 
 #include "http/access/viewer.h"
@@ -10,7 +10,7 @@
 
 struct stored {
     pthread_mutex_t lock;
-    struct stored_query queries[STORED_MOST]; /* by age; their texts are the table's own */
+    struct stored_query queries[STORED_MAX]; /* ordered by age; the table owns their texts */
     size_t count;
     int64_t life_ns;
 };
@@ -43,43 +43,34 @@ void stored_free(struct stored *s)
     free(s);
 }
 
-static void take_out(struct stored *s, size_t at)
-{
-    memmove(&s->queries[at], &s->queries[at + 1], (--s->count - at) * sizeof *s->queries);
-}
-
-static void forget(struct stored *s, size_t at)
+static void drop_query(struct stored *s, size_t at)
 {
     free_texts(&s->queries[at]);
-    take_out(s, at);
+    memmove(&s->queries[at], &s->queries[at + 1], (--s->count - at) * sizeof *s->queries);
 }
 
 static void forget_old(struct stored *s, size_t room)
 {
     int64_t time = clock_mono_ns();
-    while (s->count && (s->queries[0].until_ns <= time || s->count + room > STORED_MOST))
-        forget(s, 0);
+    while (s->count && (s->queries[0].until_ns <= time || s->count + room > STORED_MAX))
+        drop_query(s, 0);
 }
 
-static bool is_of(const struct stored_query *q, const struct hash128 *owner)
-{
-    return q->owner.low == owner->low && q->owner.high == owner->high;
-}
-
-/* Who has a share and stores more makes room among their own. */
+/* A client that already has its share replaces the oldest of its own queries. */
 static void keep_share(struct stored *s, const struct hash128 *owner)
 {
     size_t count = 0, oldest = s->count;
     if (!owner->low && !owner->high)
         return;
     for (size_t i = s->count; i-- > 0;) {
-        if (!is_of(&s->queries[i], owner))
+        const struct hash128 *of = &s->queries[i].owner;
+        if (of->low != owner->low || of->high != owner->high)
             continue;
         oldest = i;
         count++;
     }
     if (count >= STORED_SHARE)
-        forget(s, oldest);
+        drop_query(s, oldest);
 }
 
 int stored_random(char out[33])
@@ -113,7 +104,7 @@ int stored_add(struct stored *s, struct stored_query *q)
     return 0;
 }
 
-/* Takes as long for all ids, however much of one is right. */
+/* The time taken is the same for all ids, so that it does not reveal a correct prefix. */
 static bool same_id(const char *id, struct text given)
 {
     unsigned differs = given.len != 32;
@@ -122,7 +113,7 @@ static bool same_id(const char *id, struct text given)
     return !differs;
 }
 
-static int copy(const struct stored_query *q, struct arena *arena, struct stored_query *ret)
+static int copy_query(const struct stored_query *q, struct arena *arena, struct stored_query *ret)
 {
     *ret = *q;
     ret->name = arena_strdup(arena, text_of(q->name));
@@ -141,7 +132,7 @@ int stored_find(struct stored *s, struct text id, struct arena *arena, struct st
     for (size_t i = 0; i < s->count && rc == ERR_NOT_FOUND; i++) {
         if (!same_id(s->queries[i].id, id))
             continue;
-        rc = copy(&s->queries[i], arena, ret);
+        rc = copy_query(&s->queries[i], arena, ret);
         if (rc == 0)
             viewer_ref(ret->viewer);
     }
@@ -159,7 +150,7 @@ int stored_list(struct stored *s, const struct viewer *viewer, struct arena *are
     for (size_t i = 0; *ret && i < s->count; i++) {
         if (viewer && !viewer_same_user(viewer, s->queries[i].viewer))
             continue;
-        copy(&s->queries[i], arena, &(*ret)[n]);
+        copy_query(&s->queries[i], arena, &(*ret)[n]);
         (*ret)[n++].viewer = NULL;
     }
     *ret_count = n;

@@ -5,17 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USERS_MOST = 64 };
+enum { USERS_MAX = 64 };
 
-/* Of one user: the snapshot that was judged, and what they may read of it. */
+/* A user, the snapshot that was judged, and the part of it that the user may read. */
 struct kept {
-    struct user user; /* groups are the entry's own */
+    struct user user; /* the entry owns the groups */
     struct snapshot *all, *part;
     int64_t judged_ns; /* 0: the entry is free */
 };
 struct verdicts {
     pthread_mutex_t lock;
-    struct kept users[USERS_MOST];
+    struct kept users[USERS_MAX];
 };
 
 struct verdicts *verdicts_new(void)
@@ -28,7 +28,7 @@ struct verdicts *verdicts_new(void)
 
 /* ---- users, under the lock ------------------------------------------------------------------- */
 
-static void forget(struct kept *k)
+static void drop_verdict(struct kept *k)
 {
     if (!k->judged_ns)
         return;
@@ -45,11 +45,11 @@ static bool is_user(const struct user *a, const struct user *b)
             memcmp(a->groups, b->groups, a->group_count * sizeof *a->groups) == 0);
 }
 
-/* The entry of the user, or else a free one or the oldest. */
+/* Returns the user's entry, or else a free one or the oldest. */
 static struct kept *entry_of(struct verdicts *v, const struct user *user)
 {
     struct kept *oldest = &v->users[0];
-    for (struct kept *k = v->users; k < v->users + USERS_MOST; k++) {
+    for (struct kept *k = v->users; k < v->users + USERS_MAX; k++) {
         if (k->judged_ns && is_user(&k->user, user))
             return k;
         if (k->judged_ns < oldest->judged_ns)
@@ -58,8 +58,8 @@ static struct kept *entry_of(struct verdicts *v, const struct user *user)
     return oldest;
 }
 
-/* References to what is known of the user, or nothing. */
-static struct kept look_up(struct verdicts *v, const struct user *user)
+/* Returns new references to what is known of the user, or a zeroed entry. */
+static struct kept find_verdict(struct verdicts *v, const struct user *user)
 {
     struct kept found = {0};
     pthread_mutex_lock(&v->lock);
@@ -72,9 +72,9 @@ static struct kept look_up(struct verdicts *v, const struct user *user)
     return found;
 }
 
-/* Without memory nothing is kept. */
-static void keep(struct verdicts *v, const struct user *user, struct snapshot *all,
-                 struct snapshot *part, int64_t judged_ns)
+/* Keeps nothing if there is no memory. */
+static void keep_verdict(struct verdicts *v, const struct user *user, struct snapshot *all,
+                         struct snapshot *part, int64_t judged_ns)
 {
     size_t bytes = user->group_count * sizeof *user->groups;
     gid_t *groups = malloc(bytes + 1);
@@ -84,7 +84,7 @@ static void keep(struct verdicts *v, const struct user *user, struct snapshot *a
         memcpy(groups, user->groups, bytes);
     pthread_mutex_lock(&v->lock);
     struct kept *k = entry_of(v, user);
-    forget(k);
+    drop_verdict(k);
     *k = (struct kept){.user = {user->uid, groups, user->group_count},
                        .all = snapshot_ref(all),
                        .part = snapshot_ref(part),
@@ -95,9 +95,9 @@ static void keep(struct verdicts *v, const struct user *user, struct snapshot *a
 void verdicts_tidy(struct verdicts *v, int64_t now_ns)
 {
     pthread_mutex_lock(&v->lock);
-    for (struct kept *k = v->users; k < v->users + USERS_MOST; k++)
+    for (struct kept *k = v->users; k < v->users + USERS_MAX; k++)
         if (now_ns - k->judged_ns >= VERDICTS_KEPT_NS)
-            forget(k);
+            drop_verdict(k);
     pthread_mutex_unlock(&v->lock);
 }
 
@@ -112,16 +112,16 @@ void verdicts_free(struct verdicts *v)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Through the files of a snapshot, and at the same time through those that were judged before. Both
- * are in the order of their names. */
+/* A walk through the files of a snapshot and, in step, through those that were judged before. Both
+ * are ordered by name. */
 struct walk {
     struct kept before;
     uint32_t at, at_part;
     struct judge judge;
 };
 
-/* Moves *at to the first file that is not before `name`; that file, or NULL. */
-static const struct index_file *advance(const struct snapshot *s, uint32_t *at, const char *name)
+/* Moves *at to the first file whose name is not before `name`. Returns that file or NULL. */
+static const struct index_file *advance_to(const struct snapshot *s, uint32_t *at, const char *name)
 {
     while (*at < snapshot_file_count(s) && strcmp(snapshot_file(s, *at)->name, name) < 0)
         ++*at;
@@ -129,25 +129,25 @@ static const struct index_file *advance(const struct snapshot *s, uint32_t *at, 
 }
 
 /* A file that is the same object in two snapshots has not changed. */
-static bool sees(void *arg, const struct index_file *f)
+static bool may_see(void *arg, const struct index_file *f)
 {
     struct walk *w = arg;
-    if (w->before.all && advance(w->before.all, &w->at, f->name) == f)
-        return advance(w->before.part, &w->at_part, f->name) == f;
+    if (w->before.all && advance_to(w->before.all, &w->at, f->name) == f)
+        return advance_to(w->before.part, &w->at_part, f->name) == f;
     return judge_may_read(&w->judge, f);
 }
 
 struct snapshot *verdicts_filter(struct verdicts *v, const struct user *user, struct snapshot *all)
 {
     int64_t now = clock_mono_ns();
-    struct walk w = {.before = look_up(v, user)};
+    struct walk w = {.before = find_verdict(v, user)};
     struct snapshot *part = w.before.part;
     if (w.before.all != all) {
         judge_init(&w.judge, *user);
-        part = snapshot_filter(all, sees, &w);
+        part = snapshot_filter(all, may_see, &w);
         judge_done(&w.judge);
         if (part)
-            keep(v, user, all, part, w.before.all ? w.before.judged_ns : now);
+            keep_verdict(v, user, all, part, w.before.all ? w.before.judged_ns : now);
         if (w.before.all)
             snapshot_release(w.before.part);
     }

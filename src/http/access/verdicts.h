@@ -1,7 +1,7 @@
 /* verdicts.h - which files the users of --enforce-file-permissions may read, kept for a short time.
  *
- * To judge a file takes system calls, and there may be thousands of files: what was found of a user
- * holds for VERDICTS_KEPT_NS; files that came or changed since are judged at once.
+ * Judging a file takes system calls, and there may be thousands of files: a verdict is valid for
+ * VERDICTS_KEPT_NS; new and changed files are judged at once.
  * Threads: any. Memory: a user has two references to snapshots, until verdicts_tidy. */
 #ifndef DFTRACERD_HTTP_ACCESS_VERDICTS_H
 #define DFTRACERD_HTTP_ACCESS_VERDICTS_H
@@ -13,9 +13,10 @@
 struct verdicts;
 struct verdicts *verdicts_new(void); /* *new* or NULL */
 void verdicts_free(struct verdicts *v);
-/* The files of `all` that the user may read: *new*, or NULL without memory. May block. */
+/* Returns the files of `all` that the user may read: *new*, or NULL if there is no memory. May
+ * block. */
 struct snapshot *verdicts_filter(struct verdicts *v, const struct user *user, struct snapshot *all);
-/* Forgets what is too old, so that old snapshots end. Called with each tick. */
+/* Removes expired verdicts, so that old snapshots can be freed. Called with each tick. */
 void verdicts_tidy(struct verdicts *v, int64_t now_ns);
 
 #endif

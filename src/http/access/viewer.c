@@ -1,4 +1,4 @@
-/* viewer.c - as which user a peer sees files. */
+/* viewer.c - the user as whom a peer sees files. */
 #include "http/access/viewer.h"
 
 #include "http/access/verdicts.h"
@@ -17,7 +17,7 @@ struct viewer {
     atomic_int refs;
     uid_t uid;
     pthread_mutex_t lock;
-    bool known; /* the groups are; under the lock, and fixed from then on */
+    bool known; /* the groups are known; guarded by the lock, and never reset */
     size_t group_count;
     gid_t *groups;
 };
@@ -45,9 +45,9 @@ bool viewer_same_user(const struct viewer *a, const struct viewer *b)
     return a && b && a->uid == b->uid && a->uid != ACCESS_NOBODY;
 }
 
-/* ---- who it is ------------------------------------------------------------------------------- */
+/* ---- the user -------------------------------------------------------------------------------- */
 
-/* Without memory it has no groups. */
+/* A viewer without memory for its groups has none. */
 static void set_groups(struct viewer *v, const gid_t *groups, size_t count)
 {
     v->known = true;
@@ -68,7 +68,7 @@ static struct viewer *viewer_new(uid_t uid)
     return v;
 }
 
-/* Of the process at the other end: never more than NGROUPS_MAX. */
+/* The groups of the process at the other end; the kernel allows at most NGROUPS_MAX. */
 static void read_unix_groups(struct viewer *v, int fd)
 {
     struct ucred cred;
@@ -86,14 +86,15 @@ static void read_unix_groups(struct viewer *v, int fd)
     free(list);
 }
 
-/* A name service that does not answer is no fault of the worker that waits for it. */
+/* A name service that does not respond must not count as a fault of the worker that waits for it.
+ */
 static void know_groups(struct viewer *v)
 {
     pulse_rest();
     pthread_mutex_lock(&v->lock);
     if (!v->known) {
-        /* As a login would have them. Without an entry for the user there are none. May block
-         * for long. */
+        /* The groups that a login would set. A user without an account has none. May block for
+         * long. */
         char texts[4096];
         struct passwd entry, *found = NULL;
         gid_t list[1024];
@@ -115,7 +116,7 @@ struct viewer *viewer_of(int fd, const struct access_peer *peer)
     return v;
 }
 
-/* ---- of a request ---------------------------------------------------------------------------- */
+/* ---- snapshots of requests ------------------------------------------------------------------- */
 
 struct snapshot *request_snapshot(const struct request *rq)
 {

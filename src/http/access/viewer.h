@@ -1,11 +1,10 @@
-/* viewer.h - as whom a request sees files: with --enforce-file-permissions, only those that its
- * peer could read.
+/* viewer.h - the user as whom a request sees files: with --enforce-file-permissions, only files
+ * that its peer could read (permission.h).
  *
- * How a file is judged: permission.h. A peer whose user is not known (beyond loopback, or the
- * look-up failed) sees what everybody may read.
- * Groups: of the process on a unix socket, of the user's account otherwise; those are looked up
- * once, by the first worker that judges a file, as the name service may take its time. Threads:
- * any. */
+ * A peer whose user is unknown (beyond loopback, or the lookup failed) sees files that everybody
+ * may read. The groups are those of the process on a Unix socket, otherwise those of the user's
+ * account; the latter are looked up once, by the first worker that judges a file, because a name
+ * service may be slow. Threads: any. */
 #ifndef DFTRACERD_HTTP_ACCESS_VIEWER_H
 #define DFTRACERD_HTTP_ACCESS_VIEWER_H
 
@@ -13,20 +12,21 @@
 
 #include <sys/types.h>
 
-/* Of the other end of a connection; never NULL: without memory it is a viewer that is nobody. *new*
- * reference. Never blocks: groups of an account are looked up when they are needed first. */
+/* Returns a *new* reference to the viewer for the other end of a connection; without memory it is a
+ * viewer for an unknown user, never NULL. Never blocks: the groups of an account are looked up at
+ * their first use. */
 struct viewer *viewer_of(int fd, const struct access_peer *peer);
-struct viewer *viewer_ref(struct viewer *v); /* NULL: NULL */
+struct viewer *viewer_ref(struct viewer *v); /* NULL: returns NULL */
 void viewer_unref(struct viewer *v);
 bool viewer_same_user(const struct viewer *a, const struct viewer *b);
 struct request;
-/* The newest snapshot, as far as the request sees it: *new*, or NULL without memory. With a viewer
- * it may look at every file (verdicts.h). */
+/* Returns the newest snapshot, restricted to what the request may see: *new*, or NULL if there is
+ * no memory. With a viewer it may examine every file (verdicts.h). */
 struct snapshot *request_snapshot(const struct request *rq);
-/* In next(): rq->snapshot becomes the newest one; true when that is another generation. What
- * borrows from the old one must be closed before (a query has a reference of its own). A stream
- * that follows must not keep an old snapshot while it waits: its chunks cannot be deleted. Without
- * memory the old one stays. */
+/* For next(): replaces rq->snapshot by the newest one. Returns true if that is another generation.
+ * Close what borrows from the old one before (a query has a reference of its own). A stream with
+ * `follow` must not keep an old snapshot while it waits, because the chunks of a snapshot cannot be
+ * deleted. If there is no memory, the old one stays. */
 bool request_repin(struct request *rq);
 
 #endif

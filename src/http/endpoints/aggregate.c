@@ -113,21 +113,21 @@ struct state {
     struct format_aggregate *writer;
 };
 
-/* Percentiles are computed where they are asked for in either way, unless that is said not to be.
- */
+/* A list of percentiles is computed even without compute_percentiles, unless that is given as
+ * false. */
 static void read_percentiles(const struct request *rq, struct options *o)
 {
     static const char *const usual[] = {"0.25", "0.5", "0.75", "0.9"};
-    bool told = request_param(rq, "compute_percentiles")->given;
+    bool given = request_param(rq, "compute_percentiles")->given;
     if (o->percentiles && o->rows.percentile_count == 0) {
         o->rows.percentiles = usual;
         o->rows.percentile_count = 4;
-    } else if (told && !o->percentiles) {
+    } else if (given && !o->percentiles) {
         o->rows.percentile_count = 0;
     }
 }
 
-/* What depends on values of other parameters. */
+/* Checks constraints that depend on the values of other parameters. */
 static int check_options(struct request *rq, const struct options *o)
 {
     bool perfetto = rq->format == FORMAT_PERFETTO,
@@ -157,10 +157,10 @@ static int read_options(struct request *rq, struct options *o)
         o->rows.aggregates = usual;
         o->rows.aggregate_count = 2;
     }
-    o->rows.exact = o->rows.exact || o->accuracy < 0.004; /* a bin tells within 0.4 % */
+    o->rows.exact = o->rows.exact || o->accuracy < 0.004; /* a sketch is within 0.4 % */
     o->rows.limit = request_limit(rq);
     o->rows.offset = request_uint(rq, "offset");
-    /* max_points counts the buckets of time_range, where no others can be, else those of the
+    /* max_points counts the buckets of time_range if all buckets are in it, else those of the
      * selection. */
     const struct selection *chosen = &rq->chosen;
     if (o->rows.max_points && chosen->has_time_range && !chosen->overlap && !o->rows.split &&
@@ -185,7 +185,7 @@ static int open_writer(struct request *rq, struct state *s)
                                          .started_ns = rq->started_ns,
                                          .budget = &rq->budget};
     int rc = format_aggregate_new(s->aggregate, rq->query, &o, &rq->err, &s->writer);
-    rq->least_bytes = rc < 0 ? 0 : format_aggregate_least(s->writer);
+    rq->min_bytes = rc < 0 ? 0 : format_aggregate_min_bytes(s->writer);
     return rc;
 }
 

@@ -1,4 +1,4 @@
-/* cancel.c - /cancel: ends a request that is being answered, by its id. */
+/* cancel.c - /cancel: ends an unfinished request, by its id. */
 #include "http/endpoints/endpoints.h"
 #include "http/exchange/exchanges.h"
 

@@ -190,7 +190,7 @@ static int read_directories(struct request *rq, struct check_facts *f)
     return rc;
 }
 
-static uint64_t count_damaged(struct index *ix)
+static uint64_t count_corrupt(struct index *ix)
 {
     struct snapshot *s = index_snapshot(ix);
     uint64_t n = 0;
@@ -215,7 +215,7 @@ static int open_checks(struct request *rq)
     f.ready = metrics_ready(rq->http->metrics, &f.progress);
     f.index_path = index_path(ix);
     f.index_bytes = index_bytes(ix);
-    f.files_damaged = count_damaged(ix);
+    f.files_damaged = count_corrupt(ix);
     f.open_files = metrics_open_files();
     f.open_files_max = getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : UINT64_MAX;
     int rc = read_directories(rq, &f);

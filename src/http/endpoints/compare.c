@@ -13,7 +13,7 @@ static const struct param_spec *const params[] = {compare_params, compare_select
                                                   NULL};
 
 struct state {
-    struct compare_request asked;
+    struct compare_request compare;
     struct comparison *found;
     struct buf stacks; /* collapsed-diff */
 };
@@ -22,11 +22,11 @@ static int open_compare(struct request *rq)
 {
     struct state *s = rq->state;
     const struct query_env env = request_env(rq);
-    int rc = compare_request_read(rq, &s->asked);
+    int rc = compare_request_read(rq, &s->compare);
     if (rc == 0 && rq->format == FORMAT_COLLAPSED_DIFF)
-        return compare_stacks(rq, &s->asked, &s->stacks);
+        return compare_stacks(rq, &s->compare, &s->stacks);
     if (rc == 0)
-        rc = compare_run(&env, rq->snapshot, &s->asked.options, &rq->budget, &rq->err, &s->found);
+        rc = compare_run(&env, rq->snapshot, &s->compare.options, &rq->budget, &rq->err, &s->found);
     if (rc == 0)
         rq->incomplete = !s->found->complete;
     return rc;

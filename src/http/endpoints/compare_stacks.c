@@ -5,24 +5,24 @@
 #include "http/endpoints/compare_stacks.h"
 #include "http/request/selection.h"
 
-static int check_params(struct request *rq, const struct compare_request *asked)
+static int check_params(struct request *rq, const struct compare_request *compare)
 {
-    if (asked->options.side_count != 2)
+    if (compare->options.side_count != 2)
         return err_set_param(
             &rq->err, ERR_PARAM, "variant",
             "format=collapsed-diff compares two sides: give exactly one `variant`");
     return 0;
 }
 
-int compare_stacks(struct request *rq, const struct compare_request *asked, struct buf *out)
+int compare_stacks(struct request *rq, const struct compare_request *compare, struct buf *out)
 {
     struct call_tree_options o = {.max_depth = CALL_TREE_PATH_LEVELS};
     struct query *queries[2] = {0};
     struct call_tree *trees[2] = {0};
-    int rc = check_params(rq, asked), incomplete = 0;
+    int rc = check_params(rq, compare), incomplete = 0;
 
     for (unsigned i = 0; i < 2 && rc == 0; i++) {
-        rc = selection_open(rq, &asked->options.sides[i], &queries[i]);
+        rc = selection_open(rq, &compare->options.sides[i], &queries[i]);
         incomplete |= rq->incomplete;
         rc = rc < 0 ? rc : call_tree_open(queries[i], &o, &rq->err, &trees[i]);
     }

@@ -5,7 +5,7 @@
 
 #include "http/request/compare_request.h"
 
-/* Errors as of call_tree_open. */
-int compare_stacks(struct request *rq, const struct compare_request *asked, struct buf *out);
+/* Returns the errors of call_tree_open. */
+int compare_stacks(struct request *rq, const struct compare_request *compare, struct buf *out);
 
 #endif

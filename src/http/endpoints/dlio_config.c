@@ -8,11 +8,11 @@
 static const enum format formats[] = {FORMAT_YAML, FORMAT_JSON, FORMAT_TEXT};
 
 /* Each rank has a queue of workers * prefetch_factor batches. */
-enum { WORKERS_MOST = 1024, PREFETCH_MOST = 64, ITERATIONS_MOST = 1000 };
+enum { WORKERS_MAX = 1024, PREFETCH_MAX = 64, ITERATIONS_MAX = 1000 };
 
 struct options {
     struct dlio_options dlio;
-    bool drawn; /* `types` */
+    bool drawn; /* set by `types` */
 };
 #define OPTIONS struct options
 static const struct param_spec own_params[] = {
@@ -20,7 +20,7 @@ static const struct param_spec own_params[] = {
           "percentile of the samples at which the search for max_bound starts, 0 to 100",
           .fallback = "95", .max = 100, BIND(dlio.refine.percentile)),
     PARAM("simulation_iterations", UINT, "maximum number of simulations, 1 to 1000",
-          .fallback = "5", .min = 1, .max = ITERATIONS_MOST, BIND(dlio.refine.iterations)),
+          .fallback = "5", .min = 1, .max = ITERATIONS_MAX, BIND(dlio.refine.iterations)),
     PARAM("target_e2e_error", NUMBER,
           "relative error of the simulated end-to-end time that is good enough", .fallback = "0.05",
           BIND(dlio.refine.target_error)),
@@ -42,11 +42,11 @@ static const struct param_spec own_params[] = {
     PARAM("num_workers", UINT,
           "simulate this number of processes that load batches, at most 1024; 0: the training "
           "process loads them. Without num_workers and prefetch_factor, waits are as traced",
-          .example = "8", .max = WORKERS_MOST, BIND(dlio.workers)),
+          .example = "8", .max = WORKERS_MAX, BIND(dlio.workers)),
     PARAM("prefetch_factor", UINT,
           "simulate this number of batches that each worker loads ahead, 1 to 64 (default 2; then "
           "num_workers is 8)",
-          .example = "2", .min = 1, .max = PREFETCH_MOST, BIND(dlio.prefetch)),
+          .example = "2", .min = 1, .max = PREFETCH_MAX, BIND(dlio.prefetch)),
     PARAM("seed", UINT, "random seed; equal requests return equal bytes", .fallback = "42",
           BIND(dlio.seed)),
     PARAM("max_samples_per_entry", UINT,
@@ -73,8 +73,8 @@ static int read_options(struct request *rq, struct options *given)
 
     if (o->interval_ns == 0)
         return err_set_param(&rq->err, ERR_PARAM, "time_interval", "`time_interval` must not be 0");
-    if (o->refine.patience > ITERATIONS_MOST)
-        o->refine.patience = ITERATIONS_MOST;
+    if (o->refine.patience > ITERATIONS_MAX)
+        o->refine.patience = ITERATIONS_MAX;
     o->has_queue = workers->set || prefetch->set;
     o->workers = workers->set ? o->workers : 8;
     o->prefetch = prefetch->set ? o->prefetch : 2;

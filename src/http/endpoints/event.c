@@ -1,5 +1,4 @@
-/* event.c - /event: one object with its columns and its line, and what stands around it in
- * its thread. */
+/* event.c - /event: one object with its columns and its line, and its neighbours in its thread. */
 #include "dftracerd/aggregate.h"
 #include "dftracerd/find.h"
 #include "dftracerd/rows.h"
@@ -13,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CALLERS_MOST = 256 };
+enum { CALLERS_MAX = 256 };
 
 static const enum format formats[] = {FORMAT_JSON};
 
@@ -28,12 +27,12 @@ static const struct param_spec own_params[] = {
 };
 static const struct param_spec *const params[] = {own_params, answer_params, NULL};
 
-/* Columns of the answer: the thread and the times, which its neighbours are found by, then the
- * others of the table. */
+/* Columns of the row that is read: the thread and the times, by which its neighbours are found,
+ * then the other columns of the table. */
 enum { OF_HOST, OF_PID, OF_TID, OF_TS, OF_TE, OF_OTHERS };
 static const char *const first_columns[OF_OTHERS] = {"host", "pid", "tid", "ts", "te"};
 
-/* What stands around it; each is a timeline of one column, for its objects. */
+/* Kinds of neighbours; each is read as a timeline with one column. */
 enum { CALLERS, PREVIOUS, NEXT, AROUND };
 struct near_event {
     struct timeline_event e;
@@ -49,7 +48,7 @@ struct state {
     struct buf line, text;
     struct timeline *around[AROUND];
     uint64_t generation, callers_total;
-    struct value event;              /* the line without its end */
+    struct value event;              /* the line without its line end */
     struct near_event *near[AROUND]; /* NULL: none */
     uint32_t near_count[AROUND];
 };
@@ -208,7 +207,7 @@ static int open_around(struct request *rq, struct state *s, unsigned which, uint
     return rc < 0 ? rc : timeline_open(s->of[which], &o, &rq->err, &s->around[which]);
 }
 
-/* Those that begin before and end after it; one that begins and ends with it is none. */
+/* Callers begin before and end after the object; one with the same begin and end is none. */
 static int open_callers(struct request *rq, struct state *s)
 {
     __int128 ts = s->values[OF_TS].wide, te = s->values[OF_TE].wide;
@@ -219,10 +218,10 @@ static int open_callers(struct request *rq, struct state *s)
     write_time(s, " and (ts < ", ts);
     write_time(s, " or te > ", te);
     buf_puts(&s->text, ")");
-    return open_around(rq, s, CALLERS, CALLERS_MOST);
+    return open_around(rq, s, CALLERS, CALLERS_MAX);
 }
 
-/* The longest of those that begin at the nearest other time. */
+/* The longest of the objects that begin at the nearest other time. */
 static int open_neighbour(struct request *rq, struct state *s, unsigned which)
 {
     static const char *const before[] = {"@ts=max:ts"}, *const after[] = {"@ts=min:ts"};

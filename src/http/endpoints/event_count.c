@@ -1,4 +1,4 @@
-/* event_count.c - /event-count: one exact number, or one a file. */
+/* event_count.c - /event-count: one exact number, or one for each file. */
 #include "dftracerd/event_count.h"
 
 #include "http/endpoints/endpoints.h"
@@ -66,7 +66,7 @@ static int open_event_count(struct request *rq)
     int rc = count_events(rq, s);
     if (rc < 0 || rq->format != FORMAT_JSON)
         return rc;
-    /* A name that no file has is no error: another trace may have the column. */
+    /* A name that no file has is not an error: another trace may have the column. */
     rc = query_unknown(rq->query, s->unknown);
     s->unknown_names = s->unknown;
     s->unknown_count = rc < 0 ? 0 : (size_t)rc;

@@ -1,5 +1,4 @@
-/* find.c - /find: the next match of a search in the order of time, and how many there are.
- */
+/* find.c - /find: the next match of a search by time, and the number of matches. */
 #include "dftracerd/find.h"
 #include "dftracerd/rows.h"
 
@@ -32,7 +31,7 @@ static const struct param_spec *const params[] = {own_params, selection_params, 
 
 static const char *const columns[] = {"host", "rank", "pid", "tid",  "ts",    "dur",
                                       "name", "cat",  "ph",  "file", "object"};
-enum { READ = 9, OF_TS = 4 }; /* the columns that rows have */
+enum { READ = 9, OF_TS = 4 }; /* the number of columns that are read, and the position of ts */
 
 struct state {
     struct query *one;
@@ -40,10 +39,10 @@ struct state {
     const struct value *values;
     struct find_found found;
     bool is_found;
-    const char *file; /* of the object that was found */
+    const char *file; /* file of the object that was found */
 };
 
-/* The row of one object of one file. */
+/* Reads the row of one object of one file. */
 static int open_object(struct request *rq, struct state *s, const char *file, uint64_t object,
                        uint32_t *ret_file)
 {
@@ -77,7 +76,7 @@ static void close_object(struct state *s)
     s->one = NULL;
 }
 
-/* The object that the search begins at: its time. */
+/* Reads the time of the object at which the search begins. */
 static int read_place(struct request *rq, struct state *s, struct find_options *o)
 {
     int rc = open_object(rq, s, request_text(rq, "at_file"), o->object, &o->file);

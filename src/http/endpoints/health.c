@@ -1,4 +1,5 @@
-/* health.c - /healthz: alive; /readyz: everything that was there at start is indexed. */
+/* health.c - /healthz: the daemon is alive; /readyz: all files that existed at start are indexed.
+ */
 #include "http/endpoints/endpoints.h"
 #include "http/metrics/metrics.h"
 
@@ -8,7 +9,7 @@ static const enum format formats[] = {FORMAT_JSON};
 
 struct ready {
     const char *status, *error;
-    bool counts; /* not for viewers: they are of all files */
+    bool counts; /* false for viewers: the counts include all files */
     struct index_progress p;
 };
 

@@ -1,4 +1,4 @@
-/* histogram.c - /histogram: how often which value of a column occurs. */
+/* histogram.c - /histogram: the distribution of the values of a column. */
 #include "dftracerd/histogram.h"
 
 #include "http/endpoints/endpoints.h"
@@ -8,7 +8,7 @@ static const enum format formats[] = {FORMAT_JSON};
 
 struct options {
     const char *column;
-    bool linear; /* `scale` */
+    bool linear; /* from `scale` */
     uint32_t bins;
 };
 #define OPTIONS struct options

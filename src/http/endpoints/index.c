@@ -1,5 +1,5 @@
-/* index.c - /index: how far indexing is (GET), and indexing anew (POST); `follow` goes on
- * until it is done. */
+/* index.c - /index: indexing progress (GET), and reindexing (POST); `follow` continues until
+ * indexing is done. */
 #include "http/access/viewer.h"
 #include "http/endpoints/endpoints.h"
 #include "http/metrics/progress.h"
@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-#define LINE_NS 500000000ll   /* between two lines of `follow`, at least... */
-#define QUIET_NS 5000000000ll /* ...and at most */
-#define DIMENSIONS_MOST 25    /* besides the seven that every file has */
+#define LINE_NS 500000000ll   /* minimum time between two lines of `follow`... */
+#define QUIET_NS 5000000000ll /* ...and the maximum */
+#define DIMENSIONS_MAX 25     /* in addition to the seven that every file has */
 
 #define OPTIONS struct index_file_options
 static const struct param_spec own_params[] = {
@@ -50,23 +50,23 @@ static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON};
 struct state {
     const struct index_file_options *options; /* NULL: those of the index */
     uint64_t queued;
-    struct index_progress told; /* in the last line of `follow` */
-    int64_t told_ns;            /* 0: none yet */
+    struct index_progress sent; /* as in the last line of `follow` */
+    int64_t sent_ns;            /* time of that line; 0: none yet */
 };
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-/* Paths as in queries, as columns that are stored. */
+/* Reads column names as in queries; the index stores them by path. */
 static int read_dimensions(struct request *rq, struct index_file_options *o)
 {
     const struct param *p = request_param(rq, "dimensions");
     const char **paths = arena_alloc(&rq->arena, (p->count + 1) * sizeof *paths);
     if (!paths)
         return -ENOMEM;
-    if (p->count > DIMENSIONS_MOST)
+    if (p->count > DIMENSIONS_MAX)
         return err_set_param(&rq->err, ERR_PARAM, "dimensions",
                              "`dimensions` has %zu columns; at most %d are allowed", p->count,
-                             DIMENSIONS_MOST);
+                             DIMENSIONS_MAX);
     for (size_t i = 0; i < p->count; i++) {
         int rc = query_stored_path(text_of(p->items[i]), &rq->arena, &paths[i]);
         if (rc == -EINVAL)
@@ -79,7 +79,7 @@ static int read_dimensions(struct request *rq, struct index_file_options *o)
     return 0;
 }
 
-/* NULL: the files are read with the options of the index. */
+/* Without parameters *options stays NULL, and files are read with the options of the index. */
 static int read_options(struct request *rq, struct state *s)
 {
     struct index_file_options *o = rq->options;
@@ -89,32 +89,32 @@ static int read_options(struct request *rq, struct state *s)
     return read_dimensions(rq, o);
 }
 
-static int choose(struct request *rq, const struct state *s, struct snapshot *snapshot,
-                  uint32_t **ret, size_t *ret_count)
+static int choose_files(struct request *rq, const struct state *s, struct snapshot *snapshot,
+                        uint32_t **ret, size_t *ret_count)
 {
     struct selection chosen;
     selection_init(&chosen);
     selection_read_files(rq, &chosen);
-    chosen.may_vanish = s->told_ns != 0;
+    chosen.may_vanish = s->sent_ns != 0;
     return query_select_files(&rq->http->env, snapshot, &chosen, &rq->err, ret, ret_count);
 }
 
-/* ---- indexing anew --------------------------------------------------------------------------- */
+/* ---- reindexing ------------------------------------------------------------------------------ */
 
-static int rebuild(struct request *rq, struct state *s, const struct index_file *f)
+static int rebuild_file(struct request *rq, struct state *s, const struct index_file *f)
 {
     struct index *ix = rq->http->options->index;
-    bool unasked = f->state == INDEX_PENDING && index_is_unrequested(ix, f->name);
-    if (f->state != INDEX_FAILED && !unasked && !request_flag(rq, "force"))
+    bool unrequested = f->state == INDEX_PENDING && index_is_unrequested(ix, f->name);
+    if (f->state != INDEX_FAILED && !unrequested && !request_flag(rq, "force"))
         return 0;
-    int rc =
-        unasked && !s->options ? index_want(ix, f->name) : index_rebuild(ix, f->name, s->options);
+    int rc = unrequested && !s->options ? index_want(ix, f->name)
+                                        : index_rebuild(ix, f->name, s->options);
     s->queued += rc == 0;
-    return rc == ERR_NOT_FOUND ? 0 : rc; /* it went away just now */
+    return rc == ERR_NOT_FOUND ? 0 : rc; /* the file was deleted just now */
 }
 
-/* Archives that are whole are no files of the snapshot; they are walked anew where their members
- * are read anew. */
+/* Whole archives are no files of the snapshot; they are walked again if their members are read
+ * again. */
 static int rebuild_archives(struct request *rq, const struct state *s, struct snapshot *snapshot)
 {
     struct index *ix = rq->http->options->index;
@@ -142,15 +142,15 @@ static int rebuild_chosen(struct request *rq, struct state *s)
     int rc = read_options(rq, s);
     if (rc < 0)
         return rc;
-    struct snapshot *snapshot = index_snapshot(rq->http->options->index); /* for admins */
-    rc = choose(rq, s, snapshot, &files, &count);
+    struct snapshot *snapshot = index_snapshot(rq->http->options->index); /* POST is for admins */
+    rc = choose_files(rq, s, snapshot, &files, &count);
     for (size_t i = 0; rc == 0 && i < count; i++)
-        rc = rebuild(rq, s, snapshot_file(snapshot, files[i]));
+        rc = rebuild_file(rq, s, snapshot_file(snapshot, files[i]));
     if (rc == 0 && request_flag(rq, "force"))
         rc = rebuild_archives(rq, s, snapshot);
     free(files);
     snapshot_release(snapshot);
-    if (rc == -EINVAL) /* what the index itself has against them */
+    if (rc == -EINVAL) /* the index refuses the options */
         return err_set_param(
             &rq->err, ERR_PARAM, "dimensions",
             "`dimensions`: too many columns, a name that is too long, or not a column");
@@ -171,7 +171,7 @@ static int read_progress(struct request *rq, const struct state *s, struct index
     struct snapshot *snapshot = request_snapshot(rq);
     if (!snapshot)
         return -ENOMEM;
-    int rc = choose(rq, s, snapshot, &files, &count);
+    int rc = choose_files(rq, s, snapshot, &files, &count);
     progress_count(ix, snapshot, files, count, ret);
     free(files);
     snapshot_release(snapshot);
@@ -184,11 +184,11 @@ static int open_index(struct request *rq)
     bool follow = request_flag(rq, "follow");
     rq->format = follow ? FORMAT_NDJSON : rq->format;
     int rc = rq->post ? rebuild_chosen(rq, s) : 0;
-    struct index_progress p; /* a file that does not exist is told before the answer begins */
+    struct index_progress p; /* read before the answer begins, so that a missing file is an error */
     return rc < 0 ? rc : read_progress(rq, s, &p);
 }
 
-/* Ranks have all files, so they are not for viewers. */
+/* Ranks count all files, so viewers do not see them. */
 static int write_progress(struct request *rq, const struct index_progress *p, struct buf *out)
 {
     const struct state *s = rq->state;
@@ -209,25 +209,25 @@ static int write_progress(struct request *rq, const struct index_progress *p, st
     return 0;
 }
 
-/* A line when something has changed or nothing has been said for long. */
-static int follow(struct request *rq, struct state *s, struct buf *out)
+/* Writes a line when something has changed, or after a long silence. */
+static int follow_progress(struct request *rq, struct state *s, struct buf *out)
 {
     struct index_progress p;
-    int64_t now = clock_mono_ns(), since = now - s->told_ns;
+    int64_t now = clock_mono_ns(), since = now - s->sent_ns;
     int rc = read_progress(rq, s, &p);
     if (rc < 0)
         return rc;
     bool last = progress_is_done(&p) || p.store_error || rq->ending;
-    int64_t gap = progress_is_same(&p, &s->told) ? QUIET_NS : LINE_NS;
-    if (s->told_ns && !last && since < gap) {
+    int64_t gap = progress_is_same(&p, &s->sent) ? QUIET_NS : LINE_NS;
+    if (s->sent_ns && !last && since < gap) {
         rq->wait_ms = (gap - since) / 1000000 + 1;
         return NEXT_WAIT;
     }
     rc = write_progress(rq, &p, out);
     if (rc < 0)
         return rc;
-    s->told = p;
-    s->told_ns = now;
+    s->sent = p;
+    s->sent_ns = now;
     rq->wait_ms = QUIET_NS / 1000000;
     return last ? ERR_END : NEXT_WAIT;
 }
@@ -236,7 +236,7 @@ static int next_index(struct request *rq, struct buf *out)
 {
     struct index_progress p;
     if (request_flag(rq, "follow"))
-        return follow(rq, rq->state, out);
+        return follow_progress(rq, rq->state, out);
     int rc = read_progress(rq, rq->state, &p);
     rc = rc < 0 ? rc : write_progress(rq, &p, out);
     return rc < 0 ? rc : ERR_END;

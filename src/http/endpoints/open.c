@@ -1,14 +1,14 @@
-/* open.c - /open/ID: a page that opens Perfetto's UI and hands it the answer to a stored
- * question.
+/* open.c - /open/ID: a page that opens Perfetto's UI and passes it the answer to a stored query.
  *
- * The UI cannot fetch from most places (content security, private networks, tokens), but it takes a
- * trace by postMessage: it is sent PING until it says PONG.
- * https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui */
+ * The UI cannot fetch from most hosts (content security, private networks, tokens), but it accepts
+ * a trace by postMessage: the page sends PING until the UI answers PONG.
+ * https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui
+ */
 #include "http/access/stored.h"
 #include "http/endpoints/endpoints.h"
 
-/* The window is opened in the click, since browsers block others; the trace is fetched meanwhile.
- */
+/* Browsers block windows that are not opened by a click, so the window is opened first and the
+ * trace is fetched meanwhile. */
 static const char script[] =
     "const button = document.querySelector('button'), output = document.querySelector('output');\n"
     "const { url, ui, title } = button.dataset, origin = new URL(ui).origin;\n"
@@ -71,7 +71,7 @@ static int open_open(struct request *rq)
     return make_policy(rq, rq->state);
 }
 
-/* Name and address hold no characters that would need to be escaped: stored.c. */
+/* Name and address contain no characters that need escaping: stored.c checks them. */
 static int next_open(struct request *rq, struct buf *out)
 {
     const struct stored_query *q = rq->stored;

@@ -1,4 +1,4 @@
-/* organize.c - /organize: traces shared out to groups, as a tar. */
+/* organize.c - /organize: traces distributed to groups, as a tar. */
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/rewriting.h"
 #include "http/request/selection.h"
@@ -32,7 +32,7 @@ struct state {
     struct organize *organize;
 };
 
-/* "name:query": split at the first colon, so queries may have some. */
+/* Splits "name:query" at the first colon, so queries may contain colons. */
 static int read_groups(struct request *rq, struct organize_options *o)
 {
     const struct param *p = request_param(rq, "groups");
@@ -71,14 +71,14 @@ static int open_organize(struct request *rq)
     return rc;
 }
 
-static int step(struct request *rq)
+static int step_organize(struct request *rq)
 {
     struct state *s = rq->state;
 
     return organize_next(s->organize, &rq->err);
 }
 
-static struct text manifest(const struct request *rq)
+static struct text manifest_text(const struct request *rq)
 {
     const struct state *s = rq->state;
 
@@ -89,7 +89,7 @@ static int next_organize(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
 
-    return rewriting_next(rq, &s->way, step, manifest, out);
+    return rewriting_next(rq, &s->way, step_organize, manifest_text, out);
 }
 
 static void close_organize(struct request *rq)

@@ -1,4 +1,4 @@
-/* processes.c - /processes: the tree of processes, and what each of them did. */
+/* processes.c - /processes: the tree of processes, and statistics of each. */
 #include "dftracerd/processes.h"
 
 #include "http/endpoints/endpoints.h"

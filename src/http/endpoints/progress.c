@@ -1,10 +1,10 @@
-/* progress.c - /progress: how far indexing is, as server-sent events. */
+/* progress.c - /progress: indexing progress as server-sent events. */
 #include "http/access/viewer.h"
 #include "http/endpoints/endpoints.h"
 #include "http/metrics/progress.h"
 
-#define EVENT_NS 250000000ll  /* between two events, at least... */
-#define QUIET_NS 5000000000ll /* ...and at most, so that a dead connection is noticed */
+#define EVENT_NS 250000000ll  /* minimum time between two events... */
+#define QUIET_NS 5000000000ll /* ...and the maximum, so that a dead connection is noticed */
 
 static const struct param_spec own_params[] = {
     PARAM("follow", BOOL,
@@ -16,9 +16,9 @@ static const struct param_spec own_params[] = {
 static const struct param_spec *const params[] = {own_params, NULL};
 
 struct state {
-    struct index_progress told;
+    struct index_progress sent;
     uint64_t generation;
-    int64_t told_ns; /* 0: nothing yet */
+    int64_t sent_ns; /* time of the last event; 0: none yet */
 };
 
 static int open_progress(struct request *rq)
@@ -27,7 +27,7 @@ static int open_progress(struct request *rq)
     return 0;
 }
 
-/* The JSON is one line, as the events need it. */
+/* The JSON is on one line, as server-sent events require. */
 static void write_event(const struct request *rq, const struct index_progress *p, struct buf *out)
 {
     struct progress_report r;
@@ -44,7 +44,7 @@ static void write_event(const struct request *rq, const struct index_progress *p
     buf_putc(out, '\n');
 }
 
-/* Of the files that the peer may see. */
+/* Reads the progress of the files that the peer may see. */
 static void read_progress(const struct request *rq, struct index_progress *ret)
 {
     struct index *ix = rq->http->options->index;
@@ -58,23 +58,23 @@ static int next_progress(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
     struct index_progress p;
-    int64_t now = clock_mono_ns(), since = now - s->told_ns;
+    int64_t now = clock_mono_ns(), since = now - s->sent_ns;
 
     request_repin(rq);
     read_progress(rq, &p);
     uint64_t generation = snapshot_generation(rq->snapshot);
     bool last =
         rq->ending || p.store_error || (progress_is_done(&p) && !request_flag(rq, "follow"));
-    bool same = progress_is_same(&p, &s->told) && generation == s->generation;
+    bool same = progress_is_same(&p, &s->sent) && generation == s->generation;
     int64_t gap = same ? QUIET_NS : EVENT_NS;
-    if (s->told_ns && !last && since < gap) {
+    if (s->sent_ns && !last && since < gap) {
         rq->wait_ms = (gap - since) / 1000000 + 1;
         return NEXT_WAIT;
     }
     write_event(rq, &p, out);
-    s->told = p;
+    s->sent = p;
     s->generation = generation;
-    s->told_ns = now;
+    s->sent_ns = now;
     rq->wait_ms = QUIET_NS / 1000000;
     return last ? ERR_END : NEXT_WAIT;
 }

@@ -1,4 +1,4 @@
-/* read.c - /read: a part of one file's text, by bytes or lines, as it stands there. */
+/* read.c - /read: a part of one file's text, by bytes or lines, unmodified. */
 #include "dftracerd/text_range.h"
 
 #include "http/endpoints/endpoints.h"
@@ -31,7 +31,7 @@ static const struct param_spec *const params[] = {own_params, answer_params, NUL
 struct state {
     const struct index_file *file;
     struct text_range *range;
-    /* with `check` */
+    /* for `check` */
     const char *path, *state;
     bool current;
 };
@@ -75,7 +75,7 @@ static int find_file(struct request *rq, const struct index_file **ret)
     chosen.files = &name;
     chosen.file_count = 1;
     int rc = query_select_files(&rq->http->env, rq->snapshot, &chosen, &rq->err, &files, &count);
-    /* Names may hold what is special in globs. */
+    /* Names may contain the special characters of globs. */
     bool glob = strpbrk(name, "*?[") &&
                 (count != 1 || strcmp(snapshot_file(rq->snapshot, files[0])->name, name) != 0);
     if (rc == 0 && glob)
@@ -106,7 +106,7 @@ static int open_range(struct request *rq, struct state *s)
                            &rq->budget, &rq->err, &s->range);
 }
 
-/* Nothing is read, but the file is looked at. */
+/* Checks that the file can be read, without reading its text. */
 static int open_check(struct request *rq, struct state *s)
 {
     struct text_range *range = NULL;

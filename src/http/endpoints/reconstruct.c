@@ -1,4 +1,4 @@
-/* reconstruct.c - /reconstruct: the originals of what /organize has written. */
+/* reconstruct.c - /reconstruct: the original traces from the output of /organize. */
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/rewriting.h"
 #include "http/request/selection.h"
@@ -37,7 +37,7 @@ static int open_dir(struct request *rq, struct state *s)
     if (!dir || !*dir)
         return err_set_param(&rq->err, ERR_PARAM, "dir",
                              "`dir` must name a directory written by /organize");
-    /* It holds what was in files that the viewer may not read. */
+    /* The output contains lines of files that the viewer may not read. */
     if (rq->viewer)
         return err_set_param(&rq->err, -EPERM, "dir",
                              "this daemon checks file permissions: only the user that runs it and "
@@ -80,20 +80,20 @@ static int open_reconstruct(struct request *rq)
                 : reconstruct_open(s->dir, rq->http->env.pool, o, s->way.outlet, &rq->budget,
                                    &rq->err, &s->reconstruct);
     if (rc == ERR_CORRUPT && rq->upload)
-        rc = rq->err.code = ERR_PARAM; /* what was sent is wrong, not what is here */
+        rc = rq->err.code = ERR_PARAM; /* the error is in the upload */
     if (rc == 0)
         rq->incomplete = !reconstruct_complete(s->reconstruct);
     return rc;
 }
 
-static int step(struct request *rq)
+static int step_reconstruct(struct request *rq)
 {
     struct state *s = rq->state;
 
     return reconstruct_next(s->reconstruct, &rq->err);
 }
 
-static struct text report(const struct request *rq)
+static struct text report_text(const struct request *rq)
 {
     const struct state *s = rq->state;
 
@@ -104,7 +104,7 @@ static int next_reconstruct(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
 
-    return rewriting_next(rq, &s->way, step, report, out);
+    return rewriting_next(rq, &s->way, step_reconstruct, report_text, out);
 }
 
 static void close_reconstruct(struct request *rq)

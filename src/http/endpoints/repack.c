@@ -1,8 +1,8 @@
-/* repack.c - /merge: many traces as one; /split: as files of a size; /pgzip: plain files
- * as gzip.
+/* repack.c - /merge: many traces as one; /split: a trace as files of a given size; /pgzip: plain
+ * files as gzip.
  *
- * What the client does: it asks for format=tar, unpacks it beside where the result goes, and takes
- * it when manifest.json, the last member, has come. "verified":false in that is exit status 1.
+ * dftracerctl requests format=tar, extracts it beside the destination, and moves it there once
+ * manifest.json, the last member, has arrived. If that has "verified":false, the exit status is 1.
  */
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/rewriting.h"
@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-/* The trace itself is the default of /merge, so that it can be written to a file at once. */
+/* The first one is the default: /merge returns the trace itself, so that it can be written to a
+ * file directly. */
 static const enum format merge_formats[] = {FORMAT_PFW, FORMAT_TAR, FORMAT_JSON};
 static const enum format tar_formats[] = {FORMAT_TAR, FORMAT_JSON};
 static const enum format pgzip_formats[] = {FORMAT_TAR, FORMAT_PFW};
@@ -70,9 +71,9 @@ struct state {
     struct repack *repack;
 };
 
-/* ---- what is asked for ----------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
-/* A name of one file, wherever that goes. */
+/* Checks that the parameter is a file name without a path. */
 static int check_name(struct request *rq, const char *param, size_t most)
 {
     struct text name = text_of(request_text(rq, param));
@@ -87,7 +88,8 @@ static int check_name(struct request *rq, const char *param, size_t most)
                                 param, most);
 }
 
-/* `.pfw` at the end of the name of one file; those of several are given a number and that. */
+/* The name of a single file must end with `.pfw`; the names of several files get a number and that
+ * suffix. */
 static int check_names(struct request *rq, struct repack_options *o)
 {
     bool merge = o->kind == REPACK_MERGE;
@@ -101,7 +103,7 @@ static int check_names(struct request *rq, struct repack_options *o)
     return rc < 0 ? rc : rewriting_level(rq, &o->level);
 }
 
-/* The choice without its plain files, by name. */
+/* Selects the same files by name, without the plain ones. */
 static int leave_out_plain(struct request *rq, struct state *s)
 {
     const uint32_t *files;
@@ -116,7 +118,7 @@ static int leave_out_plain(struct request *rq, struct state *s)
     }
     if (kept == n)
         return 0;
-    names[kept] = "no such file"; /* none at all would be all of them */
+    names[kept] = "no such file"; /* an empty list would select all files */
     s->chosen.files = names;
     s->chosen.file_count = kept + !kept;
     s->chosen.may_vanish = true;
@@ -125,7 +127,7 @@ static int leave_out_plain(struct request *rq, struct state *s)
     return selection_open(rq, &s->chosen, &s->query);
 }
 
-static int choose(struct request *rq, struct state *s, enum repack_kind kind)
+static int choose_files(struct request *rq, struct state *s, enum repack_kind kind)
 {
     int rc = 0;
     if (kind == REPACK_PGZIP) {
@@ -133,8 +135,8 @@ static int choose(struct request *rq, struct state *s, enum repack_kind kind)
         selection_read_files(rq, &s->chosen);
     } else {
         rc = selection_read(rq, &s->chosen);
-        /* Where something is left out the records that the rest refers to are found by that;
-         * else all stand where they stood. */
+        /* If the filter leaves out objects, the metadata records that the rest needs are found
+         * separately; otherwise all records keep their positions. */
         bool all = !s->chosen.query.len && !s->chosen.preset && !s->chosen.has_time_range &&
                    !s->chosen.has_min_duration && !s->chosen.has_max_duration &&
                    !s->chosen.within.ptr;
@@ -148,7 +150,7 @@ static int choose(struct request *rq, struct state *s, enum repack_kind kind)
     return rc;
 }
 
-/* A packed file without a tar around it has no name. */
+/* A compressed file without a tar around it has no name, so there can be only one. */
 static int check_single(struct request *rq, const struct state *s)
 {
     const uint32_t *files;
@@ -169,7 +171,7 @@ static int open_repack(struct request *rq, enum repack_kind kind)
     o->kind = kind;
     int rc = kind == REPACK_PGZIP ? 0 : check_names(rq, o);
     if (rc == 0)
-        rc = choose(rq, s, kind);
+        rc = choose_files(rq, s, kind);
     if (rc == 0 && kind == REPACK_PGZIP && rq->format == FORMAT_PFW)
         rc = check_single(rq, s);
     if (rc == 0)
@@ -197,13 +199,13 @@ static int open_pgzip(struct request *rq)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static int step(struct request *rq)
+static int step_repack(struct request *rq)
 {
     const struct state *s = rq->state;
     return repack_next(s->repack, &rq->err);
 }
 
-static struct text manifest(const struct request *rq)
+static struct text manifest_text(const struct request *rq)
 {
     const struct state *s = rq->state;
     return repack_manifest(s->repack);
@@ -212,7 +214,7 @@ static struct text manifest(const struct request *rq)
 static int next_repack(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
-    return rewriting_next(rq, &s->way, step, manifest, out);
+    return rewriting_next(rq, &s->way, step_repack, manifest_text, out);
 }
 
 static void close_repack(struct request *rq)

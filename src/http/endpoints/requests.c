@@ -1,5 +1,4 @@
-/* requests.c - /requests: what is being answered now, for those who may end it
- * (cancel.c). */
+/* requests.c - /requests: the unfinished requests, for users that may end them (cancel.c). */
 #include "http/endpoints/endpoints.h"
 #include "http/exchange/exchanges.h"
 
@@ -71,7 +70,7 @@ static void name_client(const struct client *c, char *out, size_t size)
     }
 }
 
-/* Caller holds its lock. */
+/* Caller holds the lock of x. */
 static const char *state_of(const struct exchange *x)
 {
     if (x->phase >= EXCHANGE_READY)
@@ -79,8 +78,8 @@ static const char *state_of(const struct exchange *x)
     return x->phase == EXCHANGE_WORKING && atomic_load(&x->begun) ? "running" : "waiting";
 }
 
-/* Before it is STREAMING libmicrohttpd's thread sets `sent` without the lock. */
-static void fill(struct row *row, struct exchange *x)
+/* Before it is STREAMING, libmicrohttpd's thread sets `sent` without the lock. */
+static void fill_row(struct row *row, struct exchange *x)
 {
     memcpy(row->id, x->id, sizeof row->id);
     row->endpoint = x->rq.endpoint->path;
@@ -93,7 +92,7 @@ static void fill(struct row *row, struct exchange *x)
     pthread_mutex_unlock(&x->lock);
 }
 
-/* The oldest first. */
+/* Sorts the oldest first. */
 static int compare_rows(const void *a, const void *b)
 {
     const struct row *one = a, *other = b;
@@ -102,7 +101,7 @@ static int compare_rows(const void *a, const void *b)
     return strcmp(one->id, other->id);
 }
 
-/* Addresses stand for many people: one of them is not told what the others ask. */
+/* Many people may share an address, so such a client must not see the requests of the others. */
 static int open_requests(struct request *rq)
 {
     struct exchanges *all = rq->http->exchanges;
@@ -114,7 +113,7 @@ static int open_requests(struct request *rq)
     s->rows = arena_alloc(&rq->arena, (all->count + 1) * sizeof *s->rows);
     for (struct exchange *x = all->first; s->rows && x; x = x->next)
         if (rq->admin || x->rq.client == rq->client)
-            fill(&s->rows[s->count++], x);
+            fill_row(&s->rows[s->count++], x);
     pthread_mutex_unlock(&all->lock);
     if (!s->rows)
         return -ENOMEM;

@@ -1,4 +1,4 @@
-/* rewriting.c - new traces as answers. */
+/* rewriting.c - answers that are new traces. */
 #include "http/endpoints/rewriting.h"
 
 #include <string.h>
@@ -46,7 +46,8 @@ static int open_dir(struct request *rq, const char *path, struct rewriting *w)
     return outlet_dir_new(base, path, request_flag(rq, "force"), &rq->err, &w->outlet);
 }
 
-/* Of all members of a tar: that of the newest trace, so that equal requests have equal answers. */
+/* All members of a tar get the time of the newest trace, so that equal requests have equal answers.
+ */
 static int64_t newest_s(const struct snapshot *s)
 {
     int64_t newest = 0;

@@ -1,5 +1,5 @@
-/* rewriting.h - what requests share whose answer is new traces: the parameters, and the way from an
- * outlet to the client. */
+/* rewriting.h - the common part of requests whose answer is new traces: their parameters, and the
+ * transfer from an outlet to the client. */
 #ifndef DFTRACERD_HTTP_ENDPOINTS_REWRITING_H
 #define DFTRACERD_HTTP_ENDPOINTS_REWRITING_H
 
@@ -10,7 +10,7 @@
 #define COMPRESS_PARAM(fallback_) \
     PARAM("compress", TEXT, "gzip level 0-9, 0 = uncompressed; true = 5, false = 0", \
           .fallback = fallback_)
-/* Many small files are no use to anybody, and each takes memory. */
+/* A minimum, because very small files are of no use and each takes memory. */
 #define CHUNK_SIZE_PARAM(help_, fallback_, ...) \
     PARAM("chunk_size", BYTES, help_, .fallback = fallback_, .min = 4096, ##__VA_ARGS__)
 /* output, force */
@@ -20,17 +20,17 @@ struct rewriting {
     struct outlet *outlet;
     bool worked;
 };
-/* The level of `compress`; ERR_PARAM. */
+/* Reads the level of `compress`. Returns 0 or ERR_PARAM. */
 int rewriting_level(struct request *rq, int *ret);
-/* A body where the format is pfw, a tar, or with `output` a directory; then the answer is the
- * manifest, as JSON. ERR_PARAM, ERR_FORMAT, -EPERM: nothing may be written here; errors of
- * outlet_dir_new. */
+/* Opens the outlet: a body if the format is pfw, a tar, or with `output` a directory, whose answer
+ * is the manifest as JSON. Returns 0, ERR_PARAM, ERR_FORMAT, -EPERM if the daemon may not write
+ * here, or an error of outlet_dir_new. */
 int rewriting_open(struct request *rq, struct rewriting *w);
-/* For next(): sends what is ready, else calls step(), which works for at most some 50 ms and at
- * last says ERR_END; then manifest() is what a request with `output` is told. */
+/* For next(): sends what is ready, or else calls step(), which works for about 50 ms and returns
+ * ERR_END when it is done. Then manifest() returns the answer of a request with `output`. */
 int rewriting_next(struct request *rq, struct rewriting *w, int (*step)(struct request *rq),
                    struct text (*manifest)(const struct request *rq), struct buf *out);
-/* After what writes into the outlet has been closed. */
+/* Call it after the writer that uses the outlet has been closed. */
 void rewriting_close(struct rewriting *w);
 
 #endif

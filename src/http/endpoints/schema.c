@@ -1,4 +1,4 @@
-/* schema.c - /schema: every column that the selected objects have. */
+/* schema.c - /schema: all columns of the selected objects. */
 #include "dftracerd/schema.h"
 
 #include "http/endpoints/endpoints.h"

@@ -1,4 +1,4 @@
-/* stats.c - /stats: counts, durations, sizes, by any columns. */
+/* stats.c - /stats: counts, durations and sizes, grouped by any columns. */
 #include "dftracerd/stats.h"
 
 #include "http/endpoints/endpoints.h"
@@ -38,7 +38,7 @@ static const struct param_spec *const params[] = {own_params, selection_params, 
 
 struct state {
     struct stats *stats; /* NULL with per_file */
-    size_t file;         /* the next one, with per_file */
+    size_t file;         /* the next file, with per_file */
     struct jw j;
 };
 
@@ -55,7 +55,7 @@ static int open_stats(struct request *rq)
 
 /* ---- a file at a time ------------------------------------------------------------------------ */
 
-/* Where the file is on this machine. NULL: no memory. */
+/* Returns the path of the file on this machine, or NULL if there is no memory. */
 static const char *absolute_path(struct request *rq, const char *name)
 {
     const struct query_env *env = &rq->http->env;

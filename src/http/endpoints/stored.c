@@ -1,9 +1,9 @@
-/* stored.c - /q: stores a question under a path of its own, or lists those that are;
- * /q/ID/NAME: its answer. */
+/* stored.c - /q: stores a query under a path of its own, or lists the stored ones; /q/ID/NAME: its
+ * answer. */
 #include "http/access/clients.h"
 #include "http/access/stored.h"
 #include "http/endpoints/endpoints.h"
-#include "http/request/negotiate.h"
+#include "http/request/read.h"
 #include "http/request/router.h"
 
 #include <stdio.h>
@@ -87,27 +87,13 @@ static const struct object_type answer_type = {.name = "StoredQueries", .refers 
 
 /* ---- the query of a POST --------------------------------------------------------------------- */
 
-static const char *posted_param(const struct request *rq)
-{
-    for (size_t i = 0; i < rq->param_count; i++)
-        if (rq->params[i].given && rq->params[i].spec->post)
-            return rq->params[i].spec->name;
-    return NULL;
-}
-
-/* What the question itself would be refused for. */
-static int try_query(struct request *rq, const struct endpoint *e, struct text form)
+/* Reports the error with which the query itself would be refused. */
+static int try_query(struct request *rq, const struct endpoint *e, const char *search)
 {
     struct request probe = {.http = rq->http, .endpoint = e};
-    int rc = params_begin(&probe);
-    rc = rc < 0 ? rc : params_add_form(&probe, form);
-    rc = rc < 0 ? rc : params_finish(&probe);
-    rc = rc < 0 ? rc : negotiate_format(&probe, NULL);
-    const char *posted = rc == 0 ? posted_param(&probe) : NULL;
-    if (posted)
-        rc = err_set_param(&rq->err, ERR_PARAM, "query",
-                           "`query` must not use `%s`, which requires POST", posted);
-    else if (rc == 0 && request_flag(&probe, "follow"))
+    int rc = request_begin(&probe, search);
+    rc = rc < 0 ? rc : request_finish(&probe, NULL);
+    if (rc == 0 && request_flag(&probe, "follow"))
         rc = params_refuse(rq, "query", "must not use `follow`: such a response has no end");
     else if (rc < 0 && rc != -ENOMEM)
         rc = err_set_param(&rq->err, ERR_PARAM, "query", "`query`: %.300s", probe.err.text);
@@ -126,7 +112,7 @@ static int check_query(struct request *rq, const char *query)
         return params_refuse(
             rq, "query",
             "must be a request for data in the traces, such as /aggregate?format=perfetto");
-    return try_query(rq, e, text_of(query[path.len] ? query + path.len + 1 : ""));
+    return try_query(rq, e, query[path.len] ? query + path.len + 1 : NULL);
 }
 
 static bool is_name(const char *name)
@@ -136,8 +122,8 @@ static bool is_name(const char *name)
     return n && n <= NAME_MAX_LENGTH && *name != '.' && strspn(name, sane) == n;
 }
 
-/* https://host[:port][/path], or http:// where no one else can listen in. No characters that mean
- * anything in HTML. */
+/* Accepts https://host[:port][/path], or http:// on loopback, where nobody else can listen in,
+ * without characters that are special in HTML. */
 static bool is_ui(const char *ui)
 {
     static const char *const starts[] = {"https://", "http://localhost", "http://127.0.0.1",
@@ -167,7 +153,7 @@ static struct hash128 owner_of(const struct request *rq)
                      : text_hash128((struct text){(const char *)&key, sizeof key});
 }
 
-static int store(struct request *rq, struct state *s)
+static int store_query(struct request *rq, struct state *s)
 {
     struct stored_query *q = s->queries = arena_alloc(&rq->arena, sizeof *q);
     if (!q)
@@ -194,7 +180,7 @@ static int open_store(struct request *rq)
 {
     struct state *s = rq->state;
     if (rq->post)
-        return store(rq, s);
+        return store_query(rq, s);
     return stored_list(rq->http->stored, rq->viewer, &rq->arena, &s->queries, &s->count);
 }
 
@@ -221,7 +207,7 @@ const struct endpoint endpoint_store = {
     .next = next_store,
 };
 
-/* Another endpoint answers: see request_check. */
+/* The endpoint of the stored query answers instead: see request_check. */
 const struct endpoint endpoint_stored = {
     .path = "/q/{id}/{name}",
     .summary = "result of a stored query",

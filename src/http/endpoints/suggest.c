@@ -1,5 +1,4 @@
-/* suggest.c - /suggest: how a column name or a value may go on, for people who type a
- * query. */
+/* suggest.c - /suggest: completions of a column name or a value, for users that type a query. */
 #include "dftracerd/aggregate.h"
 #include "dftracerd/schema.h"
 
@@ -29,12 +28,12 @@ static const struct param_spec *const params[] = {own_params, selection_params, 
 
 struct suggestion {
     struct value value, count;
-    const char *type; /* of a column */
+    const char *type; /* type of the column; NULL for values */
 };
 struct state {
     struct query *query;
-    struct schema *schema;       /* of names */
-    struct aggregate *aggregate; /* of values */
+    struct schema *schema;       /* for names */
+    struct aggregate *aggregate; /* for values */
     struct buf filter;
     const char *column;
     struct suggestion *values;
@@ -64,7 +63,7 @@ static const struct object_type suggest_type = {"Suggest", MEMBERS(members)};
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Without the meaning of what it has: \Q begins a literal, \E ends it. */
+/* Writes the prefix as a literal pattern: \Q begins a literal, \E ends it. */
 static void write_pattern(struct buf *out, struct text prefix)
 {
     buf_puts(out, "^\\Q");
@@ -81,8 +80,8 @@ static void write_pattern(struct buf *out, struct text prefix)
     buf_puts(out, "\\E");
 }
 
-/* The filter of the request, and that the column begins so. */
-static int narrow(struct request *rq, struct state *s, struct selection *chosen)
+/* Adds to the request's filter that the column begins with the prefix. */
+static int narrow_selection(struct request *rq, struct state *s, struct selection *chosen)
 {
     struct text prefix = text_of(request_text(rq, "prefix"));
     struct buf pattern = {0};
@@ -100,7 +99,7 @@ static int narrow(struct request *rq, struct state *s, struct selection *chosen)
     return rc;
 }
 
-/* As the language knows it, not a piece of a query. */
+/* The column must be a name of the query language, not a piece of a query. */
 static int check_column(struct request *rq, const char *column)
 {
     const struct query_column *known = query_column_find(text_of(column));
@@ -115,8 +114,8 @@ static int check_column(struct request *rq, const char *column)
     return rc;
 }
 
-/* What the request said was right: a column that is a word of the language is what is left to be
- * wrong. */
+/* The request's own filter was valid, so an error can only come from the column, which may be a
+ * word of the language. */
 static int open_narrowed(struct request *rq, struct state *s, const struct selection *chosen)
 {
     int rc = selection_open(rq, chosen, &s->query);
@@ -147,23 +146,23 @@ static int read_values(struct request *rq, struct state *s)
 
 static int open_values(struct request *rq, struct state *s, struct selection *chosen)
 {
-    static const char *const told[] = {"@count=count"}, *const order[] = {"-@count"};
+    static const char *const counts[] = {"@count=count"}, *const order[] = {"-@count"};
     const char *const column[] = {request_text(rq, "column")};
     struct aggregate_options o = {.group_by = column,
                                   .group_by_count = 1,
-                                  .aggregates = told,
+                                  .aggregates = counts,
                                   .aggregate_count = 1,
                                   .sort = order,
                                   .sort_count = 1,
                                   .limit = s->limit};
     int rc = check_column(rq, column[0]);
 
-    if (rc == 0) { /* an error of the request's own filter, before it is put into another */
+    if (rc == 0) { /* report errors of the request's own filter before it is extended */
         rc = selection_open(rq, chosen, &s->query);
         query_close(s->query);
         s->query = NULL;
     }
-    rc = rc < 0 ? rc : narrow(rq, s, chosen);
+    rc = rc < 0 ? rc : narrow_selection(rq, s, chosen);
     rc = rc < 0 ? rc : open_narrowed(rq, s, chosen);
     rc = rc < 0 ? rc : aggregate_open(s->query, &o, &rq->err, &s->aggregate);
     if (rc == ERR_PARAM && strcmp(rq->err.param, "group_by") == 0) {
@@ -175,20 +174,20 @@ static int open_values(struct request *rq, struct state *s, struct selection *ch
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static bool begins(struct text t, struct text prefix)
+static bool begins_with(struct text t, struct text prefix)
 {
     return t.len >= prefix.len && text_eq_nocase((struct text){t.ptr, prefix.len}, prefix);
 }
 
-/* args.ret may be asked for as ret. */
+/* A path args.ret also matches the prefix of ret. */
 static bool is_meant(struct text path, struct text prefix)
 {
     struct text args = TEXT("args.");
 
-    if (begins(path, prefix))
+    if (begins_with(path, prefix))
         return true;
-    return begins(path, args) &&
-           begins((struct text){path.ptr + args.len, path.len - args.len}, prefix);
+    return begins_with(path, args) &&
+           begins_with((struct text){path.ptr + args.len, path.len - args.len}, prefix);
 }
 
 static void add_name(struct state *s, struct text path, const char *type, struct value count)
@@ -203,12 +202,12 @@ static int compare_values(const void *a, const void *b)
     return value_cmp(&one->value, &other->value);
 }
 
-/* Derived columns, then those of the traces, both by name. */
+/* Adds derived columns, then those of the traces, both by name. */
 static void add_names(struct state *s, struct text prefix)
 {
     for (size_t i = 0; i < query_column_count(); i++) {
         const struct query_column *c = query_column(i);
-        if (c->derived && begins(text_of(c->name), prefix))
+        if (c->derived && begins_with(text_of(c->name), prefix))
             add_name(s, text_of(c->name), c->type, (struct value){0});
     }
     qsort(s->values, s->count, sizeof *s->values, compare_values);

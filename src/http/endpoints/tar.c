@@ -1,4 +1,4 @@
-/* tar.c - /tar: archives of traces and what is in them. */
+/* tar.c - /tar: archives of traces and their members. */
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 
@@ -21,7 +21,7 @@ static const struct param_spec own_params[] = {
 };
 static const struct param_spec *const params[] = {own_params, answer_params, NULL};
 
-/* An archive, and what its traces have together. */
+/* An archive, and the totals of its traces. */
 struct archive {
     struct index_file file;
     const char *state, *format;
@@ -35,10 +35,10 @@ struct state {
     uint64_t generation;
     bool complete;
     struct document document;
-    struct archive *archive; /* the one that is being written */
+    struct archive *archive; /* the archive that is being written */
     /* text */
-    size_t at;       /* archive */
-    uint32_t member; /* of it: the next */
+    size_t at;       /* index of the archive */
+    uint32_t member; /* index of its next member */
 };
 
 static const struct index_file *archive_at(const struct state *s, size_t i)
@@ -46,9 +46,9 @@ static const struct index_file *archive_at(const struct state *s, size_t i)
     return snapshot_archive(s->rq->snapshot, s->archives[i]);
 }
 
-/* ---- what its traces have together ----------------------------------------------------------- */
+/* ---- totals of an archive -------------------------------------------------------------------- */
 
-/* Files are in the order of their names: the first that may be a member. */
+/* Files are ordered by name: finds the first that may be a member. */
 static uint32_t first_member(const struct snapshot *snapshot, const char *archive)
 {
     uint32_t from = 0, to = snapshot_file_count(snapshot);
@@ -181,7 +181,7 @@ static int open_tar(struct request *rq)
     return rc;
 }
 
-/* ---- text, as the old command printed it ----------------------------------------------------- */
+/* ---- text, in the layout of the old command -------------------------------------------------- */
 
 static void put_info(const struct state *s, size_t i, struct buf *out)
 {
@@ -200,7 +200,7 @@ static void put_line(const struct index_member *m, struct buf *out)
 {
     const char *skipped = index_skip_name((enum index_skip)m->skip);
     buf_puts(out, "  ");
-    /* Names may have any bytes: a terminal is not for them. */
+    /* Names may contain any bytes; do not send control characters to a terminal. */
     for (size_t i = 0; i < m->name.len; i++) {
         char c = m->name.ptr[i];
         buf_putc(out, (unsigned char)c < ' ' || c == 0x7f ? '?' : c);

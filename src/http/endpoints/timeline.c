@@ -1,5 +1,4 @@
-/* timeline.c - /timeline: what a window of time looks like, lane by lane and column by
- * column. */
+/* timeline.c - /timeline: an overview of a window of time, by lanes and columns. */
 #include "dftracerd/timeline.h"
 
 #include "http/endpoints/endpoints.h"
@@ -38,7 +37,7 @@ static const struct param_spec own_params[] = {
 #undef OPTIONS
 static const struct param_spec *const params[] = {own_params, page_params, answer_params, NULL};
 
-/* A cell, and the number of columns from there on that are equal. */
+/* A cell, and the number of equal columns that begin with it. */
 struct run {
     struct timeline_cell cell;
     uint32_t columns;
@@ -46,13 +45,13 @@ struct run {
 struct cells {
     struct run *runs;
     size_t count;
-    bool joined; /* a run has several columns */
+    bool joined; /* a run may have several columns */
 };
-struct slices { /* of one depth of a lane: up to slice `end` of it */
+struct slices { /* slices of one depth of a lane: those before `end` */
     struct timeline_slice *at;
     size_t count, end;
 };
-struct lane { /* the one at hand */
+struct lane { /* the current lane */
     struct timeline *timeline;
     struct timeline_lane sums;
     size_t number, key_count, slice_count;
@@ -74,11 +73,11 @@ struct state {
     size_t group_by_count;
     const char *color;
     const struct timeline_color *colors;
-    size_t first, lane_count; /* of the lanes to be written */
+    size_t first, lane_count; /* the lanes to be written */
     const struct timeline_name *names;
     const char **files;
     const struct snapshot *snapshot;
-    struct timeline_cell *cells; /* of the lane at hand */
+    struct timeline_cell *cells; /* cells of the current lane */
     struct lane *lane;
     struct event *event;
     struct document document;
@@ -157,7 +156,7 @@ static const void *lane_at(const void *object, size_t i)
     return l;
 }
 
-/* The slices of a depth, where its first one is due. */
+/* Returns the slices of a depth as an object, when its first one is written. */
 static const void *slices_at(const void *object, size_t i)
 {
     const struct lane *l = object;
@@ -219,7 +218,7 @@ static const struct object_type name_type = {
               "'description':'name, cat'}"};
 #undef OBJECT
 
-/* If its lane is written. */
+/* Returns the event if its lane is written. */
 static const void *event_at(const void *object, size_t i)
 {
     const struct state *s = object;
@@ -294,7 +293,7 @@ static void read_options(struct request *rq, struct timeline_options *o)
         o->group_by = thread;
         o->group_by_count = 3;
     }
-    if (o->colors == 0) /* which would be all of them */
+    if (o->colors == 0) /* 0 would mean all of them */
         o->colors = UINT32_MAX;
     o->has_window = chosen->has_time_range;
     o->overlap = chosen->overlap;
@@ -320,7 +319,7 @@ static int make_lane(struct request *rq, struct state *s)
                        .slices = slices};
     l->cells.runs = arena_alloc(&rq->arena, (f->columns + 1) * sizeof(*l->cells.runs));
     l->rest.runs = arena_alloc(&rq->arena, (f->columns + 1) * sizeof(*l->rest.runs));
-    slices->at = arena_alloc(&rq->arena, (f->slices_most + 1) * sizeof(*slices->at));
+    slices->at = arena_alloc(&rq->arena, (f->max_slices + 1) * sizeof(*slices->at));
     return rq->arena.error;
 }
 
@@ -333,7 +332,7 @@ static int fill_state(struct request *rq, struct state *s)
     s->has_window = f->columns > 0;
     s->events_complete = f->events == f->objects;
     s->column_ns = f->column_ns;
-    s->slices_min_ns = f->slices_least_ns;
+    s->slices_min_ns = f->slices_min_ns;
     s->colors = timeline_colors(s->timeline);
     s->names = timeline_names(s->timeline);
     s->snapshot = rq->snapshot;

@@ -1,5 +1,5 @@
-/* view.c - /view: the matching lines as they stand in the traces, or flat rows (`select`),
- * or their number, or the view itself as a recipe. */
+/* view.c - /view: the matching lines as they are in the traces, or flat rows (`select`), or their
+ * number, or the view itself as a recipe. */
 #include "dftracerd/follow.h"
 #include "dftracerd/rows.h"
 #include "dftracerd/view.h"
@@ -57,11 +57,11 @@ struct state {
     struct selection chosen;
     struct follow *follow; /* NULL: one answer on one generation */
     struct query *query;
-    struct query_counters before; /* of the queries that were followed on */
+    struct query_counters before; /* counters of the queries that `follow` has finished */
     struct view *view;
     struct perfetto_view *perfetto;
     struct rows *rows;
-    struct format_rows *text; /* of rows, but for TEXT: */
+    struct format_rows *text; /* for rows in all formats but TEXT, which uses `table` */
     struct format_table *table;
     size_t columns;
     uint64_t count;
@@ -111,7 +111,7 @@ struct order {
     const char *column; /* NULL: none */
 };
 
-/* In a URL, + is a blank. */
+/* In a URL, + is a space. */
 static struct order order_of(const struct request *rq)
 {
     const char *text = request_text(rq, "order");
@@ -182,7 +182,7 @@ static int refuse_format(struct request *rq, const char *instead)
     return err_set_param(&rq->err, ERR_FORMAT, "format", "%s", instead);
 }
 
-/* Which formats a mode has; a count comes as JSON unless something else was asked for. */
+/* Checks that the mode has the format; a count is JSON unless another format was requested. */
 static int check_format(struct request *rq, enum mode mode)
 {
     enum format f = rq->format;
@@ -198,7 +198,7 @@ static int check_format(struct request *rq, enum mode mode)
     return 0;
 }
 
-/* What has no end cannot be counted, sorted or laid out. */
+/* An endless answer cannot be counted, sorted or laid out as a table. */
 static int check_follow(struct request *rq, enum mode mode)
 {
     enum format other = mode == MODE_LINES ? FORMAT_PFW : FORMAT_CSV;
@@ -231,7 +231,7 @@ static int choose_mode(struct request *rq, struct state *s)
     return rc < 0 || s->mode == MODE_RECIPE ? rc : check_format(rq, s->mode);
 }
 
-/* The client wants what is there, and nothing read for its sake. */
+/* True if the client wants the present state, and no files read for it. */
 static bool no_wait(const struct request *rq)
 {
     const struct param *wait = request_param(rq, "wait");
@@ -244,7 +244,8 @@ static int open_news(struct request *rq, struct state *s, struct query **ret)
                         ret);
 }
 
-/* Lines are told as they stand; and what is not there yet may be what an object lies within. */
+/* Lines are returned unmodified, so `clip` cannot apply; with `follow`, an enclosing object may not
+ * be there yet. */
 static int check_within(struct request *rq, const struct state *s)
 {
     if (!s->chosen.within.ptr)
@@ -260,7 +261,7 @@ static int check_within(struct request *rq, const struct state *s)
     return 0;
 }
 
-/* The recipe's query takes the place of the request's own, which is part of it. */
+/* The recipe's query, which includes the request's own, replaces it. */
 static int open_query(struct request *rq, struct state *s)
 {
     int rc = selection_read(rq, &s->chosen);
@@ -271,7 +272,7 @@ static int open_query(struct request *rq, struct state *s)
     if (rc < 0)
         return rc;
     s->chosen.query = text_of(s->recipe.query);
-    if (s->mode == MODE_LINES && rq->format == FORMAT_PERFETTO) { /* the names are in it as such */
+    if (s->mode == MODE_LINES && rq->format == FORMAT_PERFETTO) { /* names become texts in it */
         if (s->chosen.phases == PHASE_METADATA)
             return err_set_param(&rq->err, ERR_PARAM, "phase",
                                  "`phase=metadata` cannot be combined with format=perfetto, which "
@@ -348,8 +349,8 @@ static void write_summary(struct request *rq, struct state *s, struct buf *out)
     format_line(&last_line_type, &summary, out);
 }
 
-/* All of one generation has been told: what is new in the next one? */
-static int go_on(struct request *rq, struct state *s)
+/* One generation has been sent completely; continues with what is new in the next one. */
+static int continue_view(struct request *rq, struct state *s)
 {
     struct query *q = NULL;
     bool rows = s->mode == MODE_ROWS;
@@ -370,7 +371,7 @@ static int go_on(struct request *rq, struct state *s)
     return rc;
 }
 
-static int finish(struct request *rq, struct state *s, struct buf *out)
+static int finish_view(struct request *rq, struct state *s, struct buf *out)
 {
     if (s->text)
         format_rows_end(s->text, out);
@@ -401,9 +402,9 @@ static int next_view(struct request *rq, struct buf *out)
         break;
     }
     if (rc == ERR_END && s->follow)
-        rc = go_on(rq, s);
+        rc = continue_view(rq, s);
     if (rc == ERR_END || (s->follow && rq->ending && rc >= 0))
-        return finish(rq, s, out);
+        return finish_view(rq, s, out);
     return rc;
 }
 

@@ -1,5 +1,4 @@
-/* cache.c - a hash table of answers in the order of their use, and a list of computations under
- * way. */
+/* cache.c - a hash table of answers, ordered by last use, and a list of computations under way. */
 #include "http/exchange/cache.h"
 
 #include <pthread.h>
@@ -7,9 +6,10 @@
 #include <string.h>
 
 #define BUCKETS 8192u
-#define OVERHEAD 256 /* of an entry: struct, allocations, its part of the table */
+#define OVERHEAD 256 /* bytes of an entry: struct, allocations, its part of the table */
 
-/* Without an answer: such answers take longer than one step, nobody should wait for one. */
+/* An entry without an answer records that such answers take longer than one step, so that nobody
+ * waits for one. */
 struct entry {
     struct hash128 hash;
     struct cache_answer *answer;
@@ -24,7 +24,7 @@ struct cache_flight {
     struct cache_place *joined;
     struct cache_flight *next;
 };
-/* Bytes of what is kept, and of answers that were and somebody still has; these may outlive the
+/* Bytes of the kept answers, and of evicted ones that are still being sent. It may outlive the
  * cache. */
 struct cache_bytes {
     atomic_uint refs;
@@ -34,9 +34,9 @@ struct cache {
     pthread_mutex_t lock;
     size_t bytes_max, count;
     struct cache_bytes *bytes;
-    uint64_t generations[CACHE_INDEXES_MAX]; /* of all entries of an index */
+    uint64_t generations[CACHE_INDEXES_MAX]; /* the latest generation of each index */
     struct entry *oldest, *newest;
-    struct cache_flight *flights; /* few: as many as queries run or wait for a worker */
+    struct cache_flight *flights; /* few: at most one for each query that runs or waits */
     uint64_t hits, misses, joined;
     struct entry *buckets[BUCKETS];
 };
@@ -86,7 +86,7 @@ void cache_answer_release(struct cache_answer *a)
 
 /* ---- entries: under the lock ----------------------------------------------------------------- */
 
-static bool same(struct hash128 a, struct hash128 b)
+static bool is_same_hash(struct hash128 a, struct hash128 b)
 {
     return a.low == b.low && a.high == b.high;
 }
@@ -94,7 +94,7 @@ static bool same(struct hash128 a, struct hash128 b)
 static struct entry **slot_of(struct cache *c, struct hash128 hash)
 {
     struct entry **slot = &c->buckets[hash.low % BUCKETS];
-    while (*slot && !same((*slot)->hash, hash))
+    while (*slot && !is_same_hash((*slot)->hash, hash))
         slot = &(*slot)->chain;
     return slot;
 }
@@ -113,7 +113,7 @@ static void unlink_use(struct cache *c, struct entry *e)
     *(e->newer ? &e->newer->older : &c->newest) = e->older;
 }
 
-static void drop(struct cache *c, struct entry *e)
+static void drop_entry(struct cache *c, struct entry *e)
 {
     *slot_of(c, e->hash) = e->chain;
     unlink_use(c, e);
@@ -123,24 +123,24 @@ static void drop(struct cache *c, struct entry *e)
     free(e);
 }
 
-/* False: the key is of a generation that has passed. */
-static bool move_on(struct cache *c, const struct cache_key *key)
+/* Returns false if the key's generation is older than the present one. */
+static bool enter_generation(struct cache *c, const struct cache_key *key)
 {
     uint64_t *now = &c->generations[key->index];
     if (key->generation > *now) {
         for (struct entry *e = c->oldest, *newer; e; e = newer) {
             newer = e->newer;
             if (e->index == key->index)
-                drop(c, e);
+                drop_entry(c, e);
         }
         *now = key->generation;
     }
     return key->generation == *now;
 }
 
-static struct entry *use(struct cache *c, const struct cache_key *key)
+static struct entry *use_entry(struct cache *c, const struct cache_key *key)
 {
-    struct entry *e = move_on(c, key) ? *slot_of(c, key->hash) : NULL;
+    struct entry *e = enter_generation(c, key) ? *slot_of(c, key->hash) : NULL;
     if (e && e != c->newest) {
         unlink_use(c, e);
         link_newest(c, e);
@@ -148,21 +148,21 @@ static struct entry *use(struct cache *c, const struct cache_key *key)
     return e;
 }
 
-static bool make_room(struct cache *c, size_t bytes)
+static bool make_space(struct cache *c, size_t bytes)
 {
     while (c->oldest && atomic_load(&c->bytes->used) + bytes > c->bytes_max)
-        drop(c, c->oldest);
+        drop_entry(c, c->oldest);
     return atomic_load(&c->bytes->used) + bytes <= c->bytes_max;
 }
 
-/* The entry of a key of the present generation, *new* where there is none; NULL: no room, or the
- * past. */
+/* Returns the entry of a key of the present generation, *new* if there is none; NULL if there is no
+ * space or the generation is an old one. */
 static struct entry *entry_of(struct cache *c, const struct cache_key *key)
 {
-    if (!move_on(c, key))
+    if (!enter_generation(c, key))
         return NULL;
     struct entry *e = *slot_of(c, key->hash);
-    if (e || !make_room(c, OVERHEAD) || !(e = calloc(1, sizeof *e)))
+    if (e || !make_space(c, OVERHEAD) || !(e = calloc(1, sizeof *e)))
         return e;
     e->hash = key->hash;
     e->index = key->index;
@@ -173,13 +173,13 @@ static struct entry *entry_of(struct cache *c, const struct cache_key *key)
     return e;
 }
 
-static void keep(struct cache *c, const struct cache_key *key, struct cache_answer *answer)
+static void keep_answer(struct cache *c, const struct cache_key *key, struct cache_answer *answer)
 {
-    struct entry *present = move_on(c, key) ? *slot_of(c, key->hash) : NULL;
+    struct entry *present = enter_generation(c, key) ? *slot_of(c, key->hash) : NULL;
     if (present && present->answer)
         return;
     bool room = !answer || (answer->len <= cache_longest(c) &&
-                            make_room(c, 2 * OVERHEAD + sizeof *answer + answer->len));
+                            make_space(c, 2 * OVERHEAD + sizeof *answer + answer->len));
     struct entry *e = room ? entry_of(c, key) : NULL;
     if (!e || !answer)
         return;
@@ -194,12 +194,12 @@ static void keep(struct cache *c, const struct cache_key *key, struct cache_answ
 static struct cache_flight *find_flight(struct cache *c, const struct cache_key *key)
 {
     struct cache_flight *f = c->flights;
-    while (f && !(f->key.generation == key->generation && same(f->key.hash, key->hash)))
+    while (f && !(f->key.generation == key->generation && is_same_hash(f->key.hash, key->hash)))
         f = f->next;
     return f;
 }
 
-static bool lead(struct cache *c, const struct cache_key *key, struct cache_place *p)
+static bool lead_flight(struct cache *c, const struct cache_key *key, struct cache_place *p)
 {
     struct cache_flight *f = calloc(1, sizeof *f);
     if (!f)
@@ -211,8 +211,9 @@ static bool lead(struct cache *c, const struct cache_key *key, struct cache_plac
     return true;
 }
 
-/* The leader works for others from now on: what its own client allows is no limit any more. */
-static void join(struct cache_flight *f, struct cache_place *p)
+/* The leader works for other clients, too, from now on: its own client's limit no longer applies.
+ */
+static void join_flight(struct cache_flight *f, struct cache_place *p)
 {
     p->flight = f;
     p->next = f->joined;
@@ -224,7 +225,7 @@ static void join(struct cache_flight *f, struct cache_place *p)
         atomic_store(&b->deadline_ns, f->leader->limit_ns);
 }
 
-static void unjoin(struct cache_place *p)
+static void leave_flight(struct cache_place *p)
 {
     *(p->prev ? &p->prev->next : &p->flight->joined) = p->next;
     if (p->next)
@@ -232,8 +233,8 @@ static void unjoin(struct cache_place *p)
     p->flight = NULL;
 }
 
-/* Ends p's flight; those that joined, in a list. */
-static struct cache_place *land(struct cache *c, struct cache_place *p)
+/* Ends p's flight, and returns the list of requests that joined it. */
+static struct cache_place *end_flight(struct cache *c, struct cache_place *p)
 {
     struct cache_flight *f = p->flight, **slot = &c->flights;
     struct cache_place *joined = f->joined;
@@ -247,7 +248,7 @@ static struct cache_place *land(struct cache *c, struct cache_place *p)
     return joined;
 }
 
-/* ---- doors ----------------------------------------------------------------------------------- */
+/* ---- public functions ------------------------------------------------------------------------ */
 
 struct cache *cache_new(size_t bytes)
 {
@@ -265,7 +266,7 @@ void cache_free(struct cache *c)
     if (!c)
         return;
     while (c->oldest)
-        drop(c, c->oldest);
+        drop_entry(c, c->oldest);
     bytes_release(c->bytes);
     pthread_mutex_destroy(&c->lock);
     free(c);
@@ -274,7 +275,7 @@ void cache_free(struct cache *c)
 struct cache_answer *cache_find(struct cache *c, const struct cache_key *key)
 {
     pthread_mutex_lock(&c->lock);
-    struct entry *e = use(c, key);
+    struct entry *e = use_entry(c, key);
     struct cache_answer *a = e && e->answer ? cache_answer_ref(e->answer) : NULL;
     c->hits += a != NULL;
     pthread_mutex_unlock(&c->lock);
@@ -286,15 +287,15 @@ enum cache_turn cache_lookup(struct cache *c, const struct cache_key *key, struc
 {
     enum cache_turn turn = CACHE_ALONE;
     pthread_mutex_lock(&c->lock);
-    struct entry *e = use(c, key);
+    struct entry *e = use_entry(c, key);
     struct cache_flight *f = e ? NULL : find_flight(c, key);
     if (e && e->answer) {
         *ret_answer = cache_answer_ref(e->answer);
         turn = CACHE_HIT;
     } else if (f) {
-        join(f, p);
+        join_flight(f, p);
         turn = CACHE_JOIN;
-    } else if (!e && lead(c, key, p)) {
+    } else if (!e && lead_flight(c, key, p)) {
         turn = CACHE_LEAD;
     }
     p->gathers = !e || !e->hopeless;
@@ -312,8 +313,8 @@ struct cache_place *cache_settle(struct cache *c, struct cache_place *p,
     pthread_mutex_lock(&c->lock);
     if (p->leads && p->flight) {
         if (answer || too_long)
-            keep(c, &p->flight->key, answer);
-        joined = land(c, p);
+            keep_answer(c, &p->flight->key, answer);
+        joined = end_flight(c, p);
     }
     pthread_mutex_unlock(&c->lock);
     return joined;
@@ -331,7 +332,7 @@ void cache_deliver(struct cache_place *joined, struct cache_answer *answer)
 void cache_keep(struct cache *c, const struct cache_key *key, struct cache_answer *answer)
 {
     pthread_mutex_lock(&c->lock);
-    keep(c, key, answer);
+    keep_answer(c, key, answer);
     struct entry *e = answer ? NULL : entry_of(c, key);
     if (e && !e->answer)
         e->hopeless = true;
@@ -366,7 +367,7 @@ bool cache_leave(struct cache *c, struct cache_place *p, bool *ret_joined)
         p->left = true;
         alone = !f->joined;
     } else if (f) {
-        unjoin(p);
+        leave_flight(p);
         *ret_joined = true;
         if (!f->joined && f->leader->left)
             budget_cancel(f->leader->budget, ERR_CANCELLED);

@@ -1,36 +1,38 @@
-/* cache.h - whole answers, kept by what they depend on; and identical requests that share one
- * computation.
+/* cache.h - the response cache: whole answers, keyed by what they depend on; and request
+ * coalescing: identical requests share one computation.
  *
- * A request asks with its key before it is opened. It gets the answer, or leads: it computes and
- * must settle; or joins: it is called when the leader has settled; or goes alone, because such an
- * answer takes more than a moment to make. Who leads or goes alone may gather what it sends, and
- * have it kept in the end. Keys belong to a generation of an index. The first request of a newer
- * one throws all older answers of that index away: nobody will ask for them again.
+ * A request calls cache_lookup with its key before it is opened. It gets the answer (HIT); or
+ * leads: it computes the answer and must settle; or joins: it is called when the leader has
+ * settled; or runs alone, because such an answer takes more than a moment to compute. A request
+ * that leads or runs alone may gather what it sends, and pass it to cache_keep at the end. Keys
+ * belong to a generation of an index. The first request of a newer generation drops all older
+ * answers of that index, because no later request can use them.
  * Threads:  any; no call is made under the cache's lock, which is a leaf.
- * Memory:   answers are counted as long as anybody has them, so `bytes` bounds them also while slow
- *           clients take what others have pushed out; half as much again may be gathered. A place
- *           belongs to its request and must have left or be settled before it goes.
+ * Memory:   answers are counted as long as there are references, so `bytes` limits them also while
+ *           slow clients read evicted ones; gathered answers may use half as much again. A place
+ *           belongs to its request, which must leave or settle it before it is freed.
  */
 #ifndef DFTRACERD_HTTP_EXCHANGE_CACHE_H
 #define DFTRACERD_HTTP_EXCHANGE_CACHE_H
 
 #include "dftracerd/base.h"
 
-/* of all answers with what surrounds them, unless configured; the least recently used leave */
+/* Default size of all answers with their overhead; the least recently used are evicted. */
 #define CACHE_BYTES (64u << 20)
-#define CACHE_SHARE 8 /* an answer may have so much of it */
+#define CACHE_SHARE 8 /* the largest answer is CACHE_BYTES / CACHE_SHARE */
 
-/* The body with its content coding, and what the headers tell of it besides the request. Immutable.
+/* The body with its content coding, and the headers that the request does not determine. Immutable.
  */
 struct cache_answer {
     atomic_uint refs;
-    struct cache_bytes *counted; /* where it is, while it is kept or was; NULL */
+    struct cache_bytes *counted; /* the counter that includes it, while it is kept or was; NULL */
     size_t len;
     char *data;
     char content_type[96];
     bool incomplete;
 };
-/* *new*, one reference; takes the body (and leaves it empty) unless it returns NULL: no memory. */
+/* Returns *new* with one reference, and takes the body (leaving it empty). Returns NULL, and takes
+ * nothing, if there is no memory. */
 struct cache_answer *cache_answer_new(struct buf *body, const char *content_type, bool incomplete);
 struct cache_answer *cache_answer_ref(struct cache_answer *a);
 void cache_answer_release(struct cache_answer *a); /* NULL-safe */
@@ -42,47 +44,49 @@ struct cache_key {
     unsigned index;
 };
 
-/* A request's place in a computation. Zero-initialise; `call`, `budget` and `limit_ns` are set
- * before it asks. */
+/* A request's place in a computation. Zero-initialise; set `call`, `budget` and `limit_ns` before
+ * cache_lookup. */
 struct cache_flight;
 struct cache_place {
-    /* To one that joined, once: the answer (borrowed), or NULL when it has to compute by itself. */
+    /* Called once if the request joined, with the answer (borrowed), or NULL if it has to compute
+     * by itself. */
     void (*call)(struct cache_place *p, struct cache_answer *answer);
-    struct budget *budget; /* of a leader: stopped when nobody wants the answer any more */
-    int64_t limit_ns; /* of a leader: its deadline once others wait, too (not its client's own) */
-    struct cache_flight *flight; /* the rest is the cache's */
+    struct budget *budget; /* of a leader: cancelled when no request wants the answer any more */
+    int64_t limit_ns; /* of a leader: its deadline once others wait, too (not its own client's) */
+    struct cache_flight *flight; /* the cache's own from here on */
     struct cache_place *prev, *next;
     bool leads, left;
-    bool gathers; /* told with LEAD and ALONE: its answer may be kept in the end */
+    bool gathers; /* set with LEAD and ALONE: its answer may be kept at the end */
 };
 
 enum cache_turn { CACHE_HIT, CACHE_LEAD, CACHE_JOIN, CACHE_ALONE };
 
 struct cache;
 struct cache *cache_new(size_t bytes); /* *new* or NULL */
-void cache_free(struct cache *c);      /* NULL-safe; all places must be out of it */
-/* *ret_answer: a new reference with CACHE_HIT. Without memory: CACHE_ALONE. */
+void cache_free(struct cache *c);      /* NULL-safe; all places must have left */
+/* With CACHE_HIT, *ret_answer is a new reference. Returns CACHE_ALONE if there is no memory. */
 enum cache_turn cache_lookup(struct cache *c, const struct cache_key *key, struct cache_place *p,
                              struct cache_answer **ret_answer);
-/* Only looks: the answer (a new reference) or NULL. */
+/* Returns the answer (a new reference) or NULL, and changes nothing. */
 struct cache_answer *cache_find(struct cache *c, const struct cache_key *key);
-/* The leader's result: kept. Those that joined (NULL: nobody, or p does not lead) must be given it,
- * or another one, by cache_deliver. NULL: they go on by themselves, and if `too_long` so will later
- * ones with the same key. */
+/* Settles the leader's flight and keeps its answer. Returns the places that joined (NULL if there
+ * are none, or p does not lead): they must be given this or another answer by cache_deliver; with
+ * NULL they compute by themselves, and if `too_long` so will later requests with the same key. */
 struct cache_place *cache_settle(struct cache *c, struct cache_place *p,
                                  struct cache_answer *answer, bool too_long);
 void cache_deliver(struct cache_place *joined, struct cache_answer *answer);
-/* An answer that was gathered; NULL: it was longer than cache_longest, so nobody need gather it
- * again. */
+/* Keeps an answer that was gathered. NULL: it was longer than cache_longest, so that no later
+ * request gathers it again. */
 void cache_keep(struct cache *c, const struct cache_key *key, struct cache_answer *answer);
-size_t cache_longest(const struct cache *c); /* bytes of an answer that is kept */
-/* So much more is gathered; false: there is no room, for all that gather together. cache_gathered
- * gives it back. */
+size_t cache_longest(const struct cache *c); /* bytes of the longest answer that is kept */
+/* Reserves bytes for gathering; returns false if all requests that gather have used up the space.
+ * cache_gathered gives them back. */
 bool cache_gather(struct cache *c, size_t bytes);
 void cache_gathered(struct cache *c, size_t bytes);
-/* Its client is gone, or was answered otherwise. One that joined is not called any more
- * (*ret_joined: it was still there). When nobody is left that wants the answer, the leader's budget
- * is cancelled. True: nobody (else) waits for the work of p; also where p has no place. */
+/* Removes a place whose client is gone or was answered otherwise. If it had joined, it will not be
+ * called any more (*ret_joined: it had not been called). When no request wants the answer any more,
+ * the leader's budget is cancelled. Returns true if no other request waits for the work of p, or p
+ * has no place. */
 bool cache_leave(struct cache *c, struct cache_place *p, bool *ret_joined);
 
 struct cache_counts {

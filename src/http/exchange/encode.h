@@ -6,17 +6,17 @@
 
 #include "http/request/negotiate.h"
 
-/* Of gzip and zstd: the wire is a loopback or a LAN, the CPU is shared with queries. */
+/* Default level of gzip and zstd: low, because the wire is a loopback or a LAN, and queries share
+ * the CPU. */
 #define ENCODER_LEVEL 1
 
 struct encoder;
 int encoder_new(enum coding coding, int level, struct encoder **ret);
 void encoder_free(struct encoder *e);
-/* MORE: the encoder may hold bytes back, but not longer than 150 ms (rows that flow reach the
- * client at least five times a second); FLUSH: all of it is to reach the client; FINISH: the last
- * piece. */
+/* MORE: the encoder may keep bytes, but no longer than 150 ms (rows of a stream reach the client at
+ * least five times a second); FLUSH: all of it is to reach the client; FINISH: the last piece. */
 enum encode_end { ENCODE_MORE, ENCODE_FLUSH, ENCODE_FINISH };
-/* Appends the coded form of `in`. 0, -ENOMEM. */
+/* Appends the coded form of `in`. Returns 0 or -ENOMEM. */
 int encoder_put(struct encoder *e, struct text in, enum encode_end end, struct buf *out);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Parameters that make an answer which no generation determines: it goes on, tells how long it
- * took, looks at a file. */
+/* True for parameters with which the generation does not determine the answer: it continues,
+ * reports how long it took, or examines a file. */
 static bool is_fleeting(const struct request *rq)
 {
     static const char *const names[] = {"follow", "summary", "check"};
@@ -12,7 +12,7 @@ static bool is_fleeting(const struct request *rq)
         return true;
     for (size_t i = 0; i < rq->param_count; i++)
         if (rq->params[i].given && strcmp(rq->params[i].spec->name, "output") == 0)
-            return true; /* it is written anew each time */
+            return true; /* the file is written again each time */
     for (size_t i = 0; i < rq->param_count; i++)
         for (size_t k = 0; rq->params[i].given && k < sizeof names / sizeof *names; k++)
             if (rq->params[i].number && strcmp(rq->params[i].spec->name, names[k]) == 0)
@@ -26,13 +26,13 @@ static void put_number(struct buf *out, uint64_t number)
     buf_append(out, digits, num_format_u64(number, digits));
 }
 
-/* All that an answer depends on besides the request. */
+/* Appends all that an answer depends on besides the request. */
 static void put_world(struct exchange *x, struct buf *out)
 {
     const struct http_options *o = x->rq.http->options;
     buf_puts(out, snapshot_uuid(x->rq.snapshot));
     put_number(out, snapshot_generation(x->rq.snapshot));
-    buf_puts(out, x->rq.viewer ? "viewer" : ""); /* of the same files, too, /info tells less */
+    buf_puts(out, x->rq.viewer ? "viewer" : ""); /* /info reports less to a viewer */
     buf_puts(out, o->version);
     for (size_t i = 0; i < o->root_count; i++) {
         buf_putc(out, '\n');

@@ -1,5 +1,5 @@
-/* exchange.c - an answer as it is made and taken: steps of work, what is pending, waiting, leaving.
- */
+/* exchange.c - an answer while it is computed and sent: steps of work, pending bytes, waiting,
+ * cancellation. */
 #include "http/exchange/exchange.h"
 
 #include "http/access/viewer.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define STILL_NS 1000000000ll /* a client that takes nothing for so long is not waited for */
+#define STILL_NS 1000000000ll /* a client that has read nothing for this long is not waited for */
 #define REST_NS (3 * 1000000000ll)
 
 struct exchange *exchange_new(struct http *h, const char *uri)
@@ -35,7 +35,8 @@ struct exchange *exchange_new(struct http *h, const char *uri)
 }
 
 /* Each resumption may wake libmicrohttpd's thread, which then takes the processor from a worker:
- * the last of many would wait for what the first ones ask next. So that thread resumes the rest. */
+ * the last of many would wait for the next requests of the first ones. So that thread resumes the
+ * rest. */
 void exchange_answer_joined(struct exchange *x)
 {
     cache_deliver(x->joined, x->whole);
@@ -51,7 +52,7 @@ static void exchange_free(struct exchange *x)
     exchange_scatter(x);
     steps_close(&x->rq);
     viewer_unref(x->rq.viewer);
-    /* Gives back the client and what memory is still charged to it. */
+    /* Gives back the client and the memory still charged to it. */
     budget_release(&x->rq.budget, atomic_load(&x->rq.budget.memory_used));
     clients_release(x->rq.http->exchanges->clients, x->rq.client);
     site_leave(x->site);
@@ -76,7 +77,7 @@ void exchange_unref(struct exchange *x)
         exchange_free(x);
 }
 
-/* ---- the server ------------------------------------------------------------------------------ */
+/* ---- memory and jobs ------------------------------------------------------------------------- */
 
 int exchange_queue(struct exchange *x, pool_job *job)
 {
@@ -107,16 +108,16 @@ void exchange_resume(struct exchange *x)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* A step that time or NEXT_WAIT ended, not its size, has all that there is for now: the client is
- * to see it. */
-static enum encode_end end_of(const struct exchange *x, const struct buf *plain, int rc)
+/* A step that ended because of time or NEXT_WAIT, not because of its size, has all there is for
+ * now: flush it to the client. */
+static enum encode_end encode_end_of(const struct exchange *x, const struct buf *plain, int rc)
 {
     if (rc == ERR_END)
         return ENCODE_FINISH;
     return rc != 0 || plain->len < x->step_bytes ? ENCODE_FLUSH : ENCODE_MORE;
 }
 
-static int encode(struct exchange *x, struct buf *plain, enum encode_end end, struct buf *out)
+static int encode_step(struct exchange *x, struct buf *plain, enum encode_end end, struct buf *out)
 {
     if (!x->encoder) {
         const struct param *level = request_param(&x->rq, "gzip_level");
@@ -135,21 +136,21 @@ int exchange_step(struct exchange *x, bool first, struct buf *out)
     int rc = steps_run(&x->rq, x->step_bytes, plain);
     bool broken = rc < 0 && rc != ERR_END;
     if (broken && !first) {
-        /* After the first byte an error can only be told in the stream, and by not ending it
-         * properly. */
+        /* Once streaming, errors are reported in-band and the connection is closed without the
+         * final chunk. */
         if (x->rq.format == FORMAT_NDJSON && !plain->error)
             problem_in_band(plain, &x->rq.err, rc, x->id);
     }
     if (coded && rc != NEXT_TURN && !(broken && first)) {
-        int encoded = encode(x, plain, end_of(x, plain, rc), out);
+        int encoded = encode_step(x, plain, encode_end_of(x, plain, rc), out);
         rc = encoded < 0 ? encoded : rc;
     }
     buf_done(&own);
     return rc;
 }
 
-/* The buffer may serve the next step. */
-static void put_aside(struct exchange *x, struct buf *used)
+/* Keeps the buffer for the next step. */
+static void recycle_buffer(struct exchange *x, struct buf *used)
 {
     if (x->spare.cap < used->cap) {
         struct buf other = x->spare;
@@ -160,16 +161,16 @@ static void put_aside(struct exchange *x, struct buf *used)
     buf_done(used);
 }
 
-/* What is queued comes next when nothing is pending any more. */
-static void move_up(struct exchange *x)
+/* Makes the queued bytes the pending ones when nothing is pending any more. */
+static void promote_queued(struct exchange *x)
 {
     if (x->read_at < x->pending.len)
         return;
-    put_aside(x, &x->pending);
+    recycle_buffer(x, &x->pending);
     x->pending = x->queued;
     x->queued = (struct buf){0};
     x->read_at = 0;
-    if (x->ended || x->waiting) /* it may be long until there is more */
+    if (x->ended || x->waiting) /* the next bytes may come late */
         buf_done(&x->spare);
 }
 
@@ -180,7 +181,7 @@ void exchange_hand_over(struct exchange *x, struct buf *fresh, int rc)
     if (fresh->len)
         x->queued = *fresh;
     else
-        put_aside(x, fresh);
+        recycle_buffer(x, fresh);
     *fresh = (struct buf){0};
     if (rc == NEXT_WAIT) {
         x->waiting = x->waited = true;
@@ -189,13 +190,13 @@ void exchange_hand_over(struct exchange *x, struct buf *fresh, int rc)
         x->ended = true;
         x->error = rc == ERR_END ? 0 : rc;
     }
-    move_up(x);
+    promote_queued(x);
 }
 
 static void job_more(void *arg);
 
-/* Submits the next step when there is room. Caller holds the lock. */
-static void want_more(struct exchange *x)
+/* Submits the next step if less than half a step is pending. Caller holds the lock. */
+static void submit_next(struct exchange *x)
 {
     if (x->job || x->ended || x->waiting || x->queued.len ||
         x->pending.len - x->read_at >= x->step_bytes / 2)
@@ -214,7 +215,7 @@ static void want_more(struct exchange *x)
 void exchange_set_deadline(struct exchange *x)
 {
     const struct http_limits *l = &x->rq.http->options->limits;
-    /* http_reload sets it. */
+    /* changed by http_reload */
     int64_t longest_ms = __atomic_load_n(&l->query_time_ms, __ATOMIC_RELAXED);
     int64_t until = clock_mono_ns() + longest_ms * 1000000;
     bool own = x->until_ns && !x->waited && x->until_ns < until;
@@ -222,9 +223,9 @@ void exchange_set_deadline(struct exchange *x)
     x->rq.budget.deadline_ns = own ? x->until_ns : until;
 }
 
-/* Gives the buffer to be filled. */
-static struct buf begin_step(struct exchange *x)
+static void job_more(void *arg)
 {
+    struct exchange *x = arg;
     pthread_mutex_lock(&x->lock);
     struct buf fresh = x->spare;
     x->spare = (struct buf){0};
@@ -233,28 +234,21 @@ static struct buf begin_step(struct exchange *x)
     x->stepped_ns = clock_mono_ns();
     x->seen_changes = atomic_load(&x->rq.http->exchanges->changes);
     x->rq.ending = x->waited && x->until_ns && x->stepped_ns >= x->until_ns;
-    /* The daemon's limit is for work: a slow client's download may take as long as it likes. */
+    /* The daemon's limit counts work only: the download of a slow client may take any time. */
     exchange_set_deadline(x);
-    return fresh;
-}
-
-static void job_more(void *arg)
-{
-    struct exchange *x = arg;
-    struct buf fresh = begin_step(x);
     int rc = exchange_step(x, false, &fresh);
     exchange_gather(x, &fresh, rc);
     pthread_mutex_lock(&x->lock);
     exchange_hand_over(x, &fresh, rc);
     x->job = false;
-    want_more(x);
+    submit_next(x);
     exchange_resume(x);
     pthread_mutex_unlock(&x->lock);
     exchange_unref(x);
 }
 
-/* Copies what there is, up to max. */
-static size_t take(struct exchange *x, char *out, size_t max)
+/* Copies at most `max` of the pending bytes. */
+static size_t copy_pending(struct exchange *x, char *out, size_t max)
 {
     size_t taken = 0;
     while (taken < max && x->read_at < x->pending.len) {
@@ -262,7 +256,7 @@ static size_t take(struct exchange *x, char *out, size_t max)
         memcpy(out + taken, x->pending.data + x->read_at, n);
         x->read_at += n;
         taken += n;
-        move_up(x);
+        promote_queued(x);
     }
     x->sent += taken;
     return taken;
@@ -271,16 +265,16 @@ static size_t take(struct exchange *x, char *out, size_t max)
 ssize_t exchange_read(struct exchange *x, char *out, size_t max)
 {
     pthread_mutex_lock(&x->lock);
-    size_t n = x->gone ? 0 : take(x, out, max);
+    size_t n = x->gone ? 0 : copy_pending(x, out, max);
     ssize_t rc = (ssize_t)n;
     if (x->gone) {
         rc = -2;
     } else if (n) {
-        want_more(x);
+        submit_next(x);
     } else if (x->ended) {
         rc = x->error ? -2 : -1;
     } else {
-        want_more(x);
+        submit_next(x);
         rc = x->ended ? -2 : 0;
         if (rc == 0)
             exchange_suspend(x);
@@ -297,7 +291,7 @@ static void job_rest(void *arg)
     exchange_scatter(x);
     pthread_mutex_lock(&x->lock);
     x->job = false;
-    want_more(x);
+    submit_next(x);
     pthread_mutex_unlock(&x->lock);
     exchange_unref(x);
 }
@@ -331,13 +325,14 @@ static bool is_due(struct exchange *x, int64_t now, int64_t gap_ns)
            now - x->stepped_ns >= gap_ns;
 }
 
-/* Before STREAMING libmicrohttpd's thread may be reading what a step would change: the headers. */
+/* Before STREAMING, libmicrohttpd's thread may be reading the headers, which a step would change.
+ */
 void exchange_wake(struct exchange *x, int64_t now, int64_t gap_ns)
 {
     pthread_mutex_lock(&x->lock);
     if (x->waiting && x->phase == EXCHANGE_STREAMING && is_due(x, now, gap_ns)) {
         x->waiting = false;
-        want_more(x);
+        submit_next(x);
         if (x->ended)
             exchange_resume(x);
     }
@@ -354,7 +349,7 @@ void exchange_answer_now(struct exchange *x, int code)
     exchange_resume(x);
 }
 
-/* Its client does not want the work any more: it is stopped, unless others wait for it, too. Caller
+/* Stops the work that the client no longer wants, unless other clients wait for it, too. Caller
  * holds the lock. */
 static void stop_work(struct exchange *x, int code)
 {
@@ -370,7 +365,7 @@ static void stop_work(struct exchange *x, int code)
 }
 
 /* Caller holds the lock. */
-static void cancel(struct exchange *x, int code, bool client_gone)
+static void cancel_locked(struct exchange *x, int code, bool client_gone)
 {
     stop_work(x, code);
     x->gone |= client_gone;
@@ -383,7 +378,7 @@ static void cancel(struct exchange *x, int code, bool client_gone)
 void exchange_cancel(struct exchange *x, int code, bool client_gone)
 {
     pthread_mutex_lock(&x->lock);
-    cancel(x, code, client_gone);
+    cancel_locked(x, code, client_gone);
     pthread_mutex_unlock(&x->lock);
 }
 
@@ -392,7 +387,7 @@ void exchange_end(struct exchange *x)
     pthread_mutex_lock(&x->lock);
     if (!x->ended_ns)
         x->ended_ns = clock_mono_ns();
-    cancel(x, ERR_CANCELLED, false);
+    cancel_locked(x, ERR_CANCELLED, false);
     pthread_mutex_unlock(&x->lock);
 }
 

@@ -1,22 +1,23 @@
-/* exchange.h - one request from its first line to its last byte, and who may touch it when.
+/* exchange.h - one request from its first line to its last byte, and which thread may use it when.
  *
  * The libmicrohttpd thread creates it, checks it and suspends the connection; a worker of the pool
- * runs the endpoint's open() and then next() whenever there is room; the libmicrohttpd thread
- * copies out what is pending. No worker waits for a client: a job ends when the room is used up,
- * and the content reader submits the next one.
+ * runs the endpoint's open() and then next() while there is space for output; the libmicrohttpd
+ * thread copies out what is pending. No worker waits for a client: a job ends when its step is
+ * full, and the content reader submits the next one.
  *
- *   RECEIVING -> PARKED (wait=ready) or LOOKING -> JOINED or WORKING (open) -> READY -> STREAMING
+ *   RECEIVING -> PARKED (wait=ready) or FILTERING -> JOINED or WORKING (open) -> READY -> STREAMING
  *   -> closed
  *
- * A parked request holds no snapshot; a short job judges, now and whenever the index has changed,
- * whether the files that it selects are ready, and then goes on to open(). One that looks does not
- * wait: its job finds out which files the viewer may see; queue, deadline and drain hold for it as
- * for one that is worked for. A stream whose next() said NEXT_WAIT is `waiting`: there is no job
- * until the tick finds a reason to go on.
+ * A parked request holds no snapshot; a short job checks, now and whenever the index has changed,
+ * whether the files that it selects are ready, and then calls open(). A request in FILTERING does
+ * not wait for the index: its job finds out which files the viewer may see; queue limit, deadline
+ * and drain apply to it as to a request in WORKING. A stream whose next() returned NEXT_WAIT is
+ * `waiting`: it has no job until the tick finds a reason to resume it.
  *
  * `lock` guards everything below it in the struct. References are held by libmicrohttpd (until the
- * request is completed), by a submitted job and, for a moment, by the tick. The last one frees. A
- * request is in the table of exchanges.h from before it is first suspended until it is completed.
+ * request is completed), by a submitted job and, for a moment, by the tick. The last one frees the
+ * exchange. A request is in the table of exchanges.h from before it is first suspended until it is
+ * completed.
  */
 #ifndef DFTRACERD_HTTP_EXCHANGE_EXCHANGE_H
 #define DFTRACERD_HTTP_EXCHANGE_EXCHANGE_H
@@ -30,125 +31,125 @@
 enum exchange_phase {
     EXCHANGE_RECEIVING,
     EXCHANGE_PARKED,
-    EXCHANGE_LOOKING,
+    EXCHANGE_FILTERING,
     EXCHANGE_JOINED, /* another request computes the same answer; counts as one that is opened */
     EXCHANGE_WORKING,
     EXCHANGE_READY,
     EXCHANGE_STREAMING
 };
 
-/* A job ends when it has made so much, and the next one is submitted when less than half of that is
+/* A step of an answer ends at this size. The next one is submitted when less than half of that is
  * pending. */
 #define EXCHANGE_STEP_BYTES (256u << 10)
-#define EXCHANGE_LONG_STEP_BYTES (512u << 10) /* for a client that has taken so much: */
+#define EXCHANGE_LONG_STEP_BYTES (512u << 10) /* for a client that has read EXCHANGE_LONG_BYTES: */
 #define EXCHANGE_LONG_BYTES (16u << 20)
 
 struct http;
 struct site;
 struct exchange {
-    struct http *http;          /* the server's own, for its files */
-    struct site *site;          /* rq.http is its context */
+    struct http *http;          /* the server, for the files of http/server */
+    struct site *site;          /* rq.http is the site's context */
     struct request rq;          /* rq.client: *owned*, a reference */
     char id[72];                /* X-Request-Id */
     const char *method;         /* as sent; borrowed from libmicrohttpd */
-    char *uri;                  /* raw, with the query string; in the arena of rq, as path */
+    char *uri;                  /* as sent, with the query string; in the arena of rq */
     const char *path;           /* decoded, for logs and routing */
     bool http10, head, refused; /* refused: an error answer is queued, the body is ignored */
-    bool past, delivered;       /* answered past libmicrohttpd; all of it has gone */
-    bool draining;              /* ... and its body, which is still coming, is dropped */
-    unsigned own_status;        /* what libmicrohttpd has answered by itself, as far as known */
-    size_t head_bytes;          /* of libmicrohttpd's memory that the request takes */
-    const char *sent_uri;       /* where libmicrohttpd has it: only for its position */
+    bool past, delivered;       /* past: answered without libmicrohttpd; delivered: completely */
+    bool draining;              /* ... and its body, which is still arriving, is discarded */
+    unsigned own_status;        /* of an answer that libmicrohttpd sends by itself, if known */
+    size_t head_bytes;          /* bytes of libmicrohttpd's memory that the request uses */
+    const char *sent_uri;       /* the URI in libmicrohttpd's buffer: only for its position */
     struct buf body;
-    uint64_t body_bytes; /* as received, also what was not kept */
-    int upload_error;    /* why rq.upload has not all of it; the reason is in rq.err */
+    uint64_t body_bytes; /* received so far, including what was not kept */
+    int upload_error;    /* error of rq.upload; its text is in rq.err */
     char content_type[128];
     enum coding coding;
-    bool packed;             /* coded, but told as a file that is: /q/ID/x.gz */
+    bool packed;             /* sent as a compressed file, without Content-Encoding: /q/ID/x.gz */
     struct encoder *encoder; /* used by the running job only */
     char etag[72];
     const char *if_none_match; /* in the arena, or NULL */
-    bool not_modified;         /* the client has this answer already */
+    bool not_modified;         /* the client already has this answer */
     bool shared;               /* the answer is determined by `key` */
     struct cache_key key;
     struct cache_place place;
-    struct cache_answer *whole; /* the answer, kept in the cache; then nothing is pending */
-    struct cache_place *joined; /* are to be told it: READY, by libmicrohttpd's thread only */
-    struct buf gathered;        /* what was sent so far, to be kept; used by the running job only */
-    size_t gathered_bytes;      /* told to the cache */
-    int64_t until_ns;           /* the client's own `timeout`, 0 = none */
-    int body_refused;           /* status, where there was no memory for the body */
+    struct cache_answer *whole; /* the answer as kept in the cache; nothing is pending then */
+    struct cache_place *joined; /* have to get `whole`: READY, libmicrohttpd's thread */
+    struct buf gathered;        /* sent so far, for the cache; used by the running job only */
+    size_t gathered_bytes;      /* counted by cache_gather */
+    int64_t until_ns;           /* deadline of the client's `timeout`, 0 = none */
+    int body_refused;           /* status if there was no memory for the body */
     void *connection;           /* struct MHD_Connection; NULL once completed */
     int fd;
-    atomic_bool begun; /* a worker has begun to open() it */
+    atomic_bool begun; /* a worker has started to open() it */
 
     pthread_mutex_t lock;
     int refs;
     enum exchange_phase phase;
     bool suspended, job, ended;
-    bool rested;           /* since the last step */
+    bool rested;           /* has given back memory since the last step */
     bool waiting, waited;  /* for the index, now or ever: see NEXT_WAIT */
     int64_t wake_ns;       /* while waiting; 0 = when the index changes */
-    int64_t stepped_ns;    /* the last step began */
-    int64_t judged_ns;     /* so long took judging whether the index is ready for it */
-    uint64_t seen_changes; /* exchanges.changes before the answer looked at the index last */
-    bool gone;             /* the client went away */
+    int64_t stepped_ns;    /* start of the last step */
+    int64_t check_ns;      /* time taken to check whether the index is ready for it */
+    uint64_t seen_changes; /* exchanges.changes before the answer last read the index */
+    bool gone;             /* the client disconnected */
     bool abandoned;        /* answered without waiting for the job of open() */
     bool unready;          /* ... while it was parked */
-    int64_t ended_ns;      /* POST /cancel has ended it then, or 0 */
-    int error;             /* 0 or why the answer broke */
+    int64_t ended_ns;      /* when POST /cancel ended it, or 0 */
+    int error;             /* 0 or the error that broke the answer */
     struct buf pending;    /* bytes ready for the client from `read_at` on */
     size_t read_at;
-    struct buf queued; /* comes after what is pending; empty while there is a job */
+    struct buf queued; /* follows the pending bytes; empty while there is a job */
     struct buf spare;  /* for the next step */
-    size_t step_bytes; /* of the present step; set by its job */
+    size_t step_bytes; /* size of the present step; set by its job */
     uint64_t sent;
     int status;
-    /* the table of unfinished requests; guarded by the table's lock */
+    /* links of the table of unfinished requests; guarded by the table's lock */
     struct exchange *prev, *next;
     bool listed;
 };
 
 struct exchange *exchange_new(struct http *h, const char *uri);
 void exchange_unref(struct exchange *x);
-/* Pins the snapshot that the answer is computed on. NULL: no memory for the part that its viewer
- * sees. */
+/* Pins the snapshot that the answer is computed on: NULL if there is no memory for the part that
+ * its viewer sees. */
 void exchange_pin(struct exchange *x);
 void exchange_unpin(struct exchange *x);
-/* Makes the ETag of what is pinned, and says whether the client has that answer already. */
+/* Makes the ETag of the pinned snapshot. Returns true if the client has that answer already. */
 bool exchange_validate(struct exchange *x);
-/* Starts the clock of the work to come: the daemon's limit and the client's own. */
+/* Starts the deadlines of the work that begins: the daemon's limit and the client's own. */
 void exchange_set_deadline(struct exchange *x);
-/* Looks for the answer in the cache; it is whole then. */
+/* Looks the answer up in the cache. Returns true if it is there; `whole` is set then. */
 bool exchange_find(struct exchange *x);
-/* Judges a parked request again, if the index has changed. `gap_ns` as below. Caller does not hold
- * the lock. */
-void exchange_rejudge(struct exchange *x, int64_t now_ns, int64_t gap_ns);
-/* Those that joined get the answer, which is ready: by libmicrohttpd's thread, before the request's
- * own. */
+/* Checks a parked request again if the index has changed. `gap_ns` as in exchange_wake. Caller does
+ * not hold the lock. */
+void exchange_recheck(struct exchange *x, int64_t now_ns, int64_t gap_ns);
+/* Passes the answer to the requests that joined. Called by libmicrohttpd's thread, before the
+ * request's own answer. */
 void exchange_answer_joined(struct exchange *x);
-/* The next piece for the client: bytes copied, 0 when the connection was suspended, -1 end, -2
- * broken. */
+/* Copies the next bytes for the client. Returns their number, 0 if the connection was suspended, -1
+ * at the end, -2 if the answer broke. */
 ssize_t exchange_read(struct exchange *x, char *out, size_t max);
-/* Stops the request's work (unless others wait for it, too). If it has no answer yet, it is
+/* Stops the request's work, unless other requests wait for it, too. If it has no answer yet, it is
  * answered with `code` at once, without waiting for the job of open(). Caller does not hold the
  * lock. */
 void exchange_cancel(struct exchange *x, int code, bool client_gone);
-/* The same, because somebody asked for it (POST /cancel). */
+/* Does the same for POST /cancel. */
 void exchange_end(struct exchange *x);
-/* A client that does not take the last words of a request that was ended loses its connection. */
+/* Closes the connection of a client that does not read the end of a cancelled answer. */
 void exchange_cut_ended(struct exchange *x, int64_t now_ns);
-/* It is being computed, or its client takes it. Caller does not hold the lock. */
+/* True while the answer is being computed or read by its client. Caller does not hold the lock. */
 bool exchange_is_moving(struct exchange *x, int64_t now_ns);
-/* libmicrohttpd is done with it. Caller holds the lock. */
+/* Called when libmicrohttpd is done with the request. Caller holds the lock. */
 void exchange_completed(struct exchange *x);
 
-/* Goes on with a stream that waits, if there is a reason. A change of the index is one only
+/* Resumes a stream that waits, if there is a reason. A change of the index is one no earlier than
  * `gap_ns` after the last step began. Caller does not hold the lock. */
 void exchange_wake(struct exchange *x, int64_t now_ns, int64_t gap_ns);
 
-/* Lets a stream whose client stands still give back memory; true when it began to. Caller does not
- * hold the lock. */
+/* Lets a stream whose client reads nothing give back memory; returns true if it starts to. Caller
+ * does not hold the lock. */
 bool exchange_rest(struct exchange *x, int64_t now_ns);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define LOOK_NS (50 * 1000000ll)
+#define CHECK_NS (50 * 1000000ll)
 
 int exchanges_admit(const struct exchange *x)
 {
@@ -21,7 +21,7 @@ int exchanges_admit(const struct exchange *x)
     return room ? 0 : 503;
 }
 
-/* Under the table's lock, so that neither a stop nor the tick can see it half begun. */
+/* Runs under the table's lock, so that neither a stop nor the tick sees a request half started. */
 bool exchanges_start(struct exchange *x, bool park)
 {
     struct exchanges *all = x->rq.http->exchanges;
@@ -64,7 +64,7 @@ void exchanges_remove(struct exchange *x)
     pthread_mutex_unlock(&all->lock);
 }
 
-/* Under the table's lock. */
+/* Caller holds the table's lock. */
 static bool any_of(const struct exchanges *all, const struct site *only, bool moving)
 {
     int64_t now = clock_mono_ns();
@@ -82,13 +82,13 @@ bool exchanges_any(struct exchanges *all, const struct site *only)
     return any;
 }
 
-/* A client that stands still is noticed by the clock. */
-void exchanges_wait(struct exchanges *all, const struct site *only, bool moving, int most_ms)
+/* Nothing signals that a client stops reading, so the condition is checked every so often, too. */
+void exchanges_wait(struct exchanges *all, const struct site *only, bool moving, int max_ms)
 {
-    int64_t now, end = clock_mono_ns() + most_ms * 1000000ll;
+    int64_t now, end = clock_mono_ns() + max_ms * 1000000ll;
     pthread_mutex_lock(&all->lock);
     while ((now = clock_mono_ns()) < end && any_of(all, only, moving))
-        clock_cond_wait(&all->left, &all->lock, now + LOOK_NS < end ? now + LOOK_NS : end);
+        clock_cond_wait(&all->left, &all->lock, now + CHECK_NS < end ? now + CHECK_NS : end);
     pthread_mutex_unlock(&all->lock);
 }
 

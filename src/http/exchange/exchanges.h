@@ -1,9 +1,9 @@
-/* exchanges.h - all requests of a server that are being answered: the table of them, and what they
- * share. Used by the server (start, end, the tick) and by endpoints (/requests, /cancel).
+/* exchanges.h - the table of all requests of a server that are not finished, and the limits that
+ * they share. Used by the server (start, end, the tick) and by endpoints (/requests, /cancel).
  *
- * A request is in the table from before it is first suspended until it is completed, or it never
- * gets there.
- * Threads: any. `lock` comes before any exchange's lock, and guards the table alone.
+ * A request is in the table from before it is first suspended until it is completed; one that is
+ * answered at once never enters it.
+ * Threads: any. `lock` is taken before the lock of an exchange, and guards the table alone.
  */
 #ifndef DFTRACERD_HTTP_EXCHANGE_EXCHANGES_H
 #define DFTRACERD_HTTP_EXCHANGE_EXCHANGES_H
@@ -18,31 +18,31 @@ struct exchanges {
     const struct http_limits *limits;
     struct clients *clients;
 
-    struct budget_share memory; /* of all queries */
+    struct budget_share memory; /* of all requests */
     atomic_uint opens;          /* open jobs submitted and not finished: the admission queue */
-    atomic_ullong changes;      /* grows with every change of an index, after it can be seen */
-    atomic_llong last_ns;       /* a request ended, or the start */
+    atomic_ullong changes;      /* incremented after each change of an index has become visible */
+    atomic_llong last_ns;       /* when the last request ended; at first the start */
 
     pthread_mutex_t lock;
-    pthread_cond_t left;    /* a request has left the table */
+    pthread_cond_t left;    /* signalled when a request has left the table */
     struct exchange *first; /* unfinished requests */
     size_t count;
 };
 
-/* 0, or the status that tells why it cannot begin: 429 for its client's share of queue and memory,
- * 503 for those of all. */
+/* Returns 0, or the status of a refusal: 429 if the client's share of queue or memory is used up,
+ * 503 if those of all clients are. */
 int exchanges_admit(const struct exchange *x);
 /* Puts a request into the table, submits it and suspends its connection. `park`: it waits for the
- * index first. False: the daemon stops. */
+ * index first. Returns false if the daemon is stopping. */
 bool exchanges_start(struct exchange *x, bool park);
-void exchanges_remove(struct exchange *x); /* out of the table */
-/* Is there one of this site, or (NULL) of any? */
+void exchanges_remove(struct exchange *x); /* removes it from the table */
+/* True if there is a request of this site, or (NULL) of any site. */
 bool exchanges_any(struct exchanges *all, const struct site *only);
-/* Waits until there is none of them, or with `moving` none whose answer is computed or taken by its
- * client; not longer than that. */
-void exchanges_wait(struct exchanges *all, const struct site *only, bool moving, int most_ms);
-/* Ends the unfinished requests that have this X-Request-Id: those of `client`, or of everyone
- * (NULL). How many there were. */
+/* Waits at most `max_ms` until the site has no requests; with `moving`, until it has none whose
+ * answer is being computed or read by its client. */
+void exchanges_wait(struct exchanges *all, const struct site *only, bool moving, int max_ms);
+/* Ends the unfinished requests of `client` (NULL: of everyone) that have this X-Request-Id, and
+ * returns their number. */
 unsigned exchanges_end(struct exchanges *all, const char *id, const struct client *client);
 
 #endif

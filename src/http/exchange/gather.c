@@ -1,21 +1,18 @@
-/* gather.c - an answer of many steps, gathered while it is sent, so that the next one who
- * asks has it from memory. */
+/* gather.c - keeps a copy of an answer of many steps while it is sent, so that the cache can serve
+ * it to the next request. */
 #include "http/exchange/work.h"
 
-/* What was made for others must be what all would get. `wait=no` asks for no file, so that answer
- * may stay incomplete. */
-static bool is_for_all(const struct exchange *x)
-{
-    const struct param *wait = request_param(&x->rq, "wait");
-    bool content = wait && wait->given && text_eq(wait->text, TEXT("no"));
-    return x->rq.status == 200 && !(x->rq.incomplete && content);
-}
-
+/* A cached answer must be the one that all requests would get. `wait=no` requests no indexing, so
+ * its answer may stay incomplete. */
 struct cache_answer *exchange_answer_of(struct exchange *x, struct buf *body)
 {
     const struct request *rq = &x->rq;
+    const struct param *wait = request_param(rq, "wait");
+    bool no_wait = wait && wait->given && text_eq(wait->text, TEXT("no"));
     const char *type = rq->content_type ? rq->content_type : format_content_type(rq->format);
-    return is_for_all(x) ? cache_answer_new(body, type, rq->incomplete) : NULL;
+    if (rq->status != 200 || (rq->incomplete && no_wait))
+        return NULL;
+    return cache_answer_new(body, type, rq->incomplete);
 }
 
 void exchange_scatter(struct exchange *x)
@@ -27,8 +24,8 @@ void exchange_scatter(struct exchange *x)
     x->gathered_bytes = 0;
 }
 
-/* False: there is no room for it. */
-static bool add(struct exchange *x, const struct buf *fresh)
+/* Returns false if there is no space for it. */
+static bool add_copy(struct exchange *x, const struct buf *fresh)
 {
     buf_append(&x->gathered, fresh->data, fresh->len);
     size_t more = x->gathered.cap - x->gathered_bytes;
@@ -45,11 +42,11 @@ void exchange_gather(struct exchange *x, const struct buf *fresh, int rc)
     struct cache *cache = x->rq.http->cache;
     size_t longest = cache_longest(cache);
     bool too_long = x->gathered.len + fresh->len > longest ||
-                    (x->coding == CODING_IDENTITY && x->rq.least_bytes > longest);
-    bool going_on = (rc == 0 || rc == ERR_END) && !fresh->error && !too_long;
+                    (x->coding == CODING_IDENTITY && x->rq.min_bytes > longest);
+    bool continues = (rc == 0 || rc == ERR_END) && !fresh->error && !too_long;
     if (too_long)
         cache_keep(cache, &x->key, NULL);
-    if (!going_on || !add(x, fresh)) {
+    if (!continues || !add_copy(x, fresh)) {
         exchange_scatter(x);
         return;
     }

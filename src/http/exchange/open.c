@@ -1,5 +1,5 @@
-/* open.c - from a checked request to its first bytes: its snapshot, whether the index is
- * ready, an answer that is there already or being made by another request, open(). */
+/* open.c - from a checked request to its first bytes: its snapshot, whether the index is ready, the
+ * cache, open(). */
 #include "http/access/viewer.h"
 #include "http/exchange/etag.h"
 #include "http/exchange/exchanges.h"
@@ -12,8 +12,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define REJUDGE_NS 1000000000ll
-#define JUDGE_REST 10 /* times as long as it took: not judged again before */
+#define RECHECK_NS 1000000000ll
+#define RECHECK_FACTOR 10 /* a check is not repeated before this multiple of the time it took */
 
 void exchange_pin(struct exchange *x)
 {
@@ -37,8 +37,8 @@ bool exchange_validate(struct exchange *x)
 
 /* ---- answers shared with other requests ------------------------------------------------------ */
 
-/* Takes the reference. Caller holds the lock, or nobody else knows x. */
-static void take_whole(struct exchange *x, struct cache_answer *answer)
+/* Takes the reference. Caller holds the lock, or no other thread has x. */
+static void adopt_answer(struct exchange *x, struct cache_answer *answer)
 {
     x->whole = answer;
     x->ended = true;
@@ -50,14 +50,14 @@ bool exchange_find(struct exchange *x)
 {
     struct cache_answer *answer = x->shared ? cache_find(x->rq.http->cache, &x->key) : NULL;
     if (answer)
-        take_whole(x, answer);
+        adopt_answer(x, answer);
     return answer != NULL;
 }
 
-/* The leader's first step (or turn) is its whole answer, or it is not for sharing. Takes the bytes
- * with the answer it returns; those that joined are still to be told of that. */
-static struct cache_answer *settle(struct exchange *x, int rc, struct buf *fresh,
-                                   struct cache_place **ret_joined)
+/* Settles the flight that x leads. Its first step (or turn) must be its whole answer to be shared.
+ * Takes the bytes if it returns an answer, which the caller then delivers to those that joined. */
+static struct cache_answer *settle_flight(struct exchange *x, int rc, struct buf *fresh,
+                                          struct cache_place **ret_joined)
 {
     *ret_joined = NULL;
     const struct request *rq = &x->rq;
@@ -80,7 +80,7 @@ static pool_job *take_job(struct exchange *x, enum exchange_phase phase, pool_jo
     return job;
 }
 
-static int submit(struct exchange *x, enum exchange_phase phase, pool_job *job)
+static int submit_job(struct exchange *x, enum exchange_phase phase, pool_job *job)
 {
     int rc = exchange_queue(x, take_job(x, phase, job));
     if (rc == 0)
@@ -97,20 +97,20 @@ static void open_alone(struct exchange *x)
 {
     exchange_set_deadline(x);
     exchange_opening(x, 1);
-    if (submit(x, EXCHANGE_WORKING, job_open) == 0)
+    if (submit_job(x, EXCHANGE_WORKING, job_open) == 0)
         return;
     exchange_opening(x, -1);
     exchange_answer_now(x, ERR_CANCELLED);
 }
 
-/* The leader is done. It may have been answered otherwise meanwhile. */
+/* Called when the leader is done. The request may have been answered otherwise meanwhile. */
 static void on_settled(struct cache_place *place, struct cache_answer *answer)
 {
     struct exchange *x = (struct exchange *)((char *)place - offsetof(struct exchange, place));
     exchange_opening(x, -1);
     pthread_mutex_lock(&x->lock);
     if (x->phase == EXCHANGE_JOINED && answer) {
-        take_whole(x, cache_answer_ref(answer));
+        adopt_answer(x, cache_answer_ref(answer));
         x->phase = EXCHANGE_READY;
         exchange_resume(x);
     } else if (x->phase == EXCHANGE_JOINED) {
@@ -120,8 +120,8 @@ static void on_settled(struct cache_place *place, struct cache_answer *answer)
     exchange_unref(x);
 }
 
-/* True: it has to be opened, and counts as such. Else it has an answer, or gets one. Caller holds
- * the lock. */
+/* Returns true if the request has to be opened, and counts it as opening. Otherwise it has an
+ * answer, or will get one. Caller holds the lock. */
 static bool needs_work(struct exchange *x)
 {
     struct cache_answer *answer;
@@ -131,7 +131,7 @@ static bool needs_work(struct exchange *x)
     if (x->shared)
         turn = cache_lookup(x->rq.http->cache, &x->key, &x->place, &answer);
     if (turn == CACHE_HIT) {
-        take_whole(x, answer);
+        adopt_answer(x, answer);
         x->phase = EXCHANGE_READY;
         return false;
     }
@@ -147,62 +147,47 @@ static bool needs_work(struct exchange *x)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int open_one(struct exchange *x)
-{
-    x->stepped_ns = clock_mono_ns();
-    atomic_store(&x->begun, true);
-    int rc = budget_check(&x->rq.budget);
-    if (rc == 0)
-        rc = failpoint("query.open") ? -errno : steps_open(&x->rq);
-    return rc < 0 ? rc : readiness_check_strict(&x->rq);
-}
-
 static void job_turn(void *arg);
 
-/* There is nothing to send yet: the next job goes on, behind those that others have submitted. */
-static bool take_turn(struct exchange *x)
+/* There is nothing to send yet: the next job continues after those that other requests have
+ * submitted. */
+static bool yield_turn(struct exchange *x)
 {
     pthread_mutex_lock(&x->lock);
-    bool going_on = !x->abandoned;
-    if (going_on)
+    bool wanted = !x->abandoned;
+    if (wanted)
         exchange_set_deadline(x);
     pthread_mutex_unlock(&x->lock);
-    return going_on && exchange_queue(x, job_turn) == 0;
+    return wanted && exchange_queue(x, job_turn) == 0;
 }
 
-/* Caller holds the lock. Takes the reference to `whole`, or what is fresh. */
-static void make_ready(struct exchange *x, struct cache_answer *whole, struct cache_place *joined,
-                       struct buf *fresh, int rc)
-{
-    if (whole) {
-        take_whole(x, whole);
-        x->joined = joined;
-    } else {
-        exchange_hand_over(x, fresh, rc);
-    }
-    x->phase = EXCHANGE_READY;
-    exchange_resume(x);
-}
-
-/* After a step of the job of x: takes its reference. */
-static void opened(struct exchange *x, int rc, struct buf fresh)
+/* Ends a step of the job of x, and takes the job's reference. */
+static void finish_opening(struct exchange *x, int rc, struct buf fresh)
 {
     struct cache_place *joined;
-    struct cache_answer *whole = settle(x, rc, &fresh, &joined);
+    struct cache_answer *whole = settle_flight(x, rc, &fresh, &joined);
     if (!whole)
         cache_deliver(joined, NULL);
-    if (rc == NEXT_TURN && take_turn(x))
+    if (rc == NEXT_TURN && yield_turn(x))
         return;
-    rc = rc == NEXT_TURN ? ERR_CANCELLED
-                         : rc; /* the daemon is stopping, or there is an answer already */
+    if (rc == NEXT_TURN) /* the daemon is stopping, or there is an answer already */
+        rc = ERR_CANCELLED;
     if (!whole)
         exchange_gather(x, &fresh, rc);
     exchange_opening(x, -1);
     pthread_mutex_lock(&x->lock);
     x->job = false;
     bool late = x->abandoned; /* its client has got another answer */
-    if (!late)
-        make_ready(x, whole, joined, &fresh, rc);
+    if (!late && whole) {
+        adopt_answer(x, whole);
+        x->joined = joined;
+    } else if (!late) {
+        exchange_hand_over(x, &fresh, rc);
+    }
+    if (!late) {
+        x->phase = EXCHANGE_READY;
+        exchange_resume(x);
+    }
     pthread_mutex_unlock(&x->lock);
     if (late && whole) {
         cache_deliver(joined, whole);
@@ -212,20 +197,24 @@ static void opened(struct exchange *x, int rc, struct buf fresh)
     exchange_unref(x);
 }
 
-/* Ends the job of an open x, and takes its reference. */
+/* Runs a step of an open x, and takes the job's reference. */
 static void job_turn(void *arg)
 {
     struct exchange *x = arg;
     struct buf fresh = {0};
     int rc = exchange_step(x, true, &fresh);
-    opened(x, rc, fresh);
+    finish_opening(x, rc, fresh);
 }
 
 static void open_now(struct exchange *x)
 {
-    int rc = open_one(x);
+    x->stepped_ns = clock_mono_ns();
+    atomic_store(&x->begun, true);
+    int rc = budget_check(&x->rq.budget);
+    if (rc == 0)
+        rc = failpoint("query.open") ? -errno : steps_open(&x->rq);
     if (rc < 0)
-        opened(x, rc, (struct buf){0});
+        finish_opening(x, rc, (struct buf){0});
     else
         job_turn(x);
 }
@@ -238,34 +227,36 @@ static void job_open(void *arg)
 
 /* ---- wait=ready ------------------------------------------------------------------------------ */
 
-/* Those that see a part of the files only come here for a worker to find out which, too. */
-static bool only_looks(const struct exchange *x)
+/* A request that sees only a part of the files comes here even without waiting, for a worker to
+ * find out which. */
+static bool only_filters(const struct exchange *x)
 {
     const char *wait = request_text(&x->rq, "wait");
     return x->rq.viewer && (!wait || strcmp(wait, "no") == 0);
 }
 
-/* Is the index ready for it? Then the snapshot that this was judged on stays pinned. */
-static bool judge(struct exchange *x)
+/* Returns true if the index is ready for the request; the snapshot that was checked stays pinned.
+ */
+static bool check_ready(struct exchange *x)
 {
     x->stepped_ns = clock_mono_ns();
     exchange_pin(x);
-    if (x->rq.snapshot && (only_looks(x) || readiness_of(x)))
+    if (x->rq.snapshot && (only_filters(x) || readiness_of(x)))
         return true;
     exchange_unpin(x);
-    x->judged_ns = clock_mono_ns() - x->stepped_ns;
+    x->check_ns = clock_mono_ns() - x->stepped_ns;
     return false;
 }
 
-/* Nobody else touches a parked request but those who answer it under its lock. True: this job goes
- * on to open(). */
-static bool unpark(struct exchange *x)
+/* A parked request is used by no other thread, except those that answer it under its lock. Returns
+ * true if this job has to open() it. */
+static bool unpark_request(struct exchange *x)
 {
-    if (!only_looks(x)) /* its clock has begun */
+    if (!only_filters(x)) /* its deadline is running already */
         exchange_set_deadline(x);
     exchange_validate(x);
     pthread_mutex_lock(&x->lock);
-    bool parked = x->phase == EXCHANGE_PARKED || x->phase == EXCHANGE_LOOKING;
+    bool parked = x->phase == EXCHANGE_PARKED || x->phase == EXCHANGE_FILTERING;
     bool work = parked && !x->not_modified && needs_work(x);
     if (parked && x->not_modified) {
         x->phase = EXCHANGE_READY;
@@ -278,24 +269,23 @@ static bool unpark(struct exchange *x)
     return work;
 }
 
-/* Without memory to find out it would wait for nothing. */
 static void stay_parked(struct exchange *x)
 {
     pthread_mutex_lock(&x->lock);
     x->job = false;
-    if (x->phase == EXCHANGE_LOOKING)
+    if (x->phase == EXCHANGE_FILTERING) /* without memory it would wait for nothing */
         exchange_answer_now(x, -ENOMEM);
     pthread_mutex_unlock(&x->lock);
 }
 
-static void job_judge(void *arg)
+static void job_check_ready(void *arg)
 {
     struct exchange *x = arg;
-    bool ready = judge(x);
+    bool ready = check_ready(x);
     if (!ready)
         stay_parked(x);
-    bool work = ready && unpark(x);
-    if (only_looks(x)) /* begun by exchange_start */
+    bool work = ready && unpark_request(x);
+    if (only_filters(x)) /* counted by exchange_start */
         exchange_opening(x, -1);
     if (work)
         open_now(x);
@@ -303,40 +293,40 @@ static void job_judge(void *arg)
         exchange_unref(x);
 }
 
-/* Now and then without a reason, should a change have gone untold. */
-static bool is_rejudged(struct exchange *x, int64_t age, int64_t gap_ns)
+/* True after a change and, in case a notification was missed, every now and then. */
+static bool is_recheck_due(struct exchange *x, int64_t age, int64_t gap_ns)
 {
-    gap_ns += x->judged_ns * JUDGE_REST;
-    return age >= REJUDGE_NS + gap_ns ||
+    gap_ns += x->check_ns * RECHECK_FACTOR;
+    return age >= RECHECK_NS + gap_ns ||
            (age >= gap_ns && x->seen_changes != atomic_load(&x->rq.http->exchanges->changes));
 }
 
-void exchange_rejudge(struct exchange *x, int64_t now, int64_t gap_ns)
+void exchange_recheck(struct exchange *x, int64_t now, int64_t gap_ns)
 {
     pthread_mutex_lock(&x->lock);
-    if (x->phase == EXCHANGE_PARKED && !x->job && is_rejudged(x, now - x->stepped_ns, gap_ns) &&
-        submit(x, EXCHANGE_PARKED, job_judge) < 0)
+    if (x->phase == EXCHANGE_PARKED && !x->job && is_recheck_due(x, now - x->stepped_ns, gap_ns) &&
+        submit_job(x, EXCHANGE_PARKED, job_check_ready) < 0)
         exchange_answer_now(x, ERR_CANCELLED);
     pthread_mutex_unlock(&x->lock);
 }
 
 pool_job *exchange_start(struct exchange *x, bool park)
 {
-    bool looks = park && only_looks(x);
-    if (park && !looks)
-        return take_job(x, EXCHANGE_PARKED, job_judge);
-    if (!looks)
+    bool filters = park && only_filters(x);
+    if (park && !filters)
+        return take_job(x, EXCHANGE_PARKED, job_check_ready);
+    if (!filters)
         return needs_work(x) ? take_job(x, EXCHANGE_WORKING, job_open) : NULL;
     exchange_set_deadline(x);
     exchange_opening(x, 1);
-    return take_job(x, EXCHANGE_LOOKING, job_judge);
+    return take_job(x, EXCHANGE_FILTERING, job_check_ready);
 }
 
 void exchange_submit(struct exchange *x, pool_job *job)
 {
     if (exchange_queue(x, job) == 0)
         return;
-    if (job == job_open || only_looks(x))
+    if (job == job_open || only_filters(x))
         exchange_opening(x, -1);
     pthread_mutex_lock(&x->lock);
     x->job = false;

@@ -1,5 +1,5 @@
-/* readiness.c - pending files of a snapshot, and of a selection. What is known of a whole
- * generation is kept, so that in quiet times no request looks at its files. */
+/* readiness.c - pending files of a snapshot, and of a selection. The result for a whole generation
+ * is kept, so that no request examines the files while nothing changes. */
 #include "http/exchange/readiness.h"
 
 #include "http/request/selection.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* a file that changes all the time, by a clock that is late, is waited for no longer */
+/* After this time a file that changes all the time, or whose clock is late, counts as ready. */
 #define FRESH_NS 10000000000ll
 
 bool readiness_is_known(struct site *site, const struct snapshot *s)
@@ -23,23 +23,19 @@ static bool is_pending(const struct index_file *f)
     return f->state == INDEX_PENDING || f->state == INDEX_INDEXING;
 }
 
-static bool is_quiet(const struct snapshot *s)
+/* True if the generation has no pending files and the first walk is over. */
+static bool is_all_ready(struct exchange *x)
 {
+    const struct snapshot *s = x->rq.snapshot;
+    if (readiness_is_known(x->site, s))
+        return true;
+    if (!snapshot_is_listed(s))
+        return false;
     for (uint32_t i = 0; i < snapshot_file_count(s); i++)
         if (is_pending(snapshot_file(s, i)))
             return false;
-    return true;
-}
-
-/* A generation without pending files, and the first walk is over. */
-static bool is_all_ready(struct exchange *x)
-{
-    if (readiness_is_known(x->site, x->rq.snapshot))
-        return true;
-    if (!snapshot_is_listed(x->rq.snapshot) || !is_quiet(x->rq.snapshot))
-        return false;
-    if (!x->rq.viewer) /* who sees all of them */
-        atomic_store(&x->site->quiet, snapshot_generation(x->rq.snapshot) + 1);
+    if (!x->rq.viewer) /* the request sees all files */
+        atomic_store(&x->site->quiet, snapshot_generation(s) + 1);
     return true;
 }
 
@@ -61,8 +57,8 @@ static int64_t time_ns(struct timespec t)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* What was indexed is what is there, or was read after the request came. Of a changed file the
- * index is told. */
+/* Compares the file with what was indexed, or read after the request came. Notifies the index of a
+ * changed file. */
 static bool is_current(const struct request *rq, const struct index_file *f)
 {
     struct stat st;
@@ -76,9 +72,10 @@ static bool is_current(const struct request *rq, const struct index_file *f)
     return f->ctime_ns >= clock_real_ns() - age;
 }
 
-/* ---- of a selection -------------------------------------------------------------------------- */
+/* ---- selected files -------------------------------------------------------------------------- */
 
-/* Asks for the selected files that are pending; whether none was, nor is being indexed. */
+/* Requests indexing of the selected files that are pending. Returns true if none was pending or
+ * being indexed. */
 static bool want_selected(struct request *rq, bool fresh)
 {
     struct selection chosen;
@@ -121,31 +118,6 @@ void readiness_want(struct exchange *x)
     bool no = !wait || (wait->given && text_eq(wait->text, TEXT("no")));
     if (!no && !is_all_ready(x))
         want_selected(&x->rq, false);
-}
-
-int readiness_check_strict(struct request *rq)
-{
-    const struct param *strict = request_param(rq, "strict");
-    struct index_progress p;
-    struct selection chosen;
-    uint32_t *files = NULL;
-    size_t count = 0;
-    if (!strict || !strict->number)
-        return 0;
-    selection_init(&chosen);
-    selection_read_files(rq, &chosen);
-    int rc = query_select_files(&rq->http->env, rq->snapshot, &chosen, &rq->err, &files, &count);
-    free(files);
-    if (rc < 0)
-        return rc;
-    if (count == 0)
-        return err_set(&rq->err, ERR_NOT_FOUND, "no trace files found");
-    if (!rq->incomplete)
-        return 0;
-    index_progress(rq->http->options->index, &p);
-    return err_set(&rq->err, -EEXIST, "the answer would be incomplete: %s",
-                   p.directories_unreadable ? "some directories cannot be read"
-                                            : "some files are pending or may still be growing");
 }
 
 void readiness_stopped(int error, char *ret, size_t size)

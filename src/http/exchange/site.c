@@ -1,4 +1,4 @@
-/* site.c - who uses the index of a site. */
+/* site.c - users of the index of a site. */
 #include "http/exchange/site.h"
 
 bool site_enter(struct site *s)

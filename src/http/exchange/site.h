@@ -1,7 +1,7 @@
-/* site.h - sites: an index, and what belongs to its requests alone. The server makes them; requests
- * and /metrics use them.
- * Threads: any. What is not atomic never changes. A site is there as long as the server; its index
- * may be closed before: it is used between site_enter and site_leave only.
+/* site.h - sites: an index, and what belongs to its requests alone. The server creates them;
+ * requests and /metrics use them.
+ * Threads: any; fields that are not atomic never change. A site exists as long as the server. Its
+ *          index may be closed earlier, so it is used between site_enter and site_leave only.
  */
 #ifndef DFTRACERD_HTTP_EXCHANGE_SITE_H
 #define DFTRACERD_HTTP_EXCHANGE_SITE_H
@@ -13,17 +13,17 @@
 struct site {
     struct http_options options;
     struct http_context context;
-    atomic_ullong quiet; /* a generation of its index without pending files, plus 1 */
-    atomic_int queued;   /* requests that wait for a worker, or are opened by one */
-    atomic_uint users;   /* requests, and whoever looks at the index for a moment */
-    atomic_bool ended;   /* nobody comes any more; without users its index is not used */
+    atomic_ullong quiet; /* generation of its index that has no pending files, plus 1 */
+    atomic_int queued;   /* requests that wait for a worker or are being opened */
+    atomic_uint users;   /* requests, and other short uses of the index */
+    atomic_bool ended;   /* no new users; without users the index may be closed */
 };
 struct sites {
     struct site *list[HTTP_SITES_MAX];
-    atomic_size_t count; /* grows only: those before it never change */
+    atomic_size_t count; /* grows only: sites before it never change */
 };
 
-/* Whether its index may be used; until site_leave, which follows in any case. */
+/* Returns true if the index may be used. In either case site_leave must follow. */
 bool site_enter(struct site *s);
 void site_leave(struct site *s);
 

@@ -14,7 +14,8 @@ int steps_open(struct request *rq)
         rc = selection_read(rq, &rq->chosen);
     if (rc == 0 && rq->endpoint->queries)
         rc = selection_open(rq, &rq->chosen, &rq->query);
-    return rc < 0 ? rc : rq->endpoint->open(rq);
+    rc = rc < 0 ? rc : rq->endpoint->open(rq);
+    return rc < 0 ? rc : selection_check_strict(rq);
 }
 
 int steps_run(struct request *rq, size_t bytes, struct buf *out)

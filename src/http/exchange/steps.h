@@ -8,10 +8,10 @@
 
 /* Allocates the endpoint's state and calls its open(). */
 int steps_open(struct request *rq);
-/* Runs next() until `bytes` are there, or something is and it took a while. 0 more to come,
- * NEXT_TURN (so far nothing), NEXT_WAIT, ERR_END, or why it broke. */
+/* Runs next() until `out` has `bytes`, or has something after a while. Returns 0 if there is more,
+ * NEXT_TURN (no bytes so far), NEXT_WAIT, ERR_END, or an error. */
 int steps_run(struct request *rq, size_t bytes, struct buf *out);
-/* Calls close(), and releases the snapshot. */
+/* Calls close() and releases the snapshot. */
 void steps_close(struct request *rq);
 
 #endif

@@ -1,13 +1,12 @@
-/* transport.h - what exchanges need of the connection that they are answered on: it can be left
- * alone until there is something for it. The server gives one table for all exchanges, once.
- */
+/* transport.h - what exchanges need from a connection: it can be suspended until there is something
+ * to send. The server provides one table for all exchanges. */
 #ifndef DFTRACERD_HTTP_EXCHANGE_TRANSPORT_H
 #define DFTRACERD_HTTP_EXCHANGE_TRANSPORT_H
 
-/* Both are called under the exchange's lock; `connection` is that of the exchange. */
+/* Both are called under the exchange's lock; `connection` is the field of the exchange. */
 struct transport {
     void (*suspend)(void *connection); /* on the connection's own thread */
-    void (*resume)(void *connection);  /* one that is suspended; on any thread */
+    void (*resume)(void *connection);  /* of a suspended connection, on any thread */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* metrics.c - requests, counted. */
+/* metrics.c - counters of requests. */
 #include "http/metrics/metrics.h"
 
 #include "http/exchange/cache.h"
@@ -6,7 +6,7 @@
 
 #include <dirent.h>
 
-/* Other statuses are told as code="other". */
+/* Other statuses are reported as code="other". */
 static const int codes[METRICS_CODES - 1] = {200, 204, 304, 400, 401, 403, 404, 405,
                                              406, 408, 409, 413, 414, 415, 421, 429,
                                              431, 499, 500, 501, 503, 504, 505};
@@ -18,23 +18,6 @@ static const struct {
     {50000000, "0.05"}, {100000000, "0.1"},  {500000000, "0.5"},  {1000000000, "1"},
     {5000000000, "5"},  {10000000000, "10"}, {60000000000, "60"}, {INT64_MAX, "+Inf"},
 };
-
-static unsigned code_number(int status)
-{
-    unsigned i = 0;
-    while (i < METRICS_CODES - 1 && codes[i] != status)
-        i++;
-    return i;
-}
-
-static unsigned endpoint_number(const struct endpoint *const *table,
-                                const struct endpoint *endpoint)
-{
-    for (unsigned i = 0; table[i] && i < METRICS_ENDPOINTS - 1; i++)
-        if (table[i] == endpoint)
-            return i;
-    return METRICS_ENDPOINTS - 1;
-}
 
 void metrics_begun(struct metrics *m)
 {
@@ -52,11 +35,15 @@ void metrics_completed(struct metrics *m, const struct endpoint *endpoint, int s
 {
     if (!m)
         return;
-    struct metrics_endpoint *e = &m->endpoints[endpoint_number(m->table, endpoint)];
-    unsigned bucket = 0;
+    unsigned number = 0, code = 0, bucket = 0;
+    while (number < METRICS_ENDPOINTS - 1 && m->table[number] && m->table[number] != endpoint)
+        number++;
+    while (code < METRICS_CODES - 1 && codes[code] != status)
+        code++;
     while (duration_ns > bounds[bucket].ns)
         bucket++;
-    atomic_fetch_add(&e->codes[code_number(status)], 1);
+    struct metrics_endpoint *e = &m->endpoints[m->table[number] ? number : METRICS_ENDPOINTS - 1];
+    atomic_fetch_add(&e->codes[code], 1);
     atomic_fetch_add(&e->buckets[bucket], 1);
     atomic_fetch_add(&e->duration_ns, (unsigned long long)duration_ns);
     atomic_fetch_add(&m->sent_bytes, sent_bytes);
@@ -72,19 +59,14 @@ bool metrics_ready(struct metrics *m, const struct index_progress *p)
     return now || (m && atomic_load(&m->was_ready) && !p->store_error);
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
-static void head(struct buf *out, const char *name, const char *type, const char *help)
+static void put_head(struct buf *out, const char *name, const char *type, const char *help)
 {
     buf_printf(out, "# HELP dftracerd_%s %s\n# TYPE dftracerd_%s %s\n", name, help, name, type);
 }
 
-static const char *path_of(const struct metrics *m, unsigned number)
-{
-    return number == METRICS_ENDPOINTS - 1 ? "other" : m->table[number]->path;
-}
-
-/* Calls `write` for each endpoint that was asked for at least once, so for few. */
+/* Calls `write` for each endpoint that was requested at least once, which are few. */
 static void each_endpoint(struct metrics *m, struct buf *out,
                           void (*write)(struct metrics_endpoint *e, const char *path,
                                         struct buf *out))
@@ -92,9 +74,10 @@ static void each_endpoint(struct metrics *m, struct buf *out,
     unsigned known = 0;
     while (m->table[known])
         known++;
-    for (unsigned i = 0; i < METRICS_ENDPOINTS; i++)
-        if (i < known || i == METRICS_ENDPOINTS - 1)
-            write(&m->endpoints[i], path_of(m, i), out);
+    known = known < METRICS_ENDPOINTS - 1 ? known : METRICS_ENDPOINTS - 1;
+    for (unsigned i = 0; i < known; i++)
+        write(&m->endpoints[i], m->table[i]->path, out);
+    write(&m->endpoints[METRICS_ENDPOINTS - 1], "other", out);
 }
 
 static void write_codes(struct metrics_endpoint *e, const char *path, struct buf *out)
@@ -148,32 +131,33 @@ static void write_cache(struct cache *cache, struct buf *out)
         {"cache_entries", "gauge", "Responses in the response cache.", c.entries},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        head(out, rows[i].name, rows[i].type, rows[i].help);
+        put_head(out, rows[i].name, rows[i].type, rows[i].help);
         buf_printf(out, "dftracerd_%s %llu\n", rows[i].name, (unsigned long long)rows[i].value);
     }
 }
 
 void metrics_write(struct metrics *m, int queued, struct cache *cache, struct buf *out)
 {
-    head(out, "http_requests_total", "counter", "Requests completed, by endpoint and status code.");
+    put_head(out, "http_requests_total", "counter",
+             "Requests completed, by endpoint and status code.");
     each_endpoint(m, out, write_codes);
-    head(out, "http_request_duration_seconds", "histogram",
-         "Time from the first line of a request to the last byte of its response.");
+    put_head(out, "http_request_duration_seconds", "histogram",
+             "Time from the first line of a request to the last byte of its response.");
     each_endpoint(m, out, write_durations);
-    head(out, "http_response_bytes_total", "counter", "Bytes of response bodies sent.");
+    put_head(out, "http_response_bytes_total", "counter", "Bytes of response bodies sent.");
     buf_printf(out, "dftracerd_http_response_bytes_total %llu\n",
                (unsigned long long)atomic_load(&m->sent_bytes));
-    head(out, "http_responses_cut_total", "counter",
-         "Responses that were cut off before their end.");
+    put_head(out, "http_responses_cut_total", "counter",
+             "Responses that were cut off before their end.");
     buf_printf(out, "dftracerd_http_responses_cut_total %llu\n",
                (unsigned long long)atomic_load(&m->cut));
-    head(out, "http_requests_in_flight", "gauge", "Requests in progress.");
+    put_head(out, "http_requests_in_flight", "gauge", "Requests in progress.");
     buf_printf(out, "dftracerd_http_requests_in_flight %d\n", atomic_load(&m->in_flight));
-    head(out, "http_requests_queued", "gauge",
-         "Requests that are waiting for a worker or being prepared by one.");
+    put_head(out, "http_requests_queued", "gauge",
+             "Requests that are waiting for a worker or being prepared by one.");
     buf_printf(out, "dftracerd_http_requests_queued %d\n", queued);
-    head(out, "http_connections_turned_away_total", "counter",
-         "Connections rejected because the client had too many.");
+    put_head(out, "http_connections_turned_away_total", "counter",
+             "Connections rejected because the client had too many.");
     buf_printf(out, "dftracerd_http_connections_turned_away_total %llu\n",
                (unsigned long long)atomic_load(&m->turned_away));
     write_cache(cache, out);
@@ -189,5 +173,5 @@ uint64_t metrics_open_files(void)
         n++;
     if (d)
         closedir(d);
-    return n > 3 ? n - 3 : 0; /* . and .. and our own */
+    return n > 3 ? n - 3 : 0; /* without . and .. and the directory itself */
 }

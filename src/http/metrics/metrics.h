@@ -1,14 +1,15 @@
-/* metrics.h - what the listener counts for /metrics: atomics in tables of fixed size, so no label
- * can grow without bound. One struct a site: written by the server, read by /metrics and /readyz.
+/* metrics.h - the server's counters for /metrics: atomics in tables of fixed size, so that the
+ * number of labels is limited. One struct for each site: written by the server, read by /metrics
+ * and /readyz.
  * Threads: any. */
 #ifndef DFTRACERD_HTTP_METRICS_METRICS_H
 #define DFTRACERD_HTTP_METRICS_METRICS_H
 
 #include "http/metrics/rate.h"
 
-#define METRICS_ENDPOINTS 64 /* of the table; the last one stands for unknown paths */
+#define METRICS_ENDPOINTS 64 /* size of the table; the last row is for unknown paths */
 #define METRICS_CODES 24
-#define METRICS_BUCKETS 12 /* bounds of durations, +Inf among them */
+#define METRICS_BUCKETS 12 /* buckets of durations, including +Inf */
 
 struct endpoint;
 struct index_progress;
@@ -18,24 +19,24 @@ struct metrics_endpoint {
     atomic_ullong duration_ns;
 };
 struct metrics {
-    const struct endpoint *const *table; /* all there are; NULL-terminated */
+    const struct endpoint *const *table; /* NULL-terminated */
     struct metrics_endpoint endpoints[METRICS_ENDPOINTS];
-    atomic_ullong sent_bytes, cut; /* cut: answers that did not end properly */
+    atomic_ullong sent_bytes, cut; /* cut: answers that were not completed */
     atomic_int in_flight;
     atomic_ullong turned_away; /* connections of clients that have too many */
-    struct rate rate;          /* of the index; the tick samples it */
+    struct rate rate;          /* of the index; sampled by the tick */
     atomic_bool was_ready;
 };
 
-/* NULL-safe: a context of a unit test may have none. Any thread. */
+/* NULL-safe, because the context of a unit test may have none. Any thread. */
 void metrics_begun(struct metrics *m);
 /* endpoint NULL: an unknown path. */
 void metrics_completed(struct metrics *m, const struct endpoint *endpoint, int status,
                        int64_t duration_ns, uint64_t sent_bytes, bool cut);
 void metrics_turned_away(struct metrics *m);
-/* Everything that the first walk found is indexed or has failed, by what index_progress() tells.
- * Once so, it stays so, whatever grows, comes or is indexed anew; but not while indexing has
- * stopped on an error with files left to do. */
+/* True if all files found by the first walk are indexed or have failed, according to
+ * index_progress(). Once true it stays true, even if files grow, appear or are reindexed. It is
+ * false while an error has stopped indexing with files left to do. */
 bool metrics_ready(struct metrics *m, const struct index_progress *p);
 uint64_t metrics_open_files(void); /* of the process */
 struct cache;

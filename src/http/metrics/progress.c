@@ -49,7 +49,7 @@ static const char *state_name(const struct index_progress *p)
     return p->files_failed ? "failed" : "ready";
 }
 
-/* The speed is that of all files, so not for viewers. */
+/* The speed includes all files, so viewers do not see it. */
 void progress_report(const struct request *rq, const struct index_progress *p,
                      struct progress_report *ret)
 {

@@ -1,4 +1,4 @@
-/* progress.h - how far indexing is, as /index and /progress report it.
+/* progress.h - indexing progress, as /index and /progress report it.
  * Threads: those of the request, one at a time; nothing is kept. */
 #ifndef DFTRACERD_HTTP_METRICS_PROGRESS_H
 #define DFTRACERD_HTTP_METRICS_PROGRESS_H
@@ -7,16 +7,16 @@
 
 bool progress_is_done(const struct index_progress *p);
 bool progress_is_same(const struct index_progress *a, const struct index_progress *b);
-/* Counts anew, of `count` files of a snapshot only; files NULL: the first `count`. */
+/* Counts `count` files of a snapshot only; with files NULL the first `count`. */
 void progress_count(struct index *ix, const struct snapshot *snapshot, const uint32_t *files,
                     size_t count, struct index_progress *p);
-/* What is reported of it: state, files, bytes, speed. */
+/* The members of a report: state, files, bytes, speed. */
 struct progress_report {
     const char *state;
     struct index_progress p;
     double bytes_per_s, eta_s; /* NAN: unknown */
     bool has_unrequested;
-    struct value queued; /* of a POST */
+    struct value queued; /* files queued by a POST */
     const struct index_rank_progress *ranks;
     size_t rank_count;
 };

@@ -1,8 +1,8 @@
-/* rate.c - samples of what the index has done, over the last seconds. */
+/* rate.c - samples of the indexed bytes, over the last seconds. */
 #include "http/metrics/rate.h"
 
-/* A file that is to be read again, or is gone, takes its bytes off what is done: that is not work
- * undone. */
+/* A file that is to be read again, or is gone, reduces bytes_done; this must not count as negative
+ * work. */
 void rate_sample(struct rate *r, const struct index_progress *p, int64_t now_ns)
 {
     if (r->count && p->bytes_done > r->last_done)

@@ -1,12 +1,12 @@
-/* answers.c - what endpoints answer: content types with schemas and examples, headers,
- * errors. */
+/* answers.c - the responses of endpoints: content types with schemas and examples, headers, errors.
+ */
 #include "http/openapi/parts.h"
 #include "http/page/page.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The type of an answer without a choice of formats. */
+/* Content types of endpoints that have no choice of formats. */
 static const struct {
     const char *path, *content_type;
 } answers[] = {
@@ -87,7 +87,7 @@ static void write_json(struct jw *j, struct arena *arena, const struct object_ty
         write_example(j, arena, answer->name);
 }
 
-/* A text that holds JSON values, one a line: told as the list of them. */
+/* Describes a text of JSON values, one on each line, as an array of them. */
 static void write_lines(struct jw *j, const struct object_type *line)
 {
     openapi_begin(j, "schema", '{');

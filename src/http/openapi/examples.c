@@ -1,12 +1,12 @@
-/* examples.c - examples of parameters, bodies and answers, for /openapi.json; ' stands for
- * ". size: table. Tests send every one of them, and hold the answers against their schemas. The
- * files are those of the first requests in docs/API.md. */
+/* examples.c - examples of parameters, bodies and answers, for /openapi.json; ' is written for ".
+ * size: table. Tests send every one of them, and check the answers against their schemas. The files
+ * are those of the first requests in docs/API.md. */
 #include "http/openapi/parts.h"
 
 #include <string.h>
 
-/* Of parameters that many endpoints share, where one of them differs; NULL: as in the row of the
- * parameter (params.h). */
+/* Examples for endpoints that need another one than the row of the parameter has (params.h); json
+ * NULL: as in the row. */
 static const struct special {
     const char *path, *name, *json, *with;
 } specials[] = {
@@ -240,7 +240,7 @@ const char *openapi_param_example(const struct endpoint *e, const struct param_s
     return special_of(e, p).json;
 }
 
-/* A comparison needs both sides, in one way or another. */
+/* A comparison needs two sides. */
 const char *openapi_example_with(const struct endpoint *e, const struct param_spec *p)
 {
     if (strcmp(e->path, "/compare") == 0 && strcmp(p->name, "config") != 0)

@@ -1,4 +1,4 @@
-/* json.c - what the parts of /openapi.json are written with. */
+/* json.c - helpers that write pieces of /openapi.json. */
 #include "http/openapi/parts.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-/* ["a","b"] of "a|b" */
+/* Writes "a|b" as ["a","b"]. */
 static void write_names(struct jw *j, const char *key, const char *names)
 {
     struct text left = text_of(names), name;
@@ -41,7 +41,8 @@ static bool is_list(const struct param_spec *p)
     return p->repeatable || p->type == PARAM_LIST;
 }
 
-/* In a body a number with an optional unit may be a number, a list with one member that member. */
+/* In a JSON body a number with an optional unit may be a number, and a list of one member may be
+ * that member. */
 static void write_type(struct jw *j, const struct param_spec *p, bool body)
 {
     const char *type = is_list(p)                ? "array"
@@ -103,7 +104,7 @@ static void write_example(struct jw *j, struct arena *arena, const char *key, co
     jw_put_value(j, key, &v);
 }
 
-/* What OpenAPI has no word for. */
+/* Writes constraints that OpenAPI cannot express as text. */
 static void write_constraints(struct jw *j, const struct param_spec *p)
 {
     if (p->needs)
@@ -139,12 +140,12 @@ static void write_parameter(struct jw *j, struct arena *arena, const struct endp
     write_constraints(j, p);
     if (example)
         write_example(j, arena, "example", example);
-    if (example && with) /* it is one of a set of parameters */
+    if (example && with) /* the example is a set of parameters */
         write_example(j, arena, "x-example-with", with);
     jw_end(j, '}');
 }
 
-/* Each of an endpoint's parameters. */
+/* Iterates over the parameters of an endpoint. */
 static const struct param_spec *next_param(const struct endpoint *e, size_t *group, size_t *at,
                                            bool post)
 {
@@ -164,7 +165,7 @@ static void write_parameters(struct jw *j, struct arena *arena, const struct end
 {
     size_t group = 0, at = 0;
     const struct param_spec *p;
-    /* {id} and {name} in "/q/{id}/{name}". */
+    /* Finds {id} and {name} in "/q/{id}/{name}". */
     for (const char *c = e->path; (c = strchr(c, '{')); c++) {
         jw_begin(j, '{');
         jw_put_text(j, "name", (struct text){c + 1, strcspn(c + 1, "}")});
@@ -197,7 +198,7 @@ static void write_required(struct jw *j, const struct endpoint *e)
         jw_end(j, ']');
 }
 
-/* Lists are a,b,c in a form as they are in a query string. */
+/* Lists are written a,b,c in a form, as in a query string. */
 static void write_encoding(struct jw *j, const struct endpoint *e)
 {
     size_t group = 0, at = 0;
@@ -214,7 +215,7 @@ static void write_encoding(struct jw *j, const struct endpoint *e)
     jw_end(j, '}');
 }
 
-/* The same parameters as members of an object, or as a form. */
+/* Describes the same parameters as members of an object, and as a form. */
 static void write_body(struct jw *j, struct arena *arena, const struct endpoint *e)
 {
     static const char *const types[] = {"application/json", "application/x-www-form-urlencoded"};
@@ -337,7 +338,8 @@ static void write_rules(struct jw *j)
     jw_end(j, ']');
 }
 
-/* The value of a column: whole numbers may be written with a fraction, so they are no "integer". */
+/* Describes the value of a column. Whole numbers may be written with a fraction, so their type is
+ * not "integer". */
 static void write_value_type(struct jw *j, const char *type)
 {
     if (strcmp(type, "mixed") == 0)
@@ -348,7 +350,8 @@ static void write_value_type(struct jw *j, const char *type)
     jw_end(j, ']');
 }
 
-/* Extensions have the columns' own types and units: for programs that complete or check queries. */
+/* Writes extensions with the columns' own types and units, for programs that complete or check
+ * queries. */
 static void write_columns(struct jw *j)
 {
     static const char *const units[] = {[UNIT_US] = "us", [UNIT_BYTES] = "bytes"};
@@ -418,7 +421,7 @@ static int next_openapi(struct request *rq, struct buf *out)
     write_components(&j, rq->http->endpoints, &rq->arena);
     jw_end(&j, '}');
     jw_finish(&j);
-    return rq->arena.error ? rq->arena.error : ERR_END; /* examples */
+    return rq->arena.error ? rq->arena.error : ERR_END; /* the arena holds examples */
 }
 
 static const enum format formats[] = {FORMAT_JSON};

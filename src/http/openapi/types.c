@@ -1,4 +1,4 @@
-/* types.c - the schemas of answers that tables of members describe. */
+/* types.c - the schemas of answers that are described by tables of members. */
 #include "http/openapi/parts.h"
 #include "http/request/problem.h"
 
@@ -16,7 +16,7 @@ struct types {
     size_t count;
 };
 
-static bool has(const struct types *t, const struct object_type *type)
+static bool has_type(const struct types *t, const struct object_type *type)
 {
     for (size_t i = 0; i < t->count; i++)
         if (t->at[i] == type)
@@ -24,29 +24,29 @@ static bool has(const struct types *t, const struct object_type *type)
     return false;
 }
 
-/* The type and those that it refers to, each once. */
-static void add(struct types *t, const struct object_type *type)
+/* Adds the type and those to which it refers, each once. */
+static void add_type(struct types *t, const struct object_type *type)
 {
-    if (!type || has(t, type))
+    if (!type || has_type(t, type))
         return;
     assert(t->count < TYPES_MAX);
     t->at[t->count++] = type;
     for (size_t i = 0; i < type->count; i++)
-        add(t, type->members[i].of);
+        add_type(t, type->members[i].of);
     for (const struct object_type *const *r = type->refers; r && *r; r++)
-        add(t, *r);
+        add_type(t, *r);
 }
 
 void openapi_write_types(struct jw *j, const struct endpoint *const *endpoints)
 {
     struct types t = {.count = 0};
 
-    add(&t, &row_type);
-    add(&t, &problem_type);
-    add(&t, &error_line_type);
+    add_type(&t, &row_type);
+    add_type(&t, &problem_type);
+    add_type(&t, &error_line_type);
     for (; *endpoints; endpoints++) {
-        add(&t, (*endpoints)->answer);
-        add(&t, (*endpoints)->line);
+        add_type(&t, (*endpoints)->answer);
+        add_type(&t, (*endpoints)->line);
     }
     for (size_t i = 0; i < t.count; i++) {
         if (!t.at[i]->name)

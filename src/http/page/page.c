@@ -1,12 +1,11 @@
-/* page.c - /: the page for a person with a browser, made of web/ when the daemon is built.
- */
+/* page.c - /: the page for browsers, built from web/ together with the daemon. */
 #include "http/page/page.h"
 
 #include "http/page/page_text.h"
 
 #include <string.h>
 
-/* The built page is the same for all and says nothing about traces: what it shows, it asks for. */
+/* The page is the same for all users and contains no data of traces, which it requests itself. */
 static int open_page(struct request *rq)
 {
     rq->content_type = "text/html; charset=utf-8";
@@ -51,7 +50,7 @@ static void write_endpoint(struct buf *out, const struct endpoint *e)
     buf_puts(out, "</table></details>\n");
 }
 
-/* Where the page could not be built: what can be asked. */
+/* If the page could not be built, lists the endpoints. */
 static int next_page(struct request *rq, struct buf *out)
 {
     if (rq->fixed.len) {

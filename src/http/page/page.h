@@ -1,4 +1,4 @@
-/* page.h - the endpoint /: the page for a person with a browser. */
+/* page.h - the endpoint /: the page for browsers. */
 #ifndef DFTRACERD_HTTP_PAGE_PAGE_H
 #define DFTRACERD_HTTP_PAGE_PAGE_H
 

@@ -1,8 +1,8 @@
-/* page_text.c - the built page becomes part of the program, so that there is no file to find or to
- * lose. */
+/* page_text.c - includes the built page in the program, so that no file has to be installed or
+ * found. */
 #include "http/page/page_text.h"
 
-/* DFT_PAGE: the folder with what web/build made. */
+/* DFT_PAGE is the output folder of web/build. */
 __asm__(".pushsection .rodata, \"a\", %progbits\n"
         ".globl page_html, page_html_end, page_policy\n"
         "page_html: .incbin \"" DFT_PAGE "/index.html\"\n"

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-static int refuse(struct request *rq)
+static int refuse_values(struct request *rq)
 {
     return err_set_param(
         &rq->err, ERR_PARAM, "color_values",
@@ -24,7 +24,7 @@ static int take_value(struct request *rq, const json_t *v, struct value *ret)
     else if (json_is_boolean(v))
         *ret = (struct value){.type = VALUE_BOOL, .i = json_is_true(v)};
     else
-        return refuse(rq);
+        return refuse_values(rq);
     return rq->arena.error;
 }
 
@@ -33,7 +33,7 @@ static int take_all(struct request *rq, const json_t *list, struct timeline_opti
     size_t count = json_array_size(list);
 
     if (!json_is_array(list) || count > TIMELINE_COLORS_MAX)
-        return refuse(rq);
+        return refuse_values(rq);
     struct value *values = arena_alloc(&rq->arena, (count + 1) * sizeof(*values));
     int rc = rq->arena.error;
     for (size_t i = 0; i < count && rc == 0; i++)
@@ -52,7 +52,7 @@ int color_values_read(struct request *rq, struct timeline_options *o)
     if (!p->set)
         return 0;
     int rc = params_parse_json(p->text, JSON_ALLOW_NUL, &list, why, sizeof why);
-    rc = rc == 0 ? take_all(rq, list, o) : rc == -EINVAL ? refuse(rq) : rc;
+    rc = rc == 0 ? take_all(rq, list, o) : rc == -EINVAL ? refuse_values(rq) : rc;
     json_decref(list);
     return rc;
 }

@@ -1,5 +1,4 @@
-/* color_values.h - the values that `color_values` of /timeline chooses. Used by
- * /timeline.
+/* color_values.h - the values selected by `color_values` of /timeline. Used by /timeline.
  * Threads: those of the request, one at a time. */
 #ifndef DFTRACERD_HTTP_REQUEST_COLOR_VALUES_H
 #define DFTRACERD_HTTP_REQUEST_COLOR_VALUES_H
@@ -7,8 +6,8 @@
 #include "dftracerd/timeline.h"
 #include "http/request/endpoint.h"
 
-/* Leaves the options alone where it is not given. 0, ERR_PARAM, -ENOMEM. Borrowed from the request.
- */
+/* Leaves the options unchanged if the parameter is not given. Returns 0, ERR_PARAM or -ENOMEM. The
+ * values are borrowed from the request. */
 int color_values_read(struct request *rq, struct timeline_options *o);
 
 #endif

@@ -1,5 +1,5 @@
-/* compare_nodes.c - nodes of /compare: from parameters, or from a JSON document as the old command
- * has it. */
+/* compare_nodes.c - nodes of /compare, from parameters or from a JSON document in the old command's
+ * format. */
 #include "http/request/compare_nodes.h"
 
 #include <jansson.h>
@@ -8,7 +8,7 @@
 
 enum { DEPTH_MAX = 32 };
 
-/* ---- words ----------------------------------------------------------------------------------- */
+/* ---- metrics and percentiles ----------------------------------------------------------------- */
 
 static int parse_metric(struct request *rq, const char *name, unsigned *metrics)
 {
@@ -92,7 +92,7 @@ static int take_list(struct request *rq, const char *node, const char *key, cons
 static int take_nodes(struct request *rq, const json_t *list, const struct compare_node_options *up,
                       unsigned depth, const struct compare_node_options **ret, size_t *ret_count);
 
-/* One member of a node, or of the defaults. What nobody knows means nothing. */
+/* Reads one member of a node, or of the defaults. Unknown members are ignored. */
 static int take_member(struct request *rq, const char *key, const json_t *v,
                        struct compare_node_options *o)
 {

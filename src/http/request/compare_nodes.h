@@ -1,5 +1,5 @@
-/* compare_nodes.h - the nodes of /compare as JSON, and the words in them. Used by
- * compare_request.c alone.
+/* compare_nodes.h - the nodes of /compare as JSON, and the names in them. Used by compare_request.c
+ * alone.
  * Threads: those of the request, one at a time. Memory: in the request's arena. */
 #ifndef DFTRACERD_HTTP_REQUEST_COMPARE_NODES_H
 #define DFTRACERD_HTTP_REQUEST_COMPARE_NODES_H
@@ -7,13 +7,14 @@
 #include "dftracerd/compare.h"
 #include "http/request/endpoint.h"
 
-/* All live in the request's arena; ERR_PARAM names what is wrong, and in which node; -ENOMEM. */
+/* Results are in the request's arena. The functions return 0, -ENOMEM, or ERR_PARAM with the error
+ * and the node that has it. */
 int compare_metrics(struct request *rq, const char *const *names, size_t count, unsigned *ret);
 int compare_order(struct request *rq, const char *name, bool *ret_by_name);
-/* A JSON list of nodes; what one of them does not say is as in `up`. */
+/* Reads a JSON list of nodes; members that a node does not have are as in `up`. */
 int compare_read_nodes(struct request *rq, const char *text, const struct compare_node_options *up,
                        struct compare_options *o);
-/* A JSON object; leaves alone what it does not name. */
+/* Reads a JSON object; leaves unchanged what it does not have. */
 int compare_read_defaults(struct request *rq, const char *text, struct compare_node_options *o,
                           int64_t *interval_ns);
 

@@ -1,4 +1,4 @@
-/* compare_request.c - from parameters to the sides and nodes of a comparison. */
+/* compare_request.c - the sides and nodes of a comparison, from parameters. */
 #include "http/request/compare_request.h"
 
 #include "http/request/compare_nodes.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* formats that tell metrics */
+/* formats that contain metrics */
 #define METRICS \
     (FORMAT_BIT(JSON) | FORMAT_BIT(NDJSON) | FORMAT_BIT(CSV) | FORMAT_BIT(TEXT) | \
      FORMAT_BIT(MARKDOWN))
@@ -66,7 +66,7 @@ const struct param_spec compare_selections[] = {
     {0},
 };
 
-/* What is compared where nothing is chosen. */
+/* The query of the only node if the request has none. */
 static const char usual_query[] = "cat == \"POSIX\" OR cat == \"STDIO\"";
 
 /* ---- sides ----------------------------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static int add_item(struct request *rq, const char *const **items, size_t *count
     return 0;
 }
 
-/* 1: a file where there is one, or a glob; 0: a directory; -ENOMEM. */
+/* Returns 1 for an existing file or a glob, 0 for a directory, or -ENOMEM. */
 static int names_file(struct request *rq, const char *path)
 {
     struct selection s;
@@ -99,7 +99,8 @@ static int names_file(struct request *rq, const char *path)
     return rc == -ENOMEM ? rc : rc == 0;
 }
 
-/* By itself, before it stands in brackets beside another one: "a) or (b" is no query. */
+/* Checks the query by itself, before it is put into brackets beside another one: "a) or (b" is not
+ * a query. */
 static int check_query(struct request *rq, const char *prefix, struct text query)
 {
     struct buf ignored = {0};
@@ -126,7 +127,8 @@ static int join_queries(struct request *rq, struct text a, struct text b, struct
     return copy ? 0 : -ENOMEM;
 }
 
-/* The path and what parameters with the prefix say; or everything. */
+/* Makes a label from the path and the parameters with the prefix; without any, the label says that
+ * everything is selected. */
 static int make_label(struct request *rq, const char *prefix, const char *path, const char **ret)
 {
     struct buf label = {0};
@@ -166,13 +168,13 @@ static int read_side(struct request *rq, const struct selection *common, const c
         bool own = request_param(rq, name)->given;
         const char *const **items = file ? &s->files : &s->dirs;
         size_t *count = file ? &s->file_count : &s->dir_count;
-        *count = own ? *count : 0; /* that of all sides gives way */
+        *count = own ? *count : 0; /* own parameters replace those of all sides */
         rc = add_item(rq, items, count, path);
     }
     return rc < 0 ? rc : make_label(rq, prefix, path, label);
 }
 
-static bool chooses(const struct request *rq, const char *prefix)
+static bool has_selection(const struct request *rq, const char *prefix)
 {
     for (size_t i = 0; i < rq->param_count; i++)
         if (rq->params[i].given && strncmp(rq->params[i].spec->name, prefix, strlen(prefix)) == 0)
@@ -186,10 +188,10 @@ static int read_sides(struct request *rq, struct compare_request *c)
     const char *baseline = request_text(rq, "baseline");
     struct selection common;
     int rc = selection_read(rq, &common);
-    if (!baseline && !chooses(rq, "baseline."))
+    if (!baseline && !has_selection(rq, "baseline."))
         return err_set_param(&rq->err, ERR_PARAM, "baseline",
                              "`baseline` is required: a path, or baseline.dir, baseline.query ...");
-    if (!variant->count && !chooses(rq, "variant."))
+    if (!variant->count && !has_selection(rq, "variant."))
         return err_set_param(&rq->err, ERR_PARAM, "variant",
                              "`variant` is required: a path, or variant.dir, variant.query ...");
     if (variant->count >= COMPARE_SIDES_MAX)
@@ -227,7 +229,7 @@ static int read_config(struct request *rq)
     return rc < 0 ? rc : params_check(rq);
 }
 
-/* A list that was given, else what is there. */
+/* Takes the list of the parameter if it was given. */
 static void take_list(const struct request *rq, const char *name, const char *const **items,
                       size_t *count)
 {
@@ -238,7 +240,7 @@ static void take_list(const struct request *rq, const char *name, const char *co
     *count = p->count;
 }
 
-/* What a parameter says goes before what `defaults` say. */
+/* Parameters take precedence over members of `defaults`. */
 static int read_defaults(struct request *rq, struct compare_node_options *o, int64_t *interval_ns)
 {
     static const char *const columns[] = {"cat", "name"}, *const percentiles[] = {"0.5", "0.95",

@@ -10,12 +10,12 @@
 struct compare_request {
     struct compare_options options;
     struct selection sides[COMPARE_SIDES_MAX];
-    const char *labels[COMPARE_SIDES_MAX]; /* as people know the sides */
+    const char *labels[COMPARE_SIDES_MAX]; /* names of the sides in reports */
 };
 extern const struct param_spec compare_params[]; /* baseline, variant, nodes ... */
 /* dir ..., baseline.dir ..., variant.dir ... */
 extern const struct param_spec compare_selections[];
-/* Everything lives in the request's arena. ERR_PARAM, ERR_NOT_FOUND, -ENOMEM. */
+/* Results are in the request's arena. Returns 0, ERR_PARAM, ERR_NOT_FOUND or -ENOMEM. */
 int compare_request_read(struct request *rq, struct compare_request *ret);
 
 #endif

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <strings.h>
 
-/* One element of a header list: `name` trimmed, weight in 1/1000. */
+/* One element of a header list: the trimmed `name`, and its weight in 1/1000. */
 struct element {
     struct text name;
     int weight;
 };
 
-/* "q=0.5" as 500; anything else that starts with q= is 0: such an element is not wanted. */
+/* Parses "q=0.5" as 500. An invalid weight is 0, which excludes the element. */
 static int weight_of_parameter(struct text p, int otherwise)
 {
     double q;
@@ -33,7 +33,8 @@ static bool next_element(struct text *list, struct element *ret)
     return true;
 }
 
-/* How well a media range names a content type: 0 not at all, 1 any, 2 its main type, 3 itself. */
+/* Returns how well a media range matches a content type: 0 not at all, 1 any, 2 its main type, 3
+ * exactly. */
 static int match_range(struct text range, const char *type)
 {
     if (text_eq(range, TEXT("*/*")))
@@ -59,7 +60,7 @@ static int weight_of(const char *accept, const char *type, bool *ret_named)
     return weight;
 }
 
-static int refuse(struct request *rq, const char *what)
+static int refuse_format(struct request *rq, const char *what)
 {
     struct buf list = {0};
     for (size_t i = 0; i < rq->endpoint->format_count; i++)
@@ -81,11 +82,11 @@ static int by_name(struct request *rq, struct text name)
     if (rq->endpoint->own_format && text_eq(name, text_of(rq->endpoint->own_format)))
         return rq->own_format = true, rq->format = FORMAT_JSON, 0;
     if (format_parse(name, &f) < 0)
-        return refuse(rq, "unknown format");
+        return refuse_format(rq, "unknown format");
     for (size_t i = 0; i < rq->endpoint->format_count; i++)
         if (rq->endpoint->formats[i] == f)
             return rq->format = f, 0;
-    return refuse(rq, "unsupported format");
+    return refuse_format(rq, "unsupported format");
 }
 
 int negotiate_format(struct request *rq, const char *accept)
@@ -106,7 +107,7 @@ int negotiate_format(struct request *rq, const char *accept)
         if (w > best)
             best = w, rq->format = e->formats[i], rq->format_given = named;
     }
-    return best ? 0 : refuse(rq, "`Accept` allows no supported format");
+    return best ? 0 : refuse_format(rq, "`Accept` allows no supported format");
 }
 
 enum coding negotiate_coding(const char *accept_encoding)

@@ -1,6 +1,6 @@
-/* params.c - request parameters: decoded, checked against the endpoint's table, typed. Nothing is
- * guessed: an unknown name, a bad value or a repeated single parameter is an error that names it.
- */
+/* params.c - request parameters: decoded, checked against the endpoint's table, and converted to
+ * their types. An unknown name, a bad value or a repeated single parameter is an error that names
+ * it. */
 #include "http/request/endpoint.h"
 
 #include <jansson.h>
@@ -92,7 +92,7 @@ int params_decode(struct arena *arena, struct text encoded, bool plus, struct te
     return 0;
 }
 
-/* The array doubles: what a request keeps stays in proportion to what was sent. */
+/* The array doubles, so that its memory stays proportional to the size of the request. */
 static int append_item(struct request *rq, struct param *p, struct text item)
 {
     char *copy = arena_strdup(&rq->arena, item);
@@ -158,17 +158,7 @@ static int parse_range(struct text t, struct param *p)
     return 0;
 }
 
-/* Its position in `choices`, or -EINVAL. */
-static int find_choice(const char *choices, struct text t)
-{
-    struct text left = text_of(choices), choice;
-    for (int i = 0; text_split(&left, '|', &choice); i++)
-        if (text_eq(t, choice))
-            return i;
-    return -EINVAL;
-}
-
-static int bad(struct request *rq, const struct param *p, const char *expected)
+static int refuse_value(struct request *rq, const struct param *p, const char *expected)
 {
     return err_set_param(&rq->err, ERR_PARAM, p->spec->name,
                          "bad value \"%.100s\" for `%s`: expected %s", p->text.ptr, p->spec->name,
@@ -191,14 +181,14 @@ static int check_range(struct request *rq, const struct param *p)
 
 static int parse_choice(struct request *rq, struct param *p)
 {
-    int choice = find_choice(p->spec->choices, p->text);
-    if (choice < 0)
-        return bad(rq, p, p->spec->choices);
-    p->number = (uint64_t)choice;
-    return 0;
+    struct text left = text_of(p->spec->choices), choice;
+    for (p->number = 0; text_split(&left, '|', &choice); p->number++)
+        if (text_eq(p->text, choice))
+            return 0;
+    return refuse_value(rq, p, p->spec->choices);
 }
 
-/* Turns p->text into its typed form. */
+/* Converts p->text to its type. */
 static int parse_value(struct request *rq, struct param *p)
 {
     switch (p->spec->type) {
@@ -206,25 +196,26 @@ static int parse_value(struct request *rq, struct param *p)
     case PARAM_JSON:
         return 0;
     case PARAM_BOOL:
-        return parse_bool(p->text, &p->number) < 0 ? bad(rq, p, "true or false") : 0;
+        return parse_bool(p->text, &p->number) < 0 ? refuse_value(rq, p, "true or false") : 0;
     case PARAM_UINT:
-        return num_parse_u64(p->text, &p->number) < 0 ? bad(rq, p, "a whole number, 0 or more")
-                                                      : check_range(rq, p);
+        return num_parse_u64(p->text, &p->number) < 0
+                   ? refuse_value(rq, p, "a whole number, 0 or more")
+                   : check_range(rq, p);
     case PARAM_DURATION:
         return num_parse_duration(p->text, 1000, &p->ns) < 0 || p->ns < 0
-                   ? bad(rq, p, "a duration such as 250us, 10ms or 5s")
+                   ? refuse_value(rq, p, "a duration such as 250us, 10ms or 5s")
                    : 0;
     case PARAM_INTERVAL:
         return num_parse_duration(p->text, 1000000, &p->ns) < 0 || p->ns < 0
-                   ? bad(rq, p, "a duration such as 5000 (milliseconds) or 5s")
+                   ? refuse_value(rq, p, "a duration such as 5000 (milliseconds) or 5s")
                    : 0;
     case PARAM_TIME:
         return num_parse_duration(p->text, 1000, &p->ns) < 0
-                   ? bad(rq, p, "a time in microseconds or with a unit")
+                   ? refuse_value(rq, p, "a time in microseconds or with a unit")
                    : 0;
     case PARAM_TIME_RANGE:
         return parse_range(p->text, p) < 0
-                   ? bad(rq, p, "two times, `from,to`, in microseconds or with units")
+                   ? refuse_value(rq, p, "two times, `from,to`, in microseconds or with units")
                    : 0;
     case PARAM_CHOICE:
         return parse_choice(rq, p);
@@ -232,13 +223,15 @@ static int parse_value(struct request *rq, struct param *p)
         return split_list(rq, p, p->text);
     case PARAM_BYTES:
         return num_parse_bytes(p->text, &p->number) < 0
-                   ? bad(rq, p, "a size such as 4MiB, 4MB or 4096")
+                   ? refuse_value(rq, p, "a size such as 4MiB, 4MB or 4096")
                    : check_range(rq, p);
     case PARAM_NUMBER:
-        return num_parse_double(p->text, &p->real) < 0 ? bad(rq, p, "a number")
+        return num_parse_double(p->text, &p->real) < 0 ? refuse_value(rq, p, "a number")
                                                        : check_range(rq, p);
     case PARAM_INT:
-        return num_parse_i64(p->text, (int64_t *)&p->number) < 0 ? bad(rq, p, "a whole number") : 0;
+        return num_parse_i64(p->text, (int64_t *)&p->number) < 0
+                   ? refuse_value(rq, p, "a whole number")
+                   : 0;
     }
     return 0;
 }
@@ -252,7 +245,7 @@ static int set_value(struct request *rq, struct param *p, struct text value)
     return parse_value(rq, p);
 }
 
-static struct param *find(struct request *rq, struct text name)
+static struct param *find_param(struct request *rq, struct text name)
 {
     for (struct param *p = rq->params; p < rq->params + rq->param_count; p++)
         if (strncmp(p->spec->name, name.ptr, name.len) == 0 && !p->spec->name[name.len])
@@ -262,7 +255,7 @@ static struct param *find(struct request *rq, struct text name)
 
 int params_add(struct request *rq, struct text name, struct text value)
 {
-    struct param *p = find(rq, name);
+    struct param *p = find_param(rq, name);
     const char *wrong = !p                                   ? "is not a parameter"
                         : p->given && !p->spec->repeatable   ? "is given more than once"
                         : memchr(value.ptr, '\0', value.len) ? "contains a NUL byte"
@@ -280,7 +273,7 @@ int params_add(struct request *rq, struct text name, struct text value)
     return set_value(rq, p, value);
 }
 
-/* Where the text goes sooner than the request. */
+/* For text that is freed before the request. */
 static int add_copy(struct request *rq, const char *name, struct text value)
 {
     char *copy = arena_strdup(&rq->arena, value);
@@ -312,8 +305,8 @@ int params_add_form(struct request *rq, struct text encoded)
     return rc;
 }
 
-/* A JSON scalar as the text that the same parameter would have in a URL. `number`: 64 bytes for it.
- */
+/* Returns a JSON scalar as the text that the same parameter would have in a URL. `number`: 64 bytes
+ * for it. */
 static int text_of_json(struct request *rq, const char *name, const json_t *v, char *number,
                         struct text *ret)
 {
@@ -339,7 +332,7 @@ static int add_json_scalar(struct request *rq, const char *name, const json_t *v
     return rc < 0 ? rc : add_copy(rq, name, t);
 }
 
-/* A list is a repeated parameter, or the comma list of a PARAM_LIST. */
+/* An array is a repeated parameter, or the list of a PARAM_LIST. */
 static int add_json_array(struct request *rq, const char *name, const json_t *array)
 {
     const struct param *p = request_param(rq, name);
@@ -373,7 +366,7 @@ static int add_json_array(struct request *rq, const char *name, const json_t *ar
     return rc;
 }
 
-/* Where jansson has no memory it says nothing, or that the text is wrong. */
+/* Without memory jansson reports nothing, or a syntax error; this flag distinguishes the two. */
 static _Thread_local bool json_lacked;
 
 static void *json_memory(size_t size)
@@ -418,7 +411,7 @@ void params_free_json(json_t *root)
 
 static int add_member(struct request *rq, const char *name, const json_t *v);
 
-/* Whether there are parameters `<name>.x`. */
+/* True if there are parameters `<name>.x`. */
 static bool takes_parts(const struct request *rq, const char *name)
 {
     size_t len = strlen(name);
@@ -430,7 +423,7 @@ static bool takes_parts(const struct request *rq, const char *name)
     return false;
 }
 
-/* {"baseline":{"dir":...}} is `baseline.dir`. */
+/* Adds {"baseline":{"dir":...}} as `baseline.dir`. */
 static int add_json_object(struct request *rq, const char *name, const json_t *object)
 {
     char whole[64];
@@ -452,7 +445,7 @@ static int add_member(struct request *rq, const char *name, const json_t *v)
 {
     const struct param *p = request_param(rq, name);
     if (p && p->spec->type == PARAM_JSON) {
-        json_lacked = false; /* json_dumps may leave out a key */
+        json_lacked = false; /* without memory json_dumps may leave out a key */
         char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
         int rc = text && !json_lacked ? add_copy(rq, name, text_of(text)) : -ENOMEM;
         free(text);
@@ -498,9 +491,9 @@ int params_add_json(struct request *rq, struct text body)
     return rc;
 }
 
-/* ---- into rq->options ------------------------------------------------------------------------ */
+/* ---- binding to rq->options ------------------------------------------------------------------ */
 
-static void bind(struct request *rq, const struct param *p)
+static void bind_value(struct request *rq, const struct param *p)
 {
     const struct param_place *place = &p->spec->to;
     void *to = (char *)rq->options + place->at;
@@ -543,15 +536,14 @@ int params_finish(struct request *rq)
             if (rc < 0)
                 return rc;
         }
-        bind(rq, p);
+        bind_value(rq, p);
     }
     return 0;
 }
 
 /* ---- constraints ----------------------------------------------------------------------------- */
 
-/* The client wants something by it: a flag that is false is as if it were not there, and so is an
- * empty list. */
+/* True if the parameter has an effect: a false flag or an empty list counts as not given. */
 static bool is_wanted(const struct param *p)
 {
     bool nothing = p->spec->type == PARAM_BOOL   ? !p->number
@@ -560,19 +552,19 @@ static bool is_wanted(const struct param *p)
     return p->given && !nothing;
 }
 
-/* The first of these names that is wanted; NULL: none is. */
+/* Returns the first of these parameters that is wanted, or NULL. */
 static const struct param *wanted_of(struct request *rq, const char *names)
 {
     struct text left = text_of(names), name;
     while (text_split(&left, '|', &name)) {
-        const struct param *p = find(rq, name);
+        const struct param *p = find_param(rq, name);
         if (p && is_wanted(p))
             return p;
     }
     return NULL;
 }
 
-/* "`focus` requires `a` or `b`" */
+/* Refuses with "`focus` requires `a` or `b`". */
 static int refuse_alone(struct request *rq, const struct param_spec *spec)
 {
     char names[200];
@@ -583,7 +575,7 @@ static int refuse_alone(struct request *rq, const struct param_spec *spec)
     return err_set_param(&rq->err, ERR_PARAM, spec->name, "`%s` requires `%s`", spec->name, names);
 }
 
-/* "`limit` requires format ndjson or csv" */
+/* Refuses with "`limit` requires format ndjson or csv". */
 static int refuse_format(struct request *rq, const struct param_spec *spec)
 {
     char names[200];
@@ -639,16 +631,10 @@ int params_check(struct request *rq)
     return rc;
 }
 
-/* ---- equal requests -------------------------------------------------------------------------- */
+/* ---- normalisation --------------------------------------------------------------------------- */
 
-/* When to answer; not what. */
-static bool is_about_time(const char *name)
-{
-    return strcmp(name, "wait") == 0 || strcmp(name, "timeout") == 0;
-}
-
-/* With its length, so that no value can look like another parameter. Without printf: each request
- * comes here. */
+/* Writes the length, too, so that no value can look like another parameter. Avoids printf because
+ * each request calls this. */
 static void put_value(struct buf *out, char before, struct text value)
 {
     char length[24];
@@ -663,10 +649,12 @@ void params_normalised(const struct request *rq, struct buf *out)
     buf_puts(out, rq->endpoint->path);
     for (size_t i = 0; i < rq->param_count; i++) {
         const struct param *p = &rq->params[i];
-        if (!p->set || is_about_time(p->spec->name))
+        const char *name = p->spec->name;
+        /* wait and timeout say when to answer, but do not change the answer. */
+        if (!p->set || strcmp(name, "wait") == 0 || strcmp(name, "timeout") == 0)
             continue;
         buf_putc(out, '\n');
-        buf_puts(out, p->spec->name);
+        buf_puts(out, name);
         if (!p->items)
             put_value(out, '=', p->text);
         for (size_t k = 0; k < p->count; k++)

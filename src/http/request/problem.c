@@ -1,4 +1,4 @@
-/* problem.c - error codes to statuses and problem documents. */
+/* problem.c - converts error codes to statuses and problem documents. */
 #include "http/request/problem.h"
 
 #include "dftracerd/http.h"
@@ -91,7 +91,7 @@ static const struct member members[] = {
 };
 const struct object_type problem_type = {"Problem", MEMBERS(members), .help = "RFC 9457"};
 
-enum { OF_RESPONSE = 3 }; /* a stream has its status already */
+enum { OF_RESPONSE = 3 }; /* a broken stream has sent its status already */
 static const struct object_type error_type = {
     .members = members + OF_RESPONSE, .count = sizeof members / sizeof *members - OF_RESPONSE};
 static const struct member line_members[] = {
@@ -102,18 +102,18 @@ const struct object_type error_line_type = {
     .help = "last line of a response that was cut off by an error"};
 #undef OBJECT
 
-/* A syntax error shows the query and a caret under the place. */
+/* Shows a query with a syntax error, and a caret below the position. */
 static void put_caret(struct buf *out, const struct err *err)
 {
     buf_printf(out, "\n%s\n", err->source);
-    /* A blank for each character before it, which may have several bytes. */
+    /* Writes a space for each character before it; characters may have several bytes. */
     for (int64_t i = 0; i < err->position && err->source[i]; i++)
         if (((unsigned char)err->source[i] & 0xC0) != 0x80)
             buf_putc(out, err->source[i] == '\t' ? '\t' : ' ');
     buf_putc(out, '^');
 }
 
-/* `other`: in place of the error's own text; or NULL. */
+/* `other` replaces the error's own text, unless NULL. */
 static void put_detail(struct buf *out, const struct err *err, const char *other)
 {
     buf_puts(out, other ? other : err->text[0] ? err->text : err_text(err->code));

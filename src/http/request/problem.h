@@ -6,17 +6,17 @@
 
 #include "dftracerd/format.h"
 
-/* Problem, and the last line of a broken stream. */
+/* The types of a problem, and of the last line of a broken stream. */
 extern const struct object_type problem_type, error_line_type;
 
-/* HTTP status that tells an error code. */
+/* Returns the HTTP status of an error code. */
 int problem_status(int code);
-const char *problem_reason(int status); /* "Not Found" */
-/* {"type","title","status","detail","code","param","position","request_id"}\n. `err` may be NULL.
- */
+const char *problem_reason(int status); /* such as "Not Found" */
+/* Writes {"type","title","status","detail","code","param","position","request_id"}\n. `err` may be
+ * NULL. */
 void problem_write(struct buf *out, int status, const struct err *err, const char *detail,
                    const char *request_id);
-/* The in-band last line of a broken stream: {"error":{...}}\n */
+/* Writes the last line of a broken stream: {"error":{...}}\n */
 void problem_in_band(struct buf *out, const struct err *err, int code, const char *request_id);
 
 #endif

@@ -1,4 +1,4 @@
-/* query_text.c - values as the query language writes them. */
+/* query_text.c - writes values in the query language. */
 #include "http/request/query_text.h"
 
 void query_text_string(struct buf *out, struct text t)

@@ -1,4 +1,4 @@
-/* read.h - the parameters and the format of a request, from its URL and what else came with it.
+/* read.h - reads the parameters and the format of a request.
  * Used by the server, and by requests without one.
  * Threads: those of the request, one at a time. */
 #ifndef DFTRACERD_HTTP_REQUEST_READ_H
@@ -6,11 +6,11 @@
 
 #include "http/request/endpoint.h"
 
-/* Parameters of the URL: `search` is what follows its `?`, or NULL. A body may add others
- * (params.h). As params_add. */
+/* Adds the parameters of the URL: `search` is the text after its `?`, or NULL. A body may add
+ * others (params.h). Returns as params_add. */
 int request_begin(struct request *rq, const char *search);
-/* All parameters are there: defaults, format and `pretty`. `accept` as for negotiate_format, with
- * its errors. */
+/* Call it when all parameters are added: sets defaults, format and `pretty`. `accept` and errors as
+ * for negotiate_format. */
 int request_finish(struct request *rq, const char *accept);
 
 #endif

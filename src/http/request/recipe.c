@@ -1,11 +1,11 @@
-/* recipe.c - reading and writing views as JSON. */
+/* recipe.c - reads and writes views as JSON. */
 #include "http/request/recipe.h"
 
 #include <jansson.h>
 #include <string.h>
 
-/* The presets in the query language, for those who want to read or change one. Categories in any
- * letter case. */
+/* The presets in the query language, for users that want to read or change one. Categories match in
+ * any letter case. */
 static const struct {
     const char *name, *description, *query;
 } presets[] = {
@@ -21,7 +21,7 @@ static const struct {
      "dlio_benchmark|reader|storage|config|data_loader)\\\\z\""},
 };
 
-static int wrong(struct request *rq, const char *what)
+static int refuse_recipe(struct request *rq, const char *what)
 {
     return err_set_param(&rq->err, ERR_PARAM, "recipe", "`recipe` %s", what);
 }
@@ -29,7 +29,7 @@ static int wrong(struct request *rq, const char *what)
 static int take_text(struct request *rq, const json_t *value, const char **ret)
 {
     if (!json_is_string(value))
-        return wrong(rq, "must have strings as name, description and query");
+        return refuse_recipe(rq, "must have strings as name, description and query");
     *ret = arena_strdup(&rq->arena, text_of(json_string_value(value)));
     return *ret ? 0 : -ENOMEM;
 }
@@ -59,7 +59,7 @@ static int take_member(struct request *rq, struct recipe *r, const char *key, co
                              "description, query and include_metadata",
                              key);
     if (!json_is_boolean(value))
-        return wrong(rq, "must have true or false as include_metadata");
+        return refuse_recipe(rq, "must have true or false as include_metadata");
     r->include_metadata = json_is_true(value);
     return 0;
 }
@@ -71,7 +71,7 @@ static int read_document(struct request *rq, const char *text, struct recipe *r)
     json_t *root, *value;
     int rc = params_load_json(text_of(text), &root, why, sizeof why);
     if (rc == -EINVAL)
-        rc = wrong(rq, "is not a JSON object");
+        rc = refuse_recipe(rq, "is not a JSON object");
     json_object_foreach(root, key, value)
     {
         if (rc == 0)
@@ -94,8 +94,8 @@ static int check_query(struct request *rq, const char *query)
     return rc < 0 ? rc : 0;
 }
 
-/* (a) and (b), or the only one. */
-static int both(struct request *rq, const char *a, const char *b, const char **ret)
+/* Returns (a) and (b), or the one that is not NULL. */
+static int join_queries(struct request *rq, const char *a, const char *b, const char **ret)
 {
     struct buf joined = {0};
     if (!has_text(a) || !has_text(b)) {
@@ -119,7 +119,7 @@ int recipe_read(struct request *rq, struct recipe *ret)
     if (rc == 0 && text && (rc = check_query(rq, ret->query)) < 0)
         memcpy(rq->err.param, "recipe", sizeof "recipe");
     if (rc == 0)
-        rc = both(rq, ret->query, query, &ret->query);
+        rc = join_queries(rq, ret->query, query, &ret->query);
     ret->include_metadata = ret->include_metadata && request_flag(rq, "metadata");
     return rc;
 }

@@ -6,18 +6,19 @@
 
 #include "http/request/endpoint.h"
 
-/* What a request says by itself and by its `recipe`, ANDed. Texts live in the request's arena. */
+/* The query of the request and that of its `recipe`, joined by AND. Texts are in the request's
+ * arena. */
 struct recipe {
     const char *name, *description;
     const char *query; /* without preset, times and durations; NULL = everything */
     bool include_metadata;
 };
 extern const struct object_type recipe_type;
-/* ERR_PARAM (the recipe is no such document), ERR_QUERY_SYNTAX (position and source are those of
- * the query that is to blame: the recipe's own or the request's). */
+/* Returns 0, -ENOMEM, ERR_PARAM if the recipe is not such a document, or ERR_QUERY_SYNTAX, with
+ * position and source of the query that has the error: the recipe's own or the request's. */
 int recipe_read(struct request *rq, struct recipe *ret);
-/* The whole view as one recipe: the preset, times and durations are told in the query, too.
- * Two-space indent. */
+/* Writes the whole view as one recipe, with a two-space indent: preset, times and durations become
+ * part of the query. */
 void recipe_write(const struct request *rq, const struct recipe *r, struct buf *out);
 
 #endif

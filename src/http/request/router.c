@@ -1,10 +1,10 @@
-/* router.c - from a path to its endpoint. */
+/* router.c - finds the endpoint of a path. */
 #include "http/request/router.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static bool matches(const char *pattern, struct text path)
+static bool matches_path(const char *pattern, struct text path)
 {
     struct text rest = text_of(pattern), want, got;
     while (text_split(&rest, '/', &want)) {
@@ -20,14 +20,14 @@ static bool matches(const char *pattern, struct text path)
 const struct endpoint *router_find(const struct endpoint *const *table, struct text path)
 {
     for (size_t i = 0; table[i]; i++)
-        if (matches(table[i]->path, path))
+        if (matches_path(table[i]->path, path))
             return table[i];
     return NULL;
 }
 
-/* Paths of the dftracer_server that was before; docs/API.md has the same table. */
+/* Paths of the earlier dftracer_server; docs/API.md has the same table. */
 static const struct {
-    const char *old, *now; /* NULL: nothing corresponds */
+    const char *old, *now; /* NULL: there is no corresponding path */
 } old_paths[] = {
     {"/index.html", "/"},
     {"/api/v1/info", "/info?detail=files"},

@@ -1,9 +1,11 @@
-/* selection.c - the parameters by which every query chooses its events: files, times, classes,
+/* selection.c - the parameters with which every query selects its events: files, times, classes,
  * filter. */
 #include "http/request/selection.h"
 #include "http/request/spread.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct param_spec selection_params[] = {
@@ -55,8 +57,9 @@ static unsigned phases_of(const char *name)
     return PHASE_DATA;
 }
 
-/* NULL: not set. */
-static const struct param *find(const struct request *rq, const char *prefix, const char *name)
+/* Returns NULL if the parameter is not set. */
+static const struct param *find_param(const struct request *rq, const char *prefix,
+                                      const char *name)
 {
     char whole[64];
     snprintf(whole, sizeof whole, "%s%s", prefix, name);
@@ -64,7 +67,7 @@ static const struct param *find(const struct request *rq, const char *prefix, co
     return p && p->set ? p : NULL;
 }
 
-/* All values of a parameter, whether it is repeatable or not. */
+/* Takes all values of a parameter, whether it is repeatable or not. */
 static void take_values(const struct param *p, const char *const **values, size_t *count)
 {
     if (!p)
@@ -76,9 +79,9 @@ static void take_values(const struct param *p, const char *const **values, size_
 
 static void change_files(const struct request *rq, const char *prefix, struct selection *s)
 {
-    const struct param *recursive = find(rq, prefix, "recursive");
-    take_values(find(rq, prefix, "dir"), &s->dirs, &s->dir_count);
-    take_values(find(rq, prefix, "file"), &s->files, &s->file_count);
+    const struct param *recursive = find_param(rq, prefix, "recursive");
+    take_values(find_param(rq, prefix, "dir"), &s->dirs, &s->dir_count);
+    take_values(find_param(rq, prefix, "file"), &s->files, &s->file_count);
     if (recursive)
         s->not_recursive = !recursive->number;
 }
@@ -90,7 +93,8 @@ void selection_read_files(struct request *rq, struct selection *s)
 
 static int change_times(struct request *rq, const char *prefix, struct selection *s)
 {
-    const struct param *range = find(rq, prefix, "time_range"), *time = find(rq, prefix, "time");
+    const struct param *range = find_param(rq, prefix, "time_range"),
+                       *time = find_param(rq, prefix, "time");
     if (time)
         s->overlap = text_eq(time->text, TEXT("overlap"));
     if (!range)
@@ -118,8 +122,10 @@ static enum within_scope scope_of(const char *name)
 
 static int change_within(struct request *rq, const char *prefix, struct selection *s)
 {
-    const struct param *within = find(rq, prefix, "within"), *clip = find(rq, prefix, "clip"),
-                       *scope = find(rq, prefix, "within_scope"), *alone = scope ? scope : clip;
+    const struct param *within = find_param(rq, prefix, "within"),
+                       *clip = find_param(rq, prefix, "clip"),
+                       *scope = find_param(rq, prefix, "within_scope"),
+                       *alone = scope ? scope : clip;
     if (within)
         s->within = within->text;
     if (scope)
@@ -134,9 +140,11 @@ static int change_within(struct request *rq, const char *prefix, struct selectio
 
 int selection_change(struct request *rq, const char *prefix, struct selection *s)
 {
-    const struct param *query = find(rq, prefix, "query"), *preset = find(rq, prefix, "preset"),
-                       *phase = find(rq, prefix, "phase"), *min = find(rq, prefix, "min_duration"),
-                       *max = find(rq, prefix, "max_duration");
+    const struct param *query = find_param(rq, prefix, "query"),
+                       *preset = find_param(rq, prefix, "preset"),
+                       *phase = find_param(rq, prefix, "phase"),
+                       *min = find_param(rq, prefix, "min_duration"),
+                       *max = find_param(rq, prefix, "max_duration");
     change_files(rq, prefix, s);
     if (query)
         s->query = query->text;
@@ -162,11 +170,41 @@ int selection_read(struct request *rq, struct selection *ret)
     return selection_change(rq, "", ret);
 }
 
+int selection_check_strict(struct request *rq)
+{
+    struct index_progress p;
+    struct selection chosen;
+    uint32_t *files = NULL;
+    size_t count = 0;
+    if (!request_flag(rq, "strict"))
+        return 0;
+    selection_init(&chosen);
+    selection_read_files(rq, &chosen);
+    int rc = query_select_files(&rq->http->env, rq->snapshot, &chosen, &rq->err, &files, &count);
+    free(files);
+    if (rc < 0)
+        return rc;
+    if (count == 0)
+        return err_set(&rq->err, ERR_NOT_FOUND, "no trace files found");
+    if (!rq->incomplete)
+        return 0;
+    index_progress(rq->http->options->index, &p);
+    return err_set(&rq->err, -EEXIST, "the answer would be incomplete: %s",
+                   p.directories_unreadable ? "some directories cannot be read"
+                                            : "some files are pending or may still be growing");
+}
+
 int selection_open(struct request *rq, const struct selection *s, struct query **ret)
 {
     const struct query_env env = request_env(rq);
     int rc = query_open(&env, rq->snapshot, s, &rq->budget, &rq->err, ret);
-    if (rc == 0)
-        rq->incomplete = !query_complete(*ret);
+    if (rc < 0)
+        return rc;
+    rq->incomplete = !query_complete(*ret);
+    rc = rq->incomplete ? selection_check_strict(rq) : 0;
+    if (rc < 0) {
+        query_close(*ret);
+        *ret = NULL;
+    }
     return rc;
 }

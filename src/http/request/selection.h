@@ -7,7 +7,7 @@
 
 #include "http/request/endpoint.h"
 
-/* dir, file, recursive, query, preset ... with these defaults; `prefix` before each name. */
+/* dir, file, recursive, query, preset ... with these defaults; `prefix` precedes each name. */
 #define SELECTION_PARAMS(prefix, recursive, time, phase) \
     PARAM(prefix "dir", TEXT, "directory whose trace files are selected; repeatable; default all", \
           .repeatable = true, .example = "['.']"), \
@@ -40,21 +40,25 @@
               .choices = "process|thread|host|all")
 #define CLIP_PARAM(prefix) \
     PARAM(prefix "clip", BOOL, "with within: count only the overlapping parts of durations")
-/* limit, offset; with what else their rows say */
+/* limit, offset; the arguments are further fields of their rows */
 #define PAGE_PARAMS(...) \
     PARAM("limit", UINT, "maximum number of rows", .example = "100", ##__VA_ARGS__), \
         PARAM("offset", UINT, "number of rows to skip", .fallback = "0", ##__VA_ARGS__)
 extern const struct param_spec selection_params[];        /* dir file recursive query preset ... */
 extern const struct param_spec selection_events_params[]; /* the same, phase=events unless given */
-extern const struct param_spec clip_params[];             /* clip, where durations are told */
+extern const struct param_spec clip_params[];             /* clip, for answers with durations */
 extern const struct param_spec answer_params[];           /* format pretty wait timeout */
 extern const struct param_spec page_params[];             /* limit offset */
-/* dir, file, recursive, as far as the endpoint has them. Borrowed from the request. */
+/* Reads dir, file and recursive, as far as the endpoint has them. Borrowed from the request. */
 void selection_read_files(struct request *rq, struct selection *s);
 int selection_read(struct request *rq, struct selection *ret);
-/* Changes what parameters with this prefix say. */
+/* Overrides the selection by parameters with this prefix. */
 int selection_change(struct request *rq, const char *prefix, struct selection *s);
-/* Opens the query of a selection and notes completeness in the answer. */
+/* For strict=true, once rq->incomplete is known. Returns ERR_NOT_FOUND if no file is selected,
+ * -EEXIST if the answer would be incomplete, otherwise 0. */
+int selection_check_strict(struct request *rq);
+/* Opens the query of a selection, and records in the answer whether it is complete. If it is not,
+ * returns the error of selection_check_strict, so that no work is done for a refused request. */
 int selection_open(struct request *rq, const struct selection *s, struct query **ret);
 
 #endif

@@ -1,4 +1,4 @@
-/* spread.c - a request as other ranks are told of it. */
+/* spread.c - encodes a request for other ranks. */
 #include "http/request/endpoint.h"
 #include "http/request/spread.h"
 
@@ -14,7 +14,18 @@ static void put_param(struct buf *out, bool *first, const char *name, const char
     buf_percent(out, text_of(value));
 }
 
-/* All that the client has given, however: as parameters of a URL. What it waits for is over. */
+/* True for parameters that concern the answer as a whole, which this rank makes. */
+static bool is_kept_here(const char *name)
+{
+    static const char *const names[] = {"wait", "timeout", "strict", "format"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Writes the parameters that the client has given as those of a URL, and the chosen format. */
 static void put_target(const struct request *rq, struct buf *out)
 {
     bool first = true;
@@ -22,8 +33,7 @@ static void put_target(const struct request *rq, struct buf *out)
     buf_puts(out, rq->endpoint->path);
     for (size_t i = 0; i < rq->param_count; i++) {
         const struct param *p = &rq->params[i];
-        if (!p->given || strcmp(p->spec->name, "wait") == 0 ||
-            strcmp(p->spec->name, "timeout") == 0 || strcmp(p->spec->name, "format") == 0)
+        if (!p->given || is_kept_here(p->spec->name))
             continue;
         if (!p->spec->repeatable)
             put_param(out, &first, p->spec->name, p->text.ptr);

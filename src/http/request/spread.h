@@ -5,10 +5,11 @@
 
 #include "http/request/endpoint.h"
 
-/* Where there are other ranks, and the request can be told in a URL. 0, -ENOMEM. */
+/* Prepares the request for other ranks, if there are any and it fits into a URL. Returns 0 or
+ * -ENOMEM. */
 int request_spread(struct request *rq);
 void request_spread_done(struct request *rq);
-/* For the queries of the request. */
+/* Returns the environment for the queries of the request. */
 struct query_env request_env(const struct request *rq);
 
 #endif

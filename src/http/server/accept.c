@@ -1,9 +1,10 @@
-/* accept.c - one thread takes the connections of all sockets in and gives each to the thread of
- * libmicrohttpd that has fewest.
+/* accept.c - one thread accepts the connections of all sockets and passes each to the libmicrohttpd
+ * thread that has the fewest.
  *
- * libmicrohttpd's own threads would all wait for the same socket; the first that wakes takes some
- * ten at once, so one may have most of those who came together, and the last of them waits for
- * twice its work. */
+ * libmicrohttpd's own threads would all wait for the same socket. The first that wakes accepts
+ * about ten at once, so one thread may get most connections of a burst, and the last of them waits
+ * twice as long.
+ */
 #include "http/server/server.h"
 #include "http/server/sockets.h"
 
@@ -16,10 +17,10 @@
 #include <unistd.h>
 
 enum {
-    REST_MS = 20,    /* until it is tried again, where there is no room or no descriptor */
-    LOST_RESTS = 50, /* what was handed over before so many has begun, or never will */
-    STEP_MS = 2,     /* when a stop looks whether all that was handed over has begun */
-    AT_ONCE = 64,    /* of one socket, before the next one's turn */
+    REST_MS = 20,    /* time until the next try, if there is no space or no descriptor */
+    LOST_RESTS = 50, /* a connection that has not begun after this number of rests never will */
+    STEP_MS = 2,     /* interval at which a stop checks whether all connections have begun */
+    AT_ONCE = 64,    /* connections of one socket before it is the next one's turn */
 };
 
 static unsigned load_of(const struct carrier *c, bool local)
@@ -27,8 +28,8 @@ static unsigned load_of(const struct carrier *c, bool local)
     return c->begun[local] + c->handed[local];
 }
 
-/* The place of one connection, or NULL: there is no room. TCP does not take that of unix sockets:
- * the daemon's user gets in. */
+/* Reserves a connection at the carrier with the fewest, or returns NULL if the limit is reached.
+ * TCP and Unix sockets have separate limits, so the daemon's user always gets in. */
 static struct carrier *take_place(struct http *h, bool tls, bool local)
 {
     size_t all = 0;
@@ -59,7 +60,7 @@ void accept_note(struct carrier *c, bool local, bool begins)
     pthread_mutex_unlock(&c->http->connections_lock);
 }
 
-/* By all carriers. */
+/* Returns the number of connections passed to carriers that have not begun. */
 static unsigned count_handed(struct http *h)
 {
     unsigned sum = 0;
@@ -71,7 +72,7 @@ static unsigned count_handed(struct http *h)
     return sum;
 }
 
-/* libmicrohttpd drops a connection without a word when it has no memory for it. */
+/* libmicrohttpd drops a connection silently if it has no memory for it. */
 static void forget_lost(struct http *h)
 {
     pthread_mutex_lock(&h->connections_lock);
@@ -80,7 +81,7 @@ static void forget_lost(struct http *h)
     pthread_mutex_unlock(&h->connections_lock);
 }
 
-/* 1: there may be more, 0: nobody waits, <0: nobody can be let in for now. */
+/* Returns 1 if there may be more, 0 if no client waits, <0 if none can be accepted for now. */
 static int accept_one(struct http *h, size_t listener)
 {
     struct sockaddr_storage a;
@@ -99,12 +100,11 @@ static int accept_one(struct http *h, size_t listener)
     }
     if (why == EAGAIN)
         return 0;
-    /* Who has gone already is nobody's concern; all else lasts longer: no descriptors, no memory.
- */
+    /* Aborted connections are skipped; EMFILE and ENOMEM need a pause. */
     return !why || why == ECONNABORTED || why == EINTR ? 1 : -why;
 }
 
-/* <0: nobody can be let in for now. */
+/* Returns <0 if no connection can be accepted for now. */
 static int accept_some(struct http *h, size_t listener)
 {
     int rc = 1;
@@ -113,7 +113,7 @@ static int accept_some(struct http *h, size_t listener)
     return rc;
 }
 
-static void *run(void *arg)
+static void *accept_loop(void *arg)
 {
     struct http *h = arg;
     struct pollfd fds[HTTP_LISTENERS_MAX + 1] = {{.fd = h->accept_wake, .events = POLLIN}};
@@ -126,7 +126,7 @@ static void *run(void *arg)
             if (atomic_exchange(&h->closing[i], false))
                 close(atomic_exchange(&h->fds[i], -1));
         }
-        for (size_t i = 0; i < n; i++) /* poll ignores -1 */
+        for (size_t i = 0; i < n; i++) /* poll ignores an fd of -1 */
             fds[i + 1] = (struct pollfd){.fd = h->fds[i], .events = POLLIN};
         if (poll(fds, rests ? 1 : n + 1, rests ? REST_MS : -1) < 0)
             continue;
@@ -147,7 +147,7 @@ int accept_start(struct http *h)
     h->accept_wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (h->accept_wake < 0)
         return -errno;
-    int rc = pthread_create(&h->acceptor, NULL, run, h);
+    int rc = pthread_create(&h->acceptor, NULL, accept_loop, h);
     h->accepting = rc == 0;
     return -rc;
 }
@@ -157,8 +157,8 @@ void accept_wake(struct http *h)
     eventfd_write(h->accept_wake, 1);
 }
 
-/* libmicrohttpd closes what it was given and has not looked at yet without a lock, and its client
- * would hear nothing. */
+/* libmicrohttpd closes connections that it has not read yet without taking a lock, and their
+ * clients would get no answer. So wait until all have begun. */
 void accept_stop(struct http *h)
 {
     if (!h->accepting)

@@ -1,4 +1,4 @@
-/* access_log.c - the line of the log that a request leaves. */
+/* access_log.c - writes the log line of a request. */
 #include "http/server/server.h"
 
 #include <string.h>
@@ -16,9 +16,10 @@ static void put_number(struct buf *line, const char *before, uint64_t number)
     put_word(line, before, digits);
 }
 
-/* Without what was asked, and without the id of a stored question, whatever became of the request:
- * who knows it may ask that. What was refused early has no path of its own yet. */
-static struct text told_path(const struct exchange *x)
+/* Returns the path without parameters, and without the id of a stored query, whatever happened to
+ * the request: whoever knows the id may run that query. A request that was refused early has no
+ * path yet, only a URI. */
+static struct text logged_path(const struct exchange *x)
 {
     struct text path = x->path ? text_of(x->path) : text_of(x->uri);
     if (!x->path && path.ptr)
@@ -40,7 +41,7 @@ void access_log(const struct exchange *x, bool cut)
     put_word(&line, "request id=", *x->id ? x->id : "-");
     put_word(&line, " method=", x->method ? x->method : "-");
     buf_puts(&line, " path=");
-    buf_json_text(&line, told_path(x));
+    buf_json_text(&line, logged_path(x));
     put_number(&line, " status=", (uint64_t)x->status);
     put_number(&line, " bytes=", x->sent);
     uint64_t tenths = (uint64_t)(clock_mono_ns() - x->rq.started_ns + 50000) / 100000;

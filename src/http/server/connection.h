@@ -1,8 +1,8 @@
-/* connection.h - what is known of a connection, and the thread of libmicrohttpd that has it. Used
- * by all files of this folder; mhd_connection.h has what is done with one.
+/* connection.h - a connection, and the libmicrohttpd thread that has it. Used by all files of this
+ * folder; mhd_connection.h has the functions.
  * Threads: a connection is used by its own thread; others read its fields from `state` on, under
  *          connections_lock of struct http.
- * Memory:  a connection is made and freed by its own thread, which has it in the list meanwhile.
+ * Memory:  a connection is created and freed by its own thread, and is in the list meanwhile.
  */
 #ifndef DFTRACERD_HTTP_SERVER_CONNECTION_H
 #define DFTRACERD_HTTP_SERVER_CONNECTION_H
@@ -24,27 +24,27 @@ enum connection_state { CONNECTION_IDLE, CONNECTION_ARRIVING, CONNECTION_BUSY };
 struct connection {
     struct access_peer peer;
     struct client *client;
-    struct viewer *viewer; /* where files have permissions; else NULL */
-    struct site *site;     /* of the socket that it came on */
-    enum access_role role; /* found out with the first request, and again... */
-    unsigned role_epoch;   /* ... when this is not the access_epoch... */
-    int64_t role_until;    /* ... or by a certificate: after this, Unix time in seconds */
+    struct viewer *viewer; /* with --enforce-file-permissions; else NULL */
+    struct site *site;     /* the site of its socket */
+    enum access_role role; /* determined with the first request, and again... */
+    unsigned role_epoch;   /* ... when this differs from access_epoch... */
+    int64_t role_until; /* ... or after this Unix time in seconds, if a certificate expires then */
     int fd;
     struct carrier *carrier;
     struct MHD_Connection *mhd;
-    struct exchange *arriving; /* its URI has come, the rest of its head has not */
+    struct exchange *arriving; /* the request whose URI has arrived and whose head is incomplete */
     atomic_int state;
-    atomic_llong since_ns;          /* it is in this state */
+    atomic_llong since_ns;          /* since when it is in this state */
     struct connection *prev, *next; /* guarded by connections_lock */
 };
 
-/* A thread of libmicrohttpd, and how many connections it has: of TCP [false] and of unix sockets
- * [true]. The counts are guarded by connections_lock. */
+/* A thread of libmicrohttpd, and the number of its connections: from TCP [false] and from Unix
+ * sockets [true]. The counts are guarded by connections_lock. */
 struct carrier {
     struct http *http;
     struct MHD_Daemon *daemon;
     bool tls;
-    unsigned handed[2]; /* given to it, and not begun yet */
+    unsigned handed[2]; /* passed to it, and not begun yet */
     unsigned begun[2];
 };
 

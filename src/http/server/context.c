@@ -1,4 +1,4 @@
-/* context.c - what requests know of the process. */
+/* context.c - fills in the context of requests. */
 #include "http/server/context.h"
 
 #include "http/exchange/cache.h"

@@ -1,7 +1,7 @@
-/* end.c - requests of one site, or of all, come to their end. */
+/* end.c - ends the requests of one site, or of all. */
 #include "http/server/server.h"
 
-/* From now on no request begins. Under the table's lock. */
+/* No request begins after this. Caller holds the table's lock. */
 static void sites_stop(struct http *h, struct site *only)
 {
     for (size_t i = 0; i < atomic_load(&h->sites.count); i++)

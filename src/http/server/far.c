@@ -1,7 +1,8 @@
 /* far.c - scans and streams for rank 0, on another rank.
  *
- * A stream is open from one time that rank 0 asks for some of it to the next. It ends when rank 0
- * says so, when it fails, or when nobody has asked for a while: then rank 0 says again what it is.
+ * A stream stays open between two requests of rank 0 for parts of it. It ends when rank 0 says so,
+ * when it fails, or when it was not used for a while; then the next request of rank 0 has to
+ * describe it again.
  */
 #include "dftracerd/http.h"
 
@@ -10,28 +11,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAMS_MOST = 64, STOPPED = 64 };
+enum { STREAMS_MAX = 64, STOPPED = 64 };
 #define STREAM_IDLE_NS (60 * 1000000000ll)
 
-/* At work here, so that rank 0 can end it. */
+/* A running scan, in a list so that rank 0 can end it. */
 struct scan {
     struct scan *next;
     uint64_t number;
     struct http_call *call;
     bool streams;
-    /* of a stream */
+    /* if it is a stream */
     struct query_far far;
-    struct buf none;   /* far.answer: it has no other than what is served */
-    bool begins, over; /* the last one who works for it frees it */
-    unsigned busy;     /* so many work for it */
-    int64_t asked_ns;  /* the last time */
+    struct buf none;   /* far.answer: a stream answers through `serve` only */
+    bool begins, over; /* over: the last user frees it */
+    unsigned busy;     /* number of threads that use it */
+    int64_t used_ns;   /* last use */
 };
 struct http_far {
     struct http_runner *runner;
     pthread_mutex_t lock;
     struct scan *first;
     unsigned streams;
-    /* what rank 0 has ended before it began here: numbers, the last ones; they are given once */
+    /* The last numbers that rank 0 ended before they began here. Numbers are not reused. */
     uint64_t stopped[STOPPED];
     unsigned stopped_next;
 };
@@ -46,7 +47,7 @@ static bool is_stopped(const struct http_far *all, uint64_t number)
     return false;
 }
 
-static void add(struct http_far *all, struct scan *own)
+static void add_scan(struct http_far *all, struct scan *own)
 {
     own->next = all->first;
     all->first = own;
@@ -55,7 +56,7 @@ static void add(struct http_far *all, struct scan *own)
         http_call_cancel(own->call, ERR_CANCELLED);
 }
 
-static void take_out(struct http_far *all, struct scan *own)
+static void remove_scan(struct http_far *all, struct scan *own)
 {
     struct scan **at = &all->first;
 
@@ -65,7 +66,7 @@ static void take_out(struct http_far *all, struct scan *own)
     all->streams -= own->streams;
 }
 
-static struct scan *find(const struct http_far *all, uint64_t number)
+static struct scan *find_scan(const struct http_far *all, uint64_t number)
 {
     struct scan *s = all->first;
 
@@ -74,18 +75,19 @@ static struct scan *find(const struct http_far *all, uint64_t number)
     return s;
 }
 
-/* A stream that nobody has asked for a while, or that has to make room; taken out. NULL: none. */
+/* Removes and returns a stream that was not used for a while, or that must be closed to make space
+ * for another one. Returns NULL if there is none. */
 static struct scan *take_idle(struct http_far *all)
 {
     int64_t before = clock_mono_ns() - STREAM_IDLE_NS;
     struct scan *oldest = NULL;
 
     for (struct scan *s = all->first; s; s = s->next)
-        if (s->streams && !s->busy && (!oldest || s->asked_ns < oldest->asked_ns))
+        if (s->streams && !s->busy && (!oldest || s->used_ns < oldest->used_ns))
             oldest = s;
-    if (!oldest || (oldest->asked_ns > before && all->streams < STREAMS_MOST))
+    if (!oldest || (oldest->used_ns > before && all->streams < STREAMS_MAX))
         return NULL;
-    take_out(all, oldest);
+    remove_scan(all, oldest);
     return oldest;
 }
 
@@ -101,11 +103,12 @@ static void stream_free(struct scan *s)
     free(s);
 }
 
-/* The stream is there until it is given back. 0; -EBUSY: it is not open yet; ERR_NOT_FOUND. */
+/* Finds a stream, which stays until stream_give_back. Returns 0, -EBUSY if it is not open yet, or
+ * ERR_NOT_FOUND. */
 static int stream_take(struct http_far *all, uint64_t number, struct scan **ret)
 {
     pthread_mutex_lock(&all->lock);
-    struct scan *s = find(all, number);
+    struct scan *s = find_scan(all, number);
     int rc = !s || !s->streams || s->over ? ERR_NOT_FOUND : s->begins ? -EBUSY : 0;
     if (rc == 0) {
         s->busy++;
@@ -119,17 +122,17 @@ static void stream_give_back(struct http_far *all, struct scan *s, int rc)
 {
     pthread_mutex_lock(&all->lock);
     s->busy--;
-    s->asked_ns = clock_mono_ns();
+    s->used_ns = clock_mono_ns();
     s->over |= rc < 0;
     bool over = s->over && s->busy == 0;
     if (over)
-        take_out(all, s);
+        remove_scan(all, s);
     pthread_mutex_unlock(&all->lock);
     if (over)
         stream_free(s);
 }
 
-/* Ends others that are idle; false: there are too many. */
+/* Ends idle streams. Returns false if there are still too many. */
 static bool make_room(struct http_far *all)
 {
     struct scan *idle;
@@ -138,14 +141,14 @@ static bool make_room(struct http_far *all)
     do {
         pthread_mutex_lock(&all->lock);
         idle = take_idle(all);
-        room = all->streams < STREAMS_MOST;
+        room = all->streams < STREAMS_MAX;
         pthread_mutex_unlock(&all->lock);
         stream_free(idle);
     } while (idle);
     return room;
 }
 
-/* Does what rank 0 does with the request, up to the stream. */
+/* Opens the request as rank 0 does, up to the stream. */
 static int stream_begin(struct http_far *all, struct scan *own, const struct http_call_options *o,
                         struct err *err)
 {
@@ -156,10 +159,10 @@ static int stream_begin(struct http_far *all, struct scan *own, const struct htt
     own->streams = own->begins = true;
     own->busy = 1;
     pthread_mutex_lock(&all->lock);
-    add(all, own);
+    add_scan(all, own);
     pthread_mutex_unlock(&all->lock);
     rc = http_call_open(own->call, err);
-    own->far.request = own->far.given = TEXT(""); /* of the message */
+    own->far.request = own->far.given = TEXT(""); /* these texts belong to the message */
     rc = rc < 0 ? rc : own->far.serve ? 0 : ERR_NOT_FOUND;
     pthread_mutex_lock(&all->lock);
     own->begins = false;
@@ -191,8 +194,8 @@ static int stream_open(struct http_far *all, struct snapshot *s, const struct qu
     return rc;
 }
 
-static int serve(struct http_far *all, struct snapshot *s, const struct query_far *far,
-                 struct http_call_options *o, struct buf *answer)
+static int answer_stream(struct http_far *all, struct snapshot *s, const struct query_far *far,
+                         struct http_call_options *o, struct buf *answer)
 {
     struct scan *own = NULL;
     int rc = stream_take(all, far->number, &own);
@@ -208,7 +211,7 @@ static int serve(struct http_far *all, struct snapshot *s, const struct query_fa
 
 /* ---- scans ----------------------------------------------------------------------------------- */
 
-static int run(struct http_far *all, const struct http_call_options *o, struct err *err)
+static int run_scan(struct http_far *all, const struct http_call_options *o, struct err *err)
 {
     struct scan own = {.number = o->far->number};
     int rc = http_call_new(all->runner, o, err, &own.call);
@@ -216,19 +219,19 @@ static int run(struct http_far *all, const struct http_call_options *o, struct e
     if (rc < 0)
         return rc;
     pthread_mutex_lock(&all->lock);
-    add(all, &own);
+    add_scan(all, &own);
     pthread_mutex_unlock(&all->lock);
     rc = http_call_run(own.call, NULL, NULL, err);
     pthread_mutex_lock(&all->lock);
-    take_out(all, &own);
+    remove_scan(all, &own);
     pthread_mutex_unlock(&all->lock);
     http_call_free(own.call);
     return rc;
 }
 
-/* Does what rank 0 does with the request, up to the scan that it asks for. */
-static int scan(struct http_far *all, struct snapshot *s, struct query_far *far,
-                struct http_call_options *o, struct buf *answer)
+/* Runs the request as rank 0 does, up to the scan that rank 0 requested. */
+static int answer_scan(struct http_far *all, struct snapshot *s, struct query_far *far,
+                       struct http_call_options *o, struct buf *answer)
 {
     struct err err = {0};
 
@@ -237,26 +240,26 @@ static int scan(struct http_far *all, struct snapshot *s, struct query_far *far,
     far->answer = answer;
     o->snapshot = s;
     o->far = far;
-    int rc = run(all, o, &err);
+    int rc = run_scan(all, o, &err);
     err_done(&err);
     return far->answered ? 0 : rc < 0 && rc != ERR_CANCELLED ? rc : ERR_NOT_FOUND;
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* Rank 0 needs it no longer. */
+/* Called when rank 0 no longer needs the scan or stream. */
 static void on_stop(void *arg, uint64_t number)
 {
     struct http_far *all = arg;
     struct scan *idle = NULL;
 
     pthread_mutex_lock(&all->lock);
-    struct scan *s = find(all, number);
+    struct scan *s = find_scan(all, number);
     if (s && (s->busy || !s->streams)) {
         s->over = true;
         http_call_cancel(s->call, ERR_CANCELLED);
     } else if (s) {
-        take_out(all, idle = s);
+        remove_scan(all, idle = s);
     } else {
         all->stopped[all->stopped_next++ % STOPPED] = number;
     }
@@ -276,7 +279,8 @@ static int on_request(void *arg, struct snapshot *s, struct text request, struct
     struct http_call_options o = {.target = target,
                                   .deadline_ns = time_ns ? clock_mono_ns() + time_ns : 0};
     if (rc == 0)
-        rc = far.asked.len ? serve(arg, s, &far, &o, answer) : scan(arg, s, &far, &o, answer);
+        rc = far.asked.len ? answer_stream(arg, s, &far, &o, answer)
+                           : answer_scan(arg, s, &far, &o, answer);
     free(target);
     return rc;
 }

@@ -1,5 +1,5 @@
-/* listen.c - listening sockets: loopback by default, one per address, and a unix socket for the
- * client script. */
+/* listen.c - listening sockets: loopback by default, one for each address, and a Unix socket for
+ * the client script. */
 #include "http/server/server.h"
 #include "http/server/sockets.h"
 
@@ -14,8 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The thread that accepts may see it from now on. */
-static void publish(struct http *h, int fd, bool is_unix)
+/* The thread that accepts may use it from now on. */
+static void publish_listener(struct http *h, int fd, bool is_unix)
 {
     size_t n = atomic_load(&h->listeners);
     h->is_tls[n] = !is_unix && h->options.tls.cert;
@@ -24,7 +24,7 @@ static void publish(struct http *h, int fd, bool is_unix)
     atomic_store(&h->listeners, n + 1);
 }
 
-static int add(struct http *h, int fd, const char *url)
+static int add_listener(struct http *h, int fd, const char *url)
 {
     if (h->listeners == HTTP_FIRST_LISTENERS_MAX)
         return close(fd), -E2BIG;
@@ -32,8 +32,8 @@ static int add(struct http *h, int fd, const char *url)
     if (url && !copy)
         return close(fd), -ENOMEM;
     if (url) {
-        /* Who follows and is told nothing would else be waited for long after their machine was
-         * switched off. Connections have what their listener has. */
+        /* Without keepalive, a client that follows a quiet index would be kept for long after its
+         * machine was switched off. Connections inherit these options from the listener. */
         int on = 1, gap_s = 10, times = 3;
         int idle_s =
             (int)(h->options.limits.idle_ms < 1000       ? 1
@@ -46,14 +46,14 @@ static int add(struct http *h, int fd, const char *url)
     }
     if (copy)
         h->urls[h->url_count++] = copy;
-    publish(h, fd, !url);
+    publish_listener(h, fd, !url);
     return 0;
 }
 
 void listen_add_unix(struct http *h, int fd, const char *path)
 {
     h->unlinks[h->listeners] = path;
-    publish(h, fd, true);
+    publish_listener(h, fd, true);
 }
 
 void listen_end_unix(struct http *h, const char *path)
@@ -62,7 +62,7 @@ void listen_end_unix(struct http *h, const char *path)
         if (h->unlinks[i] != path)
             continue;
         unlink(path);
-        h->unlinks[i] = NULL; /* another daemon may have the name soon */
+        h->unlinks[i] = NULL; /* another daemon may bind the name soon */
         atomic_store(&h->closing[i], true);
     }
     accept_wake(h);
@@ -102,9 +102,9 @@ static void make_url(const struct http *h, char *url, size_t size, bool v6, cons
              h->options.tls.cert ? "s" : "", host, port);
 }
 
-/* *new* (freeaddrinfo): an address where it may listen. */
-static int look_up(const struct http_options *o, const char *address, int port,
-                   struct addrinfo **ret, struct err *err)
+/* Returns the addresses in *new* (freeaddrinfo) if the daemon may listen there. */
+static int resolve_address(const struct http_options *o, const char *address, int port,
+                           struct addrinfo **ret, struct err *err)
 {
     char service[16];
     snprintf(service, sizeof service, "%d", port);
@@ -131,19 +131,19 @@ int http_may_listen(const struct http_options *o, struct err *err)
     int rc = 0;
     for (size_t i = 0; i < o->bind_count && !o->no_tcp && rc == 0; i++) {
         struct addrinfo *found = NULL;
-        rc = look_up(o, o->bind[i], o->port, &found, err);
+        rc = resolve_address(o, o->bind[i], o->port, &found, err);
         if (rc == 0)
             freeaddrinfo(found);
     }
     return rc;
 }
 
-/* One address. `port` 0 takes a free one, which the next addresses then share. */
+/* Binds one address. `port` 0 chooses a free port, which the next addresses then share. */
 static int listen_tcp(struct http *h, const char *address, int *port, struct err *err)
 {
     char url[128];
     struct addrinfo *found = NULL;
-    int rc = look_up(&h->options, address, *port, &found, err);
+    int rc = resolve_address(&h->options, address, *port, &found, err);
     if (rc < 0)
         return rc;
     bool v6 = found->ai_family == AF_INET6;
@@ -155,11 +155,11 @@ static int listen_tcp(struct http *h, const char *address, int *port, struct err
             fd == -EADDRINUSE ? " (choose another port with --port; 0 selects a free one)" : "");
     *port = bound_port(fd);
     make_url(h, url, sizeof url, v6, address, *port);
-    return add(h, fd, url);
+    return add_listener(h, fd, url);
 }
 
-/* A socket file that nobody answers on is a left-over of a daemon that was killed. Anything else is
- * somebody's. */
+/* Removes a socket file on which nobody listens: a daemon that was killed left it. Any other file
+ * is left alone. */
 static int remove_stale(const struct sockaddr_un *a)
 {
     struct stat st;
@@ -180,7 +180,7 @@ static int remove_stale(const struct sockaddr_un *a)
     return 0;
 }
 
-/* The file gets the mode of the descriptor: umask() would affect all threads. */
+/* The file gets the mode of the descriptor; umask() would affect all threads. */
 int listen_unix(const char *path, struct err *err)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -202,7 +202,7 @@ int listen_unix(const char *path, struct err *err)
     return fd;
 }
 
-/* A socket that systemd, say, has bound: the same rules as for our own. */
+/* Adds a socket that was bound by systemd or another parent, under the same rules. */
 static int listen_inherited(struct http *h, int fd, struct err *err)
 {
     struct sockaddr_storage a = {0};
@@ -217,7 +217,7 @@ static int listen_inherited(struct http *h, int fd, struct err *err)
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     if (a.ss_family == AF_UNIX)
-        return add(h, fd, NULL);
+        return add_listener(h, fd, NULL);
     const char *lacks =
         access_is_loopback((struct sockaddr *)&a) ? NULL : access_lacks_beyond(&h->options);
     if (lacks)
@@ -227,10 +227,10 @@ static int listen_inherited(struct http *h, int fd, struct err *err)
                        lacks);
     getnameinfo((struct sockaddr *)&a, n, host, sizeof host, NULL, 0, NI_NUMERICHOST);
     make_url(h, url, sizeof url, a.ss_family == AF_INET6, host, bound_port(fd));
-    return add(h, fd, url);
+    return add_listener(h, fd, url);
 }
 
-/* All are taken, whatever goes wrong. */
+/* Takes all of them, even after an error. */
 static int listen_all_inherited(struct http *h, struct err *err)
 {
     int rc = 0;
@@ -256,7 +256,7 @@ int listen_all(struct http *h, struct err *err)
     int port = o->port, rc = listen_all_inherited(h, err);
     for (size_t i = 0; i < n && rc == 0; i++) {
         struct err quiet = {0};
-        /* Where IPv6 is switched off, 127.0.0.1 alone will do. */
+        /* If IPv6 is switched off, 127.0.0.1 suffices. */
         rc = listen_tcp(h, addresses[i], &port, !chosen && i > 0 ? &quiet : err);
         if (rc < 0 && !chosen && i > 0)
             rc = 0;

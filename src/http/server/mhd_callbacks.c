@@ -1,5 +1,5 @@
-/* mhd_callbacks.c - what libmicrohttpd calls: a request's first line, its headers and body, its
- * end. */
+/* mhd_callbacks.c - the callbacks of libmicrohttpd: a request's first line, its headers and body,
+ * its end. */
 #include "http/endpoints/endpoints.h"
 #include "http/exchange/etag.h"
 #include "http/exchange/readiness.h"
@@ -20,36 +20,31 @@
 #include <sys/socket.h>
 
 #define BODY_IGNORED_MAX \
-    (16u << 20) /* of a body that is too long, so much is read before the connection is cut */
+    (16u << 20) /* bytes of a too long body that are read before the connection is closed */
 
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
-/* ---- a request comes in ---------------------------------------------------------------------- */
-
-/* Different from all others, not secret: a number at random for each thread, and a count. */
-static struct hash128 new_id(void)
-{
-    static _Thread_local uint64_t thread[2];
-    if (!thread[0] && getrandom(thread, sizeof thread, 0) != (ssize_t)sizeof thread)
-        thread[0] = (uint64_t)clock_mono_ns() << 1 | 1;
-    thread[1]++;
-    return text_hash128((struct text){(const char *)thread, sizeof thread});
-}
+/* ---- begin of a request ---------------------------------------------------------------------- */
 
 static void set_id(struct exchange *x, const char *given)
 {
+    static _Thread_local uint64_t thread[2];
     static const char sane[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:";
     size_t n = given ? strlen(given) : 0;
     if (n >= 1 && n <= 64 && strspn(given, sane) == n) {
         memcpy(x->id, given, n + 1);
         return;
     }
-    hash128_hex(new_id(), x->id);
+    /* Unique but not secret: a random number for each thread, and a counter. */
+    if (!thread[0] && getrandom(thread, sizeof thread, 0) != (ssize_t)sizeof thread)
+        thread[0] = (uint64_t)clock_mono_ns() << 1 | 1;
+    thread[1]++;
+    hash128_hex(text_hash128((struct text){(const char *)thread, sizeof thread}), x->id);
 }
 
-/* libmicrohttpd has put a NUL between method and URI, and tells only the latter. The method begins
- * the connection's memory, which is whole pages, or follows a line: nothing before the page is
- * looked at. NULL: another one. */
+/* libmicrohttpd has replaced the blank between method and URI by NUL, and passes only the URI. The
+ * method is at the begin of the connection's memory, which consists of whole pages, or follows a
+ * line, so nothing before the page is read. Returns NULL for an unknown method. */
 static const char *method_before(const char *uri)
 {
     static const char *const known[] = {"GET", "HEAD", "POST", "OPTIONS", "DELETE"};
@@ -63,7 +58,7 @@ static const char *method_before(const char *uri)
     return NULL;
 }
 
-/* While libmicrohttpd still takes it in. */
+/* Refuses a request while libmicrohttpd is still reading its head. */
 static void refuse_early(struct exchange *x, struct connection *known, int status,
                          const char *detail)
 {
@@ -82,8 +77,8 @@ static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
     struct exchange *x = exchange_new(arg, uri);
     char *query = strchr((char *)(uintptr_t)uri, '?');
     connection_set_state(c, CONNECTION_ARRIVING);
-    /* libmicrohttpd would take the parameters apart, 64 bytes of the connection's memory each, and
-     * answer nothing where that is too little. */
+    /* libmicrohttpd would parse the parameters into 64 bytes of the connection's memory each, and
+     * answer nothing if that is too small. */
     if (query)
         query[1] = '\0';
     if (x) {
@@ -100,8 +95,8 @@ static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
     return x;
 }
 
-static int begin(struct exchange *x, struct MHD_Connection *c, const char *method,
-                 const char *version)
+static int begin_message(struct exchange *x, struct MHD_Connection *c, const char *method,
+                         const char *version)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -138,10 +133,10 @@ static int begin(struct exchange *x, struct MHD_Connection *c, const char *metho
     return MHD_YES;
 }
 
-/* So much of it renews the time that a request has to arrive. */
+/* These many bytes of an upload restart the time that a request has to arrive. */
 #define UPLOAD_PACE (1u << 20)
 
-/* What does not fit is forgotten, as of a body that is too long. */
+/* Bytes that do not fit are discarded, as those of a body that is too long. */
 static int take_upload(struct exchange *x, struct MHD_Connection *c, const char *data, size_t n)
 {
     if (x->upload_error)
@@ -155,7 +150,7 @@ static int take_upload(struct exchange *x, struct MHD_Connection *c, const char 
     return MHD_YES;
 }
 
-/* What is kept of a body is memory of the one who sends it. */
+/* Memory for the body is charged to its client. */
 static void keep_body(struct exchange *x, const char *data, size_t n)
 {
     if (x->body_refused)
@@ -171,8 +166,8 @@ static void keep_body(struct exchange *x, const char *data, size_t n)
     buf_done(&x->body);
 }
 
-/* The request was answered before its body; a client that is still sending would not see that if
- * the connection was closed. */
+/* The request was answered before its body. A client that is still sending would not read the
+ * answer if the connection was closed. */
 static int drain_body(struct exchange *x, size_t *len)
 {
     bool more = *len > 0;
@@ -181,7 +176,7 @@ static int drain_body(struct exchange *x, size_t *len)
     return more && x->body_bytes <= BODY_IGNORED_MAX ? MHD_YES : MHD_NO;
 }
 
-/* A body that is too long is read and forgotten for a while, likewise. */
+/* A body that is too long is read and discarded up to a limit, for the same reason. */
 static int take_body(struct exchange *x, struct MHD_Connection *c, const char *data, size_t *len)
 {
     size_t n = *len;
@@ -201,7 +196,7 @@ static void read_if_none_match(struct exchange *x, struct MHD_Connection *c)
         x->if_none_match = arena_strdup(&x->rq.arena, text_of(given));
 }
 
-static int pack(enum coding coding, struct text text, struct buf *out)
+static int compress_text(enum coding coding, struct text text, struct buf *out)
 {
     struct encoder *e = NULL;
     int rc = encoder_new(coding, ENCODER_LEVEL, &e);
@@ -211,14 +206,15 @@ static int pack(enum coding coding, struct text text, struct buf *out)
     return rc < 0 ? rc : out->error;
 }
 
-/* Packing takes longer than all else about it, and anybody may ask. Appends a copy. */
+/* Compressing takes longer than the rest of the answer, and anybody may request it, so the result
+ * is kept. Appends a copy. */
 static int put_compressed(struct http *h, enum coding coding, struct text text, struct buf *out)
 {
     struct compressed *p = &h->compressed[coding];
     pthread_mutex_lock(&h->compressed_lock);
     if (p->of != text.ptr) {
         buf_done(&p->bytes);
-        p->of = pack(coding, text, &p->bytes) == 0 ? text.ptr : NULL;
+        p->of = compress_text(coding, text, &p->bytes) == 0 ? text.ptr : NULL;
     }
     int rc = p->of ? 0 : -ENOMEM;
     if (rc == 0)
@@ -227,8 +223,8 @@ static int put_compressed(struct http *h, enum coding coding, struct text text, 
     return rc < 0 ? rc : out->error;
 }
 
-/* An answer that is the same for all: the client may have it, or takes it packed. */
-static void pack_fixed(struct exchange *x, struct MHD_Connection *c)
+/* Prepares an answer that is the same for all: a 304 if the client has it, and compression. */
+static void compress_fixed(struct exchange *x, struct MHD_Connection *c)
 {
     etag_of_text(x, x->rq.fixed);
     read_if_none_match(x, c);
@@ -239,7 +235,7 @@ static void pack_fixed(struct exchange *x, struct MHD_Connection *c)
     x->error = put_compressed(x->http, x->coding, x->rq.fixed, &x->pending);
 }
 
-/* Cheap endpoints: made here and now. */
+/* Answers a cheap endpoint on this thread. */
 static int answer_now(struct exchange *x, struct MHD_Connection *c)
 {
     int rc = steps_open(&x->rq);
@@ -248,7 +244,7 @@ static int answer_now(struct exchange *x, struct MHD_Connection *c)
     x->ended = true;
     x->error = rc == ERR_END ? x->pending.error : rc;
     if (x->rq.fixed.len && !x->error)
-        pack_fixed(x, c);
+        compress_fixed(x, c);
     else
         x->coding = CODING_IDENTITY;
     return response_answer(x, c);
@@ -265,28 +261,23 @@ static int refuse_busy(struct exchange *x, struct MHD_Connection *c, int status,
     return response_refuse(x, c, &why);
 }
 
-/* Whether it has to be seen first if the index is ready for it. Unpins then. */
-static bool is_to_wait(struct exchange *x)
-{
-    const char *wait = request_text(&x->rq, "wait");
-    bool ready = wait && strcmp(wait, "ready") == 0 && !readiness_is_known(x->site, x->rq.snapshot);
-    if (!ready && !readiness_wants_fresh(x))
-        return false;
-    exchange_unpin(x);
-    return true;
-}
-
-/* The message is whole and good: to a worker. */
+/* The message is complete and valid: submit it to a worker, unless the answer is cached. */
 static int dispatch(struct exchange *x, struct MHD_Connection *c)
 {
     const struct param *timeout = request_param(&x->rq, "timeout");
+    const char *wait = request_text(&x->rq, "wait");
     read_if_none_match(x, c);
     if (timeout && timeout->set)
         x->until_ns = clock_mono_ns() + timeout->ns;
-    bool park = x->rq.viewer != NULL; /* a worker looks at the files */
-    if (!park)
+    /* True if a worker must first examine files, or check whether the index is ready. */
+    bool park = x->rq.viewer != NULL;
+    if (!park) {
         exchange_pin(x);
-    park = park || is_to_wait(x);
+        bool ready = wait && strcmp(wait, "ready") == 0;
+        park = (ready && !readiness_is_known(x->site, x->rq.snapshot)) || readiness_wants_fresh(x);
+        if (park)
+            exchange_unpin(x);
+    }
     if (!park && (exchange_validate(x) || exchange_find(x)))
         return response_answer(x, c);
     int refused = exchanges_admit(x);
@@ -312,10 +303,9 @@ static int finish_message(struct exchange *x, struct MHD_Connection *c)
         return response_options(x, c);
     if (!request_parse(x, c, &why))
         return response_refuse(x, c, &why);
-    /* It goes through all files, and waits for the index's lock once for each that is to be indexed
-     * anew. */
-    bool looks = x->rq.endpoint == &endpoint_index;
-    bool now = x->rq.endpoint->immediate && !request_flag(&x->rq, "follow") && !looks;
+    /* /index iterates over all files, and takes the lock of the index for each one to reindex. */
+    bool walks_files = x->rq.endpoint == &endpoint_index;
+    bool now = x->rq.endpoint->immediate && !request_flag(&x->rq, "follow") && !walks_files;
     return now ? answer_now(x, c) : dispatch(x, c);
 }
 
@@ -330,7 +320,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
     if (!x || x->past)
         return MHD_NO;
     if (!x->connection)
-        return (enum MHD_Result)begin(x, c, method, version);
+        return (enum MHD_Result)begin_message(x, c, method, version);
     if (*len)
         return (enum MHD_Result)take_body(x, c, data, len);
     connection_set_state(c, CONNECTION_BUSY);
@@ -347,7 +337,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
     return phase == EXCHANGE_RECEIVING ? (enum MHD_Result)finish_message(x, c) : MHD_YES;
 }
 
-/* ---- a request is over ----------------------------------------------------------------------- */
+/* ---- end of a request ------------------------------------------------------------------------ */
 
 static void on_completed(void *arg, struct MHD_Connection *c, void **state,
                          enum MHD_RequestTerminationCode why)
@@ -377,15 +367,15 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
     exchange_unref(x);
 }
 
-/* ---- libmicrohttpd --------------------------------------------------------------------------- */
+/* ---- callbacks and options ------------------------------------------------------------------- */
 
-static enum MHD_Result weigh(void *arg, enum MHD_ValueKind kind, const char *name,
-                             const char *value)
+static enum MHD_Result weigh_header(void *arg, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
 {
     size_t *weight = arg, n = value ? strlen(value) : 0;
     (void)kind;
     *weight += HTTP_HEADER_COSTS + strlen(name) + n;
-    if (value && strcasecmp(name, "Cookie") == 0) { /* taken apart in a copy */
+    if (value && strcasecmp(name, "Cookie") == 0) { /* libmicrohttpd parses a copy */
         *weight += n + HTTP_HEADER_COSTS;
         for (; *value; value++)
             *weight += *value == ';' ? HTTP_HEADER_COSTS : 0;
@@ -393,15 +383,15 @@ static enum MHD_Result weigh(void *arg, enum MHD_ValueKind kind, const char *nam
     return MHD_YES;
 }
 
-/* One whose headers have come and are more than may be. */
+/* True if the headers have arrived and exceed the limit. */
 static bool is_too_heavy(const struct connection *k)
 {
     size_t weight = 0;
-    MHD_get_connection_values(k->mhd, MHD_HEADER_KIND, weigh, &weight);
+    MHD_get_connection_values(k->mhd, MHD_HEADER_KIND, weigh_header, &weight);
     return weight > HTTP_HEAD_MAX;
 }
 
-/* Why libmicrohttpd refuses its length, as a status; 0: it does not. */
+/* Returns the status with which libmicrohttpd refuses the request's length, or 0. */
 static int refuses_length(const struct connection *k)
 {
     uint64_t length;
@@ -451,11 +441,10 @@ static void note_own_status(struct carrier *carrier, unsigned status)
         found->own_status = status;
 }
 
-/* What libmicrohttpd has to say is told to nobody, but shows what it is about to answer without
- * having asked. Where it has no memory to copy a cookie, or does not understand Content-Length,
- * 0.9.75 sends two heads, or nothing: that request is answered here before. It does not tell which
- * one that is; every one on this thread that has come so far and is like that would be refused
- * likewise. */
+/* libmicrohttpd's log messages are not logged, but they show that it is about to answer without
+ * calling back. If it has no memory to copy a cookie, or cannot parse Content-Length, 0.9.75 sends
+ * two heads or nothing, so that request is answered here before. The message does not identify it;
+ * any other request on this thread in the same state would be refused for the same reason. */
 static void on_message(void *arg, const char *format, va_list values)
 {
     static const char answers[] = "Error processing request (HTTP response code is %u";
@@ -471,28 +460,29 @@ static void on_message(void *arg, const char *format, va_list values)
         note_own_status(arg, va_arg(values, unsigned));
 }
 
-static void suspend(void *connection)
+static void suspend_connection(void *connection)
 {
     MHD_suspend_connection(connection);
 }
 
-static void resume(void *connection)
+static void resume_connection(void *connection)
 {
     MHD_resume_connection(connection);
 }
 
-const struct transport callbacks_transport = {.suspend = suspend, .resume = resume};
+const struct transport callbacks_transport = {.suspend = suspend_connection,
+                                              .resume = resume_connection};
 
-/* The raw URI is taken apart by params.c; libmicrohttpd's own decoding is not used. */
+/* params.c decodes the raw URI; libmicrohttpd's own decoding is not used. */
 static size_t keep_escapes(void *arg, struct MHD_Connection *c, char *s)
 {
     (void)arg, (void)c;
     return strlen(s);
 }
 
-/* A connection's memory holds the longest URI with room for headers; more memory costs speed (it is
- * cleared for each request). The timeout is for connections without progress: a slow reader makes
- * some now and then. How many connections there may be is known where they are accepted. */
+/* A connection's memory holds the longest URI and headers; more memory would cost speed, because it
+ * is cleared for each request. The timeout is for connections without progress: a slow reader makes
+ * some now and then. The number of connections is limited where they are accepted. */
 struct MHD_Daemon *callbacks_start(struct carrier *c)
 {
     struct http *h = c->http;

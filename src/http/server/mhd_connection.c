@@ -1,5 +1,4 @@
-/* mhd_connection.c - connections: who is at their other end, what they do now, how many one client
- * has. */
+/* mhd_connection.c - connections: the peer, what they do now, and the limit for one client. */
 #include "http/server/mhd_connection.h"
 
 #include "http/access/viewer.h"
@@ -30,7 +29,7 @@ void connection_set_state(struct MHD_Connection *c, enum connection_state state)
     atomic_store(&known->state, state);
 }
 
-/* ---- who asks -------------------------------------------------------------------------------- */
+/* ---- the peer -------------------------------------------------------------------------------- */
 
 static enum access_role role_of(struct exchange *x, const struct access_peer *peer, int64_t *until)
 {
@@ -48,11 +47,6 @@ static enum access_role role_of(struct exchange *x, const struct access_peer *pe
     return ACCESS_READ;
 }
 
-static bool is_over(int64_t until)
-{
-    return until < INT64_MAX && (int64_t)time(NULL) > until;
-}
-
 enum access_role connection_meet(struct exchange *x, struct connection *known)
 {
     const struct http_options *o = &x->http->options;
@@ -61,7 +55,8 @@ enum access_role connection_meet(struct exchange *x, struct connection *known)
         access_peer_find(known->fd, &known->peer);
         known->role = ACCESS_UNKNOWN;
     }
-    if (known->role == ACCESS_UNKNOWN || known->role_epoch != epoch || is_over(known->role_until)) {
+    bool expired = known->role_until < INT64_MAX && (int64_t)time(NULL) > known->role_until;
+    if (known->role == ACCESS_UNKNOWN || known->role_epoch != epoch || expired) {
         known->role = role_of(x, &known->peer, &known->role_until);
         viewer_unref(known->viewer);
         known->viewer = o->file_permissions ? viewer_of(x->fd, &known->peer) : NULL;
@@ -72,9 +67,9 @@ enum access_role connection_meet(struct exchange *x, struct connection *known)
     return known->role;
 }
 
-/* ---- their begin and end --------------------------------------------------------------------- */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
-/* A client that has enough of them, and is no admin. */
+/* True for a client that has reached its limit and is no admin. */
 static bool is_too_many(struct http *h, struct connection *known)
 {
     pthread_rwlock_rdlock(&h->access_lock);
@@ -84,8 +79,8 @@ static bool is_too_many(struct http *h, struct connection *known)
     return !admin && before >= h->options.limits.client_connections;
 }
 
-/* Without waiting for what it wants to ask; libmicrohttpd closes it then. A TLS client is told
- * nothing. */
+/* Answers without waiting for a request; libmicrohttpd then closes the connection. With TLS there
+ * is no answer. */
 static void turn_away(struct http *h, const struct connection *known)
 {
     static const char text[] =

@@ -1,6 +1,6 @@
-/* mhd_message.h - a request's message, between libmicrohttpd and its exchange: it comes in
- * (mhd_callbacks.c), is checked (mhd_request.c), and is refused or answered (mhd_response.c).
- * Threads: that of libmicrohttpd which has the connection.
+/* mhd_message.h - a request's message, between libmicrohttpd and its exchange: it is received
+ * (mhd_callbacks.c), checked (mhd_request.c), and refused or answered (mhd_response.c).
+ * Threads: the libmicrohttpd thread that has the connection.
  */
 #ifndef DFTRACERD_HTTP_SERVER_MHD_MESSAGE_H
 #define DFTRACERD_HTTP_SERVER_MHD_MESSAGE_H
@@ -9,9 +9,10 @@
 
 #define HTTP_URI_MAX (16u << 10)
 #define HTTP_HEAD_MAX (36u << 10)
-/* of memory: a request's head, what is noted of it, and the head of the answer */
+/* Memory of a connection: a request's head, libmicrohttpd's notes about it, and the head of the
+ * answer. */
 #define HTTP_CONNECTION_BYTES (40u << 10)
-/* of it for each header or cookie, as libmicrohttpd 0.9.75 aligns what it notes */
+/* Memory for each header or cookie, as libmicrohttpd 0.9.75 aligns its notes. */
 #define HTTP_HEADER_COSTS 64
 #define HTTP_BODY_MAX (1u << 20)
 
@@ -19,9 +20,9 @@
 struct MHD_Daemon *callbacks_start(struct carrier *c);
 extern const struct transport callbacks_transport;
 
-/* mhd_request.c: checks of the message itself; answers and returns false when it is refused */
-/* `headers_too_large`: libmicrohttpd has no memory to answer with. `before_body`: the client
- * learns it while it sends. */
+/* mhd_request.c: checks the message itself; answers and returns false if it is refused */
+/* `headers_too_large`: libmicrohttpd has no memory to answer with. `before_body`: the client gets
+ * the answer while it sends. */
 struct exchange_refusal {
     int status;
     struct err err;
@@ -30,13 +31,13 @@ struct exchange_refusal {
 };
 bool request_check(struct exchange *x, struct MHD_Connection *c, const char *version,
                    enum access_role peer, struct exchange_refusal *ret);
-/* After the body: parameters and format. */
+/* Call it after the body: reads parameters and format. */
 bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *ret);
 
 /* mhd_response.c */
 int response_refuse(struct exchange *x, struct MHD_Connection *c,
                     const struct exchange_refusal *why);
-/* Past libmicrohttpd; the connection is closed. Gives MHD_NO. */
+/* Sends an answer without libmicrohttpd and closes the connection. Returns MHD_NO. */
 int response_past(struct exchange *x, struct MHD_Connection *c, int status, const char *detail);
 int response_answer(struct exchange *x, struct MHD_Connection *c);
 int response_options(struct exchange *x, struct MHD_Connection *c);

@@ -1,6 +1,6 @@
-/* mhd_request.c - is this message one that we may answer? What libmicrohttpd 0.9.75 lets through
- * (duplicate Host, two lengths, NULs, absolute URIs, unknown methods ...) is refused here; docs:
- * RFC 9112, RFC 9110. */
+/* mhd_request.c - checks the message of a request. Messages that libmicrohttpd 0.9.75 accepts
+ * although they are invalid (duplicate Host, two lengths, NULs, absolute URIs, unknown methods ...)
+ * are refused here; docs: RFC 9112, RFC 9110. */
 #include "http/access/stored.h"
 #include "http/access/viewer.h"
 #include "http/endpoints/endpoints.h"
@@ -16,17 +16,17 @@
 #include <string.h>
 #include <strings.h>
 
-/* Headers that matter, counted: some must not come twice. */
+/* Counts the headers that must not occur twice, and others that matter. */
 struct headers {
     unsigned hosts, lengths, encodings;
-    size_t bytes; /* of the connection's memory, besides the head as it was sent */
+    size_t bytes; /* bytes of the connection's memory, in addition to the head as it was sent */
     bool bad_name, bad_value;
-    unsigned once[3];       /* by their places in once_names */
-    const char *end, *head; /* of what was looked at, in the head as it was sent; its end */
+    unsigned once[3];       /* indexed like once_names */
+    const char *end, *head; /* end of the checked part of the head as it was sent; its end */
     const char *host, *length, *encoding;
 };
 
-/* "Transfer-Encoding : chunked" is no such header here and may be one for a proxy. */
+/* libmicrohttpd does not treat "Transfer-Encoding : chunked" as that header, but a proxy may. */
 static bool is_header_name(const char *name)
 {
     const char *s = name;
@@ -43,10 +43,10 @@ static bool is_header_value(const char *value)
     return true;
 }
 
-/* "localhost\0.example" is localhost for libmicrohttpd, which takes it as a C string, and another
- * name for a proxy: it gives no lengths but leaves names and values where they came in, NULs where
- * lines end. Between two of them may be nothing else, or some was not seen. (Lines that go on in
- * the next one are copied elsewhere; RFC 9112, 5.2 has them refused, too.) */
+/* "localhost\0.example" is localhost for libmicrohttpd, which reads C strings, and another name for
+ * a proxy. libmicrohttpd passes no lengths, but it leaves names and values where they arrived, with
+ * NULs at the line ends. If there is anything else between two of them, some of it was not seen.
+ * (Continuation lines are copied elsewhere; RFC 9112, 5.2 requires them to be refused, too.) */
 static bool ends_line(const char *from, const char *to)
 {
     while (from < to && (!*from || strchr(" \t\r\n", *from)))
@@ -54,7 +54,8 @@ static bool ends_line(const char *from, const char *to)
     return from == to;
 }
 
-/* Of two the daemon would take the first, and a proxy before it perhaps the second. */
+/* If one of these occurs twice, the daemon would use the first, and a proxy before it perhaps the
+ * second. */
 static const char *const once_names[3] = {"Authorization", "Content-Type", "Origin"};
 
 static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const char *name,
@@ -70,7 +71,7 @@ static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const cha
     for (size_t i = 0; i < 3; i++)
         h->once[i] += strcasecmp(name, once_names[i]) == 0;
     if (strcasecmp(name, "Cookie") == 0)
-        h->bytes += strlen(value); /* it is taken apart in a copy */
+        h->bytes += strlen(value); /* libmicrohttpd parses a copy */
     if (strcasecmp(name, "Host") == 0) {
         h->hosts++;
         h->host = value;
@@ -98,27 +99,18 @@ static bool refuse_closing(struct exchange_refusal *r, int status, const char *d
     return refuse(r, status, 0, detail);
 }
 
-/* What is left of the connection's memory has to hold the head of any answer. */
-static bool check_weight(struct exchange *x, const struct headers *h, size_t head_size,
-                         struct exchange_refusal *r)
-{
-    x->head_bytes = head_size + h->bytes;
-    r->headers_too_large = x->head_bytes > HTTP_HEAD_MAX;
-    return !r->headers_too_large || refuse_closing(r, 431, "the headers are longer than 36 KiB");
-}
-
-static enum MHD_Result weigh(void *arg, enum MHD_ValueKind kind, const char *name,
-                             const char *value)
+static enum MHD_Result weigh_header(void *arg, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
 {
     (void)kind;
     *(size_t *)arg += HTTP_HEADER_COSTS + strlen(name) + (value ? strlen(value) : 0);
     return MHD_YES;
 }
 
-/* What comes behind a body in chunks stands beside the head. */
+/* Trailers after a chunked body are stored in addition to the head. */
 static bool check_trailers(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *r)
 {
-    MHD_get_connection_values(c, MHD_FOOTER_KIND, weigh, &x->head_bytes);
+    MHD_get_connection_values(c, MHD_FOOTER_KIND, weigh_header, &x->head_bytes);
     r->headers_too_large = x->head_bytes > HTTP_HEAD_MAX;
     return !r->headers_too_large ||
            refuse_closing(r, 431, "headers and trailers are longer than 36 KiB");
@@ -145,20 +137,20 @@ static bool check_framing(const struct headers *h, bool http10, struct exchange_
     return true;
 }
 
-/* A NUL in the request line cuts it for all who take it as a C string. libmicrohttpd leaves the
- * version behind the URI in one buffer, one blank between them. */
+/* A NUL in the request line truncates it for all that read C strings. libmicrohttpd leaves URI and
+ * version in one buffer, with one blank between them. */
 static bool holds_nul(const struct exchange *x, const char *version)
 {
     return (size_t)(version - x->sent_uri) != strlen(x->uri) + 1;
 }
 
-/* `http://host/path` is allowed by the standard; its authority then takes the place of Host. */
+/* The standard allows `http://host/path`; its authority then replaces Host. */
 static const char *strip_authority(char *uri, char *authority, size_t size)
 {
     if (strncasecmp(uri, "http://", 7) != 0)
         return uri;
     size_t n = strcspn(uri + 7, "/?");
-    snprintf(authority, size, "%.*s", n ? (int)n : 1, n ? uri + 7 : "/"); /* "/": nobody's name */
+    snprintf(authority, size, "%.*s", n ? (int)n : 1, n ? uri + 7 : "/"); /* "/" is no valid host */
     return uri[7 + n] ? uri + 7 + n : "/";
 }
 
@@ -176,7 +168,7 @@ static bool decode_path(struct exchange *x, const char *target, struct exchange_
         return refuse(r, 503, -ENOMEM, "out of memory");
     if (rc < 0)
         return refuse(r, 400, ERR_PARAM, "the path contains an invalid %-escape or a NUL byte");
-    /* An encoded slash is no separator: such a path names nothing here. */
+    /* An encoded slash is not a separator: no endpoint has such a path. */
     for (size_t i = 0; i + 2 < raw.len; i++)
         if (raw.ptr[i] == '%' && raw.ptr[i + 1] == '2' && (raw.ptr[i + 2] | 0x20) == 'f')
             return refuse(r, 404, ERR_NOT_FOUND, "no such endpoint");
@@ -240,7 +232,7 @@ static bool is_upload(const struct exchange *x, struct MHD_Connection *c)
            strcspn(type, "; ") == 17 && strncasecmp(type, "application/x-tar", 17) == 0;
 }
 
-/* Its bytes go to disk as they come. */
+/* The bytes are written to disk as they arrive. */
 static bool open_upload(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *r)
 {
     const struct http_context *h = x->rq.http;
@@ -250,8 +242,8 @@ static bool open_upload(struct exchange *x, struct MHD_Connection *c, struct exc
     return rc == 0 || refuse_err(x, r, rc);
 }
 
-/* What can be said of the body before it comes; a client that asks first (`Expect`) need not send
- * it at all. */
+/* Checks the body before it arrives; a client that sends `Expect` first does not have to send it.
+ */
 static bool check_body(struct exchange *x, struct MHD_Connection *c, const struct headers *h,
                        struct exchange_refusal *r)
 {
@@ -280,9 +272,9 @@ static bool is_header(struct MHD_Connection *c, const char *name, const char *va
     return given && strcmp(given, value) == 0;
 }
 
-/* Browsers name the page that asks in Origin, but not for what it only embeds: an image, a script.
- * They tell that another site has it embedded (https://www.w3.org/TR/fetch-metadata/); following a
- * link is fine. */
+/* Browsers name the origin of a page in Origin, but not in requests for embedded images or scripts.
+ * For those they report that another site embeds them (https://www.w3.org/TR/fetch-metadata/);
+ * following a link is allowed. */
 static bool check_page(struct exchange *x, struct MHD_Connection *c, const char *host,
                        struct exchange_refusal *r)
 {
@@ -299,7 +291,7 @@ static bool check_page(struct exchange *x, struct MHD_Connection *c, const char 
     return true;
 }
 
-/* A browser asks with OPTIONS whether it may send a token at all, and does not send it then. */
+/* A browser sends OPTIONS first, without the token, to find out whether it may send one. */
 static bool is_preflight(const struct exchange *x, struct MHD_Connection *c)
 {
     return strcmp(x->method, "OPTIONS") == 0 &&
@@ -307,24 +299,19 @@ static bool is_preflight(const struct exchange *x, struct MHD_Connection *c)
            MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Access-Control-Request-Method");
 }
 
-/* Who a peer is its browser does not prove to pages of other sites: they ask as any user, unless
- * they have a token. */
-static enum access_role role_of_page(struct MHD_Connection *c, enum access_role peer)
-{
-    const char *origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin"),
-               *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
-    bool foreign = origin && !access_origin_own(origin, host);
-    return foreign && peer > ACCESS_READ ? ACCESS_READ : peer;
-}
-
 static bool check_access(struct exchange *x, struct MHD_Connection *c, enum access_role peer,
                          struct exchange_refusal *r)
 {
-    const char *given = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
+    const char *given = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization"),
+               *origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin"),
+               *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
     pthread_rwlock_rdlock(&x->http->access_lock);
     enum access_role role = access_token_role(given, &x->http->options);
     pthread_rwlock_unlock(&x->http->access_lock);
-    peer = role_of_page(c, peer);
+    /* Pages of other sites do not inherit the role of the browser's user: they may only use what
+     * any user may, unless they have a token. */
+    if (origin && !access_origin_own(origin, host) && peer > ACCESS_READ)
+        peer = ACCESS_READ;
     role = role > peer ? role : peer;
     x->rq.admin = role == ACCESS_ADMIN && !x->rq.stored;
     if (x->rq.admin) {
@@ -344,7 +331,7 @@ static bool names_stored(const struct exchange *x)
     return x->rq.endpoint == &endpoint_stored || x->rq.endpoint == &endpoint_open;
 }
 
-/* Which stored question the path names; who knows its id may ask it. */
+/* Finds the stored query that the path names; whoever knows its id may run it. */
 static bool find_stored(struct exchange *x, struct exchange_refusal *r)
 {
     struct text rest = text_of(x->path), id, name;
@@ -360,13 +347,13 @@ static bool find_stored(struct exchange *x, struct exchange_refusal *r)
         return true;
     bool named = !text_split(&rest, '/', &name) || text_eq(name, text_of(q->name));
     x->rq.stored = named ? q : NULL;
-    /* Who stored it lends their eyes. */
+    /* A stored query runs with the permissions of the user that stored it. */
     viewer_unref(named ? x->rq.viewer : q->viewer);
     x->rq.viewer = named ? q->viewer : x->rq.viewer;
     return true;
 }
 
-/* From here on it is the question itself that is asked. The log need not tell the id. */
+/* From here on the request is the stored query itself. The log must not contain the id. */
 static bool become_stored(struct exchange *x, struct exchange_refusal *r)
 {
     const struct stored_query *q = x->rq.stored;
@@ -378,13 +365,13 @@ static bool become_stored(struct exchange *x, struct exchange_refusal *r)
     if (strchr(x->uri, '?'))
         return refuse(r, 400, ERR_PARAM, "a stored query takes no further parameters");
     bool page = x->rq.endpoint == &endpoint_open;
-    struct text asked = {q->query, strcspn(q->query, "?")};
-    x->path = page ? "/open" : arena_strdup(&x->rq.arena, asked);
+    struct text target = {q->query, strcspn(q->query, "?")};
+    x->path = page ? "/open" : arena_strdup(&x->rq.arena, target);
     if (!x->path)
         return refuse(r, 503, -ENOMEM, "out of memory");
     if (page)
         return true;
-    x->rq.endpoint = router_find(x->rq.http->endpoints, asked);
+    x->rq.endpoint = router_find(x->rq.http->endpoints, target);
     x->packed = text_ends(text_of(q->name), TEXT(".gz"));
     return true;
 }
@@ -400,8 +387,11 @@ bool request_check(struct exchange *x, struct MHD_Connection *c, const char *ver
     char authority[256] = "";
     MHD_get_connection_values(c, MHD_HEADER_KIND | MHD_COOKIE_KIND, note_header, &h);
     h.bad_value |= !ends_line(h.end, h.head);
-    if (!check_weight(x, &h, head_size, r))
-        return false;
+    /* The rest of the connection's memory must suffice for the head of any answer. */
+    x->head_bytes = head_size + h.bytes;
+    r->headers_too_large = x->head_bytes > HTTP_HEAD_MAX;
+    if (r->headers_too_large)
+        return refuse_closing(r, 431, "the headers are longer than 36 KiB");
     x->http10 = strcmp(version, "HTTP/1.0") == 0;
     if (strncmp(version, "HTTP/1.", 7) != 0)
         return refuse_closing(r, 505, "only HTTP/1.1 and HTTP/1.0 are supported");
@@ -425,14 +415,14 @@ bool request_check(struct exchange *x, struct MHD_Connection *c, const char *ver
            open_upload(x, c, r);
 }
 
-/* The parameters of a POST: a form (what curl sends) or a JSON object. */
+/* Adds the parameters of a POST: a form (as curl sends) or a JSON object. */
 static int add_body(struct exchange *x, struct MHD_Connection *c)
 {
     const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
     struct text body = {x->body.data, x->body.len};
     if (x->rq.upload)
         return x->upload_error;
-    /* Where the type is there to say that it is no form, all may be in the URL. */
+    /* If the Content-Type only says that the body is no form, the parameters may be in the URL. */
     if (!body.len && (!type || x->rq.endpoint->changes))
         return 0;
     size_t n = type ? strcspn(type, "; ") : 0;
@@ -444,8 +434,9 @@ static int add_body(struct exchange *x, struct MHD_Connection *c)
 }
 
 /* A page of another site can make a browser post a form, but neither JSON or a tar nor a header of
- * its own: browsers ask first (https://fetch.spec.whatwg.org/#cors-safelisted-request-header). What
- * changes something takes nothing else. */
+ * its own: for those, browsers send OPTIONS first
+ * (https://fetch.spec.whatwg.org/#cors-safelisted-request-header). So requests that change
+ * something require one of them. */
 static bool is_deliberate(struct MHD_Connection *c)
 {
     const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
@@ -456,7 +447,8 @@ static bool is_deliberate(struct MHD_Connection *c)
     return MHD_lookup_connection_value(c, MHD_HEADER_KIND, "X-Requested-With") != NULL;
 }
 
-/* Once the parameters are known: some make a question one that changes something. */
+/* Checked after the parameters are known, because some of them make a query one that changes
+ * something. */
 static bool check_changes(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *r)
 {
     const struct endpoint *e = x->rq.endpoint;
@@ -505,9 +497,9 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
         negotiate_coding(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding"));
     const struct param *level = request_param(&x->rq, "gzip_level");
     x->packed = x->packed || (level && level->set);
-    bool fixed = x->rq.endpoint->immediate; /* packed only if its answer is the same for all */
+    bool fixed = x->rq.endpoint->immediate; /* compressed only if the answer is the same for all */
     if ((!x->rq.endpoint->format_count && !fixed) ||
-        x->rq.format == FORMAT_TAR) /* members are packed */
+        x->rq.format == FORMAT_TAR) /* its members are compressed */
         x->coding = CODING_IDENTITY;
     else if (x->packed)
         x->coding = CODING_GZIP;

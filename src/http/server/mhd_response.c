@@ -27,7 +27,8 @@ static void common_headers(struct exchange *x, struct MHD_Connection *c, struct 
     }
 }
 
-static int queue(struct exchange *x, struct MHD_Connection *c, int status, struct MHD_Response *r)
+static int queue_response(struct exchange *x, struct MHD_Connection *c, int status,
+                          struct MHD_Response *r)
 {
     x->status = status;
     int rc = MHD_queue_response(c, (unsigned)status, r);
@@ -35,7 +36,7 @@ static int queue(struct exchange *x, struct MHD_Connection *c, int status, struc
     return rc;
 }
 
-static void tell_past(struct exchange *x, struct MHD_Connection *c, int status, const char *detail)
+static void send_past(struct exchange *x, struct MHD_Connection *c, int status, const char *detail)
 {
     struct buf body = {0}, out = {0};
     if (!x->method || strcmp(x->method, "HEAD") != 0)
@@ -56,18 +57,9 @@ static void tell_past(struct exchange *x, struct MHD_Connection *c, int status, 
 
 int response_past(struct exchange *x, struct MHD_Connection *c, int status, const char *detail)
 {
-    tell_past(x, c, status, detail);
+    send_past(x, c, status, detail);
     shutdown(x->fd, SHUT_RDWR);
     return MHD_NO;
-}
-
-/* libmicrohttpd would answer now and close, or read the whole body first. */
-static int response_before_body(struct exchange *x, struct MHD_Connection *c, int status,
-                                const char *detail)
-{
-    tell_past(x, c, status, detail);
-    x->draining = true;
-    return MHD_YES;
 }
 
 int response_refuse(struct exchange *x, struct MHD_Connection *c,
@@ -76,8 +68,12 @@ int response_refuse(struct exchange *x, struct MHD_Connection *c,
     struct buf out = {0};
     if (why->headers_too_large)
         return response_past(x, c, why->status, why->detail);
-    if (why->before_body)
-        return response_before_body(x, c, why->status, why->detail);
+    if (why->before_body) {
+        /* libmicrohttpd would answer now and close, or read the whole body first. */
+        send_past(x, c, why->status, why->detail);
+        x->draining = true;
+        return MHD_YES;
+    }
     x->refused = true;
     problem_write(&out, why->status, &why->err, why->detail, x->id);
     size_t len = out.error ? 0 : out.len;
@@ -97,7 +93,7 @@ int response_refuse(struct exchange *x, struct MHD_Connection *c,
         MHD_add_response_header(r, "Retry-After", "1");
     if (why->close)
         MHD_add_response_header(r, "Connection", "close");
-    return queue(x, c, why->status, r);
+    return queue_response(x, c, why->status, r);
 }
 
 static void answer_headers(struct exchange *x, struct MHD_Connection *c, struct MHD_Response *r)
@@ -128,7 +124,7 @@ static void answer_headers(struct exchange *x, struct MHD_Connection *c, struct 
     }
 }
 
-/* Where the answer was given without waiting for the worker, rq.err is still the worker's. */
+/* If the answer was given without waiting for the worker, rq.err is still the worker's. */
 static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code, bool abandoned)
 {
     struct exchange_refusal why = {.status = problem_status(code)};
@@ -161,9 +157,9 @@ static ssize_t read_nothing(void *arg, uint64_t at, char *out, size_t max)
     return MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-/* Without a body, where that of another answer is meant, whose length is not known. libmicrohttpd
- * 0.9.75 would tell `Content-Length: 0`, or send a last chunk; only to what speaks like HTTP/1.0,
- * and is closed, it does neither. */
+/* Makes an answer without a body whose head describes another one of unknown length. libmicrohttpd
+ * 0.9.75 would send `Content-Length: 0` or a final chunk; only for HTTP/1.0 with a closed
+ * connection it sends neither. */
 static struct MHD_Response *body_of_another(void)
 {
     struct MHD_Response *r =
@@ -178,7 +174,7 @@ static void release_answer(void *answer)
     cache_answer_release(answer);
 }
 
-/* Takes the reference. Of a 304, and where a HEAD asked, its length is told and no more. */
+/* Takes the reference. For a 304, and for HEAD, only the length is sent. */
 static struct MHD_Response *body_of_kept(struct cache_answer *a)
 {
     struct MHD_Response *r = MHD_create_response_from_buffer_with_free_callback_cls(
@@ -196,7 +192,7 @@ static int answer_not_modified(struct exchange *x, struct MHD_Connection *c)
         return MHD_NO;
     common_headers(x, c, r);
     MHD_add_response_header(r, "ETag", x->etag);
-    return queue(x, c, 304, r);
+    return queue_response(x, c, 304, r);
 }
 
 int response_options(struct exchange *x, struct MHD_Connection *c)
@@ -214,11 +210,11 @@ int response_options(struct exchange *x, struct MHD_Connection *c)
                                 "Authorization, Content-Type, If-None-Match, X-Request-Id, "
                                 "X-Requested-With");
     }
-    /* A public page asks for a host on a private network:
+    /* A public page requests a host on a private network:
      * https://wicg.github.io/private-network-access/ */
     if (MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Access-Control-Request-Private-Network"))
         MHD_add_response_header(r, "Access-Control-Allow-Private-Network", "true");
-    return queue(x, c, 204, r);
+    return queue_response(x, c, 204, r);
 }
 
 static ssize_t read_more(void *arg, uint64_t at, char *out, size_t max)
@@ -231,17 +227,17 @@ static ssize_t read_more(void *arg, uint64_t at, char *out, size_t max)
     if (n != -2)
         return n;
     if (x->http10) {
-        /* Without chunks only a reset tells the client that the answer was cut. SO_LINGER would
-         * not do: libmicrohttpd sends a FIN before it closes, and the client that has read
-         * everything so far takes that for the end. */
+        /* Without chunks only a reset shows the client that the answer was cut. SO_LINGER does not
+         * help: libmicrohttpd sends a FIN before it closes, and a client that has read everything
+         * so far takes that for the end. */
         const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
         connect(x->fd, &nowhere, sizeof nowhere);
     }
     return MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
-/* The whole answer is there: a body with a length. No job runs any more. */
-static struct MHD_Response *whole(struct exchange *x)
+/* The answer is complete: a body with a length. No job runs any more. */
+static struct MHD_Response *body_of_whole(struct exchange *x)
 {
     if (x->whole) {
         x->sent = x->head ? 0 : x->whole->len;
@@ -258,16 +254,7 @@ static struct MHD_Response *whole(struct exchange *x)
     return r;
 }
 
-static struct MHD_Response *body_of(struct exchange *x, bool whole_answer)
-{
-    if (whole_answer)
-        return whole(x);
-    if (x->head)
-        return body_of_another();
-    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32768, read_more, x, NULL);
-}
-
-static int answer(struct exchange *x, struct MHD_Connection *c)
+static int answer_request(struct exchange *x, struct MHD_Connection *c)
 {
     pthread_mutex_lock(&x->lock);
     int broken = x->ended ? x->error : 0;
@@ -277,20 +264,23 @@ static int answer(struct exchange *x, struct MHD_Connection *c)
         return answer_problem(x, c, broken, abandoned);
     if (x->not_modified || (x->if_none_match && strcmp(x->if_none_match, "*") == 0))
         return answer_not_modified(x, c);
-    struct MHD_Response *r = body_of(x, whole_answer);
+    struct MHD_Response *r =
+        whole_answer ? body_of_whole(x)
+        : x->head    ? body_of_another()
+                  : MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32768, read_more, x, NULL);
     if (!r)
         return MHD_NO;
     answer_headers(x, c, r);
-    if (!whole_answer) /* nginx else keeps rows back until it has many */
+    if (!whole_answer) /* without it nginx keeps rows back until it has many */
         MHD_add_response_header(r, "X-Accel-Buffering", "no");
-    return queue(x, c, x->rq.status, r);
+    return queue_response(x, c, x->rq.status, r);
 }
 
-/* The headers are made before it is STREAMING: from then on a step may change what they tell. */
+/* The headers are made before STREAMING, because after that a step may change them. */
 int response_answer(struct exchange *x, struct MHD_Connection *c)
 {
     exchange_answer_joined(x);
-    int rc = answer(x, c);
+    int rc = answer_request(x, c);
     pthread_mutex_lock(&x->lock);
     x->phase = EXCHANGE_STREAMING;
     pthread_mutex_unlock(&x->lock);

@@ -1,4 +1,4 @@
-/* mhd_tls.c - certificates: ours, and those of clients. */
+/* mhd_tls.c - certificates of the server and of clients. */
 #include "http/server/mhd_tls.h"
 
 #include <errno.h>
@@ -11,12 +11,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define CHAIN_MOST 16 /* certificates in a chain, ours or a client's */
+#define CHAIN_MAX 16 /* certificates in a chain, of the server or a client */
 
 struct tls {
     gnutls_datum_t cert, key; /* PEM */
     gnutls_x509_trust_list_t clients;
-    int64_t until; /* of `cert` */
+    int64_t until; /* expiry of `cert` */
 };
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct tls *in_use;
@@ -37,19 +37,19 @@ static gnutls_datum_t borrow(const char *text)
     return (gnutls_datum_t){(unsigned char *)(uintptr_t)text, (unsigned)strlen(text)};
 }
 
-static bool copy(gnutls_datum_t *to, const char *text)
+static bool copy_pem(gnutls_datum_t *to, const char *text)
 {
     to->size = (unsigned)strlen(text);
     to->data = (unsigned char *)strdup(text);
     return to->data != NULL;
 }
 
-static int bad(struct err *err, const char *option, const char *why)
+static int refuse_option(struct err *err, const char *option, const char *why)
 {
     return err_set_param(err, -EINVAL, option, "--%s: %s", option, why);
 }
 
-/* Do they belong together? */
+/* Checks that certificate and key belong together. */
 static int check_pair(const struct http_tls *pem, struct err *err)
 {
     gnutls_certificate_credentials_t both;
@@ -58,7 +58,7 @@ static int check_pair(const struct http_tls *pem, struct err *err)
         return -ENOMEM;
     int rc = gnutls_certificate_set_x509_key_mem(both, &cert, &key, GNUTLS_X509_FMT_PEM);
     gnutls_certificate_free_credentials(both);
-    return rc < 0 ? bad(err, "tls-cert", gnutls_strerror(rc)) : 0;
+    return rc < 0 ? refuse_option(err, "tls-cert", gnutls_strerror(rc)) : 0;
 }
 
 static int add_clients(struct tls *t, const char *ca, struct err *err)
@@ -68,15 +68,15 @@ static int add_clients(struct tls *t, const char *ca, struct err *err)
         return -ENOMEM;
     int n = gnutls_x509_trust_list_add_trust_mem(t->clients, &pem, NULL, GNUTLS_X509_FMT_PEM, 0, 0);
     if (n <= 0)
-        return bad(err, "tls-client-ca",
-                   n < 0 ? gnutls_strerror(n) : "the file contains no certificate");
+        return refuse_option(err, "tls-client-ca",
+                             n < 0 ? gnutls_strerror(n) : "the file contains no certificate");
     return 0;
 }
 
 static int tls_new(const struct http_tls *pem, struct err *err, struct tls **ret)
 {
     struct tls *t = calloc(1, sizeof *t);
-    int rc = t && copy(&t->cert, pem->cert) && copy(&t->key, pem->key) ? 0 : -ENOMEM;
+    int rc = t && copy_pem(&t->cert, pem->cert) && copy_pem(&t->key, pem->key) ? 0 : -ENOMEM;
     if (rc == 0)
         rc = check_pair(pem, err);
     if (rc == 0 && pem->client_ca)
@@ -133,12 +133,13 @@ int64_t http_tls_expires(const char *cert)
 
 /* ---- handshakes ------------------------------------------------------------------------------ */
 
-/* Copies for one handshake; GnuTLS frees them with its own functions. Under the lock. */
-static int give(const struct tls *t, gnutls_pcert_st **certs, unsigned *count,
-                gnutls_privkey_t *key)
+/* Copies the certificates for one handshake; GnuTLS frees them with its own functions. Caller holds
+ * the lock. */
+static int give_certificate(const struct tls *t, gnutls_pcert_st **certs, unsigned *count,
+                            gnutls_privkey_t *key)
 {
-    *count = CHAIN_MOST;
-    *certs = gnutls_calloc(CHAIN_MOST, sizeof **certs);
+    *count = CHAIN_MAX;
+    *certs = gnutls_calloc(CHAIN_MAX, sizeof **certs);
     if (!*certs)
         return GNUTLS_E_MEMORY_ERROR;
     int rc = gnutls_pcert_list_import_x509_raw(*certs, count, &t->cert, GNUTLS_X509_FMT_PEM, 0);
@@ -159,12 +160,13 @@ static int on_handshake(gnutls_session_t session, const struct gnutls_cert_retr_
     *ocsp_length = 0;
     *flags = GNUTLS_CERT_RETR_DEINIT_ALL;
     pthread_rwlock_rdlock(&lock);
-    int rc = in_use ? give(in_use, certs, certs_length, key) : GNUTLS_E_NO_CERTIFICATE_FOUND;
+    int rc =
+        in_use ? give_certificate(in_use, certs, certs_length, key) : GNUTLS_E_NO_CERTIFICATE_FOUND;
     pthread_rwlock_unlock(&lock);
     return rc < 0 ? -1 : 0;
 }
 
-/* A function as libmicrohttpd wants it: as an untyped pointer. */
+/* The function as libmicrohttpd requires it: as an untyped pointer. */
 void *const tls_certificate_callback = (void *)on_handshake;
 
 /* ---- clients --------------------------------------------------------------------------------- */
@@ -211,10 +213,10 @@ static int64_t first_end(gnutls_x509_crt_t *chain, unsigned n)
 int64_t tls_knows_client(struct MHD_Connection *c)
 {
     gnutls_session_t session = session_of(c);
-    gnutls_x509_crt_t chain[CHAIN_MOST];
+    gnutls_x509_crt_t chain[CHAIN_MAX];
     unsigned n = 0, shown = 0;
     const gnutls_datum_t *list = session ? gnutls_certificate_get_peers(session, &shown) : NULL;
-    bool good = list && shown > 0 && shown <= CHAIN_MOST;
+    bool good = list && shown > 0 && shown <= CHAIN_MAX;
     while (good && n < shown) {
         good = gnutls_x509_crt_init(&chain[n]) == 0;
         n += good;

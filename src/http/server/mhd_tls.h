@@ -1,28 +1,28 @@
-/* mhd_tls.h - what libmicrohttpd's GnuTLS asks of us: the certificate of each handshake, and who
- * shows one of their own.
+/* mhd_tls.h - the callbacks of libmicrohttpd's GnuTLS: the server's certificate for each handshake,
+ * and the certificates of clients.
  *
- * The certificate is given by a callback, so that a new one holds from the next handshake on and no
- * connection is lost. GnuTLS hands that callback nothing of ours, so what holds is kept in this
- * file, once a process. Threads: any. */
+ * The certificate is provided by a callback, so that a new one is used from the next handshake on
+ * and no connection is lost. GnuTLS passes no argument to that callback, so the state is in this
+ * file, once for the process. Threads: any. */
 #ifndef DFTRACERD_HTTP_SERVER_MHD_TLS_H
 #define DFTRACERD_HTTP_SERVER_MHD_TLS_H
 
 #include "dftracerd/http.h"
 
-/* Checks and copies; what was there holds on if anything is wrong. NULL `cert`: nothing holds any
- * more. -EINVAL, -ENOMEM. */
+/* Checks and copies; the present certificate stays in use if anything is wrong. With `cert` NULL
+ * there is none any more. Returns 0, -EINVAL or -ENOMEM. */
 int tls_use(const struct http_tls *pem, struct err *err);
 
-/* When the certificate in use ends (Unix time, seconds); -1: there is none. */
+/* Returns the expiry of the certificate in use (Unix time, seconds), or -1 if there is none. */
 int64_t tls_until(void);
 
 struct MHD_Connection;
-/* It showed a certificate for clients that one of `client_ca` vouches for, and that is valid now:
- * until when (Unix time, seconds), of its chain as well; else -1. */
+/* If the client presented a valid client certificate issued by one of `client_ca`, returns until
+ * when it and its chain are valid (Unix time, seconds); else -1. */
 int64_t tls_knows_client(struct MHD_Connection *c);
 
-/* Sends what fits at once, past libmicrohttpd: with TLS where the connection has it. Whether that
- * was all. */
+/* Sends what fits at once, bypassing libmicrohttpd, with TLS if the connection has it. Returns true
+ * if that was all. */
 bool mhd_send_raw(struct MHD_Connection *c, int fd, struct text text);
 
 /* For MHD_OPTION_HTTPS_CERT_CALLBACK2. */

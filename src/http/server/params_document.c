@@ -1,4 +1,4 @@
-/* params_document.c - the parameters of all endpoints as a text, from which the options of
+/* params_document.c - writes the parameters of all endpoints as a text, from which the options of
  * dftracerctl are generated. */
 #include "dftracerd/http.h"
 
@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* What the value is called in a help text. */
+/* Prints the name of the value in a help text. */
 static void print_argument(FILE *out, const struct param_spec *p)
 {
     static const char *const by_type[] = {[PARAM_BOOL] = "-",

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define STEP_BYTES (256u << 10)
-#define LOOK_MS 100 /* the index is looked at so often, also without a message of it */
+#define CHECK_MS 100 /* interval at which the index is checked even without a notification */
 
 struct http_runner {
     struct http_options options; /* limits filled in */
@@ -20,16 +20,16 @@ struct http_runner {
     struct pool *pool;
     struct disk_budget spools;
     struct budget_share memory;
-    pthread_mutex_t lock; /* of `changes` */
+    pthread_mutex_t lock; /* guards `changes` */
     pthread_cond_t changed;
-    uint64_t changes; /* of the index, and calls that were cancelled */
+    uint64_t changes; /* changes of the index, and cancelled calls */
 };
 
 struct http_call {
     struct http_runner *runner;
     struct request rq;
     char *target;            /* in the arena of rq */
-    struct snapshot *pinned; /* that the caller has given; borrowed */
+    struct snapshot *pinned; /* given by the caller; borrowed */
 };
 
 /* ---- the runner ------------------------------------------------------------------------------ */
@@ -88,10 +88,10 @@ static uint64_t changes_of(struct http_runner *r)
     return changes;
 }
 
-/* Until there are others than `seen`, or for a while. */
+/* Waits for a change after `seen`, or for CHECK_MS. */
 static void wait_for_change(struct http_runner *r, uint64_t seen)
 {
-    int64_t until = clock_mono_ns() + LOOK_MS * 1000000ll;
+    int64_t until = clock_mono_ns() + CHECK_MS * 1000000ll;
     int rc = 0;
 
     pthread_mutex_lock(&r->lock);
@@ -104,13 +104,13 @@ static void wait_for_change(struct http_runner *r, uint64_t seen)
 
 static int give_error(struct request *rq, int rc, struct err *err)
 {
-    err_set(&rq->err, rc, "%s", err_text(rc)); /* where nothing was said */
+    err_set(&rq->err, rc, "%s", err_text(rc)); /* if there is no text yet */
     *err = rq->err;
     rq->err = (struct err){0};
     return rc;
 }
 
-/* Answers about the server are those of a server. */
+/* Endpoints that report on the server need a server. */
 static int find_endpoint(struct http_call *c)
 {
     struct request *rq = &c->rq;
@@ -134,7 +134,7 @@ static int call_init(struct http_call *c, const struct http_call_options *o)
 
     rq->http = &c->runner->context;
     rq->status = 200;
-    rq->post = true; /* parameters of both methods */
+    rq->post = true; /* accept parameters of both methods */
     rq->started_ns = clock_mono_ns();
     rq->budget.memory_limit = o->memory ? o->memory : limits->query_memory;
     rq->budget.deadline_ns = o->deadline_ns;
@@ -181,9 +181,9 @@ void http_call_cancel(struct http_call *c, int code)
     http_runner_index_changed(c->runner);
 }
 
-/* ---- running --------------------------------------------------------------------------------- */
+/* ---- running a call -------------------------------------------------------------------------- */
 
-static bool waits(const struct request *rq)
+static bool has_to_wait(const struct request *rq)
 {
     const char *wait = request_text(rq, "wait");
 
@@ -201,7 +201,7 @@ static int check_indexing(struct request *rq)
     return err_set(&rq->err, stopped, "%s", why);
 }
 
-/* The newest snapshot, once the files that the request selects are indexed in it. */
+/* Pins the newest snapshot, once the files that the request selects are indexed in it. */
 static int pin_ready(struct http_call *c)
 {
     struct request *rq = &c->rq;
@@ -212,7 +212,7 @@ static int pin_ready(struct http_call *c)
         rq->snapshot = index_snapshot(rq->http->options->index);
         if (!rq->snapshot)
             return -ENOMEM;
-        if (!waits(rq) || readiness_of_request(rq))
+        if (!has_to_wait(rq) || readiness_of_request(rq))
             return 0;
         snapshot_release(rq->snapshot);
         rq->snapshot = NULL;
@@ -222,7 +222,7 @@ static int pin_ready(struct http_call *c)
     return rc;
 }
 
-static int pin(struct http_call *c)
+static int pin_snapshot(struct http_call *c)
 {
     if (!c->pinned)
         return pin_ready(c);
@@ -250,7 +250,7 @@ static int run_steps(struct request *rq, http_piece *piece, void *arg)
 
 int http_call_run(struct http_call *c, http_piece *piece, void *arg, struct err *err)
 {
-    int rc = pin(c);
+    int rc = pin_snapshot(c);
 
     rc = rc < 0 ? rc : run_steps(&c->rq, piece, arg);
     return rc < 0 ? give_error(&c->rq, rc, err) : 0;
@@ -258,7 +258,7 @@ int http_call_run(struct http_call *c, http_piece *piece, void *arg, struct err 
 
 int http_call_open(struct http_call *c, struct err *err)
 {
-    int rc = pin(c);
+    int rc = pin_snapshot(c);
 
     rc = rc < 0 ? rc : steps_open(&c->rq);
     return rc < 0 ? give_error(&c->rq, rc, err) : 0;

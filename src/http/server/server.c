@@ -32,7 +32,7 @@ static int add_first_site(struct http *h)
     return rc;
 }
 
-static int prepare(struct http *h, const struct http_options *o, struct err *err)
+static int prepare_server(struct http *h, const struct http_options *o, struct err *err)
 {
     unsigned workers = o->workers ? o->workers : cpu_count();
     h->options = *o;
@@ -61,9 +61,9 @@ static int prepare(struct http *h, const struct http_options *o, struct err *err
     return h->cache && h->exchanges.clients ? add_first_site(h) : -ENOMEM;
 }
 
-/* Where there is a socket for them: some with TLS, some without. On two processors one thread gives
- * out as much as can be computed beside it; of two, one would wait for the other and for who
- * computes, and its clients would come last. */
+/* Starts the carriers with or without TLS, if there is a socket for them. On two processors one
+ * thread can send as much as the workers compute; of two, one would wait for the other and for the
+ * workers, and its clients would come last. */
 static int start_carriers(struct http *h, bool tls, struct err *err)
 {
     bool any = false;
@@ -89,8 +89,8 @@ int http_start(const struct http_options *options, struct err *err, struct http 
     struct http *h = calloc(1, sizeof *h);
     if (!h)
         return err_set(err, -ENOMEM, "out of memory");
-    int rc = prepare(h, options, err);
-    int listening = listen_all(h, err); /* in any case: it takes the inherited sockets */
+    int rc = prepare_server(h, options, err);
+    int listening = listen_all(h, err); /* always called, because it closes the inherited sockets */
     if (rc == 0)
         rc = listening;
     if (rc == 0)
@@ -106,7 +106,7 @@ int http_start(const struct http_options *options, struct err *err, struct http 
         return *ret = h, 0;
     http_stop(h, 0, 0);
     return err_set(err, rc, "cannot start the HTTP server: %s",
-                   err_text(rc)); /* where nothing was said */
+                   err_text(rc)); /* if there is no text yet */
 }
 
 size_t http_urls(const struct http *h, const char *const **ret)
@@ -167,8 +167,8 @@ int64_t http_silence_ns(const struct http *h)
 
 /* ---- stop ------------------------------------------------------------------------------------ */
 
-/* Somebody waits to be accepted, or for an answer, or has not said yet what is wanted. */
-static bool has_company(struct http *h)
+/* True if a client waits to be accepted or for an answer, or has not sent its request yet. */
+static bool has_active_clients(struct http *h)
 {
     bool any = exchanges_any(&h->exchanges, NULL);
 
@@ -183,13 +183,13 @@ static bool has_company(struct http *h)
     return any;
 }
 
-void http_finish(struct http *h, int most_ms)
+void http_finish(struct http *h, int max_ms)
 {
-    enum { STEP_MS = 5, QUIET = 4 }; /* who is just being accepted is nowhere for a moment */
+    enum { STEP_MS = 5, QUIET = 4 }; /* an accept in progress is not seen for a moment */
     int quiet = 0;
 
-    for (int ms = 0; ms < most_ms && quiet < QUIET; ms += STEP_MS) {
-        quiet = has_company(h) ? 0 : quiet + 1;
+    for (int ms = 0; ms < max_ms && quiet < QUIET; ms += STEP_MS) {
+        quiet = has_active_clients(h) ? 0 : quiet + 1;
         usleep(STEP_MS * 1000);
     }
 }
@@ -199,8 +199,8 @@ void http_stop(struct http *h, int drain_ms, int grace_ms)
     if (!h)
         return;
     /* libmicrohttpd aborts the process when it is stopped with suspended connections: accept no
-     * more, cancel, let the clients be told, cut what is left, and only then stop. No connection
-     * can be suspended any more once `stopping` is set and all in the table are cut. */
+     * more, cancel, let the clients get their answers, cut the rest, and only then stop. No
+     * connection can be suspended any more once `stopping` is set and all in the table are cut. */
     accept_stop(h);
     server_end_all(h, NULL, drain_ms, grace_ms);
     tick_stop(h);

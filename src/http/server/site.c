@@ -15,12 +15,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define END_MS 5000 /* for what is left after that to go */
+#define END_MS 5000 /* time for the rest of the requests to end after that */
 
 _Static_assert(HTTP_SITES_MAX <= CACHE_INDEXES_MAX, "raise CACHE_INDEXES_MAX");
 
-/* Tokens and limits are the server's: they may change while it runs. Only the time of a query is
- * known here, too. */
+/* Tokens and limits are the server's, because they may change while it runs. Only the time limit of
+ * queries is copied. */
 static struct http_options options_of(const struct http *h, const struct http_site *s)
 {
     return (struct http_options){
@@ -91,7 +91,7 @@ void site_free(struct site *s)
     free(s);
 }
 
-/* The kernel names the socket file of the listener. */
+/* The kernel reports the path of the listener's socket file. */
 struct site *site_of(struct http *h, int fd)
 {
     struct sockaddr_un a = {0};
@@ -121,7 +121,7 @@ int http_add_site(struct http *h, const struct http_site *s, struct err *err)
     if (rc == 0) {
         h->sites.list[n] = site;
         atomic_store(&h->sites.count, n + 1);
-        atomic_store(&h->exchanges.last_ns, clock_mono_ns()); /* one comes soon */
+        atomic_store(&h->exchanges.last_ns, clock_mono_ns()); /* a request comes soon */
         site_limit_time(site, time_limit(h));                 /* a reload may have missed it */
         listen_add_unix(h, fd, s->unix_path);
         accept_wake(h);
@@ -132,7 +132,7 @@ int http_add_site(struct http *h, const struct http_site *s, struct err *err)
     return rc;
 }
 
-/* ---- the end of one -------------------------------------------------------------------------- */
+/* ---- end of a site --------------------------------------------------------------------------- */
 
 static void close_connections(struct http *h, const struct site *s)
 {
@@ -154,7 +154,7 @@ int http_end_site(struct http *h, const struct index *index, int drain_ms, int g
     atomic_store(&s->ended, true);
     server_end_all(h, s, drain_ms, grace_ms);
     for (int ms = 0; ms < END_MS && atomic_load(&s->users); ms += 5) {
-        close_connections(h, s); /* also those that have been accepted since */
+        close_connections(h, s); /* including those accepted since */
         usleep(5000);
     }
     if (atomic_load(&s->users))

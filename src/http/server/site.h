@@ -1,4 +1,4 @@
-/* site.h - sites (exchange/site.h) as the server makes and finds them.
+/* site.h - creates and finds sites (exchange/site.h).
  * Threads: site_of: any; the others: one at a time.
  */
 #ifndef DFTRACERD_HTTP_SERVER_SITE_H
@@ -6,11 +6,11 @@
 
 #include "http/exchange/site.h"
 
-/* The first one, or a further one; the latter is only prepared. *new*; -ENOMEM. */
+/* Creates the first site, or prepares a further one. Returns 0 with *new*, or -ENOMEM. */
 int site_new(struct http *h, const struct http_site *s, struct site **ret);
 void site_free(struct site *s); /* NULL-safe */
 void site_limit_time(struct site *s, int64_t query_time_ms);
-/* Whose socket a connection came on. */
+/* Returns the site on whose socket a connection arrived. */
 struct site *site_of(struct http *h, int fd);
 
 #endif

@@ -1,9 +1,10 @@
-/* tick.c - every 50 ms: clients that went away, requests that wait for the index, deadlines, late
- * arrivals.
+/* tick.c - the timer thread, every 50 ms: disconnected clients, requests that wait for the index,
+ * deadlines, late requests.
  *
- * A suspended connection never notices that its client has gone, so the sockets of all unfinished
- * requests are polled for POLLRDHUP under the table's lock: a request leaves the table before its
- * socket is closed. */
+ * A suspended connection never notices that its client has disconnected, so the sockets of all
+ * unfinished requests are polled for POLLRDHUP under the table's lock: a request leaves the table
+ * before its socket is closed.
+ */
 #include "http/access/verdicts.h"
 #include "http/metrics/metrics.h"
 #include "http/server/server.h"
@@ -15,23 +16,23 @@
 #include <poll.h>
 
 #define TICK_NS (50 * 1000000ll)
-#define SOON_NS (10 * 1000000ll)  /* between two ticks when the index changes again and again */
-#define WAKE_NS (100 * 1000000ll) /* followers hear of changes at most so often... */
-#define EACH_NS (5 * 1000000ll)   /* ...and so much less often for each unfinished request */
-#define DEAD_NS 1000000000ll /* connections are looked at so often, and left alone for so long */
+#define SOON_NS (10 * 1000000ll)  /* between two ticks while the index keeps changing */
+#define WAKE_NS (100 * 1000000ll) /* minimum time between two notifications of followers... */
+#define EACH_NS (5 * 1000000ll)   /* ...and the addition for each unfinished request */
+#define DEAD_NS 1000000000ll      /* between two checks of connections; also their minimum age */
 
-/* When followers and parked requests hear of changes of the index: the more requests there are, the
- * less often. */
+/* When followers and parked requests are notified of changes of the index: the more requests there
+ * are, the less often. */
 struct pace {
-    int64_t now, judge_gap, wake_gap;
+    int64_t now, recheck_gap, wake_gap;
 };
 
-static void look_after(struct exchange *x, const struct pace *pace)
+static void check_unfinished(struct exchange *x, const struct pace *pace)
 {
     pthread_mutex_lock(&x->lock);
     enum exchange_phase phase = x->phase;
-    bool judged = phase == EXCHANGE_PARKED && !x->job;
-    int stopped = 0; /* indexing, on an error */
+    bool parked = phase == EXCHANGE_PARKED && !x->job;
+    int stopped = 0; /* indexing has stopped on an error */
     int64_t own = x->until_ns, limit = phase == EXCHANGE_PARKED ? 0 : x->rq.budget.deadline_ns;
     pthread_mutex_unlock(&x->lock);
     if (phase == EXCHANGE_STREAMING) {
@@ -44,13 +45,13 @@ static void look_after(struct exchange *x, const struct pace *pace)
         return;
     if ((own && pace->now >= own) || (limit && pace->now >= limit))
         exchange_cancel(x, ERR_DEADLINE, false);
-    else if (judged && (stopped = index_store_error(x->rq.http->options->index)) < 0)
+    else if (parked && (stopped = index_store_error(x->rq.http->options->index)) < 0)
         exchange_cancel(x, stopped, false);
-    else if (judged)
-        exchange_rejudge(x, pace->now, pace->judge_gap);
+    else if (parked)
+        exchange_recheck(x, pace->now, pace->recheck_gap);
 }
 
-/* Without memory for all of them nothing is done in this tick. */
+/* Without memory for all of them this tick does nothing. */
 static void tick(struct http *h)
 {
     VEC(struct exchange *) all = {0}; /* a reference to each unfinished request */
@@ -73,7 +74,7 @@ static void tick(struct http *h)
         if (any && (fds.at[i].revents & (POLLRDHUP | POLLHUP | POLLERR)))
             exchange_cancel(all.at[i], ERR_CANCELLED, true);
         else
-            look_after(all.at[i], &pace);
+            check_unfinished(all.at[i], &pace);
         exchange_unref(all.at[i]);
     }
     vec_done(&fds);
@@ -86,9 +87,9 @@ static bool is_closed_by_peer(int fd)
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
-/* A first line is told of when it is whole. Until then a connection that has answered a request
- * looks as one that waits for the next; libmicrohttpd has closed those that sent nothing when their
- * time is over. */
+/* libmicrohttpd reports a first line only when it is complete. Until then a connection that has
+ * answered a request looks like one that waits for the next; libmicrohttpd itself closes
+ * connections that sent nothing within their time. */
 static bool is_late(const struct connection *c, int64_t age, const struct http_limits *l)
 {
     int64_t arrival = l->arrival_ms * 1000000, idle = l->idle_ms * 1000000 + DEAD_NS;
@@ -97,10 +98,10 @@ static bool is_late(const struct connection *c, int64_t age, const struct http_l
            (state == CONNECTION_IDLE && age > idle + arrival);
 }
 
-/* Two kinds of connections that libmicrohttpd keeps: those of clients that send a byte now and then
- * (its timeout begins anew with each), and those whose end came together with the last bytes (it
- * reads edge-triggered and does not look again). Shutting the socket down makes it close the
- * connection. */
+/* libmicrohttpd keeps two kinds of dead connections: those of clients that send a byte now and then
+ * (each restarts its timeout), and those whose end arrived together with the last bytes (it reads
+ * edge-triggered and does not check again). Shutting the socket down makes it close the connection.
+ */
 static void cut_dead_connections(struct http *h)
 {
     int64_t now = clock_mono_ns();
@@ -116,8 +117,8 @@ static void cut_dead_connections(struct http *h)
     pthread_mutex_unlock(&h->connections_lock);
 }
 
-/* What streams gave back goes to the system once a second: else it stays with malloc, thread by
- * thread. */
+/* Returns memory that streams gave back to the system once a second; otherwise malloc would keep it
+ * in the arenas of threads. */
 static void trim_memory(struct http *h)
 {
     if (!h->tick_trim || --h->tick_trim)
@@ -127,7 +128,7 @@ static void trim_memory(struct http *h)
 #endif
 }
 
-/* Waits for the next tick; false: no more. Under tick_lock. */
+/* Waits for the next tick; returns false at the end. Caller holds tick_lock. */
 static bool wait_for_tick(struct http *h, int64_t ticked_ns)
 {
     while (!h->tick_stop) {
@@ -151,7 +152,7 @@ static void tick_sites(struct http *h, int64_t now_ns)
     }
 }
 
-static void *run(void *arg)
+static void *tick_loop(void *arg)
 {
     struct http *h = arg;
     int64_t ticked_ns = 0, looked_ns = 0;
@@ -178,7 +179,7 @@ static void *run(void *arg)
 int tick_start(struct http *h)
 {
     clock_cond_init(&h->tick_wake);
-    int rc = pthread_create(&h->ticker, NULL, run, h);
+    int rc = pthread_create(&h->ticker, NULL, tick_loop, h);
     h->ticking = rc == 0;
     return -rc;
 }

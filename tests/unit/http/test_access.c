@@ -104,8 +104,8 @@ static void knows_patterns(void)
         CHECK(!access_origin_ok(bad[i], "traces.example", &o));
 }
 
-/* A page that the daemon has served under another name of this machine may ask, but is not trusted
- * like its own. */
+/* A page that the daemon has served under another name of this machine may send requests, but is
+ * not trusted like its own. */
 static void loopback_names_are_one(void)
 {
     const struct http_options none = {0};
@@ -159,10 +159,10 @@ static void knows_roles(void)
     CHECK_INT(access_peer_role(&third, &two), ACCESS_NONE);
     CHECK_INT(access_peer_role(&near, &two), ACCESS_NONE);
     CHECK_INT(access_peer_role(&near, &open), ACCESS_READ);
-    CHECK_INT(access_peer_role(&far, &open), ACCESS_NONE); /* TLS alone lets nobody in */
+    CHECK_INT(access_peer_role(&far, &open), ACCESS_NONE); /* TLS alone admits nobody */
     CHECK_INT(access_peer_role(&far, &wide), ACCESS_READ);
     CHECK_INT(access_peer_role(&beside, &wide),
-              ACCESS_NONE); /* that socket is the daemon's user's */
+              ACCESS_NONE); /* the daemon's user owns that socket */
 }
 
 static enum access_role role_of(int fd)
@@ -173,7 +173,7 @@ static enum access_role role_of(int fd)
     return access_peer_role(&peer, &o);
 }
 
-/* A connection to ourselves over loopback, seen from the accepted end. */
+/* A connection to this process over loopback, examined at the accepted end. */
 static void finds_the_peer(void)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -208,8 +208,8 @@ static int64_t time_of(const char *authorization, const struct http_options *o)
     return least;
 }
 
-/* How long it takes does not tell how much of a guess is right: of so long a token that one could
- * see it. */
+/* The time taken must not reveal how much of a guess is right; the token is so long that it would
+ * show. */
 static void takes_equal_time(void)
 {
     enum { LONG = 1 << 20 };
@@ -246,7 +246,7 @@ static void compare_clients(const char *a, const char *b, bool same)
     clients_free(c);
 }
 
-/* Of IPv6 a network of 64 bits is one client, of IPv4 an address. */
+/* A client is a network of 64 bits of IPv6, or an address of IPv4. */
 static void knows_clients(void)
 {
     compare_clients("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", true);

@@ -71,7 +71,7 @@ static int connect_to(void)
     return -1;
 }
 
-/* All that comes back until the server closes; -1: it never does. */
+/* Returns all bytes until the server closes the connection, or -1 if it never does. */
 static ssize_t exchange(const char *request)
 {
     struct pollfd p = {.fd = connect_to(), .events = POLLIN};
@@ -95,7 +95,7 @@ static ssize_t exchange(const char *request)
     return (ssize_t)len;
 }
 
-/* The body of the answer, unchunked in place; NULL: it was cut. */
+/* Returns the body of the answer, unchunked in place; NULL: it was cut. */
 static const char *body_of(size_t *ret_len)
 {
     char *body = strstr(answer, "\r\n\r\n"), *length = strcasestr(answer, "\r\nContent-Length:"),
@@ -125,7 +125,7 @@ static const char *body_of(size_t *ret_len)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* %u: the answer does not depend on it, but none that was kept can be given. */
+/* %u makes the key of the cache another one, without changing the answer. */
 static const struct {
     const char *target, *type, *body;
 } requests[] = {
@@ -183,7 +183,7 @@ static void write_request(size_t i, char *out, size_t size)
              *body ? requests[i].type : "", *body ? "\r\n" : "", body);
 }
 
-/* What differs from one time to the next. */
+/* Masks what differs between two answers to the same request. */
 static void settle(char *body)
 {
     static const char *const keys[] = {
@@ -226,7 +226,7 @@ static void check_good(size_t i, const struct buf *want, unsigned n)
     }
 }
 
-/* One request, its allocations failing in turn. */
+/* Sends one request again and again, while each of its allocations fails in turn. */
 static void serve(size_t i)
 {
     struct buf want = {0};
@@ -246,7 +246,7 @@ static void serve(size_t i)
         int got = status_of();
         refused += body && got >= 500;
         cut += !body;
-        /* Words about an error may be left out where there is no memory for them. */
+        /* The text of an error may be missing if there is no memory for it. */
         bool good = ended && (!body || got >= 500 ||
                               (got == status && (status >= 400 || strcmp(body, want.data) == 0)));
         if (!CHECK(good)) {
@@ -273,7 +273,7 @@ static void serve_some(size_t count, size_t answer_memory)
     http_stop(server, 0, 1000);
 }
 
-/* The cache holds no answer: each is computed. */
+/* Each answer is computed, none comes from the cache. */
 static void serves(void)
 {
     serve_some(REQUESTS, 1);

@@ -1,6 +1,6 @@
 /* module: http; threads */
-/* The cache of answers: what is kept and what leaves, and who computes, waits, goes on or is
- * stopped. */
+/* The response cache: which answers are kept and evicted, and which requests compute, wait,
+ * continue alone or are stopped. */
 #include "check.h"
 #include "http/exchange/cache.h"
 
@@ -36,7 +36,7 @@ static void put(struct cache *c, struct cache_key key, size_t len, char text)
     cache_answer_release(a);
 }
 
-/* Its first byte, 0 when it is not there. */
+/* Returns the first byte of the answer, or 0 if it is not there. */
 static char look(struct cache *c, struct cache_key key)
 {
     struct cache_answer *a = cache_find(c, &key);
@@ -63,7 +63,7 @@ static void keeps_answers(void)
     CHECK_INT(counts(c).entries, 2);
     CHECK_INT(counts(c).hits, 2);
     CHECK_INT(counts(c).misses, 2);
-    /* One that is handed out lives on. */
+    /* An answer that is in use stays valid. */
     struct cache_key one = key_of(1, 5);
     struct cache_answer *a = cache_find(c, &one);
     cache_free(c);
@@ -79,14 +79,14 @@ static void generations_pass(void)
     CHECK_INT(look(c, key_of(1, 6)), 0);
     CHECK_INT(counts(c).entries, 0);
     CHECK_INT(counts(c).bytes, 0);
-    put(c, key_of(1, 5), 10, 'a'); /* of the past: computed, not kept */
+    put(c, key_of(1, 5), 10, 'a'); /* of an old generation: computed, not kept */
     CHECK_INT(counts(c).entries, 0);
     put(c, key_of(1, 6), 10, 'b');
     CHECK_INT(look(c, key_of(1, 6)), 'b');
     cache_free(c);
 }
 
-/* Generations of one index say nothing of another's answers. */
+/* Generations of one index do not affect answers of another. */
 static void indexes_apart(void)
 {
     struct cache *c = cache_new(1 << 20);
@@ -104,7 +104,7 @@ static void indexes_apart(void)
     cache_free(c);
 }
 
-/* 100 KiB hold nine answers of 10 KiB with what surrounds them. */
+/* 100 KiB hold nine answers of 10 KiB with their overhead. */
 static void the_unused_leave(void)
 {
     struct cache *c = cache_new(100 << 10);
@@ -120,7 +120,7 @@ static void the_unused_leave(void)
     cache_free(c);
 }
 
-/* Whoever asks again for something that was too long goes alone at once. */
+/* A later request for an answer that was too long runs alone at once. */
 static void too_long(void)
 {
     struct cache *c = cache_new(CACHE_BYTES);
@@ -143,7 +143,7 @@ static void too_long(void)
     cache_free(c);
 }
 
-/* One that went alone brings its answer in the end. */
+/* A request that runs alone may have its answer kept at the end. */
 static void gathered(void)
 {
     struct cache *c = cache_new(1 << 20);
@@ -155,7 +155,7 @@ static void gathered(void)
     CHECK_INT(look(c, key), 0);
     cache_keep(c, &key, a);
     CHECK_INT(look(c, key), 'g');
-    cache_keep(c, &key, NULL); /* another one found it too long: it is not */
+    cache_keep(c, &key, NULL); /* another one found it too long, but it is not */
     CHECK_INT(look(c, key), 'g');
     CHECK_INT(counts(c).entries, 1);
     cache_answer_release(a);
@@ -171,7 +171,7 @@ static void gathered(void)
     cache_free(c);
 }
 
-/* What somebody still has takes its room, although it has been pushed out. */
+/* An evicted answer that is still in use counts against the limit. */
 static void the_slow_are_counted(void)
 {
     struct cache *c = cache_new(800 << 10);
@@ -211,7 +211,7 @@ static void called(struct cache_place *p, struct cache_answer *answer)
     g->first = answer ? answer->data[0] : 0;
 }
 
-static enum cache_turn ask(struct cache *c, struct cache_key key, struct guest *g)
+static enum cache_turn request(struct cache *c, struct cache_key key, struct guest *g)
 {
     struct cache_answer *got = NULL;
     *g = (struct guest){.place = {.call = called, .budget = &g->budget, .limit_ns = 1000}};
@@ -225,12 +225,12 @@ static void one_computes_for_all(void)
 {
     struct cache *c = cache_new(1 << 20);
     struct guest g[4], other, late;
-    CHECK_INT(ask(c, key_of(1, 1), &g[0]), CACHE_LEAD);
+    CHECK_INT(request(c, key_of(1, 1), &g[0]), CACHE_LEAD);
     CHECK_INT(atomic_load(&g[0].budget.deadline_ns), 10);
     for (int i = 1; i < 4; i++)
-        CHECK_INT(ask(c, key_of(1, 1), &g[i]), CACHE_JOIN);
-    CHECK_INT(atomic_load(&g[0].budget.deadline_ns), 1000); /* not its own client's any more */
-    CHECK_INT(ask(c, key_of(1, 2), &other), CACHE_LEAD);    /* another generation */
+        CHECK_INT(request(c, key_of(1, 1), &g[i]), CACHE_JOIN);
+    CHECK_INT(atomic_load(&g[0].budget.deadline_ns), 1000);  /* no longer that of its own client */
+    CHECK_INT(request(c, key_of(1, 2), &other), CACHE_LEAD); /* another generation */
     CHECK_INT(counts(c).joined, 3);
     bool joined;
     CHECK(cache_leave(c, &g[2].place, &joined) && joined);
@@ -244,33 +244,33 @@ static void one_computes_for_all(void)
     CHECK(cache_leave(c, &g[0].place, &joined) && !joined);
     CHECK(cache_leave(c, &g[1].place, &joined) && !joined);
     cache_deliver(cache_settle(c, &other.place, NULL, false), NULL);
-    CHECK_INT(ask(c, key_of(1, 2), &late), CACHE_LEAD); /* a failure is not remembered */
+    CHECK_INT(request(c, key_of(1, 2), &late), CACHE_LEAD); /* a failure is not remembered */
     cache_deliver(cache_settle(c, &late.place, NULL, false), NULL);
     cache_free(c);
 }
 
-static void they_go_on_alone(void)
+static void they_continue_alone(void)
 {
     struct cache *c = cache_new(1 << 20);
     struct guest g[3];
-    ask(c, key_of(1, 1), &g[0]);
-    CHECK_INT(ask(c, key_of(1, 1), &g[1]), CACHE_JOIN);
-    CHECK_INT(ask(c, key_of(1, 1), &g[2]), CACHE_JOIN);
+    request(c, key_of(1, 1), &g[0]);
+    CHECK_INT(request(c, key_of(1, 1), &g[1]), CACHE_JOIN);
+    CHECK_INT(request(c, key_of(1, 1), &g[2]), CACHE_JOIN);
     cache_deliver(cache_settle(c, &g[0].place, NULL, true), NULL);
     cache_deliver(cache_settle(c, &g[0].place, NULL, true), NULL); /* once only */
     CHECK(g[1].called == 1 && !g[1].first && g[2].called == 1 && !g[2].first);
     cache_free(c);
 }
 
-/* The work stops when the last one has gone that wanted it. */
+/* The work stops when the last request that wants it has left. */
 static void nobody_wants_it(void)
 {
     struct cache *c = cache_new(1 << 20);
     struct guest g[3];
     bool joined;
-    ask(c, key_of(1, 1), &g[0]);
-    ask(c, key_of(1, 1), &g[1]);
-    ask(c, key_of(1, 1), &g[2]);
+    request(c, key_of(1, 1), &g[0]);
+    request(c, key_of(1, 1), &g[1]);
+    request(c, key_of(1, 1), &g[2]);
     CHECK(!cache_leave(c, &g[0].place, &joined));
     CHECK(!cache_leave(c, &g[0].place, &joined));
     cache_leave(c, &g[1].place, &joined);
@@ -294,7 +294,7 @@ struct visitor {
     struct budget budget;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int outcome; /* 1 an answer, 2 alone */
+    int outcome; /* 1 an answer, 2 runs alone */
     uint64_t wanted, got;
 };
 
@@ -309,8 +309,8 @@ static void wake_visitor(struct cache_place *p, struct cache_answer *answer)
     pthread_mutex_unlock(&v->lock);
 }
 
-/* Some leaders fail, some visitors leave, generations pass: whoever gets an answer gets the right
- * one, and all get on. */
+/* Some leaders fail, some visitors leave, generations pass: each answer is the right one, and no
+ * visitor waits forever. */
 static void visit(struct storm *s, struct visitor *v, unsigned n)
 {
     uint64_t generation = 1 + n / 500, number = n / 4 % 7;
@@ -378,7 +378,7 @@ static const struct check_test tests[] = {
     {"gathered", gathered},
     {"the_slow_are_counted", the_slow_are_counted},
     {"one_computes_for_all", one_computes_for_all},
-    {"they_go_on_alone", they_go_on_alone},
+    {"they_continue_alone", they_continue_alone},
     {"nobody_wants_it", nobody_wants_it},
     {"all_get_on", all_get_on},
     {NULL, NULL},

@@ -32,12 +32,6 @@ bool readiness_of(struct exchange *x)
     return atomic_load(&ready);
 }
 
-int readiness_check_strict(struct request *rq)
-{
-    (void)rq;
-    return 0;
-}
-
 void readiness_want(struct exchange *x)
 {
     (void)x;
@@ -46,7 +40,7 @@ void readiness_want(struct exchange *x)
 static const struct transport transport = {.suspend = suspend, .resume = resume};
 static struct exchanges exchanges = {.transport = &transport};
 
-/* Each call of next() writes its number and waits; the last words are "end". */
+/* Each call of next() writes its number and waits; the end is "end". */
 static atomic_int calls;
 static int64_t next_wait_ms;
 static bool changes_meanwhile;
@@ -61,7 +55,7 @@ static int next_waits(struct request *rq, struct buf *out)
 {
     if (rq->ending) {
         buf_puts(out, "end\n");
-        return NEXT_WAIT; /* not listened to */
+        return NEXT_WAIT; /* it ends all the same */
     }
     buf_printf(out, "%d\n", atomic_fetch_add(&calls, 1) + 1);
     if (changes_meanwhile)
@@ -98,7 +92,7 @@ static void until_quiet(struct exchange *x)
         usleep(200);
 }
 
-/* As exchanges_start() does; one that is to be parked is suspended. */
+/* Does what exchanges_start() does; a request that is to be parked is suspended. */
 static void start(struct exchange *x, bool park)
 {
     pthread_mutex_lock(&x->lock);
@@ -130,7 +124,7 @@ static struct exchange *begin(enum coding coding)
     return x;
 }
 
-/* As response_answer() does. */
+/* Does what response_answer() does. */
 static struct exchange *begin_streaming(enum coding coding)
 {
     struct exchange *x = begin(coding);
@@ -146,8 +140,8 @@ static void check_reads(struct exchange *x, const char *wanted)
     CHECK_STR(got, wanted);
 }
 
-/* Suspended, and no worker held. */
-static void check_stands_still(struct exchange *x)
+/* Checks that the stream is suspended, and no worker is held. */
+static void check_is_idle(struct exchange *x)
 {
     char one[100];
     CHECK_INT(exchange_read(x, one, sizeof one), 0);
@@ -160,11 +154,11 @@ static void wake(struct exchange *x, int64_t gap_ns)
     until_quiet(x);
 }
 
-static void rejudge(struct exchange *x, int64_t age_ns)
+static void recheck(struct exchange *x, int64_t age_ns)
 {
-    /* how long judging takes is up to the machine, and so would be the pause after it */
-    x->judged_ns = 0;
-    exchange_rejudge(x, x->stepped_ns + age_ns, 1000);
+    /* the time that a check takes depends on the machine, and so would the pause after it */
+    x->check_ns = 0;
+    exchange_recheck(x, x->stepped_ns + age_ns, 1000);
     until_quiet(x);
 }
 
@@ -181,7 +175,7 @@ static void waits_for_changes(void)
 {
     struct exchange *x = begin_streaming(CODING_IDENTITY);
     check_reads(x, "1\n");
-    check_stands_still(x);
+    check_is_idle(x);
     wake(x, 0);
     CHECK_INT(atomic_load(&calls), 1); /* nothing has changed */
     atomic_fetch_add(&exchanges.changes, 1);
@@ -191,18 +185,18 @@ static void waits_for_changes(void)
     wake(x, 0);
     CHECK_INT(atomic_load(&resumed), before + 1);
     check_reads(x, "2\n");
-    check_stands_still(x);
+    check_is_idle(x);
     end(x);
 }
 
 static void loses_no_change(void)
 {
-    changes_meanwhile = true; /* while next() runs, which may have looked already */
+    changes_meanwhile = true; /* while next() runs, which may have read the index already */
     struct exchange *x = begin_streaming(CODING_IDENTITY);
     wake(x, 0);
     check_reads(x, "1\n2\n");
     wake(x, 0);
-    check_stands_still(x);
+    check_is_idle(x);
     end(x);
 }
 
@@ -214,7 +208,7 @@ static void waits_for_time(void)
     x->wake_ns = now + 1000;
     exchange_wake(x, now, 0);
     until_quiet(x);
-    check_stands_still(x);
+    check_is_idle(x);
     exchange_wake(x, now + 1000, 0);
     until_quiet(x);
     check_reads(x, "2\n");
@@ -229,7 +223,7 @@ static void waits_for_time(void)
     end(x);
 }
 
-/* The headers may still be being made. */
+/* The headers may not be complete yet. */
 static void not_before_it_streams(void)
 {
     struct exchange *x = begin(CODING_IDENTITY);
@@ -266,7 +260,7 @@ static void stops_and_leaves(void)
     char got[300] = "";
     struct exchange *x = begin_streaming(CODING_IDENTITY);
     check_reads(x, "1\n");
-    check_stands_still(x);
+    check_is_idle(x);
     int before = atomic_load(&resumed);
     exchange_cancel(x, ERR_CANCELLED, false);
     wake(x, 3600 * 1000000000ll);
@@ -278,7 +272,7 @@ static void stops_and_leaves(void)
 
     x = begin_streaming(CODING_IDENTITY);
     check_reads(x, "1\n");
-    check_stands_still(x);
+    check_is_idle(x);
     exchange_cancel(x, ERR_CANCELLED, true);
     CHECK(!x->suspended);
     CHECK_INT(exchange_read(x, got, sizeof got), -2);
@@ -304,7 +298,7 @@ static void flushes_the_coding(void)
     end(x);
 }
 
-/* Judged, not ready: no snapshot, no worker. Judged again after changes, not too often. */
+/* Checked, not ready: no snapshot, no worker. Checked again after changes, but not too often. */
 static void parks(void)
 {
     struct exchange *x = exchange_new(NULL, "/waits");
@@ -320,16 +314,16 @@ static void parks(void)
     start(x, true);
     until_quiet(x);
     CHECK(x->phase == EXCHANGE_PARKED && !x->rq.snapshot && x->suspended);
-    rejudge(x, 1000);
+    recheck(x, 1000);
     CHECK_INT(atomic_load(&judged), 1);
     atomic_fetch_add(&exchanges.changes, 1);
-    rejudge(x, 999);
+    recheck(x, 999);
     CHECK_INT(atomic_load(&judged), 1);
-    rejudge(x, 1000);
+    recheck(x, 1000);
     CHECK_INT(atomic_load(&judged), 2);
     CHECK(x->phase == EXCHANGE_PARKED && x->suspended);
     atomic_store(&ready, true);
-    rejudge(x, 2000000000); /* without a change: should one go untold */
+    recheck(x, 2000000000); /* without a change: in case a notification was missed */
     CHECK(x->phase == EXCHANGE_READY && x->rq.snapshot && !x->suspended);
     CHECK_INT(atomic_load(&calls), 1);
     end(x);
@@ -337,7 +331,7 @@ static void parks(void)
 
 /* ---- work before the first byte -------------------------------------------------------------- */
 
-/* Each call takes a turn, and notes until when it may work. */
+/* Each call takes a turn, and records its deadline. */
 static int64_t until_ns[4];
 static int cancel_at;
 

@@ -1,5 +1,6 @@
 /* module: http; threads */
-/* Requests whose scans several ranks do, here in one process, are answered as by one index. */
+/* Requests whose scans are distributed over several ranks, here in one process, get the same
+ * answers as from one index. */
 #include "rank_world.h"
 
 #include "dftracerd/http.h"
@@ -54,7 +55,7 @@ static const char *const requests[] = {
 };
 enum { REQUESTS = sizeof requests / sizeof *requests };
 
-/* Doubles, and arguments that are not in every file. */
+/* Doubles, and arguments that not every file has. */
 static void write_more(void)
 {
     for (int i = 0; i < 3; i++) {
@@ -104,7 +105,7 @@ static int64_t later(int64_t ns)
     return ns ? clock_mono_ns() + ns : 0;
 }
 
-/* Its bytes, or its error. */
+/* Returns the bytes of the answer, or its error. */
 static int run(struct http_runner *r, const char *target, int64_t time_ns, struct buf *ret)
 {
     const struct http_call_options o = {.target = target, .deadline_ns = later(time_ns)};
@@ -120,7 +121,7 @@ static int run(struct http_runner *r, const char *target, int64_t time_ns, struc
     return rc;
 }
 
-/* Numbers of generations, and times of work, are others. */
+/* Masks the numbers of generations, and times of work, which differ. */
 static void mask(struct buf *b)
 {
     static const char *const members[] = {"\"generation\":", "\"elapsed_ms\":"};
@@ -146,7 +147,7 @@ static void ask_all(struct http_runner *r, struct buf *ret)
     }
 }
 
-/* Of all that is in `many`, which is freed, too. */
+/* Compares with all answers in `many`, which is freed, too. */
 static void compare_all(struct buf *one, struct buf *many)
 {
     for (unsigned i = 0; i < REQUESTS; i++) {
@@ -217,7 +218,7 @@ static void ask_one_index(struct buf *ret)
     CHECK_INT(system(command), 0);
 }
 
-/* Answers of one index, where they are wanted; then there are ranks instead. */
+/* Makes answers from one index if `one` is not NULL; then starts ranks. */
 static void world_of_ranks(struct far_world *w, struct buf *one)
 {
     world();
@@ -246,13 +247,13 @@ static void ranks_answer_what_one_index_answers(void)
 
     world_of_ranks(&w, one);
     ask_all(w.runner[0], many);
-    for (unsigned i = 1; i < RANKS; i++) /* they were asked, in snapshots of rank 0 */
+    for (unsigned i = 1; i < RANKS; i++) /* they got requests, for snapshots of rank 0 */
         CHECK(ranks[i].ix->newest != ranks[i].ix->current);
     compare_all(one, many);
     end_of_ranks(&w, one);
 }
 
-/* What ranks do not answer is done by rank 0. */
+/* Rank 0 does what ranks fail to answer. */
 static void ranks_may_fail(void)
 {
     struct buf one[REQUESTS] = {{0}}, many[REQUESTS] = {{0}};
@@ -310,7 +311,7 @@ static int run_with(struct http_runner *r, const char *target, size_t memory, st
     return rc;
 }
 
-/* With as little memory as one index needs, the answer is the same. */
+/* If memory suffices for one index, the answer is the same. */
 static void little_memory(void)
 {
     static const char *const targets[] = {"/view?format=ndjson", "/view?order=ts",

@@ -17,7 +17,7 @@ static const struct param_spec specs[] = {
     PARAM("signed", INT, ""),
     {0},
 };
-/* What a request is bound to, and the constraints on it. */
+/* The options to which a request is bound, and their constraints. */
 struct options {
     bool flag, second;
     uint32_t count;
@@ -58,7 +58,7 @@ static void fresh(void)
     CHECK_INT(params_begin(&rq), 0);
 }
 
-/* All of a form, the defaults included. */
+/* Parses a form and sets the defaults. */
 static int form(const char *text)
 {
     fresh();
@@ -173,8 +173,7 @@ static void reads_json(void)
         CHECK_INT(json(bad[i]), ERR_PARAM);
 }
 
-/* A body of 1 MiB is a hundred thousand values; memory is in proportion to it, and there is a
- * limit. */
+/* A body of 1 MiB has a hundred thousand values; memory is proportional to it, and limited. */
 static void bounds_lists(void)
 {
     static const char *const kinds[] = {"&many=abc", ",abc"};
@@ -204,7 +203,7 @@ static char *normal(const char *text)
     return buf_steal(&b, NULL);
 }
 
-/* Equal for what means the same, different for all else, whatever texts hold. */
+/* Equal for requests with the same meaning, different for all others, whatever texts contain. */
 static void normalises(void)
 {
     static const char *const different[] = {"word=a",        "word=b",     "word=a%0Aflag=4:true",
@@ -251,7 +250,7 @@ static void binds(void)
     CHECK(o->flag && !o->second && !o->word && !o->list && !o->bytes);
 }
 
-/* Status and text of a form whose format is `format`. */
+/* Checks status and text of a form whose format is `format`. */
 static void refuses(const char *text, enum format format, const char *wanted)
 {
     int rc = form(text);
@@ -309,7 +308,7 @@ static bool fits(const struct param_spec *spec)
     }
 }
 
-/* Of an endpoint: each name that a constraint mentions. */
+/* True if the endpoint has each name that a constraint mentions. */
 static bool has_all(const struct endpoint *e, const char *names)
 {
     struct request probe = {.endpoint = e};

@@ -1,5 +1,5 @@
 /* module: http */
-/* How fast the index advances: samples by hand. */
+/* The speed of indexing, from samples made by hand. */
 #include "http/metrics/rate.h"
 #include "check.h"
 
@@ -19,17 +19,17 @@ static void grows(void)
     CHECK(rate_bytes_per_s(&r) < 0);
     sample(&r, 0, 0, 5000);
     CHECK(rate_bytes_per_s(&r) < 0);
-    sample(&r, 250, 2, 5000); /* what was done before does not count */
+    sample(&r, 250, 2, 5000); /* earlier work does not count */
     CHECK(rate_bytes_per_s(&r) < 0);
     sample(&r, 500, 2, 6000);
     CHECK(rate_bytes_per_s(&r) == 4000);
     sample(&r, 1250, 1, 6000);
     CHECK(rate_bytes_per_s(&r) == 1000);
     sample(&r, 1500, 0, 7000);
-    CHECK(rate_bytes_per_s(&r) < 0); /* nothing is being done */
+    CHECK(rate_bytes_per_s(&r) < 0); /* nothing is being indexed */
 }
 
-/* A file that is read again takes its bytes off. */
+/* A file that is read again reduces the bytes done. */
 static void goes_back(void)
 {
     struct rate r = {0};
@@ -41,7 +41,7 @@ static void goes_back(void)
     CHECK(rate_bytes_per_s(&r) == 1500);
 }
 
-/* What was long ago does not count: 10 s of nothing, then 100 bytes every 250 ms. */
+/* Old samples do not count: 10 s without progress, then 100 bytes every 250 ms. */
 static void window(void)
 {
     struct rate r = {0};

@@ -21,7 +21,7 @@ static void finds_endpoints(void)
           !router_find(routes, TEXT("")));
 }
 
-/* The tables are checked as wholes: what params.c and the page rely on. */
+/* Checks the tables as a whole: assumptions of params.c and the page. */
 static void tables_are_sound(void)
 {
     for (const struct endpoint *const *e = routes; *e; e++) {
@@ -34,14 +34,14 @@ static void tables_are_sound(void)
                 CHECK(p->help && (p->type == PARAM_CHOICE) == (p->choices != NULL));
         struct request rq = {.endpoint = *e};
         CHECK_INT(params_begin(&rq), 0);
-        CHECK_INT(params_finish(&rq), 0); /* the defaults are good values */
+        CHECK_INT(params_finish(&rq), 0); /* the defaults are valid values */
         for (size_t i = 0; i < rq.param_count; i++)
             CHECK(request_param(&rq, rq.params[i].spec->name) == &rq.params[i]); /* no name twice */
         arena_done(&rq.arena);
     }
 }
 
-static void tells_methods(void)
+static void lists_methods(void)
 {
     char allow[80];
     router_allow(&endpoint_stats, allow, sizeof allow);
@@ -82,7 +82,7 @@ static void writes_problems(void)
 static const struct check_test tests[] = {
     {"finds_endpoints", finds_endpoints},
     {"tables_are_sound", tables_are_sound},
-    {"tells_methods", tells_methods},
+    {"lists_methods", lists_methods},
     {"writes_problems", writes_problems},
     {NULL, NULL},
 };

@@ -70,7 +70,7 @@ static int append(void *arg, struct text bytes)
     return ((struct buf *)arg)->error;
 }
 
-/* The whole answer, or the text of the error. */
+/* Returns the whole answer, or the text of the error. */
 static int call(const struct http_call_options *o, struct buf *answer)
 {
     struct http_call *c = NULL;
@@ -142,7 +142,7 @@ static void query_errors_have_a_caret(void)
     close_store();
 }
 
-/* What comes later is in no older snapshot. */
+/* An older snapshot does not have later files. */
 static void answers_from_a_given_snapshot(void)
 {
     struct buf answer = {0};

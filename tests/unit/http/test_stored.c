@@ -1,5 +1,5 @@
 /* module: http */
-/* Stored questions: found by their ids, forgotten some time after they were stored. The clock is
+/* Stored queries: found by their ids, and removed some time after they were stored. The clock is
  * the test's own. */
 #include "check.h"
 #include "dftracerd/base.h"
@@ -61,7 +61,7 @@ static void expires(void)
     now += SECOND;
     struct stored_query second = add(s, "/view");
     now += LIFE_MS * (SECOND / 1000) - SECOND - 1;
-    CHECK_INT(find(s, first.id, "/stats"), 0); /* which does not make it last longer */
+    CHECK_INT(find(s, first.id, "/stats"), 0); /* use does not extend its life */
     now += 1;
     CHECK_INT(find(s, first.id, NULL), ERR_NOT_FOUND);
     CHECK_INT(find(s, second.id, "/view"), 0);
@@ -70,7 +70,7 @@ static void expires(void)
     stored_free(s);
 }
 
-/* One client's do not push out those of others. */
+/* The queries of one client do not replace those of others. */
 static void shares(void)
 {
     struct stored *s = stored_new(LIFE_MS);
@@ -83,7 +83,7 @@ static void shares(void)
     for (int i = 1; i < STORED_SHARE; i++)
         CHECK_INT(stored_add(s, &q), 0);
     CHECK_INT(find(s, first.id, "/mine"), 0);
-    for (int i = 0; i < STORED_MOST; i++)
+    for (int i = 0; i < STORED_MAX; i++)
         CHECK_INT(stored_add(s, &q), 0);
     CHECK_INT(find(s, first.id, NULL), ERR_NOT_FOUND);
     CHECK_INT(find(s, q.id, "/mine"), 0);
@@ -100,14 +100,14 @@ static void makes_room(void)
     size_t count;
     CHECK_STOP(s != NULL);
     struct stored_query first = add(s, "/1"), second = add(s, "/2"), last;
-    for (int i = 2; i < STORED_MOST; i++)
+    for (int i = 2; i < STORED_MAX; i++)
         (void)add(s, "/more");
     CHECK_INT(find(s, first.id, "/1"), 0);
     last = add(s, "/one too many");
     CHECK_INT(find(s, first.id, NULL), ERR_NOT_FOUND);
     CHECK_INT(find(s, second.id, "/2"), 0);
     CHECK_INT(stored_list(s, NULL, &arena, &list, &count), 0);
-    CHECK_INT(count, STORED_MOST);
+    CHECK_INT(count, STORED_MAX);
     CHECK_STR(list[count - 1].id, last.id);
     arena_done(&arena);
     stored_free(s);

@@ -1,6 +1,6 @@
 /* module: http */
-/* Is a file the one that was indexed? Its number alone does not tell: file systems give it again.
- * And whose groups. */
+/* Whether a file is the one that was indexed: its inode number alone does not identify it, because
+ * file systems reuse numbers. And the groups of users. */
 #include "check.h"
 #include "http/access/permission.c"
 #include "http/access/viewer.c"
@@ -25,12 +25,12 @@ static void knows_the_indexed_one(void)
     other_number.inode++;
     other_device.device++;
     CHECK(is_indexed_one(fd, &st, &same));
-    CHECK(!is_indexed_one(fd, &st, &before)); /* it was born after that was indexed */
+    CHECK(!is_indexed_one(fd, &st, &before)); /* it was created after the indexed one */
     CHECK(!is_indexed_one(fd, &st, &other_number));
     CHECK(!is_indexed_one(fd, &st, &other_device));
-    CHECK(is_indexed_one(fd, &st, &unknown)); /* nothing of it is known */
-    /* Changed since it was indexed (a mode): the same one where births are told, else it is not
-     * believed. */
+    CHECK(is_indexed_one(fd, &st, &unknown)); /* nothing is known of the indexed one */
+    /* Changed since it was indexed (a mode): the same file if birth times are known, otherwise it
+     * is not trusted. */
     struct index_file after = indexed_as(&st, 1000000000);
     bool births = statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &x) == 0 && x.stx_mask & STATX_BTIME;
     CHECK(is_indexed_one(fd, &st, &after) == births);
@@ -55,7 +55,7 @@ static void looks_groups_up_late(void)
     viewer_unref(v);
 }
 
-/* The class that one is in decides, also where another would let one in. */
+/* The class of the user decides, even if another class would allow access. */
 static void judges_modes(void)
 {
     gid_t groups[] = {70};
@@ -89,7 +89,7 @@ static bool list_allows(const struct posix_acl_xattr_entry *entries, size_t n, u
     return by_list(&v, &st, &acl, n, 4);
 }
 
-/* Of acl(5): the owner's entry, that of a named user, those of groups under the mask, and only then
+/* acl(5): the owner's entry, that of a named user, those of groups under the mask, and only then
  * that of all others. */
 static void judges_lists(void)
 {
@@ -123,7 +123,7 @@ static bool stranger_may(const char *path)
     return again;
 }
 
-/* All directories above a file must be open, those above what a link leads to, too. */
+/* All directories above a file must be searchable, and those above the target of a link, too. */
 static void follows_links(void)
 {
     char base[] = "/tmp/test_viewer-XXXXXX", open_dir[64], closed[64], deep[80], file[96],
