@@ -13,20 +13,20 @@
 #include "dftracerd/member.h"
 #include "dftracerd/query.h"
 
-/* Complete events (ph X) nested by containment in time, per thread (host, pid, tid) over all files.
- * Either folded (calls of one name on one path are one node) or event by event. Linear but for the
- * sorting; nothing recurs, whatever the depth. */
+/* Complete events (ph X) nested by containment in time, in each thread (host, pid, tid) over all
+ * files: either folded (calls of one name on one path are one node) or event by event. The time is
+ * linear except for sorting; nothing is recursive, whatever the depth. */
 enum call_tree_part { CALL_TREE_ALL, CALL_TREE_CALLEES, CALL_TREE_CALLERS, CALL_TREE_PARTS };
-/* longer paths are not told; callers are followed so far up */
+/* Longer paths are not returned, and callers are followed up to this number of levels. */
 enum { CALL_TREE_PATH_LEVELS = 256 };
 struct call_tree_options {
-    /* the outermost calls stand below a node of these columns' values */
+    /* The outermost calls are children of a node with these columns' values. */
     const char *const *group_by;
     size_t group_by_count;
-    const char *focus;    /* a name: CALL_TREE_CALLEES and _CALLERS instead of CALL_TREE_ALL */
-    uint64_t max_depth;   /* levels of calls that are told, 0 = all */
-    int64_t min_total_ns; /* folded nodes with less are not told, nor what is below */
-    bool analyze, events; /* events: to be told by call_tree_next_event, and only so */
+    const char *focus; /* a name: returns CALL_TREE_CALLEES and _CALLERS instead of CALL_TREE_ALL */
+    uint64_t max_depth;   /* maximum depth of the returned tree, 0 = unlimited */
+    int64_t min_total_ns; /* folded nodes with less are omitted, with all below */
+    bool analyze, events; /* events: only call_tree_next_event is used */
     uint64_t top_n;       /* of most_called and hottest, 0 = all */
 };
 struct call_tree_host {
@@ -37,47 +37,49 @@ struct call_tree_totals {
     struct query_counters counters;
     bool complete;
     uint64_t events;                /* objects selected */
-    uint64_t in_tree, other_phases; /* of them: nested; not ph X */
-    uint64_t untimed;          /* ph X without ts, or with a dur that is too large or below 0 */
-    uint64_t partial_overlaps; /* begin within an event and end after it; known when all are told */
-    uint64_t threads, levels;  /* levels: of the deepest */
-    /* whose times do not meet those of the most: their clocks may differ */
+    uint64_t in_tree, other_phases; /* of these: nested; not ph X */
+    uint64_t untimed;          /* ph X without ts, or with a dur that is too large or negative */
+    uint64_t partial_overlaps; /* begin within an event and end after it; final at the end */
+    uint64_t threads, levels;  /* levels: maximum depth */
+    /* Hosts whose times do not overlap those of most others: their clocks may differ. */
     const struct call_tree_host *hosts_apart;
     size_t host_count;
 };
 struct call_tree;
-/* ERR_PARAM (err.param), ERR_ROW_LIMIT, ERR_MEMORY_LIMIT, ... */
+/* Returns 0, ERR_PARAM (err.param), ERR_ROW_LIMIT, ERR_MEMORY_LIMIT, or another error of the query.
+ */
 int call_tree_open(struct query *q, const struct call_tree_options *options, struct err *err,
                    struct call_tree **ret);
-/* borrowed until close */
+/* Texts are borrowed until call_tree_close. */
 void call_tree_totals(const struct call_tree *t, struct call_tree_totals *ret);
 void call_tree_close(struct call_tree *t);
 
 /* A folded node; the top is `all`, `callees` or `callers`, and counts everything below it. Texts
- * are borrowed until close. */
+ * are borrowed until call_tree_close. */
 struct call_tree_node {
     bool is_call, is_group, has_name; /* has_name: the top or a call */
-    uint32_t depth;                   /* the top has 0; groups count */
+    uint32_t depth;                   /* 0 for the top; groups count as levels */
     struct value name, cat;
-    const char *const *columns; /* is_group: of group_by, with their values */
+    const char *const *columns; /* if is_group: columns of group_by, with their values */
     const struct value *group;
     size_t group_count;
     uint64_t count;
-    __int128 total_ns, self_ns, rest_ns; /* rest: self and what is below and not told */
+    __int128 total_ns, self_ns, rest_ns; /* rest: self time, and the time of omitted nodes below */
     int64_t min_ns, max_ns;              /* of a call */
-    bool has_range;                      /* min and max are known */
+    bool has_range;                      /* min and max are valid */
 };
-/* Parents before children, children by total descending, then name. Returns the number of nodes
- * that follow, the top included; 0: the tree has no such part. */
+/* Begins with the top of a part: parents come before children, children by total descending, then
+ * name. Returns the number of nodes that follow, including the top; 0: the tree has no such part.
+ */
 size_t call_tree_begin(struct call_tree *t, enum call_tree_part part);
-/* Borrowed until the next call; NULL: that was all. */
+/* Borrowed until the next call; NULL: there are no more. */
 const struct call_tree_node *call_tree_next(struct call_tree *t);
-/* What a path calls it: null is `-`, `;` is `:`, control characters are blanks; of a group
- * `column=value,...`. */
+/* Writes the label in paths: null is `-`, `;` becomes `:`, control characters become spaces; a
+ * group is `column=value,...`. */
 void call_tree_label(const struct call_tree *t, const struct call_tree_node *n, struct buf *out);
-void call_tree_frame(const struct value *name, struct buf *out); /* the same of a name */
+void call_tree_frame(const struct value *name, struct buf *out); /* does the same for a name */
 
-/* Events of thread after thread, parents before children, by start. */
+/* Events, thread after thread, parents before children, by start. */
 struct call_tree_event {
     uint64_t id, parent; /* id: counted from 1; parent 0 = none */
     int64_t event_id;
@@ -86,11 +88,12 @@ struct call_tree_event {
     struct value name, cat;
     int64_t ts_ns, dur_ns;
 };
-/* 0, ERR_END, -ENOMEM, ... */
+/* Returns 0, ERR_END, -ENOMEM, or another error of the query. */
 int call_tree_next_event(struct call_tree *t, struct call_tree_event *ret);
-/* Before that: the start of each of them, and of those that max_depth leaves out, in any order. */
+/* Call it before that: passes the start of each event, including those that max_depth omits, in any
+ * order. */
 int call_tree_starts(const struct call_tree *t, void (*see)(void *arg, int64_t ts_ns), void *arg);
-/* Threads in order of host, pid, tid. */
+/* Threads are ordered by host, pid, tid. */
 struct call_tree_thread {
     struct value host, pid, tid;
     uint64_t events;
@@ -102,12 +105,12 @@ void call_tree_thread(const struct call_tree *t, uint32_t thread, struct call_tr
 struct call_tree_sum {
     struct value name, cat;
     uint32_t depth;
-    const char *path; /* of hottest; NULL: longer than PATH_LEVELS */
+    const char *path; /* of hottest; NULL: longer than CALL_TREE_PATH_LEVELS */
     uint64_t count;
     __int128 total_ns, self_ns;
 };
-/* The critical path of a thread: of its outermost calls the one that ends last, of those in it the
- * one that ends last, and so on; of several the first. */
+/* The critical path of a thread: the outermost call that ends last, within it the call that ends
+ * last, and so on; of several the first. */
 struct call_tree_path {
     struct value host, pid, tid;
     __int128 from_ns, to_ns;
@@ -115,12 +118,12 @@ struct call_tree_path {
     uint32_t thread;
     struct call_tree *tree;
 };
-/* `i` from 0, the outermost one; borrowed until the next call */
+/* `i` counts from 0, the outermost one; borrowed until the next call. */
 const struct call_tree_event *call_tree_path_event(const struct call_tree_path *p, size_t i);
 struct call_tree_durations {
     uint64_t count;
     __int128 total_ns;
-    bool known; /* of any event: all below are */
+    bool known; /* there are events, so the fields below are valid */
     int64_t min_ns, max_ns;
     double mean_us, median_us, p95_us, p99_us;
 };
@@ -130,9 +133,9 @@ struct call_tree_analysis {
     size_t most_called_count, category_count, depth_count, hottest_count;
     struct call_tree_path *paths; /* by thread */
     size_t path_count;
-    const struct call_tree_path *critical; /* the one that ends last; NULL: there is none */
+    const struct call_tree_path *critical; /* the one that ends last; NULL: none */
 };
-/* borrowed; NULL: not requested */
+/* Borrowed; NULL: not requested. */
 const struct call_tree_analysis *call_tree_analysis(const struct call_tree *t);
 
 extern const struct object_type call_tree_host_type, call_tree_analysis_type;

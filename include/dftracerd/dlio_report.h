@@ -32,7 +32,8 @@ struct dlio_options {
     uint64_t samples_per_entry; /* of an entry, a process in an interval, that are fitted; 0: all */
     int64_t interval_ns;
 };
-/* Of samples up to the 99th percentile; the density of the fit at the borders of the bins. */
+/* Histogram of samples up to the 99th percentile; the density of the fit at the borders of the
+ * bins. */
 enum { DLIO_BINS = 60, DLIO_CURVE_POINTS = 101 };
 struct dlio_histogram {
     double from, width; /* seconds */
@@ -48,7 +49,7 @@ struct dlio_curve {
 struct dlio_times {
     enum dlio_kind kind;
     const char *cat, *name;   /* of the events; static */
-    uint64_t events, invalid; /* matched; without a time or duration, of these */
+    uint64_t events, invalid; /* matched; those of them without a time or duration */
     uint64_t processes;
     /* seconds, sorted; of DLIO_BLOCK and DLIO_PREPROCESS within samples_per_entry */
     double *samples;
@@ -63,13 +64,13 @@ struct dlio_report {
     struct dlio_options options;
     struct dlio_times times[DLIO_KINDS];
     uint32_t time_count;
-    const struct dlio_times *block, *preprocess; /* of `times`; NULL: without samples */
-    uint64_t other_events; /* of data loaders, but of other names than those that were chosen */
-    size_t ranks;          /* processes with events of the loop body */
+    const struct dlio_times *block, *preprocess; /* elements of `times`; NULL: without samples */
+    uint64_t other_events;      /* of data loaders, with names of other generations */
+    size_t ranks;               /* processes with events of the loop body */
     uint64_t steps, steps_most; /* of the rank with the fewest, with the most */
     uint64_t batch_items;       /* samples a batch, rounded; 0: unknown */
     bool queued;                /* the queue was simulated */
-    /* seconds in which a rank waited or worked; of the ranks' seconds */
+    /* seconds in which a rank waited or worked; variance of the ranks' seconds */
     double traced_e2e, traced_variance;
     struct dlio_refined refined;
     struct dlio_curve traced, simulated; /* of the loop body */
@@ -78,8 +79,9 @@ struct dlio_report {
     struct budget *budget;
     struct charge charge; /* for the samples */
 };
-/* *new*; charged to the budget, borrowed until dlio_report_free. ERR_NOT_FOUND: no event of the
- * loop body, and what there is instead; errors of query_open and rows_next. */
+/* Returns *new*, charged to the budget; borrowed until dlio_report_free. Returns ERR_NOT_FOUND if
+ * there is no event of the loop body, with what there is instead, or errors of query_open and
+ * rows_next. */
 int dlio_report_run(const struct query_env *env, struct snapshot *snapshot,
                     const struct selection *selection, const struct dlio_options *o,
                     struct budget *budget, struct err *err, struct dlio_report **ret);
@@ -89,17 +91,19 @@ extern const struct object_type dlio_report_type; /* DLIO_DIGITS of each double 
 /* ---- values of the answers ------------------------------------------------------------------- */
 
 enum { DLIO_DIGITS = 9 };
-/* As DLIO has it in its key `type`. */
+/* Returns the value of DLIO's key `type`. */
 const char *dlio_type(const struct dlio_model *m);
-/* Of a family that is no mixture, with the keys of DLIO, rounded; their number. */
+/* Stores the parameters of a family that is no mixture, with the keys of DLIO, rounded; returns
+ * their number. */
 struct dlio_parameter {
     const char *key;
     double value;
 };
 unsigned dlio_parameters(const struct dlio_model *m, struct dlio_parameter ret[2]);
-/* DLIO 2.0.1 draws normal, gamma and exponential, and nothing for other types. */
+/* True for normal, gamma and exponential, which DLIO 2.0.1 draws; it draws nothing for other types.
+ */
 bool dlio_is_drawn(const struct dlio_model *m);
-/* The best candidate that DLIO draws, where the best of all is none; else NULL. */
+/* Returns the best candidate that DLIO draws, if the best of all is none of these; else NULL. */
 const struct dlio_candidate *dlio_drawn(const struct dlio_fit *fit);
 
 #endif

@@ -10,8 +10,8 @@
 
 #include "dftracerd/query.h"
 
-/* Objects selected of each file of query_files, in that order: *exact*, from the catalog where
- * nothing is filtered. */
+/* Counts the selected objects of each file of query_files, in that order: exactly, and from the
+ * catalog if nothing is filtered. */
 int query_count_files(struct query *q, struct err *err, uint64_t *ret_counts);
 
 #endif

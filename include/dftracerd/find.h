@@ -2,9 +2,9 @@
  * with a given one.
  *
  * Used by:   http.
- * Path:      query_find scans the selection once and returns the place of an object: file and
- *            number in the file. query_begin_at makes such a place the first one of a query, whose
- *            rows or lines then follow (rows.h, view.h).
+ * Path:      query_find scans the selection once and returns the position of an object: file
+ *            and number in the file. query_begin_at makes an object the first one of a query,
+ *            whose rows or lines then follow (rows.h, view.h).
  * Memory:    none that grows with the selection.
  * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.
  */
@@ -13,30 +13,31 @@
 
 #include "dftracerd/query.h"
 
-/* Selected objects with ts in the order of time (those of one time by file and place): which comes
- * next, or came last. */
+/* Finds an object in the order of time (objects of equal time by file and position): the next or
+ * the last one. */
 struct find_options {
-    bool backward;  /* the last one before, not the first one after */
-    bool has_at;    /* else the first or last of all */
-    __int128 at_ns; /* this time counts as after and as before */
-    bool has_place; /* has_at: strictly after or before the object there */
+    bool backward;  /* finds the last one before, not the first one after */
+    bool has_at;    /* else finds the first or last of all */
+    __int128 at_ns; /* objects at this time count as after and as before */
+    bool has_place; /* has_at: strictly after or before the object at this position */
     uint32_t file;  /* position in the snapshot */
     uint64_t object;
 };
 struct find_found {
-    uint64_t objects, untimed; /* selected ones with ts; without */
-    uint64_t position;         /* of the found one among them, from 1 on; 0: there is none */
+    uint64_t objects, untimed; /* selected ones with ts; without ts */
+    uint64_t position;         /* of the object among them, counted from 1; 0: not found */
     uint32_t file;
-    uint64_t object; /* of the file: how many stand before it */
+    uint64_t object; /* number of objects before it in the file */
     struct query_counters counters;
     bool complete;
 };
-/* One scan of what is selected. ERR_MEMORY_LIMIT ... */
+/* Scans the selection once. Returns 0, ERR_MEMORY_LIMIT, or another error of the query. */
 int query_find(struct query *q, const struct find_options *o, struct find_found *ret,
                struct err *err);
 
-/* From now on the first object that is selected is this one, if it is selected: the `object`-th of
- * the file, from 0 on. Before the first scan. ERR_NOT_FOUND: the file does not have so many. */
+/* Makes the `object`-th object of the file, counted from 0, the first one of the selection, if it
+ * is selected. Call it before the first scan. Returns ERR_NOT_FOUND if the file has fewer objects.
+ */
 int query_begin_at(struct query *q, uint32_t file, uint64_t object);
 
 #endif

@@ -21,20 +21,20 @@ struct info_totals {
     double bytes_per_event; /* NaN without events */
 };
 struct info_root {
-    const char *path, *label, *network; /* label, network: NULL where there is none */
+    const char *path, *label, *network; /* label, network: may be NULL */
 };
-/* What is hidden from users of a part of the files is NULL, or not visible. */
+/* Members hidden from users that see only a part of the files are NULL, or not visible. */
 struct info_index {
     const char *path, *error, *cpu, *inflate;
     uint64_t bytes;
     bool visible; /* `bytes` */
 };
 struct info_options {
-    bool only_chosen; /* nothing of files that are not in the snapshot, nor of the index */
+    bool only_chosen; /* nothing about files that are not in the snapshot, nor about the index */
     unsigned detail;  /* 0 totals, 1 with files, 2 with their chunks and columns */
     bool all;         /* no file was named: vanished files are listed, too */
     bool complete;
-    bool only_files; /* for the text: processes and hidden files are left out */
+    bool only_files; /* for the text: processes and hidden files are omitted */
 };
 struct info_file;
 struct info {
@@ -52,7 +52,8 @@ struct info {
     size_t duplicate_count, missing_count;
     const uint32_t *files; /* positions in the snapshot */
     size_t file_count;
-    /* With columns, set before the info is written: a query that fails sets err and out->error. */
+    /* With columns, set these before the info is written: a query that fails sets err and
+     * out->error. */
     struct budget *budget;
     struct err *err;
     struct buf *out;
@@ -61,7 +62,8 @@ struct info {
     int64_t started_ns;
 };
 extern const struct object_type info_type;
-/* *new*; env, snapshot and files are borrowed until info_close. -ENOMEM, errors of summaries. */
+/* Returns *new*; env, snapshot and files are borrowed until info_close. Returns -ENOMEM, or errors
+ * of summaries. */
 int info_open(const struct query_env *env, struct snapshot *s, const uint32_t *files, size_t count,
               const struct info_options *options, struct info **ret);
 void info_close(struct info *i);

@@ -14,33 +14,33 @@
 #include "dftracerd/query.h"
 #include "dftracerd/vec.h"
 
-/* A process: (host, pid). What its selected objects come to, and what records of the selected files
- * say of it. */
+/* A process: (host, pid), with totals of its selected objects, and facts from records of the
+ * selected files. */
 struct process_info {
     struct value host, rank, command, exec, cwd;
     int64_t pid, parent_pid;
-    /* NULL: unknown. "ppid" of its start, "fork" or "spawn" that returned its pid (also vfork,
-     * also in other files); "file": a guess, it stands in a file named after another */
+    /* NULL: unknown. "ppid" of its start, "fork" or "spawn" that returned its pid (also vfork, also
+     * in other files); "file": a guess, because it is in a file named after another process */
     const char *parent_by;
-    bool has_parent; /* parent_by is known */
-    uint32_t depth;  /* below parents that have selected objects, too */
-    /* objects; files: with any object of it, `file` is the first */
+    bool has_parent; /* parent_by is not NULL */
+    uint32_t depth;  /* counts parents that have selected objects */
+    /* events: objects; files: those with objects of it; the first one is `file` */
     uint64_t events, threads, files;
     const char *file;            /* borrowed from the snapshot */
     struct value first, last;    /* ts, te */
     struct value bytes, io_time; /* io_time: durations of cat POSIX and STDIO */
-    struct value finished;       /* has an end record; null: neither that nor a start */
+    struct value finished;       /* true: has an end record; null: has neither that nor a start */
 };
 struct process_list {
     VEC(struct process_info) rows;    /* parents before their children; else by host, pid */
-    uint64_t events, without_process; /* selected objects; of them: without a pid */
+    uint64_t events, without_process; /* selected objects; those without a pid */
     struct query_counters counters;
     bool complete;
     struct arena arena;
 };
-/* The answer, with a tree of processes; a process as a row. */
+/* The types of the answer, with a tree of processes, and of a process as a row. */
 extern const struct object_type processes_type, process_line_type;
-/* *new*; needs the snapshot of q */
+/* Returns *new*; needs the snapshot of q. */
 int processes_run(struct query *q, struct err *err, struct process_list **ret);
 void processes_free(struct process_list *l);
 

@@ -13,13 +13,14 @@
 
 struct schema_column {
     struct text path; /* as in queries */
-    const char *type; /* "int", "float" (ints among them, too), "string", "bool", "mixed" */
+    const char *type; /* "int", "float" (also with ints among them), "string", "bool", "mixed" */
     uint64_t rows, distinct;
-    /* beyond 16,384 values: within some 3 %; the path has bloom filters */
+    /* distinct_exact: false beyond 16,384 values, then within about 3 %; bloom: the path has bloom
+     * filters */
     bool distinct_exact, bloom;
-    struct value min, max; /* null where mixed */
+    struct value min, max; /* null if mixed */
 };
-/* by path; the arena owns all */
+/* Columns by path; the arena owns all. */
 struct schema {
     struct schema_column *columns;
     size_t count;

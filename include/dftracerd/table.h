@@ -1,10 +1,9 @@
 /* table.h - rows of an answer as columns: blocks of vectors.
  *
- * Answers fill vectors (answer/aggregate, answer/lines); format/writer writes rows from them. What
- * an object with fixed members contains is member.h's.
- *
- * Threads:   a block belongs to the thread that filled it.
- * Memory:    all borrowed from the answer until it fills the next block.
+ * Answers fill vectors (answer/aggregate, answer/lines); format/writer writes rows from them.
+ * Objects with fixed members are described in member.h.
+ * Threads: a block belongs to the thread that filled it.
+ * Memory:  all borrowed from the answer until it fills the next block.
  */
 #ifndef DFTRACERD_TABLE_H
 #define DFTRACERD_TABLE_H
@@ -22,14 +21,15 @@ enum vector_kind {
 };
 struct vector {
     enum vector_kind kind;
-    const int64_t *i;      /* INT, UINT, US, NS: by row of the block */
-    const double *d;       /* DOUBLE: likewise */
-    const uint64_t *valid; /* of these: a bit a row, lowest first, 0 = null; NULL: none is null */
-    const uint32_t *codes; /* CODE: by row; below code_count */
-    const struct value *values; /* VALUE: by selected row, each `stride` behind the one before */
+    const int64_t *i;           /* INT, UINT, US, NS: one for each row of the block */
+    const double *d;            /* DOUBLE: likewise */
+    const uint64_t *valid;      /* of these: a bit for each row, lowest first, 0 = null; or NULL */
+    const uint32_t *codes;      /* CODE: one for each row, below code_count */
+    const struct value *values; /* VALUE: one for each selected row, `stride` apart */
     size_t stride;
-    /* CODE: keys by code, and the value of a key, whose text is borrowed like the block. Codes
-     * mean the same as long as `dictionary` is the same number. */
+    /* CODE: the keys of codes, and the function that returns the value of a key, whose text is
+     * borrowed like the block. Codes keep their meaning as long as `dictionary` is the same number.
+     */
     const uint64_t *keys;
     uint32_t code_count;
     uint64_t dictionary;
@@ -37,60 +37,62 @@ struct vector {
     void *arg;
 };
 struct row_block {
-    const struct vector *vectors; /* as many as the table has columns */
+    const struct vector *vectors; /* one for each column of the table */
     const uint16_t *select;       /* its rows, ascending; NULL: row k is number k */
     uint32_t count;               /* selected rows */
-    uint64_t rows_to_come;        /* an estimate, with this block: how much is worth keeping */
-    size_t most;                  /* text beyond this length is ERR_MEMORY_LIMIT */
+    uint64_t rows_to_come;        /* an estimate, including this block: how much is worth keeping */
+    size_t most;                  /* longer text is ERR_MEMORY_LIMIT */
 };
 
-/* The value of row i; CODE: with v->value, whose error it returns. Not for VALUE. */
+/* Returns the value of row i; for CODE by v->value, whose error it returns. Not for VALUE. */
 int vector_value(const struct vector *v, size_t i, struct value *ret);
 
 /* ---- a table: rows that are read once, block by block ---------------------------------------- */
 
 struct table_column {
     const char *name;
-    /* for formats with types, whatever its values: TEXT, TIME, DOUBLE, UINT (not negative) */
+    /* for formats with types, independent of the values: TEXT, TIME, DOUBLE, UINT (not negative) */
     enum value_type type;
     enum column_unit unit;
     bool key;
-    bool optional;              /* of some rows only: JSON leaves it out where it is null */
-    const char *const *choices; /* TEXT: it is one of these, up to NULL; or NULL */
+    bool optional;              /* only some rows have it: JSON omits it if it is null */
+    const char *const *choices; /* TEXT: NULL-terminated, the value is one of these; or NULL */
 };
 enum { TABLE_BLOCK = 512 };
 struct table_block {
     size_t count;  /* rows, at most TABLE_BLOCK */
-    uint64_t part; /* codes mean the same in all blocks of a part */
+    uint64_t part; /* codes keep their meaning in all blocks of a part */
 };
-/* Where a vector is filled; the reader's. */
+/* Memory for a vector, provided by the reader. */
 struct vector_memory {
     int64_t *i; /* TABLE_BLOCK numbers */
     uint32_t codes[TABLE_BLOCK];
     uint64_t valid[TABLE_BLOCK / 64];
 };
-/* What a column of whole numbers and times has: any value but null, a part of a microsecond ... */
+/* What occurs in a column of whole numbers and times: a value other than null, a fraction of a
+ * microsecond, a negative value. */
 enum { COLUMN_NUMBER = 1, COLUMN_FRACTION = 2, COLUMN_NEGATIVE = 4 };
 
 struct table {
     const struct table_ops *ops;
     const struct table_column *columns;
     size_t count;
-    /* By column: values() need not have it, and has null there. The reader sets it; NULL: none. */
+    /* Columns that values() may omit, leaving null there. The reader sets it; NULL: none. */
     const bool *left_out;
 };
 struct table_ops {
-    /* The next block. ERR_END; an error of the scan. */
+    /* Reads the next block. Returns 0, ERR_END or an error of the scan. */
     int (*next)(struct table *t, struct err *err, struct table_block *ret);
-    /* A column of the block. False: it is no vector, `m` is anything, and values() has it. */
+    /* Returns a column of the block as a vector, or false if it is none; `m` is then undefined, and
+     * values() has the column. */
     bool (*vector)(struct table *t, size_t column, struct vector_memory *m, struct vector *ret);
-    /* All columns of the block as values, row by row. */
+    /* Returns all columns of the block as values, row by row. */
     int (*values)(struct table *t, struct err *err, const struct value **ret);
-    uint64_t (*rows_least)(const struct table *t); /* rows to come, or fewer than that */
-    /* For formats that need types and dictionaries before the first row: the parts of which all
-     * keys are in the table, 0: not known; the codes of such a part, or of the block at hand;
-     * COLUMN_ flags by column, known: false where only reading it would say; and from the first
-     * row on again. */
+    uint64_t (*rows_least)(const struct table *t); /* minimum number of rows still to come */
+    /* For formats that need types and dictionaries before the first row. whole_parts: number of
+     * parts whose keys are all in the table, 0: unknown. codes: the codes of such a part, or of the
+     * present block. survey: COLUMN_ flags for each column; known[column] is false if only reading
+     * the rows would show them. rewind: starts again at the first row. */
     unsigned (*whole_parts)(const struct table *t);
     void (*codes)(const struct table *t, uint64_t part, size_t column, struct vector *ret);
     int (*survey)(const struct table *t, bool *known, unsigned *ret);

@@ -1,4 +1,4 @@
-/* query_alloc.h - questions while memory is short. */
+/* query_alloc.h - queries while memory is short. */
 #ifndef DFTRACERD_QUERY_ALLOC_H
 #define DFTRACERD_QUERY_ALLOC_H
 
@@ -8,7 +8,7 @@
 
 #include "alloc_check.h"
 
-/* Everything is given back, whatever came of it; `rc` is what err tells. */
+/* Checks that all memory was given back, whatever the result, and that err has the code `rc`. */
 static int alloc_settle(int rc, struct query *q, const struct budget *budget, struct err *err)
 {
     query_close(q);
@@ -19,7 +19,7 @@ static int alloc_settle(int rc, struct query *q, const struct budget *budget, st
     return rc == ERR_END ? 0 : rc;
 }
 
-/* The whole answer in a format: as alloc_settle wants to have it. */
+/* Writes the whole answer in a format, and returns its error for alloc_settle. */
 static inline int alloc_write_aggregate(struct aggregate *a, struct query *q, enum format format,
                                         struct budget *budget, struct err *err, struct buf *answer)
 {
@@ -27,7 +27,7 @@ static inline int alloc_write_aggregate(struct aggregate *a, struct query *q, en
         .format = format, .events = AGGREGATE_REGULAR, .budget = budget};
     struct format_aggregate *f = NULL;
     int rc = format_aggregate_new(a, q, &o, err, &f);
-    uint64_t least = rc < 0 ? 0 : format_aggregate_least(f);
+    uint64_t least = rc < 0 ? 0 : format_aggregate_min_bytes(f);
 
     while (rc == 0)
         rc = format_aggregate_next(f, err, answer);

@@ -1,4 +1,4 @@
-/* analyze.c - tables over the folded nodes: by name, category and depth, the paths with
+/* analyze.c - tables over the folded nodes: by name, category and depth, and the paths with the
  * most time of their own. */
 #include "answer/calltree/call_tree.h"
 
@@ -18,11 +18,11 @@ static void add_sum(struct call_tree_sum *s, const struct call_node *n)
     s->self_ns += n->self;
 }
 
-enum { LOOKED = 4096 }; /* nodes or names from one check of the budget to the next */
+enum { CHECK_EVERY = 4096 }; /* nodes or names between two checks of the budget */
 
-static int look(const struct call_tree *t, uint32_t i)
+static int check_budget(const struct call_tree *t, uint32_t i)
 {
-    return i % LOOKED ? 0 : budget_check(t->budget);
+    return i % CHECK_EVERY ? 0 : budget_check(t->budget);
 }
 
 static bool is_call(const struct call_tree *t, uint32_t node)
@@ -30,7 +30,7 @@ static bool is_call(const struct call_tree *t, uint32_t node)
     return node != 0 && t->forest[CALL_TREE_ALL].nodes.at[node].name < t->name_count;
 }
 
-static size_t cut(const struct call_tree *t, size_t n)
+static size_t cut_to_top(const struct call_tree *t, size_t n)
 {
     return t->o.top_n && n > t->o.top_n ? t->o.top_n : n;
 }
@@ -40,19 +40,19 @@ static int sum_names(struct call_tree *t, const struct call_forest *f, struct ca
     int rc = 0;
 
     for (uint32_t i = 0; i < t->name_count && rc == 0; i++) {
-        rc = look(t, i);
+        rc = check_budget(t, i);
         sums[i].name = t->names[i].name;
         sums[i].cat = t->names[i].cat;
     }
     for (uint32_t i = 1; i < f->nodes.count && rc == 0; i++) {
-        rc = look(t, i);
+        rc = check_budget(t, i);
         if (is_call(t, i))
             add_sum(&sums[f->nodes.at[i].name], &f->nodes.at[i]);
     }
     return rc;
 }
 
-/* Of names by their numbers: those of one category side by side. */
+/* Compares names by category. */
 static int compare_categories(const void *a, const void *b, void *arg)
 {
     const struct call_name *names = arg;
@@ -60,7 +60,7 @@ static int compare_categories(const void *a, const void *b, void *arg)
     return value_cmp(&names[*(const uint32_t *)a].cat, &names[*(const uint32_t *)b].cat);
 }
 
-/* By count; names are in their order. */
+/* Compares by count, descending; names are numbered in their order. */
 static int compare_called(const void *a, const void *b, void *arg)
 {
     const struct call_tree_sum *sums = arg;
@@ -71,7 +71,7 @@ static int compare_called(const void *a, const void *b, void *arg)
     return (x > y) - (x < y);
 }
 
-/* The names' numbers in an order; *new*, or NULL. */
+/* Sorts the numbers of the names; returns *new*, or NULL. */
 static uint32_t *order_names(struct call_tree *t, sort_compare *compare, void *arg, int *rc)
 {
     uint32_t *order = malloc((t->name_count + 1) * sizeof(*order));
@@ -83,7 +83,7 @@ static uint32_t *order_names(struct call_tree *t, sort_compare *compare, void *a
     return order;
 }
 
-/* From the sums by name, before these are cut. */
+/* Sums up the sums by name, before these are cut. */
 static int sum_categories(struct call_tree *t, const struct call_tree_sum *sums)
 {
     struct call_tree_analysis *a = &t->analysis;
@@ -95,8 +95,8 @@ static int sum_categories(struct call_tree *t, const struct call_tree_sum *sums)
     rc = rc == 0 && !a->categories ? -ENOMEM : rc;
     for (uint32_t i = 0; i < t->name_count && rc == 0; i++) {
         const struct call_tree_sum *s = &sums[order[i]];
-        rc = look(t, i);
-        if (s->count == 0) /* of events that are in no tree */
+        rc = check_budget(t, i);
+        if (s->count == 0) /* names of events that are in no tree */
             continue;
         if (!last || value_cmp(&last->cat, &s->cat) != 0) {
             last = &a->categories[a->category_count++];
@@ -110,7 +110,7 @@ static int sum_categories(struct call_tree *t, const struct call_tree_sum *sums)
     return rc;
 }
 
-static int tell_called(struct call_tree *t, struct call_tree_sum *sums)
+static int put_most_called(struct call_tree *t, struct call_tree_sum *sums)
 {
     struct call_tree_analysis *a = &t->analysis;
     int rc;
@@ -119,11 +119,11 @@ static int tell_called(struct call_tree *t, struct call_tree_sum *sums)
 
     while (rc == 0 && n && sums[order[n - 1]].count == 0)
         n--;
-    a->most_called_count = cut(t, n);
+    a->most_called_count = cut_to_top(t, n);
     a->most_called = new_sums(t, a->most_called_count);
     rc = rc == 0 && !a->most_called ? -ENOMEM : rc;
     for (uint32_t i = 0; i < a->most_called_count && rc == 0; i++) {
-        rc = look(t, i);
+        rc = check_budget(t, i);
         a->most_called[i] = sums[order[i]];
     }
     free(order);
@@ -142,7 +142,7 @@ static int sum_depths(struct call_tree *t, const struct call_forest *f, const ui
     for (size_t i = 0; i < a->depth_count; i++)
         a->depths[i].depth = (uint32_t)i;
     for (uint32_t i = 1; i < f->nodes.count && rc == 0; i++) {
-        rc = look(t, i);
+        rc = check_budget(t, i);
         if (is_call(t, i))
             add_sum(&a->depths[depth[i]], &f->nodes.at[i]);
     }
@@ -161,12 +161,12 @@ static void put_path(const struct call_tree *t, uint32_t node, struct buf *out)
         path[n++] = nodes[node].name;
     while (n-- > 0) {
         bool call = path[n] < t->name_count;
-        struct call_tree_node told = {.is_call = call, .is_group = !call};
+        struct call_tree_node shown = {.is_call = call, .is_group = !call};
         if (call)
-            told.name = t->names[path[n]].name;
+            shown.name = t->names[path[n]].name;
         else
-            told.group = t->group_values + (size_t)(path[n] - t->name_count) * t->group_count;
-        call_tree_label(t, &told, out);
+            shown.group = t->group_values + (size_t)(path[n] - t->name_count) * t->group_count;
+        call_tree_label(t, &shown, out);
         buf_puts(out, n ? ";" : "");
     }
 }
@@ -186,7 +186,7 @@ static int compare_hot(const void *a, const void *b, void *arg)
     return (o->position[x] > o->position[y]) - (o->position[x] < o->position[y]);
 }
 
-/* Positions in the order of the whole tree. */
+/* Finds the position of each node in the order of the whole tree. */
 static int find_positions(struct call_tree *t, uint32_t *position)
 {
     uint32_t n = 0;
@@ -195,13 +195,13 @@ static int find_positions(struct call_tree *t, uint32_t *position)
     call_tree_begin(t, CALL_TREE_ALL);
     while (rc == 0 && call_tree_next(t)) {
         position[t->cursor.node] = n;
-        rc = look(t, n++);
+        rc = check_budget(t, n++);
     }
     call_shape_done(&t->shape[CALL_TREE_ALL]);
     return rc;
 }
 
-static int tell_hot(struct call_tree *t, uint32_t node, uint32_t depth, struct call_tree_sum *s)
+static int put_hot_path(struct call_tree *t, uint32_t node, uint32_t depth, struct call_tree_sum *s)
 {
     const struct call_node *n = &t->forest[CALL_TREE_ALL].nodes.at[node];
     struct buf path = {0};
@@ -232,13 +232,13 @@ static int find_hottest(struct call_tree *t, const struct call_forest *f, const 
     }
     rc = rc < 0 ? rc : sort_items(nodes, n, sizeof(*nodes), compare_hot, &o, t->budget);
     if (rc == 0) {
-        a->hottest_count = cut(t, n);
+        a->hottest_count = cut_to_top(t, n);
         a->hottest = new_sums(t, a->hottest_count);
         rc = a->hottest ? 0 : -ENOMEM;
     }
     for (uint32_t i = 0; i < a->hottest_count && rc == 0; i++) {
-        rc = look(t, i);
-        rc = rc < 0 ? rc : tell_hot(t, nodes[i], depth[nodes[i]], &a->hottest[i]);
+        rc = check_budget(t, i);
+        rc = rc < 0 ? rc : put_hot_path(t, nodes[i], depth[nodes[i]], &a->hottest[i]);
     }
     free(o.position);
     free(nodes);
@@ -255,7 +255,7 @@ static int sum_durations(struct call_tree *t, const struct call_forest *f)
     a->min_ns = INT64_MAX;
     a->max_ns = INT64_MIN;
     for (uint32_t i = 1; i < f->nodes.count && rc == 0; i++) {
-        rc = look(t, i);
+        rc = check_budget(t, i);
         if (!is_call(t, i))
             continue;
         a->total_ns += f->nodes.at[i].total;
@@ -309,11 +309,11 @@ int call_tree_analyze(struct call_tree *t)
     uint32_t *depth = calloc(f->nodes.count, sizeof(*depth));
     rc = sums && depth ? sum_names(t, f, sums) : -ENOMEM;
     rc = rc < 0 ? rc : sum_categories(t, sums);
-    rc = rc < 0 ? rc : tell_called(t, sums);
+    rc = rc < 0 ? rc : put_most_called(t, sums);
     free(sums);
     budget_release(t->budget, bytes);
     for (uint32_t i = 1; i < f->nodes.count && rc == 0; i++) {
-        rc = look(t, i);
+        rc = check_budget(t, i);
         uint32_t above = f->nodes.at[i].parent;
         depth[i] = is_call(t, above) ? depth[above] + 1 : 0;
     }

@@ -1,5 +1,4 @@
-/* call_tree.c - /call-tree: sources, names and groups in their order, hosts that are
- * apart in time. */
+/* call_tree.c - /call-tree: sources, the order of names and groups, hosts whose clocks differ. */
 #include "answer/calltree/call_tree.h"
 #include "answer/calltree/clocks.h"
 #include "engine/plan/seen.h"
@@ -61,9 +60,9 @@ static int find_sources(struct call_tree *t, struct err *err)
 
 /* ---- names and groups ------------------------------------------------------------------------ */
 
-/* A part of the keys of all tuples, as values, to be put in order. */
+/* Some of the keys of all tuples, as values to be sorted. */
 struct ranking {
-    struct value *values; /* width each, by tuple */
+    struct value *values; /* `width` values for each tuple */
     unsigned width;
 };
 
@@ -79,8 +78,8 @@ static int compare_tuples(const void *a, const void *b, void *arg)
     return cmp;
 }
 
-/* rank[tuple]: of the keys [from, from + width), equal ones the same; *ret_order: tuples by rank.
- * Returns how many ranks, or why not. */
+/* Ranks the tuples by the keys [from, from + width), equal keys having the same rank; *ret_order:
+ * tuples by rank. Returns the number of ranks, or an error. */
 static int64_t rank_tuples(struct call_tree *t, unsigned from, struct ranking *r, uint32_t *rank,
                            uint32_t *order)
 {
@@ -103,8 +102,8 @@ static int64_t rank_tuples(struct call_tree *t, unsigned from, struct ranking *r
     return rc < 0 ? rc : n ? (int64_t)ranks + 1 : 0;
 }
 
-/* Ranks of the keys [from, from + width) by tuple into *ret_rank, and by rank the keys as values
- * into *ret_values: both in the arena. Returns the number of ranks, or an error. */
+/* Stores the rank of each tuple by the keys [from, from + width) in *ret_rank, and the keys of each
+ * rank as values in *ret_values, both in the arena. Returns the number of ranks, or an error. */
 static int64_t number_keys(struct call_tree *t, unsigned from, unsigned width, uint32_t *order,
                            uint32_t **ret_rank, struct value **ret_values)
 {
@@ -129,7 +128,7 @@ static int number_tuples(struct call_tree *t)
 {
     uint32_t n = t->tuples_found.count;
     size_t bytes = (size_t)n * ((2 + t->group_count) * sizeof(struct value) + sizeof(uint32_t));
-    int rc = budget_charge(t->budget, bytes); /* order and values meanwhile */
+    int rc = budget_charge(t->budget, bytes); /* for order and values */
 
     if (rc < 0)
         return rc;
@@ -173,17 +172,17 @@ static int find_hosts_apart(struct call_tree *t)
     if (!hosts)
         return -ENOMEM;
     size_t n = clocks_apart(hosts, spans_of_hosts(t, hosts), true);
-    struct call_tree_host *told = arena_alloc(&t->arena, (n + 1) * sizeof(*told));
-    for (size_t i = 0; told && i < n; i++) {
+    struct call_tree_host *apart = arena_alloc(&t->arena, (n + 1) * sizeof(*apart));
+    for (size_t i = 0; apart && i < n; i++) {
         const struct clock_host *h = &hosts[i];
         __int128 gap = h->distance_ns < 0 ? -h->distance_ns : h->distance_ns;
-        told[i] = (struct call_tree_host){h->name, h->from_ns, h->to_ns,
-                                          gap > INT64_MAX ? INT64_MAX : (int64_t)gap};
+        apart[i] = (struct call_tree_host){h->name, h->from_ns, h->to_ns,
+                                           gap > INT64_MAX ? INT64_MAX : (int64_t)gap};
     }
     free(hosts);
-    t->totals.hosts_apart = told;
+    t->totals.hosts_apart = apart;
     t->totals.host_count = n;
-    return told ? 0 : -ENOMEM;
+    return apart ? 0 : -ENOMEM;
 }
 
 int call_tree_open(struct query *q, const struct call_tree_options *o, struct err *err,

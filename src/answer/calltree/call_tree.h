@@ -17,7 +17,7 @@
 #include "engine/group/map.h"
 #include "engine/derived/within.h"
 
-#define CALL_NO_ID INT64_MIN /* sorted before all ids */
+#define CALL_NO_ID INT64_MIN /* sorts before all ids */
 #define CALL_NOBODY UINT32_MAX
 
 /* An event. tuple: (cat, name, group_by...). */
@@ -26,20 +26,20 @@ struct call_item {
     uint32_t tuple, lane;
 };
 
-/* Memory straight from the system, so that it can be given back at once and is not there before it
- * is written to. budget NULL: not charged. */
+/* Maps memory directly, so that it can be given back at once and takes no space before it is
+ * written to. budget NULL: not charged. */
 void *call_map(struct budget *b, size_t bytes, int *rc);
 void call_unmap(struct budget *b, void *at, size_t bytes);
 
 struct call_lane {
     struct value host, pid, tid;
-    uint64_t first, count; /* items */
+    uint64_t first, count; /* its items */
     int64_t min_ts, max_te;
-    uint32_t *chain; /* analyze: items of the critical path, from the outermost on */
+    uint32_t *chain; /* analyze: items of the critical path, from the outermost one on */
     size_t chain_count;
-    struct within_part covered; /* with `clip`: what of the time counts */
+    struct within_part covered; /* with `clip`: the parts of time that count */
 };
-/* What is called: name and category, in the order of names. */
+/* What is called: name and category, sorted by name. */
 struct call_name {
     struct value name, cat;
 };
@@ -47,7 +47,7 @@ struct call_name {
 /* ---- folded ---------------------------------------------------------------------------------- */
 
 struct call_node {
-    uint32_t parent, name; /* name: position in names; from name_count on groups */
+    uint32_t parent, name; /* name: position in names; from name_count on, groups */
     uint64_t count;
     __int128 total, self;
     int64_t min, max; /* min > max: none */
@@ -55,11 +55,11 @@ struct call_node {
 /* Node 0 is the top. A child comes after its parent. */
 struct call_forest {
     VEC(struct call_node) nodes;
-    struct hash_index index; /* of them, by parent and name */
+    struct hash_index index; /* of the nodes, by parent and name */
 };
 int call_forest_init(struct call_forest *f, struct budget *budget);
 void call_forest_done(struct call_forest *f);
-/* found or made */
+/* Finds or adds a child. */
 int64_t call_forest_child(struct call_forest *f, uint32_t parent, uint32_t name);
 void call_node_add(struct call_node *n, const struct call_node *other, bool with_total);
 
@@ -67,7 +67,7 @@ void call_node_add(struct call_node *n, const struct call_node *other, bool with
 struct call_shape {
     uint32_t *first, *next; /* CALL_NOBODY: none */
     __int128 *rest;
-    uint32_t count; /* of nodes in the lists; 0: there is no such part */
+    uint32_t count; /* of nodes in the lists; 0: the part does not exist */
     struct charge charge;
 };
 
@@ -84,10 +84,10 @@ struct call_open {
 };
 struct call_events { /* the cursor over events */
     uint32_t lane;
-    uint64_t at;                  /* of the lane */
-    VEC(struct call_open) opened; /* the events around: `depth` of them */
+    uint64_t at;                  /* position in the lane */
+    VEC(struct call_open) opened; /* the enclosing events: `depth` of them */
     size_t depth, near;
-    struct call_tree_event in_path; /* of call_tree_path_event */
+    struct call_tree_event in_path; /* for call_tree_path_event */
 };
 
 struct call_tree {
@@ -102,7 +102,7 @@ struct call_tree {
     size_t item_bytes;
     struct call_lane *lanes;
     uint32_t lane_count, name_count;
-    bool clips; /* by times of lanes; events nest by their own */
+    bool clips; /* time counts within parts of lanes only; events nest by their full time */
     struct call_name *names;
     uint32_t *name_of, *group_of; /* by tuple */
     struct value *group_values;   /* group_count each */
@@ -117,10 +117,10 @@ struct call_tree {
 };
 
 int call_tree_scan(struct call_tree *t, struct err *err);
-/* Items of one thread, in line order, into the order of the contract. */
+/* Sorts the items of one thread, given in line order, into the order of the contract. */
 int call_sort(struct call_item *items, size_t n, struct budget *budget);
 int call_tree_fold(struct call_tree *t);
-int call_tree_focus(struct call_tree *t); /* makes callees and callers of all */
+int call_tree_focus(struct call_tree *t); /* makes CALL_TREE_CALLEES and _CALLERS from all */
 int call_shape_make(struct call_tree *t, enum call_tree_part part, uint64_t max_depth,
                     int64_t min_total);
 void call_shape_done(struct call_shape *s);
@@ -131,7 +131,7 @@ static inline const struct call_name *call_item_name(const struct call_tree *t,
 {
     return &t->names[t->name_of[i->tuple]];
 }
-/* What of [ts, te) counts. `near`: of the last call for the lane, 0 at first. */
+/* Returns how much of [ts, te) counts. `near`: from the last call for the lane, 0 at first. */
 static inline int64_t call_length(const struct call_tree *t, const struct call_lane *l,
                                   size_t *near, int64_t ts, int64_t te)
 {
@@ -139,7 +139,7 @@ static inline int64_t call_length(const struct call_tree *t, const struct call_l
 
     return t->clips ? within_length(&l->covered, near, ts, te, &from) : te - ts;
 }
-/* C inside P, which does not begin after it. */
+/* True if c is within [p_ts, p_te); c begins at p_ts or later. */
 static inline bool call_contains(int64_t p_ts, int64_t p_te, const struct call_item *c)
 {
     return c->te <= p_te && (c->ts < p_te || (c->ts == c->te && p_ts == p_te));

@@ -1,4 +1,4 @@
-/* clocks.c - which hosts are apart in time. */
+/* clocks.c - finds hosts whose clocks differ. */
 #include "answer/calltree/clocks.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ size_t clocks_apart(struct clock_host *hosts, size_t count, bool closed)
         return 0;
     qsort(hosts, count, sizeof(*hosts), compare_times);
     for (size_t i = 0; i < count; first = false) {
-        /* a cluster: each host begins before those before it have ended */
+        /* a cluster: each host begins before all those before it have ended */
         next = hosts[i++];
         for (; i < count && begins_in_time(hosts[i].from_ns, next.to_ns, closed); i++) {
             next.to_ns = hosts[i].to_ns > next.to_ns ? hosts[i].to_ns : next.to_ns;

@@ -1,4 +1,4 @@
-/* clocks.h - hosts whose clocks differ: the one rule of /compare and /call-tree.
+/* clocks.h - hosts whose clocks differ: the rule that /compare and /call-tree share.
  *
  * Used by:   answer/calltree, answer/compare.
  */
@@ -7,18 +7,18 @@
 
 #include "dftracerd/query.h"
 
-/* A host, and from when to when it has events. */
+/* A host, and the time of its first and last event. */
 struct clock_host {
     struct value name;
     int64_t from_ns, to_ns;
     uint64_t events;
-    __int128 distance_ns; /* of clocks_apart: from the others, below 0 = before them */
+    __int128 distance_ns; /* set by clocks_apart: distance from the others, below 0 = earlier */
 };
 
-/* Hosts that meet in time, one with the next, belong together; those which have most events
- * together are right, of several such the first. Moves the hosts that meet none of these to the
- * front, by name; returns how many. `closed`: an event may be at to_ns, and hosts that meet there
- * do; else it is the end of their last window. */
+/* Hosts whose times overlap, directly or through others, form a cluster. The clocks of the cluster
+ * with the most events, of several the first, are taken as right. Moves all other hosts to the
+ * front, sorted by name, and returns their number. `closed`: an event may be at to_ns, so hosts
+ * that share only this time overlap; else to_ns is the end of the last window. */
 size_t clocks_apart(struct clock_host *hosts, size_t count, bool closed);
 
 #endif

@@ -1,13 +1,12 @@
-/* events.c - the events one by one, with the one around them: the stack of
- * fold.c again, without sums. */
+/* events.c - single events with their enclosing one: the stack of fold.c again, without sums. */
 #include "answer/calltree/call_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 /* near: see call_length. */
-static void tell(const struct call_tree *t, const struct call_lane *l, size_t *near,
-                 const struct call_item *i, struct call_tree_event *ret)
+static void fill_event(const struct call_tree *t, const struct call_lane *l, size_t *near,
+                       const struct call_item *i, struct call_tree_event *ret)
 {
     const struct call_name *n = call_item_name(t, i);
     int64_t ts = i->ts, dur = i->te - i->ts;
@@ -24,7 +23,7 @@ static void tell(const struct call_tree *t, const struct call_lane *l, size_t *n
                                     .dur_ns = dur};
 }
 
-/* The next event, in a thread that has one. */
+/* Returns the next event, of the next thread that has one. */
 static const struct call_item *next_item(struct call_tree *t)
 {
     struct call_events *e = &t->events;
@@ -37,7 +36,7 @@ static const struct call_item *next_item(struct call_tree *t)
     return e->lane < t->lane_count ? &t->items[t->lanes[e->lane].first + e->at++] : NULL;
 }
 
-static int nest(struct call_tree *t, const struct call_item *i, struct call_tree_event *ret)
+static int nest_event(struct call_tree *t, const struct call_item *i, struct call_tree_event *ret)
 {
     struct call_events *e = &t->events;
     bool crosses = false;
@@ -52,7 +51,7 @@ static int nest(struct call_tree *t, const struct call_item *i, struct call_tree
     int rc = vec_reserve(&e->opened, e->depth + 1);
     if (rc < 0)
         return rc;
-    tell(t, &t->lanes[e->lane], &e->near, i, ret);
+    fill_event(t, &t->lanes[e->lane], &e->near, i, ret);
     ret->id = (uint64_t)(i - t->items) + 1;
     ret->parent = e->depth ? e->opened.at[e->depth - 1].id : 0;
     ret->depth = (uint32_t)e->depth;
@@ -68,7 +67,7 @@ int call_tree_next_event(struct call_tree *t, struct call_tree_event *ret)
 
     while ((i = next_item(t))) {
         int rc = t->events.at % 4096 ? 0 : budget_check(t->budget);
-        rc = rc < 0 ? rc : nest(t, i, ret);
+        rc = rc < 0 ? rc : nest_event(t, i, ret);
         if (rc < 0 || t->o.max_depth == 0 || ret->depth < t->o.max_depth)
             return rc;
     }
@@ -85,7 +84,7 @@ int call_tree_starts(const struct call_tree *t, void (*see)(void *arg, int64_t t
         size_t near = 0;
         for (size_t i = 0; i < l->count && rc == 0; i++) {
             rc = i % 4096 ? 0 : budget_check(t->budget);
-            tell(t, l, &near, &t->items[l->first + i], &e);
+            fill_event(t, l, &near, &t->items[l->first + i], &e);
             see(arg, e.ts_ns);
         }
     }
@@ -105,7 +104,7 @@ const struct call_tree_event *call_tree_path_event(const struct call_tree_path *
     struct call_tree_event *e = &p->tree->events.in_path;
     size_t near = 0;
 
-    tell(p->tree, l, &near, &p->tree->items[l->first + l->chain[i]], e);
+    fill_event(p->tree, l, &near, &p->tree->items[l->first + l->chain[i]], e);
     e->depth = (uint32_t)i;
     e->thread = p->thread;
     return e;

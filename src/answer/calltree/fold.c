@@ -1,7 +1,6 @@
-/* fold.c - one pass over each thread with a stack of the events that are open; calls of
- * one name on one path are one node. Threads are spread over the pool; the forests of the workers
- * are added up, which is exact.
- */
+/* fold.c - one pass over each thread with a stack of open events; calls of one name on one path are
+ * one node. Threads are distributed over the pool; the forests of the workers are then added up,
+ * which is exact. */
 #include "answer/calltree/call_tree.h"
 
 #include <errno.h>
@@ -85,10 +84,10 @@ static int call_forest_merge(struct call_forest *f, const struct call_forest *ot
 
 struct frame {
     int64_t ts, te;
-    int64_t covered, until; /* by children so far; up to when */
+    int64_t covered, until; /* covered by children so far; end of the last one */
     int64_t chain_te;
     uint32_t item, node;
-    uint32_t last_name, last_node; /* the child before: often the next one, too */
+    uint32_t last_name, last_node; /* the last child: often the next one, too */
     uint32_t chain;                /* of the child that ends last; 0 = none */
 };
 /* Paths to leaves, as lists. */
@@ -98,18 +97,18 @@ struct link {
 struct folder {
     struct call_tree *tree;
     struct call_forest forest;
-    VEC(struct frame) frames; /* `depth` and one more: frame 0 is what is around all */
+    VEC(struct frame) frames; /* `depth` and one more: frame 0 encloses all */
     size_t depth;
-    VEC(struct link) links; /* from 1 on */
+    VEC(struct link) links; /* numbered from 1 */
     uint32_t free_link;
     const struct call_lane *lane;
     size_t near; /* see call_length */
     uint64_t overlaps, levels;
     struct sketch *durations;
-    uint32_t top; /* node above the outermost event */
+    uint32_t top; /* the node above the outermost event */
 };
 
-/* Of each link once, so all of it is linear. */
+/* Each link is freed once, so the total is linear. */
 static void free_links(struct folder *f, uint32_t chain)
 {
     while (chain) {
@@ -140,16 +139,16 @@ static int end_chain(struct folder *f, struct frame *ended, struct frame *around
     return 0;
 }
 
-static int64_t length(struct folder *f, int64_t ts, int64_t te)
+static int64_t length_of(struct folder *f, int64_t ts, int64_t te)
 {
     return call_length(f->tree, f->lane, &f->near, ts, te);
 }
 
-static int pop(struct folder *f)
+static int pop_frame(struct folder *f)
 {
     struct frame *ended = &f->frames.at[f->depth--], *around = ended - 1;
 
-    f->forest.nodes.at[ended->node].self += length(f, ended->ts, ended->te) - ended->covered;
+    f->forest.nodes.at[ended->node].self += length_of(f, ended->ts, ended->te) - ended->covered;
     return f->tree->o.analyze ? end_chain(f, ended, around) : 0;
 }
 
@@ -190,15 +189,14 @@ static void count_event(struct folder *f, uint32_t node, int64_t dur)
     top->total += f->depth == 0 ? dur : 0;
 }
 
-/* What of the event its siblings before it do not cover is taken from the time of the one around.
- */
-static void cover(struct folder *f, struct frame *around, const struct call_item *i)
+/* Subtracts from the enclosing event's time what the event covers beyond its earlier siblings. */
+static void cover_time(struct folder *f, struct frame *around, const struct call_item *i)
 {
     int64_t from = i->ts > around->until ? i->ts : around->until;
 
     if (i->te <= from)
         return;
-    around->covered += length(f, from, i->te);
+    around->covered += length_of(f, from, i->te);
     around->until = i->te;
 }
 
@@ -209,7 +207,7 @@ static int add_event(struct folder *f, const struct call_item *i, uint32_t numbe
 
     for (; f->depth && !call_contains(f->frames.at[f->depth].ts, f->frames.at[f->depth].te, i);) {
         crosses |= i->ts < f->frames.at[f->depth].te && f->frames.at[f->depth].te < i->te;
-        rc = pop(f);
+        rc = pop_frame(f);
         if (rc < 0)
             return rc;
     }
@@ -221,9 +219,9 @@ static int add_event(struct folder *f, const struct call_item *i, uint32_t numbe
     int64_t node = child_of(f, around, i);
     if (node < 0)
         return (int)node;
-    count_event(f, (uint32_t)node, length(f, i->ts, i->te));
+    count_event(f, (uint32_t)node, length_of(f, i->ts, i->te));
     if (f->depth)
-        cover(f, around, i);
+        cover_time(f, around, i);
     f->frames.at[++f->depth] = (struct frame){.ts = i->ts,
                                               .te = i->te,
                                               .until = i->ts,
@@ -270,12 +268,12 @@ static int fold_lane(struct folder *f, struct call_lane *l)
         rc = rc < 0 ? rc : add_event(f, &items[i], (uint32_t)i);
     }
     while (f->depth && rc == 0)
-        rc = pop(f);
+        rc = pop_frame(f);
     for (size_t at = 0; f->durations && at < l->count && rc == 0; at += 256) {
         int64_t durations[256];
         size_t many = l->count - at < 256 ? l->count - at : 256;
         for (size_t i = 0; i < many; i++)
-            durations[i] = length(f, items[at + i].ts, items[at + i].te);
+            durations[i] = length_of(f, items[at + i].ts, items[at + i].te);
         rc = sketch_add_all(f->durations, durations, many, true);
     }
     return rc == 0 && f->tree->o.analyze ? keep_chain(f, l) : rc;
@@ -286,7 +284,7 @@ static int fold_lane(struct folder *f, struct call_lane *l)
 struct fold {
     struct call_tree *tree;
     struct folder *folders;
-    uint32_t *order; /* lanes, those with most events first */
+    uint32_t *order; /* lanes, those with the most events first */
     atomic_uint next;
     atomic_int error;
 };

@@ -8,7 +8,7 @@
 
 #include "answer/calltree/call_tree.h"
 
-/* What numbers of a worker, or of another rank, mean to all. */
+/* Maps the numbers of a worker, or of another rank, to those of all. */
 struct item_numbers {
     struct item_numbers *next;
     uint32_t *lane, *tuple;
@@ -26,16 +26,16 @@ struct item_job {
     size_t part_count;
     struct item_numbers *numbers;
 };
-/* *new* list for the items of a chunk; items_free. */
+/* Makes a *new* list for the items of a chunk; see items_free. */
 int items_new(struct call_tree *t, uint32_t count, struct item_part **ret);
 void items_free(struct call_tree *t, struct item_part *p);
-void items_add(struct item_job *job, struct item_part *p); /* takes it */
-/* Numbers for `lanes` and `tuples`, to be set; freed with the job. */
+void items_add(struct item_job *job, struct item_part *p); /* takes the list */
+/* Allocates numbers for `lanes` and `tuples`, to be set by the caller; freed with the job. */
 int item_numbers_new(struct item_job *job, uint32_t lanes, uint32_t tuples,
                      struct item_numbers **ret);
 void item_job_done(struct item_job *job);
 
-/* ---- items_bytes.c: all there is, as bytes, and added to what another process has ------------ */
+/* ---- items_bytes.c: all items as bytes, and adding such bytes from another process ----------- */
 
 /* Hooks of the scan; arg: struct item_job. */
 void items_put(void *arg, struct buf *out);

@@ -1,8 +1,8 @@
-/* items_bytes.c - items as bytes: the keys of lanes and tuples; totals; of each chunk its position
- * and its items, as differences to the item before.
+/* items_bytes.c - items as bytes: the keys of lanes and tuples; totals; then for each chunk its
+ * position and its items, as differences to the item before.
  *
- * There are millions of them: an item is the lengths of its five numbers, in two bytes, and then as
- * many bytes of each. So it is written and read without branches, eight bytes at a time.
+ * There are millions of them, so they are written and read without branches, eight bytes at a time:
+ * an item consists of the lengths of its five numbers, in two bytes, and then these bytes of each.
  */
 #include "answer/calltree/items.h"
 
@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* ITEM_READ: bytes that reading an item looks at, whatever the lengths say. */
+/* ITEM_READ: bytes that reading an item may access, whatever the lengths are. */
 enum { ITEMS_AT_ONCE = 4096, ITEM_BYTES = 2 + 3 * 8 + 2 * 4, ITEM_READ = 2 + 3 * 15 + 2 * 4 + 8 };
 
 /* ---- to bytes -------------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ static unsigned length_of(uint64_t v)
     return (71u - (unsigned)__builtin_clzll(v | 1)) / 8;
 }
 
-/* Writes eight bytes, the last of which are not of the number. */
+/* Writes eight bytes; only the first `length` belong to the number. */
 static uint8_t *put_number(uint8_t *at, uint64_t v, unsigned length)
 {
     v = htole64(v);
@@ -110,7 +110,7 @@ void items_put(void *arg, struct buf *out)
 
 /* ---- from bytes ------------------------------------------------------------------------------ */
 
-/* Adds the keys; of[i]: the number of those that were number i. */
+/* Adds the keys; of[i]: the new number of key i. */
 static int take_table(struct query *q, struct group_table *t, uint64_t count, struct rec *in,
                       uint32_t *of)
 {
@@ -150,7 +150,7 @@ static const uint8_t *take_item(const uint8_t *at, const struct call_item *befor
     return at;
 }
 
-/* Near the end of the message: from a copy with bytes behind it. */
+/* Near the end of the message: reads from a copy that is followed by more bytes. */
 static void take_last(struct rec *in, const struct call_item *before, struct call_item *ret)
 {
     uint8_t copy[2 * ITEM_READ] = {0};

@@ -1,4 +1,4 @@
-/* members.c - what the analysis of /call-tree contains. */
+/* members.c - the members of the analysis of /call-tree. */
 #include "dftracerd/call_tree.h"
 
 #define OBJECT struct call_tree_host
@@ -13,7 +13,7 @@ const struct object_type call_tree_host_type = {NULL, MEMBERS(host_members)};
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* Of no calls it is NaN, which is null. */
+/* Returns NaN if there are no calls, which is null in answers. */
 static struct value mean(const void *object)
 {
     const struct call_tree_sum *s = object;

@@ -1,6 +1,5 @@
-/* scan.c - from columns to items: those of a chunk in row order, then, chunk after chunk,
- * those of each thread side by side.
- */
+/* scan.c - converts columns to items: those of a chunk in row order; then, chunk after chunk, it
+ * puts the items of each thread side by side. */
 #include "answer/calltree/items.h"
 #include "engine/derived/batch_times.h"
 #include "engine/group/worker.h"
@@ -106,7 +105,7 @@ struct columns {
     struct batch_times times;
     const uint64_t *ph, *id_valid;
     const int64_t *id;
-    bool mixed_id; /* id has none */
+    bool mixed_id; /* `id` has several types, so values are read one by one */
 };
 
 static bool is_x(struct worker *w, uint64_t key)
@@ -124,7 +123,7 @@ static bool is_x(struct worker *w, uint64_t key)
     return x;
 }
 
-/* False: it cannot be nested. */
+/* Returns false if the event cannot be nested. */
 static bool times_of(const struct batch_times *t, uint32_t row, struct call_item *i)
 {
     int64_t dur;
@@ -146,7 +145,7 @@ static int64_t id_of(struct worker *w, struct scan_batch *b, const struct column
     return batch_is_valid(c->id_valid, row) ? c->id[row] : CALL_NO_ID;
 }
 
-static int batch(struct group_worker *group, struct scan_batch *b)
+static int add_batch(struct group_worker *group, struct scan_batch *b)
 {
     struct worker *w = group->own;
     const struct call_tree *t = w->tree;
@@ -207,8 +206,8 @@ static int compare_lanes(const void *a, const void *b, void *arg)
     return cmp ? cmp : value_cmp(&x->tid, &y->tid);
 }
 
-/* Threads in order; *ret_of: of the numbers that were given as they were found (`first` holds them
- * meanwhile). */
+/* Sorts the threads. *ret_of: their new numbers by the order in which they were found (`first`
+ * holds these meanwhile). */
 static int order_lanes(struct call_tree *t, uint32_t **ret_of)
 {
     uint32_t n = t->lanes_found.count;
@@ -243,7 +242,7 @@ static int compare_parts(const void *a, const void *b)
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
-/* In the order of chunks. */
+/* Sorts by chunk. */
 static int order_parts(struct item_job *job)
 {
     struct item_part **list = malloc((job->part_count + 1) * sizeof(*list)), **next = &job->first;
@@ -263,8 +262,8 @@ static int order_parts(struct item_job *job)
     return 0;
 }
 
-/* Parts are given back one by one while their items go to their places. What is not written to
- * takes no memory, so the whole is charged as it fills. */
+/* Frees parts one by one while their items are moved to their positions. Pages that are not written
+ * to take no memory, so the whole is charged as it fills. */
 static int put_side_by_side(struct item_job *job)
 {
     struct call_tree *t = job->tree;
@@ -294,7 +293,7 @@ static int put_side_by_side(struct item_job *job)
     return rc;
 }
 
-static int gather(struct item_job *job)
+static int gather_items(struct item_job *job)
 {
     struct call_tree *t = job->tree;
     uint32_t *lane_of = NULL;
@@ -329,7 +328,7 @@ int call_tree_scan(struct call_tree *t, struct err *err)
 {
     static const struct group_hooks hooks = {.worker_begin = worker_begin,
                                              .chunk_begin = chunk_begin,
-                                             .batch = batch,
+                                             .batch = add_batch,
                                              .chunk_end = chunk_end,
                                              .worker_end = worker_end,
                                              .put = items_put,
@@ -341,7 +340,7 @@ int call_tree_scan(struct call_tree *t, struct err *err)
     int rc = groups_scan(&g, &found, err);
 
     groups_free(found);
-    rc = rc < 0 ? rc : gather(&job);
+    rc = rc < 0 ? rc : gather_items(&job);
     item_job_done(&job);
     return rc;
 }

@@ -1,5 +1,5 @@
-/* shape.c - which nodes of a forest are returned, and in what order; and the tree seen from
- * the calls of one name. */
+/* shape.c - which nodes of a forest are returned, and in what order; and the tree seen from the
+ * calls of one name. */
 #include "answer/calltree/call_tree.h"
 
 #include <errno.h>
@@ -15,7 +15,8 @@ static bool has_name(const struct call_tree *t, const struct call_node *n)
     return name && name->type == VALUE_TEXT && text_eq(name->text, text_of(t->o.focus));
 }
 
-/* Its callers, from it up. The time of one within another one is the other one's. */
+/* Adds the callers of a node, from it upwards. The time of a call within another one of the name
+ * belongs to that one. */
 static int add_callers(struct call_tree *t, uint32_t node, bool inside)
 {
     const struct call_forest *all = &t->forest[CALL_TREE_ALL];
@@ -33,7 +34,7 @@ static int add_callers(struct call_tree *t, uint32_t node, bool inside)
     return 0;
 }
 
-/* The top: everything that is right below it. */
+/* Sums up the top: the nodes directly below it. */
 static void add_top(struct call_forest *f)
 {
     for (uint32_t i = 1; i < f->nodes.count; i++) {
@@ -48,14 +49,15 @@ int call_tree_focus(struct call_tree *t)
 {
     const struct call_forest *all = &t->forest[CALL_TREE_ALL];
     struct call_forest *callees = &t->forest[CALL_TREE_CALLEES];
-    uint32_t *below = calloc(all->nodes.count, sizeof(*below)); /* its node among the callees */
+    /* the number of each node among the callees */
+    uint32_t *below = calloc(all->nodes.count, sizeof(*below));
     int rc = below ? call_forest_init(callees, t->budget) : -ENOMEM;
 
     rc = rc < 0 ? rc : call_forest_init(&t->forest[CALL_TREE_CALLERS], t->budget);
     for (uint32_t i = 1; i < all->nodes.count && rc == 0; i++) {
         const struct call_node *n = &all->nodes.at[i];
         uint32_t above = below[n->parent];
-        /* counted as a callee where a call of the name is on its path, itself included */
+        /* counts as a callee if a call of the name is on its path, including itself */
         int64_t at = above || has_name(t, n) ? call_forest_child(callees, above, n->name) : 0;
         if (at > 0)
             call_node_add(&callees->nodes.at[at], n, true);
@@ -74,7 +76,8 @@ int call_tree_focus(struct call_tree *t)
 
 /* ---- returned nodes -------------------------------------------------------------------------- */
 
-/* Children of one parent side by side, in their order. Names and groups are numbered in theirs. */
+/* Puts children of one parent side by side, in their order. Names and groups are numbered in their
+ * order. */
 static int compare_nodes(const void *a, const void *b, void *arg)
 {
     const struct call_node *nodes = arg, *x = &nodes[*(const uint32_t *)a],
@@ -96,11 +99,12 @@ void call_shape_done(struct call_shape *s)
     memset(s, 0, sizeof(*s));
 }
 
-/* Levels of calls above it in `first`, meanwhile; an omitted node has CALL_NOBODY there. */
+/* Stores the number of calls above each node in `first` temporarily; an omitted node gets
+ * CALL_NOBODY. */
 static int judge_nodes(const struct call_tree *t, const struct call_forest *f, struct call_shape *s,
                        uint64_t max_depth, int64_t min_total)
 {
-    uint32_t told = 0;
+    uint32_t returned = 0;
     int rc = 0;
 
     s->first[0] = 0;
@@ -111,14 +115,14 @@ static int judge_nodes(const struct call_tree *t, const struct call_forest *f, s
         bool hidden =
             above == CALL_NOBODY || (max_depth && above >= max_depth) || n->total < min_total;
         s->first[i] = hidden ? CALL_NOBODY : above + (n->name < t->name_count);
-        told += !hidden;
+        returned += !hidden;
     }
-    s->count = told + 1;
+    s->count = returned + 1;
     return rc;
 }
 
-/* Self, and the time of omitted nodes below it. Of callers, whose time is that of the called one:
- * the time without a returned caller of theirs. */
+/* Computes self time plus the time of omitted nodes below. For callers, whose time is that of the
+ * called one, it is the time that no returned caller of theirs has. */
 static int sum_rests(const struct call_forest *f, struct call_shape *s, bool callers)
 {
     int rc = 0;
@@ -130,10 +134,10 @@ static int sum_rests(const struct call_forest *f, struct call_shape *s, bool cal
     for (uint32_t i = f->nodes.count; i-- > 1 && rc == 0;) {
         rc = i % 4096 ? 0 : budget_check(f->nodes.budget);
         __int128 *above = &s->rest[f->nodes.at[i].parent];
-        bool told = s->first[i] != CALL_NOBODY;
-        if (callers && told)
+        bool returned = s->first[i] != CALL_NOBODY;
+        if (callers && returned)
             *above -= f->nodes.at[i].self;
-        else if (!callers && !told)
+        else if (!callers && !returned)
             *above += s->rest[i];
     }
     return rc;
@@ -193,7 +197,7 @@ size_t call_tree_begin(struct call_tree *t, enum call_tree_part part)
     return t->shape[part].count;
 }
 
-static const struct call_tree_node *tell(struct call_tree *t)
+static const struct call_tree_node *fill_node(struct call_tree *t)
 {
     static const char *const tops[] = {"all", "callees", "callers"};
     const struct call_cursor *c = &t->cursor;
@@ -244,5 +248,5 @@ const struct call_tree_node *call_tree_next(struct call_tree *t)
         }
         c->node = s->next[c->node];
     }
-    return tell(t);
+    return fill_node(t);
 }

@@ -1,7 +1,6 @@
-/* sort.c - the events of a thread by start, the longer first. Traces have them nearly so:
- * an event is written when it ends, so only those around others are too late. These are
- * removed, sorted by themselves, and merged in.
- */
+/* sort.c - sorts the events of a thread by start, the longer first. In traces they are nearly
+ * sorted: an event is written when it ends, so only enclosing events are late. These are removed,
+ * sorted separately, and merged in. */
 #include "answer/calltree/call_tree.h"
 
 #include <errno.h>
@@ -44,8 +43,8 @@ static bool call_is_less(const struct call_item *a, const struct call_item *b)
     return a->id < b->id;
 }
 
-/* How many are not greater than all before them. Equal ones are among them: the later line goes
- * first. */
+/* Counts the items that are not greater than all before them, including equal ones, because the
+ * later line comes first. */
 static size_t count_late(const struct call_item *items, size_t n)
 {
     const struct call_item *last = items;
@@ -60,7 +59,7 @@ static size_t count_late(const struct call_item *items, size_t n)
     return late;
 }
 
-/* A thread that only calls deeper and deeper is written from the innermost on. */
+/* A thread that only calls deeper and deeper is written from the innermost call outwards. */
 static bool turn_around(struct call_item *items, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
@@ -86,7 +85,7 @@ static void sort_run(struct call_item *a, size_t n)
     }
 }
 
-/* [0, half) and [half, n) of `from`; of equal ones those of the second half first. */
+/* Merges [0, half) and [half, n) of `from`; of equal items those of the second half come first. */
 static void merge_runs(const struct call_item *from, size_t half, size_t n, struct call_item *to)
 {
     size_t i = 0, j = half;
@@ -101,7 +100,7 @@ static void merge_runs(const struct call_item *from, size_t half, size_t n, stru
     }
 }
 
-/* `room`: memory for `n` items. */
+/* `room` is memory for `n` items. */
 static int merge_sort(struct call_item *a, size_t n, struct call_item *room, struct budget *budget)
 {
     struct call_item *from = a, *to = room;
@@ -123,7 +122,7 @@ static int merge_sort(struct call_item *a, size_t n, struct call_item *room, str
     return 0;
 }
 
-/* Those in order to the front, the others to `late`. */
+/* Moves sorted items to the front, the others to `late`. */
 static size_t take_out(struct call_item *items, size_t n, struct call_item *late)
 {
     size_t kept = 1, out = 0;
@@ -148,8 +147,9 @@ int call_sort(struct call_item *items, size_t n, struct budget *budget)
     if (!room)
         return rc;
     size_t kept = take_out(items, n, room);
-    rc = merge_sort(room, late, items + kept, budget); /* the removed ones have left room */
-    /* Merged from the end. A late one was behind all that are equal to it, so it goes first. */
+    rc = merge_sort(room, late, items + kept,
+                    budget); /* sorts in the gap that the removed ones have left */
+    /* into the gap they left */
     for (size_t i = kept, j = late, to = kept + late; j > 0;) {
         bool greater = i > 0 && !call_is_less(&items[i - 1], &room[j - 1]);
         items[--to] = greater ? items[--i] : room[--j];

@@ -1,4 +1,4 @@
-/* compare.c - /compare: nodes one after the other, then the correction for the number of tests. */
+/* compare.c - /compare: computes node after node, then the correction for the number of tests. */
 #include "answer/compare/compare.h"
 #include "engine/lang/dsl.h"
 #include "engine/plan/seen.h"
@@ -136,7 +136,7 @@ static int scan_sides(struct node_work *w)
     }
     for (size_t i = 0; i < w->node->group_by_count && rc == 0; i++) {
         struct side *baseline = &w->sides[0];
-        bool missing = true; /* on all sides */
+        bool missing = true; /* missing on all sides */
         for (size_t s = 0; s < o->side_count; s++)
             missing = missing && w->sides[s].missing[i];
         if (missing)
@@ -145,7 +145,8 @@ static int scan_sides(struct node_work *w)
     return rc;
 }
 
-/* The answer has the metadata of the sides of the first node. Files of several sides count once. */
+/* The answer has the metadata of the sides of the first node. A file on several sides counts once.
+ */
 static int keep_meta(struct compare_run *run, const struct side *sides)
 {
     struct comparison *c = run->result;
@@ -173,7 +174,7 @@ static int keep_meta(struct compare_run *run, const struct side *sides)
     return 0;
 }
 
-static int work(struct node_work *w)
+static int compute_node(struct node_work *w)
 {
     size_t sides = w->run->options->side_count;
     int rc = read_quantiles(w);
@@ -210,15 +211,15 @@ static int node_run(struct compare_run *run, const struct compare_node_options *
         return rc;
     ret->name = (struct value){.type = VALUE_TEXT, .text = text_of(name)};
     ret->query = query.ptr;
-    rc = work(&w);
+    rc = compute_node(&w);
     for (size_t i = 0; i < o->child_count && rc == 0; i++)
         rc = node_run(run, &o->children[i], text_of(ret->query), false,
                       &ret->children[ret->child_count++]);
     return rc;
 }
 
-/* Over all rows, by kind of test and variant. */
-static int correct(struct compare_run *run)
+/* Corrects over all rows, for each kind of test and variant. */
+static int correct_tests(struct compare_run *run)
 {
     double **p = malloc((run->tests.count + 1) * sizeof(*p));
 
@@ -240,7 +241,8 @@ static int correct(struct compare_run *run)
     for (size_t i = 0; i < run->tests.count; i++) {
         const double alpha = 0.05;
         struct compare_test *t = run->tests.at[i].test;
-        bool means = t->welch_p_holm < alpha, ranks = t->mann_whitney_p_holm < alpha; /* NAN: no */
+        bool means = t->welch_p_holm < alpha,
+             ranks = t->mann_whitney_p_holm < alpha; /* false if NAN */
         t->difference = means && ranks ? COMPARE_BOTH
                         : means        ? COMPARE_MEAN
                         : ranks        ? COMPARE_RANKS
@@ -260,7 +262,7 @@ static int run_all(struct compare_run *run)
         return -ENOMEM;
     for (size_t i = 0; i < o->node_count && rc == 0; i++)
         rc = node_run(run, &o->nodes[i], TEXT(""), true, &c->nodes[c->node_count++]);
-    return rc < 0 ? rc : correct(run);
+    return rc < 0 ? rc : correct_tests(run);
 }
 
 int compare_run(const struct query_env *env, struct snapshot *snapshot,
@@ -290,7 +292,7 @@ int compare_run(const struct query_env *env, struct snapshot *snapshot,
     int rc = run_all(&run);
     vec_done(&run.tests);
     if (rc == -ENOMEM && c->arena.error < 0)
-        rc = c->arena.error; /* memory for the answer: the limit may have been reached */
+        rc = c->arena.error; /* the limit of the arena may have been reached */
     if (rc < 0) {
         comparison_free(c);
         return err_set(err, rc, "%s", err_text(rc));

@@ -23,12 +23,12 @@ enum { PEAK_COUNT, PEAK_MEAN, PEAKS };
 /* A group of one side. */
 struct side_group {
     struct value *keys;
-    uint32_t number;                 /* in the scan */
-    struct moments_f64 peaks[PEAKS]; /* over the windows: the most of a thread */
+    uint32_t number;                 /* its number in the scan */
+    struct moments_f64 peaks[PEAKS]; /* over the windows: the maximum of all threads */
 };
 enum { SIDE_GROUPS, SIDE_THREADS, SIDE_SETS }; /* sets of a side; threads: see windows.h */
-/* What is kept of the groups of a side: durations and sizes with their percentiles; bytes, and the
- * duration of the events that have some. */
+/* Accumulators of the groups of a side: durations and sizes with their percentiles; bytes, and the
+ * duration of the events that have bytes. */
 enum { SIDE_DUR, SIDE_SIZE, SIDE_MEASURES, SIDE_BYTES = SIDE_MEASURES, SIDE_TIME, SIDE_ACCS };
 struct side {
     struct query *query;
@@ -38,13 +38,13 @@ struct side {
     struct acc_spec accs[SIDE_ACCS];
     struct group_set sets[SIDE_SETS];
     struct grouping grouping;
-    struct side_windows *windows; /* until they are in `groups` */
-    /* all in one scan; where memory is too short for that, one after the other */
+    struct side_windows *windows; /* until they are added to `groups` */
+    /* all in one scan; if memory is too short for that, one after the other */
     enum { SIDE_ALL, SIDE_ONLY_GROUPS, SIDE_WINDOWS } wanted;
-    int scanned;              /* 0, or what the scan failed with */
+    int scanned;              /* 0, or the error of the scan */
     struct stats_known known; /* span and number of all events */
     struct groups *found;
-    struct side_group *groups; /* by their keys */
+    struct side_group *groups; /* sorted by their keys */
     size_t group_count;
     bool missing[GROUP_KEYS_MAX]; /* columns of the groups that no event of the side has */
     struct compare_meta meta;     /* files, events, makespan, processes, threads, skewed */
@@ -65,59 +65,59 @@ struct compare_run {
     size_t node_count;
 };
 
-/* One node on all sides, while it is worked on. */
+/* One node on all sides, while it is computed. */
 struct node_work {
     struct compare_run *run;
     const struct compare_node_options *options;
     struct compare_node *node; /* group_by and query are set */
     bool top;
     struct side *sides;
-    struct quantile *quantiles; /* ascending, each once */
+    struct quantile *quantiles; /* ascending, without duplicates */
     size_t quantile_count;
-    struct sample_memory memory; /* of sums over groups */
+    struct sample_memory memory; /* for sums over groups */
 };
 
-/* What metrics are made of: a group, or several together, of one side. */
+/* The source of metrics: one group of one side, or several together. */
 struct part {
     uint64_t count;
     struct quantity of[SIDE_ACCS];
     struct moments_f64 peaks[PEAKS];
-    bool no_peak_std;          /* the mean over groups */
-    struct compare_meta *head; /* members before the metrics; gets bytes and io_time; NULL */
+    bool no_peak_std;          /* `peaks` have the mean over groups */
+    struct compare_meta *head; /* members before the metrics, which get bytes and io_time; NULL */
 };
 
-/* Takes nothing; the side is to be done whether it worked or not. */
+/* Borrows its arguments. Call side_done even if it fails. */
 int side_open(struct node_work *w, const struct selection *s, struct side *ret);
 void side_done(struct side *s);
-/* All sides of the node at once; what they fail with is in them. Sides that are short keep nothing.
- */
+/* Scans all sides of the node at once; their errors are in them. Sides that are short of memory
+ * keep nothing. */
 int sides_scan(struct node_work *w);
-/* Memory was too short for groups and windows at once. */
+/* True if memory was too short for groups and windows at once. */
 bool side_is_short(const struct side *s);
-/* Of what was scanned: groups in order, with their peaks, and meta. A side that was short is
- * scanned again, so others come first: they free their windows. */
+/* Makes groups in order, with their peaks, and meta from the scan. A side that was short is scanned
+ * again; the others come first, because they free their windows. */
 int side_groups(struct node_work *w, struct side *s);
 
-/* windows.c: windows of threads, found in the scan of the side's plan. */
+/* windows.c: the windows of threads, found in the scan of the side's plan. */
 int side_windows_new(struct node_work *w, struct side *s);
 void side_windows_free(struct side *s);
-/* Of what was scanned, which is freed; any thread, one a side. */
+/* Sums up the result of the scan, and frees it. Any thread, one for each side. */
 int side_windows_sum(struct side *s);
-/* Scans by parts of the time. */
+/* Scans one part of the time after another. */
 int side_windows_scan(struct side *s);
-/* PEAKS of a group by its number in the scan; the side's windows are still there. */
+/* Returns PEAKS of a group by its number in the scan; the side's windows must still exist. */
 const struct moments_f64 *side_windows_peaks(const struct side *s, uint32_t group);
-/* Summary, groups and children of the node by its columns. */
+/* Makes summary, groups and children of the node by its columns. */
 int table_make(struct node_work *w);
-/* Parts by side: metrics into `ret`. */
+/* Computes the metrics of `parts`, one for each side, into `ret`. */
 int metrics_make(struct node_work *w, struct part *parts, struct compare_group *ret);
 
 static inline struct value value_of_f64(double d)
 {
     return (struct value){.type = VALUE_DOUBLE, .d = d};
 }
-/* From the sum: the mean as it was found by adding up is one bit off where it is a whole number,
- * which is told as a change. 0: of none. */
+/* Computed from the sum: the running mean of whole numbers may be off by one bit, which would be
+ * reported as a change. 0 if there are none. */
 static inline double peak_mean(const struct moments_f64 *m)
 {
     return m->count ? (m->sum + m->comp) / (double)m->count : 0;

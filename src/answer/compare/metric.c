@@ -1,5 +1,4 @@
-/* metric.c - from the numbers of one group on all sides to its metrics and how they differ.
- */
+/* metric.c - computes the metrics of one group on all sides, and how they differ. */
 #include "answer/compare/compare.h"
 #include "answer/stats/measure.h"
 #include "answer/stats/result.h"
@@ -13,13 +12,13 @@
 
 enum worse { WORSE_MORE, WORSE_LESS, WORSE_NEVER };
 
-/* A metric on one side. The lists of all sides have the same metrics in the same places. */
+/* A metric on one side. The lists of all sides have the same metrics at the same positions. */
 struct entry {
     const char *name;
     enum column_unit unit;
     enum worse worse;
-    bool optional, tested; /* optional: returned only if a side has something */
-    unsigned measure;      /* of a tested one */
+    bool optional, tested; /* optional: returned only if a side is not 0 */
+    unsigned measure;      /* if it is tested */
     struct value value, std;
 };
 /* One side while it is measured. */
@@ -33,7 +32,7 @@ struct sheet {
 
 /* ---- entries of a side ----------------------------------------------------------------------- */
 
-/* Of nothing it is 0. */
+/* Returns 0 instead of null. */
 static struct value or_zero(const struct value *v, bool time)
 {
     if (v->type != VALUE_NULL)
@@ -41,8 +40,8 @@ static struct value or_zero(const struct value *v, bool time)
     return time ? stats_time(0) : (struct value){.type = VALUE_INT};
 }
 
-static struct entry *put(struct sheet *s, const char *name, enum column_unit unit, enum worse worse,
-                         struct value value)
+static struct entry *put_entry(struct sheet *s, const char *name, enum column_unit unit,
+                               enum worse worse, struct value value)
 {
     struct entry *e = &s->entries[s->count++];
 
@@ -50,7 +49,7 @@ static struct entry *put(struct sheet *s, const char *name, enum column_unit uni
     return e;
 }
 
-static struct value counted(uint64_t n)
+static struct value count_value(uint64_t n)
 {
     return (struct value){.type = VALUE_UINT, .u = n};
 }
@@ -63,7 +62,7 @@ static double sum_of(const struct quantity *q)
            q->doubles.comp;
 }
 
-/* Null where no event moved any. */
+/* Returns null if no event has bytes. */
 static struct value bytes_of(const struct part *p)
 {
     const struct quantity *q = &p->of[SIDE_BYTES];
@@ -82,7 +81,7 @@ static void put_peak(struct sheet *s, const char *name, enum column_unit unit, c
                      unsigned peak)
 {
     const struct moments_f64 *m = &p->peaks[peak];
-    struct entry *e = put(s, name, unit, WORSE_MORE, value_of_f64(peak_mean(m)));
+    struct entry *e = put_entry(s, name, unit, WORSE_MORE, value_of_f64(peak_mean(m)));
 
     if (m->count > 1 && !p->no_peak_std)
         e->std = value_of_f64(sqrt(m->m2 / (double)(m->count - 1)));
@@ -108,7 +107,7 @@ static int put_quantiles(struct node_work *w, struct sheet *s, const struct part
         const char *copy = arena_strdup(&w->run->result->arena, text_of(name));
         if (rc < 0 || !copy)
             return rc < 0 ? rc : -ENOMEM;
-        put(s, copy, time ? UNIT_US : UNIT_BYTES, WORSE_MORE, or_zero(&v, time));
+        put_entry(s, copy, time ? UNIT_US : UNIT_BYTES, WORSE_MORE, or_zero(&v, time));
     }
     return 0;
 }
@@ -117,8 +116,8 @@ static int put_measure(struct node_work *w, struct sheet *s, const struct part *
 {
     const struct measured *m = &s->all[measure];
     bool time = measure == SIDE_DUR;
-    struct entry *e = put(s, time ? "dur_mean" : "size_mean", time ? UNIT_US : UNIT_BYTES,
-                          WORSE_MORE, or_zero(&m->mean, false));
+    struct entry *e = put_entry(s, time ? "dur_mean" : "size_mean", time ? UNIT_US : UNIT_BYTES,
+                                WORSE_MORE, or_zero(&m->mean, false));
 
     e->std = m->std;
     e->tested = true;
@@ -126,7 +125,7 @@ static int put_measure(struct node_work *w, struct sheet *s, const struct part *
     return put_quantiles(w, s, p, measure);
 }
 
-static int fill(struct node_work *w, struct sheet *s, const struct part *p)
+static int fill_sheet(struct node_work *w, struct sheet *s, const struct part *p)
 {
     unsigned wanted = w->options->metrics;
     const struct value *size = &s->all[SIDE_SIZE].mean;
@@ -136,15 +135,16 @@ static int fill(struct node_work *w, struct sheet *s, const struct part *p)
     if (m) {
         m->io_time = s->all[SIDE_DUR].sum;
         m->bytes = bytes_of(p);
-        put(s, "files", UNIT_NONE, WORSE_NEVER, counted(m->files));
-        put(s, "processes", UNIT_NONE, WORSE_NEVER, counted(m->processes));
-        put(s, "threads", UNIT_NONE, WORSE_NEVER, counted(m->threads));
-        put(s, "time_pipeline", UNIT_US, WORSE_NEVER, m->makespan);
-        put(s, "time_io", UNIT_US, WORSE_NEVER, m->io_time);
-        put(s, "total_bytes", UNIT_BYTES, WORSE_NEVER, or_zero(&m->bytes, false))->optional = true;
+        put_entry(s, "files", UNIT_NONE, WORSE_NEVER, count_value(m->files));
+        put_entry(s, "processes", UNIT_NONE, WORSE_NEVER, count_value(m->processes));
+        put_entry(s, "threads", UNIT_NONE, WORSE_NEVER, count_value(m->threads));
+        put_entry(s, "time_pipeline", UNIT_US, WORSE_NEVER, m->makespan);
+        put_entry(s, "time_io", UNIT_US, WORSE_NEVER, m->io_time);
+        put_entry(s, "total_bytes", UNIT_BYTES, WORSE_NEVER, or_zero(&m->bytes, false))->optional =
+            true;
     }
     if (wanted & COMPARE_COUNT) {
-        put(s, "count", UNIT_NONE, WORSE_MORE, counted(p->count));
+        put_entry(s, "count", UNIT_NONE, WORSE_MORE, count_value(p->count));
         put_peak(s, "count_peak_mean", UNIT_NONE, p, PEAK_COUNT);
     }
     if (wanted & COMPARE_DURATION) {
@@ -154,16 +154,18 @@ static int fill(struct node_work *w, struct sheet *s, const struct part *p)
     if (wanted & COMPARE_SIZE && rc == 0)
         rc = put_measure(w, s, p, SIDE_SIZE);
     if (wanted & COMPARE_TRANSFER_SIZE)
-        put(s, "transfer_size", UNIT_BYTES, WORSE_MORE, or_zero(size, false))->optional = true;
+        put_entry(s, "transfer_size", UNIT_BYTES, WORSE_MORE, or_zero(size, false))->optional =
+            true;
     if (wanted & COMPARE_BANDWIDTH) {
         double us = sum_of(&p->of[SIDE_TIME]);
         double rate = us > 0 ? sum_of(&p->of[SIDE_BYTES]) * 1e6 / us : 0;
-        put(s, "bandwidth", UNIT_BYTES_PER_S, WORSE_LESS, value_of_f64(rate))->optional = true;
+        put_entry(s, "bandwidth", UNIT_BYTES_PER_S, WORSE_LESS, value_of_f64(rate))->optional =
+            true;
     }
     return rc;
 }
 
-static int measure(struct node_work *w, struct sheet *s, const struct part *p)
+static int measure_side(struct node_work *w, struct sheet *s, const struct part *p)
 {
     int rc = 0;
 
@@ -175,7 +177,7 @@ static int measure(struct node_work *w, struct sheet *s, const struct part *p)
         if (rc == 0 && s->all[i].count)
             rc = sample_bins(p->of[i].sample, &s->bins[i], &s->bin_count[i]);
     }
-    return rc < 0 ? rc : fill(w, s, p);
+    return rc < 0 ? rc : fill_sheet(w, s, p);
 }
 
 /* ---- differences ----------------------------------------------------------------------------- */
@@ -185,7 +187,7 @@ static bool is_whole(const struct value *v)
     return v->type == VALUE_INT || v->type == VALUE_UINT || v->type == VALUE_WIDE;
 }
 
-static __int128 whole(const struct value *v)
+static __int128 to_whole(const struct value *v)
 {
     return v->type == VALUE_INT ? v->i : v->type == VALUE_UINT ? (__int128)v->u : v->wide;
 }
@@ -193,7 +195,7 @@ static __int128 whole(const struct value *v)
 static struct value difference(const struct value *from, const struct value *to)
 {
     if (is_whole(from) && is_whole(to))
-        return (struct value){.type = VALUE_WIDE, .wide = whole(to) - whole(from)};
+        return (struct value){.type = VALUE_WIDE, .wide = to_whole(to) - to_whole(from)};
     if (from->type == VALUE_TIME && to->type == VALUE_TIME)
         return stats_time(to->wide - from->wide);
     return value_of_f64(value_double(to, 0) - value_double(from, 0));
@@ -206,8 +208,8 @@ static struct sample_summary summary_of(const struct measured *m)
     return (struct sample_summary){m->count, value_double(&m->mean, 0), std * std};
 }
 
-static int test(struct compare_run *run, const struct sheet *a, const struct sheet *b,
-                unsigned measure, size_t variant, struct compare_change *c)
+static int test_metric(struct compare_run *run, const struct sheet *a, const struct sheet *b,
+                       unsigned measure, size_t variant, struct compare_change *c)
 {
     struct sample_summary from = summary_of(&a->all[measure]), to = summary_of(&b->all[measure]);
     struct compare_test *t = c->test = arena_alloc(&run->result->arena, sizeof(*t));
@@ -234,8 +236,8 @@ static int test(struct compare_run *run, const struct sheet *a, const struct she
     return vec_push(&run->tests, {t, variant});
 }
 
-static int change(struct node_work *w, const struct sheet *sheets, size_t side, size_t at,
-                  struct compare_change *c)
+static int make_change(struct node_work *w, const struct sheet *sheets, size_t side, size_t at,
+                       struct compare_change *c)
 {
     const struct entry *from = &sheets[0].entries[at], *to = &sheets[side].entries[at];
     double before = value_double(&from->value, 0), after = value_double(&to->value, 0);
@@ -247,13 +249,15 @@ static int change(struct node_work *w, const struct sheet *sheets, size_t side, 
     c->percent = c->baseline_zero ? 100 : before == 0 ? 0 : 100 * (delta / before);
     c->regression =
         (from->worse == WORSE_MORE && delta > 0) || (from->worse == WORSE_LESS && delta < 0);
-    int rc = from->tested ? test(w->run, &sheets[0], &sheets[side], from->measure, side - 1, c) : 0;
+    int rc = from->tested
+                 ? test_metric(w->run, &sheets[0], &sheets[side], from->measure, side - 1, c)
+                 : 0;
     if (c->regression && (int)c->significance > w->run->result->regression)
         w->run->result->regression = (int)c->significance;
     return rc;
 }
 
-static int tell(struct node_work *w, const struct sheet *sheets, struct compare_group *ret)
+static int put_metrics(struct node_work *w, const struct sheet *sheets, struct compare_group *ret)
 {
     struct arena *arena = &w->run->result->arena;
     size_t variants = w->run->options->side_count - 1;
@@ -280,7 +284,7 @@ static int tell(struct node_work *w, const struct sheet *sheets, struct compare_
         if (!m->changes)
             return -ENOMEM;
         for (size_t v = 0; v < variants && rc == 0; v++)
-            rc = change(w, sheets, v + 1, i, &m->changes[v]);
+            rc = make_change(w, sheets, v + 1, i, &m->changes[v]);
     }
     return rc;
 }
@@ -292,8 +296,8 @@ int metrics_make(struct node_work *w, struct part *parts, struct compare_group *
     int rc = sheets ? 0 : -ENOMEM;
 
     for (size_t i = 0; i < sides && rc == 0; i++)
-        rc = measure(w, &sheets[i], &parts[i]);
-    rc = rc < 0 ? rc : tell(w, sheets, ret);
+        rc = measure_side(w, &sheets[i], &parts[i]);
+    rc = rc < 0 ? rc : put_metrics(w, sheets, ret);
     for (size_t i = 0; sheets && i < sides; i++) {
         for (unsigned k = 0; k < SIDE_MEASURES; k++)
             free(sheets[i].bins[k]);

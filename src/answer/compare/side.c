@@ -1,4 +1,4 @@
-/* side.c - the events of one node on one side: a scan as /stats makes it, and its groups by
+/* side.c - the events of one node on one side: a scan like that of /stats, and its groups sorted by
  * their keys. */
 #include "answer/compare/windows.h"
 #include "answer/stats/result.h"
@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Another side may have the column. */
+/* A missing column is not an error here: another side may have it. */
 static int add_column(struct side *s, const char *path)
 {
     unsigned at = s->width++;
@@ -66,8 +66,8 @@ static int chunk_begin(struct group_worker *w, struct scan_chunk *c)
     return s->wanted == SIDE_ONLY_GROUPS ? 0 : windows_chunk(w, c);
 }
 
-/* Rows are looked up as threads of groups, which know their group. */
-static int batch(struct group_worker *w, struct scan_batch *b)
+/* Looks rows up as threads of groups; a thread has the number of its group. */
+static int add_batch(struct group_worker *w, struct scan_batch *b)
 {
     const struct side *s = w->grouping->arg;
     struct side_worker *own = w->own;
@@ -81,7 +81,7 @@ static int batch(struct group_worker *w, struct scan_batch *b)
         return rc;
     const struct group_table *threads = &w->found->set[SIDE_THREADS].map.table;
     while (rc == 0 && own->group.count < threads->count) {
-        /* Keys of a group are the first ones of its threads. */
+        /* The keys of a group precede the other keys of its threads. */
         const uint64_t *keys = group_table_keys(threads, (uint32_t)own->group.count);
         int64_t group = group_table_add(&w->found->set[SIDE_GROUPS].map.table, keys);
         rc = group < 0 ? (int)group : vec_push(&own->group, (uint32_t)group);
@@ -92,26 +92,26 @@ static int batch(struct group_worker *w, struct scan_batch *b)
     return rc < 0 ? rc : groups_accumulate(w, b, SIDE_GROUPS, 0);
 }
 
-static void put(void *arg, struct buf *out)
+static void encode_known(void *arg, struct buf *out)
 {
     known_put(&((struct side *)arg)->known, out);
 }
 
-static int take(void *arg, struct rec *in)
+static int decode_known(void *arg, struct rec *in)
 {
     return known_take(&((struct side *)arg)->known, in);
 }
 
-/* ---- what is looked for ---------------------------------------------------------------------- */
+/* ---- plan of the scan ------------------------------------------------------------------------ */
 
 static int make_plan(struct node_work *w, struct side *s)
 {
     static const struct group_hooks hooks = {.worker_begin = worker_begin,
                                              .worker_end = worker_end,
                                              .chunk_begin = chunk_begin,
-                                             .batch = batch,
-                                             .put = put,
-                                             .take = take};
+                                             .batch = add_batch,
+                                             .put = encode_known,
+                                             .take = decode_known};
     const struct source *size, *bytes;
     const struct {
         const char *path;
@@ -174,7 +174,7 @@ static int list_groups(struct node_work *w, struct side *s)
     return rc;
 }
 
-static int explain(struct node_work *w, int rc)
+static int explain_error(struct node_work *w, int rc)
 {
     return err_set(w->run->err, rc, rc == ERR_ROW_LIMIT ? "%s; choose fewer columns" : "%s",
                    err_text(rc));
@@ -189,7 +189,7 @@ int side_open(struct node_work *w, const struct selection *selection, struct sid
         return rc;
     rc = make_plan(w, s);
     rc = rc < 0 ? rc : side_windows_new(w, s);
-    return rc < 0 ? explain(w, rc) : 0;
+    return rc < 0 ? explain_error(w, rc) : 0;
 }
 
 static void sum_up(void *sides, unsigned number)
@@ -251,7 +251,7 @@ int side_groups(struct node_work *w, struct side *s)
     else if (rc == 0)
         rc = list_groups(w, s);
     if (rc < 0)
-        return explain(w, rc);
+        return explain_error(w, rc);
     query_counters(s->query, &counters);
     s->meta.files = counters.files;
     s->meta.events = s->known.events;
@@ -259,7 +259,7 @@ int side_groups(struct node_work *w, struct side *s)
     s->meta.makespan = stats_time(span->any ? span->max_te - span->min_ts : 0);
     rc = s->group_count ? windows_places(s->windows) : 0;
     side_windows_free(s);
-    return rc < 0 ? explain(w, rc) : 0;
+    return rc < 0 ? explain_error(w, rc) : 0;
 }
 
 void side_done(struct side *s)

@@ -1,4 +1,4 @@
-/* statistics.c - how different two sets of numbers are, and how likely that is chance. */
+/* statistics.c - how much two sets of numbers differ, and how likely that is by chance. */
 #include "answer/compare/statistics.h"
 
 #include <errno.h>
@@ -7,8 +7,7 @@
 
 /* ---- the distribution of t ------------------------------------------------------------------- */
 
-/* ln(gamma(a + 1/2) / gamma(a)): two large logarithms would leave few digits of their difference.
- */
+/* ln(gamma(a + 1/2) / gamma(a)). Subtracting two large logarithms would lose most digits. */
 static double log_half_ratio(double a)
 {
     int sign;
@@ -19,8 +18,8 @@ static double log_half_ratio(double a)
     return 0.5 * log(a) - b / 8 + b * b * b / 192 - b * b * b * b * b / 640;
 }
 
-/* Continued fraction of the incomplete beta function (DLMF 8.17.22) by Lentz's method: some sqrt(a
- * + b) steps. */
+/* Continued fraction of the incomplete beta function (DLMF 8.17.22) by Lentz's method, in about
+ * sqrt(a + b) steps. */
 static double beta_fraction(double a, double b, double x)
 {
     enum { STEPS = 1000000 };

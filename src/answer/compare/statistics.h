@@ -23,20 +23,20 @@ struct mann_whitney {
     double u, p, cliffs_delta;
 };
 
-/* P(|T| >= |t|) of Student's distribution, df > 0. */
+/* Returns P(|T| >= |t|) of Student's distribution, df > 0. */
 double student_p(double t, double df);
-/* Two-sided; t > 0 where the mean of b is greater. */
+/* Two-sided; t > 0 if the mean of b is greater. */
 void welch_test(const struct sample_summary *a, const struct sample_summary *b, struct welch *ret);
-/* With the mean of the population variances; 0 where a side has fewer than 2 values or nothing
+/* Uses the mean of the population variances; returns 0 if a side has fewer than 2 values or nothing
  * varies. */
 double cohens_d(const struct sample_summary *a, const struct sample_summary *b);
 enum compare_class cohens_class(double d);
-/* Bins ascending. U of b; two-sided p by the normal approximation, corrected for ties and
- * continuity. cliffs_delta: how much more often a value of b is the greater one than the smaller
- * one, -1 to 1. */
+/* Bins must be ascending. Returns U of b, and the two-sided p by the normal approximation,
+ * corrected for ties and continuity. cliffs_delta, -1 to 1: how much more often a value of b is the
+ * greater one than the smaller one. */
 void mann_whitney_test(const struct sample_bin *a, size_t a_bins, const struct sample_bin *b,
                        size_t b_bins, struct mann_whitney *ret);
-/* Corrects the numbers behind the pointers, which it sorts; NAN are no tests and stay. */
+/* Corrects the numbers at these pointers, and sorts the pointers. NAN is no test and stays. */
 void holm_correct(double **p, size_t count);
 
 #endif

@@ -1,12 +1,12 @@
-/* table.c - groups with equal keys on all sides, put together into the summary, groups and
- * children of a node. */
+/* table.c - joins groups with equal keys on all sides into the summary, groups and children of a
+ * node. */
 #include "answer/compare/compare.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-/* A group and where it is on each side; NULL: not there. */
+/* A group and its position on each side; NULL: the side does not have it. */
 struct row {
     const struct value *keys;
     struct side_group **of;
@@ -23,7 +23,7 @@ static int compare_keys(const struct value *a, const struct value *b, size_t wid
     return cmp;
 }
 
-/* The least keys that some side has at its place; NULL: all are through. */
+/* Returns the least keys that any side has at its position; NULL at the end of all sides. */
 static const struct value *least_keys(const struct node_work *w, const size_t *at)
 {
     const struct value *least = NULL;
@@ -82,7 +82,7 @@ static void group_part(struct side *s, const struct side_group *g, struct part *
     memcpy(ret->peaks, g->peaks, sizeof(ret->peaks));
 }
 
-/* Of several groups: samples are in w->memory. */
+/* Sums up several groups; samples are in w->memory. */
 static int sum_part(struct node_work *w, size_t side, const struct row *rows, size_t count,
                     struct part *ret)
 {
@@ -109,8 +109,8 @@ static int sum_part(struct node_work *w, size_t side, const struct row *rows, si
     return rc;
 }
 
-static int summarise(struct node_work *w, const struct row *rows, size_t count, bool head,
-                     struct compare_group *ret)
+static int summarise_node(struct node_work *w, const struct row *rows, size_t count, bool head,
+                          struct compare_group *ret)
 {
     struct part parts[COMPARE_SIDES_MAX];
     size_t sides = w->run->options->side_count;
@@ -141,8 +141,8 @@ static int compare_ranked(const void *a, const void *b, void *arg)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* The greatest change for the worse, and whether any change reaches the threshold. */
-static bool judge(const struct node_work *w, struct ranked *r)
+/* Finds the greatest change for the worse. Returns true if any change reaches the threshold. */
+static bool judge_changes(const struct node_work *w, struct ranked *r)
 {
     bool reached = false;
 
@@ -158,7 +158,7 @@ static bool judge(const struct node_work *w, struct ranked *r)
     return reached;
 }
 
-static int tell_row(struct node_work *w, const struct row *row, struct compare_group *ret)
+static int make_group(struct node_work *w, const struct row *row, struct compare_group *ret)
 {
     struct part parts[COMPARE_SIDES_MAX];
     size_t width = w->node->group_by_count;
@@ -172,8 +172,8 @@ static int tell_row(struct node_work *w, const struct row *row, struct compare_g
     return metrics_make(w, parts, ret);
 }
 
-static int tell_rows(struct node_work *w, const struct row *rows, size_t count,
-                     struct compare_node *ret)
+static int make_groups(struct node_work *w, const struct row *rows, size_t count,
+                       struct compare_node *ret)
 {
     size_t n = 0, bytes = 2 * (count + 1) * sizeof(struct ranked); /* sorting copies them */
     int rc = budget_charge(w->run->budget, bytes);
@@ -188,8 +188,8 @@ static int tell_rows(struct node_work *w, const struct row *rows, size_t count,
         ranked[n].group.key_names = ret->group_by;
         ranked[n].group.key_count = ret->group_by_count;
         ranked[n].group.label_from = ret->label_from;
-        rc = rc < 0 ? rc : tell_row(w, &rows[i], &ranked[n].group);
-        n += rc == 0 && judge(w, &ranked[n]);
+        rc = rc < 0 ? rc : make_group(w, &rows[i], &ranked[n].group);
+        n += rc == 0 && judge_changes(w, &ranked[n]);
     }
     if (rc == 0 && !w->options->by_name)
         rc = sort_items(ranked, n, sizeof(*ranked), compare_ranked, NULL, w->run->budget);
@@ -204,7 +204,7 @@ static int tell_rows(struct node_work *w, const struct row *rows, size_t count,
 
 /* ---- the node -------------------------------------------------------------------------------- */
 
-static int tell_children(struct node_work *w, const struct row *rows, size_t count)
+static int make_children(struct node_work *w, const struct row *rows, size_t count)
 {
     struct compare_node *node = w->node;
     int rc = 0;
@@ -219,8 +219,8 @@ static int tell_children(struct node_work *w, const struct row *rows, size_t cou
         child->group_by = node->group_by;
         child->group_by_count = node->group_by_count;
         child->label_from = 1;
-        rc = summarise(w, rows + i, n, false, &child->summary);
-        rc = rc < 0 ? rc : tell_rows(w, rows + i, n, child);
+        rc = summarise_node(w, rows + i, n, false, &child->summary);
+        rc = rc < 0 ? rc : make_groups(w, rows + i, n, child);
     }
     return rc;
 }
@@ -238,10 +238,10 @@ int table_make(struct node_work *w)
                                  (count + w->options->child_count + 1) * sizeof(*node->children));
     if (!node->children)
         return -ENOMEM;
-    rc = summarise(w, rows, count, w->top, &node->summary);
+    rc = summarise_node(w, rows, count, w->top, &node->summary);
     if (rc == 0 && node->group_by_count > 1)
-        rc = tell_children(w, rows, count);
+        rc = make_children(w, rows, count);
     else if (rc == 0 && node->group_by_count == 1)
-        rc = tell_rows(w, rows, count, node);
+        rc = make_groups(w, rows, count, node);
     return rc;
 }

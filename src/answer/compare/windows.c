@@ -1,18 +1,16 @@
-/* windows.c - what windows, threads and hosts say of a side, from the scan that its groups
- * come from.
+/* windows.c - windows, threads and hosts of a side, from the scan that finds its groups.
  *
- * Rows are looked up once, as threads of groups (keys, host, pid, tid), which know their group.
- * Where memory is too short for all windows the groups are found alone, and then the windows of one
- * part of the time after the other.
+ * Rows are looked up once, as threads of groups (keys, host, pid, tid), which know their group. If
+ * memory is too short for all windows, the groups are found alone, and then the windows of one part
+ * of the time after another.
  */
 #include "answer/compare/windows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Windows [first, last]; where memory is too short for them, one half after the other. The
- * outermost ones hold what is before and after the span, too: durations below 0, rows without a
- * time. */
+/* Scans windows [first, last], or one half after the other if memory is too short. The outermost
+ * ones include what is before and after the span: durations below 0, rows without a time. */
 static int scan_part(struct side_windows *job, int64_t first, int64_t last)
 {
     const struct time_span *span = &job->side->known.span;

@@ -12,10 +12,10 @@
 #include "answer/compare/compare.h"
 #include "engine/group/worker.h"
 
-enum { PLACES = 3 }; /* host, pid, tid: keys of a thread behind those of its group */
+enum { PLACES = 3 }; /* host, pid, tid: keys of a thread after those of its group */
 
 struct window {
-    __int128 dur;              /* their sum; of which unit: nano */
+    __int128 dur;              /* their sum, in the unit of `nano` */
     int64_t number;            /* floor(ts / interval) */
     uint64_t events, measured; /* measured: those with a duration */
     uint32_t thread;
@@ -27,31 +27,32 @@ struct group_peaks {
 struct side_windows {
     struct node_work *work;
     struct side *side;
-    const struct source *keys[GROUP_KEYS_MAX], *time; /* time: ts; of one window for all 0 */
+    const struct source *keys[GROUP_KEYS_MAX], *time; /* time: ts; with a single window 0 for all */
     uint64_t window_ns;                               /* UINT64_MAX: one window */
-    int64_t first, last;                              /* numbers of windows that are wanted */
-    struct group_table at[PLACES];                    /* hosts, processes, threads that were seen */
+    int64_t first, last;                              /* numbers of the first and last window */
+    struct group_table at[PLACES];                    /* hosts, processes, threads found */
     VEC(struct clock_host) hosts;                     /* by number in at[0] */
     VEC(struct group_peaks) peaks;                    /* by number of the group */
 };
 
-/* windows_scan.c: of a worker of the side's scan. */
+/* windows_scan.c: the state of a worker of the side's scan. */
 struct side_worker {
     struct stats_times times;
-    bool far, skip;      /* of the chunk: times beyond 64 bits of ns; no event is wanted */
+    bool far, skip;      /* of the chunk: times exceed 64 bits of ns; no event is wanted */
     VEC(uint32_t) group; /* by thread: its number in SIDE_GROUPS */
 };
-/* The set of threads: its windows are items of the list of its accumulator, struct window, once
- * windows_flush was called. */
+/* Returns the set of threads. After windows_flush its windows are items of the list of its
+ * accumulator, struct window. */
 struct group_set windows_set(const struct side_windows *job, unsigned width);
 int windows_chunk(struct group_worker *w, struct scan_chunk *c);
 int windows_flush(struct group_worker *w);
 int64_t windows_number(const struct side_windows *job, __int128 ns);
 /* windows_result.c */
-/* Peaks of the groups, and hosts, processes and threads. Fails before it changes what cannot be
- * added twice. */
+/* Adds peaks of the groups, and hosts, processes and threads. If it fails, nothing that must not be
+ * added twice was changed. */
 int windows_peaks(struct side_windows *job, struct groups_of_set *threads);
-/* After all windows: processes, threads, and hosts whose clocks differ, into the side's meta. */
+/* Call it after all windows: stores processes, threads, and hosts whose clocks differ in the side's
+ * meta. */
 int windows_places(struct side_windows *job);
 
 #endif

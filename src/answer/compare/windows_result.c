@@ -1,4 +1,4 @@
-/* windows_result.c - from the windows of a scan to peaks, threads and hosts of a side. */
+/* windows_result.c - computes peaks, threads and hosts of a side from the windows of a scan. */
 #include "answer/compare/windows.h"
 #include "answer/stats/result.h"
 #include "engine/derived/times.h"
@@ -6,14 +6,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Of all threads. */
+/* The windows of all threads. */
 struct windows {
     struct side_windows *job;
     const struct group_table *threads;
     VEC(struct window) all;
 };
 
-/* ---- in order -------------------------------------------------------------------------------- */
+/* ---- sorting --------------------------------------------------------------------------------- */
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -22,7 +22,7 @@ static int compare_numbers(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* first[t]: how many windows the threads before t have. */
+/* first[t]: the number of windows of the threads before t. */
 static void sort_by_thread(const struct windows *w, size_t *first, struct window *to)
 {
     uint32_t threads = w->threads->count;
@@ -37,7 +37,7 @@ static void sort_by_thread(const struct windows *w, size_t *first, struct window
     first[0] = 0;
 }
 
-/* Those of a thread are mostly in order already. */
+/* The windows of a thread are mostly sorted already. */
 static void sort_thread(struct window *all, size_t count)
 {
     size_t i = 1;
@@ -48,7 +48,7 @@ static void sort_thread(struct window *all, size_t count)
         qsort(all, count, sizeof(*all), compare_numbers);
 }
 
-/* Of one unit again, which is ns where one of them is. */
+/* Adds two windows in the same unit, which is ns if one of them is. */
 static void add_same(struct window *to, const struct window *from)
 {
     __int128 dur = from->dur;
@@ -62,7 +62,7 @@ static void add_same(struct window *to, const struct window *from)
 }
 
 /* Joins windows of the same thread and number. */
-static void unite(struct windows *w)
+static void join_windows(struct windows *w)
 {
     size_t n = 0;
 
@@ -77,8 +77,8 @@ static void unite(struct windows *w)
     w->all.count = n;
 }
 
-/* By thread and number, each once. */
-static int order(struct windows *w)
+/* Sorts by thread and number, and joins equal ones. */
+static int order_windows(struct windows *w)
 {
     VEC(struct window) sorted = {.budget = w->all.budget};
     uint32_t threads = w->threads->count;
@@ -92,7 +92,7 @@ static int order(struct windows *w)
         w->all.vec = sorted.vec;
         for (uint32_t t = 0; t < threads; t++)
             sort_thread(w->all.at + first[t], first[t + 1] - first[t]);
-        unite(w);
+        join_windows(w);
     }
     free(first);
     return rc;
@@ -100,12 +100,12 @@ static int order(struct windows *w)
 
 /* ---- peaks ----------------------------------------------------------------------------------- */
 
-/* A window of a group: the most of its threads. */
+/* A window of a group: the maximum of its threads. */
 struct peak {
-    uint64_t group; /* its number in the scan */
+    uint64_t group; /* number of the group in the scan */
     int64_t number;
     uint64_t events;
-    const struct window *longest; /* by their mean; NULL: none has durations */
+    const struct window *longest; /* by mean duration; NULL: none has durations */
 };
 struct peaks {
     VEC(struct peak);
@@ -120,7 +120,7 @@ static int compare_places(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* *new* array: the number of each thread's group. */
+/* Makes a *new* array with the group number of each thread. */
 static int groups_of(const struct windows *w, uint32_t **ret)
 {
     const struct side *s = w->job->side;
@@ -144,8 +144,7 @@ static double mean_of(const struct window *w)
     return moments_mean(&m);
 }
 
-/* Of the means. Fractions of one unit are compared without dividing, which is quicker and gives the
- * same. */
+/* Compares the means. Fractions are compared without division, which is faster and exact. */
 static bool is_less(const struct window *a, const struct window *b)
 {
     bool small = a->dur == (int64_t)a->dur && b->dur == (int64_t)b->dur;
@@ -155,7 +154,7 @@ static bool is_less(const struct window *a, const struct window *b)
     return a->dur * (__int128)b->measured < b->dur * (__int128)a->measured;
 }
 
-/* Those that meet in a window, by their number in `table`. */
+/* Joins the windows of the threads of a group, by their number in `table`. */
 static int collect_peaks(const struct windows *w, const uint32_t *groups, struct group_table *table,
                          struct peaks *peaks)
 {
@@ -174,7 +173,7 @@ static int collect_peaks(const struct windows *w, const uint32_t *groups, struct
     return 0;
 }
 
-static void tell_peaks(struct side_windows *job, struct peaks *peaks)
+static void add_peaks(struct side_windows *job, struct peaks *peaks)
 {
     if (peaks->count)
         qsort(peaks->at, peaks->count, sizeof(*peaks->at), compare_places);
@@ -208,7 +207,7 @@ static int number_hosts(const struct windows *w, uint32_t *host)
     return vec_extend(&job->hosts, job->at[0].count);
 }
 
-static int tell(struct windows *w)
+static int add_windows(struct windows *w)
 {
     struct side_windows *job = w->job;
     struct side *s = job->side;
@@ -222,7 +221,7 @@ static int tell(struct windows *w)
     rc = rc < 0 ? rc : vec_extend(&job->peaks, s->found->set[SIDE_GROUPS].map.table.count);
     rc = rc < 0 ? rc : collect_peaks(w, groups, &table, &peaks);
     if (rc == 0)
-        tell_peaks(job, &peaks);
+        add_peaks(job, &peaks);
     for (size_t i = 0; i < w->all.count && rc == 0; i++) {
         const struct window *at = &w->all.at[i];
         struct clock_host *h = &job->hosts.at[host[at->thread]];
@@ -244,13 +243,13 @@ int windows_peaks(struct side_windows *job, struct groups_of_set *threads)
 {
     struct vec *list = &threads->accs[0].list;
     struct windows w = {.job = job, .threads = &threads->map.table, .all.vec = *list};
-    int rc = order(&w);
+    int rc = order_windows(&w);
 
     *list = w.all.vec;
-    return rc < 0 ? rc : tell(&w);
+    return rc < 0 ? rc : add_windows(&w);
 }
 
-/* Hosts that have a name and windows, and how many. */
+/* Keeps the hosts that have a name and windows; *ret is their number. */
 static int name_hosts(struct side_windows *job, size_t *ret)
 {
     int rc = 0;
@@ -268,8 +267,8 @@ static int name_hosts(struct side_windows *job, size_t *ret)
     return rc;
 }
 
-/* Moves the hosts. */
-static int tell_clocks(struct side_windows *job, size_t count)
+/* Reorders the hosts. */
+static int put_skewed_hosts(struct side_windows *job, size_t count)
 {
     struct compare_meta *meta = &job->side->meta;
 
@@ -293,5 +292,5 @@ int windows_places(struct side_windows *job)
 
     job->side->meta.processes = job->at[1].count;
     job->side->meta.threads = job->at[2].count;
-    return rc < 0 ? rc : tell_clocks(job, named);
+    return rc < 0 ? rc : put_skewed_hosts(job, named);
 }

@@ -1,7 +1,7 @@
-/* windows_scan.c - rows of one worker into windows of threads.
+/* windows_scan.c - sums up the rows of one worker by windows of threads.
  *
- * Events of a thread mostly lie in the window of the event before: a thread sums up in its last two
- * windows, and any other is added again; in the end equal ones are joined.
+ * An event is mostly in the same window as the last event of its thread: a thread sums up in its
+ * last two windows, and any other is appended again; at the end equal ones are joined.
  */
 #include "answer/compare/windows.h"
 #include "engine/derived/times.h"
@@ -9,20 +9,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The windows of a thread's last events. */
+/* The last two windows of a thread. */
 struct present {
-    int64_t from_ns;           /* the begin of `now`; of far windows it means nothing */
-    struct window now, before; /* before: the other one that it was in last */
+    int64_t from_ns;           /* begin of `now`; meaningless for far windows */
+    struct window now, before; /* before: the other window it was in last */
 };
 
-/* ---- windows that are noted ------------------------------------------------------------------ */
+/* ---- windows that are complete --------------------------------------------------------------- */
 
 static int add_window(struct groups_of_set *threads, const struct window *add)
 {
     return add->events ? vec_push_item(&threads->accs[0].list, sizeof(*add), add) : 0;
 }
 
-/* Windows that threads are still in are noted, too. */
+/* The windows that threads are in are appended, too. */
 int windows_flush(struct group_worker *w)
 {
     struct groups_of_set *threads = &w->found->set[SIDE_THREADS];
@@ -58,7 +58,7 @@ static bool window_is_whole(const struct groups *f, unsigned set, const void *it
 
 /* ---- the scan -------------------------------------------------------------------------------- */
 
-/* What is read of a batch. */
+/* The values of a batch. */
 struct values {
     const int64_t *time, *dur;
     const uint64_t *in_time, *has_dur;
@@ -89,7 +89,7 @@ int windows_chunk(struct group_worker *w, struct scan_chunk *c)
     const struct side_windows *job = windows_of(w);
     struct side_worker *own = w->own;
     int64_t least, most, limit = INT64_MAX / 1000;
-    int rc = own->far ? windows_flush(w) : 0; /* what begins far away has no from_ns */
+    int rc = own->far ? windows_flush(w) : 0; /* a far window has no valid from_ns */
 
     own->far = own->skip = false;
     if (scan_shape(c, job->time) == SHAPE_TIME) {
@@ -113,7 +113,7 @@ static struct values read_values(const struct side_windows *job, struct scan_bat
     return v;
 }
 
-/* Another window than that of the thread's event before. *ret: whether it is wanted. */
+/* Starts another window than that of the thread's last event. *ret: whether it is wanted. */
 static int change_window(struct group_worker *w, uint32_t thread, __int128 ns, bool *ret)
 {
     const struct side_windows *job = windows_of(w);
@@ -136,7 +136,7 @@ static int change_window(struct group_worker *w, uint32_t thread, __int128 ns, b
     return rc;
 }
 
-/* All in the finer of two units. */
+/* Adds in the finer of two units. */
 static __attribute__((noinline)) void add_other_unit(struct window *at, int64_t value, bool nano)
 {
     if (at->measured && nano)
@@ -162,7 +162,8 @@ static int add_events(struct group_worker *w, struct scan_batch *b, unsigned set
     const struct groups_of_set *const threads = &w->found->set[set];
     char *const presents = group_slot(threads, 0, 0);
     const size_t stride = threads->stride;
-    const struct values read = read_values(job, b), v = read; /* a copy that nothing points to */
+    const struct values read = read_values(job, b),
+                        v = read; /* a copy without pointers to it, so that it stays in registers */
     const uint16_t *const select = b->select;
     const uint32_t n = b->count;
     const uint64_t length = job->window_ns, unit = (uint64_t)v.unit;

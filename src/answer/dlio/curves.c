@@ -1,10 +1,10 @@
-/* curves.c - what the page draws of a report of /dlio-config: histograms, densities and
+/* curves.c - the data of the page's diagrams of a /dlio-config report: histograms, densities and
  * percentiles. */
 #include "answer/dlio/events.h"
 
 #include <string.h>
 
-/* The histogram ends here, so that a few long steps do not make all others one bin. */
+/* The histogram ends here; otherwise a few long steps would put all others into one bin. */
 static const double HISTOGRAM_PERCENTILE = 99;
 
 static void make_histogram(struct dlio_times *t)

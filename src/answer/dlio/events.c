@@ -1,4 +1,4 @@
-/* events.c - which events of a trace are steps of a training loop, and the rows of these. */
+/* events.c - finds the events that are steps of a training loop, and reads their rows. */
 #include "answer/dlio/events.h"
 #include "dftracerd/aggregate.h"
 #include "dftracerd/rows.h"
@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The generations of names, the newest first. A trace has those of one; the first one with a loop
- * body is used.
- *   0  DLIO since October 2025 (`dft_ai`), and other programs with that interface of pydftracer
- *   1  DLIO of 2024 and 2025, whose data loaders have the loop
- *   2  DLIO 2.0.0, whose main program has it
- *   3  dlio_profiler of 2023, which named loops after their function */
+/* Generations of event names, the newest first. A trace has the names of one; the first generation
+ * with a loop body is used.
+ *    0  DLIO since October 2025 (`dft_ai`), and other programs with that interface of pydftracer
+ *    1  DLIO of 2024 and 2025, whose data loaders contain the loop
+ *    2  DLIO 2.0.0, whose main program contains it
+ *    3  dlio_profiler of 2023, which named loops after their function
+ */
 enum { GENERATIONS = 4 };
 static const struct dlio_name {
     const char *cat, *name;
@@ -35,7 +36,7 @@ static const struct dlio_name {
      {"data_loader", "TorchDataset.__getitem__"}},
 };
 
-/* The column cat is compared here: tracers write it in upper or lower case. */
+/* The column cat is compared here, because tracers write it in upper or lower case. */
 int dlio_events_query(struct arena *arena, struct text query, struct text *ret)
 {
     struct buf list = {0};
@@ -53,7 +54,7 @@ int dlio_events_query(struct arena *arena, struct text query, struct text *ret)
 
 struct process {
     struct value host, pid;
-    uint32_t place; /* among all, by host and pid */
+    uint32_t place; /* its position among all, by host and pid */
 };
 struct processes {
     struct intern *keys;
@@ -116,14 +117,14 @@ static int order_processes(struct dlio_events *e, struct processes *p)
 
 enum { COL_CAT, COL_NAME, COL_HOST, COL_PID, COL_TS, COL_DUR, COLS };
 
-/* An event while all generations are read: `kind` is its place in `names`. */
+/* An event while all generations are read: `kind` is its position in `names`. */
 struct reading {
     struct dlio_events *e;
     struct processes processes;
     uint64_t found[GENERATIONS * DLIO_KINDS], invalid[GENERATIONS * DLIO_KINDS], rows;
 };
 
-/* A pair may be in several generations; the first is its number. -1: none. */
+/* A pair may be in several generations; the first is its number. Returns -1 if there is none. */
 static int number_of(const struct value *cat, const struct value *name)
 {
     if (cat->type != VALUE_TEXT || name->type != VALUE_TEXT)
@@ -136,7 +137,7 @@ static int number_of(const struct value *cat, const struct value *name)
     return -1;
 }
 
-/* Whole nanoseconds of 64 bits, not before `least`. */
+/* Reads whole nanoseconds in 64 bits; returns false for others, and for less than `least`. */
 static bool read_time(const struct value *v, int64_t least, int64_t *ret)
 {
     if (v->type != VALUE_TIME || v->wide < least || v->wide > INT64_MAX)
@@ -182,9 +183,9 @@ static int read_rows(struct query *q, struct reading *r, struct err *err)
     return rc == ERR_END ? 0 : rc;
 }
 
-/* ---- the choice ------------------------------------------------------------------------------ */
+/* ---- choice of a generation ------------------------------------------------------------------ */
 
-/* The number of the first generation that has the same pair. */
+/* Returns the number of the first generation that has the same pair. */
 static int first_number(int generation, int kind)
 {
     for (int g = 0; g < generation; g++)
@@ -194,8 +195,8 @@ static int first_number(int generation, int kind)
     return generation * DLIO_KINDS + kind;
 }
 
-/* Keeps the events of one generation: with a loop body, else with anything of a loop, else the
- * newest. */
+/* Keeps the events of one generation: one with a loop body, else one with any event of a loop, else
+ * the newest. */
 static void keep_generation(struct reading *r, struct dlio_report *report)
 {
     struct dlio_events *e = r->e;
@@ -271,9 +272,9 @@ int dlio_events_read(struct query *q, struct dlio_report *r, struct err *err,
     return rc;
 }
 
-/* ---- nothing found --------------------------------------------------------------------------- */
+/* ---- error text if nothing is found ---------------------------------------------------------- */
 
-/* "dataloader: fetch.block, fetch.iter; data: preprocess, item; ..." */
+/* Writes "dataloader: fetch.block, fetch.iter; data: preprocess, item; ..." */
 static void list_names(struct buf *out)
 {
     const char *listed[GENERATIONS * DLIO_KINDS];
@@ -295,7 +296,7 @@ static void list_names(struct buf *out)
     }
 }
 
-/* The most frequent categories and names that the selection has. */
+/* Writes the most frequent categories and names of the selection. */
 static int list_found(struct query *q, struct err *err, struct buf *out)
 {
     static const char *const keys[] = {"cat", "name"}, *const counts[] = {"count"},

@@ -1,4 +1,4 @@
-/* members.c - what the report of /dlio-config contains: numbers, types and keys of DLIO. */
+/* members.c - the members of the report of /dlio-config: numbers, types and keys of DLIO. */
 #include "dftracerd/dlio_report.h"
 
 #include <string.h>
@@ -49,7 +49,7 @@ const struct dlio_candidate *dlio_drawn(const struct dlio_fit *fit)
     return best;
 }
 
-/* Null: the family has no such parameter. */
+/* Returns null if the family has no such parameter. */
 static struct value parameter(const struct dlio_model *m, const char *key)
 {
     struct dlio_parameter p[2];
@@ -123,7 +123,7 @@ static const struct object_type part_type = {NULL, MEMBERS(part_members)};
 
 #define PARAMETER(key, field) \
     MEMBER_COMPUTED(#key, VALUE_DOUBLE, key, .offset = offsetof(OBJECT, field), .optional = true)
-/* The members of a struct dlio_model in another struct. */
+/* The members of a struct dlio_model within another struct. */
 #define MODEL(field) \
     MEMBER("type", field.family, .choices = types), PARAMETER(mean, field), \
         PARAMETER(stdev, field), PARAMETER(sigma, field), PARAMETER(shape, field), \

@@ -23,7 +23,7 @@ static double seconds(const struct dlio_event *event)
     return (double)event->dur_ns / 1e9;
 }
 
-/* *new*, in the order of the events. */
+/* Returns a *new* array in the order of the events. */
 static double *seconds_of(const struct dlio_events *e, int kind)
 {
     size_t n = count_of(e, kind);
@@ -41,7 +41,7 @@ static int64_t interval_of(const struct dlio_event *event, int64_t interval_ns)
     return n - (event->ts_ns % interval_ns < 0);
 }
 
-/* Keeps at most `most` values of each process and interval; how many are left. */
+/* Keeps at most `most` values of each process and interval; returns the number that is left. */
 static size_t thin(const struct dlio_events *e, int kind, const struct dlio_options *o,
                    struct dlio_random *random, double *values)
 {
@@ -154,8 +154,8 @@ static int measure_trace(const struct work *w, struct dlio_report *r)
 
 /* ---- the simulation -------------------------------------------------------------------------- */
 
-/* Events of `kind` that begin in a wait of their own process: the samples of a rank that loads its
- * batches itself, without those of a batch that the loop did not take any more. */
+/* Counts events of `kind` that begin in a wait of their own process: the samples of a rank that
+ * loads its batches itself, without those of a batch that the loop did not use any more. */
 static uint64_t count_in_waits(const struct dlio_events *e, int kind)
 {
     const struct dlio_event *wait = e->all.at + e->begin[DLIO_ITER],
@@ -180,8 +180,8 @@ static double mean_of(const struct dlio_times *t)
     return t->count > 0 ? sum / (double)t->count : 0;
 }
 
-/* Samples of a batch, and what taking a batch costs that is ready: the shortest wait; where ranks
- * load their batches themselves, what the mean wait is longer than loading. */
+/* Finds the samples of a batch, and the cost of taking a batch that is ready: the shortest wait. If
+ * ranks load their batches themselves, it is the part of the mean wait that exceeds loading. */
 static void plan_batches(const struct dlio_events *e, struct dlio_report *r,
                          struct dlio_simulation *s)
 {
@@ -260,7 +260,7 @@ int dlio_report_run(const struct query_env *env, struct snapshot *snapshot,
         return -ENOMEM;
     r->options = *o;
     r->budget = r->charge.budget = budget;
-    /* Errors of `selection` are those of its own text, not of what is appended. */
+    /* Errors in `selection` are reported for its own text, not for the appended one. */
     int rc = selection->query.len ? query_normalise(selection->query, err, &ignored) : 0;
     buf_done(&ignored);
     rc = rc < 0 ? rc : dlio_events_query(&arena, selection->query, &chosen.query);

@@ -1,9 +1,8 @@
-/* facts.c - what the index knows of a process over all selected files, and who its parent
- * is.
+/* facts.c - the facts in the index about a process, over all selected files, and its parent.
  *
- * Records say so first: ppid of a start, then what fork, vfork or spawn returned. Tracers before
- * 1.0.5 wrote neither: their forked processes went on in the file of the parent, which is named
- * after its pid. That is a guess, and marked as one.
+ * The parent is read from records: ppid of a start, else the result of fork, vfork or spawn.
+ * Tracers before 1.0.5 wrote neither: their forked processes continued in the file of the parent,
+ * which is named after the parent's pid. That is a guess, and marked as one.
  */
 #include "answer/processes/processes.h"
 #include "engine/derived/names.h"
@@ -12,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOKED = 1024 }; /* processes from one check of the budget to the next */
+enum { CHECK_EVERY = 1024 }; /* processes between two checks of the budget */
 
 struct fact {
     struct value host;
@@ -22,7 +21,7 @@ struct fact {
 struct facts {
     struct query *query;
     struct process_list *list;
-    VEC(struct fact) all; /* by host, pid, file */
+    VEC(struct fact) all; /* sorted by host, pid, file */
 };
 
 uint32_t process_find_row(const struct process_list *l, const struct value *host, int64_t pid)
@@ -84,7 +83,7 @@ static int read_facts(struct facts *t)
     for (size_t i = 0; i < n && rc == 0; i++) {
         const struct index_file *f = snapshot_file(s, files[i]);
         for (uint32_t k = 0; k < f->process_count && rc == 0; k++) {
-            rc = k % LOOKED ? 0 : budget_check(query_budget(t->query));
+            rc = k % CHECK_EVERY ? 0 : budget_check(query_budget(t->query));
             t->all.at[t->all.count++] =
                 (struct fact){.host = host_of(t->query, f, &f->processes[k]),
                               .file = files[i],
@@ -122,7 +121,7 @@ static void see_parent(struct process_info *row, const struct index_process *p)
     row->has_parent = true;
 }
 
-/* Rows and facts are both in the order of (host, pid). */
+/* Rows and facts are both ordered by (host, pid). */
 static int see_facts(struct facts *t)
 {
     size_t at = 0;
@@ -131,7 +130,7 @@ static int see_facts(struct facts *t)
     for (size_t i = 0; i < t->list->rows.count && rc == 0; i++) {
         struct process_info *row = &t->list->rows.at[i];
         bool started = false;
-        rc = i % LOOKED ? 0 : budget_check(query_budget(t->query));
+        rc = i % CHECK_EVERY ? 0 : budget_check(query_budget(t->query));
         for (; at < t->all.count; at++) {
             const struct fact *f = &t->all.at[at];
             int cmp = value_cmp(&f->host, &row->host);
@@ -160,7 +159,7 @@ static int see_facts(struct facts *t)
 
 /* ---- guesses --------------------------------------------------------------------------------- */
 
-/* A whole number in the name of the file, without its folders. */
+/* True if the name of the file, without its folders, contains the number as a whole number. */
 static bool name_has(const char *name, int64_t number)
 {
     const char *slash = strrchr(name, '/');
@@ -176,7 +175,7 @@ static bool name_has(const char *name, int64_t number)
     return false;
 }
 
-/* The only process after whose pid the file is named; NULL if the starts of its processes
+/* Returns the only process after whose pid the file is named; NULL if the starts of its processes
  * were traced. */
 static const struct index_process *owner_of(const struct index_file *f)
 {
@@ -202,7 +201,7 @@ static int guess_in_file(struct facts *t, const struct index_file *f)
     struct value host = owner ? host_of(t->query, f, owner) : (struct value){.type = VALUE_NULL};
 
     for (uint32_t i = 0; owner && i < f->process_count && rc == 0; i++) {
-        rc = i % LOOKED ? 0 : budget_check(query_budget(t->query));
+        rc = i % CHECK_EVERY ? 0 : budget_check(query_budget(t->query));
         const struct index_process *p = &f->processes[i];
         struct value own = host_of(t->query, f, p);
         uint32_t at = p == owner || value_cmp(&own, &host) != 0

@@ -1,4 +1,4 @@
-/* members.c - what /processes contains. */
+/* members.c - the members of /processes. */
 #include "dftracerd/processes.h"
 
 static const char *const parents[] = {"ppid", "fork", "spawn", "file", NULL};

@@ -1,5 +1,4 @@
-/* processes.c - /processes: what the selected objects of each process come to, process by process.
- */
+/* processes.c - /processes: totals of the selected objects of each process. */
 #include "answer/processes/processes.h"
 #include "dftracerd/aggregate.h"
 
@@ -12,9 +11,9 @@ enum { OF_COUNT = KEYS, OF_DUR, OF_BYTES, OF_FIRST, OF_LAST_TS, OF_LAST_TE };
 
 struct walk {
     struct process_list *list;
-    struct process_info *row; /* the present one, NULL: none */
+    struct process_info *row; /* the present one; NULL: none */
     bool has_tid;
-    struct value tid; /* of the row before; a text is not kept: such threads count as one */
+    struct value tid; /* of the last row; texts are not kept, so all such threads count as one */
     __int128 bytes;
     double bytes_f64;
     bool any_bytes, any_double;
@@ -105,12 +104,12 @@ static int add_row(struct walk *w, const struct value *row)
 static int read_rows(struct query *q, struct process_list *l, struct err *err)
 {
     static const char *const keys[KEYS] = {"host", "pid", "tid", "cat"};
-    static const char *const told[] = {"@count=count",  "@dur=sum:dur", "@bytes=sum:bytes",
-                                       "@first=min:ts", "@ts=max:ts",   "@te=max:te"};
+    static const char *const aggregates[] = {"@count=count",  "@dur=sum:dur", "@bytes=sum:bytes",
+                                             "@first=min:ts", "@ts=max:ts",   "@te=max:te"};
     struct aggregate_options o = {.group_by = keys,
                                   .group_by_count = KEYS,
-                                  .aggregates = told,
-                                  .aggregate_count = sizeof(told) / sizeof(*told),
+                                  .aggregates = aggregates,
+                                  .aggregate_count = sizeof(aggregates) / sizeof(*aggregates),
                                   .limit = UINT64_MAX};
     struct walk w = {.list = l};
     struct aggregate *a = NULL;

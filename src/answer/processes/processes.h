@@ -14,9 +14,9 @@
 #include "answer/aggregate/parents.h"
 #include "engine/scan/scan.h"
 
-/* Rows are in the order of (host, pid). */
+/* Rows are ordered by (host, pid). */
 uint32_t process_find_row(const struct process_list *l, const struct value *host, int64_t pid);
-/* All members that do not come from the selected objects, but for parent_row. */
+/* Sets all members that do not come from the selected objects, except parent_row. */
 int process_add_facts(struct query *q, struct process_list *l);
 /* Orders rows as the tree, parents first, and sets their depths. */
 int process_make_tree(struct process_list *l);

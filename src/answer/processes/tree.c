@@ -1,5 +1,5 @@
-/* tree.c - children below their parents: by host and pid at the top and among brothers.
- * Nothing recurs. */
+/* tree.c - puts children below their parents, without recursion. Top-level processes and siblings
+ * are ordered by host and pid. */
 #include "answer/processes/processes.h"
 
 #include <errno.h>
@@ -7,7 +7,8 @@
 #include <string.h>
 
 struct links {
-    uint32_t *first, *next, *last; /* children, in order; of row `count`: those without a parent */
+    uint32_t *first, *next,
+        *last; /* lists of children, in order; row `count` has those without a parent */
 };
 
 static int link_all(const struct process_list *l, const uint32_t *parents, struct links *k)
@@ -31,7 +32,7 @@ static int link_all(const struct process_list *l, const uint32_t *parents, struc
     return 0;
 }
 
-/* Parents before children. */
+/* Puts parents before their children. */
 static void put_rows(struct process_list *l, const struct links *k, const uint32_t *parents,
                      struct process_info *to)
 {

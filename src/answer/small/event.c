@@ -6,7 +6,7 @@ struct wanted {
     uint32_t file, chunk, row;
 };
 
-static bool keep(void *arg, struct scan_place *place)
+static bool keep_place(void *arg, struct scan_place *place)
 {
     const struct wanted *w = arg;
 
@@ -25,6 +25,6 @@ int query_begin_at(struct query *q, uint32_t file, uint64_t object)
     if (w.chunk == f->chunk_count)
         return ERR_NOT_FOUND;
     w.row = (uint32_t)object;
-    scan_keep_places(q, keep, &w);
+    scan_keep_places(q, keep_place, &w);
     return 0;
 }

@@ -1,9 +1,9 @@
-/* event_count.c - how many objects a selection has, file by file. */
+/* event_count.c - the number of selected objects of each file. */
 #include "dftracerd/event_count.h"
 #include "engine/derived/keys.h"
 #include "engine/group/groups.h"
 
-/* By the paths of files, each of which has one. */
+/* Counts groups by path, which are the files. */
 static int count_by_scan(struct query *q, uint64_t *counts, struct err *err)
 {
     const struct source *trace;

@@ -1,19 +1,19 @@
-/* find.c - /find: the next selected object in the order of time. */
+/* find.c - /find: the next selected object by time. */
 #include "dftracerd/find.h"
 #include "engine/group/worker.h"
 
-/* In the order of time: ns, which may be more than 64 bits have; then by place. */
+/* A position in the order: by time in ns, which may exceed 64 bits, then by file and row. */
 struct spot {
     __int128 ts;
     uint32_t file, chunk, row;
 };
 struct job {
     const struct find_options *options;
-    struct spot at; /* of has_place */
+    struct spot at; /* if has_place */
 };
-/* Slot of the one group. */
+/* Slot of the only group. */
 struct nearest {
-    struct spot best; /* there is one if beyond > 0 */
+    struct spot best; /* valid if beyond > 0 */
     uint64_t untimed, beyond;
 };
 
@@ -31,7 +31,7 @@ static int spot_cmp(const struct spot *a, const struct spot *b)
     return a->chunk != b->chunk ? place_cmp(a->chunk, b->chunk) : place_cmp(a->row, b->row);
 }
 
-/* Whether it may be the answer. */
+/* True if it may be the answer. */
 static bool is_beyond(const struct job *job, const struct spot *s)
 {
     const struct find_options *o = job->options;
@@ -43,8 +43,9 @@ static bool is_beyond(const struct job *job, const struct spot *s)
     return o->backward ? spot_cmp(s, &job->at) < 0 : spot_cmp(s, &job->at) > 0;
 }
 
-/* Of `count` spots that may be the answer, `s` is the nearest. */
-static void take(const struct job *job, struct nearest *n, const struct spot *s, uint64_t count)
+/* `s` is the nearest of `count` positions that may be the answer. */
+static void take_nearest(const struct job *job, struct nearest *n, const struct spot *s,
+                         uint64_t count)
 {
     int cmp = n->beyond && count ? spot_cmp(s, &n->best) : -1;
 
@@ -72,7 +73,7 @@ static int nearest_add(struct group_worker *w, struct scan_batch *b, unsigned se
         }
         const struct spot spot = {(__int128)values[row] * (nano ? 1 : 1000), b->chunk->place.file,
                                   b->chunk->place.chunk, batch_place(b, row)};
-        take(job, n, &spot, is_beyond(job, &spot));
+        take_nearest(job, n, &spot, is_beyond(job, &spot));
     }
     return 0;
 }
@@ -85,7 +86,7 @@ static int nearest_merge(struct groups *into, struct acc *acc, void *slot, struc
     (void)acc, (void)from, (void)shared;
 
     to->untimed += n->untimed;
-    take(into->grouping->arg, to, &n->best, n->beyond);
+    take_nearest(into->grouping->arg, to, &n->best, n->beyond);
     return 0;
 }
 
@@ -132,7 +133,7 @@ int query_find(struct query *q, const struct find_options *o, struct find_found 
     int rc = query_source(q, TEXT("ts"), &nearest.column);
 
     *ret = (struct find_found){0};
-    if (o->has_place) { /* a place that the file does not have is behind all others */
+    if (o->has_place) { /* a position beyond the end of the file comes after all others */
         const struct index_file *file = snapshot_file(query_snapshot(q), o->file);
         uint64_t row = o->object;
         uint32_t chunk = index_file_chunk(file, &row);

@@ -1,4 +1,4 @@
-/* histogram.c - /histogram: how many objects have which value of a column. */
+/* histogram.c - /histogram: the distribution of the values of a column. */
 #include "dftracerd/aggregate.h"
 #include "dftracerd/histogram.h"
 #include "dftracerd/stats.h"
@@ -9,30 +9,30 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Linear bins: of [lo, hi], `bins` of equal width. 0: powers of two. */
+/* Linear bins: `bins` of equal width in [lo, hi]. 0: powers of two. */
 struct job {
     const struct source *source;
     uint32_t bins;
     double lo, hi;
     struct value_histogram *found;
 };
-/* Slot of the one group: acc_spec.most bins. */
+/* Slot of the only group: acc_spec.most bins. */
 struct bins {
     uint64_t values, outside;
     uint64_t counts[];
 };
 
-static void add(const struct job *job, struct bins *to, double x)
+static void add_value(const struct job *job, struct bins *to, double x)
 {
     to->values++;
-    if (!job->bins) { /* the bins of struct histogram */
+    if (!job->bins) { /* bins as in struct histogram */
         if (x < 0 || x >= 0x1p64 || isnan(x))
             to->outside++;
         else
             to->counts[x == 0 ? 0 : x < 1 ? HISTOGRAM_BINS - 1 : (unsigned)ilogb(x) + 1]++;
         return;
     }
-    double half = isinf(job->hi - job->lo) ? 0.5 : 1; /* more than a double holds */
+    double half = isinf(job->hi - job->lo) ? 0.5 : 1; /* the difference may exceed a double */
     double span = job->hi * half - job->lo * half;
     double at = span > 0 ? (x * half - job->lo * half) / span * job->bins : 0;
     if (!(x >= job->lo && x <= job->hi))
@@ -52,7 +52,7 @@ static void add_integers(const struct job *job, struct bins *to, const struct sc
             continue;
         int64_t v = n->i[row];
         if (job->bins) {
-            add(job, to, n->nano ? (double)v / 1000 : (double)v);
+            add_value(job, to, n->nano ? (double)v / 1000 : (double)v);
             continue;
         }
         to->values++;
@@ -81,7 +81,7 @@ static int bins_add(struct group_worker *w, struct scan_batch *b, unsigned set, 
     for (uint32_t j = 0; n.d && j < b->count; j++) {
         uint32_t row = batch_row(b, j);
         if (batch_is_valid(n.valid, row))
-            add(job, to, n.d[row]);
+            add_value(job, to, n.d[row]);
     }
     return 0;
 }
@@ -104,7 +104,7 @@ static const struct acc_kind acc_bins = {.bytes = bins_bytes, .add = bins_add, .
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-/* Of all values; NAN where there are none. */
+/* Finds the range of all values; NAN if there are none. */
 static int find_range(struct query *q, const char *column, struct job *job, struct err *err)
 {
     struct buf least = {0}, most = {0};
@@ -114,8 +114,9 @@ static int find_range(struct query *q, const char *column, struct job *job, stru
 
     buf_printf(&least, "@min=min:%s%c", column, 0);
     buf_printf(&most, "@max=max:%s%c", column, 0);
-    const char *const told[] = {least.data, most.data};
-    struct aggregate_options o = {.aggregates = told, .aggregate_count = 2, .limit = UINT64_MAX};
+    const char *const aggregates[] = {least.data, most.data};
+    struct aggregate_options o = {
+        .aggregates = aggregates, .aggregate_count = 2, .limit = UINT64_MAX};
     int rc = least.error ? least.error : most.error;
     job->lo = job->hi = NAN;
     rc = rc < 0 ? rc : aggregate_open(q, &o, err, &a);
@@ -130,14 +131,14 @@ static int find_range(struct query *q, const char *column, struct job *job, stru
     return rc == ERR_END ? 0 : rc;
 }
 
-static int tell(const struct job *job, const struct bins *found, uint32_t size)
+static int put_bins(const struct job *job, const struct bins *found, uint32_t size)
 {
     struct value_histogram *h = job->found;
 
     h->bins = arena_alloc(&h->arena, (size + 1ul) * sizeof(*h->bins));
     if (!h->bins)
         return -ENOMEM;
-    for (uint32_t k = 0; k < size; k++) { /* the one of (0, 1) comes second */
+    for (uint32_t k = 0; k < size; k++) { /* the bin of (0, 1) comes second */
         uint32_t i = job->bins || k == 0 ? k : k == 1 ? HISTOGRAM_BINS - 1 : k - 1;
         struct stats_bin *bin = &h->bins[h->count];
         double span = job->hi - job->lo;
@@ -156,7 +157,7 @@ static int tell(const struct job *job, const struct bins *found, uint32_t size)
     return 0;
 }
 
-static int scan(struct query *q, struct job *job, struct err *err)
+static int scan_values(struct query *q, struct job *job, struct err *err)
 {
     const struct acc_spec bins = {.kind = &acc_bins,
                                   .most = job->bins ? job->bins : HISTOGRAM_BINS};
@@ -177,7 +178,7 @@ static int scan(struct query *q, struct job *job, struct err *err)
         job->found->objects = *group_count(&found->set[0], 0);
         job->found->values = of->values;
         job->found->outside = of->outside;
-        rc = tell(job, of, bins.most);
+        rc = put_bins(job, of, bins.most);
     }
     groups_free(found);
     return rc;
@@ -192,7 +193,7 @@ int histogram_run(struct query *q, const char *column, uint32_t bins, struct err
 
     rc = rc < 0 ? rc : query_check_column(q, job.source, "column", err);
     rc = rc < 0 || !bins ? rc : find_range(q, column, &job, err);
-    rc = rc < 0 ? rc : scan(q, &job, err);
+    rc = rc < 0 ? rc : scan_values(q, &job, err);
     if (rc < 0) {
         histogram_free(h);
         return err_set(err, rc, "%s", err_text(rc));

@@ -10,15 +10,15 @@
 
 /* ---- distinct processes, threads and hosts --------------------------------------------------- */
 
-/* A thread by ids, all hosts resolved. */
-struct who {
+/* The ids of a thread, its host resolved. */
+struct thread_ids {
     uint32_t host;
     int64_t pid, tid;
 };
 
-static int compare_who(const void *a, const void *b)
+static int compare_thread_ids(const void *a, const void *b)
 {
-    const struct who *x = a, *y = b;
+    const struct thread_ids *x = a, *y = b;
 
     if (x->host != y->host)
         return x->host < y->host ? -1 : 1;
@@ -27,13 +27,14 @@ static int compare_who(const void *a, const void *b)
     return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-struct crowd {
-    VEC(struct who) who;
+struct thread_list {
+    VEC(struct thread_ids) all;
 };
 
-static int add_threads(struct crowd *c, const struct snapshot *s, const struct summary *sum)
+static int add_threads(struct thread_list *list, const struct snapshot *s,
+                       const struct summary *sum)
 {
-    int rc = vec_reserve(&c->who, sum->thread_count);
+    int rc = vec_reserve(&list->all, sum->thread_count);
 
     if (rc < 0)
         return rc;
@@ -44,8 +45,8 @@ static int add_threads(struct crowd *c, const struct snapshot *s, const struct s
             continue;
         if (t->host_is_hash && t->host != INDEX_NO_TEXT)
             name = index_resolve(s, snapshot_file(s, t->file), t->pid, INDEX_HH, t->host, NULL);
-        c->who.at[c->who.count++] =
-            (struct who){name != INDEX_NO_TEXT ? name : t->host, t->pid, t->tid};
+        list->all.at[list->all.count++] =
+            (struct thread_ids){name != INDEX_NO_TEXT ? name : t->host, t->pid, t->tid};
     }
     return 0;
 }
@@ -53,13 +54,13 @@ static int add_threads(struct crowd *c, const struct snapshot *s, const struct s
 static int count_processes(struct index *ix, struct snapshot *s, const uint32_t *files,
                            size_t count, struct info_totals *t)
 {
-    struct crowd crowd = {0};
+    struct thread_list list = {0};
     const struct summary *root = NULL;
     int rc = 0;
 
     if (stats_has_all_summaries(s, files, count)) {
         rc = index_root_summary(ix, s, &root);
-        rc = rc < 0 ? rc : add_threads(&crowd, s, root);
+        rc = rc < 0 ? rc : add_threads(&list, s, root);
     } else {
         for (size_t i = 0; i < count && rc == 0; i++) {
             struct summary *one;
@@ -68,16 +69,16 @@ static int count_processes(struct index *ix, struct snapshot *s, const uint32_t 
             rc = index_file_summary(ix, s, files[i], &one);
             if (rc < 0)
                 break;
-            rc = add_threads(&crowd, s, one);
+            rc = add_threads(&list, s, one);
             summary_free(one);
         }
     }
-    if (rc == 0 && crowd.who.count) {
-        struct who *who = crowd.who.at;
-        size_t n = crowd.who.count;
-        qsort(who, n, sizeof(*who), compare_who);
+    if (rc == 0 && list.all.count) {
+        struct thread_ids *all = list.all.at;
+        size_t n = list.all.count;
+        qsort(all, n, sizeof(*all), compare_thread_ids);
         for (size_t i = 0; i < n; i++) {
-            const struct who *now = &who[i], *before = i ? &who[i - 1] : NULL;
+            const struct thread_ids *now = &all[i], *before = i ? &all[i - 1] : NULL;
             bool host = !before || before->host != now->host;
             bool pid = host || before->pid != now->pid;
             bool tid = pid || before->tid != now->tid;
@@ -86,7 +87,7 @@ static int count_processes(struct index *ix, struct snapshot *s, const uint32_t 
             t->threads += tid && now->pid != INT64_MIN && now->tid != INT64_MIN;
         }
     }
-    vec_done(&crowd.who);
+    vec_done(&list.all);
     return rc;
 }
 
@@ -139,7 +140,7 @@ static int read_roots(struct info *i)
     return 0;
 }
 
-/* ---- files that answer nothing --------------------------------------------------------------- */
+/* ---- files without data ---------------------------------------------------------------------- */
 
 static bool is_chosen(const struct info *i, const char *name)
 {
@@ -158,7 +159,7 @@ static bool is_chosen(const struct info *i, const char *name)
     return false;
 }
 
-/* Duplicates of the selected files, and files that have vanished, which cannot be selected. */
+/* Lists duplicates of the selected files, and vanished files, which cannot be selected. */
 static int find_hidden(struct info *i)
 {
     size_t count;
@@ -194,8 +195,8 @@ static int read_all(struct info *i)
     rc = rc < 0 ? rc : info_file_begin(i);
     if (rc < 0)
         return rc;
-    /* Users of a part of the files do not see the size of the whole, nor the name of a directory of
-     * the daemon's user. */
+    /* Users that may see only a part of the files see neither the total size nor the directory of
+     * the daemon. */
     bool visible = !i->options.only_chosen;
     int error = index_store_error(ix);
     i->index = (struct info_index){.visible = visible,

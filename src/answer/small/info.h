@@ -4,9 +4,9 @@
 
 #include "dftracerd/info.h"
 
-/* Of struct info_file; i->file. */
+/* The type of struct info_file; it writes i->file. */
 extern const struct object_type info_file_type;
-int info_file_begin(struct info *i); /* -ENOMEM */
+int info_file_begin(struct info *i); /* returns 0 or -ENOMEM */
 const void *info_file_item(const void *info, size_t i);
 void info_file_end(struct info *i);
 

@@ -1,5 +1,4 @@
-/* info_file.c - a file of /info; with detail=columns its chunks, and its columns as /schema lists
- * them. */
+/* info_file.c - a file of /info; with detail=columns its chunks, and its columns as in /schema. */
 #include "answer/small/info.h"
 #include "dftracerd/schema.h"
 
@@ -14,7 +13,7 @@ struct info_file {
     size_t column_count;
 };
 
-/* Of all objects of this file. */
+/* Reads the columns of all objects of this file. */
 static int read_columns(const struct info *i, uint32_t position, struct info_file *f)
 {
     struct selection one;

@@ -1,4 +1,4 @@
-/* schema.c - /schema: every column that the selected objects have. */
+/* schema.c - /schema: all columns of the selected objects. */
 #include "answer/small/schema.h"
 #include "dftracerd/schema.h"
 #include "engine/group/worker.h"
@@ -39,8 +39,8 @@ static int worker_begin(struct group_worker *group)
     return rc;
 }
 
-/* Where all rows are selected there is no need to look at them one by one: ERR_END goes right to
- * the end. */
+/* If all rows are selected, they need not be read one by one: ERR_END skips to the end of the
+ * chunk. */
 static int chunk_begin(struct group_worker *group, struct scan_chunk *c)
 {
     struct worker *w = group->own;
@@ -92,25 +92,25 @@ static int worker_end(struct group_worker *group, bool failed)
     return rc;
 }
 
-static void put(void *arg, struct buf *out)
+static void encode_columns(void *arg, struct buf *out)
 {
     columns_put(&((struct run *)arg)->all, out);
 }
 
-static int take(void *arg, struct rec *in)
+static int decode_columns(void *arg, struct rec *in)
 {
     return columns_take(&((struct run *)arg)->all, in);
 }
 
-static int scan(struct run *r, struct err *err)
+static int scan_columns(struct run *r, struct err *err)
 {
     static const struct group_hooks hooks = {.worker_begin = worker_begin,
                                              .chunk_begin = chunk_begin,
                                              .batch = take_batch,
                                              .chunk_end = chunk_end,
                                              .worker_end = worker_end,
-                                             .put = put,
-                                             .take = take};
+                                             .put = encode_columns,
+                                             .take = decode_columns};
     const struct grouping g = {.query = r->query,
                                .budget = query_budget(r->query),
                                .hooks = &hooks,
@@ -131,7 +131,7 @@ static const char *type_name(unsigned types)
     case SCHEMA_INT:
         return "int";
     case SCHEMA_FLOAT:
-    case SCHEMA_INT | SCHEMA_FLOAT: /* a number is a number, however it was written */
+    case SCHEMA_INT | SCHEMA_FLOAT: /* integers and floats together are floats */
         return "float";
     case SCHEMA_STRING:
         return "string";
@@ -142,7 +142,7 @@ static const char *type_name(unsigned types)
     }
 }
 
-static int tell_extent(struct arena *a, const struct column_seen *seen, struct schema_column *c)
+static int put_extent(struct arena *a, const struct column_seen *seen, struct schema_column *c)
 {
     const struct seen_extent *e = &seen->numbers;
 
@@ -151,7 +151,7 @@ static int tell_extent(struct arena *a, const struct column_seen *seen, struct s
     else if (seen->types == SCHEMA_BOOL)
         e = &seen->bools;
     else if (seen->types & ~(unsigned)(SCHEMA_INT | SCHEMA_FLOAT))
-        return 0; /* mixed: no order */
+        return 0; /* mixed types have no order */
     c->min = e->min;
     c->max = e->max;
     int rc = value_keep(a, &c->min);
@@ -165,7 +165,7 @@ static int compare_paths(const void *a, const void *b)
     return text_cmp(x->path, y->path);
 }
 
-static int tell(struct run *r, struct schema *s)
+static int put_columns(struct run *r, struct schema *s)
 {
     uint32_t n = intern_count(r->all.paths);
     int rc = 0;
@@ -184,7 +184,7 @@ static int tell(struct run *r, struct schema *s)
         c->rows = seen->rows;
         c->distinct = distinct_count(&seen->distinct, &c->distinct_exact);
         c->bloom = index_is_dimension(query_index(r->query), path);
-        rc = c->path.ptr ? tell_extent(&s->arena, seen, c) : -ENOMEM;
+        rc = c->path.ptr ? put_extent(&s->arena, seen, c) : -ENOMEM;
         s->count++;
     }
     if (rc == 0)
@@ -195,13 +195,13 @@ static int tell(struct run *r, struct schema *s)
 int schema_run(struct query *q, struct err *err, struct schema **ret)
 {
     struct run r = {.query = q};
-    const struct source *bytes; /* the scan knows that it is needed */
+    const struct source *bytes; /* declares to the scan that it is read */
     struct schema *s = calloc(1, sizeof(*s));
     int rc = s ? columns_init(&r.all, query_budget(q)) : -ENOMEM;
 
     rc = rc < 0 ? rc : query_source(q, TEXT("bytes"), &bytes);
-    rc = rc < 0 ? rc : scan(&r, err);
-    rc = rc < 0 ? rc : tell(&r, s);
+    rc = rc < 0 ? rc : scan_columns(&r, err);
+    rc = rc < 0 ? rc : put_columns(&r, s);
     columns_done(&r.all);
     if (rc < 0) {
         schema_free(s);

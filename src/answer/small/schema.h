@@ -1,10 +1,12 @@
-/* schema.h - the parts of /schema: what one worker, and in the end all together, know of columns.
+/* schema.h - the parts of /schema: what each worker, and in the end all together, have found about
+ * columns.
  *
  * Used by:   the files schema*.c.
  * Path:      schema.c scans; schema_chunk.c reads the columns of a chunk, schema_other.c the values
  *            in "@other"; schema_column.c adds values to a column, schema_distinct.c counts them;
  *            schema_bytes.c sends them to another process.
- * Threads:   each worker has its own. Memory: charged to the budget of the query.
+ * Threads:   each worker has its own.
+ * Memory:    charged to the budget of the query.
  */
 #ifndef DFTRACERD_ANSWER_SMALL_SCHEMA_H
 #define DFTRACERD_ANSWER_SMALL_SCHEMA_H
@@ -25,12 +27,13 @@ struct distinct {
 int distinct_add(struct distinct *d, uint64_t hash, struct budget *b);
 int distinct_merge(struct distinct *d, const struct distinct *other, struct budget *b);
 void distinct_put(const struct distinct *d, struct buf *out);
-int distinct_take(struct distinct *d, struct rec *in, struct budget *b); /* adds */
+int distinct_take(struct distinct *d, struct rec *in,
+                  struct budget *b); /* adds those of another one */
 uint64_t distinct_count(const struct distinct *d, bool *ret_exact);
 void distinct_done(struct distinct *d, struct budget *b);
 
 enum { SCHEMA_INT = 1, SCHEMA_FLOAT = 2, SCHEMA_STRING = 4, SCHEMA_BOOL = 8, SCHEMA_JSON = 16 };
-/* Smallest and largest; texts are copies. */
+/* Minimum and maximum; texts are copies. */
 struct seen_extent {
     struct value min, max;
     struct buf min_text, max_text;
@@ -42,13 +45,13 @@ struct column_seen {
     struct distinct distinct;
 };
 int extent_add(struct seen_extent *e, const struct value *v);
-/* One value that occurs, in whatever number of rows: type, extent, distinct. */
+/* Adds one value that occurs, in any number of rows: type, extent, distinct. */
 int seen_entry(struct column_seen *c, const struct column_entry *e, struct budget *b);
 int seen_i64(struct column_seen *c, int64_t value, struct budget *b); /* distinct only */
-/* type, distinct */
+/* Adds type and distinct. */
 int seen_time(struct column_seen *c, int64_t value, bool nano, struct budget *b);
 
-/* All columns that a worker met, by path. */
+/* All columns that a worker has found, by path. */
 struct columns_seen {
     struct intern *paths;
     VEC(struct column_seen *) columns;
@@ -56,17 +59,18 @@ struct columns_seen {
 };
 int columns_init(struct columns_seen *cs, struct budget *b);
 void columns_done(struct columns_seen *cs);
-/* made when new */
+/* Finds the column, or adds it. */
 int columns_find(struct columns_seen *cs, struct text path, struct column_seen **ret);
 int columns_merge(struct columns_seen *cs, const struct columns_seen *other);
 
-/* As bytes, and added to what there is. r->bad, and what merging says. */
+/* Write the columns as bytes, and add such bytes to the present columns. Errors are in r->bad, or
+ * returned by merging. */
 void columns_put(const struct columns_seen *cs, struct buf *out);
 int columns_take(struct columns_seen *cs, struct rec *in);
 
-/* Columns of a chunk; `mask`: its selected rows, NULL = all. */
+/* Adds the columns of a chunk; `mask`: its selected rows, NULL = all. */
 int schema_chunk(struct columns_seen *cs, struct scan_chunk *c, const uint64_t *mask);
-/* {"path":value,...} that `rows` rows contain. */
+/* Adds {"path":value,...}, which occurs in `rows` rows. */
 int schema_other(struct columns_seen *cs, struct text object, uint64_t rows);
 
 #endif

@@ -1,5 +1,5 @@
-/* schema_bytes.c - columns as bytes: of each the path, types, number of rows, smallest and largest
- * values, distinct values. */
+/* schema_bytes.c - columns as bytes: path, types, number of rows, minimum and maximum, distinct
+ * values of each. */
 #include "answer/small/schema.h"
 
 static bool is_text(const struct value *v)

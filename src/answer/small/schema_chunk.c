@@ -1,6 +1,6 @@
-/* schema_chunk.c - the columns of one chunk. If all rows are selected, the directory has rows
- * and extents, and dictionaries the distinct values; only numbers are decoded, to count different
- * ones. */
+/* schema_chunk.c - the columns of one chunk. If all rows are selected, the directory has rows and
+ * extents, and dictionaries the distinct values; only numbers are decoded, to count distinct ones.
+ */
 #include "engine/derived/covered.h"
 #include "answer/small/schema.h"
 
@@ -12,7 +12,7 @@
 struct visit {
     struct columns_seen *columns;
     struct scan_chunk *chunk;
-    const uint64_t *mask; /* of the chunk; NULL: all rows */
+    const uint64_t *mask; /* selected rows of the chunk; NULL: all */
     struct column column;
     struct column_seen *seen;
     uint64_t rows[SCAN_WORDS]; /* of the present block: selected and not null */
@@ -23,7 +23,7 @@ static bool has_row(const struct visit *v, uint32_t i)
     return v->rows[i / 64] >> (i % 64) & 1;
 }
 
-/* Fills v->rows for a block; *ret_any: is there one at all? */
+/* Fills v->rows for a block; *ret_any: true if there is one. */
 static int rows_of_block(struct visit *v, uint32_t first, uint32_t n, bool *ret_any)
 {
     uint64_t any = 0;
@@ -96,7 +96,8 @@ static int block_i64(struct visit *v, uint32_t first, uint32_t n)
     return rc == 0 && any ? extent_i64(v, min, max) : rc;
 }
 
-/* What the index computes is a double only where it is not whole, or beside one that is not. */
+/* A column computed by the index is a double only if it is not whole, or combined with one that is
+ * not. */
 static int block_f64(struct visit *v, uint32_t first, uint32_t n)
 {
     double values[SCAN_BATCH];
@@ -187,7 +188,7 @@ static int visit_dictionary(struct visit *v, bool other)
 
 /* ---- a column, all columns ------------------------------------------------------------------- */
 
-/* Of a column of one number the directory says everything. */
+/* The directory has all facts about a column with a single number. */
 static int visit_constant(struct visit *v)
 {
     const struct column *c = &v->column;
@@ -208,13 +209,13 @@ static int visit_column(struct visit *v)
     bool other = text_eq(path, other_path);
     int rc = 0;
 
-    /* Hidden: fields of lines that have the name of a column that queries compute. */
+    /* Fields of lines whose name is that of a computed column are hidden. */
     bool hidden =
         text_starts(path, TEXT("@")) || (column_is_derived(path) && !column_is_computed(path));
     if (v->column.nulls >= v->column.rows || (!other && hidden))
         return 0;
     if (other)
-        v->seen = &scratch; /* its rows are counted, but not reported */
+        v->seen = &scratch; /* counts its rows without reporting them */
     else
         rc = columns_find(v->columns, path, &v->seen);
     if (rc < 0)
@@ -224,7 +225,7 @@ static int visit_column(struct visit *v)
     return v->column.constant && !v->mask ? visit_constant(v) : visit_numbers(v);
 }
 
-/* `bytes` is null in some of the rows that the stored column has. */
+/* `bytes` is null in some rows in which the stored column is not. */
 static int visit_bytes(struct visit *v)
 {
     size_t words = (size_t)v->chunk->rows / 64 + 1 + SCAN_WORDS;

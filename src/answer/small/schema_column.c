@@ -1,4 +1,4 @@
-/* schema_column.c - what is known of a column: its types, rows, smallest and largest, distinct
+/* schema_column.c - the facts about a column: its types, rows, minimum and maximum, distinct
  * values. */
 #include "answer/small/schema.h"
 
@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- hashes: equal numbers have one hash, whatever they were written as ---------------------- */
+/* ---- hashes: equal numbers have the same hash, in whatever form they were written ------------ */
 
-static uint64_t mix(uint64_t x)
+static uint64_t mix_hash(uint64_t x)
 {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
@@ -17,7 +17,7 @@ static uint64_t mix(uint64_t x)
 
 static uint64_t hash_i64(int64_t v)
 {
-    return mix((uint64_t)v + 0x9e3779b97f4a7c15u);
+    return mix_hash((uint64_t)v + 0x9e3779b97f4a7c15u);
 }
 
 int seen_i64(struct column_seen *c, int64_t value, struct budget *b)
@@ -34,7 +34,7 @@ static int seen_f64(struct column_seen *c, double value, struct budget *b)
 
     if (value >= -0x1p63 && value < 0x1p63 && value == floor(value))
         return seen_i64(c, (int64_t)value, b);
-    return distinct_add(&c->distinct, mix(u.bits ^ 0x5851f42d4c957f2du), b);
+    return distinct_add(&c->distinct, mix_hash(u.bits ^ 0x5851f42d4c957f2du), b);
 }
 
 /* Times are in microseconds: those without a fraction are integers. */
@@ -42,15 +42,15 @@ int seen_time(struct column_seen *c, int64_t value, bool nano, struct budget *b)
 {
     if (nano && value % 1000 != 0) {
         c->types |= SCHEMA_FLOAT;
-        return distinct_add(&c->distinct, mix((uint64_t)value ^ 0x14057b7ef767814fu), b);
+        return distinct_add(&c->distinct, mix_hash((uint64_t)value ^ 0x14057b7ef767814fu), b);
     }
     c->types |= SCHEMA_INT;
     return distinct_add(&c->distinct, hash_i64(nano ? value / 1000 : value), b);
 }
 
-/* ---- smallest and largest -------------------------------------------------------------------- */
+/* ---- minimum and maximum --------------------------------------------------------------------- */
 
-static int keep(struct value *to, struct buf *copy, const struct value *v)
+static int keep_value(struct value *to, struct buf *copy, const struct value *v)
 {
     bool text = v->type == VALUE_TEXT || v->type == VALUE_JSON;
 
@@ -68,9 +68,9 @@ int extent_add(struct seen_extent *e, const struct value *v)
     int rc = 0;
 
     if (e->min.type == VALUE_NULL || value_cmp(v, &e->min) < 0)
-        rc = keep(&e->min, &e->min_text, v);
+        rc = keep_value(&e->min, &e->min_text, v);
     if (rc == 0 && (e->max.type == VALUE_NULL || value_cmp(v, &e->max) > 0))
-        rc = keep(&e->max, &e->max_text, v);
+        rc = keep_value(&e->max, &e->max_text, v);
     return rc;
 }
 
@@ -113,19 +113,19 @@ int seen_entry(struct column_seen *c, const struct column_entry *e, struct budge
         c->types |= SCHEMA_INT;
         v.type = VALUE_JSON;
         rc = extent_add(&c->numbers, &v);
-        return rc < 0 ? rc : distinct_add(&c->distinct, mix(text_hash(e->text) + 1), b);
+        return rc < 0 ? rc : distinct_add(&c->distinct, mix_hash(text_hash(e->text) + 1), b);
     case TRACE_BOOL:
         c->types |= SCHEMA_BOOL;
         v = (struct value){.type = VALUE_BOOL, .i = e->i};
         rc = extent_add(&c->bools, &v);
-        return rc < 0 ? rc : distinct_add(&c->distinct, mix((uint64_t)e->i + 0x1234567u), b);
+        return rc < 0 ? rc : distinct_add(&c->distinct, mix_hash((uint64_t)e->i + 0x1234567u), b);
     case TRACE_TEXT:
         c->types |= SCHEMA_STRING;
         rc = extent_add(&c->texts, &v);
         return rc < 0 ? rc : distinct_add(&c->distinct, text_hash(e->text), b);
     default: /* arrays and {} have no order */
         c->types |= SCHEMA_JSON;
-        return distinct_add(&c->distinct, mix(text_hash(e->text) + 2), b);
+        return distinct_add(&c->distinct, mix_hash(text_hash(e->text) + 2), b);
     }
 }
 

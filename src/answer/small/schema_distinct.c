@@ -1,5 +1,4 @@
-/* schema_distinct.c - how many different values: exactly while they are few, by a HyperLogLog
- * beyond. */
+/* schema_distinct.c - counts distinct values: exactly while they are few, then by a HyperLogLog. */
 #include "answer/small/schema.h"
 
 #include <errno.h>
@@ -48,7 +47,7 @@ static uint64_t *slot_of(const struct distinct *d, uint64_t hash)
     return &d->hashes[i];
 }
 
-static int grow(struct distinct *d, struct budget *b)
+static int grow_hashes(struct distinct *d, struct budget *b)
 {
     struct distinct larger = {.cap = d->cap ? d->cap * 2 : 16, .count = d->count};
     int rc = budget_charge(b, larger.cap * sizeof(*larger.hashes));
@@ -72,7 +71,7 @@ int distinct_add(struct distinct *d, uint64_t hash, struct budget *b)
 {
     hash += hash == 0; /* 0 is an empty slot */
     if (!d->registers) {
-        int rc = d->count * 2 >= d->cap ? grow(d, b) : 0;
+        int rc = d->count * 2 >= d->cap ? grow_hashes(d, b) : 0;
         if (rc < 0)
             return rc;
         uint64_t *slot = slot_of(d, hash);
@@ -98,7 +97,7 @@ int distinct_merge(struct distinct *d, const struct distinct *other, struct budg
     return rc;
 }
 
-/* Registers; or one more than the number of hashes, and these. */
+/* Writes the registers; or the number of hashes plus one, and the hashes. */
 void distinct_put(const struct distinct *d, struct buf *out)
 {
     rec_put_u(out, d->registers ? 0 : d->count + 1ul);

@@ -1,4 +1,4 @@
-/* schema_other.c - the paths that a chunk keeps in "@other". */
+/* schema_other.c - the paths that a chunk stores in "@other". */
 #include "engine/derived/members.h"
 #include "engine/lang/path.h"
 #include "answer/small/schema.h"

@@ -1,5 +1,5 @@
-/* by_tuple.c - what has one value in all objects that a chunk's densities count together (index.h).
- */
+/* by_tuple.c - finds columns with a single value for all objects that a chunk's densities count
+ * together (index.h). */
 #include "engine/derived/derived.h"
 #include "engine/scan/scan.h"
 #include "engine/filter/filter.h"
@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* host, rank and trace come from the object's host hash, host name, pid and file. */
+/* host, rank and trace are derived from the object's host hash, host name, pid and file. */
 static int source_tuple_set(const struct source *s)
 {
     static const char *const columns[] = {"@class", "args.hhash", "pid", "tid", "cat"};
@@ -23,7 +23,7 @@ static int source_tuple_set(const struct source *s)
     return text_eq(s->info.column, TEXT("name")) ? DENSITY_BY_NAME : -ENOENT;
 }
 
-/* The first one that does for both. */
+/* Returns the first set that suits both. */
 static int of_both(int a, int b)
 {
     return a < 0 || (b >= 0 && a > b) ? a : b;

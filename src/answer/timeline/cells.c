@@ -1,4 +1,4 @@
-/* cells.c - what objects of a group have in each column of the window. */
+/* cells.c - the cells of a group: one for each column of the window. */
 #include "answer/timeline/found.h"
 #include "engine/group/encode.h"
 
@@ -52,7 +52,7 @@ void timeline_add_wide(uint64_t step, struct timeline_part *parts, uint32_t colu
     parts[column].busy = (uint64_t)sum;
 }
 
-/* What ends behind the window is cut there, so the last column has no room for it. */
+/* Objects are cut at the end of the window, so no time remains after the last column. */
 static void move_pen(const struct timeline_plan *p, struct timeline_cells *cells, uint32_t column)
 {
     uint64_t offset = column * p->step, rest = (uint64_t)p->to - (uint64_t)p->from - offset;
@@ -61,7 +61,8 @@ static void move_pen(const struct timeline_plan *p, struct timeline_cells *cells
     cells->begin = (uint64_t)p->from + offset;
     cells->room = room < TIMELINE_NS_PLAIN ? room : TIMELINE_NS_PLAIN;
     cells->at = &cells->parts[column];
-    __builtin_prefetch(cells->at + 64 / sizeof(*cells->at), 1); /* the next line: time goes on */
+    __builtin_prefetch(cells->at + 64 / sizeof(*cells->at),
+                       1); /* the next cache line: times mostly ascend */
 }
 
 int timeline_add(const struct timeline_plan *p, struct timeline_cells *cells, int64_t ts,
@@ -123,7 +124,7 @@ void timeline_take_out(const struct timeline_plan *p, struct timeline_cells *cel
 static void add_parts(const struct timeline_plan *p, struct timeline_cells *to,
                       const struct timeline_cells *from)
 {
-    int64_t cover = 0; /* timeline_add_wide marks no block behind the one at hand */
+    int64_t cover = 0; /* timeline_add_wide touches no block after the present one */
 
     to->touched |= from->touched;
     to->parts[p->columns].count += from->parts[p->columns].count;
@@ -137,7 +138,7 @@ static void add_parts(const struct timeline_plan *p, struct timeline_cells *to,
     }
 }
 
-/* Parts that are the group's first ones are taken as they are. */
+/* If the group has no parts yet, it takes those of the other one. */
 static int cells_merge(struct groups *into, struct acc *acc, void *slot, struct groups *from,
                        const void *other, pthread_mutex_t *shared)
 {
@@ -158,7 +159,7 @@ static int cells_merge(struct groups *into, struct acc *acc, void *slot, struct 
     return 0;
 }
 
-/* Objects without ts, and the parts, where there are some: later scans need none. */
+/* Objects without ts, and the parts, if there are any: later scans need none. */
 static int cells_encode(struct groups_encoder *e, unsigned set, unsigned acc)
 {
     const struct timeline_found *f = e->from->grouping->arg;

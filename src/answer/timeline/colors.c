@@ -1,7 +1,7 @@
-/* colors.c - where a column has more values than may be told: numbers are put together by
- * powers of two, of others the most frequent ones stay, and the rest is one color. One more scan
- * counts them, in which chunks of numbers are passed over as long as there is nothing else. Or
- * those stay that were chosen. */
+/* colors.c - reduces the number of colors if a column has more values than requested: numbers are
+ * grouped by powers of two; of other values the most frequent ones are kept, and the rest is one
+ * color. An additional scan counts the values; it skips chunks with numbers only as long as all
+ * values are numbers. If the request chooses values, those are kept, without a scan. */
 #include "answer/timeline/lanes.h"
 #include "engine/derived/keys.h"
 #include "engine/group/worker.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- how many objects each value has --------------------------------------------------------- */
+/* ---- number of objects of each value --------------------------------------------------------- */
 
 struct census {
     const struct timeline_plan *plan;
@@ -20,8 +20,8 @@ struct census {
     struct group_set set;
     struct grouping grouping;
     struct groups *values;
-    bool numbers;       /* are counted, too */
-    atomic_bool passed; /* over some of them */
+    bool numbers;       /* numbers are counted, too */
+    atomic_bool passed; /* some numbers were skipped */
 };
 
 static int chunk_begin(struct group_worker *w, struct scan_chunk *chunk)
@@ -36,7 +36,7 @@ static int chunk_begin(struct group_worker *w, struct scan_chunk *chunk)
     return ERR_END;
 }
 
-/* Those without a time are not drawn. */
+/* Objects without a time are not drawn. */
 static int count_timed(struct group_worker *w, struct scan_batch *b, unsigned set)
 {
     const struct census *census = w->grouping->arg;
@@ -69,7 +69,7 @@ static uint32_t value_count(const struct census *census)
     return census->values->set[0].map.table.count;
 }
 
-/* Of a value; *ret_count: how many events have it. */
+/* Returns the key of a value; *ret_count: the number of its events. */
 static uint64_t value_key(const struct census *census, uint32_t value, uint64_t *ret_count)
 {
     const struct groups_of_set *s = &census->values->set[0];
@@ -89,14 +89,14 @@ static bool are_numbers(const struct census *census)
     return true;
 }
 
-/* ---- those that stay ------------------------------------------------------------------------- */
+/* ---- values that are kept -------------------------------------------------------------------- */
 
 struct ranked {
     uint64_t count, key;
     struct value value;
 };
 
-/* By count; of those that have the same, by value. */
+/* Compares by count, descending, then by value. */
 static int compare_ranked(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
@@ -106,7 +106,7 @@ static int compare_ranked(const void *a, const void *b)
     return value_cmp(&x->value, &y->value);
 }
 
-/* The first `most`, of twice as many that there is room for. */
+/* Finds the first `most`; `best` has space for twice that number. */
 static int rank_values(const struct census *census, struct ranked *best, uint32_t most)
 {
     struct query *q = census->plan->query;
@@ -173,7 +173,7 @@ int timeline_fold_colors(struct timeline *t, uint32_t most, struct err *err)
     return rc < 0 ? rc : query_source_folded(p->query, *color, t->bins ? NULL : &t->kept, color);
 }
 
-/* ---- those that were chosen ------------------------------------------------------------------ */
+/* ---- values chosen by the request ------------------------------------------------------------ */
 
 static int key_of_microseconds(struct query *q, const struct value *v, uint64_t *ret)
 {
@@ -183,7 +183,7 @@ static int key_of_microseconds(struct query *q, const struct value *v, uint64_t 
                              : key_of_f64(q, v->d, ret);
 }
 
-/* As scans give it. */
+/* Returns the key of a value as scans have it. */
 static int key_of_chosen(struct query *q, const struct source *s, const struct value *v,
                          uint64_t *ret)
 {
@@ -215,9 +215,9 @@ int timeline_choose_colors(struct timeline *t, const struct value *values, size_
     return rc < 0 ? rc : query_source_folded(p->query, *color, &t->kept, color);
 }
 
-/* ---- what is told of a color ----------------------------------------------------------------- */
+/* ---- description of a color ------------------------------------------------------------------ */
 
-/* An integer where it is one of 64 bits. */
+/* Returns an integer if it fits into 64 bits. */
 static struct value power_of_two(int exponent)
 {
     if (exponent < 63)

@@ -1,15 +1,14 @@
-/* density.c - chunks that are told from their densities (index.h), where columns begin at
- * borders of cells: of each tuple one row is looked at for its keys, then its cells are added up.
- */
+/* density.c - answers chunks from their densities (index.h), if columns begin at borders of density
+ * cells: one row of each tuple is read for its keys, then the tuple's cells are added up. */
 #include "answer/timeline/density.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which chunks ---------------------------------------------------------------------------- */
+/* ---- choice of chunks ------------------------------------------------------------------------ */
 
-/* All of the chunk lies in one column? */
+/* True if the whole chunk lies in one column. */
 static bool is_in_column(const struct timeline_plan *p, const struct density *d)
 {
     if (d->min_ts < p->from || d->max_te > p->to)
@@ -18,7 +17,7 @@ static bool is_in_column(const struct timeline_plan *p, const struct density *d)
            timeline_column(p, (uint64_t)d->max_te - (uint64_t)p->from);
 }
 
-/* The window and its columns begin and end where cells do? */
+/* True if the window and its columns begin and end at borders of density cells. */
 static bool is_on_borders(const struct timeline_plan *p, unsigned shift)
 {
     uint64_t low = ((uint64_t)1 << shift) - 1;
@@ -26,7 +25,7 @@ static bool is_on_borders(const struct timeline_plan *p, unsigned shift)
     return ((p->step | (uint64_t)p->from | ((uint64_t)p->to + 1)) & low) == 0;
 }
 
-/* The coarsest that does. */
+/* Chooses the coarsest such level. */
 static bool choose_level(struct timeline_density *d, const struct timeline_plan *p)
 {
     d->set = &d->chunk.set[p->density];
@@ -39,7 +38,7 @@ static bool choose_level(struct timeline_density *d, const struct timeline_plan 
     return false;
 }
 
-/* A bitmap of the chunk's rows. */
+/* Allocates a bitmap of the chunk's rows. */
 static int make_wanted(struct timeline_density *d, const struct timeline_plan *p, uint32_t rows)
 {
     d->wanted.budget = p->budget;
@@ -47,7 +46,7 @@ static int make_wanted(struct timeline_density *d, const struct timeline_plan *p
     return vec_extend(&d->wanted, (rows + SCAN_BATCH - 1ul) / SCAN_BATCH * SCAN_WORDS);
 }
 
-/* That, and groups of tuples. */
+/* Allocates that bitmap and the groups of tuples. */
 static int make_room(struct timeline_density *d, const struct timeline_plan *p, uint32_t rows)
 {
     int rc = make_wanted(d, p, rows);
@@ -62,12 +61,12 @@ static int make_room(struct timeline_density *d, const struct timeline_plan *p, 
     return rc;
 }
 
-static void want(struct timeline_density *d, uint32_t row)
+static void want_row(struct timeline_density *d, uint32_t row)
 {
     d->wanted.at[row / 64] |= (uint64_t)1 << row % 64;
 }
 
-/* Those that may be picks. */
+/* Adds rows that may be picks. */
 static void want_longest(struct timeline_density *d, const struct timeline_plan *p,
                          const struct timeline_pick *least)
 {
@@ -75,7 +74,7 @@ static void want_longest(struct timeline_density *d, const struct timeline_plan 
     for (uint32_t i = 0; p->events > 0 && i < d->chunk.longest_count; i++) {
         if (least && d->chunk.longest_dur[i] < least->dur)
             continue;
-        want(d, d->chunk.longest[i]);
+        want_row(d, d->chunk.longest[i]);
         d->picks = true;
     }
 }
@@ -95,7 +94,7 @@ int timeline_density_plan(struct timeline_density *d, const struct timeline_plan
     if (rc < 0)
         return rc;
     for (uint32_t i = 0; i < d->set->tuples; i++)
-        want(d, d->rows[i]);
+        want_row(d, d->rows[i]);
     want_longest(d, p, least);
     d->tuple = d->longest = 0;
     c->wanted = d->wanted.at;
@@ -112,7 +111,7 @@ int timeline_select_long(struct chunk_view *v, __int128 least, uint64_t *out)
     return from > INT64_MAX ? -EDOM : column_select_i64(v, &dur, (int64_t)from, INT64_MAX, out);
 }
 
-/* Without a least duration all rows are looked at. */
+/* Without a minimum duration all rows are read. */
 int timeline_density_again(struct timeline_density *d, const struct timeline_plan *p,
                            const struct timeline_pick *least, struct scan_chunk *c)
 {
@@ -156,15 +155,15 @@ struct tuple_run {
     struct groups *found;
     const struct timeline_plan *plan;
     struct timeline_density *density;
-    struct timeline_cells *to; /* NULL: not selected */
-    uint64_t *objects;         /* of its group */
+    struct timeline_cells *to; /* NULL: the tuple is not selected */
+    uint64_t *objects;         /* count of its group */
     uint32_t tuple;
-    int64_t active, at; /* objects that go on at that time; all before it is added */
-    bool entered, past; /* it is in the window; it is behind it */
+    int64_t active, at; /* objects active at time `at`; everything before is added */
+    bool entered, past; /* in the window; after the window */
 };
 
-/* So many begin there, and all take so long. */
-static inline void add(struct tuple_run *r, uint32_t column, int64_t begins, uint64_t ns)
+/* Adds objects that begin in the column, and their total time in it. */
+static inline void add_objects(struct tuple_run *r, uint32_t column, int64_t begins, uint64_t ns)
 {
     r->to->parts[column].count += (uint32_t)begins;
     r->to->touched |= timeline_block(r->plan, column);
@@ -172,8 +171,8 @@ static inline void add(struct tuple_run *r, uint32_t column, int64_t begins, uin
     timeline_add_busy(r->plan->step, r->to->parts, column, ns);
 }
 
-/* Those that go on, for so long. */
-static void go_on(struct tuple_run *r, uint32_t column, uint64_t ns)
+/* Adds `ns` of each active object to the column. */
+static void add_active(struct tuple_run *r, uint32_t column, uint64_t ns)
 {
     const struct timeline_plan *p = r->plan;
     uint64_t busy;
@@ -190,8 +189,8 @@ static inline int make_parts(struct tuple_run *r)
     return r->to->parts ? 0 : timeline_make_parts(r->plan, r->to);
 }
 
-/* All that go on, if any, cover the time from r->at to `end`, which is not beyond the window. */
-static void cover(struct tuple_run *r, int64_t end)
+/* Adds the time from r->at to `end`, which is at most the window's end, of all active objects. */
+static void cover_time(struct tuple_run *r, int64_t end)
 {
     const struct timeline_plan *p = r->plan;
     uint64_t from = (uint64_t)r->at - (uint64_t)p->from, to = (uint64_t)end - (uint64_t)p->from;
@@ -200,17 +199,17 @@ static void cover(struct tuple_run *r, int64_t end)
         return;
     uint32_t a = timeline_column(p, from), b = timeline_column(p, to - 1);
     if (a == b) {
-        go_on(r, a, to - from);
+        add_active(r, a, to - from);
         return;
     }
-    go_on(r, a, p->step - (from - a * p->step));
-    go_on(r, b, to - b * p->step);
+    add_active(r, a, p->step - (from - a * p->step));
+    add_active(r, b, to - b * p->step);
     r->to->parts[a + 1].cover += (int32_t)r->active;
     r->to->parts[b].cover -= (int32_t)r->active;
     r->to->touched |= timeline_block(p, a + 1);
 }
 
-static int enter(struct tuple_run *r)
+static int enter_window(struct tuple_run *r)
 {
     int rc = r->active > 0 ? make_parts(r) : 0;
 
@@ -218,25 +217,25 @@ static int enter(struct tuple_run *r)
     r->at = r->plan->from;
     if (r->active == 0 || rc < 0)
         return rc;
-    add(r, 0, r->active, 0);
+    add_objects(r, 0, r->active, 0);
     r->to->parts[r->plan->columns].count += (uint32_t)r->active;
     return 0;
 }
 
-/* What goes on behind the window is cut at its last ns, and has none of that. */
-static int leave(struct tuple_run *r)
+/* Objects that continue after the window are cut at its last ns, which itself does not count. */
+static int end_tuple(struct tuple_run *r)
 {
     const struct timeline_plan *p = r->plan;
 
     if (!r->to || r->density->whole)
         return 0;
-    int rc = r->entered ? 0 : enter(r);
+    int rc = r->entered ? 0 : enter_window(r);
     if (r->active == 0 || rc < 0)
         return rc;
-    cover(r, (int64_t)((uint64_t)p->to + 1));
+    cover_time(r, (int64_t)((uint64_t)p->to + 1));
     struct timeline_part *last = &r->to->parts[p->columns - 1];
     uint64_t active = (uint64_t)r->active;
-    if (last->busy < active) { /* whole columns of it were put to `cover` */
+    if (last->busy < active) { /* whole columns of it were added to `cover` */
         uint64_t columns = (active - last->busy) / p->step + 1;
         last->busy += columns * p->step;
         last[0].cover -= (int32_t)columns;
@@ -246,7 +245,7 @@ static int leave(struct tuple_run *r)
     return 0;
 }
 
-/* Of those that begin, end or go on in a cell. */
+/* Returns the time that objects take in a cell in which they begin, end or are active. */
 static inline uint64_t busy_of(const struct density_cells *c, uint32_t i, int64_t after,
                                unsigned shift)
 {
@@ -262,24 +261,24 @@ static int add_whole(struct tuple_run *r, uint32_t i, int64_t begin, uint64_t bu
     if (rc < 0)
         return rc;
     if (r->active > 0)
-        go_on(r, column, (uint64_t)(begin - r->at));
-    add(r, column, d->cells->begins[i], busy);
+        add_active(r, column, (uint64_t)(begin - r->at));
+    add_objects(r, column, d->cells->begins[i], busy);
     return 0;
 }
 
 static int add_in_window(struct tuple_run *r, uint32_t i, int64_t begin, uint64_t busy)
 {
     const struct timeline_plan *p = r->plan;
-    int rc = r->entered ? 0 : enter(r);
+    int rc = r->entered ? 0 : enter_window(r);
 
     r->past = begin > p->to;
     rc = rc < 0 || r->past ? rc : make_parts(r);
     if (rc < 0 || r->past)
         return rc;
     if (r->active > 0)
-        cover(r, begin);
-    add(r, timeline_column(p, (uint64_t)begin - (uint64_t)p->from), r->density->cells->begins[i],
-        busy);
+        cover_time(r, begin);
+    add_objects(r, timeline_column(p, (uint64_t)begin - (uint64_t)p->from),
+                r->density->cells->begins[i], busy);
     return 0;
 }
 
@@ -319,7 +318,7 @@ static void begin_tuple(struct tuple_run *r, uint32_t tuple)
     r->entered = r->past = false;
 }
 
-/* The block that was read. */
+/* Adds a block of cells. */
 static int add_cells(struct tuple_run *r, uint32_t n)
 {
     const struct timeline_density *d = r->density;
@@ -329,7 +328,7 @@ static int add_cells(struct tuple_run *r, uint32_t n)
     for (uint32_t i = 0; i < n && rc == 0; i++) {
         uint32_t tuple = (uint32_t)(d->cells->key[i] >> bits);
         if (tuple != r->tuple) {
-            rc = leave(r);
+            rc = end_tuple(r);
             begin_tuple(r, tuple);
         }
         if (rc == 0 && r->to)
@@ -351,7 +350,7 @@ int timeline_density_end(struct timeline_density *d, const struct timeline_plan 
         rc = rc < 0 ? rc
                     : add_cells(&r, cells - first < DENSITY_BLOCK ? cells - first : DENSITY_BLOCK);
     }
-    return rc < 0 ? rc : leave(&r);
+    return rc < 0 ? rc : end_tuple(&r);
 }
 
 void timeline_density_done(struct timeline_density *d)

@@ -12,32 +12,35 @@
 #include "answer/timeline/found.h"
 #include "answer/timeline/picks.h"
 
-/* Of a worker, at a chunk. */
+/* The density of the chunk that a worker reads. */
 struct timeline_density {
     bool whole, picks; /* the chunk lies in one column; rows may be picks */
     unsigned level;
-    uint32_t tuple, longest; /* the next ones of the chunk's lists */
+    uint32_t tuple, longest; /* next positions in the chunk's lists */
     struct density chunk;
     const struct density_set *set;
-    const uint32_t *rows; /* of its tuples */
+    const uint32_t *rows; /* rows of its tuples */
     struct density_cells *cells;
     VEC(uint64_t) wanted;
-    VEC(uint32_t) group; /* of a tuple + 1; 0: not selected; set between row and end */
+    VEC(uint32_t) group; /* by tuple: group + 1; 0: not selected; set between row and end */
 };
-/* by_tuple.c: the first set of densities (index.h) whose tuples have one value of each key and are
- * selected or not as a whole, but for time_range. -ENOENT: none. */
+/* by_tuple.c: returns the first set of densities (index.h) in whose tuples each key has one value,
+ * and which the filter selects or excludes as a whole, except for time_range. Returns -ENOENT if
+ * there is none. */
 int query_tuple_set(const struct query *q, const struct source *const *keys, unsigned count);
-/* Before the chunk is read: sets the rows that are wanted, if it is told from it, of the longest
- * those that may be picks. least: see picks_least. */
+/* Call it before the chunk is read: decides whether the chunk is answered from its density, and
+ * then selects the rows to read; of the longest only those that may be picks. least: see
+ * picks_least. */
 int timeline_density_plan(struct timeline_density *d, const struct timeline_plan *plan,
                           const struct timeline_pick *least, struct scan_chunk *c);
-/* Rows of the chunk with a dur of at least so many ns. -EDOM: the column does not tell. */
+/* Selects the rows of the chunk with a dur of at least `least` ns. Returns -EDOM if the column does
+ * not allow it. */
 int timeline_select_long(struct chunk_view *v, __int128 least, uint64_t *out);
-/* Before a chunk that was told so is looked at once more for picks: of its rows those are wanted
- * that are long enough. */
+/* Call it before a chunk answered from its density is read again for picks: selects the rows that
+ * are long enough. */
 int timeline_density_again(struct timeline_density *d, const struct timeline_plan *plan,
                            const struct timeline_pick *least, struct scan_chunk *c);
-/* The longest of the chunk. */
+/* Returns the longest duration of the chunk. */
 static inline int64_t timeline_density_most(const struct density *d)
 {
     int64_t most = d->rest_dur;
@@ -46,11 +49,11 @@ static inline int64_t timeline_density_most(const struct density *d)
         most = d->longest_dur[i] > most ? d->longest_dur[i] : most;
     return most < 0 ? 0 : most;
 }
-/* Of each selected row, in order: whether it stands for a tuple, *ret_tuple; whether it is one of
- * the longest, *ret_dur in ns. */
+/* Call these for each selected row, in order. They return true if it represents a tuple,
+ * *ret_tuple, or is one of the longest, *ret_dur in ns. */
 bool timeline_density_tuple(struct timeline_density *d, uint32_t row, uint32_t *ret_tuple);
 bool timeline_density_longest(struct timeline_density *d, uint32_t row, int64_t *ret_dur);
-/* After the rows: to the cells of groups. */
+/* Call it after the rows: adds the density to the cells of groups. */
 int timeline_density_end(struct timeline_density *d, const struct timeline_plan *plan,
                          struct groups *found, struct scan_chunk *c);
 void timeline_density_done(struct timeline_density *d);

@@ -1,5 +1,5 @@
-/* depth.c - from collected objects to slices: those of a lane are sorted and nested, then
- * of each depth and column the longest is kept. Lanes are worked on by all threads. */
+/* depth.c - from collected objects to slices: sorts and nests those of a lane, then keeps the
+ * longest of each depth and column. Lanes are distributed over all threads. */
 #include "answer/timeline/lanes.h"
 #include "answer/timeline/slices.h"
 
@@ -8,22 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Arrays have the items of a lane from first[lane] on. */
+/* The items of a lane begin at first[lane] of the arrays. */
 struct depth_job {
     struct timeline *t;
-    uint32_t *depth; /* of an item */
-    uint32_t *order; /* items by depth, then start; before that the ones that are open */
-    uint32_t *ends;  /* by depth: where its items end in `order` */
+    uint32_t *depth; /* of each item */
+    uint32_t *order; /* items by depth, then start; before that the open items */
+    uint32_t *ends;  /* by depth: the end of its items in `order` */
     atomic_uint next;
     atomic_int error;
 };
-/* Of a depth of a lane. */
+/* The runs of one depth of a lane. */
 struct depth_runs {
     const struct timeline_plan *plan;
     const struct call_item *items;
-    struct timeline_drawn *runs; /* by column, side by side where they are */
+    struct timeline_drawn *runs; /* by column; neighbouring columns of an item are one run */
     uint32_t count;
-    uint32_t *others; /* by column: those that begin there and are drawn nowhere */
+    uint32_t *others; /* by column: items that begin there and are drawn nowhere */
 };
 
 static uint64_t length_of(const struct call_item *i)
@@ -38,7 +38,7 @@ static uint32_t column_of(const struct timeline_plan *p, int64_t at)
     return timeline_column(p, (uint64_t)inside - (uint64_t)p->from);
 }
 
-/* That of its last ns. */
+/* Returns the column of the item's last ns. */
 static uint32_t last_column(const struct timeline_plan *p, const struct call_item *i)
 {
     return column_of(p, i->te > i->ts ? i->te - 1 : i->ts);
@@ -46,8 +46,9 @@ static uint32_t last_column(const struct timeline_plan *p, const struct call_ite
 
 /* ---- nesting --------------------------------------------------------------------------------- */
 
-/* Of sorted items. What takes no time has nothing in it. Returns how many depths there are. */
-static uint32_t nest(const struct call_item *items, uint32_t n, uint32_t *open, uint32_t *depth)
+/* Nests sorted items. Items without duration contain nothing. Returns the number of depths. */
+static uint32_t nest_items(const struct call_item *items, uint32_t n, uint32_t *open,
+                           uint32_t *depth)
 {
     uint32_t height = 0, levels = 0;
 
@@ -64,7 +65,7 @@ static uint32_t nest(const struct call_item *items, uint32_t n, uint32_t *open, 
     return levels;
 }
 
-/* By depth, else in the order that they have. */
+/* Sorts by depth, items of equal depth in their present order. */
 static void order_by_depth(const uint32_t *depth, uint32_t n, uint32_t levels, uint32_t *order,
                            uint32_t *ends)
 {
@@ -82,14 +83,14 @@ static void order_by_depth(const uint32_t *depth, uint32_t n, uint32_t levels, u
 
 /* ---- the longest of each column -------------------------------------------------------------- */
 
-static void drop(struct depth_runs *r, uint32_t item)
+static void drop_item(struct depth_runs *r, uint32_t item)
 {
     r->others[column_of(r->plan, r->items[item].ts)]++;
 }
 
-/* In the order of starts. Columns in which it is the longest are side by side: what is longer and
- * ends before it began before it. */
-static void add(struct depth_runs *r, uint32_t item, uint32_t depth)
+/* Items come by start. The columns in which an item is the longest are adjacent: an item that is
+ * longer and ends before this one began must have begun before it. */
+static void add_item(struct depth_runs *r, uint32_t item, uint32_t depth)
 {
     const struct call_item *i = &r->items[item];
     uint32_t a = column_of(r->plan, i->ts), b = last_column(r->plan, i);
@@ -104,14 +105,14 @@ static void add(struct depth_runs *r, uint32_t item, uint32_t depth)
             last->end = a - 1;
             break;
         }
-        drop(r, last->item);
+        drop_item(r, last->item);
         r->count--;
     }
     if (a <= b)
         r->runs[r->count++] =
             (struct timeline_drawn){.item = item, .depth = depth, .column = a, .end = b};
     else
-        drop(r, item);
+        drop_item(r, item);
 }
 
 static void count_others(struct depth_runs *r)
@@ -123,7 +124,7 @@ static void count_others(struct depth_runs *r)
         }
 }
 
-/* Each of few. */
+/* Adds the item as a run of its own, if there are few. */
 static void add_each(struct depth_runs *r, uint32_t item, uint32_t depth)
 {
     const struct call_item *i = &r->items[item];
@@ -148,7 +149,7 @@ static int draw_lane(struct depth_job *job, uint32_t lane, uint32_t *others)
 
     if (rc < 0)
         return rc;
-    uint32_t levels = nest(items, n, order, depth);
+    uint32_t levels = nest_items(items, n, order, depth);
     order_by_depth(depth, n, levels, order, ends);
     for (uint32_t d = 0, i = 0; d < levels; d++) {
         struct depth_runs r = {&t->plan, items, t->drawn + first + drawn, 0, others};
@@ -156,7 +157,7 @@ static int draw_lane(struct depth_job *job, uint32_t lane, uint32_t *others)
             if (s->each)
                 add_each(&r, order[i], d);
             else
-                add(&r, order[i], d);
+                add_item(&r, order[i], d);
         }
         count_others(&r);
         drawn += r.count;
@@ -185,7 +186,7 @@ static void draw_some(void *arg, unsigned worker)
         atomic_store(&job->error, rc);
 }
 
-/* Items of a lane side by side. */
+/* Puts the items of a lane side by side. */
 static int by_lane(struct timeline *t)
 {
     const struct vec *list = timeline_list(t->found.groups, TIMELINE_ITEMS);
@@ -200,14 +201,14 @@ static int by_lane(struct timeline *t)
         t->drawn_first[t->lane_of[items[i].lane] + 1]++;
     for (uint32_t lane = 0; lane < t->facts.lanes; lane++)
         t->drawn_first[lane + 1] += t->drawn_first[lane];
-    for (size_t i = 0; i < list->count; i++) { /* drawn_count: so far */
+    for (size_t i = 0; i < list->count; i++) { /* drawn_count: the number so far */
         uint32_t lane = t->lane_of[items[i].lane];
         t->items[t->drawn_first[lane] + t->drawn_count[lane]++] = items[i];
     }
     return 0;
 }
 
-/* Names and files of slices, numbered in the order in which they are met. */
+/* Numbers the names and files of slices in the order in which they occur. */
 static int number_names(struct timeline *t)
 {
     const struct snapshot *snapshot = query_snapshot(t->plan.query);
@@ -271,12 +272,12 @@ int timeline_make_slices(struct timeline *t)
         draw_some(&job, 0);
     rc = atomic_load(&job.error);
     t->facts.slices_complete = t->found.slices.all;
-    t->facts.slices_least_ns = t->found.slices.least_ns;
-    t->facts.slices_most = rc < 0 ? 0 : count_most(t);
+    t->facts.slices_min_ns = t->found.slices.min_ns;
+    t->facts.max_slices = rc < 0 ? 0 : count_most(t);
     return rc < 0 ? rc : number_names(t);
 }
 
-/* ---- what is returned ------------------------------------------------------------------------ */
+/* ---- public calls ---------------------------------------------------------------------------- */
 
 size_t timeline_slice_count(const struct timeline *t, size_t lane)
 {

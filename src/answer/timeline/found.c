@@ -1,4 +1,4 @@
-/* found.c - groups of several scans become one. */
+/* found.c - joins the groups of several scans. */
 #include "answer/timeline/found.h"
 
 #include <string.h>

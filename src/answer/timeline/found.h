@@ -23,54 +23,54 @@
 enum { TIMELINE_CELLS, TIMELINE_NAMES, TIMELINE_SETS };
 enum { TIMELINE_PICKS, TIMELINE_ITEMS, TIMELINE_LISTS }; /* of names */
 
-/* What objects of a group have in a column. */
+/* The objects of a group in one column. */
 struct timeline_part {
-    uint64_t busy;  /* ns of those that begin or end in it; whole columns of it may be in `cover` */
-    uint32_t count; /* that begin in it */
-    int32_t cover;  /* that cover it wholly, less those that cover the column before it wholly */
+    uint64_t busy; /* ns of objects that begin or end in it; some whole columns may be in `cover` */
+    uint32_t count; /* objects that begin in it */
+    int32_t cover;  /* objects that cover it wholly, less those that cover the one before */
 };
 
-/* Of a group. Objects of a thread mostly come in order: of those that begin at `begin` or later and
- * end before `room` ns are over it is known, without a division, that they lie in the column `at`
- * and nowhere else. room 0: of none. */
+/* The cells of a group. Objects of a thread mostly come in order, so the last column is kept: an
+ * object that begins at `begin` or later and ends less than `room` ns after it lies wholly in
+ * column `at`, which is decided without a division. room 0: no object does. */
 #define TIMELINE_NS_PLAIN ((uint64_t)1 << 62) /* times below it can be added and subtracted */
 struct timeline_cells {
     uint64_t begin, room;
     struct timeline_part *at;
-    /* bit of each block of columns in which something may be, see timeline_block */
+    /* one bit for each block of columns that may not be empty, see timeline_block */
     uint64_t touched;
-    /* `columns`, and one whose count are those that began before the window; NULL: none yet */
+    /* `columns`, and one whose count is the objects that began before the window; NULL: none yet */
     struct timeline_part *parts;
     uint64_t untimed; /* objects without ts */
 };
-/* By position. */
+/* A chunk, by its position. */
 struct timeline_chunk {
-    uint64_t rows_before; /* of its file */
-    int64_t longest;      /* ns; nothing in it is longer */
-    int64_t rest; /* if its density was used: the same of objects that were not offered as picks */
+    uint64_t rows_before; /* rows in earlier chunks of its file */
+    int64_t longest;      /* ns; upper bound of durations */
+    int64_t rest; /* if its density was used: the same bound for objects not offered as picks */
     uint32_t file;
 };
 #define TIMELINE_REST_NONE INT64_MIN
-enum { TIMELINE_CLASSES = 64 }; /* of durations from unit << class on */
+enum { TIMELINE_CLASSES = 64 }; /* classes of durations: class c begins at unit << c */
 /* Objects that may be drawn as slices, see slices.h. */
 struct timeline_slices {
-    bool all;                              /* else the longer ones: */
-    uint64_t unit;                         /* ns: the least length at first */
-    atomic_uint least;                     /* class: shorter ones are not collected */
-    atomic_ulong counts[TIMELINE_CLASSES]; /* of objects that were met */
-    uint64_t least_ns;                     /* in the end; 0: all are collected */
+    bool all;                              /* all are collected; else only long ones: */
+    uint64_t unit;                         /* ns: the initial minimum */
+    atomic_uint least;                     /* class: objects of lower classes are not collected */
+    atomic_ulong counts[TIMELINE_CLASSES]; /* number of objects in each class */
+    uint64_t min_ns;                       /* final minimum; 0: all are collected */
     bool each;                             /* there are few */
 };
 struct timeline_found {
     const struct timeline_plan *plan;
-    struct grouping grouping; /* of the scan at hand; arg: this */
+    struct grouping grouping; /* of the present scan; arg: this struct */
     struct group_set sets[TIMELINE_SETS];
     struct acc_spec lists[TIMELINE_LISTS];
     struct groups *groups; /* NULL: none yet */
     VEC(struct timeline_chunk) chunks;
     uint64_t objects, untimed;
     struct timeline_slices slices;
-    atomic_bool crowded; /* it ended with more than plan->colors_most */
+    atomic_bool crowded; /* the scan stopped: more than plan->colors_max */
 };
 static inline struct timeline_found *timeline_found_of(const struct group_worker *w)
 {
@@ -89,14 +89,14 @@ static inline struct timeline_cells *timeline_cells_at(const struct groups *f, u
 {
     return group_slot(&f->set[TIMELINE_CELLS], group, 0);
 }
-/* struct timeline_pick, struct call_item */
+/* Lists of struct timeline_pick, struct call_item. */
 static inline struct vec *timeline_list(const struct groups *f, unsigned acc)
 {
     return &f->set[TIMELINE_NAMES].accs[acc].list;
 }
 
-/* Whether nothing begins, ends or goes on in the column's block: *c becomes the last column of it.
- * cover: of the columns before. */
+/* True if nothing begins, ends or is active in the block of columns; *c becomes its last column.
+ * cover: sum over the columns before. */
 static inline bool timeline_skips(const struct timeline_plan *p, const struct timeline_cells *cells,
                                   int64_t cover, uint32_t *c)
 {
@@ -108,13 +108,13 @@ static inline bool timeline_skips(const struct timeline_plan *p, const struct ti
 
 /* ---- scan.c ---------------------------------------------------------------------------------- */
 
-/* All scans; fills what is zero. On failure, too: timeline_found_done. ERR_ROW_LIMIT where
- * ret->crowded. */
+/* Runs all scans, and fills a zeroed struct. Call timeline_found_done even if it fails. Returns
+ * ERR_ROW_LIMIT if ret->crowded. */
 int timeline_scan(const struct timeline_plan *plan, struct timeline_found *ret, struct err *err);
 
 /* ---- found.c --------------------------------------------------------------------------------- */
 
-/* One more scan: its groups are added to those of the ones before. */
+/* Runs one more scan, whose groups are added to those of the earlier ones. */
 int timeline_scan_more(struct timeline_found *f, const struct group_hooks *hooks, struct err *err);
 /* For group_hooks of all scans. */
 void timeline_put(void *found, struct buf *out);

@@ -1,4 +1,4 @@
-/* lanes.c - from groups to lanes: their order, what each has in all, and cells. */
+/* lanes.c - from groups to lanes: their order, totals, and cells. */
 #include "answer/timeline/lanes.h"
 #include "answer/timeline/slices.h"
 
@@ -10,15 +10,6 @@
 
 /* ---- lanes and colors ------------------------------------------------------------------------ */
 
-static int compare_keys(const struct value *a, const struct value *b, unsigned n)
-{
-    int cmp = 0;
-
-    for (unsigned i = 0; i < n && cmp == 0; i++)
-        cmp = value_cmp(&a[i], &b[i]);
-    return cmp;
-}
-
 struct named {
     struct value *keys;
     unsigned width;
@@ -29,10 +20,12 @@ struct named {
 static int compare_named(const void *a, const void *b, void *arg)
 {
     const struct named *x = a, *y = b;
-    int others = (x->last == QUERY_KEY_OTHERS) - (y->last == QUERY_KEY_OTHERS);
+    int cmp = (x->last == QUERY_KEY_OTHERS) - (y->last == QUERY_KEY_OTHERS);
     (void)arg;
 
-    return others ? others : compare_keys(x->keys, y->keys, x->width);
+    for (unsigned i = 0; i < x->width && cmp == 0; i++)
+        cmp = value_cmp(&x->keys[i], &y->keys[i]);
+    return cmp;
 }
 
 void *timeline_alloc(struct timeline *t, size_t count, size_t each)
@@ -40,11 +33,12 @@ void *timeline_alloc(struct timeline *t, size_t count, size_t each)
     return arena_alloc(&t->arena, (count + 1) * each);
 }
 
-/* Stops with its question. */
-static int sort(struct timeline *t, void *items, size_t n, size_t each, sort_compare *compare)
+/* Sorts; may be stopped by the budget. */
+static int sort_charged(struct timeline *t, void *items, size_t n, size_t each,
+                        sort_compare *compare)
 {
     struct budget *budget = t->plan.budget;
-    int rc = budget_charge(budget, n * each); /* a copy of sort_items's */
+    int rc = budget_charge(budget, n * each); /* for the copy that sort_items makes */
 
     if (rc < 0)
         return rc;
@@ -53,7 +47,7 @@ static int sort(struct timeline *t, void *items, size_t n, size_t each, sort_com
     return rc;
 }
 
-/* The keys from `first` on of groups that have parts, numbered in order: the number of each group,
+/* Numbers the keys from `first` on of groups that have parts, in order: the number for each group,
  * and the keys by number. (Objects without ts are in no lane.) */
 static int number_keys(struct timeline *t, unsigned first, unsigned width, uint32_t *of,
                        struct named **ret, uint32_t *ret_count)
@@ -82,7 +76,7 @@ static int number_keys(struct timeline *t, unsigned first, unsigned width, uint3
         for (unsigned k = 0; k < width && rc == 0; k++)
             query_key_value(t->plan.query, group_table_keys(&table, i)[k], &named[i].keys[k]);
     }
-    rc = rc < 0 ? rc : sort(t, named, table.count, sizeof(*named), compare_named);
+    rc = rc < 0 ? rc : sort_charged(t, named, table.count, sizeof(*named), compare_named);
     if (rc == 0) {
         for (uint32_t i = 0; i < table.count; i++)
             order[named[i].number] = i;
@@ -107,7 +101,7 @@ static int compare_placed(const void *a, const void *b, void *arg)
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-/* What a lane has in a column, and the color that has most of it. */
+/* The total of a lane in a column, and the color with most of it. */
 struct column_sum {
     __int128 busy, best_busy;
     uint64_t count, best_count;
@@ -118,7 +112,7 @@ struct total {
     __int128 busy;
 };
 
-/* The color with most time wins; of those the one with most objects, of those the first. */
+/* The color with the most time wins, of several the one with most objects, of these the first. */
 static inline void add_part(struct column_sum *sum, uint32_t color, uint64_t count, __int128 busy)
 {
     bool first = !sum->count && !sum->busy;
@@ -132,7 +126,7 @@ static inline void add_part(struct column_sum *sum, uint32_t color, uint64_t cou
     sum->busy += busy;
 }
 
-/* The last column may end behind the window, but nothing covers it. */
+/* The last column may end after the window, but nothing covers it. */
 static struct total add_group(const struct timeline *t, const struct timeline_placed *g,
                               struct column_sum *sums, bool rest)
 {
@@ -140,7 +134,7 @@ static struct total add_group(const struct timeline *t, const struct timeline_pl
     const struct timeline_cells *cells = timeline_cells_at(t->found.groups, g->group);
     const struct timeline_part *parts = cells->parts;
     struct total total = {0};
-    int64_t cover = 0; /* columns */
+    int64_t cover = 0; /* in columns */
 
     for (uint32_t c = 0; c < p->columns; c++) {
         if (timeline_skips(p, cells, cover, &c))
@@ -162,10 +156,10 @@ static struct total add_group(const struct timeline *t, const struct timeline_pl
 
 struct fold {
     struct timeline *t;
-    bool rest; /* of slices only */
+    bool rest; /* cells of objects too short for slices only */
     atomic_uint next;
     atomic_int error;
-    pthread_mutex_t lock; /* the colors of t */
+    pthread_mutex_t lock; /* guards the colors of t */
 };
 struct folder {
     struct fold *fold;
@@ -178,7 +172,7 @@ static struct timeline_part *first_parts(const struct timeline *t, uint32_t lane
     return timeline_cells_at(t->found.groups, t->placed[t->first_of[lane]].group)->parts;
 }
 
-/* False: they do not fit there. */
+/* Returns false if they do not fit there. */
 static bool keep_cells(const struct timeline *t, const struct column_sum *sums,
                        struct timeline_part *parts)
 {
@@ -192,7 +186,7 @@ static bool keep_cells(const struct timeline *t, const struct column_sum *sums,
     return true;
 }
 
-/* What is left of the cells once slices were taken out. */
+/* Makes the cells that remain after slices were taken out. */
 static void fold_rest(struct folder *f, uint32_t number)
 {
     struct timeline *t = f->fold->t;
@@ -202,7 +196,7 @@ static void fold_rest(struct folder *f, uint32_t number)
     keep_cells(t, f->sums, t->rest + (size_t)number * t->plan.columns);
 }
 
-/* The cells take the place of the first group's parts, if they fit there. */
+/* Stores the cells in the first group's parts, if they fit there. */
 static void fold_lane(struct folder *f, uint32_t number)
 {
     struct timeline *t = f->fold->t;
@@ -289,7 +283,7 @@ static void take_slices_out(struct timeline *t, bool back)
                           item->te, back);
 }
 
-/* Cells of what is too short for slices. */
+/* Makes cells of objects that are too short for slices. */
 static int make_rest(struct timeline *t)
 {
     t->rest = timeline_alloc(t, (size_t)t->facts.lanes * t->plan.columns, sizeof(*t->rest));
@@ -333,21 +327,21 @@ int timeline_make_lanes(struct timeline *t)
         p->lane = t->lane_of[p->group];
         p->color = t->color_of[p->group];
     }
-    rc = sort(t, t->placed, t->placed_count, sizeof(*t->placed), compare_placed);
+    rc = sort_charged(t, t->placed, t->placed_count, sizeof(*t->placed), compare_placed);
     if (rc < 0)
         return rc;
     for (uint32_t i = 0; i < t->placed_count; i++)
         t->first_of[t->placed[i].lane + 1] = i + 1;
     t->facts.lanes = lanes;
     t->facts.colors = colors;
-    rc = t->found.slices.least_ns > 0 ? make_rest(t) : 0;
+    rc = t->found.slices.min_ns > 0 ? make_rest(t) : 0;
     return rc < 0 ? rc : fold_lanes(t, false);
 }
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- public calls ---------------------------------------------------------------------------- */
 
-static size_t tell_kept(const struct timeline *t, const struct timeline_part *parts,
-                        struct timeline_cell *ret)
+static size_t read_cells(const struct timeline *t, const struct timeline_part *parts,
+                         struct timeline_cell *ret)
 {
     size_t n = 0;
 
@@ -364,7 +358,7 @@ size_t timeline_cells(struct timeline *t, size_t lane, struct timeline_cell *ret
     size_t n = 0;
 
     if (t->folded[lane])
-        return tell_kept(t, first_parts(t, (uint32_t)lane), ret);
+        return read_cells(t, first_parts(t, (uint32_t)lane), ret);
     memset(t->sums, 0, t->plan.columns * sizeof(*t->sums));
     for (uint32_t i = t->first_of[lane]; i < t->first_of[lane + 1]; i++)
         add_group(t, &t->placed[i], t->sums, false);
@@ -378,5 +372,5 @@ size_t timeline_cells(struct timeline *t, size_t lane, struct timeline_cell *ret
 
 size_t timeline_rest(const struct timeline *t, size_t lane, struct timeline_cell *ret)
 {
-    return t->rest ? tell_kept(t, t->rest + lane * t->plan.columns, ret) : 0;
+    return t->rest ? read_cells(t, t->rest + lane * t->plan.columns, ret) : 0;
 }

@@ -1,4 +1,4 @@
-/* offer.c - from rows to picks, of all rows or of those that a chunk's density names. */
+/* offer.c - finds picks among all rows, or among those that a chunk's density lists. */
 #include "dftracerd/kernel.h"
 #include "answer/timeline/work.h"
 
@@ -18,8 +18,8 @@ static bool is_again(const struct group_worker *w)
     return timeline_found_of(w)->groups;
 }
 
-/* Whether it was offered by the scan before, with its chunk's density. */
-static bool is_told(const struct group_worker *w, uint32_t row)
+/* True if the scan before offered it, with its chunk's density. */
+static bool was_offered(const struct group_worker *w, uint32_t row)
 {
     const struct timeline_worker *own = w->own;
     const struct density *d = &own->density.chunk;
@@ -30,7 +30,7 @@ static bool is_told(const struct group_worker *w, uint32_t row)
     return false;
 }
 
-/* In the unit of `dur`: no object that is shorter is wanted. Null rows are 0. */
+/* Returns the minimum duration of a pick, in the unit of `dur`. Null rows are 0. */
 static int64_t least_wanted(const struct group_worker *w, const struct batch_times *t)
 {
     const struct timeline_pick *last = timeline_least(w);
@@ -42,7 +42,8 @@ static int64_t least_wanted(const struct group_worker *w, const struct batch_tim
     return least > INT64_MAX ? INT64_MAX : (int64_t)least;
 }
 
-/* Of the j-th selected row, the next of few.pick: 1; 0: it is not wanted. */
+/* Makes a pick of the j-th selected row, at the next position of few.pick. Returns 1, or 0 if it is
+ * not wanted. */
 static uint32_t make_pick(const struct group_worker *w, const struct scan_batch *b, uint32_t j,
                           const struct batch_times *t, struct timeline_pick *ret)
 {
@@ -50,7 +51,7 @@ static uint32_t make_pick(const struct group_worker *w, const struct scan_batch 
     uint32_t row = batch_row(b, j);
 
     *ret = (struct timeline_pick){.dur = -1, .lane = w->group[j]};
-    if (!batch_is_valid(t->ts_valid, row) || is_told(w, batch_place(b, row)))
+    if (!batch_is_valid(t->ts_valid, row) || was_offered(w, batch_place(b, row)))
         return 0;
     ret->ts = (__int128)t->ts[row] * (t->ts_nano ? 1 : 1000);
     if (batch_is_valid(t->dur_valid, row) && t->dur[row] >= 0)
@@ -60,8 +61,8 @@ static uint32_t make_pick(const struct group_worker *w, const struct scan_batch 
     return !least || pick_before(ret, least);
 }
 
-/* few.pick: what else a pick has is read of these rows alone, and after their times, as both may
- * need the same memory. */
+/* few.pick: the other values of a pick are read of these rows alone, and after their times, because
+ * both may need the same memory. */
 static int add_few(struct group_worker *w, struct scan_chunk *c, uint32_t n)
 {
     struct timeline_worker *own = w->own;
@@ -86,7 +87,7 @@ static int add_few(struct group_worker *w, struct scan_chunk *c, uint32_t n)
     return rc;
 }
 
-/* Selected rows that may be long enough. */
+/* Finds selected rows that may be long enough. */
 static void long_rows(const struct group_worker *w, const struct scan_batch *b,
                       const struct batch_times *t, uint64_t *mask)
 {
@@ -95,7 +96,7 @@ static void long_rows(const struct group_worker *w, const struct scan_batch *b,
         mask[i] &= b->mask[i];
 }
 
-/* `before`: selected rows in words before the one at hand. */
+/* `before`: selected rows in the earlier words. */
 int timeline_offer_rows(struct group_worker *w, struct scan_batch *b)
 {
     const struct timeline_plan *p = timeline_found_of(w)->plan;
@@ -118,7 +119,7 @@ int timeline_offer_rows(struct group_worker *w, struct scan_batch *b)
     return add_few(w, b->chunk, n);
 }
 
-/* ---- some rows, whatever the time range says ------------------------------------------------- */
+/* ---- some rows, without the time range ------------------------------------------------------- */
 
 static bool is_in_window(const struct timeline_plan *p, const struct batch_times *t, uint32_t row)
 {
@@ -150,8 +151,8 @@ int timeline_offer_few(struct group_worker *w, struct scan_batch *b)
 
 /* ---- a chunk's density ----------------------------------------------------------------------- */
 
-/* Of those that are listed as the longest. The list tells what they take, but not whether one that
- * takes no time has a dur. */
+/* Offers the listed longest rows. The list has their time, but not whether a row of time 0 has a
+ * dur. */
 static int offer_longest(struct group_worker *w, struct scan_chunk *c, const uint32_t *rows,
                          uint32_t n)
 {

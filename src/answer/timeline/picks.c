@@ -1,4 +1,4 @@
-/* picks.c - the longest objects: twice as many as are wanted are kept, then cut. */
+/* picks.c - the longest objects: keeps up to twice the wanted number, then cuts the list. */
 #include "answer/timeline/picks.h"
 #include "answer/timeline/found.h"
 
@@ -19,7 +19,8 @@ static void swap(struct timeline_pick *a, struct timeline_pick *b)
     *b = t;
 }
 
-/* Hoare's quickselect: what comes before the one at `most` - 1 stands before it. */
+/* Hoare's quickselect: the pick at `most` - 1 gets its final position, and smaller ones precede it.
+ */
 void picks_cut(struct vec *list, uint32_t most)
 {
     struct timeline_pick *picks = list->at;

@@ -1,4 +1,4 @@
-/* plan.h - what /timeline draws: the window, its columns, and the keys of lanes and colors.
+/* plan.h - the plan of /timeline: the window, its columns, and the keys of lanes and colors.
  *
  * Used by:   all files of answer/timeline. Written by timeline.c and colors.c only.
  * Threads:   read-only during a scan. Memory: sources are those of the query.
@@ -15,26 +15,26 @@ struct timeline_plan {
     struct query *query;
     struct budget *budget;
     const struct source *ts, *dur, *keys[TIMELINE_KEYS_MAX + 1], *names[2];
-    unsigned width;        /* keys with the color */
-    uint32_t events;       /* so many of the longest objects are wanted */
-    bool slices, overlaps; /* slices are wanted; what reaches into the window is in it */
-    uint32_t colors_most;  /* of more, timeline_scan fails; 0: there may be any number */
+    unsigned width;        /* number of keys, including the color */
+    uint32_t events;       /* number of longest objects wanted */
+    bool slices, overlaps; /* slices are wanted; objects that reach into the window are in it */
+    uint32_t colors_max;   /* with more, timeline_scan fails; 0: unlimited */
     int64_t from, to;
     uint64_t step;
     double columns_per_ns; /* 1 / step */
-    unsigned step_bits;    /* step is 1 << step_bits; 0: it is not */
+    unsigned step_bits;    /* step is 1 << step_bits; 0: no power of two */
     uint32_t columns;
-    unsigned block; /* 64 blocks of 2^block columns, the last ones may not be there */
-    int density;    /* chunks may be told from this set of their densities; negative: none */
+    unsigned block; /* 64 blocks of 2^block columns; the last ones may not exist */
+    int density;    /* set of densities from which chunks may be answered; negative: none */
 };
-/* Of so many ns from the window's begin on, which are in it. offset / step: the product with the
- * inverse is off by one at most. */
+/* Returns the column at `offset` ns from the window's begin, inside the window. The product with
+ * the inverse differs from offset / step by one at most. */
 static inline uint32_t timeline_column(const struct timeline_plan *p, uint64_t offset)
 {
     if (p->step_bits > 0)
         return (uint32_t)(offset >> p->step_bits);
     uint32_t c = (uint32_t)(int64_t)((double)offset * p->columns_per_ns);
-    if (c >= p->columns) /* the product with step might not fit */
+    if (c >= p->columns) /* the product with step might overflow */
         c = p->columns - 1;
     uint64_t begin = c * p->step, less = begin > offset;
     begin -= less ? p->step : 0;

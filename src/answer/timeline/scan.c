@@ -1,4 +1,4 @@
-/* scan.c - the scans of /timeline: rows to cells, and what all scans find together. */
+/* scan.c - the scans of /timeline: from rows to cells, and the result of all scans together. */
 #include "answer/timeline/slices.h"
 #include "answer/timeline/work.h"
 
@@ -25,7 +25,7 @@ static int add_any(struct group_worker *w, const struct scan_batch *b, const str
     return rc;
 }
 
-/* All of the chunk's, in ns, from 0 and below TIMELINE_NS_PLAIN? Null rows are 0. */
+/* True if all times of the chunk, in ns, are from 0 to below TIMELINE_NS_PLAIN. Null rows are 0. */
 static bool is_plain(struct scan_chunk *c, const struct source *s)
 {
     int64_t min, max, most = (int64_t)TIMELINE_NS_PLAIN;
@@ -35,9 +35,10 @@ static bool is_plain(struct scan_chunk *c, const struct source *s)
     return min >= 0 && max < (scan_is_nano(c, s) ? most : most / 1000);
 }
 
-#define always_inline inline __attribute__((always_inline)) /* loops for what is constant there */
+#define always_inline \
+    inline __attribute__((always_inline)) /* specialises loops for constant arguments */
 
-/* Each row a ts, all of them and of dur plain. */
+/* All rows have a plain ts, and a plain dur. */
 static always_inline int add_plain(struct group_worker *w, uint32_t n, const uint16_t *select,
                                    const struct batch_times *t)
 {
@@ -82,14 +83,14 @@ static int cells_add(struct group_worker *w, struct scan_batch *b, unsigned set)
 
 /* ---- colors ---------------------------------------------------------------------------------- */
 
-/* Those of groups from *from on that have parts. */
+/* Adds the colors of groups from *from on that have parts. */
 static int add_colors(struct timeline_found *f, const struct groups *found,
                       struct group_table *colors, uint32_t *from)
 {
     const struct group_table *groups = &found->set[TIMELINE_CELLS].map.table;
     int64_t n = 0;
 
-    for (; f->plan->colors_most && *from < groups->count && n >= 0; ++*from) {
+    for (; f->plan->colors_max && *from < groups->count && n >= 0; ++*from) {
         const uint64_t *key = group_table_keys(groups, *from) + f->plan->width - 1;
         if (*key != QUERY_KEY_NULL && timeline_cells_at(found, *from)->parts)
             n = group_table_add(colors, key);
@@ -99,7 +100,7 @@ static int add_colors(struct timeline_found *f, const struct groups *found,
     return n < 0 ? (int)n : 0;
 }
 
-/* The sooner it is known that there are too many, the less is made in vain. */
+/* The earlier too many colors are noticed, the less is computed in vain. */
 static int add_own_colors(struct group_worker *w)
 {
     struct timeline_worker *own = w->own;
@@ -107,7 +108,7 @@ static int add_own_colors(struct group_worker *w)
     return add_colors(timeline_found_of(w), w->found, &own->colors, &own->colors_of);
 }
 
-/* Of all workers: objects, and whether there are too many colors. */
+/* Sums up over all workers: objects, and whether there are too many colors. */
 static int sum_up(struct timeline_found *f)
 {
     struct group_table colors;
@@ -117,7 +118,7 @@ static int sum_up(struct timeline_found *f)
         f->objects += *group_count(&f->groups->set[TIMELINE_CELLS], i);
         f->untimed += timeline_cells_at(f->groups, i)->untimed;
     }
-    group_table_init(&colors, 1, f->plan->colors_most, f->plan->budget);
+    group_table_init(&colors, 1, f->plan->colors_max, f->plan->budget);
     int rc = add_colors(f, f->groups, &colors, &from);
     group_table_done(&colors);
     return rc;
@@ -131,7 +132,7 @@ static int worker_begin(struct group_worker *w)
     struct timeline_worker *own = w->own = calloc(1, sizeof(*own));
 
     if (own)
-        group_table_init(&own->colors, 1, p->colors_most, p->budget);
+        group_table_init(&own->colors, 1, p->colors_max, p->budget);
     return own ? 0 : -ENOMEM;
 }
 
@@ -166,7 +167,7 @@ static int chunk_begin(struct group_worker *w, struct scan_chunk *c)
     return 0;
 }
 
-static int batch(struct group_worker *w, struct scan_batch *b)
+static int add_batch(struct group_worker *w, struct scan_batch *b)
 {
     if (b->chunk->wanted)
         return timeline_add_tuples(w, b);
@@ -187,9 +188,9 @@ static int chunk_end(struct group_worker *w, struct scan_chunk *c)
     return rc < 0 ? rc : add_own_colors(w);
 }
 
-/* ---- picks among the rows that densities do not list ----------------------------------------- */
+/* ---- picks among rows that densities do not list --------------------------------------------- */
 
-/* Unless a row of the chunk may be as long as the last pick. */
+/* Skips the chunk unless one of its rows may be as long as the last pick. */
 static bool skip_again(void *arg, size_t position)
 {
     const struct timeline_found *f = arg;
@@ -232,7 +233,7 @@ static int look_again(struct timeline_found *f, struct err *err)
 
 /* ---- all scans ------------------------------------------------------------------------------- */
 
-static int prepare(struct timeline_found *f)
+static int prepare_scan(struct timeline_found *f)
 {
     static const struct acc_spec cells = {.kind = &timeline_acc_cells};
     const struct timeline_plan *p = f->plan;
@@ -275,13 +276,13 @@ int timeline_scan(const struct timeline_plan *plan, struct timeline_found *ret, 
                                              .worker_end = worker_end,
                                              .chunk_plan = chunk_plan,
                                              .chunk_begin = chunk_begin,
-                                             .batch = batch,
+                                             .batch = add_batch,
                                              .chunk_end = chunk_end,
                                              .put = timeline_put,
                                              .take = timeline_take};
 
     ret->plan = plan;
-    int rc = prepare(ret);
+    int rc = prepare_scan(ret);
     rc = rc < 0 ? rc : timeline_scan_more(ret, &hooks, err);
     rc = rc < 0 ? rc : sum_up(ret);
     rc = rc < 0 || !plan->slices ? rc : timeline_collect_slices(ret, err);

@@ -1,5 +1,5 @@
 /* slices.c - collects objects of the window for depth.c. If there are at most
- * TIMELINE_SLICES_MOST, all are collected. Otherwise only those that are at least an eighth of a
+ * TIMELINE_SLICES_MAX, all are collected. Otherwise only those that are at least an eighth of a
  * column long (a whole column, if there are more than TIMELINE_SLICES_FINE). This minimum is
  * doubled as long as more than TIMELINE_SLICES_LONG objects reach it. The result depends on
  * neither chunks nor threads. */
@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct slice_worker {
-    unsigned least;       /* class: items of lower classes have been dropped */
+    unsigned least;       /* class: items of lower classes were dropped */
     VEC(uint64_t) wanted; /* rows of the chunk that are long enough and near the window */
     uint64_t *near; /* second half of the memory of `wanted`: rows that may reach into the window */
     uint32_t row[SCAN_BATCH], place[SCAN_BATCH], lane[SCAN_BATCH];
@@ -23,7 +23,7 @@ static uint64_t length_of(int64_t ts, int64_t te)
     return (uint64_t)te - (uint64_t)ts;
 }
 
-/* ---- the shortest that is collected ---------------------------------------------------------- */
+/* ---- the minimum length ---------------------------------------------------------------------- */
 
 static uint64_t least_of(const struct timeline_slices *s, unsigned class)
 {
@@ -40,7 +40,7 @@ static unsigned class_of(const struct timeline_slices *s, uint64_t length)
     return 63 - (unsigned)__builtin_clzll(length / s->unit);
 }
 
-/* Keeps only items that are at least so many ns long. */
+/* Drops items shorter than `least` ns. */
 static void drop_short(struct vec *list, uint64_t least)
 {
     struct call_item *items = list->at;
@@ -67,11 +67,6 @@ static void raise_least(struct timeline_slices *s)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static bool is_in_window(const struct timeline_plan *p, int64_t ts, int64_t te)
-{
-    return ts <= p->to && te >= p->from;
-}
-
 /* Chooses the selected rows that are to be collected: stores their indexes among the selected
  * rows, their rows in the chunk, and their times. Returns how many. */
 static uint32_t choose_rows(struct group_worker *w, struct scan_batch *b)
@@ -89,8 +84,8 @@ static uint32_t choose_rows(struct group_worker *w, struct scan_batch *b)
         own->te[n] = end_of(&t, row);
         own->row[n] = j;
         own->place[n] = batch_place(b, row);
-        n += length_of(own->ts[n], own->te[n]) >= least &&
-             is_in_window(f->plan, own->ts[n], own->te[n]);
+        bool in_window = own->ts[n] <= f->plan->to && own->te[n] >= f->plan->from;
+        n += in_window && length_of(own->ts[n], own->te[n]) >= least;
     }
     return n;
 }
@@ -137,7 +132,7 @@ static int add_rows(struct group_worker *w, const struct scan_batch *b, uint32_t
     return 0;
 }
 
-static int batch(struct group_worker *w, struct scan_batch *b)
+static int add_batch(struct group_worker *w, struct scan_batch *b)
 {
     struct slice_worker *own = w->own;
     uint32_t n = choose_rows(w, b);
@@ -177,8 +172,8 @@ const struct acc_kind timeline_acc_items = {
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-/* Selects the rows of at least so many ns from the list of the longest rows. Returns false if
- * rows that are not in the list may be as long. */
+/* Selects the rows of at least `least` ns from the list of the longest rows. Returns false if rows
+ * that are not in the list may be as long. */
 static bool want_listed(struct slice_worker *w, const struct density *d, int64_t least)
 {
     if (d->rest_dur >= least)
@@ -189,8 +184,8 @@ static bool want_listed(struct slice_worker *w, const struct density *d, int64_t
     return true;
 }
 
-/* Selects the rows of at least so many ns in w->wanted. -EDOM: the columns of the chunk do not
- * tell, so all rows must be read. */
+/* Selects the rows of at least `least` ns in w->wanted. Returns -EDOM if the columns of the chunk
+ * do not allow it, so all rows must be read. */
 static int want_long(struct slice_worker *w, struct scan_chunk *c, uint64_t least)
 {
     struct density d;
@@ -203,8 +198,8 @@ static int want_long(struct slice_worker *w, struct scan_chunk *c, uint64_t leas
     return timeline_select_long(c->view, least, w->wanted.at);
 }
 
-/* The range of ts in which an object must start to reach into the window, if it is as long as
- * the longest of the chunk. lo > hi: no object does. Without known times: all values. */
+/* Computes the range of ts in which an object must start to reach into the window, if it is as long
+ * as the longest of the chunk. lo > hi: no object does. Without known times: all values. */
 static void starts_near(const struct timeline_plan *p, struct scan_chunk *c, int64_t *ret_lo,
                         int64_t *ret_hi)
 {
@@ -243,8 +238,8 @@ static int keep_near(struct slice_worker *w, struct scan_chunk *c, int64_t lo, i
     return rc;
 }
 
-/* Of rows that are chosen by times alone, no other column is read of those that are too short or
- * far away. */
+/* If times alone decide, the other columns are not read for rows that are too short or too far from
+ * the window. */
 static int chunk_plan(struct group_worker *w, struct scan_chunk *c)
 {
     const struct timeline_found *f = timeline_found_of(w);
@@ -297,28 +292,24 @@ static int worker_end(struct group_worker *w, bool failed)
     return 0;
 }
 
-static uint64_t least_length(const struct timeline_plan *plan, uint64_t objects)
-{
-    return objects > TIMELINE_SLICES_FINE || plan->step < 8 ? plan->step : plan->step / 8;
-}
-
 int timeline_collect_slices(struct timeline_found *f, struct err *err)
 {
     static const struct group_hooks hooks = {.worker_begin = worker_begin,
                                              .worker_end = worker_end,
                                              .skip = is_short,
                                              .chunk_plan = chunk_plan,
-                                             .batch = batch,
+                                             .batch = add_batch,
                                              .put = timeline_put,
                                              .take = timeline_take};
     struct timeline_slices *s = &f->slices;
 
-    s->all = f->objects <= TIMELINE_SLICES_MOST;
+    s->all = f->objects <= TIMELINE_SLICES_MAX;
     s->each = f->objects <= TIMELINE_SLICES_ALL;
-    s->unit = least_length(f->plan, f->objects);
+    bool coarse = f->objects > TIMELINE_SLICES_FINE || f->plan->step < 8;
+    s->unit = coarse ? f->plan->step : f->plan->step / 8;
     int rc = timeline_scan_more(f, &hooks, err);
-    s->least_ns = least_now(s);
+    s->min_ns = least_now(s);
     if (rc == 0)
-        drop_short(timeline_list(f->groups, TIMELINE_ITEMS), s->least_ns);
+        drop_short(timeline_list(f->groups, TIMELINE_ITEMS), s->min_ns);
     return rc;
 }

@@ -5,7 +5,7 @@
  *            there are too many -> depth.c: lane by lane, sorts and nests them, and keeps the
  *            longest of each depth and column.
  * Threads:   several inside.
- * Memory:    32 bytes an object while it is collected, 76 in all, of TIMELINE_SLICES_MOST objects
+ * Memory:    32 bytes an object while it is collected, 76 in all, of TIMELINE_SLICES_MAX objects
  *            at most.
  *
  * The depth of an object is the number of objects of its lane around it: the last one, in the order
@@ -21,22 +21,22 @@
 #include "dftracerd/timeline.h"
 
 enum {
-    TIMELINE_SLICES_ALL = 20000, /* of so many objects in the window each is a slice of its own */
-    /* of more objects only longer ones are collected, see least_length ... */
-    TIMELINE_SLICES_MOST = 1 << 19,
-    TIMELINE_SLICES_LONG = 1 << 18, /* ... so many at most */
-    /* of more objects in the window, these are as long as a column */
+    TIMELINE_SLICES_ALL = 20000, /* with this number of objects in the window, each is a slice */
+    /* of more objects only longer ones are collected ... */
+    TIMELINE_SLICES_MAX = 1 << 19,
+    TIMELINE_SLICES_LONG = 1 << 18, /* ... at most this number */
+    /* above this number of objects in the window, these are as long as a column */
     TIMELINE_SLICES_FINE = 1 << 22
 };
 
-/* One that is drawn. */
+/* An object that is drawn. */
 struct timeline_drawn {
     uint32_t item, depth;
     uint32_t column, end; /* the first and last column in which it is the longest */
-    uint32_t others;      /* that begin in these columns and are drawn nowhere */
+    uint32_t others;      /* objects that begin in these columns and are not drawn */
 };
-/* ts, te in ns, nearest that fit; lane, tuple: its groups of TIMELINE_CELLS and TIMELINE_NAMES; id:
- * ~(position << 32 | row). */
+/* ts, te in ns, clamped to 64 bits; lane, tuple: its groups of TIMELINE_CELLS and TIMELINE_NAMES;
+ * id: ~(position << 32 | row). */
 static inline uint32_t slice_position(const struct call_item *item)
 {
     return (uint32_t)(~item->id >> 32);
@@ -47,10 +47,11 @@ static inline uint32_t slice_row(const struct call_item *item)
 }
 
 extern const struct acc_kind timeline_acc_items;
-/* Collects items, of objects whose cells have been counted. 0, -ENOMEM, ERR_MEMORY_LIMIT, or why
- * the scan failed. */
+/* Collects items, the objects whose cells have been counted. Returns 0, -ENOMEM, ERR_MEMORY_LIMIT,
+ * or an error of the scan. */
 int timeline_collect_slices(struct timeline_found *f, struct err *err);
-/* After timeline_make_lanes: t->drawn. 0, -ENOMEM, ERR_MEMORY_LIMIT, or why the query stopped. */
+/* Call it after timeline_make_lanes: makes t->drawn. Returns 0, -ENOMEM, ERR_MEMORY_LIMIT, or an
+ * error of the budget. */
 int timeline_make_slices(struct timeline *t);
 
 #endif

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is asked --------------------------------------------------------------------------- */
+/* ---- plan ------------------------------------------------------------------------------------ */
 
 static int plan_sources(struct timeline *t, struct query *q, const struct timeline_options *o,
                         struct err *err)
@@ -38,7 +38,7 @@ static int plan_sources(struct timeline *t, struct query *q, const struct timeli
     return rc < 0 ? rc : query_check_column(q, p->keys[p->width - 1], "color", err);
 }
 
-/* From the first begin to the last end of what is selected. False: nothing is. */
+/* Finds the first begin and the last end of the selection. *ret is false if nothing is selected. */
 static int find_own_window(struct query *q, struct timeline_facts *f, bool *ret, struct err *err)
 {
     struct stats_options options = {.report = STATS_TIME_RANGE};
@@ -57,20 +57,20 @@ static int find_own_window(struct query *q, struct timeline_facts *f, bool *ret,
     return 0;
 }
 
-struct told_window {
+struct sent_window {
     int64_t from_ns, to_ns;
     uint64_t objects;
     bool any;
 };
 
-/* Rank 0 may know it from summaries: other ranks are told. */
+/* Rank 0 may know the window from summaries, so it sends the window to the other ranks. */
 static int find_window(struct query *q, struct timeline_facts *f, bool *ret, struct err *err)
 {
-    struct told_window w;
-    struct text told;
+    struct sent_window w;
+    struct text message;
 
-    if (query_far_receive(q, &told) && told.len == sizeof w) {
-        memcpy(&w, told.ptr, sizeof w);
+    if (query_far_receive(q, &message) && message.len == sizeof w) {
+        memcpy(&w, message.ptr, sizeof w);
         f->from_ns = w.from_ns;
         f->to_ns = w.to_ns;
         f->objects = w.objects;
@@ -161,11 +161,11 @@ static int check_options(const struct timeline_options *o, struct err *err)
     return 0;
 }
 
-/* Whether there are too many colors is seen soon, if there are. */
-static int scan(struct timeline *t, const struct timeline_options *o, struct err *err)
+/* A scan with too many colors stops early. */
+static int scan_colors(struct timeline *t, const struct timeline_options *o, struct err *err)
 {
     t->plan.events = o->events;
-    t->plan.colors_most = o->color_values ? 0 : o->colors;
+    t->plan.colors_max = o->color_values ? 0 : o->colors;
     int rc = o->color_values ? timeline_choose_colors(t, o->color_values, o->color_value_count) : 0;
 
     rc = rc < 0 ? rc : timeline_scan(&t->plan, &t->found, err);
@@ -173,12 +173,12 @@ static int scan(struct timeline *t, const struct timeline_options *o, struct err
         return rc;
     timeline_found_done(&t->found);
     *err = (struct err){0};
-    t->plan.colors_most = 0;
+    t->plan.colors_max = 0;
     rc = timeline_fold_colors(t, o->colors, err);
     return rc < 0 ? rc : timeline_scan(&t->plan, &t->found, err);
 }
 
-static int run(struct timeline *t, const struct timeline_options *o, struct err *err)
+static int run_scans(struct timeline *t, const struct timeline_options *o, struct err *err)
 {
     struct timeline_facts *f = &t->facts;
     bool any = o->has_window;
@@ -188,7 +188,7 @@ static int run(struct timeline *t, const struct timeline_options *o, struct err 
     int rc = any ? 0 : find_window(t->plan.query, f, &any, err);
     if (rc < 0)
         return rc;
-    if (!any) { /* objects without ts */
+    if (!any) { /* only objects without ts */
         f->from_ns = f->to_ns = 0;
         t->found.untimed = f->objects;
         f->objects = 0;
@@ -200,7 +200,7 @@ static int run(struct timeline *t, const struct timeline_options *o, struct err 
     t->plan.overlaps = !o->has_window || o->overlap;
     t->plan.density =
         t->plan.overlaps ? query_tuple_set(t->plan.query, t->plan.keys, t->plan.width) : -ENOENT;
-    rc = scan(t, o, err);
+    rc = scan_colors(t, o, err);
     rc = rc < 0 ? rc : timeline_make_lanes(t);
     rc = rc < 0 ? rc : make_events(t);
     rc = rc < 0 || !o->slices ? rc : timeline_make_slices(t);
@@ -221,7 +221,7 @@ int timeline_open(struct query *q, const struct timeline_options *o, struct err 
         group_table_init(&t->kept, 1, 0, t->plan.budget);
     }
     rc = rc < 0 ? rc : plan_sources(t, q, o, err);
-    rc = rc < 0 ? rc : run(t, o, err);
+    rc = rc < 0 ? rc : run_scans(t, o, err);
     if (rc < 0) {
         timeline_close(t);
         return err_set(err, rc, "%s", err_text(rc));

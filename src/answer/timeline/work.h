@@ -1,4 +1,4 @@
-/* work.h - what a worker of the scans for cells and picks has of its own.
+/* work.h - the state of a worker in the scans for cells and picks.
  *
  * Used by:   scan.c, offer.c; slices.c (times).
  * Threads:   each belongs to one thread. Memory: charged to the budget of the plan.
@@ -10,10 +10,10 @@
 #include "engine/derived/batch_times.h"
 
 struct timeline_worker {
-    struct group_table colors; /* of groups before colors_of that had parts when they were met */
+    struct group_table colors; /* of groups before colors_of that had parts when they were read */
     uint32_t colors_of;
     struct timeline_density density;
-    bool plain; /* of the chunk */
+    bool plain; /* the chunk's times are plain */
     struct {    /* rows of a batch that may be picks */
         struct timeline_pick pick[SCAN_BATCH];
         uint32_t place[SCAN_BATCH];
@@ -21,7 +21,7 @@ struct timeline_worker {
     } few;
 };
 
-/* In ns, beyond 64 bits the nearest that fits. */
+/* Returns the time in ns, clamped to 64 bits. */
 static inline bool time_of(const struct batch_times *t, uint32_t row, int64_t *ret)
 {
     if (!batch_is_valid(t->ts_valid, row))
@@ -31,7 +31,7 @@ static inline bool time_of(const struct batch_times *t, uint32_t row, int64_t *r
     return true;
 }
 
-/* Of a row with ts; not the sum of two times that were made to fit. */
+/* Returns the end of a row with ts, clamped only after the addition. */
 static inline int64_t end_of(const struct batch_times *t, uint32_t row)
 {
     __int128 end = (__int128)t->ts[row] * (t->ts_nano ? 1 : 1000);
@@ -43,13 +43,13 @@ static inline int64_t end_of(const struct batch_times *t, uint32_t row)
 
 /* ---- offer.c --------------------------------------------------------------------------------- */
 
-/* picks_least of the worker, or of the scan before. */
+/* Returns picks_least of the worker, or of the scan before. */
 const struct timeline_pick *timeline_least(const struct group_worker *w);
-/* Of all selected rows, those that may be picks. */
+/* Offers all selected rows that may be picks. */
 int timeline_offer_rows(struct group_worker *w, struct scan_batch *b);
-/* The same where they were selected whatever the time range says. */
+/* Does the same for rows that were selected regardless of the time range. */
 int timeline_offer_few(struct group_worker *w, struct scan_batch *b);
-/* Of a chunk whose density is used: one row of each tuple, and the longest ones. */
+/* For a chunk whose density is used: adds one row of each tuple, and the longest ones. */
 int timeline_add_tuples(struct group_worker *w, struct scan_batch *b);
 
 #endif

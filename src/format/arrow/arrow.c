@@ -1,26 +1,26 @@
-/* arrow.c - typed columns as an Arrow IPC file or stream; the metadata is metadata.c's. */
+/* arrow.c - writes typed columns as an Arrow IPC file or stream; metadata.c writes the metadata. */
 #include "format/arrow/metadata.h"
 #include "dftracerd/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A message body is written piece by piece: its layout is known before. */
+/* A message body is written piece by piece, because its layout is known in advance. */
 struct arrow {
     const struct arrow_column *columns;
     size_t count;
     bool file;
     uint64_t offset; /* bytes written so far */
     struct arrow_node *nodes;
-    struct arrow_buffer *buffers; /* two a column */
+    struct arrow_buffer *buffers; /* two for each column */
     struct arrow_block *dictionaries;
     size_t dictionary_count;
     VEC(struct arrow_block) batches;
 };
 
 enum {
-    GIVEN_LEAST = 65536
-}; /* copying less is faster than allocating memory for the next values */
+    GIVEN_MIN = 65536
+}; /* at this size, copying is faster than allocating memory for the next values */
 
 static size_t padded(size_t bytes)
 {
@@ -168,7 +168,7 @@ bool arrow_batch_column_given(struct arrow *a, size_t column, void **values, siz
     const struct arrow_buffer *b = &a->buffers[2 * column];
     size_t length = (size_t)b[1].length, bytes = padded(length);
 
-    if (out->len || out->error || b[0].length || bytes < GIVEN_LEAST || bytes > room)
+    if (out->len || out->error || b[0].length || bytes < GIVEN_MIN || bytes > room)
         return false;
     void *other = out->cap >= room ? out->data : malloc(room);
     if (!other)

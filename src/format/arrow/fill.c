@@ -1,7 +1,7 @@
 /* fill.c - columns of a batch from blocks of rows. */
 #include "format/arrow/columns.h"
 
-/* Of up to 64 rows that a word of bits has: those with a bit are null. */
+/* Marks up to 64 rows as null, one for each set bit. */
 static void mark_nulls(struct arrow_staged *c, size_t row, uint64_t bits)
 {
     c->nulls += (size_t)__builtin_popcountll(bits);
@@ -10,8 +10,8 @@ static void mark_nulls(struct arrow_staged *c, size_t row, uint64_t bits)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* What a batch has of a code. */
-static int meet(struct arrow_rows *r, size_t column, uint32_t code)
+/* Converts the key of a code to the bits that a batch stores. */
+static int convert_code(struct arrow_rows *r, size_t column, uint32_t code)
 {
     struct arrow_ranks *k = &r->columns[column].ranks;
     struct value v;
@@ -31,9 +31,9 @@ static int meet_block(struct arrow_rows *r, size_t column, size_t rows)
 
     if (rc < 0 || k->all)
         return rc;
-    /* Where the table has all keys, all at once, and never again. */
+    /* If the table has all keys, they are converted together, and only once. */
     for (uint32_t code = 0; code < k->count && r->parts && rc == 0; code++) {
-        rc = meet(r, column, code);
+        rc = convert_code(r, column, code);
         if (rc == 0 && code % 0x1000 == 0)
             rc = budget_check(r->charge.budget);
     }
@@ -42,12 +42,12 @@ static int meet_block(struct arrow_rows *r, size_t column, size_t rows)
         return rc;
     for (size_t i = 0; i < rows && rc == 0; i++) {
         if (k->met[codes[i]] == NOT_MET)
-            rc = meet(r, column, codes[i]);
+            rc = convert_code(r, column, codes[i]);
     }
     return rc;
 }
 
-/* There is memory for a whole block; what is too much is overwritten, or not written. */
+/* There is memory for a whole block; surplus values are overwritten later, or not written out. */
 static void put_alike(struct arrow_staged *c, enum arrow_type type, uint32_t rank, size_t row)
 {
     const uint64_t bits = c->ranks.bits[rank];
@@ -60,7 +60,7 @@ static void put_alike(struct arrow_staged *c, enum arrow_type type, uint32_t ran
         numbers[i] = bits;
 }
 
-/* Of what is null bits are 0. */
+/* The bits of a null value are 0. */
 static void put_keys(struct arrow_staged *c, enum arrow_type type, const uint32_t *ranks,
                      size_t row, size_t n)
 {
@@ -68,7 +68,8 @@ static void put_keys(struct arrow_staged *c, enum arrow_type type, const uint32_
     int32_t *codes = (int32_t *)c->values + row;
     uint64_t *numbers = (uint64_t *)c->values + row;
 
-    /* Rows are mostly in the order of their keys, so the first keys of a block are alike. */
+    /* Rows are mostly ordered by their keys, so the first key columns of a block are often
+     * constant. */
     if (memcmp(ranks, ranks + 1, (n - 1) * sizeof(*ranks)) == 0) {
         put_alike(c, type, ranks[0], row);
     } else if (type == ARROW_TEXT) {
@@ -93,9 +94,9 @@ static void mark_null_ranks(struct arrow_staged *c, const uint32_t *ranks, size_
     }
 }
 
-/* ---- numbers: in their place already, but some in another unit or type ----------------------- */
+/* ---- numbers: stored in place already, but some in another unit or type ---------------------- */
 
-/* Null is what is negative, or too large in nanoseconds. */
+/* A value that is negative, or too large in nanoseconds, becomes null. */
 static void turn_uints(struct arrow_rows *r, struct arrow_staged *c, size_t n)
 {
     int64_t *values = r->memory.i;
@@ -145,7 +146,7 @@ static void put_numbers(struct arrow_rows *r, size_t column, size_t n)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* False in *ret: the column is filled by values. */
+/* *ret becomes false if the column must be filled by values. */
 static int put_vector(struct arrow_rows *r, size_t column, const struct table_block *b, bool *ret)
 {
     enum arrow_type type = r->types[column].type;

@@ -18,32 +18,32 @@ struct flat {
     size_t start;
 };
 
-/* A field of a table: a scalar, or (size 0) the place of a distance. `at`: its place. */
+/* A field of a table: a scalar, or (size 0) an offset. `at` is its position. */
 struct field {
     unsigned slot, size;
     uint64_t value;
     size_t at;
 };
 
-static size_t here(const struct flat *f)
+static size_t position(const struct flat *f)
 {
     return f->out->len - f->start;
 }
 
-static void put(struct flat *f, uint64_t value, unsigned size)
+static void put_number(struct flat *f, uint64_t value, unsigned size)
 {
     buf_append(f->out, &value, size);
 }
 
-/* Zeros, until the place is `rest` beyond a multiple of `to`. */
-static void align(struct flat *f, size_t to, size_t rest)
+/* Appends zeros until the position is `rest` bytes after a multiple of `to`. */
+static void put_padding(struct flat *f, size_t to, size_t rest)
 {
-    while (here(f) % to != rest && !f->out->error)
+    while (position(f) % to != rest && !f->out->error)
         buf_putc(f->out, 0);
 }
 
-/* The distance at `at` leads to `target`. */
-static void lead(struct flat *f, size_t at, size_t target)
+/* Stores the offset from `at` to `target`. */
+static void set_offset(struct flat *f, size_t at, size_t target)
 {
     uint32_t distance = (uint32_t)(target - at);
 
@@ -51,8 +51,9 @@ static void lead(struct flat *f, size_t at, size_t target)
         memcpy(f->out->data + f->start + at, &distance, sizeof(distance));
 }
 
-/* Fields by falling size behind the distance to the vtable: all are aligned when the first is. */
-static size_t table(struct flat *f, struct field *fields, size_t count)
+/* Writes the fields by falling size after the offset to the vtable: if the first is aligned, all
+ * are. */
+static size_t put_table(struct flat *f, struct field *fields, size_t count)
 {
     uint16_t vtable[10] = {0}, slots = 0, at = 4;
 
@@ -68,10 +69,10 @@ static size_t table(struct flat *f, struct field *fields, size_t count)
     }
     vtable[0] = (uint16_t)(4 + 2 * slots);
     vtable[1] = at;
-    align(f, 8, (8 + 4 - vtable[0] % 8) % 8);
+    put_padding(f, 8, (8 + 4 - vtable[0] % 8) % 8);
     buf_append(f->out, vtable, vtable[0]);
-    size_t start = here(f);
-    put(f, vtable[0], 4);
+    size_t start = position(f);
+    put_number(f, vtable[0], 4);
     char *room = buf_reserve(f->out, at - 4u);
     f->out->len += room ? at - 4u : 0;
     for (size_t i = 0; i < count && room; i++) {
@@ -82,38 +83,38 @@ static size_t table(struct flat *f, struct field *fields, size_t count)
     return start;
 }
 
-static size_t vector(struct flat *f, size_t count, size_t alignment)
+static size_t put_vector(struct flat *f, size_t count, size_t alignment)
 {
-    align(f, alignment < 4 ? 4 : alignment, alignment == 8 ? 4 : 0);
-    size_t start = here(f);
-    put(f, count, 4);
+    put_padding(f, alignment < 4 ? 4 : alignment, alignment == 8 ? 4 : 0);
+    size_t start = position(f);
+    put_number(f, count, 4);
     return start;
 }
 
-static size_t structs(struct flat *f, const void *items, size_t size, size_t count)
+static size_t put_structs(struct flat *f, const void *items, size_t size, size_t count)
 {
-    size_t start = vector(f, count, 8);
+    size_t start = put_vector(f, count, 8);
 
     buf_append(f->out, items, size * count);
     return start;
 }
 
-static size_t string(struct flat *f, struct text t)
+static size_t put_string(struct flat *f, struct text t)
 {
-    size_t start = vector(f, t.len, 4);
+    size_t start = put_vector(f, t.len, 4);
 
     buf_text(f->out, t);
     buf_putc(f->out, 0);
     return start;
 }
 
-/* Room for `count` distances; the first is 4 bytes behind the start. */
-static size_t distances(struct flat *f, size_t count)
+/* Reserves space for `count` offsets; the first is 4 bytes after the start. */
+static size_t reserve_offsets(struct flat *f, size_t count)
 {
-    size_t start = vector(f, count, 4);
+    size_t start = put_vector(f, count, 4);
 
     for (size_t i = 0; i < count; i++)
-        put(f, 0, 4);
+        put_number(f, 0, 4);
     return start;
 }
 
@@ -123,7 +124,7 @@ static size_t type_int(struct flat *f, uint32_t bits, bool is_signed)
 {
     struct field fields[] = {{0, 4, bits}, {1, 1, is_signed}};
 
-    return table(f, fields, 2);
+    return put_table(f, fields, 2);
 }
 
 static size_t put_type(struct flat *f, enum arrow_type type)
@@ -135,20 +136,20 @@ static size_t put_type(struct flat *f, enum arrow_type type)
     case ARROW_UINT64:
         return type_int(f, 64, type == ARROW_INT64);
     case ARROW_DOUBLE:
-        return table(f, &precision, 1);
+        return put_table(f, &precision, 1);
     default:
-        return table(f, NULL, 0);
+        return put_table(f, NULL, 0);
     }
 }
 
 static size_t put_unit(struct flat *f, const char *unit)
 {
-    size_t start = distances(f, 1);
+    size_t start = reserve_offsets(f, 1);
     struct field fields[] = {{0, 0}, {1, 0}};
 
-    lead(f, start + 4, table(f, fields, 2));
-    lead(f, fields[0].at, string(f, TEXT("unit")));
-    lead(f, fields[1].at, string(f, text_of(unit)));
+    set_offset(f, start + 4, put_table(f, fields, 2));
+    set_offset(f, fields[0].at, put_string(f, TEXT("unit")));
+    set_offset(f, fields[1].at, put_string(f, text_of(unit)));
     return start;
 }
 
@@ -171,50 +172,51 @@ static size_t put_field(struct flat *f, const struct arrow_column *c, size_t id)
         fields[dictionary = count++] = (struct field){4, 0};
     if (c->unit)
         fields[unit = count++] = (struct field){6, 0};
-    size_t start = table(f, fields, count);
-    lead(f, fields[NAME].at, string(f, text_of(c->name)));
-    lead(f, fields[TYPE].at, put_type(f, c->type));
-    lead(f, fields[CHILDREN].at, distances(f, 0));
+    size_t start = put_table(f, fields, count);
+    set_offset(f, fields[NAME].at, put_string(f, text_of(c->name)));
+    set_offset(f, fields[TYPE].at, put_type(f, c->type));
+    set_offset(f, fields[CHILDREN].at, reserve_offsets(f, 0));
     if (dictionary) { /* the texts of the column as int32, in a dictionary of its own */
         struct field encoding[] = {{0, 8, id}, {1, 0}};
-        lead(f, fields[dictionary].at, table(f, encoding, 2));
-        lead(f, encoding[1].at, type_int(f, 32, true));
+        set_offset(f, fields[dictionary].at, put_table(f, encoding, 2));
+        set_offset(f, encoding[1].at, type_int(f, 32, true));
     }
     if (unit)
-        lead(f, fields[unit].at, put_unit(f, c->unit));
+        set_offset(f, fields[unit].at, put_unit(f, c->unit));
     return start;
 }
 
-static size_t schema(struct flat *f, const struct arrow_column *columns, size_t count)
+static size_t put_schema(struct flat *f, const struct arrow_column *columns, size_t count)
 {
     struct field fields[] = {{0, 2, 0}, {1, 0}};
-    size_t start = table(f, fields, 2), list = distances(f, count);
+    size_t start = put_table(f, fields, 2), list = reserve_offsets(f, count);
 
-    lead(f, fields[1].at, list);
+    set_offset(f, fields[1].at, list);
     for (size_t i = 0; i < count; i++)
-        lead(f, list + 4 + 4 * i, put_field(f, &columns[i], i));
+        set_offset(f, list + 4 + 4 * i, put_field(f, &columns[i], i));
     return start;
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* Begins an encapsulated message; the distance to its header is at *ret_header. */
-static struct flat message(struct buf *out, unsigned type, int64_t body, size_t *ret_header)
+/* Begins an encapsulated message; stores the position of the offset to its header in *ret_header.
+ */
+static struct flat begin_message(struct buf *out, unsigned type, int64_t body, size_t *ret_header)
 {
     struct field fields[] = {{0, 2, METADATA_V5}, {1, 1, type}, {2, 0}, {3, 8, (uint64_t)body}};
 
     buf_append(out, "\xff\xff\xff\xff\0\0\0", 8);
     struct flat f = {out, out->len};
-    put(&f, 0, 4);
-    lead(&f, 0, table(&f, fields, 4));
+    put_number(&f, 0, 4);
+    set_offset(&f, 0, put_table(&f, fields, 4));
     *ret_header = fields[2].at;
     return f;
 }
 
 static void message_end(struct flat *f)
 {
-    align(f, 8, 0);
-    uint32_t length = (uint32_t)here(f);
+    put_padding(f, 8, 0);
+    uint32_t length = (uint32_t)position(f);
     if (!f->out->error)
         memcpy(f->out->data + f->start - 4, &length, sizeof(length));
 }
@@ -222,9 +224,9 @@ static void message_end(struct flat *f)
 void arrow_put_schema(struct buf *out, const struct arrow_column *columns, size_t count)
 {
     size_t header;
-    struct flat f = message(out, HEADER_SCHEMA, 0, &header);
+    struct flat f = begin_message(out, HEADER_SCHEMA, 0, &header);
 
-    lead(&f, header, schema(&f, columns, count));
+    set_offset(&f, header, put_schema(&f, columns, count));
     message_end(&f);
 }
 
@@ -236,15 +238,15 @@ void arrow_put_batch(struct buf *out, int64_t dictionary, int64_t rows,
     struct field fields[] = {{0, 8, (uint64_t)rows}, {1, 0}, {2, 0}};
     size_t header;
     struct flat f =
-        message(out, dictionary < 0 ? HEADER_RECORDS : HEADER_DICTIONARY, body, &header);
+        begin_message(out, dictionary < 0 ? HEADER_RECORDS : HEADER_DICTIONARY, body, &header);
 
     if (dictionary >= 0) {
-        lead(&f, header, table(&f, of, 2));
+        set_offset(&f, header, put_table(&f, of, 2));
         header = of[1].at;
     }
-    lead(&f, header, table(&f, fields, 3));
-    lead(&f, fields[1].at, structs(&f, nodes, sizeof(*nodes), node_count));
-    lead(&f, fields[2].at, structs(&f, buffers, sizeof(*buffers), buffer_count));
+    set_offset(&f, header, put_table(&f, fields, 3));
+    set_offset(&f, fields[1].at, put_structs(&f, nodes, sizeof(*nodes), node_count));
+    set_offset(&f, fields[2].at, put_structs(&f, buffers, sizeof(*buffers), buffer_count));
     message_end(&f);
 }
 
@@ -255,11 +257,12 @@ void arrow_put_footer(struct buf *out, const struct arrow_column *columns, size_
     struct field fields[] = {{0, 2, METADATA_V5}, {1, 0}, {2, 0}, {3, 0}};
     struct flat f = {out, out->len};
 
-    put(&f, 0, 4);
-    lead(&f, 0, table(&f, fields, 4));
-    lead(&f, fields[1].at, schema(&f, columns, count));
-    lead(&f, fields[2].at, structs(&f, dictionaries, sizeof(*dictionaries), dictionary_count));
-    lead(&f, fields[3].at, structs(&f, batches, sizeof(*batches), batch_count));
-    put(&f, here(&f), 4);
+    put_number(&f, 0, 4);
+    set_offset(&f, 0, put_table(&f, fields, 4));
+    set_offset(&f, fields[1].at, put_schema(&f, columns, count));
+    set_offset(&f, fields[2].at,
+               put_structs(&f, dictionaries, sizeof(*dictionaries), dictionary_count));
+    set_offset(&f, fields[3].at, put_structs(&f, batches, sizeof(*batches), batch_count));
+    put_number(&f, position(&f), 4);
     buf_append(out, "ARROW1", 6);
 }

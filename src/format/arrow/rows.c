@@ -4,10 +4,10 @@
 
 #include <errno.h>
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
-/* Of all columns alike, as what one gives away may be the next one's, or that of a column behind a
- * head. */
+/* All buffers have one size, because a buffer given away may be replaced by one of the next column,
+ * or of a column after a header. */
 enum { VALUE_BYTES = ARROW_BATCH * sizeof(uint64_t) + 4096 };
 
 static int make_room(struct arrow_rows *r)
@@ -37,7 +37,7 @@ int arrow_rows_new(struct table *t, const struct query *q, struct budget *budget
         return -ENOMEM;
     r->table = t;
     r->charge.budget = r->text_charge.budget = budget;
-    r->told = t->columns;
+    r->specs = t->columns;
     r->count = t->count;
     r->memory.i = r->numbers;
     r->columns = calloc(r->count + 1, sizeof(*r->columns));
@@ -122,7 +122,7 @@ static int read_batch(struct arrow_rows *r, struct err *err)
             return rc;
         r->rows += block.count;
     }
-    /* Bits behind the last row are 0. */
+    /* Bits after the last row are 0. */
     for (size_t i = 0; i < r->count && r->rows % 64; i++)
         r->columns[i].valid[r->rows / 64] &= ((uint64_t)1 << r->rows % 64) - 1;
     return rc == ERR_END && r->rows ? 0 : rc;

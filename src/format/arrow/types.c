@@ -1,16 +1,16 @@
-/* types.c - the type of each column, the unit of times, and the texts of columns of texts.
+/* types.c - the type of each column, the unit of times, and the dictionaries of text columns.
  *
- * A column has one type whatever its values, so that answers on other data can be put together:
- * uint64, double or text. Times are whole microseconds, or whole nanoseconds where a file has this
- * unit or a time of the answer has a fraction. batch_type is 0, 1, 2.
+ * The type of a column does not depend on its values, so that answers on different data can be
+ * concatenated: uint64, double or text. Times are whole microseconds, or whole nanoseconds if a
+ * file has this unit or a time of the answer has a fraction. batch_type is 0, 1, 2.
  */
 #include "format/arrow/columns.h"
 
 #include <errno.h>
 
-/* ---- a first reading ------------------------------------------------------------------------- */
+/* ---- first pass ------------------------------------------------------------------------------ */
 
-static int look_at_value(struct arrow_rows *r, size_t column, const struct value *v)
+static int survey_value(struct arrow_rows *r, size_t column, const struct value *v)
 {
     struct arrow_staged *c = &r->columns[column];
 
@@ -36,17 +36,18 @@ static int charge_texts(struct arrow_rows *r)
     return charge_up_to(&r->text_charge, bytes);
 }
 
-static int look_at_key(struct arrow_rows *r, size_t column, const struct vector *codes,
-                       uint32_t code)
+static int survey_key(struct arrow_rows *r, size_t column, const struct vector *codes,
+                      uint32_t code)
 {
     struct value v;
     int rc = codes->value(codes->arg, codes->keys[code], &v);
 
-    return rc < 0 ? rc : look_at_value(r, column, &v);
+    return rc < 0 ? rc : survey_value(r, column, &v);
 }
 
-/* Keys of the block, those that were not met yet. False in *ret: they are read as values. */
-static int look_at_codes(struct arrow_rows *r, size_t column, size_t rows, bool *ret)
+/* Converts the keys of the block that have not occurred before. *ret becomes false if they must be
+ * read as values. */
+static int survey_codes(struct arrow_rows *r, size_t column, size_t rows, bool *ret)
 {
     struct arrow_ranks *k = &r->columns[column].ranks;
     const struct vector *v = &r->vector;
@@ -58,14 +59,14 @@ static int look_at_codes(struct arrow_rows *r, size_t column, size_t rows, bool 
     for (size_t row = 0; *ret && row < rows && rc == 0; row++) {
         uint32_t code = v->codes[row];
         if (k->met[code] == NOT_MET)
-            rc = look_at_key(r, column, v, code);
+            rc = survey_key(r, column, v, code);
         k->met[code] = MET;
     }
     return rc;
 }
 
-/* Columns of the block of which all is not known yet. */
-static int look_at_block(struct arrow_rows *r, const struct table_block *b, struct err *err)
+/* Reads the columns of the block that are not completely known yet. */
+static int survey_block(struct arrow_rows *r, const struct table_block *b, struct err *err)
 {
     const struct value *values;
     bool all = true;
@@ -74,7 +75,7 @@ static int look_at_block(struct arrow_rows *r, const struct table_block *b, stru
     for (size_t i = 0; i < r->count && rc == 0; i++) {
         r->left_out[i] = r->columns[i].sure;
         if (!r->columns[i].sure && r->columns[i].key)
-            rc = look_at_codes(r, i, b->count, &r->left_out[i]);
+            rc = survey_codes(r, i, b->count, &r->left_out[i]);
         all &= r->left_out[i];
     }
     if (rc < 0 || all)
@@ -82,12 +83,12 @@ static int look_at_block(struct arrow_rows *r, const struct table_block *b, stru
     rc = r->table->ops->values(r->table, err, &values);
     for (size_t i = 0; i < r->count; i++) {
         for (size_t row = 0; !r->left_out[i] && row < b->count && rc == 0; row++)
-            rc = look_at_value(r, i, &values[row * r->count + i]);
+            rc = survey_value(r, i, &values[row * r->count + i]);
     }
     return rc;
 }
 
-static int look_at_rows(struct arrow_rows *r, struct err *err)
+static int survey_rows(struct arrow_rows *r, struct err *err)
 {
     struct table_block block;
     bool all = true;
@@ -98,7 +99,7 @@ static int look_at_rows(struct arrow_rows *r, struct err *err)
     if (all)
         return 0;
     while ((rc = r->table->ops->next(r->table, err, &block)) == 0) {
-        rc = look_at_block(r, &block, err);
+        rc = survey_block(r, &block, err);
         rc = rc < 0 ? rc : charge_texts(r);
         if (rc < 0)
             return rc;
@@ -108,8 +109,8 @@ static int look_at_rows(struct arrow_rows *r, struct err *err)
     return rc == ERR_END ? 0 : rc;
 }
 
-/* If the table has all groups, their keys are read instead of rows. */
-static int look_at_parts(struct arrow_rows *r)
+/* If the table has all groups, their keys are read instead of the rows. */
+static int survey_parts(struct arrow_rows *r)
 {
     int rc = 0;
 
@@ -119,7 +120,7 @@ static int look_at_parts(struct arrow_rows *r)
             struct vector codes = {.kind = VECTOR_CODE};
             r->table->ops->codes(r->table, part, i, &codes);
             for (uint32_t k = 0; k < codes.code_count && rc == 0; k++) {
-                rc = look_at_key(r, i, &codes, k);
+                rc = survey_key(r, i, &codes, k);
                 if (rc == 0 && k % 0x1000 == 0)
                     rc = budget_check(r->charge.budget);
             }
@@ -132,19 +133,19 @@ static int look_at_parts(struct arrow_rows *r)
 
 /* ---- the unit of times ----------------------------------------------------------------------- */
 
-/* What is known without a look at rows. */
-static int survey(struct arrow_rows *r)
+/* Records what is known without reading rows. */
+static int survey_columns(struct arrow_rows *r)
 {
     unsigned *seen = calloc(r->count + 1, sizeof(*seen));
     bool *known = calloc(r->count + 1, sizeof(*known));
     int rc = seen && known ? r->table->ops->survey(r->table, known, seen) : -ENOMEM;
 
     for (size_t i = 0; i < r->count && rc == 0; i++)
-        r->nano |= r->told[i].type == VALUE_TIME && known[i] && (seen[i] & COLUMN_FRACTION);
+        r->nano |= r->specs[i].type == VALUE_TIME && known[i] && (seen[i] & COLUMN_FRACTION);
     for (size_t i = 0; i < r->count && rc == 0; i++) {
         struct arrow_staged *c = &r->columns[i];
-        bool time = r->told[i].type == VALUE_TIME;
-        c->key = r->told[i].key && !r->told[i].choices;
+        bool time = r->specs[i].type == VALUE_TIME;
+        c->key = r->specs[i].key && !r->specs[i].choices;
         c->sure = r->types[i].type != ARROW_TEXT && (!time || r->nano || known[i]);
     }
     free(seen);
@@ -159,7 +160,7 @@ int arrow_types_find(struct arrow_rows *r, const struct query *q, struct err *er
     const uint32_t *files;
 
     for (size_t i = 0; i < r->count; i++) {
-        const struct table_column *c = &r->told[i];
+        const struct table_column *c = &r->specs[i];
         r->types[i].name = c->name;
         r->types[i].type = c->choices                                       ? ARROW_INT64
                            : c->type == VALUE_UINT || c->type == VALUE_TIME ? ARROW_UINT64
@@ -169,12 +170,12 @@ int arrow_types_find(struct arrow_rows *r, const struct query *q, struct err *er
     r->nano = false;
     for (size_t n = query_files(q, &files); n > 0 && !r->nano; n--)
         r->nano = snapshot_file(query_snapshot(q), files[n - 1])->unit == TRACE_NS;
-    int rc = survey(r);
+    int rc = survey_columns(r);
     r->parts = r->table->ops->whole_parts(r->table);
     arrow_ranks_forget(r);
-    rc = rc < 0 ? rc : look_at_parts(r);
-    rc = rc < 0 ? rc : look_at_rows(r, err);
+    rc = rc < 0 ? rc : survey_parts(r);
+    rc = rc < 0 ? rc : survey_rows(r, err);
     for (size_t i = 0; i < r->count; i++)
-        r->types[i].unit = r->told[i].unit == UNIT_US && r->nano ? "ns" : units[r->told[i].unit];
+        r->types[i].unit = r->specs[i].unit == UNIT_US && r->nano ? "ns" : units[r->specs[i].unit];
     return rc;
 }

@@ -1,4 +1,4 @@
-/* values.c - a value as a column of Arrow has it. */
+/* values.c - converts a value to the type of its Arrow column. */
 #include "format/arrow/columns.h"
 #include "format/writer/value_text.h"
 
@@ -10,7 +10,8 @@ bool value_is_none(const struct value *v)
     return v->type == VALUE_NULL || (v->type == VALUE_DOUBLE && !isfinite(v->d));
 }
 
-/* A time in nanoseconds, any other number rounded. False: it is none, or far beyond 64 bits. */
+/* Stores a time in nanoseconds, or any other number rounded. Returns false for other types, and for
+ * numbers far beyond 64 bits. */
 static bool whole_of(const struct value *v, bool time, __int128 *ret)
 {
     const int unit = time ? 1000 : 1;
@@ -38,13 +39,12 @@ bool value_has_fraction(const struct value *v)
 {
     __int128 ns;
 
-    if (v->type == VALUE_TIME &&
-        v->wide == (int64_t)v->wide) /* a division of 128 bits takes long */
+    if (v->type == VALUE_TIME && v->wide == (int64_t)v->wide) /* a division of 128 bits is slow */
         return (int64_t)v->wide % 1000 != 0;
     return whole_of(v, true, &ns) && ns % 1000 != 0;
 }
 
-/* `time`: of ns in ns, else in us. */
+/* `nano`: times are stored in ns, else in us. */
 static bool double_of(const struct value *v, bool nano, uint64_t *ret)
 {
     __int128 n;
@@ -89,8 +89,8 @@ int64_t arrow_code(struct arrow_staged *c, struct text t)
 
 int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint64_t *ret)
 {
-    const struct table_column *told = &r->told[column];
-    bool time = told->unit == UNIT_US, some;
+    const struct table_column *spec = &r->specs[column];
+    bool time = spec->unit == UNIT_US, some;
     int64_t code;
     __int128 n;
 
@@ -106,7 +106,7 @@ int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint6
         some = double_of(v, time && r->nano, ret);
         break;
     case ARROW_INT64:
-        while (told->choices[*ret + 1] && !text_eq(v->text, text_of(told->choices[*ret])))
+        while (spec->choices[*ret + 1] && !text_eq(v->text, text_of(spec->choices[*ret])))
             ++*ret;
         return 0;
     default:
@@ -119,7 +119,7 @@ int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint6
     return !some;
 }
 
-/* Nothing was met of the dictionary yet. */
+/* No code of the dictionary has occurred yet. */
 int arrow_ranks_begin(struct arrow_rows *r, size_t column, const struct vector *codes)
 {
     struct arrow_ranks *k = &r->columns[column].ranks;

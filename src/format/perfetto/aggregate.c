@@ -1,7 +1,7 @@
-/* aggregate.c - rows of /aggregate as a trace that Perfetto imports without one error.
+/* aggregate.c - rows of /aggregate as a trace that Perfetto imports without errors.
  *
- * Counters carry numbers only, since Perfetto takes nothing else; the others carry what the old
- * commands wrote.
+ * Counters have numbers only, because Perfetto accepts nothing else; the other events have what the
+ * old commands wrote.
  */
 #include "format/perfetto/aggregate.h"
 
@@ -83,7 +83,7 @@ int perfetto_new(struct aggregate *a, struct query *q, struct budget *budget,
     perfetto_init(p, budget);
     p->columns = aggregate_table(a)->columns;
     p->count = aggregate_table(a)->count;
-    int rc = perfetto_look_at_columns(p);
+    int rc = perfetto_check_columns(p);
     rc = rc < 0 ? rc : read_rows(p, a, err);
     rc = rc < 0 ? rc : perfetto_name_processes(p);
     if (rc == 0)
@@ -117,7 +117,7 @@ static void put_int(struct jw *j, const char *key, int64_t value)
     jw_int(j, value);
 }
 
-/* The comma ends the line before: as in a trace, each event is a line of its own. */
+/* The comma ends the line before: each event is on a line of its own, as in a trace. */
 static void next_event(struct perfetto *p, struct buf *out)
 {
     bool *nonempty = &p->jw.nonempty[p->jw.depth];
@@ -160,17 +160,18 @@ static void put_process(struct perfetto *p, const struct perfetto_process *proce
     if (host.len)
         buf_printf(name, "%.*s:", (int)(host.len < 200 ? host.len : 200), host.ptr);
     buf_printf(name, "%lld", (long long)process->pid);
-    begin_metadata(p, out, "process_name", NULL, process->told, process->told);
+    begin_metadata(p, out, "process_name", NULL, process->written_pid, process->written_pid);
     jw_put_text(&p->jw, "name", (struct text){name->data, name->len});
     end_metadata(p);
     if (process->has_rank) {
-        begin_metadata(p, out, "process_sort_index", NULL, process->told, process->told);
+        begin_metadata(p, out, "process_sort_index", NULL, process->written_pid,
+                       process->written_pid);
         put_int(&p->jw, "sort_index", process->rank);
         end_metadata(p);
     }
     if (!process->root)
         return;
-    begin_metadata(p, out, "root_process", "dftracer", process->told, process->told);
+    begin_metadata(p, out, "root_process", "dftracer", process->written_pid, process->written_pid);
     jw_put_text(&p->jw, "is_root", TEXT("true"));
     end_metadata(p);
 }
@@ -180,12 +181,14 @@ void perfetto_put_lane(struct perfetto *p, const struct perfetto_lane *l, struct
 {
     buf_clear(name);
     buf_printf(name, l->number ? "%lld (%u)" : "%lld", (long long)l->tid, l->number + 1);
-    begin_metadata(p, out, "thread_name", NULL, p->processes.at[l->process].told, l->told);
+    begin_metadata(p, out, "thread_name", NULL, p->processes.at[l->process].written_pid,
+                   l->written_tid);
     jw_put_text(&p->jw, "name", (struct text){name->data, name->len});
     end_metadata(p);
 }
 
-/* As the old commands: the values that each column of boundary events may have, and when. */
+/* Writes, as the old commands do, the values that each column of boundary events may have, and
+ * when. */
 static void put_boundaries(struct perfetto *p)
 {
     const struct aggregate_boundary *all = p->boundaries;
@@ -300,15 +303,15 @@ void perfetto_row(struct perfetto *p, const struct value *values, struct buf *ou
                                           perfetto_text(perfetto_cell(p, values, C_HHASH)));
     struct buf id = {0};
 
-    if (at->type != VALUE_TIME || process < 0) /* it has no time: nothing to show */
+    if (at->type != VALUE_TIME || process < 0) /* without a time there is nothing to show */
         return;
-    int64_t pid = p->processes.at[process].told,
+    int64_t pid = p->processes.at[process].written_pid,
             tid = perfetto_int(perfetto_cell(p, values, C_TID));
     tid = tid >= 0 && tid <= INT32_MAX ? tid : 0;
     perfetto_put_id(p, values, p->events == AGGREGATE_ASYNC, &id);
     if (p->events == AGGREGATE_REGULAR) {
         const struct perfetto_item *item = &p->items.at[p->row++];
-        put_head(p, values, out, "X", item->from, pid, p->lanes.at[item->lane].told);
+        put_head(p, values, out, "X", item->from, pid, p->lanes.at[item->lane].written_tid);
         jw_key(&p->jw, "dur");
         jw_time_ns(&p->jw, item->to - item->from);
         put_args(p, values, false);

@@ -1,10 +1,8 @@
-/* aggregate.h - between the parts of the writer of traces for Perfetto. Private to
- * perfetto_*.c.
+/* aggregate.h - shared by the parts of the writer of traces for Perfetto. Private to perfetto_*.c.
  *
- * aggregate.c reads all rows once, then writes them, view.c the columns of events
- * and then their lines; processes.c distinguishes and names processes; times.c
- * says how times are written; lanes.c puts slices into lanes in which they nest;
- * args.c writes ids and arguments.
+ * aggregate.c reads all rows once, then writes them; view.c does the same with the columns of
+ * events and their lines; processes.c distinguishes and names processes; times.c decides how times
+ * are written; lanes.c assigns slices to lanes in which they nest; args.c writes ids and arguments.
  */
 #ifndef DFTRACERD_FORMAT_PERFETTO_AGGREGATE_H
 #define DFTRACERD_FORMAT_PERFETTO_AGGREGATE_H
@@ -15,15 +13,15 @@
 #include "format/perfetto/perfetto.h"
 
 struct perfetto_process {
-    int64_t pid, told;           /* told: unique in the trace */
-    struct text host, host_name; /* as in the rows; and what that means, if it is known */
-    bool root;                   /* no other process of the trace has begun it */
+    int64_t pid, written_pid;    /* written_pid: unique in the trace */
+    struct text host, host_name; /* as in the rows; and its resolved name, if known */
+    bool root;                   /* no other process of the trace started it */
     bool has_rank;
     int64_t rank;
 };
 struct perfetto_lane {
     uint32_t process;
-    int64_t tid, told;
+    int64_t tid, written_tid;
     unsigned number;
 };
 struct perfetto_item {
@@ -65,15 +63,15 @@ struct perfetto {
     VEC(struct perfetto_lane) lanes;
     VEC(struct perfetto_item) items; /* of rows with times, in row order */
     size_t row;
-    __int128 first_ns, origin_ns; /* of the times that were noted; that is written as 0 */
-    /* there are some; one that a double does not hold; origin_ns counts */
+    __int128 first_ns, origin_ns; /* the earliest time noted; the time that is written as 0 */
+    /* some times were noted; a double cannot hold one of them; origin_ns is used */
     bool timed, inexact, relative;
     struct aggregate_boundary *boundaries;
     size_t boundary_count;
     struct budget *budget;
     struct jw jw;
 };
-void perfetto_init(struct perfetto *p, struct budget *budget); /* all else is zero */
+void perfetto_init(struct perfetto *p, struct budget *budget); /* all other fields are zero */
 void perfetto_done(struct perfetto *p);
 
 static inline const struct value *perfetto_cell(const struct perfetto *p,
@@ -89,34 +87,36 @@ static inline int64_t perfetto_int(const struct value *v)
 {
     return v->type == VALUE_INT ? v->i : 0;
 }
-/* The number of a process, which is added where it is new; below 0: an error. `host` must live as
- * long as the query. */
+/* Returns the number of a process, which is added if it is new, or an error < 0. `host` must live
+ * as long as the query. */
 int64_t perfetto_process_of(struct perfetto *p, int64_t pid, struct text host);
-/* When all are known: the names of their hosts. */
+/* Call it when all processes are known: finds the names of their hosts. */
 void perfetto_name_hosts(struct perfetto *p, struct query *q);
-/* When all are known: the number of each in the trace. */
+/* Call it when all processes are known: sets the pid of each in the trace. */
 int perfetto_name_processes(struct perfetto *p);
 
-/* times.c. First each time that is to be written as `ts`, then how; from then on they are
- * from 0 to 2261, since Perfetto drops what is outside. perfetto_set_times changes all items. */
+/* times.c: note each time that is to be written as `ts` first, then perfetto_set_times decides how,
+ * and changes all items. Afterwards times are between the years 0 and 2261, because Perfetto drops
+ * others. */
 void perfetto_note_time(struct perfetto *p, __int128 ns);
 void perfetto_set_times(struct perfetto *p, enum perfetto_times times);
 __int128 perfetto_ts(const struct perfetto *p, __int128 ns);
-/* *to: *from and the written `dur` */
+/* Changes *from and *to so that *to is *from plus the written `dur`. */
 void perfetto_slice(const struct perfetto *p, __int128 *from, __int128 *to);
-/* When all items are known: the lane of each, and the number of each lane in the trace. */
+/* Call it when all items are known: sets the lane of each, and the tid of each lane in the trace.
+ */
 int perfetto_make_lanes(struct perfetto *p);
 
-/* The first members of an event; more may follow, then jw_end(&p->jw, '}'). */
+/* Writes the first members of an event; more may follow, then jw_end(&p->jw, '}'). */
 void perfetto_head(struct perfetto *p, struct buf *out, struct text name, struct text cat);
 void perfetto_place(struct perfetto *p, const char *ph, __int128 ts, int64_t pid, int64_t tid);
 
-/* Lanes of one thread. Slices may nest in the first of them, which are all tried; the others hold
- * one slice at a time, the one that ends first being on top of a heap: else a million slices that
- * overlap would be compared pairwise. */
-/* Perfetto counts what is deeper as an error */
+/* Lanes of one thread. Slices may nest in the first lanes, which are all tried. Each of the others
+ * holds one slice at a time, and a heap orders them by end; otherwise a million overlapping slices
+ * would be compared pairwise. */
+/* Perfetto counts deeper slices as errors. */
 enum { PERFETTO_NESTED = 64, PERFETTO_DEPTH = 512 };
-/* the ends of the slices that are open */
+/* The ends of the open slices. */
 struct perfetto_open {
     VEC(__int128) to;
 };
@@ -124,25 +124,25 @@ struct perfetto_single {
     __int128 to;
     uint32_t lane;
 };
-struct perfetto_thread { /* zero but for the budget of the heap */
+struct perfetto_thread { /* zero except for the budget of the heap */
     struct perfetto_open nested[PERFETTO_NESTED];
     uint32_t count; /* lanes so far */
     VEC(struct perfetto_single) heap;
 };
-/* The number of a lane in the thread for the next slice, by start, the longer first; -ENOMEM,
- * ERR_MEMORY_LIMIT. */
+/* Returns the lane within the thread for the next slice; slices come by start, the longer first.
+ * Returns 0, -ENOMEM or ERR_MEMORY_LIMIT. */
 int perfetto_find_lane(struct perfetto_thread *t, __int128 from, __int128 to, uint32_t *ret);
 void perfetto_thread_done(struct perfetto_thread *t);
-/* The name of a lane, as a metadata event. */
+/* Writes the name of a lane as a metadata event. */
 void perfetto_put_lane(struct perfetto *p, const struct perfetto_lane *l, struct buf *name,
                        struct buf *out);
 
-/* ERR_FORMAT where the columns are not those of the pipeline. */
-int perfetto_look_at_columns(struct perfetto *p);
-/* What distinguishes rows of one name in one process (with_bucket: everywhere). */
+/* Returns ERR_FORMAT if the columns are not those of the pipeline. */
+int perfetto_check_columns(struct perfetto *p);
+/* Writes what distinguishes rows of one name in one process (with_bucket: in the whole trace). */
 void perfetto_put_id(struct perfetto *p, const struct value *values, bool with_bucket,
                      struct buf *id);
-/* Members of "args": numbers of one level, which is what a counter may have; or all there is. */
+/* Write the members of "args": numbers without nesting, as a counter requires; or all members. */
 void perfetto_flat_args(struct perfetto *p, const struct value *values);
 void perfetto_nested_args(struct perfetto *p, const struct value *values);
 

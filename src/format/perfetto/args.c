@@ -17,7 +17,8 @@ static bool is_column(const struct perfetto *p, struct text name)
     return false;
 }
 
-/* None where a column has the name of the object: then the parts are columns of their own. */
+/* Returns no part if a column has the name of the object: then the parts are columns of their own.
+ */
 static struct perfetto_part part_of(const struct perfetto *p, size_t column)
 {
     static const char *const names[][2] = {{"total", "sum"},   {"mean", "avg"}, {"min", "min"},
@@ -44,7 +45,7 @@ static struct perfetto_part part_of(const struct perfetto *p, size_t column)
     return (struct perfetto_part){{NULL, 0}, NULL};
 }
 
-int perfetto_look_at_columns(struct perfetto *p)
+int perfetto_check_columns(struct perfetto *p)
 {
     static const char *const names[C_KNOWN] = {"batch_type", "cat",   "name",  "pid",
                                                "tid",        "hhash", "fhash", "time_bucket",
@@ -69,7 +70,8 @@ int perfetto_look_at_columns(struct perfetto *p)
 
 /* ---- ids and arguments ----------------------------------------------------------------------- */
 
-/* What distinguishes rows of one name in one process: class, cat, tid, fhash and further keys. */
+/* Writes what distinguishes rows of one name in one process: class, cat, tid, fhash and further
+ * keys. */
 void perfetto_put_id(struct perfetto *p, const struct value *values, bool with_bucket,
                      struct buf *id)
 {
@@ -94,7 +96,7 @@ void perfetto_put_id(struct perfetto *p, const struct value *values, bool with_b
     }
 }
 
-/* Numbers only, of one level: what a counter may have. */
+/* Writes numbers without nesting, as a counter requires. */
 void perfetto_flat_args(struct perfetto *p, const struct value *values)
 {
     struct buf key = {0};
@@ -117,7 +119,7 @@ void perfetto_flat_args(struct perfetto *p, const struct value *values)
     buf_done(&key);
 }
 
-/* Whether the object of numbers that begins with this column is written; a size of 0 is not. */
+/* True if the object of numbers that begins with this column is written; a size of 0 is not. */
 static bool has_numbers(const struct perfetto *p, const struct value *values, size_t column)
 {
     const struct value *total = &values[column];

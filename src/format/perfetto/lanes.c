@@ -1,5 +1,5 @@
-/* lanes.c - slices of one thread that would overlap partly go to further lanes, which are
- * threads to Perfetto. */
+/* lanes.c - assigns slices of one thread that would partly overlap to further lanes, which are
+ * threads for Perfetto. */
 #include "format/perfetto/aggregate.h"
 
 #include <stdlib.h>
@@ -28,8 +28,8 @@ static int compare_rows(const void *a, const void *b, void *arg)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-/* 1: it fits. */
-static int fits(struct perfetto_open *o, __int128 from, __int128 to)
+/* Returns 1 if the slice fits. */
+static int slice_fits(struct perfetto_open *o, __int128 from, __int128 to)
 {
     while (o->to.count && o->to.at[o->to.count - 1] <= from)
         o->to.count--;
@@ -50,7 +50,7 @@ static void sink(struct perfetto_single *heap, size_t count, size_t at)
     }
 }
 
-/* A lane for a slice that fits into none of the first ones. */
+/* Finds a lane for a slice that fits into none of the first ones. */
 static int place_alone(struct perfetto_thread *t, __int128 from, __int128 to, uint32_t *ret)
 {
     struct perfetto_single *heap = t->heap.at;
@@ -78,7 +78,7 @@ int perfetto_find_lane(struct perfetto_thread *t, __int128 from, __int128 to, ui
     uint32_t lanes = t->count < PERFETTO_NESTED ? t->count : PERFETTO_NESTED;
 
     for (uint32_t lane = 0; lane < lanes; lane++) {
-        int rc = fits(&t->nested[lane], from, to);
+        int rc = slice_fits(&t->nested[lane], from, to);
         *ret = lane;
         if (rc)
             return rc < 0 ? rc : 0;
@@ -86,7 +86,7 @@ int perfetto_find_lane(struct perfetto_thread *t, __int128 from, __int128 to, ui
     if (lanes == PERFETTO_NESTED)
         return place_alone(t, from, to, ret);
     *ret = t->count++;
-    int rc = fits(&t->nested[lanes], from, to);
+    int rc = slice_fits(&t->nested[lanes], from, to);
     return rc < 0 ? rc : 0;
 }
 
@@ -98,7 +98,7 @@ void perfetto_thread_done(struct perfetto_thread *t)
     t->count = 0;
 }
 
-/* Lanes of the slices of one thread. */
+/* Assigns lanes to the slices of one thread. */
 static int lanes_of_thread(struct perfetto *p, struct perfetto_item *items, size_t n)
 {
     struct perfetto_thread t = {.heap.budget = p->budget};
@@ -129,7 +129,7 @@ static int compare_lanes(const void *a, const void *b, void *arg)
     return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-/* The first lane of a thread has its tid where that is one; the others get numbers that no thread
+/* The first lane of a thread keeps its tid if that is valid; the others get numbers that no thread
  * has. */
 static int name_lanes(struct perfetto *p)
 {
@@ -147,7 +147,7 @@ static int name_lanes(struct perfetto *p)
     for (uint32_t i = 0; i < p->lanes.count; i++) {
         struct perfetto_lane *l = &p->lanes.at[order[i]];
         if (l->number > 0 || l->tid <= 0 || l->tid >= INT32_MAX / 2)
-            l->told = next++;
+            l->written_tid = next++;
     }
     free(order);
     return 0;

@@ -6,8 +6,7 @@
 #include "format/writer/value_text.h"
 
 struct perfetto;
-/* Reads all rows once: which processes and lanes there are. The cursor is at its start again then.
- */
+/* Reads all rows once to find processes and lanes. The cursor is at its start again afterwards. */
 int perfetto_new(struct aggregate *a, struct query *q, struct budget *budget,
                  enum aggregate_events events, enum perfetto_times times, struct err *err,
                  struct perfetto **ret);

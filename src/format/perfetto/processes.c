@@ -54,7 +54,7 @@ int64_t perfetto_process_of(struct perfetto *p, int64_t pid, struct text host)
     return (int64_t)p->processes.count++;
 }
 
-/* A hash means what it does in the file that has the process. */
+/* A hash is resolved as in the file that has the process. */
 static void name_hosts_of_file(struct perfetto *p, struct query *q, const struct index_file *file)
 {
     const struct index *index = query_index(q);
@@ -94,7 +94,7 @@ static int compare_processes(const void *a, const void *b, void *arg)
     return text_cmp(x->host, y->host);
 }
 
-/* Everyone keeps a pid that is its own alone; the others get numbers behind all of them. */
+/* A process keeps its pid if no other has it; the others get numbers after all of these. */
 int perfetto_name_processes(struct perfetto *p)
 {
     uint32_t *order = malloc((p->processes.count + 1) * sizeof(*order));
@@ -112,7 +112,7 @@ int perfetto_name_processes(struct perfetto *p)
         struct perfetto_process *process = &p->processes.at[order[i]];
         bool taken = i > 0 && p->processes.at[order[i - 1]].pid == process->pid;
         bool fits = process->pid > 0 && process->pid < INT32_MAX / 2;
-        process->told = fits && !taken ? process->pid : next++;
+        process->written_pid = fits && !taken ? process->pid : next++;
     }
     free(order);
     return 0;

@@ -1,9 +1,9 @@
 /* times.c - times as Perfetto reads them: a `ts` or `dur` with a fraction as a double of
- * microseconds, whole ones exactly.
+ * microseconds, a whole one exactly.
  *
- * A double holds nanoseconds below EXACT_NS (51 days), so durations keep their fraction, and times
- * of today lose it. If a time would, all times are written relative to the first one. What a double
- * does not hold even then loses its fraction.
+ * A double holds nanoseconds below EXACT_NS (51 days), so durations keep their fraction, but times
+ * of today lose it. If one would, all times are written relative to the first one. Times that even
+ * then do not fit into a double lose their fraction.
  */
 #include "format/perfetto/aggregate.h"
 

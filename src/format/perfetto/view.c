@@ -1,7 +1,8 @@
-/* view.c - the events of /view as a trace that Perfetto imports without one error.
+/* view.c - the events of /view as a trace that Perfetto imports without errors.
  *
- * Where each event goes must be known before the first is written, so the columns are read first:
- * processes, threads and times. Then the lines are read, which have what the events carry.
+ * The process and lane of each event must be known before the first is written, so the columns are
+ * read first: processes, threads and times. Then the lines are read, which have the arguments of
+ * the events.
  */
 #include "dftracerd/rows.h"
 #include "dftracerd/view.h"
@@ -30,7 +31,7 @@ struct perfetto_view {
 };
 enum kind { KIND_NONE, KIND_SLICE, KIND_INSTANT, KIND_COUNTER };
 
-/* ---- where everything goes ------------------------------------------------------------------- */
+/* ---- processes and lanes --------------------------------------------------------------------- */
 
 static int read_row(struct perfetto_view *v, const struct value *row)
 {
@@ -157,8 +158,8 @@ static bool is_number(const struct trace_value *t)
     return t->type == TRACE_INT || t->type == TRACE_DOUBLE || t->type == TRACE_BIG;
 }
 
-/* Fields that the head of the event contains. */
-static bool is_told(uint16_t field)
+/* True for fields that the head of the event contains. */
+static bool is_in_head(uint16_t field)
 {
     return field == TRACE_FIELD_NAME || field == TRACE_FIELD_CAT || field == TRACE_FIELD_PID ||
            field == TRACE_FIELD_TID || field == TRACE_FIELD_TS || field == TRACE_FIELD_DUR ||
@@ -177,7 +178,7 @@ static bool is_argument(struct perfetto_view *v, const struct trace_event *e, st
     return false;
 }
 
-/* Fields that are no arguments are written as event.x, a name that no argument has. */
+/* Fields that are no arguments are written as event.x, which no argument is named. */
 static void put_other_key(struct perfetto_view *v, const struct trace_event *e, struct text path)
 {
     struct buf front = {0}, key = {0};
@@ -212,7 +213,7 @@ static void put_key(struct perfetto_view *v, const struct trace_event *e, uint16
         put_other_key(v, e, path);
 }
 
-/* The code unit of an escape \\uXXXX, or -1. */
+/* Returns the code unit of an escape \\uXXXX, or -1. */
 static int code_unit(const char *at, const char *end)
 {
     char digits[5] = {0};
@@ -225,8 +226,8 @@ static int code_unit(const char *at, const char *end)
     return stop == digits + 4 ? unit : -1;
 }
 
-/* JSON as it was written, but for escaped surrogates: a pair of them is its character, a lone one
- * none. */
+/* Writes JSON unchanged except for escaped surrogates: a pair becomes its character, a lone one is
+ * dropped. */
 static void put_json(struct jw *j, struct text t)
 {
     const char *at = t.ptr, *end = t.ptr + t.len;
@@ -262,7 +263,7 @@ static void put_args(struct perfetto_view *v, const struct trace_event *e, bool 
     jw_begin(j, '{');
     for (uint32_t i = 0; i < e->count; i++) {
         const struct trace_value *t = &e->values[i];
-        if (is_told(t->field) || (numbers && (!is_number(t) || t->field == TRACE_FIELD_ID)))
+        if (is_in_head(t->field) || (numbers && (!is_number(t) || t->field == TRACE_FIELD_ID)))
             continue;
         put_key(v, e, t->field, &other);
         struct text text = {t->ptr, t->len};
@@ -300,7 +301,7 @@ static void put_id(struct perfetto_view *v, const struct trace_event *e, int64_t
 static bool has_numbers(const struct trace_event *e)
 {
     for (uint32_t i = 0; i < e->count; i++)
-        if (is_number(&e->values[i]) && !is_told(e->values[i].field) &&
+        if (is_number(&e->values[i]) && !is_in_head(e->values[i].field) &&
             e->values[i].field != TRACE_FIELD_ID)
             return true;
     return false;
@@ -314,7 +315,7 @@ static void put_event(struct perfetto_view *v, const struct trace_event *e, enum
     bool process = kind == KIND_COUNTER, counter = process && has_numbers(e);
     const struct perfetto_item *item =
         process ? &v->counters.at[v->counter++] : &p->items.at[v->item++];
-    int64_t pid = p->processes.at[item->process].told;
+    int64_t pid = p->processes.at[item->process].written_pid;
 
     perfetto_head(p, out, text_value(e, TRACE_FIELD_NAME), text_value(e, TRACE_FIELD_CAT));
     perfetto_place(p,
@@ -322,7 +323,7 @@ static void put_event(struct perfetto_view *v, const struct trace_event *e, enum
                    : kind == KIND_SLICE ? "X"
                                         : "i",
                    process ? perfetto_ts(p, item->from) : item->from, pid,
-                   process ? pid : p->lanes.at[item->lane].told);
+                   process ? pid : p->lanes.at[item->lane].written_tid);
     if (kind == KIND_SLICE) {
         jw_key(j, "dur");
         jw_time_ns(j, item->to - item->from);
@@ -335,13 +336,14 @@ static void put_event(struct perfetto_view *v, const struct trace_event *e, enum
     jw_end(j, '}');
 }
 
-/* As many objects as there are lines: each has its place already. */
+/* The first pass has counted the lines: each object has its item already. */
 static int put_lines(struct perfetto_view *v, struct buf *out)
 {
     struct trace_event e;
     int rc;
 
-    memset(v->lines.data + v->lines.len, 0, PADDING); /* the scanner reads so far */
+    memset(v->lines.data + v->lines.len, 0,
+           PADDING); /* the scanner reads these bytes beyond the end */
     trace_scan_begin(v->scanner, v->lines.data, v->lines.len, TRACE_US);
     while ((rc = trace_scan_next(v->scanner, &e)) > 0) {
         if (v->at == v->kinds.count)

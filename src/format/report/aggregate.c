@@ -26,7 +26,7 @@ struct format_aggregate {
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* What the rows were made from. */
+/* The source of the rows. */
 struct totals {
     struct query_counters counters;
     bool complete, has_interval;
@@ -41,7 +41,7 @@ struct totals {
         MEMBERS_FILES(counters), \
         MEMBER("scanned", counters.chunks_scanned, .help = "chunks that were read"), \
         MEMBER("skipped", counters.chunks_skipped), MEMBERS_STATE(counters.generation, complete)
-/* `rows` are written by table_rows.h, the others behind them. */
+/* `rows` are written by table_rows.h, the other members after them. */
 static const struct member members[] = {
     MEMBER_WRITTEN("rows", NULL, "{'type':'array','items':{'$ref':'#/components/schemas/Row'}}"),
     SOURCES,
@@ -109,8 +109,8 @@ void format_aggregate_free(struct format_aggregate *f)
     free(f);
 }
 
-/* A value has at least two bytes, itself and the separator; optional ones may have none. */
-uint64_t format_aggregate_least(const struct format_aggregate *f)
+/* A value takes at least two bytes, itself and the separator; optional ones may take none. */
+uint64_t format_aggregate_min_bytes(const struct format_aggregate *f)
 {
     uint64_t bytes = 0;
 
@@ -121,9 +121,9 @@ uint64_t format_aggregate_least(const struct format_aggregate *f)
     return f->table->ops->rows_least(f->table) * bytes;
 }
 
-/* ---- before and after ------------------------------------------------------------------------ */
+/* ---- head and tail --------------------------------------------------------------------------- */
 
-static void begin(struct format_aggregate *f, struct buf *out)
+static void begin_answer(struct format_aggregate *f, struct buf *out)
 {
     f->begun = true;
     if (f->o.format == FORMAT_PERFETTO)
@@ -136,7 +136,7 @@ static void begin(struct format_aggregate *f, struct buf *out)
     jw_begin(&f->jw, '[');
 }
 
-static void end(struct format_aggregate *f, struct buf *out)
+static void end_answer(struct format_aggregate *f, struct buf *out)
 {
     struct totals totals = {.complete = query_complete(f->query),
                             .interval_ns = aggregate_interval(f->aggregate),
@@ -170,7 +170,7 @@ int format_aggregate_next(struct format_aggregate *f, struct err *err, struct bu
     if (f->arrow)
         return arrow_rows_next(f->arrow, err, out);
     if (!f->begun)
-        begin(f, out);
+        begin_answer(f, out);
     int rc = f->written ? table_rows_next(f->written, err, out, &n)
                         : aggregate_next(f->aggregate, ROWS_AT_ONCE, err, &values, &n);
     for (size_t i = 0; rc == 0 && !f->written && i < n; i++, values += f->table->count) {
@@ -180,7 +180,7 @@ int format_aggregate_next(struct format_aggregate *f, struct err *err, struct bu
             perfetto_row(f->perfetto, values, out);
     }
     if (rc == ERR_END)
-        end(f, out);
+        end_answer(f, out);
     f->rows += rc == 0 ? n : 0;
     return out->error ? out->error : rc;
 }

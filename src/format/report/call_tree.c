@@ -1,4 +1,4 @@
-/* call_tree.c - /call-tree piece by piece. Of the folded tree nothing recurs. */
+/* call_tree.c - writes /call-tree piece by piece, without recursion. */
 #include "format/report/call_tree.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ static bool has_part(const struct format_call_tree_options *o, enum call_tree_pa
     return o->focus && (part == CALL_TREE_CALLEES ? o->callees : o->callers);
 }
 
-/* The next part that is to be written, if there is one. */
+/* Begins the next part that is to be written, if there is one. */
 static void begin_part(struct format_call_tree *f)
 {
     while (f->part < CALL_TREE_PARTS && !f->nodes[f->part])
@@ -55,7 +55,7 @@ void format_call_tree_free(struct format_call_tree *f)
     buf_done(&f->path);
     buf_done(&f->scratch);
     vec_done(&f->ends);
-    vec_done(&f->told);
+    vec_done(&f->lane_tids);
     free(f);
 }
 
@@ -70,7 +70,7 @@ static int put_stack(struct format_call_tree *f, const struct call_tree_node *n,
         return rc;
     call_tree_label(f->tree, n, &f->path);
     rc = call_tree_end_frame(f, n->depth);
-    __int128 us = (n->rest_ns + 500) / 1000; /* speedscope takes whole numbers only */
+    __int128 us = (n->rest_ns + 500) / 1000; /* speedscope accepts whole numbers only */
     if (rc < 0 || n->depth == 0 || us <= 0)
         return rc;
     buf_append(out, f->path.data, f->path.len);

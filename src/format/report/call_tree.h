@@ -1,7 +1,7 @@
-/* call_tree.h - between the writers of /call-tree. Private to format_call_tree*.c.
+/* call_tree.h - shared by the writers of /call-tree. Private to format_call_tree*.c.
  *
- * call_tree.c writes pieces, and stacks; call_tree_members.c describes JSON, call_tree_path.c has
- * paths, call_tree_text.c text, call_tree_events.c events.
+ * call_tree.c writes pieces, and stacks; call_tree_members.c describes JSON, call_tree_path.c makes
+ * paths, call_tree_text.c writes text, call_tree_events.c events.
  */
 #ifndef DFTRACERD_FORMAT_REPORT_CALL_TREE_H
 #define DFTRACERD_FORMAT_REPORT_CALL_TREE_H
@@ -10,7 +10,7 @@
 #include "dftracerd/vec.h"
 #include "format/perfetto/aggregate.h"
 
-/* An event as NDJSON. */
+/* An event as a line of NDJSON. */
 struct call_tree_line {
     struct call_tree_event event;
     struct call_tree_thread thread;
@@ -27,23 +27,24 @@ struct format_call_tree {
     struct format_call_tree_options o;
     bool begun;
     const struct call_tree_analysis *analysis;
-    size_t nodes[CALL_TREE_PARTS]; /* 0: not to be written */
-    enum call_tree_part part;      /* the present one */
+    size_t nodes[CALL_TREE_PARTS]; /* 0: the part is not written */
+    enum call_tree_part part;      /* the part being written */
     struct document document;      /* JSON */
-    struct buf path, scratch;      /* of the node or event before */
-    VEC(size_t) ends;              /* of its frames, by depth */
+    struct buf path, scratch;      /* of the last node or event */
+    VEC(size_t) ends;              /* ends of its frames, by depth */
     /* events */
     struct call_tree_line line;
     struct call_tree_lines lines;
     uint64_t seen;
-    uint32_t thread, threads; /* the present one, plus 1; of all */
+    uint32_t thread, threads; /* the present one, plus 1; the number of all */
     struct perfetto *perfetto;
     struct perfetto_thread lanes;
-    VEC(int64_t) told; /* tids of the lanes of the present thread */
+    VEC(int64_t) lane_tids; /* tids of the lanes of the present thread */
     int64_t next_tid;
 };
 
-/* Removes frames deeper than `depth` from the path, so that another one can follow. -ENOMEM. */
+/* Removes frames deeper than `depth` from the path, so that another one can be appended. Returns 0
+ * or -ENOMEM. */
 int call_tree_cut_path(struct format_call_tree *f, uint32_t depth);
 int call_tree_end_frame(struct format_call_tree *f, uint32_t depth);
 
@@ -52,7 +53,8 @@ void call_tree_text_node(struct format_call_tree *f, const struct call_tree_node
                          struct buf *out);
 void call_tree_text_tail(struct format_call_tree *f, struct buf *out);
 
-int call_tree_events_next(struct format_call_tree *f, struct buf *out); /* 0, ERR_END, error */
+int call_tree_events_next(struct format_call_tree *f,
+                          struct buf *out); /* returns 0, ERR_END or an error */
 
 extern const struct object_type call_tree_event_type, call_tree_summary_type;
 

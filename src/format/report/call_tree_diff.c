@@ -1,5 +1,5 @@
-/* call_tree_diff.c - two folded trees side by side: a line for each stack of either, with
- * the microseconds of both. */
+/* call_tree_diff.c - compares two folded trees: one line for each stack of either, with the
+ * microseconds of both. */
 #include "dftracerd/call_tree.h"
 #include "dftracerd/format.h"
 #include "dftracerd/vec.h"
@@ -18,7 +18,7 @@ struct diff {
     VEC(struct stack) stacks; /* by path */
 };
 
-/* `path number`: stacks of one name and several categories come several times. */
+/* Reads `path number`. A stack with one name and several categories occurs several times. */
 static int take_line(struct diff *d, struct text line, unsigned side)
 {
     size_t end = line.len, known = intern_count(d->paths);

@@ -1,4 +1,5 @@
-/* call_tree_events.c - event by event: rows with the one around, or a trace for Perfetto. */
+/* call_tree_events.c - writes event by event: rows with the enclosing event, or a trace for
+ * Perfetto. */
 #include "format/report/call_tree.h"
 
 #include <stdlib.h>
@@ -58,8 +59,8 @@ static bool is_tid(int64_t tid)
     return tid > 0 && tid < INT32_MAX / 2;
 }
 
-/* Processes, and a number behind all threads. */
-static int look_at_threads(struct format_call_tree *f)
+/* Finds the processes, and a number greater than all tids. */
+static int survey_threads(struct format_call_tree *f)
 {
     struct call_tree_thread t;
 
@@ -88,7 +89,7 @@ static int begin_perfetto(struct format_call_tree *f, struct buf *out)
     if (!f->perfetto)
         return -ENOMEM;
     perfetto_init(f->perfetto, f->o.budget);
-    int rc = look_at_threads(f);
+    int rc = survey_threads(f);
     rc = rc < 0 ? rc : call_tree_starts(f->tree, see_start, f->perfetto);
     if (rc < 0)
         return rc;
@@ -100,13 +101,13 @@ static int begin_perfetto(struct format_call_tree *f, struct buf *out)
 /* A further lane of the present thread is named when it first occurs. */
 static int name_lane(struct format_call_tree *f, const struct perfetto_lane *l, struct buf *out)
 {
-    int rc = vec_extend(&f->told, l->number + (size_t)1);
+    int rc = vec_extend(&f->lane_tids, l->number + (size_t)1);
     if (rc < 0)
         return rc;
     struct perfetto_lane lane = *l;
     if (l->number || !is_tid(l->tid))
-        lane.told = f->next_tid++;
-    f->told.at[l->number] = lane.told;
+        lane.written_tid = f->next_tid++;
+    f->lane_tids.at[l->number] = lane.written_tid;
     perfetto_put_lane(f->perfetto, &lane, &f->scratch, out);
     return f->scratch.error;
 }
@@ -154,8 +155,8 @@ static int write_slice(struct format_call_tree *f, const struct call_tree_event 
         rc = name_lane(f, &l, out);
     }
     if (rc == 0)
-        put_slice(e, from, to - from, f->perfetto->processes.at[process].told, f->told.at[lane],
-                  out);
+        put_slice(e, from, to - from, f->perfetto->processes.at[process].written_pid,
+                  f->lane_tids.at[lane], out);
     return rc;
 }
 

@@ -1,7 +1,7 @@
-/* call_tree_members.c - what /call-tree contains: the document, and lines of events. */
+/* call_tree_members.c - describes the document of /call-tree and the lines of its events. */
 #include "format/report/call_tree.h"
 
-/* In the document and in the summary of the lines. */
+/* Members of the document and of the summary line. */
 #define TOTALS(at) \
     MEMBERS_QUERY(at.counters, at.complete), \
         MEMBER("events", at.events, .help = "selected objects"), \

@@ -1,9 +1,9 @@
-/* call_tree_text.c - a call tree for people: two blanks a level. */
+/* call_tree_text.c - a call tree as text, indented by two spaces for each level. */
 #include "format/report/call_tree.h"
 
 #include "format/writer/text_number.h"
 
-enum { INDENT_MOST = 64, NAME_WIDTH = 44 };
+enum { INDENT_MAX = 64, NAME_WIDTH = 44 };
 
 static void put_ns(struct buf *out, __int128 ns)
 {
@@ -44,14 +44,14 @@ void call_tree_text_head(struct format_call_tree *f, struct buf *out)
         buf_puts(out, "No events of phase X are selected.\n");
 }
 
-/* What is deeper than the indentation goes says how deep it is. */
+/* Nodes deeper than the indentation have their depth as a number. */
 void call_tree_text_node(struct format_call_tree *f, const struct call_tree_node *n,
                          struct buf *out)
 {
     if (n->depth == 0)
         buf_putc(out, '\n');
-    put_spaces(out, 2 * (size_t)(n->depth < INDENT_MOST ? n->depth : INDENT_MOST));
-    if (n->depth > INDENT_MOST)
+    put_spaces(out, 2 * (size_t)(n->depth < INDENT_MAX ? n->depth : INDENT_MAX));
+    if (n->depth > INDENT_MAX)
         buf_printf(out, "(%u) ", n->depth);
     if (n->is_group)
         call_tree_label(f->tree, n, out);
@@ -158,7 +158,7 @@ static void put_critical(const struct call_tree_path *p, struct buf *out)
     buf_putc(out, '\n');
     for (size_t i = 0; i < p->count; i++) {
         const struct call_tree_event *e = call_tree_path_event(p, i);
-        put_spaces(out, 2 * (i + 1 < INDENT_MOST ? i + 1 : INDENT_MOST));
+        put_spaces(out, 2 * (i + 1 < INDENT_MAX ? i + 1 : INDENT_MAX));
         value_plain(out, &e->name);
         buf_puts(out, " [");
         value_plain(out, &e->cat);

@@ -1,5 +1,4 @@
-/* compare.c - /compare as JSON and as rows. Tables for people are in compare_text.c.
- */
+/* compare.c - /compare as JSON and as rows. The tables are in compare_text.c. */
 #include "format/report/compare.h"
 
 #include "format/writer/text_number.h"
@@ -60,7 +59,7 @@ static const void *test_of(const void *metric, size_t i)
     return ((const struct compare_metric *)metric)->changes[i].test;
 }
 
-/* What each variant has: one value, or with several variants a list of theirs. */
+/* The members of each variant: one value, or with several variants a list of values. */
 #define OBJECT struct compare_metric
 #define CHANGE(name, field, ...) \
     MEMBER_COLUMN(name, changes, change_count, field, .bare = true, ##__VA_ARGS__)

@@ -1,4 +1,4 @@
-/* compare_markdown.c - /compare as a table of a pull request. */
+/* compare_markdown.c - /compare as a Markdown table for a pull request. */
 #include "format/report/compare.h"
 
 #include "format/writer/text_number.h"
@@ -8,7 +8,7 @@ struct page {
     struct buf path, *out;
 };
 
-/* What would end a cell or begin something else. */
+/* Escapes characters that would end a cell or begin other markup. */
 static void put_escaped(struct buf *out, struct text t)
 {
     for (size_t i = 0; i < t.len; i++) {

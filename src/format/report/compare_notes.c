@@ -1,4 +1,4 @@
-/* compare_notes.c - labels and notes, which several formats of /compare have in common. */
+/* compare_notes.c - labels and notes that several formats of /compare share. */
 #include "format/report/compare.h"
 #include "format/writer/value_text.h"
 

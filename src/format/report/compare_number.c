@@ -1,4 +1,4 @@
-/* compare_number.c - numbers of /compare for people. */
+/* compare_number.c - numbers of /compare in text formats. */
 #include "format/report/compare.h"
 #include "format/writer/text_number.h"
 

@@ -1,5 +1,4 @@
-/* compare_text.c - /compare for people: a tree of metrics with a column for each side, and a
- * table for pull requests. */
+/* compare_text.c - /compare as text: a tree of metrics with a column for each side. */
 #include "dftracerd/vec.h"
 #include "format/report/compare.h"
 
@@ -23,8 +22,8 @@ static void put_with_std(struct buf *out, const struct compare_metric *m, const 
 
 /* A line of the table; its cells follow each other in `text`. */
 struct line {
-    size_t *ends;        /* of cells in `text`; NULL where there are none but the first */
-    size_t begin, first; /* of the line, of its first cell, in `text` */
+    size_t *ends;        /* ends of cells in `text`; NULL if there is only the first */
+    size_t begin, first; /* begin of the line and of its first cell in `text` */
     const struct compare_metric *metric;
 };
 struct metric_table {
@@ -38,7 +37,7 @@ struct metric_table {
     int error;
 };
 
-/* Cells of a variant: with one of them also the delta. */
+/* Number of cells of a variant: with a single variant also the delta. */
 static unsigned cells_of_variant(const struct comparison *c)
 {
     return c->side_count == 2 ? 4 : 3;
@@ -116,8 +115,8 @@ static void put_line(struct metric_table *t, struct text label, bool root, bool 
         put_cells(t, l, m);
 }
 
-/* Longer prefix for what hangs on a line; its length before. */
-static size_t deeper(struct metric_table *t, bool root, bool last)
+/* Lengthens the prefix for the children of a line; returns its length before. */
+static size_t lengthen_prefix(struct metric_table *t, bool root, bool last)
 {
     size_t len = t->prefix.len;
 
@@ -126,8 +125,8 @@ static size_t deeper(struct metric_table *t, bool root, bool last)
     return len;
 }
 
-/* "dur" of "dur_mean": metrics of one such family hang on it. */
-static struct text family(const char *name)
+/* Returns "dur" for "dur_mean": the other metrics of one such family are its children. */
+static struct text family_of(const char *name)
 {
     static const char *const families[] = {"dur_", "size_", "time_"};
 
@@ -138,7 +137,7 @@ static struct text family(const char *name)
     return (struct text){NULL, 0};
 }
 
-/* The metrics that are shown, next to one another. */
+/* Returns the next metric that is shown. */
 static size_t next_shown(const struct metric_table *t, const struct compare_group *g, size_t i)
 {
     while (i < g->metric_count && compare_is_zero(t->c, &g->metrics[i]))
@@ -149,7 +148,7 @@ static size_t next_shown(const struct metric_table *t, const struct compare_grou
 static void put_family(struct metric_table *t, const struct compare_group *g, size_t from,
                        size_t to)
 {
-    struct text name = family(g->metrics[from].name);
+    struct text name = family_of(g->metrics[from].name);
 
     for (size_t i = from, next; i < to; i = next) {
         next = next_shown(t, g, i + 1);
@@ -160,9 +159,10 @@ static void put_family(struct metric_table *t, const struct compare_group *g, si
 static void put_metrics(struct metric_table *t, const struct compare_group *g)
 {
     for (size_t i = next_shown(t, g, 0), next; i < g->metric_count; i = next) {
-        struct text name = family(g->metrics[i].name);
+        struct text name = family_of(g->metrics[i].name);
         next = next_shown(t, g, i + 1);
-        while (name.len && next < g->metric_count && text_eq(family(g->metrics[next].name), name))
+        while (name.len && next < g->metric_count &&
+               text_eq(family_of(g->metrics[next].name), name))
             next = next_shown(t, g, next + 1);
         bool last = next >= g->metric_count;
         if (name.len == 0) {
@@ -170,7 +170,7 @@ static void put_metrics(struct metric_table *t, const struct compare_group *g)
             continue;
         }
         put_line(t, name, false, last, NULL);
-        size_t len = deeper(t, false, last);
+        size_t len = lengthen_prefix(t, false, last);
         put_family(t, g, i, next);
         t->prefix.len = len;
     }
@@ -180,7 +180,7 @@ static void put_branch(struct metric_table *t, struct text label, bool last,
                        const struct compare_group *g)
 {
     put_line(t, label, false, last, NULL);
-    size_t len = deeper(t, false, last);
+    size_t len = lengthen_prefix(t, false, last);
     put_metrics(t, g);
     t->prefix.len = len;
 }
@@ -191,7 +191,7 @@ static void put_node(struct metric_table *t, const struct compare_node *n, bool 
 
     value_plain(&label, &n->name);
     put_line(t, (struct text){label.data, label.len}, root, last, NULL);
-    size_t len = deeper(t, root, last);
+    size_t len = lengthen_prefix(t, root, last);
     put_branch(t, TEXT("SUMMARY"), n->group_count + n->child_count == 0, &n->summary);
     for (size_t i = 0; i < n->group_count && !list_is_over(t->o->budget, i, &t->text); i++) {
         buf_clear(&label);

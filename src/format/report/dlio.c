@@ -1,5 +1,4 @@
-/* dlio.c - the answer of /dlio-config: DLIO's configuration as YAML; the keys of its
- * parameters. */
+/* dlio.c - the configuration of DLIO as YAML, and the keys of its parameters. */
 #include "format/report/dlio.h"
 
 #include <stdio.h>
@@ -12,7 +11,7 @@ static double rounded(double value)
 
 /* ---- YAML ------------------------------------------------------------------------------------ */
 
-/* A float of YAML 1.1 has a point, and a sign in its exponent. */
+/* A float of YAML 1.1 needs a decimal point, and a sign in its exponent. */
 static void put_float(struct buf *out, double value)
 {
     char text[32];
@@ -34,7 +33,7 @@ static void put_key(struct buf *out, unsigned indent, const char *key, double va
     buf_putc(out, '\n');
 }
 
-/* What DLIO draws instead, as a comment that can replace the lines below it. */
+/* Writes the fit that DLIO can draw as a comment, which can replace the lines below it. */
 static void put_drawn(struct buf *out, const char *name, const struct dlio_fit *fit)
 {
     const struct dlio_candidate *c = dlio_drawn(fit);

@@ -1,12 +1,12 @@
-/* dlio_text.c - the report of /dlio-config for people. */
+/* dlio_text.c - the report of /dlio-config as text. */
 #include "format/report/dlio.h"
 
 #include <string.h>
 
 #include "format/writer/text_number.h"
 
-/* To 6 significant digits: a reader compares, a program takes the JSON. */
-static void put(struct buf *out, double value)
+/* Writes 6 significant digits: programs read the JSON. */
+static void put_number(struct buf *out, double value)
 {
     buf_printf(out, "%.6g", value);
 }
@@ -92,13 +92,13 @@ void dlio_text(const struct dlio_report *r, struct buf *out)
                  ": without events of samples or preprocessing, the workers are not simulated");
     buf_putc(out, '\n');
     buf_puts(out, "  end-to-end time      simulated ");
-    put(out, s->e2e);
+    put_number(out, s->e2e);
     buf_puts(out, " s, traced ");
-    put(out, r->traced_e2e);
+    put_number(out, r->traced_e2e);
     buf_printf(out, " s, error %.2f %%\n", 100 * s->error);
     buf_printf(out, "  CDF similarity       %.4f\n", s->similarity);
     buf_puts(out, "  max_bound            percentile ");
-    put(out, s->percentile);
+    put_number(out, s->percentile);
     buf_printf(out, "; %s after %u iteration%s\n", s->converged ? "converged" : "not converged",
                s->iterations, s->iterations == 1 ? "" : "s");
 }

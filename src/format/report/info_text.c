@@ -1,4 +1,4 @@
-/* info_text.c - /info for people, as the old command printed it. */
+/* info_text.c - /info as text, as the old command printed it. */
 #include "dftracerd/format.h"
 #include "dftracerd/info.h"
 #include "format/writer/text_number.h"
@@ -35,7 +35,7 @@ static uint64_t valid_objects(const struct trace_counts *c)
     return c->events + c->counters + c->aggregated;
 }
 
-/* What both forms end with; the old command left the average out of the detailed one. */
+/* The end of both forms; the old command omitted the average in the detailed one. */
 static void put_summary(struct buf *out, const struct info *i, bool average)
 {
     const struct info_totals *t = &i->totals;

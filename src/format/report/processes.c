@@ -1,4 +1,4 @@
-/* processes.c - /processes piece by piece: a document, rows, or an indented table for people. */
+/* processes.c - writes /processes piece by piece: a document, rows, or an indented table. */
 #include "dftracerd/format.h"
 #include "dftracerd/processes.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = 64 << 10, INDENT_MOST = 64, COMMAND_MOST = 120 };
+enum { PIECE = 64 << 10, INDENT_MAX = 64, COMMAND_MAX = 120 };
 
 static const char *const text_columns[] = {"process", "host",    "rank",    "parent by",
                                            "events",  "bytes",   "io time", "min_ts",
@@ -17,7 +17,7 @@ struct format_processes {
     const struct process_list *list;
     enum format format;
     struct document document;   /* JSON */
-    struct format_table *table; /* the other formats: rows from `at` to `end` */
+    struct format_table *table; /* the other formats; rows from `at` to `end` */
     size_t at, end;
     struct buf scratch;
 };
@@ -59,12 +59,12 @@ void format_processes_free(struct format_processes *f)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* The beginning of a long command, in whole characters: a column of some hundred arguments is not
- * readable. */
+/* Returns the beginning of a long command, in whole characters: a column with hundreds of arguments
+ * is not readable. */
 static struct value short_command(const struct value *command, char *room)
 {
     const char *at = command->text.ptr;
-    size_t len = COMMAND_MOST;
+    size_t len = COMMAND_MAX;
 
     if (command->type != VALUE_TEXT || command->text.len <= len)
         return *command;
@@ -80,10 +80,10 @@ static void put_text(struct format_processes *f, const struct process_info *p, s
     const char *end = p->finished.type == VALUE_NULL ? NULL
                       : p->finished.i                ? "finished"
                                                      : "unfinished";
-    char pid[32], command[COMMAND_MOST + 3];
+    char pid[32], command[COMMAND_MAX + 3];
 
     buf_clear(&f->scratch);
-    for (uint32_t i = 0; i < p->depth && i < INDENT_MOST; i++)
+    for (uint32_t i = 0; i < p->depth && i < INDENT_MAX; i++)
         buf_puts(&f->scratch, "  ");
     buf_append(&f->scratch, pid, num_format_i64(p->pid, pid));
     const struct value row[TEXT_COLUMNS] = {

@@ -1,11 +1,11 @@
-/* rows.c - rows of /view as JSON, NDJSON or CSV: their text is written where they are found. */
+/* rows.c - rows of /view as JSON, NDJSON or CSV; the workers that find them write their text. */
 #include "dftracerd/rows.h"
 #include "format/writer/row_writer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-enum { CODES_MOST = 1 << 16 }; /* of a chunk's columns together: 1 MiB */
+enum { CODES_MAX = 1 << 16 }; /* of a chunk's columns together: 1 MiB */
 
 struct format_rows {
     struct rows_writer writer;
@@ -17,7 +17,7 @@ static int begin_chunk(void *arg, struct budget *budget, void **ret)
 {
     const struct format_rows *f = arg;
     struct row_writer *w = NULL;
-    int rc = row_writer_new(&f->names, CODES_MOST, budget, &w);
+    int rc = row_writer_new(&f->names, CODES_MAX, budget, &w);
 
     *ret = w;
     return rc;
@@ -66,7 +66,7 @@ const struct rows_writer *format_rows_writer(const struct format_rows *f)
     return &f->writer;
 }
 
-static void begin(struct format_rows *f, struct buf *out)
+static void begin_rows(struct format_rows *f, struct buf *out)
 {
     if (f->begun)
         return;
@@ -83,12 +83,12 @@ int format_rows_next(struct format_rows *f, struct rows *rows, struct err *err, 
     size_t start = out->len;
     bool first = !f->begun, json = f->names.format == FORMAT_JSON;
 
-    begin(f, out);
+    begin_rows(f, out);
     if (!first && json)
         buf_putc(out, ',');
     int rc = rows_next_text(rows, err, out, ret_count);
     if (rc == 0 && json)
-        out->len--; /* the comma behind the last row */
+        out->len--; /* the comma after the last row */
     if (rc != 0) {
         out->len = start;
         f->begun = !first;
@@ -98,7 +98,7 @@ int format_rows_next(struct format_rows *f, struct rows *rows, struct err *err, 
 
 void format_rows_end(struct format_rows *f, struct buf *out)
 {
-    begin(f, out);
+    begin_rows(f, out);
     if (f->names.format == FORMAT_JSON)
         buf_puts(out, "]}\n");
 }

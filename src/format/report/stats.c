@@ -1,8 +1,7 @@
-/* stats.c - /stats as JSON, rows and CSV. The tables for people are in stats_text.c.
- */
+/* stats.c - /stats as JSON, rows and CSV. The text tables are in stats_text.c. */
 #include "format/report/stats.h"
 
-/* The rows of an answer: the list that its report is about, or its totals. */
+/* The rows of an answer: the list of its report, or its totals. */
 struct list {
     const struct object_type *type;
     const void *rows;

@@ -6,7 +6,7 @@
 #include "format/writer/over.h"
 #include "format/writer/value_text.h"
 
-/* The tables that the old command printed. 0, or out->error. */
+/* Writes the tables that the old command printed. Returns 0 or out->error. */
 int stats_text_report(const struct stats *s, struct buf *out);
 
 #endif

@@ -13,19 +13,19 @@ static const char *const query_types[] = {
     [STATS_DETAILED] = NULL,
 };
 
-/* A file as it is written: its statistics, or why there are none. */
+/* A file as it is written: its statistics, or an error. */
 struct file {
-    const char *path, *error; /* NULL: without the member */
+    const char *path, *error; /* NULL: the member is omitted */
     enum stats_report report;
     uint64_t events;
     const struct stats *stats;
-    const struct measured *duration; /* NULL: without the member */
+    const struct measured *duration; /* NULL: the member is omitted */
     bool failed, success, is_report, has_results, has_times, is_detailed, threads;
 };
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
-/* The list that the report is about, if any. */
+/* Returns the list of the report, if it has one. */
 static const struct stats_count *results(const struct stats *s, bool threads, size_t *ret_count)
 {
     *ret_count = s->has_names ? s->name_count : threads ? s->pid_tid_count : s->category_count;
@@ -81,7 +81,7 @@ static const struct member duration_members[] = {
 };
 static const struct object_type duration_type = {NULL, MEMBERS(duration_members)};
 
-/* ---- the report detailed --------------------------------------------------------------------- */
+/* ---- the detailed report --------------------------------------------------------------------- */
 
 static const struct member percentile_members[] = {
     NUMBER("p50", quantiles[2], .optional = true),
@@ -99,7 +99,7 @@ static const struct member measured_members[] = {
 static const struct object_type measured_type = {NULL, MEMBERS(measured_members)};
 #undef OBJECT
 
-/* The key of a group: its values joined by "|", but "pid:tid" before a tid. */
+/* Returns the key of a group: its values joined by "|", but "pid:tid" before a tid. */
 static const char *group_key(const struct stats *s, const struct stats_group *g, struct buf *key)
 {
     buf_clear(key);
@@ -113,7 +113,7 @@ static const char *group_key(const struct stats *s, const struct stats_group *g,
     return key->error ? "" : key->data;
 }
 
-/* A member for each group; `io`: for those that have sizes. */
+/* Writes a member for each group; `io`: for groups with sizes. */
 static void put_groups(struct jw *j, const struct stats *s, bool io)
 {
     struct buf key = {0};

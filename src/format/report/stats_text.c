@@ -1,5 +1,4 @@
-/* stats_text.c - /stats for people: the tables of the old command, for all files together.
- */
+/* stats_text.c - /stats as text: the tables of the old command, for all files together. */
 #include "format/report/stats.h"
 #include "format/writer/text_number.h"
 
@@ -8,8 +7,8 @@
 
 enum { NAME_WIDTH = 30, BAR_WIDTH = 40 };
 
-/* A longer name moves the rest of its line: another operation may begin with the same characters.
- */
+/* A longer name is not cut, but moves the rest of its line: another operation may begin with the
+ * same characters. */
 static void put_name(struct buf *out, struct text name)
 {
     put_padded(out, name, -NAME_WIDTH);
@@ -143,7 +142,7 @@ static void put_histogram(const struct stats *s, struct buf *out)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Key of a group without its category, where the tables are by category. */
+/* Writes the key of a group, without its category if there is a table for each category. */
 static void group_name(const struct stats *s, const struct stats_group *g, int cat,
                        struct buf *name)
 {
@@ -205,7 +204,7 @@ static void put_duration_head(struct buf *out)
     buf_putc(out, '\n');
 }
 
-/* Categories in order of the sum of their counts: by repeated choice, there are few. */
+/* Finds the next category by the sum of its counts. There are few, so each call searches all. */
 static bool next_category(const struct stats *s, int cat, uint64_t below_count, size_t below_first,
                           uint64_t *ret_count, size_t *ret_first)
 {

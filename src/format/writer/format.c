@@ -1,4 +1,4 @@
-/* format.c - names of the representations. */
+/* format.c - names of the formats. */
 #include "dftracerd/format.h"
 
 #include <errno.h>

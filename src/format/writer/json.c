@@ -1,5 +1,5 @@
-/* json.c - the JSON writer: places are reserved once a value, bytes are stored without a call each.
- */
+/* json.c - the JSON writer. It reserves space once for a value, and then stores bytes without
+ * further calls. */
 #include "dftracerd/format.h"
 
 #include <assert.h>
@@ -40,7 +40,7 @@ static void put_line(struct jw *j)
     j->out->len += 1 + 2 * j->depth;
 }
 
-/* Before a value or key: the comma, and its own line. */
+/* Writes the comma and line break before a value or key. */
 static void put_gap(struct jw *j)
 {
     if (j->after_key) {
@@ -137,7 +137,7 @@ void jw_value(struct jw *j, const struct value *v)
     value_json(j->out, v);
 }
 
-/* ---- columns of numbers ---------------------------------------------------------------------- */
+/* ---- arrays of numbers ----------------------------------------------------------------------- */
 
 enum { NUMBERS_AT_ONCE = 512 };
 

@@ -1,10 +1,10 @@
-/* json_text.c - texts of JSON. */
+/* json_text.c - JSON strings. */
 #include "dftracerd/format.h"
 
 #include <string.h>
 
-/* Eight bytes: one that must be escaped in a JSON string, below 0x20, above 0x7E, '"' or
- * '\\', sets the high bit of its place. */
+/* Tests eight bytes at once: a byte that a JSON string must escape, below 0x20, above 0x7E, '"' or
+ * '\\', sets its high bit. */
 static inline uint64_t special_bytes(const char *p)
 {
     const uint64_t ones = 0x0101010101010101ull, high = 0x8080808080808080ull;
@@ -15,7 +15,7 @@ static inline uint64_t special_bytes(const char *p)
     return ((w - ones * 0x20) | (w + ones) | (quote - ones) | (slash - ones) | w) & high;
 }
 
-/* True when no byte must be escaped. */
+/* True if no byte must be escaped. */
 static bool is_plain(const char *p, size_t len)
 {
     uint64_t bad = 0;

@@ -1,5 +1,5 @@
-/* member_number.h - numbers of members as JSON, straight from their structs. Private to the format
- * module. */
+/* member_number.h - writes members that are numbers as JSON, straight from their structs. Private
+ * to the format module. */
 #ifndef DFTRACERD_FORMAT_WRITER_MEMBER_NUMBER_H
 #define DFTRACERD_FORMAT_WRITER_MEMBER_NUMBER_H
 
@@ -7,7 +7,7 @@
 
 #include "format/writer/value_text.h"
 
-/* Bytes that a number, a bool or null needs at most. */
+/* Maximum length of a number, a bool or null. */
 enum { MEMBER_NUMBER_BYTES = 64 };
 
 static inline char *member_uint(uint64_t u, char *to)
@@ -30,8 +30,8 @@ static inline char *member_null(char *to)
     return to + 4;
 }
 
-/* What is at `p`; `to`: MEMBER_NUMBER_BYTES. Returns the place behind it, or NULL: it is no number.
- */
+/* Writes the member at `p` to `to`, which has MEMBER_NUMBER_BYTES. Returns the position after it,
+ * or NULL if it is no number. */
 static inline char *member_number(enum member_kind kind, const void *p, char *to)
 {
     size_t len;

@@ -1,4 +1,4 @@
-/* object.c - objects of answers as JSON and as rows of tables. */
+/* object.c - writes objects of answers as JSON and as rows of tables. */
 #include "dftracerd/format.h"
 #include "format/writer/member_number.h"
 #include "format/writer/over.h"
@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PIECE = 64 << 10, COLUMNS_MAX = 128, INDENT_MOST = 64 };
+enum { PIECE = 64 << 10, COLUMNS_MAX = 128, INDENT_MAX = 64 };
 
-/* ---- members that are values, not pretty ----------------------------------------------------- */
+/* ---- members that are single values, compact ------------------------------------------------- */
 
-/* Written as it is in the struct. */
+/* True for members that are written as they are in the struct. */
 static inline bool is_plain(const struct member *m)
 {
     return m->place == MEMBER_HERE && m->kind != MEMBER_OBJECT && !m->compute && !m->write &&
@@ -26,7 +26,7 @@ static inline bool is_null(const struct member *m, const void *p)
     return m->kind == MEMBER_VALUE && ((const struct value *)p)->type == VALUE_NULL;
 }
 
-/* The comma and the name, and space for a number. */
+/* Writes the comma and the key, and reserves space for a number. */
 static inline char *put_key(struct jw *j, const struct member *m)
 {
     const size_t most = MEMBER_KEY_BYTES + MEMBER_NUMBER_BYTES;
@@ -37,7 +37,7 @@ static inline char *put_key(struct jw *j, const struct member *m)
     if (!to || out->error)
         return NULL;
     j->nonempty[j->depth] = true;
-    memcpy(to, m->key + first, MEMBER_KEY_BYTES - 1); /* all of it: faster than its length */
+    memcpy(to, m->key + first, MEMBER_KEY_BYTES - 1); /* copying a fixed length is faster */
     return to + m->key_len - first;
 }
 
@@ -82,7 +82,7 @@ static void put_item(struct jw *j, const struct member *m, const void *item)
         put_value(j, member_item_value(m, item));
 }
 
-/* Without brackets. */
+/* True for objects that are written without brackets. */
 static bool is_bare(const struct member *m, const void *object)
 {
     return m->bare && member_count(m, object) == 1;
@@ -160,7 +160,7 @@ void format_line(const struct object_type *type, const void *object, struct buf 
     buf_putc(out, '\n');
 }
 
-/* ---- lists whose items nest ------------------------------------------------------------------ */
+/* ---- lists with nested items ----------------------------------------------------------------- */
 
 static void end_nodes(struct document *d, int64_t depth)
 {
@@ -168,12 +168,12 @@ static void end_nodes(struct document *d, int64_t depth)
         buf_puts(d->jw.out, "]}");
 }
 
-/* A line each if pretty; its indentation has a limit: lines of a deep tree would be as long as it
- * is deep. */
+/* Writes one item on a line of its own if pretty. The indentation is limited, because lines of a
+ * deep tree would be as long as the tree is deep. */
 static void put_node(struct document *d, const struct member *m, const void *item)
 {
     uint32_t depth = *(const uint32_t *)((const char *)item + m->of->nests - 1);
-    unsigned indent = d->jw.depth + (depth < INDENT_MOST ? depth : INDENT_MOST);
+    unsigned indent = d->jw.depth + (depth < INDENT_MAX ? depth : INDENT_MAX);
     struct buf *out = d->jw.out;
     struct jw node;
 
@@ -220,7 +220,7 @@ static bool has_lists(const struct object_type *type)
     return false;
 }
 
-/* Whether its items or members are written one by one. */
+/* True if its items or members are written one by one. */
 static bool is_opened(const struct document *d, const struct member *m, const void *object)
 {
     bool fits =
@@ -254,7 +254,7 @@ static void put_next_member(struct document *d, struct document_object *o, const
     }
 }
 
-/* A member or an item, or the beginning or end of an object or a list. */
+/* Writes a member or an item, or the begin or end of an object or a list. */
 static void put_next(struct document *d)
 {
     struct document_object *o = &d->open[d->depth - 1];
@@ -321,12 +321,12 @@ int format_object(const struct object_type *type, const void *object, bool prett
 struct columns {
     const char *names[COLUMNS_MAX];
     size_t count;
-    struct arena arena; /* of names that are put together */
+    struct arena arena; /* for joined names */
 };
 
 static void add_column(struct columns *c, const char *prefix, const char *name)
 {
-    char joined[128]; /* both are names in tables of members */
+    char joined[128]; /* both names are keys of member tables */
 
     assert(c->count < COLUMNS_MAX);
     snprintf(joined, sizeof(joined), "%s_%s", prefix ? prefix : "", name);
@@ -363,7 +363,7 @@ int format_table_of(enum format f, const struct object_type *type, struct format
     return format_table_like(f, type, NULL, ret);
 }
 
-/* Returns the place behind the last value. */
+/* Returns the position after the last value. */
 static struct value *put_values(const struct object_type *type, const void *object,
                                 struct value *to)
 {

@@ -1,4 +1,4 @@
-/* row_writer.c - rows from vectors, as JSON, NDJSON or CSV. */
+/* row_writer.c - writes rows from vectors, as JSON, NDJSON or CSV. */
 #include "format/writer/row_writer.h"
 #include "format/writer/value_text.h"
 
@@ -7,12 +7,12 @@
 #include <string.h>
 
 enum {
-    COPY_ROOM = 64,     /* this much of a text is copied at once, whatever its length */
+    COPY_ROOM = 64,     /* bytes of a text that are copied at once, whatever its length */
     NUMBER_ROOM = 64,   /* see value_number */
-    TEXT_PER_CODE = 16, /* bytes of text a code; all are forgotten beyond that */
+    TEXT_PER_CODE = 16, /* bytes of text per code; beyond that all are dropped */
 };
 
-/* The value of a code as a row has it, with what precedes it. */
+/* The text of a code in a row, with the separator and key before it. */
 struct code_text {
     uint32_t code; /* UINT32_MAX: none */
     uint32_t len;
@@ -21,17 +21,17 @@ struct code_text {
 struct written_column {
     const char *before;
     size_t before_len;
-    struct code_text *kept; /* by the low bits of their codes */
+    struct code_text *kept; /* indexed by the low bits of the code */
     uint32_t count;         /* a power of two, or 0 */
     uint64_t dictionary;
 };
 struct row_writer {
     const struct row_names *names;
-    size_t codes_most;
+    size_t codes_max;
     struct written_column *columns;
     struct buf texts;
     struct charge charge, text_charge;
-    size_t row_room; /* of a row without what is longer than COPY_ROOM or has no fixed length */
+    size_t row_room; /* bytes of a row without long texts and values of unlimited length */
 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ void row_names_add(struct row_names *n, size_t column, const char *name, bool op
     csv_text(&n->header, text_of(name));
     if (n->format != FORMAT_CSV) {
         if (!column)
-            buf_putc(&n->before, ','); /* '{' in the row */
+            buf_putc(&n->before, ','); /* the row begins with '{' */
         buf_puts(&n->before, n->pretty ? "\n      " : "");
         jw_escape(&n->before, text_of(name));
         buf_puts(&n->before, n->pretty ? ": " : ":");
@@ -64,7 +64,7 @@ void row_names_add(struct row_names *n, size_t column, const char *name, bool op
 
 int row_names_end(struct row_names *n)
 {
-    char *rest = buf_reserve(&n->before, COPY_ROOM); /* may be read behind the last one */
+    char *rest = buf_reserve(&n->before, COPY_ROOM); /* copies may read beyond the last name */
 
     buf_putc(&n->header, '\n');
     if (rest)
@@ -82,7 +82,7 @@ void row_names_done(struct row_names *n)
 
 /* ---- a writer -------------------------------------------------------------------------------- */
 
-int row_writer_new(const struct row_names *names, size_t codes_most, struct budget *budget,
+int row_writer_new(const struct row_names *names, size_t codes_max, struct budget *budget,
                    struct row_writer **ret)
 {
     struct row_writer *w = calloc(1, sizeof(*w));
@@ -94,7 +94,7 @@ int row_writer_new(const struct row_names *names, size_t codes_most, struct budg
         return -ENOMEM;
     }
     w->names = names;
-    w->codes_most = codes_most;
+    w->codes_max = codes_max;
     w->charge.budget = w->text_charge.budget = budget;
     w->row_room = COPY_ROOM;
     for (size_t i = 0, start = 0; i < names->count; start = names->before_end[i++]) {
@@ -125,12 +125,12 @@ static void forget_column(struct written_column *c)
         c->kept[k].code = UINT32_MAX;
 }
 
-/* As many texts as the column has codes, or as the rows can use. */
+/* Keeps as many texts as the column has codes, or as the rows can use. */
 static int keep_codes(struct row_writer *w, const struct row_block *b, size_t column)
 {
     struct written_column *c = &w->columns[column];
     const struct vector *v = &b->vectors[column];
-    size_t most = w->codes_most / w->names->count;
+    size_t most = w->codes_max / w->names->count;
     uint64_t wanted = 2 * (b->rows_to_come > b->count ? b->rows_to_come : b->count);
     uint32_t count = 16;
 
@@ -167,7 +167,7 @@ static void put_value(const struct row_writer *w, size_t column, const struct va
         value_json(out, v);
 }
 
-/* Places in `texts` may move. */
+/* `texts` may be reallocated. */
 static int write_code(struct row_writer *w, const struct vector *v, size_t column, uint32_t code,
                       struct code_text **ret)
 {
@@ -177,7 +177,7 @@ static int write_code(struct row_writer *w, const struct vector *v, size_t colum
 
     if (code >= v->code_count)
         return ERR_CORRUPT;
-    if (w->texts.len > w->codes_most * TEXT_PER_CODE) {
+    if (w->texts.len > w->codes_max * TEXT_PER_CODE) {
         for (size_t i = 0; i < w->names->count; i++)
             forget_column(&w->columns[i]);
         buf_clear(&w->texts);
@@ -196,7 +196,7 @@ static int write_code(struct row_writer *w, const struct vector *v, size_t colum
     return 0;
 }
 
-/* A value without a fixed length; `to` is where the row continues. */
+/* Writes a value of unlimited length at `to`; returns the position where the row continues. */
 static char *put_other(struct row_writer *w, const struct vector *v, size_t column, size_t k,
                        struct buf *out, char *to)
 {
@@ -223,7 +223,7 @@ static inline char *put_code(struct row_writer *w, const struct vector *v, size_
         buf_append(out, w->texts.data + text->at, text->len);
         return buf_reserve(out, w->row_room);
     }
-    memcpy(to, w->texts.data + text->at, COPY_ROOM); /* all of it: faster than its length */
+    memcpy(to, w->texts.data + text->at, COPY_ROOM); /* copying a fixed length is faster */
     return to + text->len;
 }
 
@@ -258,7 +258,7 @@ static inline bool is_number(const struct vector *v, uint32_t row)
     return v->kind < VECTOR_DOUBLE || (v->kind == VECTOR_DOUBLE && __builtin_isfinite(v->d[row]));
 }
 
-/* What ends a row of which `start` is the beginning. */
+/* Writes the end of the row that begins at `start`. */
 static char *end_row(const struct row_names *n, size_t start, struct buf *out, char *to)
 {
     if (n->format != FORMAT_CSV) {

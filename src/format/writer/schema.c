@@ -1,6 +1,6 @@
-/* schema.c - the JSON Schema (2020-12) of an object from its table of members.
+/* schema.c - the JSON Schema (2020-12) of an object, from its table of members.
  *
- * Objects are closed: what has no row in the table is not in the answer, unless names are data.
+ * Objects are closed: a member that has no row in the table cannot occur, unless names are data.
  */
 #include "dftracerd/format.h"
 
@@ -9,12 +9,12 @@
 
 static void put_type_schema(struct jw *j, const struct object_type *type, const char *help);
 
-/* The schema of a table as it is in the source, an object with ' for ". */
+/* Writes the schema text of a table, a JSON object with ' for ". */
 static void put_quoted(struct jw *j, const char *schema, const char *help)
 {
     size_t start;
 
-    jw_value(j, &(struct value){.type = VALUE_JSON}); /* the comma before it */
+    jw_value(j, &(struct value){.type = VALUE_JSON}); /* writes the comma before it */
     if (help) {
         buf_puts(j->out, "{\"description\":");
         jw_escape(j->out, text_of(help));
@@ -39,7 +39,7 @@ static void put_type(struct jw *j, const char *type, bool nullable)
     jw_end(j, ']');
 }
 
-/* A value, or an item of a list of values. */
+/* Writes the schema of a value, or of an item of a list of values. */
 static void put_value_schema(struct jw *j, const struct member *m, bool nullable)
 {
     static const enum value_type types[] = {
@@ -86,7 +86,7 @@ static void put_reference(struct jw *j, const char *name, const char *help)
     jw_end(j, '}');
 }
 
-/* `help`: instead of that of the type; NULL: that. */
+/* `help` replaces that of the type, unless NULL. */
 static void put_object_schema(struct jw *j, const struct object_type *of, const char *help)
 {
     if (of->name)
@@ -173,7 +173,7 @@ static void put_required(struct jw *j, const char *name, const struct member *m)
         jw_str(j, name);
 }
 
-/* Those of objects in a row, too, as its columns. */
+/* `flat`: members of nested objects, too, as columns of a row. */
 static void put_members(struct jw *j, const struct object_type *type, const char *prefix, bool flat,
                         void (*put)(struct jw *j, const char *name, const struct member *m))
 {
@@ -217,7 +217,7 @@ static void put_type_schema(struct jw *j, const struct object_type *type, const 
     jw_begin(j, '{');
     put_members(j, type, "", type->flat, put_member_schema);
     if (type->nests) {
-        /* The items below an item. */
+        /* the items below this one */
         jw_key(j, "children");
         jw_begin(j, '{');
         jw_put_str(j, "type", "array");

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MEASURED = 1000 }; /* rows of a text table that decide its widths */
+enum { ROWS_MEASURED = 1000 }; /* the widths of a text table fit this number of rows */
 
 struct format_table {
     enum format format;
@@ -14,7 +14,7 @@ struct format_table {
     size_t *key_end;
     uint64_t rows;
     /* TEXT */
-    struct buf cells; /* of the rows collected, one after the other */
+    struct buf cells; /* of the collected rows, one after another */
     uint32_t *cell_end;
     uint8_t *cell_right; /* aligned to the right: numbers */
     size_t collected, *widths;
@@ -108,7 +108,7 @@ static void put_cell(struct buf *out, struct text cell, size_t width, bool right
     buf_puts(out, last ? "\n" : "  ");
 }
 
-/* The header and the rows that decided the widths. */
+/* Writes the header and the rows that decided the widths. */
 static void put_collected(struct format_table *t, struct buf *out)
 {
     size_t start = 0;

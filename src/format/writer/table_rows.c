@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { CODES_MOST = 1 << 14 }; /* of a column */
+enum { CODES_MAX = 1 << 14 }; /* of a column */
 
 struct table_rows {
     struct table *table;
@@ -15,11 +15,11 @@ struct table_rows {
     struct vector_memory *memory; /* by column */
     int64_t *numbers;             /* TABLE_BLOCK each */
     struct vector *vectors;
-    bool *left_out; /* by column: not needed as values */
+    bool *left_out; /* by column: not read as values */
     bool begun;
 };
 
-static int prepare(struct table_rows *r, enum format format, bool pretty)
+static int prepare_columns(struct table_rows *r, enum format format, bool pretty)
 {
     const struct table *t = r->table;
     const size_t block = TABLE_BLOCK * sizeof(*r->numbers);
@@ -41,7 +41,7 @@ static int prepare(struct table_rows *r, enum format format, bool pretty)
     r->table->left_out = r->left_out;
     rc = row_names_end(&r->names);
     return rc < 0 ? rc
-                  : row_writer_new(&r->names, t->count * CODES_MOST, r->charge.budget, &r->writer);
+                  : row_writer_new(&r->names, t->count * CODES_MAX, r->charge.budget, &r->writer);
 }
 
 int table_rows_new(struct table *t, enum format format, bool pretty, struct budget *budget,
@@ -53,7 +53,7 @@ int table_rows_new(struct table *t, enum format format, bool pretty, struct budg
         return -ENOMEM;
     r->table = t;
     r->charge.budget = budget;
-    int rc = prepare(r, format, pretty);
+    int rc = prepare_columns(r, format, pretty);
     if (rc < 0)
         table_rows_free(r);
     else
@@ -76,7 +76,7 @@ void table_rows_free(struct table_rows *r)
     free(r);
 }
 
-/* All columns of the block; those that are no vectors as values. */
+/* Reads all columns of the block; those that are no vectors as values. */
 static int read_block(struct table_rows *r, struct err *err)
 {
     struct table *t = r->table;
@@ -120,7 +120,7 @@ int table_rows_next(struct table_rows *r, struct err *err, struct buf *out, size
         buf_putc(out, ',');
     rc = row_writer_write(r->writer, &rows, out, NULL);
     if (json && rc == 0)
-        out->len--; /* the comma behind the last row */
+        out->len--; /* the comma after the last row */
     *ret_rows = b.count;
     return rc;
 }

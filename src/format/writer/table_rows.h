@@ -6,11 +6,12 @@
 #include "dftracerd/table.h"
 
 struct table_rows;
-/* Memory: see row_writer.h, and a block of each column; charged to the budget. */
+/* Memory: as in row_writer.h, and one block of each column; charged to the budget. */
 int table_rows_new(struct table *t, enum format format, bool pretty, struct budget *budget,
                    struct table_rows **ret);
-/* The rows of the next block; CSV: before the first of them, or the end, the names of the columns.
- * JSON: with commas between all rows. *ret_rows: how many. ERR_END. */
+/* Writes the rows of the next block, in JSON with commas between all rows. CSV writes the names of
+ * the columns before the first row, or before the end. *ret_rows: their number. Returns 0 or
+ * ERR_END. */
 int table_rows_next(struct table_rows *r, struct err *err, struct buf *out, size_t *ret_rows);
 void table_rows_free(struct table_rows *r);
 

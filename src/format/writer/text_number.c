@@ -1,4 +1,4 @@
-/* text_number.c - numbers for people. */
+/* text_number.c - numbers in text formats. */
 #include "format/writer/text_number.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* value_text.c - one value in the forms of answers. */
+/* value_text.c - one value in the formats of answers. */
 #include "format/writer/value_text.h"
 
 #include <math.h>

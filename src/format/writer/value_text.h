@@ -4,15 +4,16 @@
 
 #include "dftracerd/format.h"
 
-/* Decimal digits of a number or a time; 0 for what is no number. `out` >= 64 bytes. */
+/* Writes the decimal digits of a number or a time; returns 0 if it is no number. `out` has at least
+ * 64 bytes. */
 size_t value_number(const struct value *v, char *out);
 bool value_is_number(const struct value *v);
 void value_json(struct buf *out, const struct value *v);
 void value_csv(struct buf *out, const struct value *v); /* null: nothing */
-/* For people: null "-", control characters as \n or \u001b. */
+/* Writes plain text: null as "-", control characters as \n or \u001b. */
 void value_plain(struct buf *out, const struct value *v);
 void csv_text(struct buf *out, struct text t);
-/* Columns that a text takes: its code points. */
+/* Returns the number of columns a text takes: its code points. */
 size_t text_width(struct text t);
 
 #endif

@@ -53,7 +53,7 @@ static void print_tree(struct call_tree *t, enum call_tree_part part, struct buf
     "{\"id\":" id ",\"name\":\"" name "\",\"cat\":\"c\",\"pid\":1,\"tid\":1,\"ts\":" ts \
     ",\"dur\":" dur ",\"ph\":\"X\",\"args\":{}}\n"
 
-/* Told in ns: dur of 10 is 10000. */
+/* In ns: a dur of 10 is 10000. */
 static const struct {
     const char *what, *lines, *tree;
     unsigned overlaps;
@@ -297,7 +297,7 @@ static void deep_and_wide(void)
     }
 }
 
-/* What does not fit is refused, and given back. */
+/* What does not fit into memory is refused, and all memory is given back. */
 static void too_much(void)
 {
     const struct call_tree_options o = {0};

@@ -86,8 +86,8 @@ static struct mann_whitney ranks(const double *a, size_t na, const double *b, si
     return m;
 }
 
-/* By hand: z = (2 - 1/2) / sqrt(4 * 5 / 12). R: wilcox.test(extra ~ group, sleep, exact = FALSE): W
- * = 25.5, p = 0.06933 */
+/* Computed by hand: z = (2 - 1/2) / sqrt(4 * 5 / 12). R: wilcox.test(extra ~ group, sleep, exact =
+ * FALSE): W = 25.5, p = 0.06933 */
 static void mann_whitney(void)
 {
     struct mann_whitney m = ranks((double[]){1, 2}, 2, (double[]){3, 4}, 2);

@@ -1,12 +1,12 @@
 /* module: answer */
-/* Rows counted by name, beside counts that the test keeps as it writes the lines. */
+/* Rows counted by name, compared with counts that the test keeps while it writes the lines. */
 #include "dftracerd/query.h"
 #include "dftracerd/stats.h"
 #include "query_store.h"
 
 enum { LINES = 30000 / (1 + CHECK_THREADS_ONLY), NAMES_MOST = 2000, CATS = 4 };
 
-/* What was written. */
+/* The lines that were written. */
 static struct line {
     unsigned name, cat, dur;
 } lines[LINES];
@@ -18,7 +18,7 @@ static unsigned next_random(unsigned below)
     return (unsigned)(random_state >> 33) % below;
 }
 
-/* In runs, as events are; the last name is none. */
+/* Written in runs, as events are; the last name is null. */
 static void write_lines(struct store *s, unsigned names)
 {
     struct buf text = {0};
@@ -38,7 +38,7 @@ static void write_lines(struct store *s, unsigned names)
     buf_done(&text);
 }
 
-/* Events that last so long; of one name only (UINT32_MAX: of all). */
+/* Events with a minimum duration, of one name only, or of all (UINT32_MAX). */
 struct question {
     unsigned least, name;
 };
@@ -69,7 +69,7 @@ static bool open_one(struct store *s, struct question q, enum stats_report repor
     return CHECK(ok);
 }
 
-/* Number behind the letter; no text: `none`. */
+/* Returns the number after the letter; `none` for no text. */
 static unsigned number_of(const struct value *v, unsigned none)
 {
     return v->type == VALUE_TEXT ? (unsigned)strtoul(v->text.ptr + 1, NULL, 10) : none;
@@ -77,7 +77,7 @@ static unsigned number_of(const struct value *v, unsigned none)
 
 static uint64_t expected[CATS][NAMES_MOST];
 
-/* How many pairs have events. */
+/* Returns the number of pairs that have events. */
 static size_t count_lines(struct question q, bool by_name)
 {
     size_t pairs = 0;

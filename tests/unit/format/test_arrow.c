@@ -19,8 +19,8 @@ static int64_t minus[BATCH];
 static double half[BATCH];
 static int32_t word[BATCH], none[BATCH];
 
-/* Of row i: id 2^63 + i, minus -i but each 3rd, half i / 2, odd but each 5th, word i mod 1000 but
- * each 7th. */
+/* Row i has: id 2^63 + i; minus -i, null in each 3rd; half i / 2; odd, null in each 5th; word i mod
+ * 1000, null in each 7th. */
 static void fill(uint64_t first, size_t rows, struct arrow_data *data)
 {
     memset(valid, 0, sizeof(valid));
@@ -68,7 +68,7 @@ static void drain(struct buf *out, FILE *to, double *seconds, const struct times
     buf_clear(out);
 }
 
-/* As arrow/rows.c does: without a copy where that goes. */
+/* Writes a column without a copy if possible, as arrow/rows.c does. */
 static unsigned give_column(struct arrow *a, size_t c, const struct arrow_data *data, size_t rows,
                             struct buf *out)
 {
@@ -97,7 +97,7 @@ static void write_given(struct arrow *a, uint64_t first, size_t rows, FILE *to, 
     fill(first, rows, data);
     CHECK_INT(arrow_batch(a, data, rows, &out), 0);
     for (size_t c = 0; c < COLUMNS; c++) {
-        if (c % 3 != 2) { /* behind another column there is nothing to give to */
+        if (c % 3 != 2) { /* after another column there is nothing to give to */
             CHECK_INT(fwrite(out.data, 1, out.len, to), out.len);
             buf_clear(&out);
         }
@@ -186,7 +186,7 @@ static void rows(void)
     fclose(to);
 }
 
-/* A message is told to be as long as it is, and everything stands at multiples of 8 bytes. */
+/* A message is as long as its header says, and everything in it begins at multiples of 8 bytes. */
 static void frames(void)
 {
     char *bytes = NULL;
@@ -202,7 +202,7 @@ static void frames(void)
     memcpy(head, bytes + at, 8);
     CHECK_INT(head[0], -1);
     CHECK_INT(head[1] % 8, 0);
-    /* the schema has no body: right behind it comes the next message */
+    /* the schema has no body: the next message follows immediately */
     at += 8 + (size_t)head[1];
     memcpy(head, bytes + at, 8);
     CHECK_INT(head[0], -1);

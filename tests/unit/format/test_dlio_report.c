@@ -12,7 +12,7 @@ struct question {
 };
 static struct store store;
 
-static int ask(void *arg, struct buf *answer)
+static int run_query(void *arg, struct buf *answer)
 {
     const struct question *a = arg;
     struct selection selection;
@@ -77,7 +77,7 @@ static void check_answer(struct question question, const char *expected)
 {
     struct buf answer = {0};
 
-    CHECK_INT(ask(&question, &answer), 0);
+    CHECK_INT(run_query(&question, &answer), 0);
     buf_putc(&answer, '\0');
     CHECK_STR(answer.data, expected);
     buf_done(&answer);
@@ -124,7 +124,7 @@ static void says_what_is_missing(void)
     struct dlio_options o = {.refine = {.iterations = 1}, .interval_ns = 1};
     struct buf answer = {0};
 
-    CHECK_INT(ask(&question, &answer), ERR_NOT_FOUND);
+    CHECK_INT(run_query(&question, &answer), ERR_NOT_FOUND);
     CHECK(answer.len == 0);
     selection_init(&selection);
     selection.query = text_of(question.query);
@@ -170,7 +170,7 @@ static void without_memory(void)
     static const char *const names[] = {"yaml", "json", "text"};
 
     for (size_t i = 0; i < 3; i++)
-        alloc_check(names[i], ask, &questions[i]);
+        alloc_check(names[i], run_query, &questions[i]);
 }
 
 static void with_a_pool(void)

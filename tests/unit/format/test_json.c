@@ -127,7 +127,7 @@ static void columns(void)
     free(got);
 }
 
-/* More than are written at once. */
+/* More numbers than are written at once. */
 static void long_columns(void)
 {
     static struct row rows[2000];
@@ -172,7 +172,7 @@ static void texts(void)
     }
 }
 
-/* Every byte at every place of a word of eight. */
+/* Every byte at every position of a word of eight. */
 static void every_byte(void)
 {
     for (int c = 0; c < 256; c++) {

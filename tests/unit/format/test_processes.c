@@ -1,5 +1,5 @@
 /* module: format */
-/* Processes and their parents, told in all formats; once more for each of their allocations, which
+/* Processes and their parents, in all formats; once more for each of their allocations, which
  * fails. */
 #include "dftracerd/processes.h"
 #include "query_alloc.h"
@@ -71,7 +71,7 @@ static const struct {
 
 static const struct question tree = {.format = FORMAT_TEXT};
 
-static void tells_parents(void)
+static void reports_parents(void)
 {
     check_answer(tree, "process  host  rank  parent by  events  bytes  io time  min_ts  max_te  "
                        "threads  end         command\n"
@@ -93,8 +93,8 @@ static void tells_parents(void)
     "host,pid,parent_pid,parent_by,depth,rank,command,exec,cwd,min_ts,max_te,events,threads," \
     "bytes,io_time,files,file,finished\n"
 
-/* What the query leaves out is no process, but told as a parent. */
-static void tells_selected(void)
+/* A process outside of the query is not listed, but is reported as a parent. */
+static void reports_selected(void)
 {
     const char *of_app = "cat == 'app' and pid != 1";
 
@@ -124,7 +124,7 @@ static void with_a_pool(void)
 
     CHECK_INT(pool_new(2, "test", &pool), 0);
     store.env.pool = pool;
-    tells_parents();
+    reports_parents();
     failing_malloc_everywhere(true);
     all_formats();
     failing_malloc_everywhere(false);
@@ -133,8 +133,8 @@ static void with_a_pool(void)
 }
 
 static const struct check_test tests[] = {
-    {"tells_parents", tells_parents},
-    {"tells_selected", tells_selected},
+    {"reports_parents", reports_parents},
+    {"reports_selected", reports_selected},
     {"all_formats", all_formats},
     {"with_a_pool", with_a_pool},
     {NULL, NULL},

@@ -1,7 +1,7 @@
 /* module: format; alone */
-/* Questions of very many different names look often whether they are still wanted, and stop there:
- * each look at a budget reads the clock, so a clock of our own counts looks, and a deadline is the
- * number of the look at which a question has to stop. */
+/* Queries with very many distinct names check often whether they must stop, and then stop there.
+ * Each check of a budget reads the clock, so a clock of the test's own counts checks, and a
+ * deadline is the number of the check at which a query has to stop. */
 #include "dftracerd/call_tree.h"
 #include "dftracerd/compare.h"
 #include "dftracerd/stats.h"
@@ -13,13 +13,13 @@
 #include <time.h>
 
 enum { NAMES = 30000, PLACES = 12 };
-/* Between where a question stops and its answer: what closes things looks, too. */
+/* Closing makes further checks, after the one that stops the query. */
 enum { LOOKS_AFTER = 4 };
 
 static _Thread_local bool counted;
 static _Thread_local long looks;
 
-/* In the place of the C library's. */
+/* Replaces the function of the C library. */
 int clock_gettime(clockid_t id, struct timespec *ret)
 {
     if (!counted || id != CLOCK_MONOTONIC)
@@ -37,8 +37,7 @@ struct question {
     uint64_t top;
     enum format format;
     int64_t
-        /* looks of a whole answer, some fewer than now: each pass over the names has seven or more
- */
+        /* minimum of checks of a whole answer: each pass over the names makes seven or more */
         least;
 };
 
@@ -95,7 +94,7 @@ static int tell_difference(const struct question *a, struct store *s, struct bud
     return rc;
 }
 
-/* What it ends with when it has to stop at the `until`-th look (0: never). */
+/* Returns the error of a query that has to stop at the `until`-th check (0: never). */
 static int ask(struct store *s, const struct question *a, int64_t until, int64_t *ret_looks)
 {
     struct budget budget = {.deadline_ns = until};
