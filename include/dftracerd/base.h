@@ -34,14 +34,14 @@ enum {
     ERR_MEMORY_LIMIT = -1006,  /* the query needs more memory than it may have */
     ERR_ROW_LIMIT = -1007,     /* more rows or groups than allowed */
     ERR_PATTERN_LIMIT = -1008, /* a regular expression exceeded its match limit */
-    ERR_CORRUPT = -1009,       /* damaged gzip data, or a store value that fails its checks */
+    ERR_CORRUPT = -1009,       /* corrupt gzip data, or a store value that fails its checks */
     ERR_STORE = -1010,         /* LMDB failed in a way that has no errno */
-    ERR_STORE_FULL = -1011,    /* LMDB map full and it could not grow */
+    ERR_STORE_FULL = -1011,    /* the LMDB map is full and cannot grow */
     ERR_STORE_BUSY = -1012,    /* another daemon has this index open */
-    ERR_STALE = -1013,         /* the file changed since the index was made */
+    ERR_STALE = -1013,         /* the file has changed since it was indexed */
     ERR_FORMAT = -1014,        /* representation not available for this answer (406) */
-    ERR_END = -1015,           /* a cursor has no more */
-    ERR_NO_ARCHIVE = -1016,    /* a file that is named like a tar archive is none */
+    ERR_END = -1015,           /* a cursor is at its end */
+    ERR_NO_ARCHIVE = -1016,    /* the name of a file ends as a tar archive's, but it is none */
     ERR_ADDRESS_SPACE = -1017, /* the map of the index cannot grow within RLIMIT_AS */
     ERR_LAST = -1017
 };
@@ -51,11 +51,11 @@ struct err {
     int code;
     /* byte offset into `source` of a query, -1 when there is none; valid if source set */
     int64_t position;
-    char param[48]; /* request parameter or option that is to blame, or "" */
+    char param[48]; /* invalid request parameter or option, or "" */
     char text[400];
     char *source; /* *new* copy of the DSL source for the caret, or NULL: err_done frees */
 };
-/* Records (unless one is there already; err may be NULL) and returns `code`. */
+/* Stores an error (unless err has one already; err may be NULL). Returns `code`. */
 int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int err_set_code(struct err *err, int code); /* with the text of err_text */
 int err_set_param(struct err *err, int code, const char *param, const char *fmt, ...)
@@ -76,8 +76,8 @@ bool text_eq(struct text a, struct text b);
 bool text_eq_nocase(struct text a, struct text b); /* ASCII letters only */
 int text_cmp(struct text a, struct text b);        /* byte order, as sorting promises */
 bool text_is_utf8(struct text t);
-/* The bytes of a text of up to 16, zero-padded, as two words: equal for equal texts of one length.
- * Reads 16 bytes. */
+/* Sets *a and *b to the bytes of a text of at most 16, padded with zeros; texts of the same length
+ * are equal if these are. Reads 16 bytes. */
 extern const uint64_t text_masks[17][2];
 static inline void text_words(const char *p, uint32_t len, uint64_t *a, uint64_t *b)
 {
@@ -93,7 +93,7 @@ struct hash128 {
 struct hash128 text_hash128(struct text t); /* XXH3-128 */
 /* 32 digits and a NUL, as xxh128sum prints it */
 void hash128_hex(struct hash128 hash, char out[33]);
-/* XXH3-128 with a seed, of what is added piece by piece. */
+/* XXH3-128 with a seed, of data in pieces. */
 struct hasher {
     _Alignas(64) unsigned char state[640];
 };
@@ -103,11 +103,12 @@ struct hash128 hasher_end(const struct hasher *h);
 bool text_starts(struct text t, struct text prefix);
 bool text_ends(struct text t, struct text suffix);
 struct text text_trim(struct text t); /* without bytes 0x00-0x20 at both ends */
-/* Takes the part before the next separator off `rest`; the last part leaves rest->ptr NULL, and a
- * NULL rest gives false: "a,,b" has three parts, "" one. */
+/* Removes the part before the next separator from `rest`. After the last part rest->ptr is NULL,
+ * and the next call returns false: "a,,b" has three parts, "" has one. */
 bool text_split(struct text *rest, char separator, struct text *ret_part);
-/* Length of the first character (t must not be empty). Ill-formed: *ret_code = -1 and the length of
- * the maximal ill-formed part (1-3), which one U+FFFD stands for. */
+/* Returns the length of the first character (t must not be empty) and its code. If it is
+ * ill-formed, *ret_code is -1 and the length is that of the maximal ill-formed part (1-3), which is
+ * to be replaced by one U+FFFD. */
 size_t text_utf8_next(struct text t, int32_t *ret_code);
 
 /* ---- growable buffer (sticky error) ---------------------------------------------------------- */
@@ -119,7 +120,7 @@ struct buf {
 }; /* zero-initialise; error 0 or -ENOMEM */
 void buf_done(struct buf *b);
 void buf_clear(struct buf *b);                 /* keeps the memory and the error */
-char *buf_reserve(struct buf *b, size_t more); /* room for `more` bytes or NULL */
+char *buf_reserve(struct buf *b, size_t more); /* memory for `more` bytes or NULL */
 void buf_append(struct buf *b, const void *data, size_t len);
 void buf_text(struct buf *b, struct text t);
 void buf_puts(struct buf *b, const char *cstr);
@@ -138,7 +139,7 @@ struct arena {
     void *head;
     size_t used, limit, charged;
     struct budget *budget;
-    int error; /* 0, or why the first allocation failed: ERR_MEMORY_LIMIT, -ENOMEM (limit, too) */
+    int error; /* 0, or the first error: ERR_MEMORY_LIMIT, or -ENOMEM (also beyond `limit`) */
 };
 void *arena_alloc(struct arena *a, size_t size); /* 16-byte aligned, zeroed; NULL: `error` is set */
 char *arena_strdup(struct arena *a, struct text t); /* NUL-terminated copy */
@@ -146,13 +147,13 @@ void arena_done(struct arena *a); /* frees all, releases the charge, forgets the
 
 /* ---- large arrays: as realloc, calloc and free ----------------------------------------------- */
 
-/* For arrays that may have many MiB: these get pages of 2 MiB where the system has some, are not
- * copied when they grow, and go back to the system at once. NULL: no memory, and the array is as it
- * was. */
+/* For arrays that may have many MiB: these use pages of 2 MiB if the system has some, are not
+ * copied when they grow, and are returned to the system at once when they are freed. Return NULL
+ * without memory; the array is then unchanged. */
 void *large_realloc(void *array, size_t bytes);
 void *large_zeroed(size_t bytes); /* *new* */
 void large_free(void *array);
-/* Memory of malloc that is about to be filled: pages of 2 MiB where it has many MiB. */
+/* Advises the kernel to use pages of 2 MiB for memory of malloc, if that has many MiB. */
 void large_advise(void *at, size_t bytes);
 
 /* ---- limits of memory ------------------------------------------------------------------------ */
@@ -161,14 +162,15 @@ struct memory_limit {
     uint64_t bytes;
     const char *source;
 };
-/* What this process may use: the least of the machine's memory, the limits of its control group and
- * those above it (versions 1 and 2), and RLIMIT_AS. Reads files; any thread. */
+/* Returns the memory that this process may use: the minimum of the machine's memory, the limits of
+ * its control group and those above it (versions 1 and 2), and RLIMIT_AS. Reads files; any
+ * thread. */
 struct memory_limit memory_limit(void);
-/* for tests: /proc and the mount points are below `root` */
+/* The same for tests, which have /proc and the mount points below `root`. */
 struct memory_limit memory_limit_below(const char *root);
 uint64_t memory_address_space(void);     /* RLIMIT_AS; UINT64_MAX: no limit */
-bool memory_is_mappable(uint64_t bytes); /* whether mmap gives that much at this moment */
-/* The limit that made something fail with -ENOMEM or -EAGAIN, or "" where none is known. */
+bool memory_is_mappable(uint64_t bytes); /* true if mmap of so much memory works now */
+/* Sets `text` to the limit that caused -ENOMEM or -EAGAIN, or "" if none is known. */
 void memory_explain(int code, char *text, size_t size);
 
 /* ---- intern table: text -> dense id from 0 --------------------------------------------------- */
@@ -189,26 +191,27 @@ size_t intern_bytes(const struct intern *t);
 int num_parse_i64(struct text t, int64_t *ret);
 int num_parse_u64(struct text t, uint64_t *ret);
 int num_parse_double(struct text t, double *ret); /* JSON grammar; -ERANGE if not finite; -ENOMEM */
-/* digits * 10^exponent, correctly rounded; false when the quick way cannot tell (then
- * num_parse_double). */
+/* Sets *ret to digits * 10^exponent, correctly rounded. Returns false if the fast path cannot
+ * decide the rounding: call num_parse_double. */
 bool num_make_double(uint64_t digits, int exponent, bool negative, double *ret);
-/* A JSON number times 10^scale rounded half to even to an integer.
- * num_parse_scaled("119.68612670898438", 3) = 119686. `ret_has_fraction` (may be NULL) says whether
- * the value had a non-zero fraction at scale 0. -ERANGE beyond int64. */
+/* Parses a JSON number, multiplies it by 10^scale, and rounds it half to even to an integer.
+ * num_parse_scaled("119.68612670898438", 3) = 119686. `ret_has_fraction` (may be NULL): the number
+ * had a non-zero fraction before the multiplication. -ERANGE beyond int64. */
 int num_parse_scaled(struct text t, int scale, int64_t *ret, bool *ret_has_fraction);
 /* "250us", "1.5s" -> ns, half to even; ns us ms s sec m min h d. A bare number is in bare_unit_ns
  * (0: -EINVAL). */
 int num_parse_duration(struct text t, int64_t bare_unit_ns, int64_t *ret_ns);
 /* "4MiB", "512k" (1024s), "4MB" (1000s), "1.5GiB", "100"; any case; -ERANGE beyond int64. */
 int num_parse_bytes(struct text t, uint64_t *ret);
-/* All num_format_* end the text with NUL and return its length without it. Shortest decimal text
- * that reads back equal (the nearest of these); integers without ".0"; -0 is "0"; an exponent only
- * from 1e21 up and below 1e-6. `out` >= 32 bytes. NaN and infinity must not come here (assert). */
+/* All num_format_* end the text with NUL and return its length without it. num_format_double writes
+ * the shortest decimal text that reads back equal (the nearest of these); integers without ".0"; -0
+ * as "0"; an exponent only from 1e21 up and below 1e-6. `out` >= 32 bytes. NaN and infinity are not
+ * allowed (assert). */
 size_t num_format_double(double value, char *out);
 size_t num_format_i64(int64_t value, char *out); /* out >= 24 bytes, which may all be written to */
 size_t num_format_u64(uint64_t value, char *out);
 size_t num_format_i128(__int128 value, char *out); /* out >= 48 bytes */
-/* value in 1/1000: 1500 -> "1.5", 2000 -> "2": how nanoseconds become decimal microseconds */
+/* The value is in 1/1000: 1500 -> "1.5", 2000 -> "2". For nanoseconds as decimal microseconds. */
 size_t num_format_milli(int64_t value, char *out);
 size_t num_format_milli128(__int128 value, char *out);
 
@@ -216,35 +219,35 @@ size_t num_format_milli128(__int128 value, char *out);
 
 int64_t clock_mono_ns(void);
 int64_t clock_real_ns(void);
-/* A condition variable whose waits end at a time of clock_mono_ns at the latest. clock_cond_wait: 0
- * or ETIMEDOUT. */
+/* A condition variable whose waits end at the latest at a time of clock_mono_ns. clock_cond_wait
+ * returns 0 or ETIMEDOUT. */
 void clock_cond_init(pthread_cond_t *ret);
 int clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ns);
-/* For threads that are started until the mask is set back: signals are the main thread's. Faults
- * stay. */
+/* Blocks all signals but faults in the calling thread, and in threads that it starts until it
+ * restores the mask: signals are handled by the main thread. */
 void signals_leave(sigset_t *ret_before);
 
-/* ---- pulses: does a thread that works get on? ------------------------------------------------ */
+/* ---- pulses: detection of threads without progress ------------------------------------------- */
 
-/* What belongs to one thread, which beats and rests; others look at it. A thread without one may
- * call all the same. */
-/* zero-initialise; beat_ns 0: it waits */
+/* Each pulse belongs to one thread, which calls pulse_beat while it works and pulse_rest before it
+ * waits; other threads read it. Threads without a pulse may call these functions, too.
+ * Zero-initialise; beat_ns 0: the thread waits. */
 struct pulse {
     _Atomic int64_t beat_ns;
     atomic_int tid;
 };
-#define PULSE_USUAL_NS 1000000000   /* about the longest silence that means nothing */
-void pulse_own(struct pulse *p);    /* of the calling thread from now on; must outlive it */
-void pulse_beat(void);              /* it works, and has got on: budget_check does that, too */
-void pulse_beat_at(int64_t now_ns); /* the same, for who knows the time (clock_mono_ns) */
-void pulse_rest(void);              /* it waits for work or for other threads */
-/* How long it has worked without a beat. 0 while it waits, and while a file system or a service
- * does not answer it. Any thread. */
+#define PULSE_USUAL_NS 1000000000   /* silences up to about this are normal */
+void pulse_own(struct pulse *p);    /* sets the pulse of the calling thread; must outlive it */
+void pulse_beat(void);              /* the thread makes progress; budget_check calls it, too */
+void pulse_beat_at(int64_t now_ns); /* the same, if the caller knows the time (clock_mono_ns) */
+void pulse_rest(void);              /* the thread waits for work or for other threads */
+/* Returns how long the thread has worked without a beat; 0 while it waits, and while a file system
+ * or a service does not answer it. Any thread. */
 int64_t pulse_silence_ns(const struct pulse *p);
 
-/* ---- budget: what a query may still cost ----------------------------------------------------- */
+/* ---- budget: limits of a query --------------------------------------------------------------- */
 
-/* Memory that several budgets may have together: of a client's requests, of all. */
+/* A common limit of memory for several budgets: the requests of a client, or all requests. */
 struct budget_share {
     atomic_size_t used;      /* bytes */
     size_t limit;            /* 0 = none */
@@ -258,28 +261,30 @@ struct budget {
     size_t memory_limit;         /* bytes, 0 = none */
     atomic_size_t memory_used;
     struct budget_share *share; /* set before the first charge, or NULL; borrowed */
-    atomic_bool crowded;        /* a charge was refused for the share's sake */
+    atomic_bool crowded;        /* a charge was refused because of the share */
 };
-int budget_check(struct budget *b); /* 0, or why to stop (the first reason stays): call per batch */
+/* Returns 0, or the error to stop with: the first one remains. To be called once a batch. */
+int budget_check(struct budget *b);
 /* 0 or ERR_MEMORY_LIMIT (then nothing is charged) */
 int budget_charge(struct budget *b, size_t bytes);
 void budget_release(struct budget *b, size_t bytes);
-/* What an object has charged for memory that is in no vec and no arena. Zero-initialise but for the
+/* The charges of an object for memory that is in no vec and no arena. Zero-initialise but for the
  * budget (NULL: none), which is borrowed until charge_done. */
 struct charge {
     struct budget *budget;
     size_t bytes;
 };
 int charge_add(struct charge *c, size_t bytes);   /* as budget_charge */
-int charge_up_to(struct charge *c, size_t bytes); /* the same, of what is missing to `bytes` */
+int charge_up_to(struct charge *c, size_t bytes); /* charges the difference up to `bytes` */
 void charge_done(struct charge *c);               /* releases all; the budget stays */
-/* budget_check, and ERR_MEMORY_LIMIT (which stops the query) where there would be no room for the
- * buffer beside what is charged: for answers that are written at once, whose buffer is not charged.
- */
+/* Calls budget_check, and returns ERR_MEMORY_LIMIT (which stops the query) if the buffer does not
+ * fit into the limit beside the charged memory: for answers that are written at once, whose buffer
+ * is not charged. */
 int budget_check_answer(struct budget *b, const struct buf *out);
 void budget_cancel(struct budget *b, int code);
-/* As qsort_r, but the budget (not NULL) is asked every few thousand comparisons. Makes a copy,
- * which is not charged. 0, -ENOMEM, or what budget_check says: the items are then of no use. */
+/* Sorts as qsort_r, but calls budget_check(b) every few thousand comparisons (b is not NULL). Makes
+ * a copy, which is not charged. Returns 0, -ENOMEM, or the error of the budget: the items are then
+ * undefined. */
 typedef int sort_compare(const void *a, const void *b, void *arg);
 int sort_items(void *items, size_t n, size_t each, sort_compare *compare, void *arg,
                struct budget *b);
@@ -289,7 +294,7 @@ int sort_items(void *items, size_t n, size_t each, sort_compare *compare, void *
 struct queue;
 struct queue *queue_new(size_t capacity); /* *new* or NULL */
 void queue_free(struct queue *q);         /* must be empty of waiters */
-/* waits for room; -EPIPE once closed (item stays the caller's) */
+/* waits while the queue is full; -EPIPE once closed (the caller keeps the item) */
 int queue_push(struct queue *q, void *item);
 int queue_try_push(struct queue *q, void *item);     /* -EAGAIN when full */
 int queue_pop(struct queue *q, void **ret_item);     /* waits; ERR_END when closed and drained */
@@ -301,41 +306,41 @@ size_t queue_length(struct queue *q);
 
 struct pool;
 typedef void pool_job(void *arg);
-/* threads 0 = cpu_count(). name: at most 12 letters, for ps -T. The threads block all signals but
+/* threads 0: cpu_count(). name: at most 12 letters, for ps -T. The threads block all signals but
  * faults. */
 int pool_new(unsigned threads, const char *name, struct pool **ret);
 /* FIFO, unbounded; -EPIPE when stopping */
 int pool_submit(struct pool *p, pool_job *job, void *arg);
-/* A queue of its own: threads take from all that hold jobs in turn, so nobody waits for more than
- * one job of each of the others. Zero-initialise; the caller's, who keeps it as long as a job of it
- * has not begun. */
+/* A queue of jobs. Threads serve all lanes with jobs in turn, so a job at the head of its lane
+ * waits for at most one job of each other lane. Zero-initialise; the caller owns it, and keeps it
+ * until all its jobs have begun. */
 struct pool_lane {
     struct work *first, *last;
     struct pool_lane *next;
 };
-/* as above; NULL: the common one */
+/* Submits a job to a lane; NULL: to the common one. */
 int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *arg);
 /* Runs job(arg, i) for i in [0, n) on up to `n` threads of the pool *and* the calling thread;
  * returns when all are done. Safe from within a job of the same pool (the caller works, so it
  * cannot deadlock). */
 int pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), void *arg);
-/* The same in turns: where job has returned true it is called again with its i, by any of the
- * threads, one at a time. A helper that is wanted elsewhere goes there first; job looks at
- * pool_is_wanted now and then, and returns. The calling thread gives way, too, if it is the pool's,
- * has worked for 100 ms and helps nobody: another thread takes its place, and it waits for its
- * turn, or until budget_check says to stop. At most 16 of a pool do at a time. So it holds no lock,
- * and nobody waits for it but who waits for its job. b may be NULL. */
+/* The same in turns: if job returns true, it is called again with its i, by any of the threads, one
+ * at a time. The job should check pool_is_wanted from time to time, and return if it is true:
+ * helpers then run the waiting jobs first. The calling thread, if it belongs to the pool, has
+ * worked for 100 ms and is no helper, is suspended and replaced by another thread until it is its
+ * turn again, or budget_check(b) fails; at most 16 threads of a pool are suspended at a time. The
+ * caller must therefore hold no lock. b may be NULL. */
 typedef bool pool_turn(void *arg, unsigned i);
 int pool_run_turns(struct pool *p, unsigned n, pool_turn *job, void *arg, struct budget *b);
-bool pool_is_wanted(const struct pool *p);     /* jobs wait for a thread; NULL: false */
-unsigned pool_threads(const struct pool *p);   /* that work at a time */
-int64_t pool_silence_ns(const struct pool *p); /* the longest of its threads' pulses */
+bool pool_is_wanted(const struct pool *p);     /* true if jobs wait for a thread; NULL: false */
+unsigned pool_threads(const struct pool *p);   /* number of threads that work at a time */
+int64_t pool_silence_ns(const struct pool *p); /* the longest silence of its threads' pulses */
 void pool_free(struct pool *p);                /* runs what is queued, then joins */
 
 /* ---- CPU ------------------------------------------------------------------------------------- */
 
 enum cpu_level { CPU_PORTABLE = 0, CPU_AVX2 = 1 };
-/* Best level this machine has, lowered by $DFTRACERD_CPU = portable. Cached. */
+/* Returns the best level of this machine; $DFTRACERD_CPU=portable lowers it. Cached. */
 enum cpu_level cpu_level(void);
 const char *cpu_level_name(enum cpu_level level);
 unsigned cpu_count(void); /* processors this process may run on */

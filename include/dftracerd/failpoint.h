@@ -11,8 +11,9 @@
 
 #include <stdbool.h>
 
-/* True: what follows is to fail, with errno as it is now: n = failpoint("spool.write") ? -1 :
- * pwrite(...); Names are of the form room.step, each in one place of the source. Any thread. */
+/* Returns true if the next operation is to fail with the present errno, as in
+ *     n = failpoint("spool.write") ? -1 : pwrite(...);
+ * Names are of the form module.step, and each occurs once in the source. Any thread. */
 #ifdef DFT_FAILPOINTS
 bool failpoint(const char *name);
 #else

@@ -5,7 +5,7 @@
  * Memory:    8 bytes a slot, at most half of the slots used; doubles, charged to a budget if there
  *            is one. hash_index_done frees the slots and releases their charge.
  * Data:      a slot has 32 bits of the hash, from which its place follows, and the position. The
- *            caller owns the elements and says which are equal: what has the same hash is visited.
+ *            caller owns the elements and compares them: all with the same hash are visited.
  *
  *     for (struct hash_match m = hash_index_find(x, hash); hash_index_next(x, &m);)
  *         if (rows[m.position].id == id)
@@ -29,19 +29,19 @@ struct hash_match {
     uint32_t position; /* after hash_index_next returned true */
 };
 
-/* Adds a position below UINT32_MAX; what is there already is not looked for. 0, ERR_MEMORY_LIMIT,
- * -ENOMEM: then nothing is changed. */
+/* Adds a position below UINT32_MAX, without a search for one that is there already. Returns 0,
+ * ERR_MEMORY_LIMIT or -ENOMEM; on errors nothing is changed. */
 int hash_index_add(struct hash_index *x, uint64_t hash, uint32_t position);
 /* Frees and releases; the budget stays. */
 void hash_index_done(struct hash_index *x);
 
-/* Low bits of some hashes are poor: those of a product are not. */
+/* The low bits of some hashes are poor. The multiplication mixes all bits into the result. */
 static inline uint32_t hash_index_place(uint32_t hash)
 {
     return (uint32_t)(hash * 0x9E3779B97F4A7C15u >> 32);
 }
 
-/* The hash of two numbers, every bit of which depends on both. */
+/* The hash of two numbers. Each of its bits depends on both. */
 static inline uint64_t hash_index_mix(uint64_t a, uint64_t b)
 {
     unsigned __int128 p = (unsigned __int128)(a ^ 0x9E3779B97F4A7C15u) * (b ^ 0xC2B2AE3D27D4EB4Fu);

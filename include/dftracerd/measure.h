@@ -4,10 +4,9 @@
  *            answer, format.
  * Threads:   values; a thread at a time each.
  * Exactness: integer moments are exact and do not depend on the order of adding or merging.
- *            Sketches merge without
- *            loss: the merge of two equals the sketch of all values. Sums of doubles depend on the
- *            order of adding: callers add in row order within a chunk and merge in (file, chunk)
- *            order.
+ *            Sketches merge without loss: the merge of two equals the sketch of all values. Sums of
+ *            doubles depend on the order of adding: callers add in row order within a chunk and
+ *            merge in (file, chunk) order.
  * Units:     sketches of times are of doubles in microseconds, whatever the unit of a file, so that
  *            those of files with different units can be merged and stay within 1 %.
  */
@@ -16,8 +15,7 @@
 
 #include "dftracerd/base.h"
 
-/* Moments of integers in units of 1 (micro = false) or of 1/1000 (nano = true: times in ns that are
- * told in us). */
+/* Moments of integers in units of 1, or of 1/1000 if `nano` (times in ns, printed in us). */
 struct moments {
     uint64_t count;
     bool nano;
@@ -26,10 +24,10 @@ struct moments {
     uint64_t squares_high;     /* the next 64 */
     __int128 min, max;         /* meaningless while count is 0 */
 };
-/* What a kernel keeps for one group within one chunk (int64 values of one unit). 64 bytes.
- * Zero-initialise, min/max valid iff count. Exact while count * max(|min|, |max|)^2 < 2^128: always
- * so for values below 2^51. Where the column of a chunk has larger ones (column.min, max), the
- * kernel adds them by moments_add instead. */
+/* Moments of one group within one chunk (int64 values of one unit). 64 bytes. Zero-initialise; min
+ * and max are valid if count > 0. Exact while count * max(|min|, |max|)^2 < 2^128, which values
+ * below 2^51 never exceed. Where the column of a chunk has larger ones (column.min, max), they are
+ * added by moments_add instead. */
 struct moments_part {
     uint64_t count;
     int64_t min, max;
@@ -39,55 +37,56 @@ struct moments_part {
 
 void moments_add(struct moments *m, int64_t value, bool nano);
 void moments_add_part(struct moments *m, const struct moments_part *p, bool nano);
-/* converts to nano if the units differ */
+/* Converts to nano if the units differ. */
 void moments_merge(struct moments *m, const struct moments *other);
 double moments_mean(const struct moments *m); /* in whole units (us), count > 0 */
 /* sample (n-1), count > 1; from the exact sums in 113-bit floats */
 double moments_std(const struct moments *m);
 
-/* Moments of doubles: sum by compensated addition, squares as sum of (x-mean)^2 by pairwise merge.
- */
+/* Moments of doubles: the sum by compensated addition, m2 (the sum of (x-mean)^2) by pairwise
+ * merge. */
 struct moments_f64 {
     uint64_t count;
     double mean, m2, min, max, sum, comp;
 };
 void moments_f64_add(struct moments_f64 *m, double value);
 void moments_f64_merge(struct moments_f64 *m, const struct moments_f64 *other);
-/* Integers beside doubles, in one column: as doubles, in whole units. min > max: these are not
- * known. */
+/* Adds the integers of a column that also has doubles, as doubles in whole units. min > max: these
+ * are not known. */
 void moments_f64_join(struct moments_f64 *m, const struct moments *integers);
 
 /* Quantile sketch over doubles (times in us, sizes in bytes ...): bins by the top bits of the IEEE
- * representation, 128 bins an octave, so that the value told is within 0.4 % of the value of the
- * asked rank; exact for integers below 256, and for all while it holds at most SKETCH_EXACT values.
- * The value told is never outside [min, max]. */
+ * representation, 128 bins an octave, so that a quantile is within 0.4 % of the value of its rank;
+ * exact for integers below 256, and for all values while there are at most SKETCH_EXACT of them. A
+ * quantile is never outside [min, max]. */
 #define SKETCH_EXACT 64
 struct sketch; /* opaque, *new* by sketch_new */
 struct sketch *sketch_new(void);
 void sketch_free(struct sketch *s);
-int sketch_add(struct sketch *s, double value); /* 0 or -ENOMEM */
+/* Those that return an int return 0 or -ENOMEM. */
+int sketch_add(struct sketch *s, double value);
 int sketch_add_many(struct sketch *s, double value, uint64_t n);
-/* Whole numbers, of 1/1000 where `nano`, at once: much faster than one by one. */
+/* Adds whole numbers, in units of 1/1000 if `nano`; much faster than one by one. */
 int sketch_add_all(struct sketch *s, const int64_t *values, size_t n, bool nano);
 int sketch_merge(struct sketch *s, const struct sketch *other);
 uint64_t sketch_count(const struct sketch *s);
-size_t sketch_bytes(const struct sketch *s); /* memory held */
-/* Value of rank max(1, ceil(q * n)), 0 <= q <= 1, n > 0. `integers`: the values are whole numbers,
- * tell one. */
+size_t sketch_bytes(const struct sketch *s); /* of memory */
+/* Returns the value of rank max(1, ceil(q * n)), 0 <= q <= 1, n > 0. `integers`: all values are
+ * whole numbers, so the result is rounded to one. */
 double sketch_quantile(const struct sketch *s, double q, bool integers);
 void sketch_encode(const struct sketch *s, struct buf *out);
-/* bytes used, ERR_CORRUPT, -ENOMEM */
+/* Returns the bytes read, ERR_CORRUPT or -ENOMEM. */
 ssize_t sketch_decode(const void *data, size_t len, struct sketch **ret);
-/* Calls each(arg, bin, values in it), bins ascending; where all values are kept, a bin may come
- * several times. 0, -ENOMEM. */
+/* Calls each(arg, bin, number of values) for each bin, ascending; a sketch that still keeps all
+ * values may do so several times for a bin. Returns 0 or -ENOMEM. */
 int sketch_each_bin(const struct sketch *s, void (*each)(void *arg, uint32_t bin, uint64_t count),
                     void *arg);
-/* For kernels: bin of a value and bulk add of dense counts; bins order as values do. */
+/* The bin of a value, and a value of a bin. Bins are ordered as values are. */
 uint32_t sketch_bin(double value);
 double sketch_bin_value(uint32_t bin, bool integers);
 
-/* Histogram: bin 0 = [0], bin k = [2^(k-1), 2^k); values below 0 or null are not counted. In whole
- * units: a time of 1.5 us is in [1,2), 0.5 us in [0,1) which is told as its own bin index 65. */
+/* Histogram: bin 0 = [0], bin k = [2^(k-1), 2^k); values below 0 or null are not counted. Bins are
+ * in whole units: a time of 1.5 us is in [1, 2), one of 0.5 us in (0, 1), which is bin 65. */
 #define HISTOGRAM_BINS 66
 struct histogram {
     uint64_t count[HISTOGRAM_BINS];
@@ -95,8 +94,7 @@ struct histogram {
 void histogram_add(struct histogram *h, int64_t value, bool nano);
 void histogram_add_all(struct histogram *h, const int64_t *values, size_t n, bool nano);
 void histogram_merge(struct histogram *h, const struct histogram *other);
-/* lo and hi of a bin: [0,1) for bin 0 told as lo = hi = 0 (see API.md), else lo = 2^(k-1), hi = 2^k
- */
+/* Sets lo and hi of a bin: 0 and 0 for bin 0, as API.md says, else 2^(k-1) and 2^k. */
 void histogram_range(unsigned bin, double *ret_lo, double *ret_hi);
 
 #endif

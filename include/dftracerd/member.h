@@ -1,5 +1,5 @@
-/* member.h - what the objects of answers contain: for each member its JSON name, where it is in a
- * C struct, and half a sentence of help.
+/* member.h - describes the objects of answers: for each member its JSON name, its position in a C
+ * struct, and half a sentence of help.
  *
  * One table of members writes an object as JSON, a row of it as NDJSON, CSV or text (format.h), and
  * its JSON Schema in /openapi.json. The C type of a field decides how it is written, so that a
@@ -27,7 +27,7 @@
 struct jw;
 struct object_type;
 
-/* How a field is stored; by its C type. */
+/* The representation of a field, which is chosen by its C type. */
 enum member_kind {
     MEMBER_BOOL,
     MEMBER_INT32,
@@ -49,35 +49,36 @@ struct member {
     char key[MEMBER_KEY_BYTES]; /* `,"name":` as in JSON without blanks, and its length */
     uint8_t key_len;
     bool inside; /* a MEMBER_LIST or MEMBER_STRING: an array in the struct, else a pointer to one */
-    /* Left out, not null: where `when` is false; if there is no `when`, without a value, or with an
-     * empty list. */
+    /* Left out instead of null: if `when` is false; without `when`, if there is no value or the
+     * list is empty. */
     bool optional;
     bool nullable; /* for the schema: a double, time or string that may be null */
-    bool root;     /* of a MEMBER_LIST whose items nest: the one outermost item, without a list */
+    bool root;     /* a MEMBER_LIST whose items nest: only the outermost item, not as a list */
     bool bare;     /* a MEMBER_LIST of one item is written as the item */
     enum member_kind kind;
     /* MEMBER_NAMED: `count` values at a pointer are members under the names at another pointer */
     enum { MEMBER_HERE, MEMBER_POINTER, MEMBER_LIST, MEMBER_NAMED } place;
     unsigned digits; /* a double is rounded to this number of significant digits; 0: it is exact */
     size_t offset;
-    /* 1 + the offset of a bool that is false where there is no value; 0: there always is one */
+    /* 1 + the offset of a bool that is false if there is no value; 0: there always is one */
     size_t when;
-    /* The texts that are possible, up to NULL. A field of an integer type is the number of one of
-     * them; a negative one is null. */
+    /* The possible texts, up to NULL. A field of an integer type is the number of one of them; a
+     * negative one is null. */
     const char *const *choices;
-    /* The value is computed instead (with type; kind is MEMBER_VALUE), or written, for what no
-     * table can describe (with schema): from the object, or from its field at `offset`. */
+    /* A function that computes the value (with type; kind is MEMBER_VALUE), or that writes a value
+     * which no table can describe (with schema): from the object, or from its field at `offset`. */
     struct value (*compute)(const void *object);
     void (*write)(struct jw *j, const void *object);
-    /* A MEMBER_LIST whose items are made one by one, or are not side by side: the item, valid until
-     * the next call, or NULL: there is none. Called once an item, in order. */
+    /* For a MEMBER_LIST whose items are made one by one, or are not contiguous: returns the item,
+     * valid until the next call, or NULL if there is none. Called once for each item, in order. */
     const void *(*item)(const void *object, size_t i);
     size_t count_offset; /* MEMBER_LIST: of the number of items, `count_bytes` long */
     unsigned count_bytes;
     size_t names_offset;          /* MEMBER_NAMED: of a pointer to the names */
     const struct object_type *of; /* MEMBER_OBJECT */
-    /* The field is member `part` of the items, `stride` bytes each: a column. If it is not `bare`,
-     * of numbers (UINT32, UINT64, TIME), which are written much faster than values. 0: none. */
+    /* For a column: the field is member `part` of the items, which have `stride` bytes each; 0:
+     * none. Unless `bare`, it has numbers (UINT32, UINT64, TIME), which are written much faster
+     * than values. */
     size_t stride, part;
     enum value_type type; /* for the schema, of a struct value; VALUE_NULL: any */
     enum column_unit unit;
@@ -92,12 +93,12 @@ struct object_type {
     size_t size;      /* bytes of the struct: the distance of items of a list */
     bool flat;        /* for the schema: a row, see format_table_of */
     const char *help; /* half a sentence */
-    /* 1 + the offset of a uint32_t: in a list of a document items are `children` of the last one
-     * before them that is one less deep; 0: items do not nest. Has a name. */
+    /* 1 + the offset of a uint32_t, the depth: in a list of a document, items are `children` of the
+     * last item before them with the depth above; 0: items do not nest. Needs a name. */
     size_t nests;
     bool values; /* written as a list of the values of its members (with schema) */
-    /* Instead of a schema from the members, with ' for "; and the types that it refers to, up to
-     * NULL. With neither members nor a schema it is one of these types. */
+    /* Replaces the schema that is made from the members, with ' for "; and the types that it refers
+     * to, up to NULL. With neither members nor a schema, the object is one of these types. */
     const char *schema;
     const struct object_type *const *refers;
 };
@@ -117,15 +118,15 @@ struct object_type {
         struct text: MEMBER_TEXT, \
         struct value: MEMBER_VALUE, \
         __int128: MEMBER_TIME)
-/* A literal of at most 27 bytes, none of which is escaped. */
+/* The name is a literal of at most 27 bytes, none of which needs an escape. */
 #define MEMBER_NAME(name_) \
     .name = name_, .key = ",\"" name_ "\":", .key_len = sizeof(",\"" name_ "\":") - 1
 #define MEMBER_FIELD(field) (((const OBJECT *)0)->field)
 
-/* Whether it is an array: known by the type that it has behind a comma. */
+/* True for arrays, which become pointers after a comma operator. */
 #define MEMBER_INSIDE(x) (!__builtin_types_compatible_p(__typeof__(x), __typeof__((void)0, (x))))
 
-/* A value; OBJECT is the struct. */
+/* A value. OBJECT is the struct. */
 #define MEMBER(name_, field, ...) \
     { \
         MEMBER_NAME(name_), .kind = MEMBER_KIND(MEMBER_FIELD(field)), \
@@ -140,7 +141,7 @@ struct object_type {
                              : MEMBER_TIME64), \
             .offset = offsetof(OBJECT, field), ##__VA_ARGS__ \
     }
-/* A struct in the struct; a pointer to one, NULL is null. */
+/* A struct in the struct, or a pointer to one; NULL is null. */
 #define MEMBER_IN(name_, field, of_, ...) \
     { \
         MEMBER_NAME(name_), .kind = MEMBER_OBJECT, .offset = offsetof(OBJECT, field), .of = of_, \
@@ -203,13 +204,13 @@ struct object_type {
         MEMBER_NAME(name_), .kind = MEMBER_VALUE, .type = type_, .compute = function, \
                             ##__VA_ARGS__ \
     }
-/* What a function writes, with its schema. */
+/* A value that a function writes, with its schema. */
 #define MEMBER_WRITTEN(name_, function, schema_, ...) \
     { \
         MEMBER_NAME(name_), .write = function, .schema = schema_, ##__VA_ARGS__ \
     }
 
-/* Rows that many answers have: what they were computed on (`counters`: struct query_counters). */
+/* Members of many answers about the state of the data (`counters`: struct query_counters). */
 #define MEMBERS_STATE(generation, complete) \
     MEMBER("generation", generation, .help = "generation of the index"), \
         MEMBER("complete", complete, .help = "false: the answer may lack data")
@@ -229,19 +230,20 @@ struct object_type {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The value of a member that is no object and no list; texts are borrowed from the object. */
+/* Returns the value of a member that is no object and no list; texts are borrowed from the
+ * object. */
 struct value member_value(const struct member *m, const void *object);
-/* Whether there is something to write: a member without this and not optional is null. */
+/* Returns true if the member has a value. Without one it is null, or left out if optional. */
 bool member_is_there(const struct member *m, const void *object);
-/* The object of a MEMBER_OBJECT in the struct or at a pointer; NULL: null. */
+/* Returns the object of a MEMBER_OBJECT, in the struct or at a pointer; NULL: null. */
 const void *member_object(const struct member *m, const void *object);
-/* Items of a MEMBER_LIST, members of a MEMBER_NAMED. */
+/* Returns the number of items of a MEMBER_LIST, or of members of a MEMBER_NAMED. */
 size_t member_count(const struct member *m, const void *object);
 const void *member_item(const struct member *m, const void *object, size_t i);
 const char *member_item_name(const struct member *m, const void *object, size_t i); /* _NAMED */
-/* The value of an item that is no object. */
+/* Returns the value of an item that is no object. */
 struct value member_item_value(const struct member *m, const void *item);
-/* For functions that compute: a text, NULL is null; a number of significant digits. */
+/* For functions that compute values: a text (NULL is null); a number with significant digits. */
 struct value member_string(const char *s);
 double member_rounded(double value, unsigned digits);
 

@@ -1,5 +1,5 @@
-/* query.h - queries: values, columns, and which events are selected. What about them is the subject
- * of one header an answer: stats.h, aggregate.h, processes.h, timeline.h, view.h, rows.h ...
+/* query.h - queries: values, columns, and the selection of events. What an answer does with the
+ * selected events is in a header of its own: stats.h, aggregate.h, processes.h, timeline.h ...
  *
  * Used by:   all answers (src/answer), format, rewrite, http, tools. Defined in src/engine.
  * Path:      selection -> query_open (files pruned by the catalog, DSL compiled, chunks pruned by
@@ -22,10 +22,10 @@
 enum value_type {
     VALUE_NULL,
     VALUE_INT,    /* .i */
-    VALUE_UINT,   /* .u: counts and sizes of ours */
+    VALUE_UINT,   /* .u: counts and sizes that the daemon computes */
     VALUE_WIDE,   /* .wide: exact sums beyond 64 bits */
-    VALUE_TIME,   /* .wide in ns, told as decimal microseconds */
-    VALUE_DOUBLE, /* .d; NaN and infinity are told as null */
+    VALUE_TIME,   /* .wide in ns, printed as decimal microseconds */
+    VALUE_DOUBLE, /* .d; NaN and infinity are printed as null */
     VALUE_BOOL,   /* .i 0 or 1 */
     VALUE_TEXT,   /* .text UTF-8 */
     VALUE_JSON,   /* .text is JSON already (arrays, {}, integers beyond 64 bits) */
@@ -42,15 +42,16 @@ struct value {
 };
 /* Order of answers: null first, then numbers by value, then booleans, then texts by bytes. */
 int value_cmp(const struct value *a, const struct value *b);
-/* What comes first in that order: null, numbers, booleans, texts, other JSON. */
+/* Returns the rank of the value's type in that order: null, numbers, booleans, texts, other
+ * JSON. */
 enum { VALUE_RANK_TEXT = 3 };
 int value_rank(const struct value *v);
-/* Of whole numbers and times, in units of 1/1000: two that have it are in its order. False: no such
- * value, or it is too large. */
+/* Sets *ret to the value in units of 1/1000, if it is a whole number or a time. Two values with
+ * such a number are ordered by it. Returns false for other values, and if it is too large. */
 bool value_whole(const struct value *v, __int128 *ret);
-/* The nearest double, of times in us; `other` for what is not a number. */
-double value_double(const struct value *v, double other);
-/* Its text, if it has one, becomes a copy in the arena. 0, -ENOMEM. */
+/* Returns the nearest double, of times in us; `fallback` if the value is not a number. */
+double value_double(const struct value *v, double fallback);
+/* Copies the text of a value, if it has one, to the arena. Returns 0 or -ENOMEM. */
 int value_keep(struct arena *arena, struct value *v);
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -61,17 +62,18 @@ struct query_column {
     const char *name;
     const char *type; /* of its values, as /schema writes it; "mixed": texts and numbers */
     enum column_unit unit;
-    bool derived;     /* computed: there even if /schema, which lists what is stored, has none */
+    bool derived;     /* computed, so it exists even where /schema, which lists stored columns,
+                         does not have it */
     bool event;       /* a member of `columns` in answers of /event */
     const char *help; /* half a sentence */
 };
 size_t query_column_count(void);
 /* i < query_column_count(); static memory. */
 const struct query_column *query_column(size_t i);
-/* NULL: no column of this name. */
+/* Returns NULL if there is no column of this name. */
 const struct query_column *query_column_find(struct text name);
 
-/* ---- which events ---------------------------------------------------------------------------- */
+/* ---- selections ------------------------------------------------------------------------------ */
 
 enum {
     PHASE_EVENTS = 1 << TRACE_EVENT,
@@ -88,7 +90,8 @@ struct selection {
     /* root-relative, label/..., or absolute; globs in files */
     const char *const *dirs, *const *files;
     size_t dir_count, file_count;
-    const uint32_t *positions; /* in the snapshot: these files, whatever dirs and files; or NULL */
+    const uint32_t
+        *positions; /* in the snapshot: these files in place of dirs and files; or NULL */
     size_t position_count;
     bool not_recursive;
     struct text query;                /* DSL; empty = everything */
@@ -98,65 +101,67 @@ struct selection {
     bool has_min_duration, has_max_duration;
     int64_t min_duration_ns, max_duration_ns; /* inclusive */
     unsigned phases;                          /* PHASE_ bits */
-    /* ptr not NULL: only what shares time with an event of these files that
+    /* ptr not NULL: only events that overlap in time with an event of these files that
      * matches this query (empty: any event) */
     struct text within;
-    /* ... in the same one */
+    /* both must belong to the same process, thread or host */
     enum within_scope { WITHIN_PROCESS, WITHIN_THREAD, WITHIN_HOST, WITHIN_ALL } within_scope;
-    bool clip;       /* dur: what lies inside of such events; ts: from where on */
+    bool clip;       /* ts and dur are those of the part that lies inside of such events */
     bool may_vanish; /* a `file` or `dir` that does not exist is an empty choice */
 };
 void selection_init(struct selection *s); /* all files, recursive, PHASE_DATA */
 
-/* A request in whose scans other ranks take part, each with the chunks that it has. Every rank does
- * the same with the request, until it comes to the scan that it is asked for. */
+/* A request whose scans are spread over ranks: each rank scans the chunks that it has. Every rank
+ * processes the request in the same way, up to the scan that rank 0 has requested. */
 struct query_far {
-    struct text request; /* borrowed; what the others are told of it */
-    unsigned scans;      /* how many there have been */
-    uint64_t number;     /* of what other ranks are asked */
-    struct buf earlier;  /* what they found, as far as a later one needs it */
-    bool alone;          /* some of that cannot be told: the rest is scanned here */
-    bool looks_alone;    /* so it was before what query_far_receive was asked for */
+    struct text request; /* borrowed; the request as it is sent to other ranks */
+    unsigned scans;      /* scans so far */
+    uint64_t number;     /* of the message to other ranks */
+    struct buf earlier;  /* results of earlier scans that a later one needs */
+    bool alone;          /* some of these cannot be sent: all later scans are done here */
+    bool was_alone;      /* `alone` at the time of query_far_receive */
     /* on another rank */
-    struct buf *answer; /* what its scan found; NULL: this is rank 0 */
+    struct buf *answer; /* result of its scan; NULL: this is rank 0 */
     bool answered;
-    unsigned wanted;   /* number of the scan that it is asked for */
-    struct text given; /* what those before found */
-    /* What is wanted is a stream, of which rank 0 asks for parts (engine/cursor/pull.h): it
-     * stays open, and makes what is `asked`, as bytes. Empty: a scan. */
-    struct text asked;
-    /* Set by the stream; -EXDEV: rank 0 itself must make the first part. */
-    int (*serve)(void *arg, struct text asked, struct buf *answer);
+    unsigned wanted;   /* number of the requested scan */
+    struct text given; /* results of earlier scans */
+    /* If rank 0 reads a stream (engine/cursor/pull.h): the part of it that is requested, as
+     * bytes. The request stays open meanwhile. Empty: a scan is requested. */
+    struct text part;
+    /* Set by the stream; returns -EXDEV if rank 0 itself must make the first part. */
+    int (*serve)(void *arg, struct text part, struct buf *answer);
     void *serve_arg;
 };
 void query_far_done(struct query_far *far);
-/* What rank 0 finds otherwise than by scans that others could do: they are told. `told` is asked
- * before it is looked for: on another rank true, and the bytes (borrowed). `tell` follows what was
- * found; it stands for the scans that were done for it. */
+/* Facts that rank 0 finds by means that other ranks cannot share are sent to them. Each search for
+ * such a fact begins with query_far_receive: on another rank it returns true, and the fact as bytes
+ * (borrowed). On rank 0 it returns false, and query_far_send follows the search; the fact replaces
+ * the scans of the search on other ranks. */
 struct query;
 bool query_far_receive(struct query *q, struct text *ret);
 void query_far_send(struct query *q, struct text fact);
-/* What rank 0 asks, and a number for it, which is given once. `whole` false: the rank has the
- * stream of this number open. Another rank reads from it the request, and for how long it may work.
- * -EINVAL. */
+/* query_far_put writes a message of rank 0, whose number query_far_number has returned: it never
+ * returns the same twice. If `whole` is false, the rank has the stream of this number open, and the
+ * message contains only the part. query_far_read reads a message on another rank: the request, and
+ * the time that is left for it. It returns -EINVAL for an invalid message. */
 uint64_t query_far_number(void);
 void query_far_put(const struct query_far *far, const struct budget *b, bool whole,
-                   struct text asked, struct buf *out);
+                   struct text part, struct buf *out);
 int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns);
 
-/* What all queries share. Borrowed by each query for its life. */
+/* State that all queries share. Borrowed by each query for its life. */
 struct query_env {
     struct index *index;
     struct pool *pool; /* query workers; NULL = only the calling thread */
     const char *const *root_paths,
-        *const *root_labels; /* to understand absolute dir/file; labels "" with one root */
+        *const *root_labels; /* to resolve absolute dir/file; labels "" with one root */
     size_t root_count;
     uint64_t max_groups;           /* 0 = 10 M; more is ERR_ROW_LIMIT */
-    struct covered_cache *covered; /* see below; NULL = found again by each query */
-    struct query_far *far;         /* of the request; NULL = all is scanned here */
+    struct covered_cache *covered; /* see below; NULL = each query computes it again */
+    struct query_far *far;         /* of the request; NULL = all chunks are scanned here */
 };
-/* Which calls of a file the column bytes leaves out, from query to query: at most 16 MiB. *new*;
- * NULL without memory. */
+/* Keeps from query to query which calls of a file the column `bytes` leaves out, in at most 16 MiB.
+ * *new*; returns NULL without memory. */
 struct covered_cache *covered_cache_new(void);
 void covered_cache_free(struct covered_cache *c);
 
@@ -170,11 +175,12 @@ int query_open(const struct query_env *env, struct snapshot *snapshot,
 void query_close(struct query *q);
 struct snapshot *query_snapshot(const struct query *q); /* borrowed */
 struct index *query_index(const struct query *q);
-/* Files selected, ordered by name: positions in the snapshot. */
+/* The selected files, ordered by name: positions in the snapshot. */
 size_t query_files(const struct query *q, const uint32_t **ret);
-/* none of them pending, indexing or growing, nor perhaps unseen */
+/* True if none of these files is pending, being indexed or growing, and no directory that may hold
+ * others is unreadable. */
 bool query_complete(const struct query *q);
-/* True when nothing but dir/file/phase restricts the objects, so that summaries can answer. */
+/* True if only dir, file and phase restrict the objects, so that summaries can answer. */
 bool query_unfiltered(const struct query *q);
 
 struct query_counters {
@@ -184,37 +190,39 @@ struct query_counters {
 };
 void query_counters(const struct query *q, struct query_counters *ret);
 
-/* Of the first QUERY_LOOKED_AT columns that the filter names (not its preset) those that no object
- * of the selected files has, as written. `ret`: room for so many; texts borrowed from the query. A
- * count, -ENOMEM, or an error of the budget or store. Between scans. */
-enum { QUERY_LOOKED_AT = 16 };
+/* Stores to `ret` which of the first QUERY_UNKNOWN_MAX columns in the filter (not in its preset) no
+ * object of the selected files has, as written. `ret` has QUERY_UNKNOWN_MAX elements; texts are
+ * borrowed from the query. Returns a count, -ENOMEM, or an error of the budget or store. Not while
+ * a scan runs. */
+enum { QUERY_UNKNOWN_MAX = 16 };
 int query_unknown(struct query *q, struct text *ret);
 
-/* Only the choice of files (for /info): positions in the snapshot, *new* array. */
+/* Selects files without opening a query (for /info): positions in the snapshot, *new* array. */
 int query_select_files(const struct query_env *env, struct snapshot *snapshot,
                        const struct selection *selection, struct err *err, uint32_t **ret,
                        size_t *ret_count);
 
-/* The choice of archives: those that are chosen themselves, and those that hold what is. */
+/* Selects archives: those that the selection names, and those with selected members. */
 int query_select_archives(const struct query_env *env, struct snapshot *snapshot,
                           const struct selection *selection, struct err *err, uint32_t **ret,
                           size_t *ret_count);
 
-/* False where a directory that cannot be read may have files that would be chosen: those that are
- * known are answered. */
+/* Returns false if an unreadable directory may hold files of the selection; the answer then has
+ * only the known ones. */
 bool query_select_whole(const struct query_env *env, const struct snapshot *snapshot,
                         const struct selection *selection);
 
-/* A directory as `dir` names it: *new* descriptor; -ENOENT: there is none in a root; -errno. */
+/* Opens a directory that is named as in `dir`. Returns a *new* descriptor, -ENOENT if no root has
+ * it, or -errno. */
 int query_open_dir(const struct query_env *env, const char *dir);
 
-/* DSL alone: parse, and print back in canonical form (fully parenthesised): for tests, keys of
- * caches, and fuzzing. */
+/* Parses a query and prints it in canonical form, fully parenthesised: for tests, keys of caches,
+ * and fuzzing. */
 int query_normalise(struct text dsl, struct err *err, struct buf *out);
-/* The column in which the values of a path of the language stand ("ret": args.ret), in the arena.
- * -EINVAL where it is derived (te, host ...) or no path; -ENOMEM. */
+/* Sets *ret to the stored column of a path of the language ("ret": args.ret), in the arena. Returns
+ * -EINVAL if the column is derived (te, host ...) or the text is no path; -ENOMEM. */
 int query_stored_path(struct text path, struct arena *arena, const char **ret);
-/* The value of a key of a scan; texts borrowed from the query. */
+/* Sets *ret to the value of a key of a scan; its text is borrowed from the query. */
 void query_key_value(struct query *q, uint64_t key, struct value *ret);
 
 #endif

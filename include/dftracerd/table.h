@@ -1,9 +1,10 @@
 /* table.h - rows of an answer as columns: blocks of vectors.
  *
  * Answers fill vectors (answer/aggregate, answer/lines); format/writer writes rows from them.
- * Objects with fixed members are described in member.h.
- * Threads: a block belongs to the thread that filled it.
- * Memory:  all borrowed from the answer until it fills the next block.
+ * Objects with fixed members are in member.h.
+ *
+ * Threads:   a block belongs to the thread that filled it.
+ * Memory:    all borrowed from the answer until it fills the next block.
  */
 #ifndef DFTRACERD_TABLE_H
 #define DFTRACERD_TABLE_H
@@ -21,15 +22,14 @@ enum vector_kind {
 };
 struct vector {
     enum vector_kind kind;
-    const int64_t *i;           /* INT, UINT, US, NS: one for each row of the block */
-    const double *d;            /* DOUBLE: likewise */
-    const uint64_t *valid;      /* of these: a bit for each row, lowest first, 0 = null; or NULL */
-    const uint32_t *codes;      /* CODE: one for each row, below code_count */
-    const struct value *values; /* VALUE: one for each selected row, `stride` apart */
+    const int64_t *i;      /* INT, UINT, US, NS: by row of the block */
+    const double *d;       /* DOUBLE: likewise */
+    const uint64_t *valid; /* of these: a bit a row, lowest first, 0 = null; NULL: none is null */
+    const uint32_t *codes; /* CODE: by row; below code_count */
+    const struct value *values; /* VALUE: by selected row, each `stride` after the one before */
     size_t stride;
-    /* CODE: the keys of codes, and the function that returns the value of a key, whose text is
-     * borrowed like the block. Codes keep their meaning as long as `dictionary` is the same number.
-     */
+    /* CODE: keys by code, and a function that sets the value of a key, whose text is borrowed as
+     * the block is. Codes mean the same as long as `dictionary` is the same number. */
     const uint64_t *keys;
     uint32_t code_count;
     uint64_t dictionary;
@@ -40,14 +40,15 @@ struct row_block {
     const struct vector *vectors; /* one for each column of the table */
     const uint16_t *select;       /* its rows, ascending; NULL: row k is number k */
     uint32_t count;               /* selected rows */
-    uint64_t rows_to_come;        /* an estimate, including this block: how much is worth keeping */
-    size_t most;                  /* longer text is ERR_MEMORY_LIMIT */
+    uint64_t rows_to_come;        /* an estimate, including this block; for the size of caches */
+    size_t max_text;              /* longer text is ERR_MEMORY_LIMIT */
 };
 
-/* Returns the value of row i; for CODE by v->value, whose error it returns. Not for VALUE. */
+/* Sets *ret to the value of row i; for CODE with v->value, whose error it returns. Not for
+ * VALUE. */
 int vector_value(const struct vector *v, size_t i, struct value *ret);
 
-/* ---- a table: rows that are read once, block by block ---------------------------------------- */
+/* ---- tables: rows that are read once, block by block ----------------------------------------- */
 
 struct table_column {
     const char *name;
@@ -63,39 +64,41 @@ struct table_block {
     size_t count;  /* rows, at most TABLE_BLOCK */
     uint64_t part; /* codes keep their meaning in all blocks of a part */
 };
-/* Memory for a vector, provided by the reader. */
+/* Memory that a vector is filled in. It belongs to the reader. */
 struct vector_memory {
     int64_t *i; /* TABLE_BLOCK numbers */
     uint32_t codes[TABLE_BLOCK];
     uint64_t valid[TABLE_BLOCK / 64];
 };
-/* What occurs in a column of whole numbers and times: a value other than null, a fraction of a
- * microsecond, a negative value. */
+/* A column of whole numbers or times has values other than null, fractions of a microsecond ... */
 enum { COLUMN_NUMBER = 1, COLUMN_FRACTION = 2, COLUMN_NEGATIVE = 4 };
 
 struct table {
     const struct table_ops *ops;
     const struct table_column *columns;
     size_t count;
-    /* Columns that values() may omit, leaving null there. The reader sets it; NULL: none. */
+    /* Set by the reader: values() may return null for column i if left_out[i]. NULL: none. */
     const bool *left_out;
 };
 struct table_ops {
-    /* Reads the next block. Returns 0, ERR_END or an error of the scan. */
+    /* Reads the next block. Returns 0, ERR_END, or an error of the scan. */
     int (*next)(struct table *t, struct err *err, struct table_block *ret);
-    /* Returns a column of the block as a vector, or false if it is none; `m` is then undefined, and
-     * values() has the column. */
+    /* Sets *ret to a column of the block. False: it is not available as a vector, only from
+     * values(); the content of `m` is undefined. */
     bool (*vector)(struct table *t, size_t column, struct vector_memory *m, struct vector *ret);
     /* Returns all columns of the block as values, row by row. */
     int (*values)(struct table *t, struct err *err, const struct value **ret);
-    uint64_t (*rows_least)(const struct table *t); /* minimum number of rows still to come */
-    /* For formats that need types and dictionaries before the first row. whole_parts: number of
-     * parts whose keys are all in the table, 0: unknown. codes: the codes of such a part, or of the
-     * present block. survey: COLUMN_ flags for each column; known[column] is false if only reading
-     * the rows would show them. rewind: starts again at the first row. */
+    uint64_t (*rows_min)(const struct table *t); /* a lower bound of the rows to come */
+
+    /* The rest is for formats that need types and dictionaries before the first row. */
+
+    /* The number of parts whose keys are all in the table; 0: not known. */
     unsigned (*whole_parts)(const struct table *t);
+    /* The codes of such a part, or of the present block. */
     void (*codes)(const struct table *t, uint64_t part, size_t column, struct vector *ret);
+    /* COLUMN_ flags by column; known[i] is false if they can only be found by reading. */
     int (*survey)(const struct table *t, bool *known, unsigned *ret);
+    /* Starts again with the first row. */
     void (*rewind)(struct table *t);
 };
 

@@ -1,11 +1,10 @@
-/* trace.h - from a trace file to text, from text to events, and back to text by position.
+/* trace.h - reads the text of trace files, parses it to events, and reads text by position.
  *
  * May use:   base; zlib, ISA-L, libdeflate (here only).   Used by: index, answer, rewrite.
  * Threads:   every object here belongs to one thread at a time; different objects are independent.
- * Rules:     docs/READING.md says exactly which text becomes which objects and values.
- * Positions: a *text offset* counts bytes of the uncompressed text of the whole file, from 0. Where
- *            a damaged member left no newline at its end, the newline that the reader inserts
- *            counts.
+ * Rules:     docs/READING.md specifies exactly which text becomes which objects and values.
+ * Positions: a *text offset* counts bytes of the uncompressed text of the whole file, from 0. If a
+ *            corrupt member does not end in a newline, the reader inserts one, which is counted.
  * Caveats:   files are read with pread, never mapped (a truncated file must not raise SIGBUS). The
  *            descriptor must stay open as long as the object; it is not closed here.
  */
@@ -22,7 +21,7 @@ enum trace_format { TRACE_PLAIN, TRACE_GZIP };
 /* AUTO: $DFTRACERD_INFLATE, else the fastest built in */
 enum trace_engine { TRACE_ENGINE_AUTO, TRACE_ENGINE_ZLIB, TRACE_ENGINE_ISAL };
 
-/* A place from which reading can start. For gzip: a deflate block boundary or a member start. */
+/* A position at which reading can start. For gzip: a deflate block boundary or a member start. */
 struct trace_checkpoint {
     uint64_t text_offset;
     uint64_t file_offset; /* first byte of the file that is needed */
@@ -31,30 +30,31 @@ struct trace_checkpoint {
     /* bytes at `window`: raw-deflated preset window (at most 32 KiB of text), 0 at a member start
  */
     uint32_t window_len;
-    const uint8_t *window; /* owner as the function says */
-    /* With these a reader that starts here tells members and damage as one that started at 0. */
+    const uint8_t *window; /* owner: see each function */
+    /* With these, a reader that starts here reports the same members and corrupt ranges as one that
+     * started at 0. */
     uint64_t members; /* gzip members begun before */
     bool in_member;   /* TRACE_AT_BLOCK, and the rest is known: the member's checksum is checked */
-    uint32_t crc;     /* CRC-32 of the member's text before */
+    uint32_t crc;     /* CRC-32 of the member's text before the checkpoint */
     uint64_t member_start; /* file offset of the member */
-    uint64_t member_text;  /* text of the member before */
+    uint64_t member_text;  /* bytes of the member's text before the checkpoint */
 };
 enum trace_checkpoint_kind { TRACE_AT_PLAIN, TRACE_AT_MEMBER, TRACE_AT_BLOCK };
 
 enum trace_damage_kind {
-    TRACE_DAMAGE_DATA = 1, /* deflate data does not decode: lost up to the next member */
-    /* member decoded, its checksum or length is wrong: text kept as it is (no newline
-     * is put behind it); not checked where reading began inside a member of which the
-     * checkpoint does not know what was before */
+    TRACE_DAMAGE_DATA = 1, /* deflate data cannot be decoded: lost up to the next member */
+    /* a member was decoded, but its checksum or length is wrong: its text is kept unchanged
+     * (without an added newline); not checked if reading began at a checkpoint inside the member
+     * that does not have the checksum so far */
     TRACE_DAMAGE_CRC,
     TRACE_DAMAGE_CUT, /* the file ends inside a member */
-    /* bytes before, between or after members that are no member (zero bytes after the first one
-     * are padding); also of a file that should be gzip and is text without an object */
+    /* bytes before, between or after members that belong to none (zero bytes after the first member
+     * are padding); also a file that should be gzip, but is text without an object */
     TRACE_DAMAGE_GARBAGE,
     TRACE_DAMAGE_READ, /* pread failed (EIO): reading ends here */
     TRACE_DAMAGE_LINE, /* a line longer than TRACE_LINE_MAX (file_from, file_to 0) */
-    TRACE_DAMAGE_TAR,  /* of an archive: no member's header where one has to be */
-    TRACE_DAMAGE_MANY  /* of an archive: more members than are read of one */
+    TRACE_DAMAGE_TAR,  /* an archive has no valid header where a member has to begin */
+    TRACE_DAMAGE_MANY  /* an archive has more members than are read */
 };
 struct trace_damage {
     uint8_t kind;
@@ -66,9 +66,9 @@ struct trace_source; /* see below */
 struct trace_reader_options {
     enum trace_engine engine;
     uint64_t checkpoint_size; /* bytes of text between checkpoints, >= 64 KiB; 0 = make none */
-    /* is read in place of the descriptor, which is not looked at; borrowed. NULL: none */
+    /* read in place of the descriptor, which is ignored; borrowed. NULL: none */
     struct trace_source *source;
-    /* it should be gzip, by its name: with a damaged beginning it is not taken for text
+    /* the name of the file is that of a gzip file: with a corrupt beginning it is not read as text
      * (READING.md) */
     bool named_gzip;
 };
@@ -77,69 +77,74 @@ struct trace_reader_info {
     enum trace_engine engine;
     uint64_t file_offset; /* bytes of the file consumed */
     uint64_t text_offset; /* bytes of text delivered */
-    uint64_t members;     /* gzip members begun, those before the checkpoint included */
-    bool in_member;       /* at the end of the file: it stopped inside a member */
-    bool empty;           /* the file has no byte (format is PLAIN then) */
+    uint64_t members;     /* gzip members begun, including those before the checkpoint */
+    bool in_member;       /* at the end of the file: it ends inside a member */
+    bool empty;           /* the file is empty (format is PLAIN then) */
 };
 
 struct trace_reader;
-/* `from` NULL starts at 0, else at a checkpoint of the same file (copied). 0, -ENOMEM, -errno of
- * pread. */
+/* Opens a reader at 0 (from NULL), or at a checkpoint of the same file (copied). Returns 0, -ENOMEM
+ * or -errno of pread. */
 int trace_reader_open(int fd, const struct trace_reader_options *options,
                       const struct trace_checkpoint *from, struct err *err,
                       struct trace_reader **ret);
 void trace_reader_close(struct trace_reader *r);
-/* Next text: bytes written (> 0), 0 at the present end of the file (calling again later continues
- * if the file has grown meanwhile), or -errno. Damage is not an error: it is recorded and reading
- * goes on. */
+/* Reads the next text. Returns the bytes written (> 0), 0 at the present end of the file (a later
+ * call continues if the file has grown meanwhile), or -errno. Corrupt data is not an error: it is
+ * recorded, and reading continues. */
 ssize_t trace_reader_read(struct trace_reader *r, char *out, size_t len);
-/* The file will not grow: an unfinished member is recorded as TRACE_DAMAGE_CUT. Call it when read
- * returned 0, and read once more: a file of the single byte 1f is text only now. */
+/* Declares that the file will not grow: an unfinished member is recorded as TRACE_DAMAGE_CUT. To be
+ * called after read has returned 0; then read once more, because a file of the single byte 1f
+ * becomes text only now. */
 void trace_reader_finish(struct trace_reader *r);
 void trace_reader_info(const struct trace_reader *r, struct trace_reader_info *ret);
-/* Checkpoints met so far, in text order; the first is at `from` or 0. For k >= 1 one is placed at
- * the first block boundary at or after k * checkpoint_size - 128 KiB, so that a chunk's first line
- * is (nearly always) behind it; after damage one is always placed at the member where reading
- * resumed. Identical whichever engine found them. The array is borrowed until the next read, the
- * windows until the reader closes or they are dropped. */
+/* Returns the checkpoints so far, in text order; the first is at `from` or 0. For each k >= 1 there
+ * is one at the first block boundary at or after k * checkpoint_size - 128 KiB, so that a chunk's
+ * first line is (nearly always) after it; after corrupt data there is always one at the member
+ * where reading resumed. They do not depend on the engine. The array is borrowed until the next
+ * read, the windows until the reader is closed or they are dropped. */
 size_t trace_reader_checkpoints(const struct trace_reader *r, const struct trace_checkpoint **ret);
-/* Frees the windows of the first `count` checkpoints (they are stored): their `window` becomes
- * NULL. A reader of a long file that never does this grows by about 6 KB a checkpoint. */
+/* Frees the windows of the first `count` checkpoints, once they are stored: their `window` becomes
+ * NULL. Without this call, the memory of a reader grows by about 6 KB a checkpoint. */
 void trace_reader_drop_checkpoints(struct trace_reader *r, size_t count);
-/* Borrowed until the next read. At most 4096; further damage is added to the last one's range. */
+/* Returns the corrupt ranges, borrowed until the next read: at most 4096; further ones extend the
+ * range of the last. */
 size_t trace_reader_damage(const struct trace_reader *r, const struct trace_damage **ret);
 const char *trace_damage_name(enum trace_damage_kind kind);
 const char *trace_engine_name(enum trace_engine engine); /* "zlib", "isal" */
 bool trace_engine_available(enum trace_engine engine);
 
-/* ---- text ahead of a reader ------------------------------------------------------------------ */
+/* ---- text that is inflated ahead of a reader ------------------------------------------------- */
 
-/* Text of a gzip file inflated out of turn, by any thread, from where a member or checkpoint is or
- * only seems to be. A reader that comes to that place in the state in which the piece was begun
- * delivers it in place of inflating the same, and tells text, checkpoints and damage as without; a
- * piece that was guessed wrongly fits nowhere. */
+/* Text of a gzip file that any thread has inflated ahead of the reader, from a position where a
+ * member or checkpoint is or seems to be. When the reader reaches this position in the state in
+ * which the piece was begun, it delivers the piece instead of inflating the same bytes. Text,
+ * checkpoints and corrupt ranges do not change by that, and a piece at a wrong position is never
+ * used. */
 struct trace_piece;
-/* `r`: a reader of its own, opened at a checkpoint, of which nothing else is read (for a member it
- * is enough to know .kind = TRACE_AT_MEMBER and .file_offset). The next *new* piece: whole blocks,
- * at most `most` bytes of text (it takes an eighth more), up to the bit `stop` of the file if that
- * is between two blocks. 0, ERR_END (not one whole block), -ENOMEM, -errno. */
-int trace_piece_read(struct trace_reader *r, size_t most, uint64_t stop, struct trace_piece **ret);
-uint64_t trace_piece_end(const struct trace_piece *p); /* the bit of the file behind it */
+/* Makes the next *new* piece: whole blocks, at most `max_text` bytes of text (the piece uses an
+ * eighth more memory), up to the bit `stop` of the file if that is between two blocks. `r`: a
+ * separate reader, opened at a checkpoint, which is used for nothing else (for a member, .kind =
+ * TRACE_AT_MEMBER and .file_offset suffice). Returns 0, ERR_END (not one whole block), -ENOMEM or
+ * -errno. */
+int trace_piece_read(struct trace_reader *r, size_t max_text, uint64_t stop,
+                     struct trace_piece **ret);
+uint64_t trace_piece_end(const struct trace_piece *p); /* the bit of the file after it */
 void trace_piece_free(struct trace_piece *p);
-/* File offset, in [from, to), of the next place that looks like a member and begins to inflate. 0,
- * ERR_END, -ENOMEM, -errno. */
+/* Finds the next position in [from, to) that looks like a member and can be inflated. Returns 0,
+ * ERR_END, -ENOMEM or -errno. */
 int trace_find_member(int fd, uint64_t from, uint64_t to, uint64_t *ret);
 
-/* Where a reader asks for pieces; called by the thread that reads. */
+/* Provides pieces to a reader. The thread of the reader calls these functions. */
 struct trace_ahead {
-    /* the bit where the next piece begins: the reader asks from there on; UINT64_MAX: none */
+    /* the bit where the next piece begins: `take` is not called before; UINT64_MAX: none */
     _Atomic uint64_t first;
-    /* the piece that begins at `bit`, or NULL */
+    /* Returns the piece that begins at `bit`, or NULL. */
     struct trace_piece *(*take)(struct trace_ahead *a, uint64_t bit);
-    /* takes what was taken */
+    /* Returns a piece to its owner. */
     void (*done)(struct trace_ahead *a, struct trace_piece *p, bool used);
 };
-/* Borrowed until the reader closes, which may call `done`. */
+/* `ahead` is borrowed until the reader is closed, which may call `done`. */
 void trace_reader_follow(struct trace_reader *r, struct trace_ahead *ahead);
 
 /* ---- chunks of whole lines ------------------------------------------------------------------- */
@@ -154,27 +159,26 @@ struct trace_chunk {
     char *text;           /* `len` bytes, then at least 64 readable zero bytes (SIMD overrun) */
     size_t len;
     size_t cap; /* allocated; text and cap go back by trace_chunk_done only */
-    bool ended; /* the next line is there, or the file was finished: final, not provisional */
+    bool ended; /* final: the next line is known, or the file was finished; else provisional */
 };
 /* A line longer than TRACE_LINE_MAX ends its chunk as the line "!" (so one invalid line), and is
- * recorded as TRACE_DAMAGE_LINE. Numbers always go up: where such a line ends a chunk before its
- * time (chunk_size above TRACE_LINE_MAX), the rest of the range is chunk k + 1, and k + 2 the next,
- * until the count and the offsets agree. */
+ * recorded as TRACE_DAMAGE_LINE. Numbers always ascend: if such a line ends a chunk early
+ * (chunk_size above TRACE_LINE_MAX), the rest of the range is chunk k + 1, the next range k + 2,
+ * and so on, until numbers and offsets agree again. */
 struct trace_chunker;
-/* Reads from `r` (borrowed) on; r must stand at a line start: a checkpoint rarely is one, so
- * `skip_to` says the text offset of the first line wanted (text before it is discarded). chunk_size
- * >= 64 KiB. */
+/* Reads from `r` (borrowed). A checkpoint is rarely at the start of a line, so `skip_to` is the
+ * text offset of the first line to read; text before it is discarded. chunk_size >= 64 KiB. */
 int trace_chunker_new(struct trace_reader *r, uint64_t chunk_size, uint64_t skip_to,
                       struct trace_chunker **ret);
 void trace_chunker_free(struct trace_chunker *c);
-/* 0 and a *new* chunk (trace_chunk_done frees its text), ERR_END at the present end of the file,
- * -errno, -ENOMEM. `finish`: the file will not grow, so a last unterminated line is delivered;
- * otherwise at the end of the file a chunk of the complete lines so far is delivered with
- * ended=false, and the same chunk is delivered again, longer, when the file has grown. */
+/* Returns 0 and a *new* chunk (trace_chunk_done frees its text), ERR_END at the present end of the
+ * file, -errno or -ENOMEM. `finish`: the file will not grow, so a last unterminated line is
+ * delivered. Otherwise, at the end of the file, a chunk of the complete lines so far is delivered
+ * with ended=false, and the same chunk is delivered again, longer, when the file has grown. */
 int trace_chunker_next(struct trace_chunker *c, bool finish, struct trace_chunk *ret);
-/* any thread; memory is kept for the next chunks */
+/* Any thread. The memory is kept for later chunks. */
 void trace_chunk_done(struct trace_chunk *chunk);
-/* Text that has come otherwise: sets text, len and cap. -ENOMEM. */
+/* Copies text from elsewhere: sets text, len and cap. Returns 0 or -ENOMEM. */
 int trace_chunk_copy(struct text text, struct trace_chunk *ret);
 
 /* ---- text by position ------------------------------------------------------------------------ */
@@ -183,34 +187,34 @@ int trace_chunk_copy(struct text text, struct trace_chunk *ret);
  * next call. */
 typedef int trace_find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpoint *ret);
 struct trace_text;
-/* Random access to one file's text. Forward reads continue the stream where that is cheaper than a
- * checkpoint. */
+/* Random access to one file's text. Forward reads continue the stream if that is cheaper than to
+ * start at a checkpoint. */
 int trace_text_open(int fd, enum trace_format format, enum trace_engine engine,
                     trace_find_checkpoint *find, void *arg, struct trace_text **ret);
 void trace_text_close(struct trace_text *t);
-/* Exactly `len` bytes from text offset `offset`; ERR_CORRUPT when the file no longer holds them. */
+/* Reads exactly `len` bytes from text offset `offset`; ERR_CORRUPT if the file no longer has
+ * them. */
 int trace_text_read(struct trace_text *t, uint64_t offset, char *out, size_t len);
 
-/* As trace_text_open, of what a source holds; takes the source when it succeeds. */
+/* The same for a source, which it owns if it succeeds. */
 int trace_text_open_source(struct trace_source *source, enum trace_format format,
                            enum trace_engine engine, trace_find_checkpoint *find, void *arg,
                            struct trace_text **ret);
 
-/* A part of a text that is a file of its own: a member of an archive. Its readers need no
- * checkpoints of their own to go to a place, they use those of the text below; packed once more, it
- * has both. */
-/* Bytes [offset, offset + size) of `text`, which it takes when it succeeds; `done` (may be NULL) is
- * called when it closes. -ENOMEM. */
+/* Makes a source of the bytes [offset, offset + size) of `text`, which it owns if it succeeds: a
+ * part that is a file of its own, as a member of an archive. Reading at a position uses the
+ * checkpoints of `text`; if the member itself is compressed, also its own. `done` (may be NULL) is
+ * called when it is closed. Returns 0 or -ENOMEM. */
 int trace_source_new(struct trace_text *text, uint64_t offset, uint64_t size,
                      void (*done)(void *arg), void *arg, struct trace_source **ret);
 void trace_source_close(struct trace_source *s);
-/* Closes the source, and gives the text back: *new*; NULL of NULL. */
+/* Closes the source, and returns the text, *new*. Returns NULL for NULL. */
 struct trace_text *trace_source_release(struct trace_source *s);
 
 /* ---- tar archives ---------------------------------------------------------------------------- */
 
-/* Which members a tar archive has, header by header; nothing is unpacked. Read are the first format
- * (V7), POSIX ustar and pax, GNU's; what a member is packed with is no matter here. */
+/* Lists the members of a tar archive by their headers, without their content. The formats V7, POSIX
+ * ustar and pax, and GNU are supported. Whether a member is compressed does not matter here. */
 enum trace_tar_kind {
     TRACE_TAR_FILE,
     TRACE_TAR_DIRECTORY,
@@ -219,13 +223,13 @@ enum trace_tar_kind {
     TRACE_TAR_OTHER
 };
 struct trace_tar_member {
-    /* as tar would unpack it: no "/" or "./" before it, no "/" behind; a NUL after its end. It may
-     * be empty, or hold ".." or any bytes. Borrowed until the next call */
+    /* as tar would extract it: without leading "/" or "./" and trailing "/"; NUL-terminated. It may
+     * be empty, or contain ".." or any bytes. Borrowed until the next call */
     struct text name;
-    /* LINK: also a second name of a file; SPARSE: its text has holes, and is not what is stored;
-     * OTHER: devices, pieces of another volume */
+    /* LINK: also a second name of a file; SPARSE: its text has holes, which are not stored; OTHER:
+     * devices, pieces of another volume */
     enum trace_tar_kind kind;
-    /* its bytes in the archive's (uncompressed) text, which may end before them */
+    /* position in the archive's (uncompressed) text, which may end before it */
     uint64_t offset, size;
     int64_t mtime_s;
     bool absolute; /* its name began with "/" */
@@ -233,17 +237,17 @@ struct trace_tar_member {
 struct trace_tar;
 struct trace_tar *trace_tar_new(void); /* *new*, or NULL */
 void trace_tar_free(struct trace_tar *t);
-/* Offset of the text that is wanted next: what lies before it is of no use. */
+/* Returns the offset of the next byte that trace_tar_next needs; those before it can be skipped. */
 uint64_t trace_tar_wants(const struct trace_tar *t);
-/* Nothing of a next member has come: the archive may end here (without its mark, where that has not
- * been told). */
+/* Returns true if nothing of a next member has been read: the archive may end here, even without
+ * its end mark. */
 bool trace_tar_is_between(const struct trace_tar *t);
-/* `len` (any number of) bytes of the archive's text, from trace_tar_wants on. 1 and a member,
- * before its text; 0: these are used, or the next wanted lie behind them; ERR_END: the mark at the
- * end; ERR_CORRUPT: no header where one has to be, or a bad record (no more calls then); -ENOMEM.
- */
+/* Reads any number of bytes of the archive's text, from trace_tar_wants on. Returns 1 and a member,
+ * at the beginning of its text; 0 if more bytes are needed, from trace_tar_wants on; ERR_END at the
+ * end mark; ERR_CORRUPT if there is no valid header, or an invalid record (no further calls are
+ * allowed); or -ENOMEM. */
 int trace_tar_next(struct trace_tar *t, const char *text, size_t len, struct trace_tar_member *ret);
-const char *trace_tar_error(const struct trace_tar *t); /* after ERR_CORRUPT: why, in a few words */
+const char *trace_tar_error(const struct trace_tar *t);    /* a message, after ERR_CORRUPT */
 const char *trace_tar_kind_name(enum trace_tar_kind kind); /* "file", "directory" ... */
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -261,7 +265,7 @@ enum trace_type {
     TRACE_BIG   /* .ptr, len: decimal digits of an integer beyond int64 */
 };
 /* One leaf of an event; 16 bytes. Times (TRACE_FIELD_TS, _DUR) are TRACE_INT in microseconds, or in
- * nanoseconds where `nano` is 1 (unit NS, or a fraction that microseconds cannot hold). */
+ * nanoseconds if `nano` is 1 (unit NS, or a fraction of a microsecond). */
 struct trace_value {
     uint16_t field;
     uint8_t type;
@@ -309,26 +313,26 @@ enum {
     TRACE_FIELD_TIME_METRIC, /* args.cfg.time_metric */
     TRACE_FIELD_DYNAMIC
 };
-/* A scanner that has met more distinct paths (or 4 MiB of them) drops the values of further ones,
- * after giving them as TRACE_JSON text with the field TRACE_FIELD_OTHER: "path":value, at most 16
- * MiB an event. Values of paths longer than 4,096 bytes are dropped. */
+/* Values of paths beyond this number of distinct paths (or 4 MiB of them) have no field of their
+ * own: they are TRACE_JSON text with the field TRACE_FIELD_OTHER: "path":value, at most 16 MiB an
+ * event. Values of paths longer than 4,096 bytes are dropped. */
 #define TRACE_FIELDS_MAX 4096
 #define TRACE_FIELD_OTHER 0xFFFF
 
 struct trace_event {
     enum trace_class class;
-    uint8_t repaired; /* the text is not valid JSON as it stands: trace_repair gives it */
-    uint8_t bad_dur;  /* a dur was there, but beyond int64: absent */
+    uint8_t repaired; /* the original text is not valid JSON: trace_repair writes a valid form */
+    uint8_t bad_dur;  /* dur is beyond int64, and therefore absent */
     /* of the object in the chunk's text ('{' to '}'; a cut-off tail excluded) */
     uint32_t offset, len;
     uint32_t count;
     /* events of one scanner with the same number have the same fields, types and units in
-     * the same order; 0 = nothing is known */
+     * the same order; 0 = not known */
     uint32_t shape;
-    uint64_t fixed; /* bit i: value i of all of them is the same text */
-    /* borrowed until the next call, texts too; no nulls, each field at most once
-     * (but TRACE_FIELD_OTHER). The dur of 0 that READING.md gives a complete event
-     * without one is among them, as the last. */
+    uint64_t fixed; /* bit i: value i is the same text in all events of the shape */
+    /* borrowed until the next call, including texts; no nulls, each field at most once
+     * (except TRACE_FIELD_OTHER). A complete event without dur has a dur of 0 as its last value
+     * (READING.md). */
     const struct trace_value *values;
 };
 
@@ -348,25 +352,25 @@ struct trace_scanner_options {
 int trace_scanner_new(const struct trace_scanner_options *options /* NULL: best */,
                       struct trace_scanner **ret);
 void trace_scanner_free(struct trace_scanner *s);
-/* Starts on a chunk's text (borrowed until the scan ends; 64 readable bytes of any content behind
- * it; len < 4 GiB). */
+/* Starts the scan of a chunk's text (borrowed until the scan ends; followed by 64 readable bytes of
+ * any content; len < 4 GiB). */
 void trace_scan_begin(struct trace_scanner *s, const char *text, size_t len, enum trace_unit unit);
-/* 1 and the next event, 0 at the end, -ENOMEM. */
+/* Returns 1 and the next event, 0 at the end, or -ENOMEM. */
 int trace_scan_next(struct trace_scanner *s, struct trace_event *ret);
 /* Counters since trace_scan_begin; complete after trace_scan_next returned 0. */
 void trace_scan_counts(const struct trace_scanner *s, struct trace_counts *ret);
 /* The dotted path of a field: "name", "args.ret"; borrowed until trace_scanner_free. */
 struct text trace_field_path(const struct trace_scanner *s, uint16_t field);
 uint32_t trace_field_count(const struct trace_scanner *s);
-/* True where a path holds hashes, which are text whatever was written (READING.md). */
+/* Returns true for paths of hashes, which are always text (READING.md). */
 bool trace_path_is_hash(struct text path);
-/* True where numeric text was normalised to a number. */
+/* Returns true for paths where numeric text is converted to a number. */
 bool trace_path_is_numeric(struct text path);
 
 /* Writes the valid form of an object that was repaired: the bytes [offset, offset+len) of an event.
- * It is one line (a newline between joined lines becomes a blank), and what needs no repair stays
- * as it is. Reads nothing behind `len`. 0, ERR_CORRUPT when no object can be read from it (out is
- * as before), -ENOMEM (also sticky in out). */
+ * It is one line (a newline between joined lines becomes a blank); parts that need no repair are
+ * unchanged. Reads nothing after `len`. Returns 0, ERR_CORRUPT if no object can be read from it
+ * (out is unchanged), or -ENOMEM (also sticky in out). */
 int trace_repair(const char *text, size_t len, struct buf *out);
 
 #endif

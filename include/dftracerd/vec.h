@@ -21,7 +21,7 @@ struct vec {
     size_t count, cap;     /* elements */
     struct budget *budget; /* NULL: none; borrowed until vec_done; set before the first element */
 };
-/* The type of an array of `type`; zero-initialise. A struct with such a member may be moved. */
+/* The type of an array of `type`. Zero-initialise. A struct with such a member may be moved. */
 #define VEC(type) \
     union { \
         struct vec vec; \
@@ -32,17 +32,17 @@ struct vec {
         }; \
     }
 
-/* Memory for `more` elements behind the last: 0, ERR_MEMORY_LIMIT, -ENOMEM. */
+/* Allocates memory for `more` elements after the last. Returns 0, ERR_MEMORY_LIMIT or -ENOMEM. */
 #define vec_reserve(v, more) vec_reserve_items(&(v)->vec, sizeof(*(v)->at), (more))
-/* Appends an element, given by its value or as an initialiser in braces: as vec_reserve. */
+/* Appends an element: a value or an initialiser in braces. Returns as vec_reserve. */
 #define vec_push(v, ...) \
     vec_push_item(&(v)->vec, sizeof(*(v)->at), (__typeof__(*(v)->at)[1]){__VA_ARGS__})
-/* Elements that are zero behind the last, up to `n` in all: as vec_reserve. */
+/* Appends zeroed elements up to a total of `n`. Returns as vec_reserve. */
 #define vec_extend(v, n) vec_extend_items(&(v)->vec, sizeof(*(v)->at), (n))
 /* Frees and releases; the budget stays. */
 #define vec_done(v) vec_done_items(&(v)->vec, sizeof(*(v)->at))
 
-/* What the macros call. */
+/* Functions that the macros call. */
 int vec_grow(struct vec *v, size_t each, size_t more);
 int vec_push_item(struct vec *v, size_t each, const void *item);
 int vec_extend_items(struct vec *v, size_t each, size_t n);

@@ -1,4 +1,4 @@
-/* arena.c - allocations that die together. Blocks double in size, so that a small arena stays
+/* arena.c - allocations that are freed together. Blocks double in size, so a small arena stays
  * small. */
 #include "dftracerd/base.h"
 
@@ -14,7 +14,7 @@ struct block {
     char data[] __attribute__((aligned(ALIGNMENT)));
 };
 
-static void *fail(struct arena *a, int code)
+static void *arena_fail(struct arena *a, int code)
 {
     if (a->error == 0)
         a->error = code;
@@ -33,17 +33,17 @@ static struct block *block_new(struct arena *a, size_t need)
     size_t bytes = sizeof(struct block) + size;
     int rc = a->budget ? budget_charge(a->budget, bytes) : 0;
     if (rc < 0)
-        return fail(a, rc);
+        return arena_fail(a, rc);
     a->charged += a->budget ? bytes : 0;
     struct block *block = calloc(1, bytes);
     if (!block)
-        return fail(a, -ENOMEM);
+        return arena_fail(a, -ENOMEM);
     block->size = size;
     return block;
 }
 
-/* The head is the block that later allocations use. The new block, which is filled already by a
- * large request, becomes the head only if it has at least as much room left as the old head. */
+/* The head is the block that later allocations use. A new block becomes the head unless the old
+ * head has more bytes left: a block for a large allocation is full already. */
 static void block_link(struct arena *a, struct block *block)
 {
     struct block *head = a->head;
@@ -62,12 +62,12 @@ void *arena_alloc(struct arena *a, size_t size)
     struct block *block = a->head;
 
     if (size > SIZE_MAX / 2)
-        return fail(a, -ENOMEM);
+        return arena_fail(a, -ENOMEM);
     size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
     if (size == 0)
         size = ALIGNMENT;
     if (a->limit && (a->used > a->limit || size > a->limit - a->used))
-        return fail(a, -ENOMEM);
+        return arena_fail(a, -ENOMEM);
     if (!block || block->size - block->used < size) {
         block = block_new(a, size);
         if (!block)

@@ -1,4 +1,4 @@
-/* budget.c - what a query may still cost, shared by all threads that work on it. */
+/* budget.c - limits of the memory and time of a query, shared by all its threads. */
 #include "dftracerd/base.h"
 
 #include <assert.h>
@@ -16,53 +16,53 @@ int budget_check(struct budget *b)
         return code;
     if (b->deadline_ns == 0 || now < b->deadline_ns)
         return 0;
-    /* Recorded, so that all workers stop for the same reason. */
+    /* Stored, so that all workers stop with the same error. */
     budget_cancel(b, ERR_DEADLINE);
     return atomic_load_explicit(&b->cancelled, memory_order_relaxed);
 }
 
-/* Limit 0: none. */
-static bool has_room(size_t used, size_t limit, size_t bytes)
+/* limit 0: none */
+static bool fits(size_t used, size_t limit, size_t bytes)
 {
-    size_t most = limit ? limit : SIZE_MAX;
+    size_t max = limit ? limit : SIZE_MAX;
 
-    return used <= most && bytes <= most - used;
+    return used <= max && bytes <= max - used;
 }
 
-static bool take(atomic_size_t *at, size_t limit, size_t bytes)
+static bool charge_counter(atomic_size_t *at, size_t limit, size_t bytes)
 {
     size_t used = atomic_load_explicit(at, memory_order_relaxed);
 
     do {
-        if (!has_room(used, limit, bytes))
+        if (!fits(used, limit, bytes))
             return false;
     } while (!atomic_compare_exchange_weak(at, &used, used + bytes));
     return true;
 }
 
-static void give_back(atomic_size_t *at, size_t bytes)
+static void release_counter(atomic_size_t *at, size_t bytes)
 {
     size_t before = atomic_fetch_sub(at, bytes);
 
     assert(before >= bytes);
 }
 
-/* From the share of the budget up to `end`. */
-static void leave_shares(struct budget *b, const struct budget_share *end, size_t bytes)
+/* Releases bytes from the share of the budget and those above it, up to `end`. */
+static void release_shares(struct budget *b, const struct budget_share *end, size_t bytes)
 {
     for (struct budget_share *s = b->share; s != end; s = s->of)
-        give_back(&s->used, bytes);
+        release_counter(&s->used, bytes);
 }
 
 int budget_charge(struct budget *b, size_t bytes)
 {
-    if (!take(&b->memory_used, b->memory_limit, bytes))
+    if (!charge_counter(&b->memory_used, b->memory_limit, bytes))
         return ERR_MEMORY_LIMIT;
     for (struct budget_share *s = b->share; s; s = s->of) {
-        if (take(&s->used, s->limit, bytes))
+        if (charge_counter(&s->used, s->limit, bytes))
             continue;
-        leave_shares(b, s, bytes);
-        give_back(&b->memory_used, bytes);
+        release_shares(b, s, bytes);
+        release_counter(&b->memory_used, bytes);
         atomic_store(&b->crowded, true);
         return ERR_MEMORY_LIMIT;
     }
@@ -71,22 +71,22 @@ int budget_charge(struct budget *b, size_t bytes)
 
 int budget_check_answer(struct budget *b, const struct buf *out)
 {
-    bool room = has_room(b->memory_used, b->memory_limit, out->cap);
+    bool ok = fits(b->memory_used, b->memory_limit, out->cap);
 
-    for (const struct budget_share *s = b->share; s && room; s = s->of) {
-        room = has_room(s->used, s->limit, out->cap);
-        if (!room)
+    for (const struct budget_share *s = b->share; s && ok; s = s->of) {
+        ok = fits(s->used, s->limit, out->cap);
+        if (!ok)
             atomic_store(&b->crowded, true);
     }
-    if (!room)
+    if (!ok)
         budget_cancel(b, ERR_MEMORY_LIMIT);
     return budget_check(b);
 }
 
 void budget_release(struct budget *b, size_t bytes)
 {
-    leave_shares(b, NULL, bytes);
-    give_back(&b->memory_used, bytes);
+    release_shares(b, NULL, bytes);
+    release_counter(&b->memory_used, bytes);
 }
 
 int charge_add(struct charge *c, size_t bytes)

@@ -1,4 +1,4 @@
-/* buf.c - the growable buffer. After the first failed growth it ignores what is appended. */
+/* buf.c - a growable buffer. After the first failed allocation, later data is ignored. */
 #include "dftracerd/base.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ void buf_clear(struct buf *b)
     b->len = 0;
 }
 
-static bool grow(struct buf *b, size_t need)
+static bool buf_grow(struct buf *b, size_t need)
 {
     size_t cap = b->cap ? b->cap : FIRST_CAPACITY;
 
@@ -46,18 +46,18 @@ char *buf_reserve(struct buf *b, size_t more)
         b->error = -ENOMEM;
         return NULL;
     }
-    if ((b->len + more > b->cap || !b->data) && !grow(b, b->len + more))
+    if ((b->len + more > b->cap || !b->data) && !buf_grow(b, b->len + more))
         return NULL;
     return b->data + b->len;
 }
 
 void buf_append(struct buf *b, const void *data, size_t len)
 {
-    char *room = buf_reserve(b, len);
+    char *to = buf_reserve(b, len);
 
-    if (!room || len == 0)
+    if (!to || len == 0)
         return;
-    memcpy(room, data, len);
+    memcpy(to, data, len);
     b->len += len;
 }
 
@@ -105,11 +105,11 @@ void buf_printf(struct buf *b, const char *fmt, ...)
     va_start(args, fmt);
     int need = vsnprintf(NULL, 0, fmt, args);
     va_end(args);
-    char *room = need >= 0 ? buf_reserve(b, (size_t)need + 1) : NULL;
-    if (!room)
+    char *to = need >= 0 ? buf_reserve(b, (size_t)need + 1) : NULL;
+    if (!to)
         return;
     va_start(args, fmt);
-    vsnprintf(room, (size_t)need + 1, fmt, args);
+    vsnprintf(to, (size_t)need + 1, fmt, args);
     va_end(args);
     b->len += (size_t)need;
 }

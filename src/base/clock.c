@@ -1,4 +1,4 @@
-/* clock.c - the two clocks, in nanoseconds, and waiting by one of them. */
+/* clock.c - the monotonic and the real clock in nanoseconds, and waits by the monotonic one. */
 #include "dftracerd/base.h"
 
 #include <assert.h>

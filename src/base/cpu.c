@@ -1,4 +1,4 @@
-/* cpu.c - which of the vectorised variants may run here, and on how many processors. */
+/* cpu.c - the level of vector instructions, and the number of processors. */
 #include "dftracerd/base.h"
 
 #include <sched.h>
@@ -8,7 +8,7 @@
 
 static const char *const level_names[] = {"portable", "avx2"};
 
-/* As wide as the flags that the Makefile gives to *_avx2.c. */
+/* Checks for all instructions that the flags of the Makefile for *_avx2.c allow. */
 static enum cpu_level detect(void)
 {
 #ifdef __x86_64__
@@ -33,7 +33,7 @@ static enum cpu_level lowered(enum cpu_level best)
 
 enum cpu_level cpu_level(void)
 {
-    /* level + 1; two threads that both find 0 compute the same */
+    /* level + 1; two threads that both read 0 compute the same value */
     static atomic_int cached;
     int level = atomic_load_explicit(&cached, memory_order_relaxed);
 

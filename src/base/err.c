@@ -1,4 +1,4 @@
-/* err.c - codes, their words, and the one message for people. */
+/* err.c - error codes, their names and texts, and the error message of a request. */
 #include "dftracerd/base.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `name` goes into answers and logs and never changes; `text` may be reworded. */
+/* `name` is written to answers and logs and never changes; `text` may be reworded. */
 static const struct {
     int code;
     const char *name, *text;
@@ -47,7 +47,7 @@ const char *err_text(int code)
 
     if (i >= 0)
         return codes[i].text;
-    /* strerrordesc_np is a constant and thread-safe; NULL for numbers that are no errno. */
+    /* strerrordesc_np is thread-safe and returns NULL for numbers that are no errno. */
     const char *text = code < 0 && code > ERR_BASE ? strerrordesc_np(-code) : NULL;
     return text ? text : "unknown error";
 }

@@ -1,4 +1,4 @@
-/* group_table.c - the table of groups: open addressing over tuples of 64-bit keys. */
+/* group_table.c - a hash table of tuples of 64-bit keys, with open addressing. */
 #include "base/group_table.h"
 
 #include <assert.h>
@@ -29,7 +29,7 @@ void group_table_done(struct group_table *t)
     t->count = t->cap = t->placed = 0;
 }
 
-/* The keys are mostly small integers and ids: they must be mixed well, but quickly. */
+/* Keys are mostly small integers and ids, so they need to be mixed well, but fast. */
 static inline uint32_t hash_keys(const uint64_t *keys, unsigned width)
 {
     uint64_t h = 0x9E3779B97F4A7C15ull;
@@ -63,7 +63,7 @@ static inline uint32_t group_of(uint64_t slot)
     return (uint32_t)slot - 1;
 }
 
-/* The group, or -ENOENT with the free slot where it belongs. */
+/* Returns the group, or -ENOENT and the free slot for it. */
 static inline int64_t look_up(const struct group_table *t, const uint64_t *keys, uint32_t hash,
                               uint32_t *ret_at)
 {
@@ -78,7 +78,7 @@ static inline int64_t look_up(const struct group_table *t, const uint64_t *keys,
     return -ENOENT;
 }
 
-/* Behind all that begin at the same place: it is none of them. */
+/* Stores to the first free slot: the group is known to be new. */
 static inline void put_slot(uint64_t *slots, uint32_t mask, uint64_t slot)
 {
     uint32_t at = hash_of(slot) & mask;
@@ -88,21 +88,21 @@ static inline void put_slot(uint64_t *slots, uint32_t mask, uint64_t slot)
     slots[at] = slot;
 }
 
-/* The slots know their hashes, so the keys are not read. */
+/* Slots contain their hashes, so keys are not read. */
 static int move_slots(const struct group_table *t, uint64_t *slots, uint32_t mask)
 {
     int rc = 0;
 
     for (size_t i = 0; t->slots && i <= t->slot_mask && rc == 0; i++) {
-        rc = pass_looks(i, mask) ? budget_check(t->budget) : 0;
+        rc = pass_checks(i, mask) ? budget_check(t->budget) : 0;
         if (t->slots[i])
             put_slot(slots, mask, t->slots[i]);
     }
     return rc;
 }
 
-/* Keys for `cap` groups, and slots for those that have some; both copies are charged while they
- * exist. */
+/* Grows the keys, and the slots if there are any, to `cap` groups. The budget is charged for both
+ * copies while they exist. */
 static int grow_to(struct group_table *t, uint32_t cap, bool slots_too)
 {
     size_t keys_bytes = (size_t)cap * t->width * sizeof(*t->keys);
@@ -138,8 +138,8 @@ static int grow_to(struct group_table *t, uint32_t cap, bool slots_too)
     return 0;
 }
 
-/* Room for groups, a power of two. */
-static uint32_t room_for(uint64_t count)
+/* Returns a capacity, which is a power of two. */
+static uint32_t capacity_for(uint64_t count)
 {
     uint32_t cap = FIRST_GROUPS;
 
@@ -150,7 +150,7 @@ static uint32_t room_for(uint64_t count)
 
 int group_table_append(struct group_table *t, uint32_t more)
 {
-    uint32_t cap = room_for(t->count + (uint64_t)more);
+    uint32_t cap = capacity_for(t->count + (uint64_t)more);
 
     if (t->count + (uint64_t)more > t->limit || t->count + (uint64_t)more > 1u << 30)
         return ERR_ROW_LIMIT;
@@ -161,7 +161,7 @@ int group_table_append(struct group_table *t, uint32_t more)
 
 void group_table_expect(struct group_table *t, uint64_t count)
 {
-    uint32_t cap = room_for(count < t->limit ? count : t->limit);
+    uint32_t cap = capacity_for(count < t->limit ? count : t->limit);
 
     if (cap > t->cap && cap <= 1u << 30)
         (void)grow_to(t, cap, true);
@@ -213,7 +213,7 @@ int group_table_rekey(struct group_table *t, unsigned width,
     return 0;
 }
 
-/* The next n groups. */
+/* Adds slots for the next n groups. */
 static void place_some(struct group_table *t, uint32_t n)
 {
     uint64_t slots[AHEAD];
@@ -221,7 +221,7 @@ static void place_some(struct group_table *t, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         uint32_t hash = hash_keys(group_table_keys(t, t->placed + i), t->width);
         slots[i] = make_slot(hash, t->placed + i);
-        memory_look(&t->slots[hash & t->slot_mask]);
+        memory_touch(&t->slots[hash & t->slot_mask]);
     }
     for (uint32_t i = 0; i < n; i++)
         put_slot(t->slots, t->slot_mask, slots[i]);
@@ -231,12 +231,12 @@ static void place_some(struct group_table *t, uint32_t n)
 int group_table_place(struct group_table *t)
 {
     bool few = t->placed < t->count && (!t->slots || t->slot_mask + 1 < t->cap * 2);
-    int rc = few ? grow_to(t, room_for(t->cap), true) : 0;
+    int rc = few ? grow_to(t, capacity_for(t->cap), true) : 0;
     uint32_t first = t->placed;
 
     while (rc == 0 && t->placed < t->count) {
         uint32_t left = t->count - t->placed;
-        rc = pass_looks(t->placed - first, t->slot_mask) ? budget_check(t->budget) : 0;
+        rc = pass_checks(t->placed - first, t->slot_mask) ? budget_check(t->budget) : 0;
         if (rc == 0)
             place_some(t, left < AHEAD ? left : AHEAD);
     }
@@ -250,7 +250,7 @@ int64_t group_table_find(const struct group_table *t, const uint64_t *keys)
     return t->slots ? look_up(t, keys, hash_keys(keys, t->width), &at) : -ENOENT;
 }
 
-static inline int64_t add(struct group_table *t, const uint64_t *keys, uint32_t hash)
+static inline int64_t add_tuple(struct group_table *t, const uint64_t *keys, uint32_t hash)
 {
     uint32_t at = 0;
     int64_t group = t->slots ? look_up(t, keys, hash, &at) : -ENOENT;
@@ -277,10 +277,10 @@ int64_t group_table_add(struct group_table *t, const uint64_t *keys)
 {
     int rc = t->placed < t->count ? group_table_place(t) : 0;
 
-    return rc < 0 ? rc : add(t, keys, hash_keys(keys, t->width));
+    return rc < 0 ? rc : add_tuple(t, keys, hash_keys(keys, t->width));
 }
 
-/* Hashes, and what will be compared with has come from memory. */
+/* Computes the hashes of n tuples, and loads the groups that they are compared with. */
 static void hash_ahead(const struct group_table *t, const uint64_t *keys, uint32_t n,
                        uint32_t *hashes)
 {
@@ -294,8 +294,8 @@ static void hash_ahead(const struct group_table *t, const uint64_t *keys, uint32
         if (!slots[i] || hash_of(slots[i]) != hashes[i])
             continue;
         const uint64_t *known = group_table_keys(t, group_of(slots[i]));
-        memory_look(known);
-        memory_look(known + t->width - 1);
+        memory_touch(known);
+        memory_touch(known + t->width - 1);
     }
 }
 
@@ -309,7 +309,7 @@ int group_table_add_all(struct group_table *t, const uint64_t *keys, uint32_t n,
         uint32_t count = n - first < AHEAD ? n - first : AHEAD;
         hash_ahead(t, some, count, hashes);
         for (uint32_t i = 0; i < count; i++) {
-            int64_t group = add(t, some + (size_t)i * t->width, hashes[i]);
+            int64_t group = add_tuple(t, some + (size_t)i * t->width, hashes[i]);
             if (group < 0)
                 return (int)group;
             ret[first + i] = (uint32_t)group;

@@ -17,7 +17,7 @@ static void put_slot(struct hash_index *x, struct hash_slot slot)
     x->count++;
 }
 
-static int grow(struct hash_index *x)
+static int grow_slots(struct hash_index *x)
 {
     size_t size = x->slots ? (x->mask + (size_t)1) * 2 : FIRST;
     struct hash_index bigger = {.mask = (uint32_t)(size - 1), .budget = x->budget};
@@ -44,7 +44,7 @@ static int grow(struct hash_index *x)
 int hash_index_add(struct hash_index *x, uint64_t hash, uint32_t position)
 {
     bool full = !x->slots || x->count >= (x->mask + (uint64_t)1) / 2;
-    int rc = full ? grow(x) : 0;
+    int rc = full ? grow_slots(x) : 0;
 
     assert(position < UINT32_MAX);
     if (rc == 0)

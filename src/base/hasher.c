@@ -1,4 +1,4 @@
-/* hasher.c - XXH3-128 of text that comes in pieces. */
+/* hasher.c - XXH3-128 of text in pieces. */
 #define XXH_STATIC_LINKING_ONLY /* the state is not on the heap */
 #include <xxhash.h>
 

@@ -1,4 +1,4 @@
-/* hasher.h - the same functions of xxhash for each CPU level: hasher.c chooses. */
+/* hasher.h - functions of xxhash, compiled for each CPU level; hasher.c chooses. */
 #ifndef DFTRACERD_BASE_HASHER_H
 #define DFTRACERD_BASE_HASHER_H
 
@@ -11,8 +11,8 @@ struct hasher_calls {
 };
 extern const struct hasher_calls hasher_portable, hasher_avx2;
 
-/* In the file that includes xxhash.h: what is named `level`. A state that is not on the heap has
- * garbage for a seed, with which the new one would be compared: XXH3_INITSTATE. */
+/* Defines the functions of one level, in a file that includes xxhash.h. XXH3_INITSTATE is needed
+ * for a state that is not on the heap: a new seed is compared with the previous one. */
 #define HASHER_CALLS(level) \
     static void begin(struct hasher *h, uint64_t seed) \
     { \

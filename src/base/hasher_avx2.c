@@ -1,5 +1,5 @@
-/* hasher_avx2.c - xxhash compiled anew with wide registers: the library has none, and a chunk has
- * megabytes. */
+/* hasher_avx2.c - xxhash compiled for AVX2, which the installed library does not use. A chunk has
+ * megabytes to hash. */
 #ifdef __AVX2__
 #define XXH_INLINE_ALL
 #include <xxhash.h>

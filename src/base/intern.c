@@ -1,5 +1,5 @@
-/* intern.c - text -> dense id, which is a position in an index of hashes; the bytes live in
- * blocks that never move. */
+/* intern.c - maps texts to dense ids, by an index of hashes; the bytes are in blocks that never
+ * move. */
 #include "dftracerd/hash_index.h"
 #include "dftracerd/vec.h"
 
@@ -57,7 +57,7 @@ static struct block *block_new(struct intern *t, size_t need)
     return block;
 }
 
-static const char *store(struct intern *t, struct text text)
+static const char *store_text(struct intern *t, struct text text)
 {
     struct block *block = t->blocks;
 
@@ -73,7 +73,7 @@ static const char *store(struct intern *t, struct text text)
     return copy;
 }
 
-static int64_t find(const struct intern *t, struct text text, uint64_t hash)
+static int64_t find_text(const struct intern *t, struct text text, uint64_t hash)
 {
     for (struct hash_match m = hash_index_find(&t->index, hash); hash_index_next(&t->index, &m);)
         if (text_eq(t->texts.at[m.position], text))
@@ -84,11 +84,11 @@ static int64_t find(const struct intern *t, struct text text, uint64_t hash)
 int64_t intern_add(struct intern *t, struct text text)
 {
     uint64_t hash = text_hash(text);
-    int64_t id = find(t, text, hash);
+    int64_t id = find_text(t, text, hash);
 
     if (id >= 0)
         return id;
-    const char *copy = vec_reserve(&t->texts, 1) < 0 ? NULL : store(t, text);
+    const char *copy = vec_reserve(&t->texts, 1) < 0 ? NULL : store_text(t, text);
     if (!copy || hash_index_add(&t->index, hash, (uint32_t)t->texts.count) < 0)
         return -ENOMEM;
     t->texts.at[t->texts.count] = (struct text){copy, text.len};
@@ -97,7 +97,7 @@ int64_t intern_add(struct intern *t, struct text text)
 
 int64_t intern_find(const struct intern *t, struct text text)
 {
-    return find(t, text, text_hash(text));
+    return find_text(t, text, text_hash(text));
 }
 
 struct text intern_text(const struct intern *t, uint32_t id)

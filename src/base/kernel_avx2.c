@@ -6,8 +6,8 @@
 #define SQUEEZE(v, m) _pext_u64(v, m)
 #include "base/kernel_loops.h"
 
-/* The last word: bits of rows beyond n are cut. */
-static uint64_t cut(uint64_t word, uint32_t left)
+/* Clears the bits of rows beyond n in the last word. */
+static uint64_t clear_beyond(uint64_t word, uint32_t left)
 {
     return left < 64 ? word & (((uint64_t)1 << left) - 1) : word;
 }
@@ -23,7 +23,7 @@ static void range_i64(const int64_t *v, uint32_t n, int64_t lo, int64_t hi, uint
             __m256i out = _mm256_or_si256(_mm256_cmpgt_epi64(low, x), _mm256_cmpgt_epi64(x, high));
             word |= (uint64_t)(unsigned)(_mm256_movemask_pd(_mm256_castsi256_pd(out)) ^ 15) << i;
         }
-        mask[at / 64] = cut(word, n - at);
+        mask[at / 64] = clear_beyond(word, n - at);
     }
 }
 
@@ -39,7 +39,7 @@ static void range_f64(const double *v, uint32_t n, double lo, double hi, uint64_
                                        _mm256_cmp_pd(x, high, _CMP_LE_OQ));
             word |= (uint64_t)(unsigned)_mm256_movemask_pd(in) << i;
         }
-        mask[at / 64] = cut(word, n - at);
+        mask[at / 64] = clear_beyond(word, n - at);
     }
 }
 
@@ -54,12 +54,12 @@ static void equal_u32(const uint32_t *v, uint32_t n, uint32_t code, uint64_t *ma
             __m256 same = _mm256_castsi256_ps(_mm256_cmpeq_epi32(x, wanted));
             word |= (uint64_t)(unsigned)_mm256_movemask_ps(same) << i;
         }
-        mask[at / 64] = cut(word, n - at);
+        mask[at / 64] = clear_beyond(word, n - at);
     }
 }
 
-/* Up to 32 codes the table is one word, held in a register; else words are gathered. Rows beyond n
- * may hold any code, so the gather is cut to the table. */
+/* A table of up to 32 codes is one word, in a register; words of larger ones are loaded by a gather
+ * instruction. Rows beyond n may have any code, so indexes are limited to the table. */
 static void table_u32(const uint32_t *v, uint32_t n, const uint32_t *table, uint32_t codes,
                       uint64_t *mask)
 {
@@ -76,11 +76,11 @@ static void table_u32(const uint32_t *v, uint32_t n, const uint32_t *table, uint
             bits = _mm256_slli_epi32(_mm256_srlv_epi32(bits, _mm256_and_si256(x, low)), 31);
             word |= (uint64_t)(unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(bits)) << i;
         }
-        mask[at / 64] = cut(word, n - at);
+        mask[at / 64] = clear_beyond(word, n - at);
     }
 }
 
-/* Eight rows at a time: the numbers of the set bits are pulled together as bytes and widened. */
+/* Selects among eight rows: the numbers of the set bits are compacted as bytes and widened. */
 static uint32_t select_byte(uint64_t byte, uint32_t base, uint16_t *out)
 {
     uint64_t spread = _pdep_u64(byte, 0x0101010101010101u) * 0xFF;
@@ -93,13 +93,13 @@ static uint32_t select_byte(uint64_t byte, uint32_t base, uint16_t *out)
 
 static uint32_t select_rows(const uint64_t *mask, uint32_t n, uint16_t *out)
 {
-    enum { SPARSE = 8, BLIND = 2 }; /* so many are taken without asking whether they are there */
+    enum { SPARSE = 8, UNCHECKED = 2 }; /* the first bits of a sparse word need no branch */
     uint32_t count = 0;
 
     for (uint32_t at = 0; at < n; at += 64) {
         uint64_t word = mask[at / 64];
         if (_mm_popcnt_u64(word) <= SPARSE) {
-            for (unsigned i = 0; i < BLIND; i++, word = _blsr_u64(word)) {
+            for (unsigned i = 0; i < UNCHECKED; i++, word = _blsr_u64(word)) {
                 out[count] = (uint16_t)(at + (uint32_t)_tzcnt_u64(word));
                 count += word != 0;
             }
@@ -122,7 +122,7 @@ static uint32_t count_bits(const uint64_t *mask, uint32_t words)
     return count;
 }
 
-/* The lanes of the set bits of a byte, closed up. */
+/* Returns the numbers of the set bits of a byte, without gaps, to permute 8 lanes by. */
 static inline __m256i lanes_of(uint64_t byte)
 {
     uint64_t spread = _pdep_u64(byte, 0x0101010101010101u) * 0xFF;
@@ -131,7 +131,7 @@ static inline __m256i lanes_of(uint64_t byte)
         _mm_cvtsi64_si128((long long)_pext_u64(0x0706050403020100u, spread)));
 }
 
-/* The same of 4 bits, for values of two lanes: from a table, as there are few. */
+/* The same for 4 bits and values of two lanes, as a table. */
 static const uint32_t half_lanes[16][8] = {
     {0, 1, 0, 1, 0, 1, 0, 1}, {0, 1, 0, 1, 0, 1, 0, 1}, {2, 3, 0, 1, 0, 1, 0, 1},
     {0, 1, 2, 3, 0, 1, 0, 1}, {4, 5, 0, 1, 0, 1, 0, 1}, {0, 1, 4, 5, 0, 1, 0, 1},
@@ -186,8 +186,8 @@ static uint64_t deposit(const uint64_t *bits, uint64_t at, const uint64_t *valid
     return at;
 }
 
-/* One slot is one register: (sum, squares) and count are added to, (least, inverted_max) are the
- * lesser of 32-bit lanes. */
+/* A slot is one register: (sum, squares) and count are 64-bit sums, (min, inverted_max) are minima
+ * of 32-bit lanes. */
 static inline void add_row(struct kernel_sum *slot, __m256i row)
 {
     __m256i old = _mm256_load_si256((const __m256i *)slot);
@@ -220,12 +220,12 @@ static uint64_t sum_slots(const uint32_t *slot, const int64_t *v, uint32_t n,
                 _mm256_permute2x128_si256(odd, odd_ends, 0x31));
     }
     _mm256_storeu_si256((__m256i *)parts, weight);
-    parts[0] +=
-        kernels_portable.sum(slot + j, v + j, n - j, table); /* j is even: the same halves */
+    /* j is even, so the rest is added to the same halves of slots. */
+    parts[0] += kernels_portable.sum(slot + j, v + j, n - j, table);
     return parts[0] + parts[1] + parts[2] + parts[3];
 }
 
-static uint32_t most_u32(const uint32_t *v, uint32_t n)
+static uint32_t max_u32(const uint32_t *v, uint32_t n)
 {
     __m256i first = _mm256_setzero_si256(), second = first;
     uint32_t lanes[8], j = 0;
@@ -235,8 +235,8 @@ static uint32_t most_u32(const uint32_t *v, uint32_t n)
         second = _mm256_max_epu32(second, _mm256_loadu_si256((const __m256i *)(v + j + 8)));
     }
     _mm256_storeu_si256((__m256i *)lanes, _mm256_max_epu32(first, second));
-    uint32_t most = kernels_portable.most(v + j, n - j), of_lanes = kernels_portable.most(lanes, 8);
-    return most > of_lanes ? most : of_lanes;
+    uint32_t max = kernels_portable.max(v + j, n - j), of_lanes = kernels_portable.max(lanes, 8);
+    return max > of_lanes ? max : of_lanes;
 }
 
 static void add_scaled(const uint32_t *sums, const uint32_t *codes, uint32_t n, uint32_t stride,
@@ -270,8 +270,8 @@ static bool look_up(const uint32_t *table, const uint32_t *at, uint32_t n, uint3
     return kernels_portable.look_up(table, at + j, n - j, out + j) && all;
 }
 
-/* Quotients of 4 values: below 2^51 everything is exact in doubles but the quotient, which is off
- * by one at most. */
+/* Returns the quotients of 4 values. Below 2^51, doubles are exact except for the quotient,
+ * which is wrong by at most one and then corrected. */
 static inline __m128i divide4(__m256i x, __m256d step, __m256d part, __m256i limit)
 {
     const __m256i exponent = _mm256_set1_epi64x(0x4330000000000000);
@@ -307,6 +307,6 @@ static void divide(const int64_t *v, uint32_t n, int64_t first, uint64_t step, u
 
 const struct kernels kernels_avx2 = {range_i64,  range_f64, equal_u32, table_u32,   select_rows,
                                      count_bits, keep_u32,  keep_i64,  find_places, rank_words,
-                                     deposit,    extract,   sum_slots, most_u32,    add_scaled,
+                                     deposit,    extract,   sum_slots, max_u32,     add_scaled,
                                      look_up,    divide};
 #endif

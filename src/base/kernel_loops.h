@@ -1,16 +1,17 @@
-/* kernel_loops.h - kernels that need no more than instructions for single bits: compiled once
- * for each level, by kernel_portable.c and kernel_avx2.c. */
+/* kernel_loops.h - kernels that need only bit manipulation instructions: compiled for each
+ * level, by kernel_portable.c and kernel_avx2.c. */
 #ifndef DFTRACERD_BASE_KERNEL_LOOPS_H
 #define DFTRACERD_BASE_KERNEL_LOOPS_H
 
 #include "dftracerd/kernel.h"
 
-/* The n lowest bits of v, n < 64: an instruction that compilers do not find in this. */
+/* The n lowest bits of v, n < 64. AVX2 machines have an instruction that compilers do not use for
+ * this expression. */
 #ifndef LOW_BITS
 #define LOW_BITS(v, n) ((v) & (((uint64_t)1 << (n)) - 1))
 #endif
 
-#ifndef SQUEEZE /* bits at set places of m, closed up: an instruction, too */
+#ifndef SQUEEZE /* the bits of v that are set in m, without gaps: PEXT */
 #define SQUEEZE(v, m) squeeze((v), (m))
 static uint64_t squeeze(uint64_t v, uint64_t m)
 {

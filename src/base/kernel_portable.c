@@ -1,5 +1,5 @@
-/* kernel_portable.c - the kernels in plain C, for processors without AVX2. Compilers vectorise
- * them with the instructions that every processor has. */
+/* kernel_portable.c - the kernels in plain C, for processors without AVX2. Compilers vectorise them
+ * for the baseline instruction set. */
 #include "base/kernel_loops.h"
 
 #include <stddef.h>
@@ -104,7 +104,7 @@ static uint64_t sum_slots(const uint32_t *slot, const int64_t *v, uint32_t n,
         int32_t value = (int32_t)v[j];
         s->sum += (uint64_t)v[j];
         s->squares += square;
-        s->least = value < s->least ? value : s->least;
+        s->min = value < s->min ? value : s->min;
         s->inverted_max = ~value < s->inverted_max ? ~value : s->inverted_max;
         s->count++;
         weight += (square >> 16) + 1;
@@ -112,13 +112,13 @@ static uint64_t sum_slots(const uint32_t *slot, const int64_t *v, uint32_t n,
     return weight;
 }
 
-static uint32_t most_u32(const uint32_t *v, uint32_t n)
+static uint32_t max_u32(const uint32_t *v, uint32_t n)
 {
-    uint32_t most = 0;
+    uint32_t max = 0;
 
     for (uint32_t j = 0; j < n; j++)
-        most = v[j] > most ? v[j] : most;
-    return most;
+        max = v[j] > max ? v[j] : max;
+    return max;
 }
 
 static void add_scaled(const uint32_t *sums, const uint32_t *codes, uint32_t n, uint32_t stride,
@@ -160,5 +160,5 @@ static void divide(const int64_t *v, uint32_t n, int64_t first, uint64_t step, u
 
 const struct kernels kernels_portable = {range_i64,  range_f64, equal_u32, table_u32,   select_rows,
                                          count_bits, keep_u32,  keep_i64,  find_places, rank_words,
-                                         deposit,    extract,   sum_slots, most_u32,    add_scaled,
+                                         deposit,    extract,   sum_slots, max_u32,     add_scaled,
                                          look_up,    divide};

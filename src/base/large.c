@@ -1,5 +1,5 @@
-/* large.c - arrays of many MiB: pages of 2 MiB where the system gives them, moved without being
- * copied. */
+/* large.c - arrays of many MiB: they use pages of 2 MiB if the system has them, and grow by mremap
+ * without being copied. */
 #include "dftracerd/base.h"
 
 #include <stdlib.h>
@@ -9,18 +9,21 @@
 #include <unistd.h>
 
 struct head {                  /* before each array */
-    _Alignas(16) size_t bytes; /* with the head */
+    _Alignas(16) size_t bytes; /* including the head */
 };
 
-enum { MAPPED = 4 << 20, HUGE_PAGE = 2 << 20 }; /* of less, too much of a page would be empty */
+enum {
+    MAPPED = 4 << 20,
+    HUGE_PAGE = 2 << 20
+}; /* in a smaller array, too much of a page would be unused */
 
 static size_t mapped(size_t bytes)
 {
     return (bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
 }
 
-/* Whole pages of 2 MiB; what is around them is given back. */
-static void *map(size_t bytes)
+/* Maps whole pages of 2 MiB, and unmaps the memory before and after them. */
+static void *map_pages(size_t bytes)
 {
     char *at =
         mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -31,13 +34,13 @@ static void *map(size_t bytes)
     if (before)
         munmap(at, before);
     munmap(at + before + bytes, HUGE_PAGE - before);
-    (void)madvise(at + before, bytes, MADV_HUGEPAGE); /* small pages do as well */
+    (void)madvise(at + before, bytes, MADV_HUGEPAGE); /* if it fails, small pages are used */
     return at + before;
 }
 
 static struct head *begin(size_t bytes)
 {
-    return bytes < MAPPED ? malloc(bytes) : map(mapped(bytes));
+    return bytes < MAPPED ? malloc(bytes) : map_pages(mapped(bytes));
 }
 
 static void end(struct head *h)
@@ -48,29 +51,29 @@ static void end(struct head *h)
         munmap(h, mapped(h->bytes));
 }
 
-/* The system call itself: UCX, which MPI libraries load, puts a function of its own in place of
- * mremap() that drops the new address, so pages came to lie elsewhere. */
-static bool move(struct head *h, size_t before, size_t after, void *to)
+/* Calls the kernel directly: UCX, which MPI libraries load, replaces mremap() by a function that
+ * ignores the new address, so pages would be moved elsewhere. */
+static bool move_pages(struct head *h, size_t before, size_t after, void *to)
 {
     return syscall(SYS_mremap, h, before, after, MREMAP_MAYMOVE | MREMAP_FIXED, to) != -1;
 }
 
-/* Both are mapped. */
-static struct head *remap(struct head *h, size_t bytes)
+/* Resizes a mapped array that remains mapped. */
+static struct head *remap_array(struct head *h, size_t bytes)
 {
     size_t before = mapped(h->bytes), after = mapped(bytes);
 
     if (after == before || mremap(h, before, after, 0) != MAP_FAILED)
         return h;
-    void *to = map(after);
-    if (to && move(h, before, after, to))
+    void *to = map_pages(after);
+    if (to && move_pages(h, before, after, to))
         return to;
     if (to)
         munmap(to, after);
     return NULL;
 }
 
-static struct head *copy(struct head *h, size_t bytes)
+static struct head *copy_array(struct head *h, size_t bytes)
 {
     struct head *to = begin(bytes);
 
@@ -89,11 +92,11 @@ void *large_realloc(void *array, size_t bytes)
         return NULL;
     bytes += sizeof(*h);
     if (h && h->bytes >= MAPPED && bytes >= MAPPED)
-        h = remap(h, bytes);
+        h = remap_array(h, bytes);
     else if (h && h->bytes < MAPPED && bytes < MAPPED)
         h = realloc(h, bytes);
     else
-        h = copy(h, bytes);
+        h = copy_array(h, bytes);
     if (!h)
         return NULL;
     h->bytes = bytes;

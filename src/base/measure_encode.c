@@ -1,11 +1,11 @@
-/* measure_encode.c - a sketch as bytes: equal for equal values, whatever the order and ways they
- * came together.
+/* measure_encode.c - encodes sketches. The bytes depend on the values only, not on the order in
+ * which they were added or merged.
  *
  *   kind (1: empty, 2: whole numbers, 3: doubles, 4: bins), varint count, then
- *   2: the values ascending: zigzag of the first, differences      3: the values ascending, 8 bytes
- *                                                                  each
+ *   2: the values ascending: zigzag of the first, differences
+ *   3: the values ascending, 8 bytes each
  *   4: min and max (8 bytes each), varint number of bins, then for each the step from the bin
- *   before and its count
+ *      before and its count
  */
 #include "base/measure_sketch.h"
 
@@ -124,8 +124,8 @@ static int take_whole(struct bytes *b, struct sketch *s, uint64_t count)
     return rc;
 }
 
-/* Counts must add up, bins ascend and be those of doubles. Values are added as the lower ends,
- * which gives the bins; the range is set behind. */
+/* Counts must add up, and bins must ascend and be those of doubles. The lower end of each bin is
+ * added as a value, which sets the bins; min and max are set afterwards. */
 static int take_bins(struct bytes *b, struct sketch *s, uint64_t count)
 {
     double min = take_double(b), max = take_double(b);

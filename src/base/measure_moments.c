@@ -1,11 +1,10 @@
 /* measure_moments.c - exact moments of integers, compensated moments of doubles.
  *
- * Sizes: a value is below 2^63, in nanoseconds made of microseconds below 2^73; its square below
- * 2^146. Sums of up to 2^46 values fit: the sum into 128 bits, the squares into 192. struct
- * moments_part keeps 128 bits of squares only. That is exact as long as count * max(|min|, |max|)^2
+ * Sizes: a value is below 2^63, and below 2^73 after the conversion from us to ns; its square is
+ * below 2^146. For up to 2^46 values, the sum fits into 128 bits, the squares into 192. struct
+ * moments_part has only 128 bits for squares, which is exact as long as count * max(|min|, |max|)^2
  * < 2^128, so for a chunk of 2^26 rows with values below 2^51 (71 years in microseconds, 26 days in
- * nanoseconds). Where a column of a chunk has larger ones (by its min and max), a kernel adds
- * them by moments_add instead.
+ * nanoseconds). Larger values (by the min and max of the column) are added by moments_add instead.
  */
 #include "dftracerd/measure.h"
 
@@ -120,7 +119,8 @@ struct wide {
     uint64_t limb[4];
 };
 
-static struct wide product(const uint64_t *a, unsigned a_len, const uint64_t *b, unsigned b_len)
+static struct wide wide_multiply(const uint64_t *a, unsigned a_len, const uint64_t *b,
+                                 unsigned b_len)
 {
     struct wide r = {{0}};
 
@@ -135,7 +135,7 @@ static struct wide product(const uint64_t *a, unsigned a_len, const uint64_t *b,
     return r;
 }
 
-static struct wide minus(struct wide a, struct wide b)
+static struct wide wide_subtract(struct wide a, struct wide b)
 {
     uint64_t borrow = 0;
 
@@ -147,13 +147,14 @@ static struct wide minus(struct wide a, struct wide b)
     return a;
 }
 
-/* n * sum(x^2) - sum(x)^2, exact, so that nothing cancels; then one division. */
+/* Computes n * sum(x^2) - sum(x)^2 exactly, so there is no cancellation; then divides once. */
 double moments_std(const struct moments *m)
 {
     uint64_t squares[3] = {(uint64_t)m->squares, (uint64_t)(m->squares >> 64), m->squares_high};
     unsigned __int128 sum = m->sum < 0 ? -(unsigned __int128)m->sum : (unsigned __int128)m->sum;
     uint64_t sums[2] = {(uint64_t)sum, (uint64_t)(sum >> 64)}, n[1] = {m->count};
-    struct wide top = minus(product(squares, 3, n, 1), product(sums, 2, sums, 2));
+    struct wide top =
+        wide_subtract(wide_multiply(squares, 3, n, 1), wide_multiply(sums, 2, sums, 2));
     long double v = 0;
 
     for (int i = 3; i >= 0; i--)

@@ -1,16 +1,15 @@
 /* measure_sketch.c - quantiles: all values while they are few, then counts of bins.
  *
- * A bin is what doubles with equal sign, exponent and first 7 bits of the fraction have in common:
- * 128 bins an octave, as wide as 1/128 of their lower end at most. The result is the middle, so it
- * is off by at most 1/256 = 0.39 % of the value of that rank, which is in the same bin. Whole
- * numbers below 256 have a bin each: exact. Zero and what is nearer to it than 1.6e-310 share the
- * bin of 0.
+ * A bin has all doubles with the same sign, exponent and first 7 bits of the fraction: 128 bins an
+ * octave, each at most 1/128 of its lower end wide. A quantile is the middle of a bin, so it
+ * differs by at most 1/256 = 0.39 % from the value of that rank, which is in the same bin. Whole
+ * numbers below 256 have a bin each: they are exact. Zero and values nearer to it than 1.6e-310
+ * share the bin of 0.
  *
- * Memory: up to SKETCH_EXACT doubles as they are; then (bin, count) pairs, sorted; then, where bins
- * lie close together, a window of counts, 4 bytes each until one count needs 8, and pairs for what
- * lies far from it (0 is 130,000 bins away from 1, and both are usual). Durations span 20 octaves:
- * 10 KB; most groups stay below 1 KB. Which of the forms it is shows
- * nowhere: quantiles and sketch_encode depend on the values only.
+ * Memory: up to SKETCH_EXACT doubles; then sorted (bin, count) pairs; then, if bins are close
+ * together, a window of counts, 4 bytes each until a count needs 8, and pairs for bins far from it
+ * (0 is 130,000 bins away from 1, and both are frequent). Durations span 20 octaves: 10 KB; most
+ * groups stay below 1 KB. Quantiles and sketch_encode depend on the values only, not on the form.
  */
 #include "base/measure_sketch.h"
 
@@ -21,7 +20,7 @@
 #include <string.h>
 
 #define SPARSE_MAX 512u
-#define NEAR 256u /* two octaves: the window grows this far for a single bin */
+#define NEARBY 256u /* two octaves: the window grows this far for a single bin */
 #define ZERO_BIN 0x80000000u
 #define BIN_SHIFT 45
 
@@ -122,7 +121,7 @@ static int dense_add(struct sketch *s, uint32_t bin, uint64_t n)
     return 0;
 }
 
-/* Makes the window hold [low, high] and all between, with some room beyond. */
+/* Extends the window to all of [low, high] and some bins beyond. */
 static int widen_window(struct sketch *s, uint32_t low, uint32_t high)
 {
     int rc = 0;
@@ -145,7 +144,7 @@ static int widen_window(struct sketch *s, uint32_t low, uint32_t high)
         s->dense32 = new;
     s->first = first;
     s->window = end - first;
-    /* Pairs that now lie in the window become counts of it. */
+    /* Pairs within the new window become counts of it. */
     uint32_t kept = 0, i = 0;
     if (s->pair_count == 0)
         return 0;
@@ -174,14 +173,14 @@ uint32_t sketch_pairs_below(const struct sketch *s, uint32_t bin)
     return low;
 }
 
-/* The largest number of neighbouring pairs without a gap of more than NEAR becomes the window, if
+/* The largest number of neighbouring pairs without a gap of more than NEARBY becomes the window, if
  * that takes less memory or the pairs are too many to keep sorted by moving. */
 static int make_window(struct sketch *s, bool must)
 {
     uint32_t best = 0, best_count = 0, start = 0;
 
     for (uint32_t i = 1; i <= s->pair_count; i++) {
-        if (i < s->pair_count && s->pairs[i].bin - s->pairs[i - 1].bin <= NEAR)
+        if (i < s->pair_count && s->pairs[i].bin - s->pairs[i - 1].bin <= NEARBY)
             continue;
         if (i - start > best_count) {
             best = start;
@@ -195,7 +194,7 @@ static int make_window(struct sketch *s, bool must)
     return widen_window(s, low, high);
 }
 
-/* Worth a look each time the number of pairs has doubled. */
+/* Tries to make a window each time the number of pairs has doubled. */
 static int after_new_pair(struct sketch *s)
 {
     uint32_t n = s->pair_count;
@@ -231,8 +230,8 @@ static int sparse_add(struct sketch *s, uint32_t bin, uint64_t n)
 
 static int bin_add(struct sketch *s, uint32_t bin, uint64_t n)
 {
-    if (s->window > 0 && !in_window(s, bin) && bin + NEAR >= s->first &&
-        bin < s->first + s->window + NEAR) {
+    if (s->window > 0 && !in_window(s, bin) && bin + NEARBY >= s->first &&
+        bin < s->first + s->window + NEARBY) {
         int rc = widen_window(s, bin, bin);
         if (rc < 0)
             return rc;
@@ -317,12 +316,11 @@ static int add_one_by_one(struct sketch *s, const int64_t *values, size_t n, boo
     return rc;
 }
 
-/* All of them are above 0, or 0; the smallest above 0 is `least`. */
-static int add_counted(struct sketch *s, const int64_t *values, size_t n, bool nano, int64_t least,
-                       int64_t most)
+/* All values are >= 0; the smallest above 0 is `min`. */
+static int add_counted(struct sketch *s, const int64_t *values, size_t n, bool nano, int64_t min,
+                       int64_t max)
 {
-    uint32_t first = sketch_bin(whole(least, nano)),
-             span = sketch_bin(whole(most, nano)) - first + 1;
+    uint32_t first = sketch_bin(whole(min, nano)), span = sketch_bin(whole(max, nano)) - first + 1;
     uint32_t counts[COUNTS + 1], zero = 0;
     int rc;
     uint32_t used = 0;
@@ -338,7 +336,7 @@ static int add_counted(struct sketch *s, const int64_t *values, size_t n, bool n
         else
             counts[sketch_bin(whole(values[i], nano)) - first]++;
     }
-    /* The window grows once, where it is worth while. */
+    /* The window grows once for all values, if that pays. */
     rc = 0;
     for (uint32_t i = 0; i < span; i++)
         used += counts[i] > 0;
@@ -350,7 +348,7 @@ static int add_counted(struct sketch *s, const int64_t *values, size_t n, bool n
     if (rc == 0 && zero > 0)
         rc = bin_add(s, ZERO_BIN, zero);
     if (rc == 0) {
-        note_range(s, whole(zero ? 0 : least, nano), whole(most, nano));
+        note_range(s, whole(zero ? 0 : min, nano), whole(max, nano));
         s->count += n;
     }
     return rc;
@@ -358,19 +356,19 @@ static int add_counted(struct sketch *s, const int64_t *values, size_t n, bool n
 
 int sketch_add_all(struct sketch *s, const int64_t *values, size_t n, bool nano)
 {
-    int64_t least = INT64_MAX, most = 0;
+    int64_t min = INT64_MAX, max = 0;
     bool negative = false;
 
     for (size_t i = 0; i < n; i++) {
         negative |= values[i] < 0;
-        most = values[i] > most ? values[i] : most;
-        least = values[i] != 0 && values[i] < least ? values[i] : least;
+        max = values[i] > max ? values[i] : max;
+        min = values[i] != 0 && values[i] < min ? values[i] : min;
     }
-    if (!negative && most == 0)
+    if (!negative && max == 0)
         return sketch_add_many(s, 0, n);
     if (negative || s->count + n <= SKETCH_EXACT || n > UINT32_MAX)
         return add_one_by_one(s, values, n, nano);
-    return add_counted(s, values, n, nano, least, most);
+    return add_counted(s, values, n, nano, min, max);
 }
 
 int sketch_merge(struct sketch *s, const struct sketch *other)
@@ -397,7 +395,7 @@ int sketch_merge(struct sketch *s, const struct sketch *other)
     return rc;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 int sketch_compare(const void *a, const void *b)
 {
@@ -405,7 +403,7 @@ int sketch_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The bin of a rank (from 1); counts add up to s->count. */
+/* Returns the bin of a rank (from 1); counts add up to s->count. */
 static uint32_t bin_of_rank(const struct sketch *s, uint64_t rank)
 {
     uint64_t below = 0;

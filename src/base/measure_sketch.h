@@ -1,4 +1,5 @@
-/* measure_sketch.h - the inside of a sketch, for measure_sketch.c and measure_encode.c. */
+/* measure_sketch.h - private to the base module: struct sketch, for measure_sketch.c and
+ * measure_encode.c. */
 #ifndef DFTRACERD_BASE_MEASURE_SKETCH_H
 #define DFTRACERD_BASE_MEASURE_SKETCH_H
 
@@ -25,7 +26,8 @@ static inline uint64_t sketch_dense_at(const struct sketch *s, uint32_t i)
 }
 uint32_t sketch_pairs_below(const struct sketch *s, uint32_t bin);
 
-/* All bins that hold something, ascending: pairs below the window, the window, pairs above. */
+/* A cursor over all bins with values, ascending: pairs below the window, the window, pairs
+ * above. */
 struct sketch_walk {
     uint32_t bin;
     uint64_t count;

@@ -1,4 +1,4 @@
-/* memory.c - how much memory and address space this process may use, and which limit says so. */
+/* memory.c - the limits of memory and address space of this process. */
 #include "dftracerd/base.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void lower_limit(struct memory_limit *limit, uint64_t bytes, const char *
 
 /* ---- control groups -------------------------------------------------------------------------- */
 
-/* A file with one number of bytes; "max" and files that are not there are no limit. */
+/* Reads a file with one number of bytes; "max" and missing files are no limit. */
 static uint64_t read_bytes(const char *dir, const char *file)
 {
     char path[PATH_BYTES + 64], text[32] = "";
@@ -34,7 +34,7 @@ static uint64_t read_bytes(const char *dir, const char *file)
     return bytes;
 }
 
-/* Of a group and of those above it, up to the mount point: each of them limits it. */
+/* Applies the limits of a group and of all groups above it, up to the mount point. */
 static void read_groups(char *dir, size_t top, struct memory_limit *limit)
 {
     static const char *const files[] = {"memory.max", "memory.high", "memory.limit_in_bytes"};
@@ -49,8 +49,8 @@ static void read_groups(char *dir, size_t top, struct memory_limit *limit)
     }
 }
 
-/* The group of this process in the hierarchy of the memory controller: version 1 names the
- * controller, version 2 none. */
+/* Finds the group of this process in the hierarchy of the memory controller: lines of version 1
+ * name the controller, those of version 2 do not. */
 static bool own_group(const char *root, bool version2, char *ret, size_t size)
 {
     char path[PATH_BYTES + 32], line[PATH_BYTES];
@@ -76,7 +76,7 @@ static bool own_group(const char *root, bool version2, char *ret, size_t size)
     return found;
 }
 
-/* A mounted hierarchy: its mount point shows the groups below `from`. */
+/* Applies the limits of a mounted hierarchy, whose mount point shows the groups below `from`. */
 static void read_mount(const char *root, const char *from, const char *point, bool version2,
                        struct memory_limit *limit)
 {
@@ -90,7 +90,7 @@ static void read_mount(const char *root, const char *from, const char *point, bo
         below += len;
     size_t top = (size_t)snprintf(dir, sizeof(dir), "%s%s", root, point);
     snprintf(dir + top, sizeof(dir) - top, "%s", below);
-    /* Without a namespace of its own a container sees its group as the mount point itself. */
+    /* In a container without a cgroup namespace, the mount point itself is its group. */
     if (access(dir, F_OK) < 0)
         dir[top] = '\0';
     read_groups(dir, top, limit);

@@ -202,7 +202,7 @@ static uint64_t round_to_odd(unsigned __int128 g, uint64_t x)
     return (uint64_t)(high >> 64) | ((uint64_t)high > 1);
 }
 
-/* Schubfach wants the next number above 10^k where the table has cut something off. */
+/* Schubfach needs 10^k rounded up; the table has it truncated. */
 static unsigned __int128 pow10_above(int k)
 {
     const uint64_t *entry = num_pow10[k - POW10_MIN];
@@ -211,7 +211,7 @@ static unsigned __int128 pow10_above(int k)
     return (((unsigned __int128)entry[0] << 64) | entry[1]) + !exact;
 }
 
-/* The shortest decimal that reads back as fraction * 2^exponent, the nearest of these. */
+/* Returns the shortest decimal that reads back as fraction * 2^exponent, the nearest of these. */
 static struct decimal shortest(uint64_t c, int q, bool lower_is_closer)
 {
     bool even = c % 2 == 0;
@@ -252,7 +252,7 @@ static struct decimal decimal_of(double value)
 
 /* ---- doubles: the text ----------------------------------------------------------------------- */
 
-/* Plain form up to these many zeros that are not digits of the number. */
+/* Numbers outside of these limits are written with an exponent. */
 enum { PLAIN_INTEGER_DIGITS = 21, PLAIN_LEADING_ZEROS = 6 };
 
 static size_t put_exponent(int exponent, char *out)
@@ -261,7 +261,7 @@ static size_t put_exponent(int exponent, char *out)
     return 1 + num_format_i64(exponent, out + 1);
 }
 
-/* `point`: how many of the digits are before the decimal point. */
+/* `point`: number of digits before the decimal point. */
 static size_t put_decimal(const char *digits, int count, int point, char *out)
 {
     char *p = out;
@@ -293,8 +293,8 @@ static size_t put_decimal(const char *digits, int count, int point, char *out)
     return (size_t)(p - out);
 }
 
-/* Times in us have three decimals at most. Texts of up to 15 digits are different doubles, so
- * the one found here is the shortest. */
+/* Times in us have at most three decimals. Decimal texts of up to 15 digits are different doubles,
+ * so the text found here is the shortest. */
 static bool is_few_decimals(double value, int64_t *ret_thousandths)
 {
     double thousandths = rint(value * 1000);

@@ -55,8 +55,8 @@ int num_parse_i64(struct text t, int64_t *ret)
 
 /* ---- the parts of a decimal number ----------------------------------------------------------- */
 
-/* value = (-1)^negative * 0.d1d2d3... * 10^point, digits d taken from `first` on, points skipped,
- * `count` of them, the first one not 0. count = 0: zero. */
+/* value = (-1)^negative * 0.d1d2d3... * 10^point; the digits d are the `count` digits from `first`
+ * on, without the decimal point; the first one is not 0. count = 0: zero. */
 struct decimal {
     bool negative;
     const char *first;
@@ -64,7 +64,7 @@ struct decimal {
     int64_t point;
 };
 
-/* Beyond these, an exponent means 0 or out of range in any case. */
+/* Larger exponents always give 0 or a value out of range. */
 enum { EXPONENT_LIMIT = 1000000000 };
 
 static size_t digits_at(struct text t, size_t at)
@@ -76,7 +76,7 @@ static size_t digits_at(struct text t, size_t at)
     return n;
 }
 
-/* Reads "e-12" at `at`, when there is one whole; returns its length, or 0. */
+/* Reads an exponent such as "e-12" at `at`. Returns its length, or 0 if there is none. */
 static size_t scan_exponent(struct text t, size_t at, int64_t *ret)
 {
     size_t begin = at + 1;
@@ -94,7 +94,7 @@ static size_t scan_exponent(struct text t, size_t at, int64_t *ret)
     return n ? begin + n - at : 0;
 }
 
-/* Drops zeros in front, so that `first` is the first digit that counts. */
+/* Skips leading zeros. */
 static void normalise(struct decimal *d)
 {
     while (d->count > 0 && (*d->first == '0' || *d->first == '.')) {
@@ -106,7 +106,7 @@ static void normalise(struct decimal *d)
     }
 }
 
-/* The JSON number at the front of the text: its length, or 0 when there is none. */
+/* Reads a JSON number at the beginning of the text. Returns its length, or 0 if there is none. */
 static size_t scan_decimal(struct text t, struct decimal *ret)
 {
     size_t at = t.len > 0 && t.ptr[0] == '-';
@@ -129,7 +129,7 @@ static size_t scan_decimal(struct text t, struct decimal *ret)
     return at;
 }
 
-/* Whether any of the digits from number `from` on is not 0. */
+/* Returns true if any digit from number `from` on is not 0. */
 static bool any_digit(const struct decimal *d, size_t from)
 {
     const char *p = d->first;
@@ -146,7 +146,7 @@ static bool any_digit(const struct decimal *d, size_t from)
 
 /* ---- scaled integers ------------------------------------------------------------------------- */
 
-/* The first `n` digits as a number, zeros added behind the last; and the digit after them. */
+/* Returns the first `n` digits (padded with zeros) as a number, and the digit after them. */
 static uint64_t leading_digits(const struct decimal *d, size_t n, int *ret_next)
 {
     const char *p = d->first;
@@ -228,7 +228,7 @@ static const struct unit durations[] = {
     {NULL, 0},
 };
 
-/* As GNU tools do: a lone letter and ...iB are powers of 1024, ...B powers of 1000. Any case. */
+/* A single letter and ...iB are powers of 1024, ...B powers of 1000, as in GNU tools. Any case. */
 static const struct unit sizes[] = {
     {"", 1},
     {"B", 1},
@@ -259,8 +259,8 @@ static __int128 divide_by_billion(__int128 a)
     return whole;
 }
 
-/* d * factor, half to even. The tens in the factor go into the scale, so "0.1s" is exact; what is
- * left (36 of an hour, 2^20 of a MiB) is multiplied with nine more decimals while these fit. */
+/* d * factor, half to even. Powers of ten in the factor are added to the scale, so "0.1s" is exact;
+ * the rest (36 for an hour, 2^20 for a MiB) is multiplied with nine more decimals if these fit. */
 static int multiply_decimal(const struct decimal *d, uint64_t factor, int64_t *ret)
 {
     int64_t value;
@@ -396,7 +396,7 @@ static void make_c_locale(void)
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-/* The C library decides what the quick ways could not: many digits, subnormal numbers, overflow. */
+/* The C library parses what the fast paths cannot: many digits, subnormal numbers, overflow. */
 static int parse_slowly(struct text t, double *ret)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,5 +1,5 @@
-/* pool.c - worker threads; lanes of jobs that they serve in turn; long jobs that give way to
- * others. */
+/* pool.c - worker threads; lanes of jobs that they serve in turn; suspension of long jobs while
+ * others wait. */
 #include "base/pool.h"
 
 #include <assert.h>
@@ -9,47 +9,49 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A job works for so long before it gives way, and others have so long before it is back. */
+/* How long a job runs before it may be suspended, and how long others then run before it
+ * resumes. */
 #define TURN_NS (100 * 1000000ll)
-/* Jobs that may have given way at a time: each keeps a thread, and the memory that it has. */
-#define AWAY_MAX 16u
-/* How often a suspended request checks whether its budget says to stop. */
-#define LOOK_NS (10 * 1000000ll)
+/* Maximum number of suspended jobs: each keeps its thread and its memory. */
+#define SUSPENDED_MAX 16u
+/* How often a suspended job checks its budget. */
+#define CHECK_NS (10 * 1000000ll)
 
 struct work {
     struct work *next;
     pool_job *job;
     void *arg;
-    bool helps; /* another job */
+    bool helps; /* it helps another job, see pool_submit_helper */
 };
 
 struct member {
     pthread_t thread;
     struct pool *pool;
     struct pulse pulse;
-    bool helps;        /* the thread's own, as what follows: others wait for what it does */
-    int64_t turn_from; /* ns, when it began or came back */
+    /* The rest is only used by the thread itself. */
+    bool helps;        /* its present job helps another one, which waits for it */
+    int64_t turn_from; /* ns, when the job began or was resumed */
 };
 
-/* A job that has given way: on the stack of its thread. */
-struct away {
-    struct away *next;
-    pthread_cond_t back;
+/* A suspended job, on the stack of its thread. */
+struct suspended {
+    struct suspended *next;
+    pthread_cond_t resume;
     int64_t since_ns;
-    bool is_back;
+    bool is_resumed;
 };
 
 struct pool {
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    struct pool_lane *first, *last; /* those that hold jobs, in the order of their turns */
+    struct pool_lane *first, *last; /* lanes with jobs, in the order of their turns */
     struct pool_lane common;
-    atomic_uint wanted; /* jobs that wait, helpers apart; those that are away, too */
-    struct away *away;  /* first to be back first */
-    int64_t jobs_from;  /* ns, when the first job was begun since one came back; 0 = none */
-    unsigned away_count;
-    unsigned threads; /* work at a time */
-    unsigned working; /* work (one more for a moment, if it comes back early) */
+    atomic_uint wanted;          /* waiting jobs, without helpers, and suspended ones */
+    struct suspended *suspended; /* in the order in which they are resumed */
+    int64_t jobs_from; /* ns, begin of the first new job since one was resumed; 0 = none */
+    unsigned suspended_count;
+    unsigned threads; /* maximum of `working` */
+    unsigned working; /* one more for a moment, if a suspended job is cancelled */
     bool stopping;
     char name[13];
     atomic_uint count; /* of members: grows under the lock */
@@ -58,8 +60,8 @@ struct pool {
 
 static _Thread_local struct member *self;
 
-/* To the end of those whose turn comes. */
-static void line_up(struct pool *p, struct pool_lane *lane)
+/* Appends a lane to those that wait for their turn. */
+static void append_lane(struct pool *p, struct pool_lane *lane)
 {
     lane->next = NULL;
     if (p->first)
@@ -69,8 +71,8 @@ static void line_up(struct pool *p, struct pool_lane *lane)
     p->last = lane;
 }
 
-/* The first job of the first lane. Nothing of a lane is touched once its last job has begun. */
-static struct work *take_first(struct pool *p)
+/* Removes the first job of the first lane. A lane is not accessed after its last job has begun. */
+static struct work *dequeue_job(struct pool *p)
 {
     struct pool_lane *lane = p->first;
     struct work *work = lane->first;
@@ -79,7 +81,7 @@ static struct work *take_first(struct pool *p)
     p->last = p->first ? p->last : NULL;
     lane->first = work->next;
     if (lane->first)
-        line_up(p, lane);
+        append_lane(p, lane);
     if (work->helps)
         return work;
     atomic_fetch_sub(&p->wanted, 1);
@@ -88,64 +90,63 @@ static struct work *take_first(struct pool *p)
     return work;
 }
 
-/* At the end of the lane. */
-static void put(struct pool *p, struct pool_lane *lane, struct work *work)
+/* Appends a job to a lane. */
+static void enqueue_job(struct pool *p, struct pool_lane *lane, struct work *work)
 {
-    bool alone = !lane->first;
+    bool was_empty = !lane->first;
 
-    if (alone)
+    if (was_empty)
         lane->first = work;
     else
         lane->last->next = work;
     lane->last = work;
-    if (alone)
-        line_up(p, lane);
+    if (was_empty)
+        append_lane(p, lane);
     if (!work->helps)
         atomic_fetch_add(&p->wanted, 1);
 }
 
-/* The place among those that are away is given up. */
-static void leave_away(struct pool *p, const struct away *a)
+static void remove_suspended(struct pool *p, const struct suspended *s)
 {
-    struct away **at = &p->away;
+    struct suspended **at = &p->suspended;
 
-    while (*at != a)
+    while (*at != s)
         at = &(*at)->next;
-    *at = a->next;
-    p->away_count--;
+    *at = s->next;
+    p->suspended_count--;
     p->working++;
     atomic_fetch_sub(&p->wanted, 1);
 }
 
-/* Since the last came back from being away, a job was begun, and jobs have had their time. */
+/* Returns true if, since the last suspended job was resumed, new jobs have run for TURN_NS. */
 static bool jobs_had_turn(const struct pool *p)
 {
-    int64_t since = p->jobs_from > p->away->since_ns ? p->jobs_from : p->away->since_ns;
+    int64_t since = p->jobs_from > p->suspended->since_ns ? p->jobs_from : p->suspended->since_ns;
 
     return p->jobs_from && clock_mono_ns() - since >= TURN_NS;
 }
 
-/* Suspended requests resume where there is room and nobody else waits, or it is their turn. */
-static void call_back(struct pool *p)
+/* Resumes suspended jobs if a thread is free, and no other job waits or others had their turn. */
+static void resume_suspended(struct pool *p)
 {
-    while (p->away && p->working < p->threads &&
-           (atomic_load(&p->wanted) == p->away_count || jobs_had_turn(p))) {
-        struct away *a = p->away;
+    while (p->suspended && p->working < p->threads &&
+           (atomic_load(&p->wanted) == p->suspended_count || jobs_had_turn(p))) {
+        struct suspended *s = p->suspended;
         p->jobs_from = 0;
-        leave_away(p, a);
-        a->is_back = true;
-        pthread_cond_signal(&a->back);
+        remove_suspended(p, s);
+        s->is_resumed = true;
+        pthread_cond_signal(&s->resume);
     }
 }
 
-/* There is room for one more that works, and a job. */
+/* Returns true if a job waits, and one more thread may work. */
 static bool has_work(const struct pool *p)
 {
     return p->first && p->working < p->threads;
 }
 
-/* After the calling thread has done one, or its first. NULL: no more will come. */
-static struct work *take(struct pool *p, bool worked)
+/* Waits for the next job. worked: the thread has just finished one. NULL: the pool stops. */
+static struct work *next_job(struct pool *p, bool worked)
 {
     pulse_rest();
     pthread_mutex_lock(&p->lock);
@@ -153,12 +154,12 @@ static struct work *take(struct pool *p, bool worked)
     if (p->stopping)
         pthread_cond_broadcast(&p->wake);
     for (;;) {
-        call_back(p);
+        resume_suspended(p);
         if (p->first ? p->working < p->threads : p->stopping)
             break;
         pthread_cond_wait(&p->wake, &p->lock);
     }
-    struct work *work = p->first ? take_first(p) : NULL;
+    struct work *work = p->first ? dequeue_job(p) : NULL;
     p->working += work != NULL;
     pthread_mutex_unlock(&p->lock);
     pulse_beat();
@@ -171,7 +172,7 @@ static void *worker(void *arg)
 
     self = arg;
     pulse_own(&self->pulse);
-    while ((work = take(self->pool, work != NULL))) {
+    while ((work = next_job(self->pool, work != NULL))) {
         self->helps = work->helps;
         self->turn_from = clock_mono_ns();
         work->job(work->arg);
@@ -216,7 +217,7 @@ int pool_new(unsigned threads, const char *name, struct pool **ret)
 
     if (threads == 0)
         threads = cpu_count();
-    struct pool *p = calloc(1, sizeof(*p) + (threads + AWAY_MAX) * sizeof(p->members[0]));
+    struct pool *p = calloc(1, sizeof(*p) + (threads + SUSPENDED_MAX) * sizeof(p->members[0]));
     if (!p)
         return -ENOMEM;
     p->threads = threads;
@@ -261,16 +262,16 @@ bool pool_is_wanted(const struct pool *p)
 
 int64_t pool_silence_ns(const struct pool *p)
 {
-    int64_t most = 0;
+    int64_t max = 0;
 
     for (unsigned i = 0; i < p->count; i++) {
         int64_t silence = pulse_silence_ns(&p->members[i].pulse);
-        most = silence > most ? silence : most;
+        max = silence > max ? silence : max;
     }
-    return most;
+    return max;
 }
 
-static int submit(struct pool *p, struct pool_lane *lane, struct work of)
+static int submit_job(struct pool *p, struct pool_lane *lane, struct work of)
 {
     struct work *work = malloc(sizeof(*work));
 
@@ -280,10 +281,10 @@ static int submit(struct pool *p, struct pool_lane *lane, struct work of)
     pthread_mutex_lock(&p->lock);
     bool stopping = p->stopping;
     if (!stopping)
-        put(p, lane, work);
+        enqueue_job(p, lane, work);
     bool wake = has_work(p);
     pthread_mutex_unlock(&p->lock);
-    if (wake) /* now, as the thread that wakes up may take this thread's processor at once */
+    if (wake) /* outside of the lock, for the thread may run at once on this processor */
         pthread_cond_signal(&p->wake);
     if (stopping)
         free(work);
@@ -292,60 +293,60 @@ static int submit(struct pool *p, struct pool_lane *lane, struct work of)
 
 int pool_submit(struct pool *p, pool_job *job, void *arg)
 {
-    return submit(p, &p->common, (struct work){.job = job, .arg = arg});
+    return submit_job(p, &p->common, (struct work){.job = job, .arg = arg});
 }
 
 int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *arg)
 {
-    return submit(p, lane ? lane : &p->common, (struct work){.job = job, .arg = arg});
+    return submit_job(p, lane ? lane : &p->common, (struct work){.job = job, .arg = arg});
 }
 
 int pool_submit_helper(struct pool *p, pool_job *job, void *arg)
 {
-    return submit(p, &p->common, (struct work){.job = job, .arg = arg, .helps = true});
+    return submit_job(p, &p->common, (struct work){.job = job, .arg = arg, .helps = true});
 }
 
-/* ---- giving way ------------------------------------------------------------------------------ */
+/* ---- suspension ------------------------------------------------------------------------------ */
 
-/* A thread is, or can be made, to do what waits. */
-static bool has_stand_in(struct pool *p)
+/* Returns true if another thread can do the waiting job; starts one if necessary. */
+static bool has_replacement(struct pool *p)
 {
     unsigned count = atomic_load(&p->count);
 
-    if (p->stopping || p->away_count == AWAY_MAX)
+    if (p->stopping || p->suspended_count == SUSPENDED_MAX)
         return false;
-    return count > p->working + p->away_count ||
-           (count < p->threads + AWAY_MAX && start_thread(p) == 0);
+    return count > p->working + p->suspended_count ||
+           (count < p->threads + SUSPENDED_MAX && start_thread(p) == 0);
 }
 
-/* Caller holds the lock. */
-static void be_away(struct pool *p, struct budget *b)
+/* Suspends the calling thread. The caller holds the lock. */
+static void suspend_self(struct pool *p, struct budget *b)
 {
-    struct away a = {.since_ns = clock_mono_ns()}, **last = &p->away;
+    struct suspended s = {.since_ns = clock_mono_ns()}, **last = &p->suspended;
 
-    clock_cond_init(&a.back);
+    clock_cond_init(&s.resume);
     while (*last)
         last = &(*last)->next;
-    *last = &a;
-    p->away_count++;
+    *last = &s;
+    p->suspended_count++;
     p->working--;
     atomic_fetch_add(&p->wanted, 1);
-    call_back(p);
+    resume_suspended(p);
     if (has_work(p))
         pthread_cond_signal(&p->wake);
-    while (!a.is_back) {
-        clock_cond_wait(&a.back, &p->lock, clock_mono_ns() + LOOK_NS);
-        if (!a.is_back && b && budget_check(b) < 0) {
-            leave_away(p, &a);
+    while (!s.is_resumed) {
+        clock_cond_wait(&s.resume, &p->lock, clock_mono_ns() + CHECK_NS);
+        if (!s.is_resumed && b && budget_check(b) < 0) {
+            remove_suspended(p, &s);
             break;
         }
         pulse_rest();
     }
-    pthread_cond_destroy(&a.back);
+    pthread_cond_destroy(&s.resume);
 }
 
-/* Helpers do not, and those that others wait for cannot all be suspended. */
-void pool_give_way(struct pool *p, struct budget *b)
+/* Helpers are never suspended: all jobs could be, if those that they wait for were. */
+void pool_yield(struct pool *p, struct budget *b)
 {
     struct member *m = self;
 
@@ -354,8 +355,8 @@ void pool_give_way(struct pool *p, struct budget *b)
         return;
     pulse_rest();
     pthread_mutex_lock(&p->lock);
-    if (has_stand_in(p))
-        be_away(p, b);
+    if (has_replacement(p))
+        suspend_self(p, b);
     pthread_mutex_unlock(&p->lock);
     m->turn_from = clock_mono_ns();
     pulse_beat();

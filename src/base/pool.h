@@ -4,11 +4,11 @@
 
 #include "dftracerd/base.h"
 
-/* As pool_submit, a job that helps another one: nobody gives way for it. */
+/* Submits a job that helps another one: no job is suspended for it. */
 int pool_submit_helper(struct pool *p, pool_job *job, void *arg);
-/* Called by a job that has more to do, who holds no lock: where others wait and it had its time, it
- * waits until it is its turn again (or until the budget says to stop; NULL: none), and another
- * thread takes its place. */
-void pool_give_way(struct pool *p, struct budget *b);
+/* Called by a job that has more to do and holds no lock. If other jobs wait and it has had its
+ * turn, it is suspended, and another thread runs them. Returns when it is the job's turn again, or
+ * when budget_check(b) fails (NULL: no budget). */
+void pool_yield(struct pool *p, struct budget *b);
 
 #endif

@@ -1,36 +1,35 @@
-/* pool_run.c - one job in many parts, by the thread that asks for it and those of the pool that are
- * free. */
+/* pool_run.c - one job in many parts, on the calling thread and free threads of the pool. */
 #include "base/pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 /* Helpers that start late find nothing left to do and only drop their reference, so the caller
- * waits for indexes that are being worked on, never for a place in the queue. What a helper has put
- * back is anybody's. */
+ * waits for indexes that are being processed, never for a helper in the queue. An index that a
+ * thread has put back may be continued by any other. */
 struct run {
     struct pool *pool;
     pool_turn *job;
     void *arg;
     struct budget *budget;
     unsigned n;
-    pthread_mutex_t lock;   /* all below */
-    pthread_cond_t changed; /* all is done, or something was put back */
+    pthread_mutex_t lock;   /* for all below */
+    pthread_cond_t changed; /* all indexes are done, or one was put back */
     unsigned next;
     unsigned done;
     unsigned references;
     unsigned back_count;
-    unsigned back[]; /* n of them */
+    unsigned back[]; /* n elements */
 };
 
 static bool take_index(struct run *run, unsigned *ret)
 {
     pthread_mutex_lock(&run->lock);
-    bool any = run->back_count > 0 || run->next < run->n;
-    if (any)
+    bool more = run->back_count > 0 || run->next < run->n;
+    if (more)
         *ret = run->back_count > 0 ? run->back[--run->back_count] : run->next++;
     pthread_mutex_unlock(&run->lock);
-    return any;
+    return more;
 }
 
 static bool has_more(struct run *run)
@@ -41,8 +40,8 @@ static bool has_more(struct run *run)
     return more;
 }
 
-/* Until nothing is left, or a helper is wanted elsewhere. The caller gives way where it is: others
- * may have its index meanwhile. */
+/* Processes indexes until none is left. A helper returns when other jobs wait; the caller yields,
+ * and others may process its index meanwhile. */
 static void run_some(struct run *run, bool helps)
 {
     unsigned i;
@@ -53,7 +52,7 @@ static void run_some(struct run *run, bool helps)
             more = run->job(run->arg, i);
             pulse_beat();
         } while (more && !pool_is_wanted(run->pool));
-        /* The index is done, or for another thread. */
+        /* The index is done, or is left to another thread. */
         pthread_mutex_lock(&run->lock);
         if (more)
             run->back[run->back_count++] = i;
@@ -63,7 +62,7 @@ static void run_some(struct run *run, bool helps)
             pthread_cond_signal(&run->changed);
         pthread_mutex_unlock(&run->lock);
         if (!helps)
-            pool_give_way(run->pool, run->budget);
+            pool_yield(run->pool, run->budget);
     }
 }
 
@@ -79,18 +78,18 @@ static void run_release(struct run *run)
     free(run);
 }
 
-/* A job of somebody else comes first; what is left then waits for its turn again. */
-static void help(void *arg)
+/* Waiting jobs come first: for the rest of its work, the helper is queued again. */
+static void run_helper(void *arg)
 {
     struct run *run = arg;
 
     run_some(run, true);
-    if (!has_more(run) || pool_submit_helper(run->pool, help, run) < 0)
+    if (!has_more(run) || pool_submit_helper(run->pool, run_helper, run) < 0)
         run_release(run);
 }
 
-/* A helper that cannot be had (no memory, pool stopping) only means that the others do more. */
-static void call_helpers(struct run *run)
+/* If a helper cannot be started (no memory, pool stopping), the others do its work. */
+static void start_helpers(struct run *run)
 {
     unsigned threads = pool_threads(run->pool),
              helpers = run->n - 1 < threads ? run->n - 1 : threads;
@@ -99,7 +98,7 @@ static void call_helpers(struct run *run)
         pthread_mutex_lock(&run->lock);
         run->references++;
         pthread_mutex_unlock(&run->lock);
-        if (pool_submit_helper(run->pool, help, run) < 0) {
+        if (pool_submit_helper(run->pool, run_helper, run) < 0) {
             run_release(run);
             return;
         }
@@ -147,13 +146,13 @@ int pool_run_turns(struct pool *p, unsigned n, pool_turn *job, void *arg, struct
     struct run *run = run_new(p, n, job, arg, b);
 
     for (unsigned i = 0; !run && i < n; i++)
-        for (bool more = true; more; pool_give_way(p, b)) {
+        for (bool more = true; more; pool_yield(p, b)) {
             more = job(arg, i);
             pulse_beat();
         }
     if (!run)
         return 0;
-    call_helpers(run);
+    start_helpers(run);
     run_some(run, false);
     wait_for_all(run);
     run_release(run);

@@ -1,4 +1,4 @@
-/* pulse.c - whether a thread that works gets on. */
+/* pulse.c - detects threads that make no progress. */
 #include "dftracerd/base.h"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ void pulse_rest(void)
     pulse_beat_at(0);
 }
 
-/* The beginning of a file of proc(5) that describes a thread; empty where there is none. */
+/* Reads the beginning of a file of proc(5) about a thread; empty if there is none. */
 static void read_of_thread(int tid, const char *name, char ret[static 256])
 {
     char path[64];
@@ -48,8 +48,8 @@ static void read_of_thread(int tid, const char *name, char ret[static 256])
     ret[n > 0 ? n : 0] = '\0';
 }
 
-/* A file system or a name service does not answer, which no new process mends: state D of proc(5),
- * or (FUSE, Lustre, sockets) asleep within a call. */
+/* Returns true if the thread waits for a file system or a name service, where a restart would not
+ * help: state D of proc(5), or (FUSE, Lustre, sockets) asleep within a system call. */
 static bool waits_for_others(int tid)
 {
     char text[256], *end;

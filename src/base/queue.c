@@ -1,5 +1,5 @@
-/* queue.c - bounded ring of pointers under one lock: an item is a chunk or a file, never an event,
- * so the lock is taken some thousand times a second at most. */
+/* queue.c - a bounded ring of pointers under one lock. An item is a chunk or a file, never an
+ * event, so the lock is acquired at most some thousand times a second. */
 #include "dftracerd/base.h"
 
 #include <assert.h>

@@ -5,14 +5,14 @@
 
 void rec_put_u(struct buf *b, uint64_t v)
 {
-    char *room = buf_reserve(b, 10);
+    char *to = buf_reserve(b, 10);
 
-    if (!room)
+    if (!to)
         return;
     for (; v >= 0x80; v >>= 7)
-        *room++ = (char)(v | 0x80);
-    *room++ = (char)v;
-    b->len = (size_t)(room - b->data);
+        *to++ = (char)(v | 0x80);
+    *to++ = (char)v;
+    b->len = (size_t)(to - b->data);
 }
 
 void rec_put_i(struct buf *b, int64_t v)
@@ -25,7 +25,7 @@ void rec_put_i128(struct buf *b, __int128 v)
     uint64_t low = (uint64_t)v;
     int64_t high = (int64_t)(v >> 64);
 
-    /* Times fit 64 bits but for absurd traces. */
+    /* Times of all but absurd traces fit into 64 bits. */
     rec_put_u(b, low);
     rec_put_i(b, high);
 }
@@ -50,7 +50,7 @@ struct rec rec_of(struct text t)
     return (struct rec){.ptr = p, .end = t.len ? p + t.len : p};
 }
 
-/* The low 7 bits of each byte, side by side. */
+/* Concatenates the low 7 bits of each byte. */
 static uint64_t join_bytes(uint64_t v)
 {
     v = (v & 0x7f007f007f007f00) >> 1 | (v & 0x007f007f007f007f);
@@ -133,11 +133,11 @@ bool rec_array(struct rec *r, void *ret, size_t bytes)
     return true;
 }
 
-uint64_t rec_choice(struct rec *r, uint64_t most)
+uint64_t rec_choice(struct rec *r, uint64_t max)
 {
     uint64_t v = rec_u(r);
 
-    if (v <= most)
+    if (v <= max)
         return v;
     r->bad = true;
     return 0;

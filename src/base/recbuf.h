@@ -1,5 +1,5 @@
-/* recbuf.h - values as bytes, in the store and between processes: variable-length integers, texts,
- * bytes; both directions sticky.
+/* recbuf.h - encodes and decodes values, for the store and messages between processes:
+ * variable-length integers, texts, bytes. Errors are sticky in both directions.
  *
  * Layout: unsigned as LEB128, signed as zigzag, 128 bits as two halves, texts as length and bytes.
  */
@@ -12,13 +12,13 @@ void rec_put_u(struct buf *b, uint64_t v);
 void rec_put_i(struct buf *b, int64_t v);
 void rec_put_i128(struct buf *b, __int128 v);
 void rec_put_text(struct buf *b, struct text t);
-void rec_put_buf(struct buf *b, const struct buf *bytes); /* as a text; or its error */
+void rec_put_buf(struct buf *b, const struct buf *bytes); /* as a text; takes over its error */
 
 struct text_ids;
 struct rec {
     const uint8_t *ptr, *end;
     bool bad; /* ran out of bytes; values are then 0 */
-    /* its ids of texts are those of another process (index/store/text_ids.h); NULL: of this one */
+    /* maps ids of texts of another process (index/store/text_ids.h); NULL: they are of this one */
     const struct text_ids *ids;
 };
 struct rec rec_of(struct text t);
@@ -30,11 +30,10 @@ static inline uint64_t rec_u(struct rec *r)
 int64_t rec_i(struct rec *r);
 __int128 rec_i128(struct rec *r);
 struct text rec_text(struct rec *r); /* borrowed from the record */
-/* An array as it is in memory: for processes of one program only. */
+/* Reads an array as it is in memory: only between processes of the same program. */
 bool rec_array(struct rec *r, void *ret, size_t bytes);
-uint64_t rec_choice(struct rec *r, uint64_t most); /* at most that: more is bad (0) */
-/* A count of things that take at least `min_bytes` each: more than the record can hold is bad (0).
- */
+uint64_t rec_choice(struct rec *r, uint64_t max); /* a number up to max; more is bad (0) */
+/* A count of items of at least `min_bytes` each; more than the record can hold is bad (0). */
 uint64_t rec_count(struct rec *r, size_t min_bytes);
 
 #endif

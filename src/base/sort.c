@@ -1,12 +1,12 @@
-/* sort.c - a merge sort that can be stopped: runs as the C library sorts them, put together two by
- * two. */
+/* sort.c - a merge sort that can be cancelled: runs are sorted by the C library, then merged in
+ * pairs. */
 #include "dftracerd/base.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUN = 1024, CHECKED = 4096 }; /* items of a run; merged until the budget is checked again */
+enum { RUN = 1024, CHECKED = 4096 }; /* items of a run; items between two checks of the budget */
 
 struct sort {
     size_t each;
@@ -15,16 +15,16 @@ struct sort {
     struct budget *budget;
 };
 
-/* [0, half) and [half, n) of `from`; of equal ones those of the first half first. */
-static int merge(const struct sort *s, const char *from, size_t half, size_t n, char *to)
+/* Merges [0, half) and [half, n) of `from`; of equal items, those of the first half come first. */
+static int merge_runs(const struct sort *s, const char *from, size_t half, size_t n, char *to)
 {
     const char *a = from, *b = from + half * s->each, *a_end = b, *b_end = from + n * s->each;
     size_t looked = 0;
 
     while (a < a_end && b < b_end) {
-        const char **least = s->compare(b, a, s->arg) < 0 ? &b : &a;
-        memcpy(to, *least, s->each);
-        *least += s->each;
+        const char **smaller = s->compare(b, a, s->arg) < 0 ? &b : &a;
+        memcpy(to, *smaller, s->each);
+        *smaller += s->each;
         to += s->each;
         if (++looked % CHECKED == 0) {
             int rc = budget_check(s->budget);
@@ -37,8 +37,8 @@ static int merge(const struct sort *s, const char *from, size_t half, size_t n, 
     return 0;
 }
 
-/* `items` and `other` hold the same; the sorted ones get into `items`. */
-static int sort_into(const struct sort *s, char *items, char *other, size_t n)
+/* `items` and `copy` have the same content; `items` gets the sorted one. */
+static int sort_into(const struct sort *s, char *items, char *copy, size_t n)
 {
     const size_t half = n / 2;
 
@@ -46,24 +46,24 @@ static int sort_into(const struct sort *s, char *items, char *other, size_t n)
         qsort_r(items, n, s->each, s->compare, s->arg);
         return budget_check(s->budget);
     }
-    int rc = sort_into(s, other, items, half);
-    rc = rc < 0 ? rc : sort_into(s, other + half * s->each, items + half * s->each, n - half);
-    return rc < 0 ? rc : merge(s, other, half, n, items);
+    int rc = sort_into(s, copy, items, half);
+    rc = rc < 0 ? rc : sort_into(s, copy + half * s->each, items + half * s->each, n - half);
+    return rc < 0 ? rc : merge_runs(s, copy, half, n, items);
 }
 
 int sort_items(void *items, size_t n, size_t each, sort_compare *compare, void *arg,
                struct budget *b)
 {
     const struct sort s = {each, compare, arg, b};
-    char *other = NULL;
+    char *copy = NULL;
 
     if (n > RUN) {
-        other = large_realloc(NULL, n * each);
-        if (!other)
+        copy = large_realloc(NULL, n * each);
+        if (!copy)
             return -ENOMEM;
-        memcpy(other, items, n * each);
+        memcpy(copy, items, n * each);
     }
-    int rc = n > 1 ? sort_into(&s, items, other, n) : 0;
-    large_free(other);
+    int rc = n > 1 ? sort_into(&s, items, copy, n) : 0;
+    large_free(copy);
     return rc;
 }

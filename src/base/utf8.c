@@ -1,10 +1,10 @@
-/* utf8.c - what is UTF-8 and what is not (RFC 3629: no surrogates, no overlong forms). */
+/* utf8.c - checks and decodes UTF-8 (RFC 3629: no surrogates, no overlong forms). */
 #include "dftracerd/base.h"
 
 #include <string.h>
 
-/* What the first byte of a sequence promises: its length and the range of the second byte, which
- * is what rules out overlong forms, surrogates and codes beyond U+10FFFF. */
+/* For each first byte of a sequence: its length, and the range of the second byte, which excludes
+ * overlong forms, surrogates and codes beyond U+10FFFF. */
 static const struct lead {
     unsigned char first, last, length, second_min, second_max;
 } leads[] = {
@@ -46,7 +46,7 @@ size_t text_utf8_next(struct text t, int32_t *ret_code)
     return lead->length;
 }
 
-/* Length of the plain ASCII at the front: most texts are nothing else. */
+/* Returns the length of the ASCII prefix, which is the whole of most texts. */
 static size_t ascii_prefix(struct text t)
 {
     size_t i = 0;
@@ -78,7 +78,7 @@ bool text_is_utf8(struct text t)
     }
 }
 
-/* The escape of a byte below 0x20, '"' or '\\'. */
+/* Writes the escape sequence of a byte below 0x20, '"' or '\\'. */
 static void put_escape(struct buf *b, unsigned char c)
 {
     static const char letters[] = "btn?fr"; /* 0x08 ... 0x0D; 0x0B has none */
@@ -91,7 +91,7 @@ static void put_escape(struct buf *b, unsigned char c)
         buf_printf(b, "\\u%04x", c);
 }
 
-/* Bytes that go into a JSON string as they are. */
+/* Returns the length of the prefix that needs no escape in a JSON string. */
 static size_t plain_prefix(struct text t)
 {
     size_t i = 0;

@@ -9,14 +9,14 @@ enum { FIRST = 8 };
 
 int vec_grow(struct vec *v, size_t each, size_t more)
 {
-    size_t most = (size_t)PTRDIFF_MAX / each, cap = v->cap < FIRST / 2 ? FIRST : v->cap * 2;
+    size_t max = (size_t)PTRDIFF_MAX / each, cap = v->cap < FIRST / 2 ? FIRST : v->cap * 2;
 
-    if (more > most - v->count)
+    if (more > max - v->count)
         return -ENOMEM;
     if (cap < v->count + more)
         cap = v->count + more;
-    if (cap > most)
-        cap = most;
+    if (cap > max)
+        cap = max;
     size_t bytes = (cap - v->cap) * each;
     int rc = v->budget ? budget_charge(v->budget, bytes) : 0;
     if (rc < 0)

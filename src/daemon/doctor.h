@@ -14,7 +14,8 @@ struct doctor {
 /* Checks the limits of the process and each directory of traces. Removes directories that cannot be
  * entered from the options; returns whether any are left. */
 bool doctor_examine(struct doctor *d, struct options *o);
-/* Reports whether the configuration is valid. `error` is why the daemon could not start, or NULL. */
+/* Reports whether the configuration is valid. `error` is why the daemon could not start, or
+ * NULL. */
 void doctor_configuration(struct doctor *d, const char *error);
 /* Checks the directories of the index and of the socket. */
 void doctor_places(struct doctor *d, const char *index_path);

@@ -1,4 +1,4 @@
-/* grow.h - an array that is kept from chunk to chunk and grows with what it has to hold.
+/* grow.h - an array that is used again from chunk to chunk, and grows if necessary.
  *
  * Used by:   engine/ (values and codes of columns, rows that pass a test).
  * Memory:    not charged to a budget: the size of one chunk bounds it.
@@ -13,7 +13,8 @@ struct grow {
     void *data;
     size_t cap;
 };
-/* At least `bytes`, contents lost when it grows; aligned to 64. NULL: no memory. */
+/* Returns at least `bytes`, aligned to 64; the content is lost when the array grows. Returns NULL
+ * without memory. */
 void *grow_to(struct grow *g, size_t bytes);
 void grow_done(struct grow *g);
 

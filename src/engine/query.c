@@ -1,4 +1,4 @@
-/* query.c - what is known of an open query: its files, places and counters. */
+/* query.c - the files, places and counters of an open query. */
 #include "engine/query.h"
 
 #include <errno.h>
@@ -137,7 +137,7 @@ void query_take_counters(struct query *q, struct rec *in)
 
 void query_counters(const struct query *q, struct query_counters *ret)
 {
-    struct query *own = (struct query *)q; /* only its lock is touched */
+    struct query *own = (struct query *)q; /* only for its lock */
 
     pthread_mutex_lock(&own->lock);
     *ret = q->counters;

@@ -321,7 +321,7 @@ __int128 aggregate_interval(const struct aggregate *a)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static uint64_t rows_least(const struct table *t)
+static uint64_t rows_min(const struct table *t)
 {
     return of(t)->end - of(t)->at;
 }
@@ -487,7 +487,7 @@ static int survey(const struct table *t, bool *known, unsigned *ret)
 static const struct table_ops table_ops = {.next = next_block,
                                            .vector = read_vector,
                                            .values = block_values,
-                                           .rows_least = rows_least,
+                                           .rows_min = rows_min,
                                            .whole_parts = whole_parts,
                                            .codes = codes,
                                            .survey = survey,

@@ -210,7 +210,7 @@ int block_gather(const struct groups *f, struct column_block *b, const struct ro
     b->looked = false;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = i; i % TOGETHER == 0 && k < n && k < i + TOGETHER; k++)
-            group_look(s, rows[k].group);
+            group_touch(s, rows[k].group);
         b->last = rows[i].group > b->last ? rows[i].group : b->last;
         b->differ |= rows[i].word ^ rows->word;
         copy_record(b->records + i * stride, s->records + rows[i].group * stride, stride);
@@ -322,7 +322,7 @@ int columns_survey(const struct row_reader *t, const struct row_id *rows, size_t
     }
     for (size_t i = 0; !all && i < n && rc == 0; i++) {
         for (size_t k = i; i % AHEAD == 0 && k < n && k < i + AHEAD; k++)
-            group_look(&t->found->set[rows[k].set], rows[k].group);
+            group_touch(&t->found->set[rows[k].set], rows[k].group);
         see_row(t, rows[i].set, rows[i].group, seen);
         rc = i % 0x10000 ? 0 : budget_check(p->budget);
     }

@@ -98,7 +98,7 @@ static int fill_batch(void *arg, struct scan_batch *b)
     struct row_block rows = {.vectors = f->columns,
                              .select = b->select,
                              .count = count,
-                             .most = room > SIZE_MAX - text->cap ? SIZE_MAX : text->cap + room};
+                             .max_text = room > SIZE_MAX - text->cap ? SIZE_MAX : text->cap + room};
     int rc = rows_grow(f->plan, item, item->count + b->count, (void **)&f->block->end,
                        sizeof(*f->block->end));
 

@@ -16,7 +16,7 @@ struct job {
     double lo, hi;
     struct value_histogram *found;
 };
-/* Slot of the only group: acc_spec.most bins. */
+/* Slot of the one group: acc_spec.max_items bins. */
 struct bins {
     uint64_t values, outside;
     uint64_t counts[];
@@ -67,7 +67,7 @@ static void add_integers(const struct job *job, struct bins *to, const struct sc
 
 static size_t bins_bytes(const struct acc_spec *spec)
 {
-    return sizeof(struct bins) + spec->most * sizeof(uint64_t);
+    return sizeof(struct bins) + spec->max_items * sizeof(uint64_t);
 }
 
 static int bins_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc)
@@ -95,7 +95,7 @@ static int bins_merge(struct groups *into, struct acc *acc, void *slot, struct g
 
     to->values += bins->values;
     to->outside += bins->outside;
-    for (uint32_t i = 0; i < acc->spec->most; i++)
+    for (uint32_t i = 0; i < acc->spec->max_items; i++)
         to->counts[i] += bins->counts[i];
     return 0;
 }
@@ -160,7 +160,7 @@ static int put_bins(const struct job *job, const struct bins *found, uint32_t si
 static int scan_values(struct query *q, struct job *job, struct err *err)
 {
     const struct acc_spec bins = {.kind = &acc_bins,
-                                  .most = job->bins ? job->bins : HISTOGRAM_BINS};
+                                  .max_items = job->bins ? job->bins : HISTOGRAM_BINS};
     static const struct group_hooks hooks = {.batch = groups_add_all};
     const struct group_set set = {.accs = &bins, .acc_count = 1};
     const struct grouping g = {.query = q,
@@ -178,7 +178,7 @@ static int scan_values(struct query *q, struct job *job, struct err *err)
         job->found->objects = *group_count(&found->set[0], 0);
         job->found->values = of->values;
         job->found->outside = of->outside;
-        rc = put_bins(job, of, bins.most);
+        rc = put_bins(job, of, bins.max_items);
     }
     groups_free(found);
     return rc;

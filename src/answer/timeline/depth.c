@@ -115,7 +115,7 @@ static void add_item(struct depth_runs *r, uint32_t item, uint32_t depth)
         drop_item(r, item);
 }
 
-static void count_others(struct depth_runs *r)
+static void count_null_rows(struct depth_runs *r)
 {
     for (uint32_t k = 0; k < r->count; k++)
         for (uint32_t c = r->runs[k].column; c <= r->runs[k].end; c++) {
@@ -159,7 +159,7 @@ static int draw_lane(struct depth_job *job, uint32_t lane, uint32_t *others)
             else
                 add_item(&r, order[i], d);
         }
-        count_others(&r);
+        count_null_rows(&r);
         drawn += r.count;
     }
     t->drawn_count[lane] = drawn;

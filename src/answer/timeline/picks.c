@@ -66,7 +66,7 @@ static int picks_merge(struct acc *into, const struct acc *from, unsigned set,
         struct timeline_pick pick = ((const struct timeline_pick *)from->list.at)[i];
         pick.lane = to[TIMELINE_CELLS][pick.lane];
         pick.tuple = to[set][pick.tuple];
-        rc = picks_add(&into->list, into->spec->most, &pick);
+        rc = picks_add(&into->list, into->spec->max_items, &pick);
     }
     return rc;
 }

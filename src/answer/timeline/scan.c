@@ -242,7 +242,8 @@ static int prepare_scan(struct timeline_found *f)
     uint64_t before = 0;
     uint32_t chunk = 0;
 
-    f->lists[TIMELINE_PICKS] = (struct acc_spec){.kind = &timeline_acc_picks, .most = p->events};
+    f->lists[TIMELINE_PICKS] =
+        (struct acc_spec){.kind = &timeline_acc_picks, .max_items = p->events};
     f->lists[TIMELINE_ITEMS] = (struct acc_spec){.kind = &timeline_acc_items};
     f->sets[TIMELINE_CELLS] = (struct group_set){
         .keys = p->keys, .width = p->width, .accs = &cells, .acc_count = 1, .add = cells_add};

@@ -1,6 +1,5 @@
-/* bloom.c - see bloom.h. The upper half of the hash chooses the block, odd multiples of the lower
- * half one bit in each of the block's eight words (the split block filter that Parquet uses, too).
- */
+/* bloom.c - bloom filters, as in Parquet (split block filters): the upper half of the hash chooses
+ * the block, odd multiples of the lower half one bit in each of the block's eight words. */
 #include "column/chunk/bloom.h"
 
 #include <math.h>
@@ -8,8 +7,8 @@
 
 #define BLOCK 32u
 
-/* Eight bits of a value in m bits for n values: rate = (1 - e^(-8n/m))^8, and blocks fill unevenly:
- * 15 % more. */
+/* With eight bits for each of n values in m bits, the rate is (1 - e^(-8n/m))^8; 15 % are added,
+ * because blocks fill unevenly. */
 size_t bloom_bytes(uint64_t n, double rate)
 {
     if (!(rate > 0 && rate < 1))

@@ -1,5 +1,5 @@
-/* chunk_add.c - takes the events of a chunk apart into columns. This runs for every value of every
- * event: about 15 of them, at 2 ns each. */
+/* chunk_add.c - adds the values of events to columns. This runs for every value of every event:
+ * about 15 of them, at 2 ns each. */
 #include "column/chunk/chunk_build.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@ enum { DROPPED = 1 };
 
 /* ---- one value ------------------------------------------------------------------------------- */
 
-/* A row has a value in this column. */
+/* Marks that a row has a value in this column. */
 static int mark_row(struct column_build *c, uint32_t row)
 {
     if (unlikely(row / 64 >= c->words) && build_grow_valid(c, row + 1) < 0)
@@ -21,7 +21,7 @@ static int mark_row(struct column_build *c, uint32_t row)
     return 0;
 }
 
-/* A value of any type; the row it belongs to is noted elsewhere. */
+/* Adds a value of any type; its row is marked elsewhere. */
 static int push_any(struct column_build *c, uint8_t type, int64_t value)
 {
     if (c->type != type && c->type != BUILD_MANY && build_see_type(c, type) < 0)
@@ -48,8 +48,8 @@ static int push_text(struct chunk_builder *b, struct column_build *c, uint8_t ty
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-/* The time of `row` does not fit. All values of @bad_dur are alike, so that they may come in any
- * order. 0 or -ENOMEM. */
+/* Counts a time of `row` that does not fit. All values of @bad_dur are equal, so they may be
+ * added in any order. Returns 0 or -ENOMEM. */
 static int count_bad(struct chunk_builder *b, const struct column_build *c, uint32_t row)
 {
     struct column_build *bad = &b->column[BUILD_BAD_DUR];
@@ -62,7 +62,7 @@ static int count_bad(struct chunk_builder *b, const struct column_build *c, uint
     return push_any(bad, TRACE_BOOL, 1) < 0 ? -ENOMEM : mark_row(bad, row);
 }
 
-/* Multiplies the column's values; those that do not fit become null. */
+/* Converts the column to nanoseconds; values that do not fit become null. */
 static int scale_values(struct chunk_builder *b, struct column_build *c)
 {
     int64_t *values = stage_values(b, c);
@@ -83,7 +83,7 @@ static int scale_values(struct chunk_builder *b, struct column_build *c)
     return rc ? rc : stage_replace(c, values, kept);
 }
 
-/* The time in the column's unit. 0, DROPPED (it does not fit), -ENOMEM. */
+/* Converts a time to the column's unit. Returns 0, DROPPED (it does not fit) or -ENOMEM. */
 static always_inline int in_unit(struct chunk_builder *b, struct column_build *c,
                                  const struct trace_value *v, int64_t *ret)
 {
@@ -94,7 +94,7 @@ static always_inline int in_unit(struct chunk_builder *b, struct column_build *c
         c->nano = v->nano;
         return 0;
     }
-    /* Microseconds so far, and now a nanosecond value: the whole column becomes nanoseconds. */
+    /* The first value in nanoseconds converts the whole column. */
     if (v->nano) {
         c->nano = true;
         return scale_values(b, c);
@@ -129,7 +129,7 @@ static int put_special(struct chunk_builder *b, struct column_build *c, uint8_t 
     return push_any(c, type, value) < 0 ? -ENOMEM : mark_row(c, b->rows);
 }
 
-/* A row of a shape that turned out not to be like the shape after `done` steps. */
+/* Undoes `done` steps of a row that does not match its shape after all. */
 static int leave_shape(struct chunk_builder *b, const struct shape *s, uint32_t done,
                        const struct trace_event *event)
 {
@@ -163,7 +163,7 @@ static always_inline int step_number(struct chunk_builder *b, const struct step 
     return stage_push(c, value);
 }
 
-/* Another text than the one before. */
+/* Adds a text that differs from the one before. */
 static int find_text(struct column_build *c, const struct trace_value *v, uint64_t a, uint64_t b)
 {
     const struct dictionary_slot *slot = dictionary_find(c->dict, TRACE_TEXT, v->ptr, v->len, a, b);
@@ -260,7 +260,7 @@ static int put_shape_sizes(struct chunk_builder *b, const struct shape *s,
                      s->name ? s->name->mark : s->name_mark, args);
 }
 
-/* The mark of an event's text: it was put last into its column. */
+/* Returns the mark of an event's text, which was added last to its column. */
 static uint8_t text_mark(const struct chunk_builder *b, const struct trace_value *v)
 {
     uint16_t slot = v->type == TRACE_TEXT ? b->slot[v->field] : BUILD_TO_OTHER;
@@ -314,7 +314,7 @@ static int put_event(struct chunk_builder *b, const struct trace_event *event)
         rc = s->sure ? put_steps(b, s, event, true) : put_steps(b, s, event, false);
     for (uint32_t i = 0; !s && i < event->count; i++)
         rc |= put_value(b, &event->values[i]);
-    /* What every row has. */
+    /* Every row has these columns. */
     rc |= stage_push(&c[BUILD_CLASS], event->class);
     rc |= stage_push(&c[BUILD_GAP], (int64_t)event->offset - b->end);
     rc |= stage_push(&c[BUILD_LEN], event->len);
@@ -339,7 +339,7 @@ int chunk_builder_add(struct chunk_builder *b, const struct trace_event *event)
         b->error = -ENOMEM;
     if (b->error != 0)
         return b->error;
-    if (put_event(b, event) != 0) /* nothing else can go wrong in here */
+    if (put_event(b, event) != 0) /* the only possible error */
         b->error = -ENOMEM;
     b->rows++;
     return b->error;

@@ -1,13 +1,13 @@
-/* chunk_build.h - what the parts of the builder share.
+/* chunk_build.h - private to the builder: the types that its files share.
  *
- *   chunk_builder.c   life of a builder and of its columns
- *   chunk_add.c       an event's values go to their columns
- *   chunk_stage.c     a column's values until the chunk is finished
- *   chunk_shape.c     events of one shape: what to do with their values is decided once
+ *   chunk_builder.c   creates builders and their columns
+ *   chunk_add.c       adds the values of an event to columns
+ *   chunk_stage.c     stores a column's values until the chunk is finished
+ *   chunk_shape.c     plans how the values of events of one shape are added
  *   chunk_other.c     values of paths beyond the limit, as JSON text
  *   chunk_size.c      the columns size and bytes
- *   chunk_finish.c, chunk_texts.c   columns become the chunk's value
- *   density.h         what is stored of all objects together, beside the columns
+ *   chunk_finish.c, chunk_texts.c   encode the columns
+ *   density.h         precomputed sums of objects by time
  */
 #ifndef DFTRACERD_COLUMN_CHUNK_CHUNK_BUILD_H
 #define DFTRACERD_COLUMN_CHUNK_CHUNK_BUILD_H
@@ -32,7 +32,7 @@ enum {
     BUILD_COLUMNS_MAX = CHUNK_PATHS_MAX + BUILD_SPECIALS,
     BUILD_MANY = 255,        /* column_build.type: several types, see types[] */
     BUILD_TO_OTHER = 0xFFFF, /* slot of a field without a column of its own */
-    BUILD_SHAPES_MAX = 128,  /* number 0 is none: the row's values were put one by one */
+    BUILD_SHAPES_MAX = 128,  /* number 0 is none: the row's values were added one by one */
     BUILD_STEPS_MAX = 4096,  /* values of all shapes */
     BUILD_HINTS = 256,
     BUILD_DICTIONARIES_KEPT = 64,
@@ -51,26 +51,26 @@ enum size_arg {
     SIZE_ARGS
 };
 
-/* What is done with a value of the column. */
+/* How values are added to a column. */
 enum build_kind { BUILD_NUMBER, BUILD_TIME, BUILD_TEXT, BUILD_ANY };
 
-/* One column while rows come in: its non-null values, without gaps. Which rows they belong to:
- * those of the shapes that have the field, from row `flat` on, and those whose bit is set in
+/* One column while rows are added: its non-null values, without gaps. They belong to the rows of
+ * the shapes that have the field, from row `flat` on, and to the rows whose bit is set in
  * `valid`. */
 struct column_build {
-    /* touched for every value: one cache line */
-    int64_t *next, *end; /* in the block that fills: ints, bits of doubles, codes of texts */
-    uint64_t a, b;       /* BUILD_TEXT: the words of the text put last, */
-    uint32_t len, code; /* its length (UINT32_MAX: none, or its words are not all of it) and code */
-    uint8_t mark;       /* of the text put last: chunk_size.c */
+    /* accessed for every value: one cache line */
+    int64_t *next, *end; /* in `fill`: ints, bits of doubles, codes of texts */
+    uint64_t a, b;       /* BUILD_TEXT: the words of the last text, */
+    uint32_t len, code; /* its length (UINT32_MAX: none, or it is longer than its words) and code */
+    uint8_t mark;       /* of the last text: chunk_size.c */
     uint8_t kind;       /* enum build_kind */
     uint8_t type;       /* 0 = no value yet, enum trace_type, BUILD_MANY */
     bool nano;
 
     bool is_time, keep_encoded, always_global;
-    bool repeats;     /* packed, but where its steps repeat themselves */
-    bool as_double;   /* BUILD_MANY: integers that are to be doubles like the others */
-    int8_t dimension; /* place in the list of dimensions or -1 */
+    bool repeats;     /* bit-packed unless its steps are periodic */
+    bool as_double;   /* BUILD_MANY: integers are converted to doubles, as the other values */
+    int8_t dimension; /* position in the list of dimensions or -1 */
     uint16_t skew;    /* bytes before `fill` in its allocation */
     uint32_t full;    /* values in `kept` */
     uint32_t words, flat;
@@ -78,13 +78,13 @@ struct column_build {
     uint64_t *valid;           /* `words` words */
     struct dictionary *dict;   /* NULL before the first text */
     struct buf kept;           /* full blocks, as narrow as their range allows */
-    struct buf ranges, places; /* struct pack_range and struct stage_place of each */
-    struct buf types;          /* a byte for each value; only where BUILD_MANY */
-    struct text path;          /* in the builder's arena; the specials': static */
+    struct buf ranges, places; /* struct pack_range and struct stage_place of each block */
+    struct buf types;          /* a byte for each value; only for BUILD_MANY */
+    struct text path;          /* in the builder's arena, or static */
     uint64_t shapes[BUILD_SHAPES_MAX / 64];
 } __attribute__((aligned(64)));
 
-/* in `kept`; of each value above the range's min: 0 = all are min */
+/* Position of a block in `kept`, and bytes of each value above the minimum (0: all are equal). */
 struct stage_place {
     size_t at;
     uint8_t bytes;
@@ -96,19 +96,19 @@ struct step {
     uint32_t head;  /* field, type and unit: step_head(); of a fixed text: its code */
     uint32_t index; /* of the value in its event */
 };
-/* What is done with the events of a shape: with numbers first, then texts, then fixed ones. */
+/* How the events of a shape are added: numbers first, then texts, then fixed texts. */
 struct shape {
     uint64_t hash;
     uint32_t first; /* in chunk_builder.steps */
     /* steps; those before the first text, and before the first fixed one */
     uint16_t count, numbers, texts;
-    uint8_t number;                  /* what its rows have in row_shape */
-    bool regular;                    /* false: its values are put one by one */
-    bool sure;                       /* the scanner vouches for fields and types */
-    bool sized;                      /* a value that `size` or `bytes` may come from is there */
+    uint8_t number;                  /* of the shape in row_shape */
+    bool regular;                    /* false: its values are added one by one */
+    bool sure;                       /* the scanner guarantees fields and types */
+    bool sized;                      /* it has a value that `size` or `bytes` may depend on */
     uint8_t name_mark, cat_mark;     /* of fixed texts */
-    int16_t args[SIZE_ARGS];         /* of the values; -1 = absent or no number */
-    struct column_build *name, *cat; /* of texts that are not fixed, else NULL */
+    int16_t args[SIZE_ARGS];         /* position among the values; -1 = absent or no number */
+    struct column_build *name, *cat; /* columns of texts that are not fixed, else NULL */
 };
 
 struct hash_list {
@@ -118,7 +118,7 @@ struct hash_list {
 struct path_dictionary {
     struct path_dictionary *next;
     struct dictionary dict;
-    uint32_t unused; /* chunks since it was used */
+    uint32_t unused; /* number of chunks since it was used */
     size_t len;
     char path[];
 };
@@ -129,7 +129,7 @@ struct chunk_builder {
     struct arena arena;
     struct pack_encoder *encoder;
     uint32_t rows, columns;
-    uint32_t end; /* of the object before */
+    uint32_t end; /* of the previous object */
     uint32_t bad_ts, bad_dur, other_values;
     bool counts_items; /* `bytes` of an fread or fwrite event is among the rows */
     int error;
@@ -138,17 +138,17 @@ struct chunk_builder {
     struct shape shapes[BUILD_SHAPES_MAX]; /* [0] unused */
     struct step steps[BUILD_STEPS_MAX];
     uint8_t shape_slots[2 * BUILD_SHAPES_MAX]; /* by hash; 0 = free */
-    /* Of a trace_event.shape: one of `shapes`, with its fixed texts. */
+    /* The shape for each trace_event.shape: one of `shapes`, with its fixed texts. */
     struct shape_hint {
         uint32_t shape;
         struct shape plan;
     } hints[BUILD_HINTS];
-    uint16_t slot[TRACE_FIELDS_MAX + 64]; /* field -> column + 1; 0 = not met in this chunk */
+    uint16_t slot[TRACE_FIELDS_MAX + 64]; /* field -> column + 1; 0 = not seen in this chunk */
     struct path_dictionary *dictionaries;
-    struct buf other;             /* JSON text of the event at hand's other values */
+    struct buf other;             /* JSON text of the other values of the present event */
     struct buf values;            /* of the column that is being written: stage_values() */
     struct buf scratch;           /* other arrays of int64 while a column is written */
-    struct density_work *density; /* NULL before the first one */
+    struct density_work *density; /* NULL until first used */
     struct hash_list hashes[CHUNK_DIMENSIONS_MAX];
     unsigned dimensions;
     struct column_build column[BUILD_COLUMNS_MAX];
@@ -165,24 +165,24 @@ _Static_assert(offsetof(struct trace_value, nano) == 3 && sizeof(struct trace_va
 
 /* ---- chunk_builder.c ------------------------------------------------------------------------- */
 
-/* The column of a field, made if this is its first value in the chunk: column + 1, or
+/* Returns column + 1 of a field, which is made for its first value in the chunk, or
  * BUILD_TO_OTHER. */
 uint16_t build_slot(struct chunk_builder *b, uint16_t field);
-/* Room for another row; for the bits of so many. 0 or -ENOMEM. */
+/* Allocates memory for another row, or for `words` of bits. Return 0 or -ENOMEM. */
 int build_grow_rows(struct chunk_builder *b);
 int build_grow_valid(struct column_build *c, uint32_t rows);
-/* The dictionary of a column that has its first text; NULL without memory. */
+/* Returns the dictionary for a column that gets its first text; NULL without memory. */
 struct dictionary *build_dictionary(struct chunk_builder *b, struct column_build *c);
 
 /* ---- chunk_stage.c --------------------------------------------------------------------------- */
 
-/* memory for a column without any. 0 or -ENOMEM */
+/* Allocates the memory of a new column. Returns 0 or -ENOMEM. */
 int stage_new(struct column_build *c, unsigned number);
 void stage_done(struct column_build *c);
 size_t stage_bytes(const struct column_build *c);
-/* `fill` is full: what is in it goes to `kept`. 0 or -ENOMEM. */
+/* Moves the full block in `fill` to `kept`. Returns 0 or -ENOMEM. */
 int stage_keep(struct column_build *c);
-/* Adds a value; the row it belongs to is noted elsewhere. 0 or -ENOMEM. */
+/* Adds a value; its row is marked elsewhere. Returns 0 or -ENOMEM. */
 static inline __attribute__((always_inline)) int stage_push(struct column_build *c, int64_t value)
 {
     int64_t *next = c->next;
@@ -195,32 +195,35 @@ static inline uint32_t stage_count(const struct column_build *c)
 {
     return c->full + (uint32_t)(c->next - c->fill);
 }
-/* Of the c->full / PACK_BLOCK blocks that are kept. */
+/* Returns the ranges of the c->full / PACK_BLOCK blocks in `kept`. */
 static inline const struct pack_range *stage_ranges(const struct column_build *c)
 {
     return (const struct pack_range *)(const void *)c->ranges.data;
 }
-/* Of all values, of which there is one at least. */
+/* The range of all values; there is at least one. */
 struct stage_range {
     int64_t min, max;
 };
 struct stage_range stage_range(const struct column_build *c);
-/* The column's first value, or its first one of another type. 0 or -ENOMEM. */
+/* Sets the type for the column's first value, or its first one of another type. Returns 0 or
+ * -ENOMEM. */
 int build_see_type(struct column_build *c, uint8_t type);
-/* Puts other values in the place of those that there are. 0 or -ENOMEM. */
+/* Replaces all values. Returns 0 or -ENOMEM. */
 int stage_replace(struct column_build *c, const int64_t *values, uint32_t count);
-/* All values, in b->values: borrowed until the next call, may be changed. NULL without memory. */
+/* Decodes all values to b->values: borrowed until the next call, may be modified. NULL without
+ * memory.
+ */
 int64_t *stage_values(struct chunk_builder *b, const struct column_build *c);
-/* Room for n values in b->scratch, what was in it is lost. NULL without memory, and out->error says
- * so. */
+/* Returns n values in b->scratch, whose content is lost. NULL without memory, and out->error is
+ * set. */
 int64_t *build_scratch(struct chunk_builder *b, size_t n, struct buf *out);
 
 /* ---- chunk_shape.c --------------------------------------------------------------------------- */
 
-/* The shape of an event, made if it is new; NULL where its values are to be put one by one. Sets
- * b->error. */
+/* Returns the shape of an event, which is made if it is new; NULL: its values are added one by one.
+ * Sets b->error. */
 const struct shape *build_find_shape(struct chunk_builder *b, const struct trace_event *event);
-/* The same; the scanner often knows. */
+/* The same, with a fast path for shapes that the scanner knows. */
 static inline const struct shape *build_shape(struct chunk_builder *b,
                                               const struct trace_event *event)
 {
@@ -229,10 +232,10 @@ static inline const struct shape *build_shape(struct chunk_builder *b,
     return event->shape != 0 && hint->shape == event->shape ? &hint->plan
                                                             : build_find_shape(b, event);
 }
-/* Sets the bits of `valid` for the rows [c->flat, b->rows) of its shapes; from here on `valid`
- * has all rows. */
+/* Sets the bits of `valid` for the rows [c->flat, b->rows) of its shapes, so that `valid` has all
+ * rows. */
 int build_flatten(struct chunk_builder *b, struct column_build *c);
-/* The same for all columns that have nulls, at once. 0 or -ENOMEM. */
+/* The same for all columns with nulls at once. Returns 0 or -ENOMEM. */
 int build_bitmaps(struct chunk_builder *b);
 
 /* ---- chunk_other.c --------------------------------------------------------------------------- */
@@ -250,15 +253,15 @@ enum {
 }; /* marks of names: a transfer; one of size * count */
 uint8_t size_mark_cat(struct text cat);
 uint8_t size_mark_name(struct text name);
-/* type 0 = null, TRACE_INT or TRACE_DOUBLE */
+/* A value of the columns size and bytes. type: 0 = null, TRACE_INT or TRACE_DOUBLE. */
 struct size_value {
     uint8_t type;
     int64_t i;
     double d;
 };
-/* Which argument a field is, or -1. */
+/* Returns the enum size_arg of a field, or -1. */
 int size_arg(uint16_t field);
-/* Of objects without sums. */
+/* Returns true if `size` is null, for objects without sums. */
 static inline bool size_is_null(uint8_t cat_mark, uint8_t name_mark)
 {
     return (cat_mark == SIZE_POSIX || cat_mark == SIZE_STDIO) && !(name_mark & SIZE_TRANSFER);
@@ -267,7 +270,7 @@ static inline bool bytes_are_null(uint8_t cat_mark, uint8_t name_mark)
 {
     return cat_mark == 0 || !(name_mark & (cat_mark == SIZE_STDIO ? SIZE_COUNTED : SIZE_TRANSFER));
 }
-/* `args`: NULL where absent or no number. */
+/* args: by enum size_arg; NULL: absent or no number. */
 struct size_value size_of_object(uint8_t cat_mark, uint8_t name_mark,
                                  const struct trace_value *const args[SIZE_ARGS]);
 struct size_value bytes_of_object(uint8_t class, uint8_t cat_mark, uint8_t name_mark,
@@ -275,16 +278,17 @@ struct size_value bytes_of_object(uint8_t class, uint8_t cat_mark, uint8_t name_
 
 /* ---- chunk_texts.c: dictionaries of TEXT and MIXED columns ----------------------------------- */
 
-/* Write the dictionary sections of a column and (MIXED) turn its `values` into codes. Sticky error
- * in `out`. */
+/* Writes the dictionary sections of a column, and for MIXED replaces its `values` by codes.
+ * Errors are sticky in `out`. */
 void build_texts(struct chunk_builder *b, const struct column_build *c, size_t start,
                  struct buf *out, struct column_dir *dir);
 int build_mixed(struct chunk_builder *b, const struct column_build *c, int64_t *values,
                 size_t start, struct buf *out, struct column_dir *dir);
-/* Distinct values of a column that is a dimension into b->hashes. */
+/* Adds the hashes of the distinct values of a dimension to b->hashes. */
 int build_hashes(struct chunk_builder *b, const struct column_build *c);
 
-/* Begins a section: aligns; then section_end. `start` is where the value begins in `out`. */
+/* Begins a section at an aligned position; section_end ends it. `start`: begin of the value in
+ * `out`. */
 uint32_t section_begin(struct buf *out, size_t start, size_t expected);
 struct section section_end(const struct buf *out, size_t start, uint32_t begin);
 

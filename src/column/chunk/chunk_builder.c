@@ -1,4 +1,4 @@
-/* chunk_builder.c - the life of a builder and of its columns, and their memory. */
+/* chunk_builder.c - creates and frees builders and their columns. */
 #include "column/chunk/density.h"
 
 #include <errno.h>
@@ -99,8 +99,8 @@ size_t chunk_builder_bytes(const struct chunk_builder *b)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* What nearly every request reads. Size and offset make the index 3 % larger, and filtered groups
- * 1.6 times faster. */
+/* Columns that nearly every request reads are not compressed. For size and offset, this makes the
+ * index 3 % larger, and filtered groups 1.6 times faster. */
 static bool is_hot(struct text path)
 {
     static const char *const paths[] = {"ts", "dur",    "name", "cat",   "pid",        "tid",
@@ -112,8 +112,8 @@ static bool is_hot(struct text path)
     return false;
 }
 
-/* Makes column number `i` one of `path`; the memory of the column that was there before is used
- * again. 0 or -ENOMEM. */
+/* Starts column number `i` for a path, with the memory of its previous use. Returns 0 or
+ * -ENOMEM. */
 static int column_start(struct chunk_builder *b, unsigned i, struct text path)
 {
     struct column_build *c = &b->column[i], old = *c;
@@ -145,8 +145,8 @@ static int column_start(struct chunk_builder *b, unsigned i, struct text path)
     return stage_new(c, i);
 }
 
-/* Dictionaries of paths that come no more go; so do all but the first, where a chunk had a great
- * many or large ones. */
+/* Frees dictionaries of paths that have not occurred for some chunks; if a chunk had too many or
+ * too large ones, also all but the first. */
 static void dictionaries_begin(struct chunk_builder *b)
 {
     unsigned kept = 0;
@@ -166,7 +166,7 @@ static void dictionaries_begin(struct chunk_builder *b)
     }
 }
 
-/* Keeps the memory of columns that a usual chunk has; a chunk of wild ones is not kept for ever. */
+/* Keeps the memory of a usual number of columns only. */
 void chunk_builder_begin(struct chunk_builder *b, const struct trace_scanner *scanner)
 {
     for (unsigned i = 0; i < b->columns; i++)
@@ -206,7 +206,7 @@ void chunk_builder_begin(struct chunk_builder *b, const struct trace_scanner *sc
     b->columns = BUILD_SPECIALS;
 }
 
-/* Paths that would be taken for ours go to "@other". */
+/* Paths that look like those of computed columns are stored in "@other". */
 static bool is_special(struct text path)
 {
     return (path.len > 0 && path.ptr[0] == '@') || text_eq(path, TEXT("size")) ||

@@ -1,4 +1,4 @@
-/* chunk_check.c - reads a chunk value once as a whole: is every part of it as it must be? */
+/* chunk_check.c - checks every part of an encoded chunk. */
 #include "column/chunk/column_view.h"
 
 #include <string.h>

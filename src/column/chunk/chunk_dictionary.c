@@ -1,16 +1,15 @@
-/* chunk_dictionary.c - the distinct texts of one path, found again at a few nanoseconds a value.
+/* chunk_dictionary.c - the distinct texts of one path; a lookup takes a few nanoseconds.
  *
- * What the data look like: names and categories are short and repeat in small cycles; hashes have 4
- * to 32 characters; file names 100. The same texts come in chunk after chunk: what was found out of
- * each (global id, hash for filters) is kept, and a chunk gives codes to those that it has. Texts
- * up to 16 bytes are compared as two words. */
+ * Names and categories are short and repeat in small cycles; hashes have 4 to 32 characters; file
+ * names 100. The same texts occur in chunk after chunk, so their global ids and hashes are kept;
+ * codes are assigned for each chunk. Texts up to 16 bytes are compared as two words. */
 #include "column/chunk/chunk_dictionary.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define IDLE_CHUNKS 16u /* for so many nothing is kept where it was of no use */
+#define IDLE_CHUNKS 16u /* chunks for which nothing is kept after keeping texts was useless */
 #define KEPT_TEXTS (1u << 14)
 #define KEPT_BYTES (8u << 20)
 
@@ -21,7 +20,7 @@ static inline uint32_t slot_hash(uint64_t a, uint64_t b, uint32_t len)
     return (uint32_t)(m >> 64) ^ (uint32_t)m ^ (uint32_t)(m >> 32);
 }
 
-/* ---- all texts known ------------------------------------------------------------------------- */
+/* ---- known texts ----------------------------------------------------------------------------- */
 
 static bool grow_known(struct dictionary *d)
 {
@@ -54,9 +53,9 @@ static bool keep_bytes(struct dictionary *d, const char *ptr, uint32_t len)
     return true;
 }
 
-/* The text's number in d->texts, UINT32_MAX without memory. */
-static uint32_t know(struct dictionary *d, uint8_t type, const char *ptr, uint32_t len, uint64_t a,
-                     uint64_t b)
+/* Finds or adds a text. Returns its number in d->texts, UINT32_MAX without memory. */
+static uint32_t find_known(struct dictionary *d, uint8_t type, const char *ptr, uint32_t len,
+                           uint64_t a, uint64_t b)
 {
     size_t at = d->bytes.count;
 
@@ -82,7 +81,7 @@ static uint32_t know(struct dictionary *d, uint8_t type, const char *ptr, uint32
     return (uint32_t)d->texts.count++;
 }
 
-/* ---- those of the chunk at hand -------------------------------------------------------------- */
+/* ---- texts of the present chunk -------------------------------------------------------------- */
 
 static struct dictionary_slot *free_slot(const struct dictionary *d, uint64_t a, uint64_t b,
                                          uint32_t len)
@@ -115,7 +114,7 @@ static bool grow_slots(struct dictionary *d)
 static const struct dictionary_slot *give_code(struct dictionary *d, uint8_t type, const char *ptr,
                                                uint32_t len, uint64_t a, uint64_t b)
 {
-    uint32_t text = know(d, type, ptr, len, a, b);
+    uint32_t text = find_known(d, type, ptr, len, a, b);
     struct dictionary_slot *slot;
 
     if (text == UINT32_MAX || (2 * d->used.count >= d->slot_count && !grow_slots(d)) ||
@@ -168,8 +167,8 @@ void dictionary_begin(struct dictionary *d)
         d->idle = IDLE_CHUNKS;
     if (d->idle > 0) {
         d->idle--;
-        /* Texts that seldom repeat (paths, dates) are not worth a search among those of all chunks.
-         */
+        /* For texts that seldom repeat (paths, dates), a search among those of all chunks does not
+         * pay. */
         if (d->texts.count > 0)
             memset(d->known_slots, 0, 2 * (size_t)d->known_cap * sizeof(*d->known_slots));
         d->texts.count = 0;
@@ -181,7 +180,7 @@ void dictionary_begin(struct dictionary *d)
         dictionary_done(d);
         d->mark = mark;
     }
-    d->stamp++; /* never 0: that of a new slot */
+    d->stamp++; /* never 0, which is the stamp of a new slot */
     d->used.count = 0;
     d->known_before = (uint32_t)d->texts.count;
 }

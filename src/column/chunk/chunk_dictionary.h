@@ -1,6 +1,6 @@
 /* chunk_dictionary.h - the texts of one path while chunks are built.
  *
- * Used by:   the parts of the builder. Threads: that of the builder.
+ * Used by:   the files of the builder. Threads: the thread of the builder.
  */
 #ifndef DFTRACERD_COLUMN_CHUNK_CHUNK_DICTIONARY_H
 #define DFTRACERD_COLUMN_CHUNK_CHUNK_DICTIONARY_H
@@ -9,17 +9,17 @@
 #include "dftracerd/trace.h"
 #include "dftracerd/vec.h"
 
-/* a, b: of a text of up to 16 bytes its bytes, zero-padded; of a longer one its text_hash() and 0.
- */
+/* a, b: the bytes of a text of up to 16 bytes, padded with zeros; for a longer one its
+ * text_hash() and 0. */
 struct dictionary_text {
     uint64_t a, b;
     size_t at;        /* in `bytes` */
     uint64_t hash;    /* text_hash(), once `hashed` */
-    uint32_t len, id; /* id: global one, INDEX_NO_TEXT until known */
+    uint32_t len, id; /* id: the global one, INDEX_NO_TEXT until known */
     uint8_t type, mark;
     bool hashed;
 };
-/* Of the chunk at hand where `stamp` is the dictionary's, else free. */
+/* A text of the present chunk if `stamp` is that of the dictionary, else free. */
 struct dictionary_slot {
     uint64_t a, b;
     uint32_t len, code, text;
@@ -27,28 +27,28 @@ struct dictionary_slot {
     uint8_t type, mark;
 };
 struct dictionary {
-    /* what the chunk at hand has: small enough to stay in the cache */
+    /* texts of the present chunk: few enough to stay in the cache */
     struct dictionary_slot *slots;
     uint32_t slot_count;
     uint16_t stamp;
     VEC(uint32_t) used; /* code -> text: the distinct texts of the chunk, by first appearance */
-    VEC(struct dictionary_text) texts; /* all that are known, of earlier chunks, too */
+    VEC(struct dictionary_text) texts; /* all known texts, also those of earlier chunks */
     uint32_t known_cap, known_before, idle;
-    uint32_t *known_slots;        /* text + 1; 0 = free; 2 * known_cap of them */
-    VEC(char) bytes;              /* the texts, one behind the other */
-    uint8_t (*mark)(struct text); /* what dictionary_text.mark of a TEXT is; NULL: 0 */
+    uint32_t *known_slots;        /* text + 1; 0 = free; 2 * known_cap elements */
+    VEC(char) bytes;              /* of all texts */
+    uint8_t (*mark)(struct text); /* computes dictionary_text.mark of a TEXT; NULL: 0 */
 };
 _Static_assert(sizeof(struct dictionary_slot) == 32, "two in a cache line");
-/* No code is given yet in the chunk that begins. What grew large is forgotten. */
+/* Begins a chunk: no codes are assigned yet. Large memory is freed. */
 void dictionary_begin(struct dictionary *d);
-/* The slot of (type, text), which has a code now; valid until the next call. NULL without memory.
- */
+/* Returns the slot of (type, text), with its code; valid until the next call. NULL without
+ * memory. */
 const struct dictionary_slot *dictionary_add(struct dictionary *d, uint8_t type, const char *ptr,
                                              uint32_t len);
-/* The same; the caller has the words. */
+/* The same, if the caller has the words a and b. */
 const struct dictionary_slot *dictionary_find(struct dictionary *d, uint8_t type, const char *ptr,
                                               uint32_t len, uint64_t a, uint64_t b);
-uint64_t dictionary_hash(struct dictionary *d, uint32_t code); /* text_hash(), remembered */
+uint64_t dictionary_hash(struct dictionary *d, uint32_t code); /* text_hash(), cached */
 void dictionary_done(struct dictionary *d);
 size_t dictionary_bytes(const struct dictionary *d);
 static inline const struct dictionary_text *dictionary_of(const struct dictionary *d, uint32_t code)

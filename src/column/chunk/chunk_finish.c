@@ -1,4 +1,4 @@
-/* chunk_finish.c - the columns of a finished chunk become one value. */
+/* chunk_finish.c - encodes the columns of a chunk as one value. */
 #include "column/chunk/density.h"
 
 #include <errno.h>
@@ -6,20 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is being written. */
+/* State of the encoding. */
 struct finish {
     struct chunk_builder *b;
     struct buf *out;
     size_t start;                  /* of the value in `out` */
-    struct column_build **columns; /* those with values, ascending by path */
+    struct column_build **columns; /* columns with values, ascending by path */
     struct column_dir *dirs;
     unsigned count, bitmaps;
-    uint16_t *bitmap_owner; /* bitmap -> a column whose valid bits it is */
+    uint16_t *bitmap_owner; /* bitmap -> a column that has these valid bits */
     struct bitmap_dir *bitmap_dirs;
     struct section density;
 };
 
-/* Of what has just been written: it is in the cache. */
+/* Returns the checksum of a section that has just been written, while it is in the cache. */
 static uint32_t sum_of(const struct finish *f, struct section s)
 {
     return f->out->error ? 0 : chunk_sum(f->out->data + f->start + s.offset, s.len);
@@ -27,7 +27,7 @@ static uint32_t sum_of(const struct finish *f, struct section s)
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-/* Integers among doubles become doubles where none loses a digit. */
+/* Integers among doubles become doubles if all are exact. */
 static bool all_doubles(struct chunk_builder *b, struct column_build *c)
 {
     const int64_t exact = (int64_t)1 << 53, *values = stage_values(b, c);
@@ -62,11 +62,11 @@ static enum column_type type_of_column(struct chunk_builder *b, struct column_bu
     }
 }
 
-/* ---- one column ------------------------------------------------------------------------------ */
+/* ---- columns --------------------------------------------------------------------------------- */
 
-/* v * 10^scale as an integer that gives back exactly v when divided: the smallest such scale from
- * `scale` on. */
-static int scaled(double v, unsigned *scale, int64_t *ret)
+/* Finds the smallest scale from `scale` on for which v * 10^scale is an integer that is exactly
+ * v when divided by 10^scale. */
+static int find_scale(double v, unsigned *scale, int64_t *ret)
 {
     for (; *scale <= COLUMN_SCALES_MAX; ++*scale) {
         double x = v * column_pow10[*scale];
@@ -80,9 +80,9 @@ static int scaled(double v, unsigned *scale, int64_t *ret)
     return -ERANGE;
 }
 
-/* Most doubles in traces were typed or printed with a few digits. A scale that is enough for one
- * value does for all that need less, as long as they stay below 2^53: so one pass finds it, a
- * second one writes. */
+/* Most doubles in traces have few decimal digits. A scale that suffices for one value also works
+ * for values that need less, as long as these stay below 2^53: so one pass finds it, a second
+ * one writes. */
 static bool scale_doubles(const int64_t *bits, uint32_t n, int64_t *out, uint8_t *ret_scale)
 {
     unsigned scale = 0;
@@ -92,7 +92,7 @@ static bool scale_doubles(const int64_t *bits, uint32_t n, int64_t *out, uint8_t
         for (uint32_t i = 0; i < n; i++) {
             unsigned before = scale;
             memcpy(&v, &bits[i], sizeof(v));
-            if (scaled(v, &scale, &out[i]) < 0 || (pass == 1 && scale != before))
+            if (find_scale(v, &scale, &out[i]) < 0 || (pass == 1 && scale != before))
                 return false;
         }
     *ret_scale = (uint8_t)scale;
@@ -118,10 +118,10 @@ static const int64_t *doubles_to_write(struct finish *f, const int64_t *values, 
     return out != NULL && scale_doubles(values, n, out, &dir->scale) ? out : values;
 }
 
-/* What the stream of the column's values is made of; first what else the column needs. NULL:
- * f->out->error is set. */
-static const int64_t *prepare(struct finish *f, const struct column_build *c,
-                              struct column_dir *dir)
+/* Writes the dictionary of a column, if it has one. Returns the integers for its stream of values.
+ * NULL: f->out->error is set. */
+static const int64_t *prepare_values(struct finish *f, const struct column_build *c,
+                                     struct column_dir *dir)
 {
     int64_t *values = stage_values(f->b, c);
 
@@ -148,7 +148,7 @@ static void put_values(struct finish *f, const struct column_build *c, const int
                        struct column_dir *dir)
 {
     bool staged = dir->type != COLUMN_DOUBLE &&
-                  dir->type != COLUMN_MIXED; /* these are the values that were measured */
+                  dir->type != COLUMN_MIXED; /* true: the ranges were measured for these values */
     unsigned flags = dir->entries ? PACK_NO_DICT : 0;
     uint32_t count = stage_count(c), begin = section_begin(f->out, f->start, count);
     struct pack_range range;
@@ -169,7 +169,7 @@ static void put_values(struct finish *f, const struct column_build *c, const int
 
 static void put_column(struct finish *f, const struct column_build *c, struct column_dir *dir)
 {
-    const int64_t *values = prepare(f, c, dir);
+    const int64_t *values = prepare_values(f, c, dir);
 
     dir->flags |= c->nano ? COLUMN_NANO : 0;
     dir->nulls = f->b->rows - stage_count(c);
@@ -194,8 +194,7 @@ static bool same_values(const struct column_build *x, const struct column_build 
            same_bytes(&x->kept, &y->kept) && memcmp(x->fill, y->fill, last * sizeof(*x->fill)) == 0;
 }
 
-/* Where all objects moved what they say, `size` is stored once and has two names: it takes no space
- * as `bytes`. */
+/* If `bytes` equals `size` in all rows, the column is stored once, under both names. */
 static bool put_as_bytes(struct finish *f, unsigned size)
 {
     const struct column_build *bytes = &f->b->column[BUILD_BYTES];
@@ -214,8 +213,8 @@ static bool put_as_bytes(struct finish *f, unsigned size)
     return true;
 }
 
-/* Bloom filters come first: with the directory they are what pruning reads. Few entries need none
- * (chunk_may_have compares them), constants and flags neither. */
+/* Bloom filters come first, next to the directory, because pruning reads both. Columns with few
+ * entries (chunk_may_have compares them), constants and flags have none. */
 static void put_filter(struct finish *f, const struct column_build *c, struct column_dir *dir)
 {
     const struct hash_list *l;
@@ -244,7 +243,7 @@ static void put_filter(struct finish *f, const struct column_build *c, struct co
 
 /* ---- bitmaps --------------------------------------------------------------------------------- */
 
-/* Which bitmap says where the column has values: one that is there already, or a new one. */
+/* Returns the number of the bitmap of a column: an existing one that is equal, or a new one. */
 static uint16_t bitmap_of(struct finish *f, unsigned column)
 {
     struct column_build *c = f->columns[column];
@@ -256,7 +255,7 @@ static uint16_t bitmap_of(struct finish *f, unsigned column)
         const struct column_build *owner = f->columns[f->bitmap_owner[i]];
         uint32_t common = c->words < owner->words ? c->words : owner->words;
         common = common < words ? common : words;
-        /* Equal counts: what one has beyond the words of the other is zero. */
+        /* Counts are equal, so the words that only one of them has are zero. */
         if (stage_count(c) != stage_count(owner) || memcmp(c->valid, owner->valid, common * 8) != 0)
             continue;
         if (c->keep_encoded)
@@ -278,14 +277,14 @@ static void put_bitmap(struct finish *f, unsigned i)
         return;
     memset(all, 0, words * 8);
     memcpy(all, c->valid, have * 8);
-    /* That of dur is read by nearly every request. */
+    /* Nearly every request reads the bitmap of dur. */
     pack_encode(f->b->encoder, all, words, (c->keep_encoded ? 0 : PACK_MAY_COMPRESS) | PACK_NO_DICT,
                 f->out);
     f->bitmap_dirs[i].section = section_end(f->out, f->start, begin);
     f->bitmap_dirs[i].sum = sum_of(f, f->bitmap_dirs[i].section);
 }
 
-/* ---- the value ------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static int by_path(const void *a, const void *b)
 {
@@ -293,7 +292,7 @@ static int by_path(const void *a, const void *b)
                     (*(struct column_build *const *)b)->path);
 }
 
-static int plan(struct finish *f)
+static int plan_column(struct finish *f)
 {
     if (build_bitmaps(f->b) < 0)
         return -ENOMEM;
@@ -343,21 +342,19 @@ static void put_directory(struct finish *f, uint32_t number, uint32_t dir_len)
 
 static int put_value(struct finish *f, uint32_t number)
 {
-    uint32_t dir_len;
-    size_t room;
     static const char tail[CHUNK_TAIL];
 
-    if (plan(f) < 0)
+    if (plan_column(f) < 0)
         return -ENOMEM;
     size_t bytes = f->count * sizeof(struct column_dir) + f->bitmaps * sizeof(struct bitmap_dir);
     for (unsigned i = 0; i < f->count; i++)
         bytes += f->columns[i]->path.len;
-    dir_len = (uint32_t)bytes;
-    room = sizeof(struct chunk_head) + dir_len;
-    if (buf_reserve(f->out, room) == NULL)
+    uint32_t dir_len = (uint32_t)bytes;
+    bytes += sizeof(struct chunk_head);
+    if (buf_reserve(f->out, bytes) == NULL)
         return -ENOMEM;
-    memset(f->out->data + f->out->len, 0, room);
-    f->out->len += room;
+    memset(f->out->data + f->out->len, 0, bytes);
+    f->out->len += bytes;
     for (unsigned i = 0; i < f->count; i++)
         put_filter(f, f->columns[i], &f->dirs[i]);
     for (unsigned i = 0; i < f->bitmaps; i++)

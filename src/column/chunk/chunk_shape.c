@@ -1,7 +1,7 @@
-/* chunk_shape.c - events of one shape have the same fields with the same types in the same order. A
- * trace has a few dozen shapes: a call's arguments are always the same ones. So what to do with
- * each value is decided once for a shape, and instead of bits for every null a row keeps the number
- * of its shape; the bits are made when the chunk is finished. */
+/* chunk_shape.c - shapes: events of one shape have the same fields with the same types in the
+ * same order. A trace has a few dozen shapes, for a call always has the same arguments. So the
+ * column of each value is found once for a shape; and a row keeps the number of its shape
+ * instead of a bit for every null. The bits are made when the chunk is finished. */
 #include "column/chunk/chunk_build.h"
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 
 #define WINDOW 64u /* words of bits at a time */
 
-/* No chain from value to value: they are multiplied side by side. Powers of the factor, for with
- * multiples of one the same fields in another order often have the same sum. */
+/* The products do not depend on each other, so they are computed in parallel. The factors are
+ * powers: with multiples, the same fields in another order often have the same sum. */
 static uint64_t hash_heads(const struct trace_event *event)
 {
     uint64_t hash = event->count, factor = 0x9E3779B97F4A7C15u;
@@ -21,7 +21,7 @@ static uint64_t hash_heads(const struct trace_event *event)
     return hash;
 }
 
-/* Shapes of one hash may be different ones. */
+/* Different shapes may have the same hash. */
 static bool is_of_shape(const struct chunk_builder *b, const struct shape *s,
                         const struct trace_event *event)
 {
@@ -51,7 +51,7 @@ static int plan_value(struct chunk_builder *b, const struct trace_value *v, uint
     return 0;
 }
 
-/* Which values size and bytes of the object are computed from. */
+/* Notes the values from which size and bytes of the object are computed. */
 static void plan_size(struct shape *s, struct column_build *c, const struct trace_value *v,
                       uint16_t index)
 {
@@ -73,8 +73,8 @@ static void plan_steps(struct chunk_builder *b, const struct trace_event *event,
     struct step *steps = &b->steps[s->first], step;
     uint32_t texts = event->count;
 
-    /* Numbers first, then texts (backwards: their order does not matter): two loops that predict
-     * well. */
+    /* Numbers first, then texts (in reverse order, which does not matter): so both loops have
+     * predictable branches. */
     for (uint32_t i = 0; i < event->count; i++) {
         int rc = plan_value(b, &event->values[i], (uint16_t)i, &step);
         if (rc < 0) {
@@ -104,7 +104,7 @@ static struct shape *new_shape(struct chunk_builder *b, const struct trace_event
     b->shape_count = number;
     plan_steps(b, event, s);
     if (s->regular) {
-        /* The row is counted to all columns of the shape from now on. */
+        /* From now on, the row counts for all columns of the shape. */
         for (uint32_t i = 0; i < s->count; i++)
             b->steps[s->first + i].column->shapes[s->number / 64] |= (uint64_t)1 << s->number % 64;
         b->step_count += s->count;
@@ -129,7 +129,7 @@ static struct shape *shape_by_heads(struct chunk_builder *b, const struct trace_
     return s->regular ? s : NULL;
 }
 
-/* ---- texts that are the same in all events --------------------------------------------------- */
+/* ---- fixed texts ----------------------------------------------------------------------------- */
 
 static int fix_text(const struct trace_event *event, struct shape *s, struct step *step)
 {
@@ -150,7 +150,7 @@ static int fix_text(const struct trace_event *event, struct shape *s, struct ste
     return 0;
 }
 
-/* Moves the steps of fixed texts to the end, into steps of its own. */
+/* Moves the steps of fixed texts to the end, in a copy of the steps. */
 static int fix_texts(struct chunk_builder *b, const struct trace_event *event, struct shape *s)
 {
     const struct step *from = &b->steps[s->first], *last = from + s->count;
@@ -196,14 +196,14 @@ const struct shape *build_find_shape(struct chunk_builder *b, const struct trace
 
 /* ---- bits ------------------------------------------------------------------------------------ */
 
-/* bits[shape][word of the window]: rows of the window that are of the shape. */
+/* bits[shape][word of the window]: rows of the window that have the shape. */
 struct window {
     uint32_t first, rows;
     uint64_t bits[BUILD_SHAPES_MAX][WINDOW];
 };
 
-/* Rows of the window before c->flat are in `valid` already. */
-static void window_give(const struct window *w, struct column_build *c)
+/* Sets the bits of a column. Rows of the window before c->flat are in `valid` already. */
+static void window_set(const struct window *w, struct column_build *c)
 {
     uint32_t words = (w->rows + 63) / 64, flat = c->flat > w->first ? c->flat - w->first : 0,
              from = flat / 64;
@@ -218,7 +218,7 @@ static void window_give(const struct window *w, struct column_build *c)
         }
 }
 
-static int flatten(struct chunk_builder *b, struct column_build **columns, unsigned count)
+static int flatten_columns(struct chunk_builder *b, struct column_build **columns, unsigned count)
 {
     struct window *w = malloc(sizeof(*w));
     int rc = w == NULL ? -ENOMEM : 0;
@@ -232,7 +232,7 @@ static int flatten(struct chunk_builder *b, struct column_build **columns, unsig
         for (uint32_t i = 0; i < w->rows; i++)
             w->bits[b->row_shape.at[first + i]][i / 64] |= (uint64_t)1 << i % 64;
         for (unsigned i = 0; i < count; i++)
-            window_give(w, columns[i]);
+            window_set(w, columns[i]);
     }
     for (unsigned i = 0; rc == 0 && i < count; i++)
         columns[i]->flat = b->rows;
@@ -242,7 +242,7 @@ static int flatten(struct chunk_builder *b, struct column_build **columns, unsig
 
 int build_flatten(struct chunk_builder *b, struct column_build *c)
 {
-    return flatten(b, &c, 1);
+    return flatten_columns(b, &c, 1);
 }
 
 int build_bitmaps(struct chunk_builder *b)
@@ -253,5 +253,5 @@ int build_bitmaps(struct chunk_builder *b)
     for (unsigned i = 0; i < b->columns; i++)
         if (stage_count(&b->column[i]) > 0 && stage_count(&b->column[i]) < b->rows)
             sparse[count++] = &b->column[i];
-    return flatten(b, sparse, count);
+    return flatten_columns(b, sparse, count);
 }

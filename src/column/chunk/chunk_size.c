@@ -1,16 +1,16 @@
-/* chunk_size.c - columns size and bytes of an object. Of each, the first rule that applies.
+/* chunk_size.c - computes the columns size and bytes of an object, by the first rule that applies.
  *
- * size, what the object says of itself:
+ * size, as the object reports it:
  *   1. args.size_sum, else args.ret_sum;
  *   2. cat POSIX or STDIO: null unless the name is a transfer call; then args.ret if > 0 (a failed
  *      call is null), times args.size for STDIO fread and fwrite; without args.ret, args.size;
  *   3. any other cat: args.size, else args.image_size, if > 0.
- * bytes, what was moved, each byte once however many layers report it:
+ * bytes, the bytes that were transferred; each is counted once, however many layers report it:
  *   1. aggregated objects and counters of cat POSIX, STDIO and sys: args.size_sum, else
  *      args.ret_sum;
  *   2. cat POSIX or sys, a transfer call: args.ret if > 0; without args.ret, args.size, else
- *      args.count, if > 0 (args.count of aggregated objects and counters is a number of calls: not
- *      that);
+ *      args.count, if > 0 (but not args.count of aggregated objects and counters, which is a number
+ *      of calls);
  *   3. cat STDIO, fread and fwrite: args.ret times args.size, if > 0. Queries leave out calls with
  *      a transfer inside (covered.h);
  *   4. any other object: null. */

@@ -1,14 +1,15 @@
-/* chunk_stage.c - a column's values until the chunk is finished: 1,024 of them gather as they are,
- * then they are kept as narrow as their range allows. A chunk has 300,000 values: at 8 bytes each
- * they would not stay in the cache, and each one would be waited for twice. */
+/* chunk_stage.c - stores a column's values until the chunk is finished: blocks of 1,024 values,
+ * in as few bytes each as their range allows. A chunk has 300,000 values: with 8 bytes each they
+ * would not stay in the cache, and cause cache misses both when they are written and when they
+ * are read. */
 #include "column/chunk/chunk_build.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* All columns grow in step, so their ends would meet in the same few sets of the first cache if the
- * arrays began at the same place of a page: each begins elsewhere. */
+/* All columns grow at the same speed. If the arrays began at the same offset of a page, their ends
+ * would use the same few sets of the L1 cache: so each has another offset. */
 int stage_new(struct column_build *c, unsigned number)
 {
     char *memory;
@@ -120,7 +121,7 @@ int64_t *stage_values(struct chunk_builder *b, const struct column_build *c)
         widen(c, i / PACK_BLOCK, out + i);
     memcpy(out + c->full, c->fill, (size_t)(c->next - c->fill) * sizeof(*out));
     if (c->as_double) {
-        /* Integers among doubles become doubles where that was found to lose no digit. */
+        /* Integers among doubles become doubles (all of them are exact). */
         for (uint32_t i = 0; i < stage_count(c); i++)
             if (c->types.data[i] == TRACE_INT) {
                 double d = (double)out[i];

@@ -1,13 +1,13 @@
-/* chunk_sum.c - the parts of a chunk value: whether they lie within it, and have their checksums.
- * Each checksum is compared when the part is first read by this process. */
+/* chunk_sum.c - checks the positions and checksums of the parts of an encoded chunk. Each
+ * checksum is compared when this process first reads the part. */
 #include "column/chunk/column_view.h"
 
 #include <stdatomic.h>
 #include <xxhash.h>
 
-/* Parts whose checksum was right, by some bits of their number; one takes the place of another.
- * Numbers follow from the checksum of the directory, which has the checksums of all parts: so they
- * name a content, wherever it is. */
+/* A cache of parts whose checksum was right, by some bits of their number. Numbers are derived
+ * from the checksum of the directory, which has the checksums of all parts: so they identify the
+ * content, wherever it is stored. */
 enum { KNOWN_BITS = 18 };
 static _Atomic uint64_t known[1 << KNOWN_BITS];
 

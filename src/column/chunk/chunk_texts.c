@@ -1,10 +1,10 @@
 /* chunk_texts.c - writes the dictionaries of TEXT and MIXED columns, and lists the distinct values
  * of dimensions.
  *
- * Which texts become global: names, categories and hashes always; of other columns those whose
- * values repeat (at most GLOBAL_MAX distinct ones, each twice on average). The rest - dates, paths
- * seen once, text made of numbers - would fill the table of all texts with what nobody groups by;
- * it stays in the chunk, where zstd packs it well. */
+ * Texts become global if they are names, categories or hashes, or if their column has few distinct
+ * values (at most GLOBAL_MAX, each twice on average). Other texts - dates, paths that occur once,
+ * text made of numbers - would fill the global table without being grouped by; they are stored in
+ * the chunk, where zstd compresses them well. */
 #include "column/chunk/chunk_build.h"
 #include "column/chunk/column_hash.h"
 
@@ -33,8 +33,8 @@ static bool is_text(uint8_t type)
     return type == TRACE_TEXT || type == TRACE_JSON || type == TRACE_BIG;
 }
 
-/* Lengths and bytes of the entries that are not skipped: ids[i] == INDEX_NO_TEXT, or (ids NULL)
- * texts of a MIXED one. */
+/* Writes the lengths and bytes of local texts: those with ids[i] == INDEX_NO_TEXT, or, for MIXED
+ * (ids NULL), all texts. */
 static void put_locals(struct chunk_builder *b, const struct dictionary *d, const int64_t *ids,
                        size_t start, struct buf *out, struct column_dir *dir)
 {
@@ -107,8 +107,8 @@ static uint8_t type_of(const struct column_build *c, uint32_t i)
                                    : c->type;
 }
 
-/* Codes of (type, value) for all values, in place; texts have theirs of the column's dictionary
- * until here. */
+/* Replaces all values by codes of (type, value). Before, texts have codes of the column's
+ * dictionary. */
 static int mixed_codes(const struct column_build *c, int64_t *values, struct dictionary *d)
 {
     for (uint32_t i = 0; i < stage_count(c); i++) {
@@ -151,7 +151,7 @@ static int put_typed(struct chunk_builder *b, const struct dictionary *d, size_t
 int build_mixed(struct chunk_builder *b, const struct column_build *c, int64_t *values,
                 size_t start, struct buf *out, struct column_dir *dir)
 {
-    struct dictionary d = {0}; /* of typed values, the numbers among them as their 8 bytes */
+    struct dictionary d = {0}; /* of typed values; numbers as their 8 bytes */
     int rc;
 
     dictionary_begin(&d);
@@ -196,7 +196,7 @@ static int hash_mixed(const struct column_build *c, const int64_t *values, struc
     return rc;
 }
 
-/* Values of one type: the last of each run is looked up. */
+/* Adds the hashes of values of one type. Only the last value of each run is looked up. */
 static int hash_runs(uint8_t type, const int64_t *values, uint32_t n, struct dictionary *d,
                      struct hash_list *l)
 {
@@ -225,7 +225,7 @@ int build_hashes(struct chunk_builder *b, const struct column_build *c)
     int64_t *values = stage_values(b, c);
     if (values == NULL)
         return -ENOMEM;
-    /* Numbers: each distinct one once, found by a dictionary of their 8 bytes. */
+    /* A dictionary of their 8 bytes finds each distinct number once. */
     struct dictionary d = {0};
     dictionary_begin(&d);
     if (c->type == BUILD_MANY && !c->as_double)

@@ -1,5 +1,5 @@
-/* chunk_view.c - opens a chunk value. Head and directory are checked here, the first time; columns
- * when they are read. */
+/* chunk_view.c - opens an encoded chunk. Head and directory are checked here, the first time;
+ * columns when they are read. */
 #include "column/chunk/column_hash.h"
 #include "column/chunk/column_view.h"
 
@@ -33,7 +33,7 @@ static int check_head(const struct chunk_head *h, size_t len)
     return 0;
 }
 
-/* The checksum was right, so this finds only bugs of a writer and hostile values: cheap, and it
+/* The checksum was right, so this only finds bugs of a writer and crafted values. It is cheap, and
  * keeps readers simple. */
 static int check_column(const struct chunk_view *v, const struct column_dir *d)
 {
@@ -61,7 +61,7 @@ static struct text path_of(const struct chunk_view *v, const struct column_dir *
     return (struct text){(const char *)v->data + sizeof(struct chunk_head) + d->path, d->path_len};
 }
 
-/* In the value, at any address. */
+/* Returns the directory entry, which may have any alignment. */
 static const uint8_t *entry_at(const struct chunk_view *v, unsigned i)
 {
     return v->data + sizeof(struct chunk_head) + i * sizeof(struct column_dir);
@@ -88,7 +88,7 @@ static int check_directory(const struct chunk_view *v)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* All in one allocation: a request opens all chunks. */
+/* Everything is in one allocation, because a request opens many chunks. */
 static struct chunk_view *view_alloc(const struct chunk_head *head, const void *value)
 {
     size_t words = head->columns / 64u + 1u;
@@ -200,8 +200,8 @@ uint32_t chunk_column_count(const struct chunk_view *v)
 void chunk_column(const struct chunk_view *v, uint32_t i, struct column *ret)
 {
     struct column_view *c = &v->columns[i];
-    /* A request needs few of the columns: only theirs are made. The view remembers them, which is
-     * still const to the caller. */
+    /* Only columns that a request uses are initialised. The view caches them, so it is logically
+     * const. */
     if (!(v->used[i / 64] >> i % 64 & 1)) {
         v->used[i / 64] |= (uint64_t)1 << i % 64;
         memset(c, 0, sizeof(*c));
@@ -251,8 +251,8 @@ int chunk_find(const struct chunk_view *v, struct text path, struct column *ret)
 
 /* ---- pruning --------------------------------------------------------------------------------- */
 
-/* Few entries have no filter: they are compared. The view only remembers what it read: still const
- * to the caller. */
+/* Columns with few entries have no filter: the entries are compared. The view only caches what
+ * it has read, so it is logically const. */
 static bool entries_may_have(const struct chunk_view *cv, const struct column *c, uint64_t hash)
 {
     struct chunk_view *v = (struct chunk_view *)(uintptr_t)cv;

@@ -1,17 +1,17 @@
-/* column.h - how a chunk value is laid out. Private to column/chunk.
+/* column.h - the layout of an encoded chunk. Private to column/chunk.
  *
  *   struct chunk_head | directory | sections ... | 64 zero bytes
  *   directory: struct column_dir for each column, ascending by path bytes; struct bitmap_dir for
  *   each bitmap; paths
- *   sections:  streams of pack.h and byte blocks, aligned to 64 bytes where they are of 1 KiB or
- *              more, else to 8
+ *   sections:  streams of pack.h and byte blocks, aligned to 64 bytes if they have 1 KiB or more,
+ *              else to 8
  *
- * Checksums: chunk_head has that of itself and the directory, and these have those of columns,
- * filters, bitmaps and densities.
+ * Checksums: chunk_head has the checksum of itself and the directory, which in turn contain those
+ * of columns, filters, bitmaps and densities.
  *
- * Nulls: a column keeps its non-null values only, without gaps. Which rows they are is in one of
- * the chunk's bitmaps (a stream of 64-bit words); args of the same calls are null in the same rows,
- * so columns share them.
+ * Nulls: a column has its non-null values only, without gaps. Their rows are in one of the chunk's
+ * bitmaps (a stream of 64-bit words); args of the same calls are null in the same rows, so columns
+ * share bitmaps.
  */
 #ifndef DFTRACERD_COLUMN_CHUNK_COLUMN_H
 #define DFTRACERD_COLUMN_CHUNK_COLUMN_H
@@ -54,13 +54,13 @@ struct column_dir {
     uint8_t flags;
     int64_t min, max; /* DOUBLE: the bits */
     uint32_t nulls, entries;
-    /* stream: ints, doubles * 10^scale, bits of doubles, codes; non-null rows only */
+    /* stream of ints, doubles * 10^scale, bits of doubles, or codes; non-null rows only */
     struct section values;
     struct section ids;    /* TEXT: stream of global ids; MIXED: stream of types, then of numbers */
     struct section lens;   /* TEXT without id, TEXT, JSON, BIG of MIXED: stream of lengths */
     struct section bytes;  /* their bytes */
     struct section filter; /* bloom filter */
-    uint32_t locals;       /* entries whose text is here */
+    uint32_t locals;       /* number of entries whose text is in the chunk */
     uint16_t bitmap;
     uint8_t scale;
     uint8_t unused;
@@ -76,10 +76,10 @@ _Static_assert(sizeof(struct chunk_head) == CHUNK_HEAD_BYTES && sizeof(struct co
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "values are little-endian and read in place");
 
-/* XXH3-64 of the directory, seeded by that of the head with dir_hash 0. */
+/* Returns the XXH3-64 of the directory, seeded by that of the head with dir_hash 0. */
 uint64_t chunk_hash(const struct chunk_head *head, const void *dir);
 uint32_t chunk_sum(const void *data, size_t len); /* chunk_sum.c: 32 bits of XXH3 */
-/* from its first section to its last, without the filter */
+/* Returns the range from its first section to its last, without the filter. */
 struct section column_body(const struct column_dir *d);
 
 /* Powers of ten that are exact in a double: 10^0 to 10^COLUMN_SCALES_MAX. */

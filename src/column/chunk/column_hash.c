@@ -1,4 +1,4 @@
-/* column_hash.c - values as bloom filters know them: by the hash of their text. */
+/* column_hash.c - hashes of values for bloom filters. */
 #include "column/chunk/column_hash.h"
 
 uint64_t column_hash_i64(int64_t v)

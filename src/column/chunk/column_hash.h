@@ -1,5 +1,5 @@
-/* column_hash.h - values as bloom filters know them: by text_hash() of their text, of numbers their
- * decimal text.
+/* column_hash.h - hashes of values for bloom filters: text_hash() of their text, of numbers of
+ * their decimal text.
  *
  * May use:   base. Used by: column/chunk; index/ingest (filters of files). Threads: any; pure.
  */

@@ -1,6 +1,6 @@
-/* column_read.c - values of rows. Columns without nulls are decoded straight into the caller's
- * array; of columns with nulls the values are decoded once for the view and then dealt out to their
- * rows. */
+/* column_read.c - reads the values of rows. Columns without nulls are decoded directly to the
+ * caller's array; for columns with nulls, the values are decoded once for the view, then copied
+ * to their rows. */
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
@@ -101,11 +101,10 @@ int column_read_valid(struct chunk_view *v, const struct column *c, uint32_t fir
 /* Callers use codes as array indexes, so each must be less than the number of entries. */
 static int check_codes(const uint32_t *codes, uint32_t n, uint32_t entries)
 {
-    return n > 0 && kernels()->most(codes, n) >= entries ? ERR_CORRUPT : 0;
+    return n > 0 && kernels()->max(codes, n) >= entries ? ERR_CORRUPT : 0;
 }
 
-/* Decodes all values of the column that are not null into c->whole: codes as uint32_t, others as
- * int64_t. */
+/* Decodes all non-null values of the column to c->whole: codes as uint32_t, others as int64_t. */
 static int load_whole(struct chunk_view *v, struct column_view *c)
 {
     uint32_t count = v->head.rows - c->dir.nulls;
@@ -132,7 +131,7 @@ static int load_whole(struct chunk_view *v, struct column_view *c)
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
-/* As stored: ints, scaled doubles, bits of doubles. */
+/* Reads stored numbers: ints, scaled doubles, bits of doubles. */
 static int read_stored(struct chunk_view *v, const struct column *col, uint32_t first, uint32_t n,
                        int64_t *out)
 {
@@ -207,7 +206,7 @@ int column_read_distances(struct chunk_view *v, const struct column *col, uint32
 {
     struct column_view *c = view_of(col);
     uint64_t span = (uint64_t)col->max - (uint64_t)col->min;
-    uint32_t least = (uint32_t)(uint64_t)col->min;
+    uint32_t min = (uint32_t)(uint64_t)col->min;
     int rc;
 
     assert(first % PACK_BLOCK == 0 && n + first <= col->rows - col->nulls);
@@ -217,12 +216,12 @@ int column_read_distances(struct chunk_view *v, const struct column *col, uint32
     if (rc == 0)
         rc = pack_read_u32(&c->values, first, n, out);
     for (uint32_t i = 0; rc == 0 && i < n; i++)
-        out[i] -= least;
+        out[i] -= min;
     return rc ? rc : check_codes(out, n, (uint32_t)span + 1);
 }
 
-/* Nulls are clustered (metadata among events), so words of 64 rows that all have values are
- * common: they are copied at once. */
+/* Nulls are clustered (metadata among events). Words of 64 rows without nulls, which are frequent,
+ * are copied at once. */
 static void expand_codes(const uint32_t *in, const uint64_t *valid, uint32_t n, uint32_t *out)
 {
     for (uint32_t i = 0; i < n; i += 64) {

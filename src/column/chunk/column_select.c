@@ -1,5 +1,5 @@
-/* column_select.c - which rows have a value in a range or a set, and the values of a few rows,
- * without decoding the column. */
+/* column_select.c - selects rows with a value in a range or a set, and reads the values of a few
+ * rows, without decoding the column. */
 #include "dftracerd/kernel.h"
 #include "column/chunk/column_view.h"
 
@@ -12,7 +12,7 @@
 
 struct wanted {
     int64_t lo, hi;
-    const uint32_t *table; /* of codes; NULL: the range */
+    const uint32_t *table; /* of codes; NULL: the range is used */
     uint32_t codes;
 };
 
@@ -23,7 +23,7 @@ static int select_values(struct column_view *c, const struct wanted *w, uint64_t
     return pack_select_i64(&c->values, w->lo, w->hi, out);
 }
 
-/* Values stand without gaps: what is found of them is dealt out to the rows that have one. */
+/* Values are stored without gaps, so the resulting bits are moved to the rows that have a value. */
 static int select_sparse(struct chunk_view *v, struct column_view *c, const struct wanted *w,
                          uint64_t *out)
 {
@@ -100,7 +100,7 @@ int column_take_i64(struct chunk_view *v, const struct column *col, const uint64
 
 /* ---- a few rows ------------------------------------------------------------------------------ */
 
-/* At most PACK_BLOCK rows, wherever in the chunk. Null rows have the value 0. */
+/* Reads at most PACK_BLOCK rows anywhere in the chunk. Null rows have the value 0. */
 static int pick_rows(struct chunk_view *v, const struct column *col, const uint32_t *rows,
                      uint32_t n, int64_t *out)
 {
@@ -158,17 +158,17 @@ int column_pick_codes(struct chunk_view *v, const struct column *c, const uint32
                       uint32_t n, uint32_t *out)
 {
     int64_t values[PACK_BLOCK];
-    uint64_t most = 0;
+    uint64_t max = 0;
     int rc = 0;
 
     for (uint32_t done = 0; rc == 0 && done < n; done += PACK_BLOCK) {
         rc = pick_rows(v, c, rows + done, pack_block_rows(done, n), values);
         for (uint32_t i = 0; rc == 0 && i < pack_block_rows(done, n); i++) {
-            most = (uint64_t)values[i] > most ? (uint64_t)values[i] : most;
+            max = (uint64_t)values[i] > max ? (uint64_t)values[i] : max;
             out[done + i] = (uint32_t)values[i];
         }
     }
-    return rc == 0 && n > 0 && most >= c->entries ? ERR_CORRUPT : rc;
+    return rc == 0 && n > 0 && max >= c->entries ? ERR_CORRUPT : rc;
 }
 
 int column_pick_valid(struct chunk_view *v, const struct column *c, const uint32_t *rows,

@@ -72,7 +72,7 @@ static int read_types(struct chunk_view *v, struct column_view *c)
     return rc;
 }
 
-/* Where each local text ends; all lengths together are the bytes there are. */
+/* Reads the end of each local text, and checks that the lengths add up to the number of bytes. */
 static int read_ends(struct chunk_view *v, struct column_view *c)
 {
     int64_t *lens = malloc(((size_t)c->dir.locals + 1) * sizeof(*lens));
@@ -157,7 +157,7 @@ int column_entry(struct chunk_view *v, const struct column *col, uint32_t code,
             memcpy(&e.d, &c->numbers[code], sizeof(e.d));
         else
             e.i = c->numbers[code];
-        /* no trace has others, and hashes are of decimal text */
+        /* no trace has other doubles, and they have no decimal text to hash */
         rc = e.type == TRACE_DOUBLE && !isfinite(e.d) ? ERR_CORRUPT : 0;
         if (rc < 0)
             return rc;

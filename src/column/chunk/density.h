@@ -1,10 +1,11 @@
-/* density.h - how a chunk's densities (column.h) are made and laid out. Private to column/chunk.
+/* density.h - the computation and layout of a chunk's densities (column.h). Private to
+ * column/chunk.
  *
- *   density_tuples.c  rows to tuples: refined column by column
- *   density_cells.c   rows to cells: a hash table of those that are met, made coarser until they
- *                     are few enough
- *   density_put.c     which chunks have densities, and their bytes
- *   density_view.c    reading
+ *   density_tuples.c  finds the tuple of each row, by refinement column by column
+ *   density_cells.c   sums rows by cell in a hash table, which is made coarser until the cells are
+ *                     few enough
+ *   density_put.c     decides which chunks have densities, and writes them
+ *   density_view.c    reads them
  *
  * A section of the chunk: struct density_dir, then the streams of pack.h that it names. Densities
  * take 3 to 5 % of the index. They are of one chunk: precomputed tiles over all files would have to
@@ -16,14 +17,14 @@
 #include "column/chunk/chunk_build.h"
 
 enum {
-    DENSITY_ROWS_LEAST = 1024, /* smaller chunks are quickly read */
-    /* Of the chunk's value, beyond so many a row, for each cell of the finest level, which has
-     * about 4: so that an index becomes some 5 % larger, and one that is small for its rows less.
- */
+    DENSITY_ROWS_MIN = 1024, /* smaller chunks are quickly scanned */
+    /* Bytes of the encoded chunk (beyond a number of bytes for each row) for each cell of the
+     * finest level, which has about 4 bytes: so an index grows by about 5 %, and less if it is
+     * small for its number of rows. */
     DENSITY_BYTES_BY_CAT = 110,
     DENSITY_BYTES_BY_NAME = 150,
     DENSITY_BYTES_A_ROW = 2,
-    DENSITY_COARSER = 3, /* bits of shift from a level to the next */
+    DENSITY_COARSER = 3, /* difference of shift between two levels */
     DENSITY_LONGEST = 32
 };
 #define DENSITY_TIME_MOST ((int64_t)1 << 61)
@@ -31,13 +32,13 @@ enum {
 /* ---- on disk --------------------------------------------------------------------------------- */
 
 struct density_streams {
-    int64_t base; /* number of the cell at which keys begin: its time is base << shift */
+    int64_t base; /* number of the first cell, whose time is base << shift */
     uint32_t cells;
     uint8_t shift, bits; /* of the cell's number in a key */
     uint16_t unused;
     struct section keys; /* tuple << bits | number of the cell - base; ascending */
     struct section begins, deltas;
-    /* moment / unit, down; what is left of it is delta * begin of the cell modulo unit */
+    /* floor(moment / unit); the remainder is delta * begin of the cell modulo unit */
     struct section moments;
 };
 struct density_set_dir {
@@ -47,15 +48,15 @@ struct density_set_dir {
 };
 struct density_dir {
     int64_t rest_dur, min_ts, max_te;
-    uint32_t longest, unit; /* all ts and dur are multiples of so many ns: 1000 or 1 */
+    uint32_t longest, unit; /* all ts and dur are multiples of `unit` ns: 1000 or 1 */
     struct section longest_rows, longest_durs; /* ns */
     struct density_set_dir set[DENSITY_SETS];
 };
 _Static_assert(sizeof(struct density_streams) == 48 && sizeof(struct density_set_dir) == 112 &&
                    sizeof(struct density_dir) == 272,
                "on disk");
-/* 0 <= the result < unit, by which moment is no multiple of it. The compiler divides by a constant
- * without a division. */
+/* Returns the remainder of moment by unit. With a constant divisor, the compiler needs no division
+ * instruction. */
 static inline int64_t density_odd(const struct density_dir *d, int32_t delta, int64_t begin)
 {
     int64_t odd = d->unit == 1000 ? delta * (begin % 1000) % 1000 : 0;
@@ -71,7 +72,7 @@ struct density_cell {
     uint32_t begins;
     int32_t delta;
 };
-/* id 0: free; before: 2 x id + 1 where the value is null */
+/* id 0: free; before: 2 x id, + 1 if the value is null */
 struct refine_slot {
     int64_t value;
     uint32_t before, id;
@@ -82,7 +83,7 @@ enum {
     DENSITY_TS,
     DENSITY_TE, /* int64, ns; te -1: the row is in no cell */
     DENSITY_REFINE,
-    /* uint32: 1 + place in DENSITY_CELLS, by hash; density_last, by tuple */
+    /* uint32: position in DENSITY_CELLS + 1, by hash; density_last, by tuple */
     DENSITY_SLOTS,
     DENSITY_LAST,
     DENSITY_CELLS,
@@ -104,8 +105,8 @@ struct density_work {
     int64_t min_ts, max_te;
     unsigned shift;
     int64_t base;
-    uint32_t count, most; /* cells; more make them coarser */
-    size_t mask;          /* of slots */
+    uint32_t count, max; /* cells; with more than max, they are made coarser */
+    size_t mask;         /* of slots */
     struct density_longest longest[DENSITY_LONGEST];
     uint32_t longest_count;
     int64_t rest_dur;
@@ -118,31 +119,31 @@ static inline int64_t *density_i64(const struct buf *b)
 {
     return (int64_t *)(void *)b->data;
 }
-/* Room for so many bytes, contents lost. NULL without memory. */
+/* Returns `bytes` bytes; the content is lost. NULL without memory. */
 void *density_reserve(struct buf *b, size_t bytes);
-void density_done(struct density_work *w); /* NULL is fine, here and below */
+void density_done(struct density_work *w); /* w may be NULL, here and below */
 size_t density_bytes(const struct density_work *w);
-/* what a chunk of very many rows has left is given back */
+/* Frees memory that only a very large chunk needed. */
 void density_trim(struct density_work *w);
 
-/* All rows are one tuple. Then tuples are distinguished by another column, too, and another, and
- * numbered by their first rows. Its values without gaps; where rows lack one, which have one (NULL:
- * all), in `words` words. 0, -ENOMEM. */
+/* density_begin makes all rows one tuple. density_refine* then distinguish tuples by one more
+ * column, and number them by their first rows. values: without gaps; valid: the rows that have one
+ * (NULL: all), in `words` words. Return 0 or -ENOMEM. */
 int density_begin(struct density_work *w, uint32_t rows);
 int density_refine(struct density_work *w, const int64_t *values, const struct stage_range *range);
 int density_refine_nulls(struct density_work *w, const int64_t *values, const uint64_t *valid,
                          uint32_t words);
 
-/* From DENSITY_IDS, _TS, _TE to DENSITY_SORTED, ascending, `few` at most. -EDOM: they do not become
- * few enough. -ENOMEM. */
+/* Makes DENSITY_SORTED, ascending, from DENSITY_IDS, _TS and _TE: at most `few` cells. Returns 0,
+ * -EDOM if they cannot be so few, or -ENOMEM. */
 int density_cells_make(struct density_work *w, uint32_t few);
-/* DENSITY_SORTED and `base` become those of a level DENSITY_COARSER bits coarser. */
+/* Converts DENSITY_SORTED and `base` to a level that is DENSITY_COARSER bits coarser. */
 void density_cells_merge(struct density_work *w);
-/* The longest rows: `longest`, by row, and rest_dur. */
+/* Sets `longest`, sorted by row, and rest_dur. */
 void density_find_longest(struct density_work *w);
 
-/* Appends the section of the chunk in `out` whose value begins at `start` and has all else but the
- * tail. ret->len 0: the chunk has none. 0, -ENOMEM. */
+/* Appends the section to `out`, where the encoded chunk begins at `start` and is complete except
+ * for its tail. ret->len 0: the chunk has none. Returns 0 or -ENOMEM. */
 int density_put(struct chunk_builder *b, struct column_build *const *columns, unsigned count,
                 size_t start, struct buf *out, struct section *ret);
 

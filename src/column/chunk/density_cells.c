@@ -1,4 +1,4 @@
-/* density_cells.c - what begins and ends in a cell, for each tuple. */
+/* density_cells.c - sums the begins and ends of objects by cell and tuple. */
 #include "column/chunk/density.h"
 
 #include <errno.h>
@@ -9,7 +9,8 @@ enum {
     ROWS_MOST = 1 << 17
 }; /* their product is below 2^62, on the next level, too */
 
-/* ---- how fine -------------------------------------------------------------------------------- */
+/* ---- cell size
+ * -------------------------------------------------------------------------------- */
 
 static int compare_i64(const void *a, const void *b)
 {
@@ -18,8 +19,8 @@ static int compare_i64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* About as many rows in the time of a cell as there are tuples, from what lies between neighbours
- * at places all over the chunk: cells are too many then, but not by much. */
+/* Returns a shift with which a cell has about as many rows as there are tuples, by a sample of the
+ * distances between consecutive rows: this gives slightly too many cells. */
 static unsigned first_shift(const struct density_work *w)
 {
     enum { PLACES = 63 };
@@ -43,11 +44,11 @@ static void set_base(struct density_work *w)
     w->base = w->min_ts >> w->shift & ~(((int64_t)1 << DENSITY_COARSER) - 1);
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- table ----------------------------------------------------------------------------------- */
 
-/* Cells by their keys, numbered as they are met; and of each tuple the one that it had last, in
- * which the next row mostly is, too. */
-static uint32_t take_cell(struct density_work *w, uint32_t tuple, int64_t number)
+/* Finds or adds the cell of a tuple. The last cell of each tuple is tried first, because the
+ * next row is mostly in it, too. */
+static uint32_t find_cell(struct density_work *w, uint32_t tuple, int64_t number)
 {
     struct density_last *last = (struct density_last *)(void *)w->buf[DENSITY_LAST].data + tuple;
     struct density_cell *cells = (struct density_cell *)(void *)w->buf[DENSITY_CELLS].data;
@@ -78,7 +79,7 @@ static void clear_table(struct density_work *w)
     w->count = 0;
 }
 
-/* A begin or an end is so much later in a cell that begins `by` earlier. */
+/* Corrects the moment of a cell for a begin that is `by` earlier. */
 static void move_back(struct density_cell *c, int64_t by)
 {
     c->moment -= c->delta * by;
@@ -91,7 +92,7 @@ static void add_cell(struct density_cell *to, const struct density_cell *c)
     to->moment += c->moment;
 }
 
-/* Cells of twice the time. */
+/* Doubles the time of the cells. */
 static void make_coarser(struct density_work *w)
 {
     int64_t base = w->base, size = (int64_t)1 << w->shift;
@@ -108,7 +109,7 @@ static void make_coarser(struct density_work *w)
         int64_t number = base + (int64_t)(uint32_t)c.key;
         if (number & 1)
             move_back(&c, size);
-        uint32_t to = take_cell(w, (uint32_t)(c.key >> 32), number >> 1);
+        uint32_t to = find_cell(w, (uint32_t)(c.key >> 32), number >> 1);
         add_cell((struct density_cell *)(void *)w->buf[DENSITY_CELLS].data + to, &c);
     }
 }
@@ -120,7 +121,7 @@ static void add_row(struct density_work *w, uint32_t tuple, int64_t ts, int64_t 
     struct density_cell *cells = (struct density_cell *)(void *)w->buf[DENSITY_CELLS].data, *c;
     int64_t begin = ts >> w->shift, end = te >> w->shift;
 
-    c = &cells[take_cell(w, tuple, begin)];
+    c = &cells[find_cell(w, tuple, begin)];
     c->begins++;
     if (begin == end) {
         c->moment += te - ts;
@@ -128,12 +129,12 @@ static void add_row(struct density_work *w, uint32_t tuple, int64_t ts, int64_t 
     }
     c->delta++;
     c->moment -= ts - (begin << w->shift);
-    c = &cells[take_cell(w, tuple, end)];
+    c = &cells[find_cell(w, tuple, end)];
     c->delta--;
     c->moment += te - (end << w->shift);
 }
 
-/* -EDOM: cells would become too long for sums of times in 64 bits. */
+/* Returns -EDOM if cells would become too long for sums of times in 64 bits. */
 static int add_rows(struct density_work *w)
 {
     const uint32_t *ids = density_u32(&w->buf[DENSITY_IDS]);
@@ -143,7 +144,7 @@ static int add_rows(struct density_work *w)
         if (te[row] < 0)
             continue;
         add_row(w, ids[row], ts[row], te[row]);
-        for (; w->count > w->most; make_coarser(w))
+        for (; w->count > w->max; make_coarser(w))
             if (w->shift == SHIFT_MOST)
                 return -EDOM;
     }
@@ -152,8 +153,8 @@ static int add_rows(struct density_work *w)
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-/* By the low `bits` bits of keys and then by tuple, 8 at a time; from `cells` to `sorted`, in the
- * same order where equal. */
+/* A stable radix sort by the low `bits` bits of keys, then by tuple, 8 bits at a time, from
+ * `cells` to `sorted`. */
 static void sort_cells(struct density_work *w, unsigned bits)
 {
     struct density_cell *from = (struct density_cell *)(void *)w->buf[DENSITY_CELLS].data;
@@ -186,12 +187,12 @@ int density_cells_make(struct density_work *w, uint32_t few)
     w->shift = first_shift(w);
     if (w->tuples > few || w->rows > ROWS_MOST || w->shift > SHIFT_MOST)
         return -EDOM;
-    /* Of `few` cells in the end. */
-    w->most = 2 * few;
+    /* While rows are added, there may be twice as many cells as in the end. */
+    w->max = 2 * few;
     while (slots < 4ul * few)
         slots *= 2;
     w->mask = slots - 1;
-    cells = (w->most + 4ul) * sizeof(struct density_cell);
+    cells = (w->max + 4ul) * sizeof(struct density_cell);
     bool ok =
         density_reserve(&w->buf[DENSITY_SLOTS], slots * sizeof(uint32_t)) != NULL &&
         density_reserve(&w->buf[DENSITY_LAST], w->tuples * sizeof(struct density_last)) != NULL &&
@@ -230,14 +231,15 @@ void density_cells_merge(struct density_work *w)
     w->base >>= DENSITY_COARSER;
 }
 
-/* ---- the longest ----------------------------------------------------------------------------- */
+/* ---- longest rows
+ * ----------------------------------------------------------------------------- */
 
 static bool is_longer(const struct density_longest *a, const struct density_longest *b)
 {
     return a->dur != b->dur ? a->dur > b->dur : a->row < b->row;
 }
 
-/* Keeps them in order; what falls out is one of the rest. */
+/* Inserts a row by its duration. The row that is removed is one of the rest. */
 static void keep_longer(struct density_work *w, struct density_longest row)
 {
     struct density_longest *all = w->longest;
@@ -248,7 +250,7 @@ static void keep_longer(struct density_work *w, struct density_longest row)
         return;
     }
     if (at == DENSITY_LONGEST)
-        w->rest_dur = all[--at].dur; /* no other one of the rest is longer */
+        w->rest_dur = all[--at].dur; /* the longest of the rest */
     else
         w->longest_count++;
     for (; at > 0 && is_longer(&row, &all[at - 1]); at--)

@@ -1,4 +1,4 @@
-/* density_put.c - which chunks have densities, and their bytes. */
+/* density_put.c - decides which chunks have densities, and writes them. */
 #include "column/chunk/density.h"
 
 #include <errno.h>
@@ -20,8 +20,8 @@ static bool has_nulls(const struct chunk_builder *b, const struct column_build *
     return stage_count(c) < b->rows;
 }
 
-/* -EDOM: values of other or several types. */
-static int refine(struct chunk_builder *b, const struct column_build *c)
+/* Returns -EDOM for values of other or several types. */
+static int refine_tuples(struct chunk_builder *b, const struct column_build *c)
 {
     if (c == NULL)
         return 0;
@@ -40,7 +40,7 @@ static int refine(struct chunk_builder *b, const struct column_build *c)
     return density_refine(b->density, values, &range);
 }
 
-/* Those of each set are those of the one before, distinguished further. */
+/* The tuples of each set are a refinement of those of the set before. */
 static int find_tuples(struct chunk_builder *b, struct column_build *const *columns, unsigned count,
                        unsigned set)
 {
@@ -49,16 +49,16 @@ static int find_tuples(struct chunk_builder *b, struct column_build *const *colu
     int rc = 0;
 
     if (set == DENSITY_BY_NAME)
-        return refine(b, find(columns, count, "name"));
+        return refine_tuples(b, find(columns, count, "name"));
     rc = density_begin(b->density, b->rows);
     for (unsigned i = 0; rc == 0 && i < sizeof(paths) / sizeof(*paths); i++)
-        rc = refine(b, find(columns, count, paths[i]));
+        rc = refine_tuples(b, find(columns, count, paths[i]));
     return rc;
 }
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-/* Integers that are no less than 0 and, in ns, not too large? */
+/* Returns true for integers that are not negative and, in ns, not too large. */
 static bool are_plain(const struct column_build *c, int64_t unit)
 {
     struct stage_range range = stage_range(c);
@@ -67,7 +67,7 @@ static bool are_plain(const struct column_build *c, int64_t unit)
            range.max <= DENSITY_TIME_MOST / unit;
 }
 
-/* In ns, `null` where a row has none. -EDOM: not plain. */
+/* Reads times in ns; null rows get `null`. Returns -EDOM if they are not plain. */
 static int read_times(struct chunk_builder *b, const struct column_build *c, int64_t null,
                       struct buf *to)
 {
@@ -93,8 +93,8 @@ static int read_times(struct chunk_builder *b, const struct column_build *c, int
     return 0;
 }
 
-/* From dur to te. What lacks a time gets the ts of its neighbour, which only the choice of a level
- * reads. */
+/* Converts dur to te. A row without ts gets that of its neighbour, which is only used to choose a
+ * level. */
 static void find_range(struct density_work *w)
 {
     int64_t *ts = density_i64(&w->buf[DENSITY_TS]), *te = density_i64(&w->buf[DENSITY_TE]),
@@ -125,7 +125,7 @@ static int find_times(struct chunk_builder *b, struct column_build *const *colum
     rc = rc < 0 ? rc : read_times(b, dur, 0, &w->buf[DENSITY_TE]);
     if (rc == 0 && has_nulls(b, ts)) {
         bool bad = false;
-        /* Only metadata may lack a time. */
+        /* Only metadata may have no time. */
         const int64_t *classes = stage_values(b, &b->column[BUILD_CLASS]);
         for (uint32_t row = 0; classes != NULL && row < b->rows; row++)
             bad |= density_i64(&w->buf[DENSITY_TS])[row] < 0 && classes[row] != TRACE_METADATA;
@@ -146,7 +146,7 @@ struct putter {
     struct density_work *w;
     struct density_dir dir;
     struct buf *out;
-    size_t start, bytes; /* of the value, beyond those of any row */
+    size_t start, bytes; /* bytes: of the encoded chunk, beyond a number of bytes for each row */
 };
 
 static struct section put_stream(struct putter *p, size_t n)
@@ -196,7 +196,7 @@ static void put_level(struct putter *p, struct density_streams *ret)
     ret->moments = put_stream(p, w->count);
 }
 
-/* A coarser level that is not much smaller is of no use. */
+/* A coarser level is only written if it is much smaller. */
 static void put_levels(struct putter *p, struct density_set_dir *ret)
 {
     for (uint32_t most = p->w->count; p->w->count <= most; density_cells_merge(p->w)) {
@@ -239,7 +239,7 @@ static void put_longest(struct putter *p)
     p->dir.longest_durs = put_stream(p, p->w->longest_count);
 }
 
-/* A chunk without the first set has none. */
+/* A chunk without the first set has no densities. */
 static int put_all(struct putter *p, struct column_build *const *columns, unsigned count,
                    struct section *ret)
 {
@@ -268,15 +268,15 @@ int density_put(struct chunk_builder *b, struct column_build *const *columns, un
                 size_t start, struct buf *out, struct section *ret)
 {
     struct putter p = {.b = b, .out = out, .start = start};
-    size_t bytes = out->len - start, least = (size_t)b->rows * DENSITY_BYTES_A_ROW;
+    size_t bytes = out->len - start, fixed = (size_t)b->rows * DENSITY_BYTES_A_ROW;
 
     *ret = (struct section){0, 0};
-    if (b->rows < DENSITY_ROWS_LEAST || b->other_values > 0)
+    if (b->rows < DENSITY_ROWS_MIN || b->other_values > 0)
         return 0;
     if (b->density == NULL && (b->density = calloc(1, sizeof(*b->density))) == NULL)
         return -ENOMEM;
     p.w = b->density;
-    p.bytes = bytes > least ? bytes - least : 0;
+    p.bytes = bytes > fixed ? bytes - fixed : 0;
     int rc = find_times(b, columns, count, &p.dir.unit);
     rc = rc < 0 ? rc : put_all(&p, columns, count, ret);
     density_trim(b->density);

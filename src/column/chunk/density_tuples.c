@@ -1,4 +1,4 @@
-/* density_tuples.c - which rows agree in all columns that tuples are made of. */
+/* density_tuples.c - numbers the tuples of rows: rows with equal values in all columns of a set. */
 #include "column/chunk/density.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ int density_begin(struct density_work *w, uint32_t rows)
     return 0;
 }
 
-/* ---- one column ------------------------------------------------------------------------------ */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static size_t slot_of(const struct refine_slot *slots, size_t mask, uint32_t before, int64_t value)
 {
@@ -70,8 +70,8 @@ static struct refine_slot *new_slots(struct buf *memory, size_t cap)
     return slots;
 }
 
-/* Twice as many. NULL without memory. */
-static struct refine_slot *grow(struct density_work *w, size_t *mask)
+/* Doubles the number of slots. Returns NULL without memory. */
+static struct refine_slot *grow_slots(struct density_work *w, size_t *mask)
 {
     struct buf old = w->buf[DENSITY_REFINE];
     const struct refine_slot *from = (const struct refine_slot *)(const void *)old.data;
@@ -107,7 +107,7 @@ int density_refine_nulls(struct density_work *w, const int64_t *values, const ui
                 id = ++count;
                 *slot = (struct refine_slot){value, before, id};
                 if (count > mask / 2)
-                    slots = grow(w, &mask);
+                    slots = grow_slots(w, &mask);
             }
             before_last = before;
             last = value;
@@ -118,7 +118,7 @@ int density_refine_nulls(struct density_work *w, const int64_t *values, const ui
     return slots != NULL ? 0 : -ENOMEM;
 }
 
-/* Of values that lie close together, and every row has one. */
+/* For a narrow range of values without nulls: uses a table instead of hashing. */
 static int refine_by_place(struct density_work *w, const int64_t *values, int64_t min,
                            uint32_t span)
 {

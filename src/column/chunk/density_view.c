@@ -1,11 +1,11 @@
-/* density_view.c - reading what density_put.c has written. */
+/* density_view.c - reads densities. */
 #include "column/chunk/density.h"
 #include "column/chunk/column_view.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Of a view, made when it is first needed. */
+/* The densities of a view, which are opened when they are first needed. */
 struct density_view {
     struct density_dir dir;
     uint32_t *rows[DENSITY_SETS]; /* NULL: not yet read */
@@ -36,7 +36,7 @@ static int open_stream(const struct chunk_view *v, const struct section *s, uint
     return view_section_ok(v, s) ? pack_open(ret, v->data + s->offset, s->len, count) : ERR_CORRUPT;
 }
 
-/* ---- the directory --------------------------------------------------------------------------- */
+/* ---- directory ------------------------------------------------------------------------------- */
 
 static bool level_is_ok(const struct chunk_view *v, const struct density_dir *d,
                         const struct density_streams *l)
@@ -60,7 +60,7 @@ static int check_dir(const struct chunk_view *v, const struct density_dir *d)
     return ok ? 0 : ERR_CORRUPT;
 }
 
-/* They ascend, and are rows of the chunk. */
+/* Reads ascending row numbers of the chunk. */
 static int read_rows(struct chunk_view *v, const struct section *s, uint32_t count, uint32_t *out)
 {
     struct pack_stream stream = {0};
@@ -159,8 +159,8 @@ static int open_level(const struct chunk_view *v, const struct density_streams *
 static int check_cells(const struct density_set_dir *d, const struct density_streams *s, uint32_t n,
                        const struct density_cells *c)
 {
-    int64_t most = ((int64_t)d->tuples << s->bits) - 1;
-    bool bad = c->key[0] < 0 || c->key[n - 1] > most;
+    int64_t max_key = ((int64_t)d->tuples << s->bits) - 1;
+    bool bad = c->key[0] < 0 || c->key[n - 1] > max_key;
 
     for (uint32_t i = 1; i < n; i++)
         bad |= c->key[i] <= c->key[i - 1];
@@ -169,7 +169,7 @@ static int check_cells(const struct density_set_dir *d, const struct density_str
     return bad ? ERR_CORRUPT : 0;
 }
 
-/* From what is stored. */
+/* Computes moments from the stored quotients. */
 static void make_moments(const struct density_dir *d, const struct density_streams *s, uint32_t n,
                          struct density_cells *c)
 {

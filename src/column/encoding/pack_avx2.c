@@ -1,6 +1,6 @@
-/* pack_avx2.c - the kernels with AVX2: 8 packed values take `width` bytes, so the places of the 8
- * values within their bytes are the same for every group, and one byte shuffle, one shift by lane
- * and one mask unpack 8 (or 4) of them. */
+/* pack_avx2.c - the kernels with AVX2: 8 bit-packed values have `width` bytes, so the positions
+ * of the 8 values within their bytes are the same for every group, and one byte shuffle, one
+ * shift by lane and one mask decode 8 (or 4) of them. */
 #ifdef __x86_64__
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
@@ -10,9 +10,8 @@
 #include <immintrin.h>
 #include <string.h>
 
-/* Widths up to 25: each value lies within 4 bytes. Values 0-3 are taken from the group's first
- * byte, 4-7 from byte width / 2. By width: which bytes the lanes take, and how far each is shifted.
- */
+/* Widths up to 25: each value lies within 4 bytes. Values 0-3 are loaded from the group's first
+ * byte, 4-7 from byte width / 2. By width: the bytes of the lanes, and the shift of each. */
 #define BIT(w, i) ((i) * (w) - ((i) < 4 ? 0 : (w) / 2 * 8))
 #define BYTES(w, i) BIT(w, i) / 8, BIT(w, i) / 8 + 1, BIT(w, i) / 8 + 2, BIT(w, i) / 8 + 3
 #define SHUFFLE(w) \
@@ -144,13 +143,13 @@ static void unpack32(const uint8_t *in, unsigned width, size_t n, uint32_t base,
 
 /* A range. `low` and `high` say whether its lower and upper bound need to be tested. */
 struct bounds {
-    __m256i least, most;
+    __m256i min, max;
     bool low, high;
 };
 
 static inline __m256i outside(__m256i v, const struct bounds *b)
 {
-    __m256i below = _mm256_cmpgt_epi32(b->least, v), above = _mm256_cmpgt_epi32(v, b->most);
+    __m256i below = _mm256_cmpgt_epi32(b->min, v), above = _mm256_cmpgt_epi32(v, b->max);
 
     return b->low && b->high ? _mm256_or_si256(below, above) : b->low ? below : above;
 }
@@ -208,30 +207,30 @@ static const uint8_t narrow_shuffles[9][32] = NARROW_WIDTHS(NARROW_SHUFFLE);
 static const uint16_t narrow_factors[9][8] = NARROW_WIDTHS(NARROW_FACTORS);
 
 static inline __m256i outside16(const uint8_t *in, __m256i shuffle, __m256i factor, __m128i down,
-                                __m256i least, __m256i most)
+                                __m256i min, __m256i max)
 {
     __m256i both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)in));
     __m256i v = _mm256_mullo_epi16(_mm256_shuffle_epi8(both, shuffle), factor);
 
     v = _mm256_srl_epi16(v, down);
-    return _mm256_or_si256(_mm256_cmpgt_epi16(least, v), _mm256_cmpgt_epi16(v, most));
+    return _mm256_or_si256(_mm256_cmpgt_epi16(min, v), _mm256_cmpgt_epi16(v, max));
 }
 
-/* Only whole 64-bit words of `out` are written. Returns how many values they cover. */
+/* Writes only whole 64-bit words of `out`. Returns the number of values that they cover. */
 static size_t narrow_range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo,
                                 uint32_t hi, uint64_t *out)
 {
     __m256i shuffle = _mm256_loadu_si256((const __m256i *)narrow_shuffles[width]);
     __m256i factor =
         _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)narrow_factors[width]));
-    __m256i least = _mm256_set1_epi16((short)lo), most = _mm256_set1_epi16((short)hi);
+    __m256i min = _mm256_set1_epi16((short)lo), max = _mm256_set1_epi16((short)hi);
     __m128i down = _mm_cvtsi32_si128((int)(16 - width));
 
     for (size_t i = 0; i < n / 64; i++) {
         uint64_t words[2];
         for (unsigned half = 0; half < 2; half++, in += 4 * width) {
-            __m256i a = outside16(in, shuffle, factor, down, least, most);
-            __m256i b = outside16(in + 2 * width, shuffle, factor, down, least, most);
+            __m256i a = outside16(in, shuffle, factor, down, min, max);
+            __m256i b = outside16(in + 2 * width, shuffle, factor, down, min, max);
             __m256i all = _mm256_permute4x64_epi64(_mm256_packs_epi16(a, b), 0xD8);
             words[half] = ~(uint32_t)_mm256_movemask_epi8(all);
         }
@@ -240,24 +239,23 @@ static size_t narrow_range_bits(const uint8_t *in, unsigned width, size_t n, uin
     return n / 64 * 64;
 }
 
-static inline __m256i inside16(const uint8_t *in, __m256i least, __m256i most)
+static inline __m256i inside16(const uint8_t *in, __m256i min, __m256i max)
 {
     __m256i v = _mm256_loadu_si256((const __m256i *)in);
 
-    return _mm256_and_si256(_mm256_cmpeq_epi16(_mm256_max_epu16(v, least), v),
-                            _mm256_cmpeq_epi16(_mm256_min_epu16(v, most), v));
+    return _mm256_and_si256(_mm256_cmpeq_epi16(_mm256_max_epu16(v, min), v),
+                            _mm256_cmpeq_epi16(_mm256_min_epu16(v, max), v));
 }
 
 /* The same for values of exactly two bytes. */
 static size_t range_bits16(const uint8_t *in, size_t n, uint32_t lo, uint32_t hi, uint64_t *out)
 {
-    __m256i least = _mm256_set1_epi16((short)lo), most = _mm256_set1_epi16((short)hi);
+    __m256i min = _mm256_set1_epi16((short)lo), max = _mm256_set1_epi16((short)hi);
 
     for (size_t i = 0; i < n / 64; i++) {
         uint64_t words[2];
         for (unsigned half = 0; half < 2; half++, in += 64) {
-            __m256i all =
-                _mm256_packs_epi16(inside16(in, least, most), inside16(in + 32, least, most));
+            __m256i all = _mm256_packs_epi16(inside16(in, min, max), inside16(in + 32, min, max));
             words[half] = (uint32_t)_mm256_movemask_epi8(_mm256_permute4x64_epi64(all, 0xD8));
         }
         out[i] = words[0] | words[1] << 32;
@@ -265,7 +263,7 @@ static size_t range_bits16(const uint8_t *in, size_t n, uint32_t lo, uint32_t hi
     return n / 64 * 64;
 }
 
-/* Compares values while they are unpacked, without storing them. */
+/* Compares values while they are decoded, without storing them. */
 static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo, uint32_t hi,
                        uint64_t *out)
 {
@@ -277,9 +275,9 @@ static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo,
     else if (width == 16)
         in += range_bits16(in, n, lo, hi, out) / 8 * width;
     else if (lo == 0)
-        in = range_words(in, width, n / 64, &p, (struct bounds){b.least, b.most, false, true}, out);
+        in = range_words(in, width, n / 64, &p, (struct bounds){b.min, b.max, false, true}, out);
     else if (hi >= ((uint32_t)1 << width) - 1)
-        in = range_words(in, width, n / 64, &p, (struct bounds){b.least, b.most, true, false}, out);
+        in = range_words(in, width, n / 64, &p, (struct bounds){b.min, b.max, true, false}, out);
     else
         in = range_words(in, width, n / 64, &p, b, out);
     for (size_t i = n / 64 * 64; i < n; i += 8, in += width) {
@@ -291,7 +289,7 @@ static void range_bits(const uint8_t *in, unsigned width, size_t n, uint32_t lo,
         out[n / 64] &= ((uint64_t)1 << n % 64) - 1;
 }
 
-/* Unpacks the group of 8 values at `in`; lanes outside of [from, to) become 0. */
+/* Decodes the group of 8 values at `in`; lanes outside of [from, to) become 0. */
 static inline __m256i some_of_group(const uint8_t *in, const struct plan32 *p, size_t from,
                                     size_t to)
 {
@@ -379,12 +377,12 @@ static inline __m256i larger(__m256i a, __m256i b)
     return _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b));
 }
 
-static int64_t reduce(__m256i v, bool least)
+static int64_t reduce(__m256i v, bool min)
 {
     int64_t lane[4];
     _mm256_storeu_si256((__m256i *)lane, v);
     for (unsigned i = 1; i < 4; i++)
-        lane[0] = (lane[i] < lane[0]) == least ? lane[i] : lane[0];
+        lane[0] = (lane[i] < lane[0]) == min ? lane[i] : lane[0];
     return lane[0];
 }
 
@@ -450,12 +448,12 @@ static inline __m256i high_halves(const int64_t *v)
     return _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xDD));
 }
 
-static int32_t reduce32(__m256i v, bool least)
+static int32_t reduce32(__m256i v, bool min)
 {
     int32_t lane[8];
     _mm256_storeu_si256((__m256i *)lane, v);
     for (unsigned i = 1; i < 8; i++)
-        lane[0] = (lane[i] < lane[0]) == least ? lane[i] : lane[0];
+        lane[0] = (lane[i] < lane[0]) == min ? lane[i] : lane[0];
     return lane[0];
 }
 
@@ -521,13 +519,13 @@ static size_t put_places(unsigned mask, size_t place, uint64_t *out, size_t coun
 static size_t above_mask(const uint64_t *v, size_t n, uint64_t mask, uint64_t *out)
 {
     const __m256i sign = _mm256_set1_epi64x(INT64_MIN),
-                  most = _mm256_xor_si256(_mm256_set1_epi64x((long long)mask), sign);
+                  max = _mm256_xor_si256(_mm256_set1_epi64x((long long)mask), sign);
     size_t count = 0, i = 0;
 
     for (; i + 4 <= n; i += 4) {
         __m256i x = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(v + i)), sign);
         unsigned more =
-            (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(x, most)));
+            (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(x, max)));
         count = put_places(more, i, out, count);
     }
     for (; i < n; i++)
@@ -580,8 +578,8 @@ static size_t changes(const int64_t *v, size_t n, uint64_t *out)
     return count;
 }
 
-/* out[0] is the start; what follows are steps, which become sums. Sums within a register first; the
- * chain from register to register is one addition. */
+/* out[0] is the start; the steps after it become sums. Sums are first computed within a
+ * register, so that registers depend on each other by one addition only. */
 static void prefix_sum(uint64_t *out, size_t n)
 {
     __m256i carry = _mm256_set1_epi64x((long long)out[0]);
@@ -590,7 +588,7 @@ static void prefix_sum(uint64_t *out, size_t n)
     for (; i + 4 <= n; i += 4) {
         __m256i x = _mm256_loadu_si256((const __m256i *)(out + i));
         x = _mm256_add_epi64(x, _mm256_slli_si256(x, 8));
-        __m256i low = _mm256_permute4x64_epi64(x, 0x55); /* the sum of the lower two, everywhere */
+        __m256i low = _mm256_permute4x64_epi64(x, 0x55); /* the sum of the lower two in all lanes */
         x = _mm256_add_epi64(x, _mm256_blend_epi32(_mm256_setzero_si256(), low, 0xF0));
         _mm256_storeu_si256((__m256i *)(out + i), _mm256_add_epi64(x, carry));
         carry = _mm256_add_epi64(carry, _mm256_permute4x64_epi64(x, 0xFF));
@@ -599,16 +597,16 @@ static void prefix_sum(uint64_t *out, size_t n)
         out[i] += out[i - 1];
 }
 
-/* Whether all codes are below `count`; then out[i] = dict[codes[i]]. */
+/* Returns true, and sets out[i] = dict[codes[i]], if all codes are below `count`. */
 static bool look_up(const uint32_t *codes, size_t n, const int64_t *dict, uint32_t count,
                     int64_t *out)
 {
-    uint32_t most = 0;
+    uint32_t max = 0;
     size_t i = 0;
 
     for (size_t k = 0; k < n; k++)
-        most = codes[k] > most ? codes[k] : most;
-    if (n > 0 && most >= count)
+        max = codes[k] > max ? codes[k] : max;
+    if (n > 0 && max >= count)
         return false;
     for (; i + 4 <= n; i += 4) {
         __m128i place = _mm_loadu_si128((const __m128i *)(codes + i));

@@ -1,4 +1,4 @@
-/* pack_bits.c - bits in and out without special instructions. */
+/* pack_bits.c - the kernels without special instructions. */
 #include "column/encoding/pack_loops.h"
 
 #include <string.h>
@@ -103,8 +103,8 @@ static size_t above_mask(const uint64_t *v, size_t n, uint64_t mask, uint64_t *o
     return count;
 }
 
-/* All are small, so the sign of a difference tells: compilers make a branch of a comparison here,
- * which nothing could foresee. */
+/* The values are small, so the sign of a difference is used: for a comparison, compilers emit a
+ * branch here, which cannot be predicted. */
 static uint32_t count_below(const uint32_t *v, size_t n, uint32_t place)
 {
     uint32_t from = 0;

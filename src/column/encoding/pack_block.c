@@ -1,12 +1,12 @@
-/* pack_block.c - 1,024 values as a block: how they are kept is planned from their range, then they
- * are written. */
+/* pack_block.c - encodes blocks of 1,024 values: the encoding is planned by their range, then
+ * they are written. */
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
 #include "column/encoding/pack_plan.h"
 
-/* The cheapest width for values whose bit lengths (above the base) are counted in `lengths`; longer
- * ones are patched. */
+/* Finds the smallest encoding for values whose bit lengths (above the base) are counted in
+ * `lengths`: a width, and patches for longer values. */
 static void plan_width(const uint16_t *lengths, unsigned longest, size_t n, struct pack_plan *plan)
 {
     uint32_t above = 0, bytes = UINT32_MAX, cost16 = UINT32_MAX;
@@ -24,10 +24,10 @@ static void plan_width(const uint16_t *lengths, unsigned longest, size_t n, stru
             plan->patch_width = (uint8_t)rest;
         }
         above += lengths[w];
-        if (pack_bits_bytes(above, 10) >= bytes) /* it only grows from here on */
+        if (pack_bits_bytes(above, 10) >= bytes) /* smaller widths need even more patches */
             break;
     }
-    /* Filters compare values of whole bytes four times as fast. */
+    /* Filters compare values of whole bytes four times faster. */
     if (plan->kind == PACK_FOR && plan->width == 15 && cost16 <= bytes + bytes / 12) {
         bytes = cost16;
         plan->width = 16;
@@ -36,9 +36,8 @@ static void plan_width(const uint16_t *lengths, unsigned longest, size_t n, stru
     plan->bytes = bytes;
 }
 
-/* A quarter of a large block is sampled: what matters is the share of long values. The last step
- * of a stride of 4 would always see the same phase of a pattern of 4: so strides of 3 and 5 take
- * turns. */
+/* Only a quarter of a large block is sampled, for only the share of long values matters. Strides
+ * of 3 and 5 alternate, because a stride of 4 would always see the same phase of a period of 4. */
 static void count_lengths(const uint64_t *v, size_t n, uint16_t *lengths)
 {
     size_t seen = 0;
@@ -56,7 +55,7 @@ static void count_lengths(const uint64_t *v, size_t n, uint16_t *lengths)
         lengths[b] = (uint16_t)((lengths[b] * n + seen / 2) / seen);
 }
 
-/* A rough bit length of every 8th value and of every 8th step decides which of them is planned. */
+/* Returns true if steps are smaller than values, by the approximate bit length of every 8th one. */
 static bool steps_look_smaller(const int64_t *v, size_t n, const struct pack_range *r)
 {
     unsigned value_bits = 0, step_bits = 0;
@@ -70,7 +69,8 @@ static bool steps_look_smaller(const int64_t *v, size_t n, const struct pack_ran
     return step_bits < value_bits;
 }
 
-/* What is to be packed: steps (n - 1 of them) or values, above the base. */
+/* Computes the integers to encode: n - 1 steps, or the values, minus the base. Returns their
+ * number. */
 static size_t differences(const int64_t *v, size_t n, const struct pack_plan *plan, uint64_t *out)
 {
     if (plan->kind == PACK_DELTA) {
@@ -81,7 +81,7 @@ static size_t differences(const int64_t *v, size_t n, const struct pack_plan *pl
     return n;
 }
 
-/* Few long values among many may be cheaper as patches. */
+/* Plans patches if few values are long. */
 static void plan_bits(const int64_t *v, size_t n, unsigned longest, struct pack_plan *plan)
 {
     uint64_t above[PACK_BLOCK + 8];
@@ -120,7 +120,8 @@ void pack_plan_block(const int64_t *v, size_t n, const struct pack_range *r, str
     }
     plan_bits(v, n, longest, plan);
     plan->bytes += plan->kind == PACK_DELTA ? 8 : 0;
-    /* Of two values, a bit each is what filters want: runs must be a quarter of that. */
+    /* For two values, filters are fastest on one bit each: runs must have a quarter of that
+     * size. */
     size_t runs = pack_bits_bytes(r->runs, 10) + pack_bits_bytes(r->runs, width);
     if (runs * (top == 1 ? 4 : 1) < plan->bytes)
         *plan = (struct pack_plan){.kind = PACK_RUNS,
@@ -143,8 +144,8 @@ static void put_bits(struct buf *out, const uint64_t *v, size_t n, unsigned widt
     out->len += bytes;
 }
 
-/* v: values above the base; those of more than plan->width bits keep their low bits here, the rest
- * as patches. */
+/* v: values minus the base. For those of more than plan->width bits, the upper bits are written as
+ * patches. */
 static void put_patched(struct buf *out, uint64_t *v, size_t n, struct pack_plan *plan)
 {
     uint64_t place[PACK_BLOCK + 8], high[PACK_BLOCK + 8];

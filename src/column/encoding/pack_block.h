@@ -1,15 +1,15 @@
-/* pack_block.h - inside a stream: blocks that pack_select.c, pack_pick.c and pack_take.c read in
- * part, without decoding them. */
+/* pack_block.h - blocks of a stream, which pack_select.c, pack_pick.c and pack_take.c read without
+ * decoding all their values. */
 #ifndef DFTRACERD_COLUMN_ENCODING_PACK_BLOCK_H
 #define DFTRACERD_COLUMN_ENCODING_PACK_BLOCK_H
 
 #include "column/encoding/pack.h"
 
-/* The parts of a block of n values, all within the payload. A value of FOR is base plus its `width`
- * bits; a patched one has more, from bit `width` up. There are `extra` places, ascending, and as
- * many patches. */
+/* The parts of a block of n values, all within the payload. A value of FOR is base plus its
+ * `width` bits; patches have the bits from `width` on of some values. There are `extra`
+ * positions, ascending, and as many patches. */
 struct pack_block {
-    uint32_t n;                        /* PACK_BLOCK, or fewer in the last one */
+    uint32_t n;                        /* PACK_BLOCK, or fewer in the last block */
     unsigned kind, width, patch_width; /* enum pack_block_kind */
     uint32_t extra;                    /* patches, or runs */
     uint64_t base;
@@ -18,14 +18,14 @@ struct pack_block {
     /* 10 bits each; RUNS: places are the ends (last value of the run) */
     const uint8_t *places, *patches;
 };
-/* The block that begins with value `first`. Streams without blocks have the kind 0. 0 or
+/* Opens the block that begins with value `first`; kind 0: the stream has no blocks. Returns 0 or
  * ERR_CORRUPT. */
 int pack_block_open(const struct pack_stream *s, uint32_t first, struct pack_block *b);
-/* Bit i of out = value i of a FOR block of at most PACK_RANGE_WIDTH bits is within [lo, hi], its
- * patches left aside. */
+/* Bit i of out = value i of a FOR block of at most PACK_RANGE_WIDTH bits is within [lo, hi],
+ * without regard to patches. */
 void pack_block_select(const struct pack_block *b, int64_t lo, int64_t hi, uint64_t *out);
-/* ALIGNED: inflates once; differences are summed once, too. Then `heap` holds the values,
- * `head.width` bytes each, to be added to head.base. 0, ERR_CORRUPT, -ENOMEM. */
+/* ALIGNED: decompresses the stream at the first call, and sums differences. `heap` then has the
+ * values minus head.base, `head.width` bytes each. Returns 0, ERR_CORRUPT or -ENOMEM. */
 int pack_inflate(struct pack_stream *s);
 
 #endif

@@ -1,5 +1,5 @@
-/* pack_decode.c - reads the streams of pack_encode.c. Every offset, width and count is checked
- * before it is used: the bytes come from a disk. */
+/* pack_decode.c - decodes streams. Every offset, width and count is checked before it is used,
+ * for the bytes may be corrupt. */
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
@@ -36,7 +36,7 @@ static int open_dict(struct pack_stream *s)
         rc = pack_read_i64(&values, 0, head.count, s->dict);
     pack_close(&values);
     s->dict_count = head.count;
-    /* Looked at before it is opened: a chain of dictionaries must not become deep recursion. */
+    /* Checked before it is opened: a chain of dictionaries would cause deep recursion. */
     if (rc == 0 && (s->len == bytes || s->payload[bytes] == PACK_DICT))
         rc = ERR_CORRUPT;
     return rc ? rc : pack_open(s->codes, s->payload + bytes, s->len - bytes, s->head.count);
@@ -166,7 +166,7 @@ int pack_block_open(const struct pack_stream *s, uint32_t first, struct pack_blo
     return c.bad ? ERR_CORRUPT : 0;
 }
 
-/* In 64 bits, or (out32 not NULL) in 32. */
+/* Patches values of 64 bits, or (out32 not NULL) of 32. */
 static int apply_patches(const struct pack_block *b, size_t n, uint64_t *out, uint32_t *out32)
 {
     uint32_t place[PACK_BLOCK];
@@ -185,8 +185,8 @@ static int apply_patches(const struct pack_block *b, size_t n, uint64_t *out, ui
     return 0;
 }
 
-/* Into 64 bits, or (out32 not NULL) into 32. The ends ascend, and the last one is the end of the
- * block. */
+/* Decodes runs to 64 bits, or (out32 not NULL) to 32. The ends ascend, and the last one is the
+ * end of the block. */
 static int read_runs(const struct pack_block *b, uint64_t *out, uint32_t *out32)
 {
     uint64_t end[PACK_BLOCK], value[PACK_BLOCK];
@@ -207,7 +207,7 @@ static int read_runs(const struct pack_block *b, uint64_t *out, uint32_t *out32)
     return at == b->n ? 0 : ERR_CORRUPT;
 }
 
-/* Into 64 bits, or (out32 not NULL; not where values need more) into 32. */
+/* Decodes to 64 bits, or (out32 not NULL, if values fit) to 32. */
 static int read_block(const struct pack_block *b, uint64_t *out, uint32_t *out32)
 {
     int rc = 0;
@@ -231,8 +231,8 @@ static int read_block(const struct pack_block *b, uint64_t *out, uint32_t *out32
 
 /* ---- zstd ------------------------------------------------------------------------------------ */
 
-/* A context is 160 KB: made for each stream, its pages would be new each time. A thread keeps its
- * own until it ends. */
+/* A context has 160 KB, whose pages would have to be mapped for each stream. So each thread has
+ * one, until it ends. */
 static pthread_once_t context_once = PTHREAD_ONCE_INIT;
 static pthread_key_t context_key;
 static bool context_is_kept;
@@ -247,7 +247,7 @@ static void make_key(void)
     context_is_kept = pthread_key_create(&context_key, free_context) == 0;
 }
 
-/* NULL: zstd makes one for the call. */
+/* Returns NULL without memory: zstd then makes a context for the call. */
 static ZSTD_DCtx *thread_context(void)
 {
     pthread_once(&context_once, make_key);
@@ -263,7 +263,7 @@ static ZSTD_DCtx *thread_context(void)
     return context;
 }
 
-/* 0, or why zstd does not give the `want` bytes that it should. */
+/* Decompresses exactly `want` bytes. Returns 0, ERR_CORRUPT or -ENOMEM. */
 static int inflate_to(void *out, size_t want, const void *from, size_t len)
 {
     ZSTD_DCtx *context = thread_context();
@@ -314,7 +314,9 @@ int pack_inflate(struct pack_stream *s)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* The n values from `first` on, which is the beginning of a block, of a stream that is inflated. */
+/* Reads n values from `first` on, which is the beginning of a block. ALIGNED streams are
+ * decompressed.
+ */
 static int read_part(struct pack_stream *s, uint32_t first, uint32_t n, int64_t *out)
 {
     uint64_t whole[PACK_BLOCK];
@@ -340,7 +342,7 @@ static int read_part(struct pack_stream *s, uint32_t first, uint32_t n, int64_t 
         rc = pack_block_open(s, first, &b);
         if (rc == 0)
             rc = read_block(&b, n == b.n ? (uint64_t *)out : whole, NULL);
-        /* A block is read whole: its layout depends on its length. */
+        /* A block is always decoded whole, for its layout depends on its length. */
         if (rc == 0 && n < b.n)
             memcpy(out, whole, n * sizeof(*out));
         return rc;
@@ -377,7 +379,7 @@ static int read_part32(struct pack_stream *s, uint32_t first, uint32_t n, uint32
     return rc;
 }
 
-/* Into 64 bits, or (out32 not NULL) into 32. */
+/* Decodes to 64 bits, or (out32 not NULL) to 32. */
 static int read_parts(struct pack_stream *s, uint32_t first, uint32_t n, int64_t *out,
                       uint32_t *out32)
 {

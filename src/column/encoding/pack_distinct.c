@@ -1,4 +1,4 @@
-/* pack_distinct.c - the distinct values of a column and their codes. */
+/* pack_distinct.c - finds the distinct values of a column and their codes. */
 #include "column/encoding/pack_plan.h"
 
 #include <stdlib.h>
@@ -11,9 +11,9 @@ struct slot {
 };
 struct pack_distinct {
     uint32_t stamp, count; /* slots of an older stamp are free */
-    uint32_t most;
-    unsigned shift; /* of a hash: few values stay in a small part of the slots */
-    int64_t values[PACK_DICT_MAX], other[PACK_DICT_MAX];
+    uint32_t max;
+    unsigned shift; /* of a hash: few values use only a small part of the slots */
+    int64_t values[PACK_DICT_MAX], copy[PACK_DICT_MAX];
     uint32_t place[PACK_DICT_MAX];
     struct slot slots[SLOTS];
 };
@@ -44,7 +44,7 @@ static inline struct slot *slot_of(struct pack_distinct *d, int64_t v)
     return &d->slots[s % SLOTS];
 }
 
-/* Slots that were never used could be taken for those of a stamp that comes again. */
+/* When the stamp overflows, all slots are cleared: their stamps would be valid again. */
 static void new_stamp(struct pack_distinct *d)
 {
     if (++d->stamp != 0)
@@ -54,9 +54,9 @@ static void new_stamp(struct pack_distinct *d)
     d->stamp = 1;
 }
 
-/* A new value's code; false: one too many. The first 1,024 values stop most hopeless
- * columns. */
-static bool add(struct pack_distinct *d, int64_t v, size_t i)
+/* Adds a new value. Returns false if there are too many; the limit for the first 1,024 values stops
+ * most columns that have too many. */
+static bool distinct_add(struct pack_distinct *d, int64_t v, size_t i)
 {
     if (d->count == FEW && (i < LOOK || d->shift == SHIFT_FEW)) {
         if (i < LOOK)
@@ -66,18 +66,18 @@ static bool add(struct pack_distinct *d, int64_t v, size_t i)
         for (uint32_t k = 0; k < d->count; k++)
             *slot_of(d, d->values[k]) = (struct slot){d->values[k], k, d->stamp};
     }
-    if (d->count == d->most)
+    if (d->count == d->max)
         return false;
     *slot_of(d, v) = (struct slot){v, d->count, d->stamp};
     d->values[d->count++] = v;
     return true;
 }
 
-uint32_t pack_distinct_find(struct pack_distinct *d, const int64_t *v, size_t n, uint32_t most,
+uint32_t pack_distinct_find(struct pack_distinct *d, const int64_t *v, size_t n, uint32_t max,
                             int64_t *codes)
 {
     d->count = 0;
-    d->most = most;
+    d->max = max;
     d->shift = SHIFT_FEW;
     new_stamp(d);
     for (size_t i = 0; i < n; i++) {
@@ -88,7 +88,7 @@ uint32_t pack_distinct_find(struct pack_distinct *d, const int64_t *v, size_t n,
         struct slot *slot = slot_of(d, v[i]);
         if (slot->stamp == d->stamp)
             codes[i] = slot->code;
-        else if (add(d, v[i], i))
+        else if (distinct_add(d, v[i], i))
             codes[i] = d->count - 1;
         else
             return 0;
@@ -96,10 +96,10 @@ uint32_t pack_distinct_find(struct pack_distinct *d, const int64_t *v, size_t n,
     return d->count;
 }
 
-/* By bytes from the lowest on, as far as the values differ: they are mostly close together. */
-static void sort(int64_t *v, int64_t *other, uint32_t n)
+/* A radix sort by bytes, as far as the values differ: mostly, they are close together. */
+static void sort_values(int64_t *v, int64_t *copy, uint32_t n)
 {
-    int64_t min = v[0], max = v[0], *from = v, *to = other;
+    int64_t min = v[0], max = v[0], *from = v, *to = copy;
 
     for (uint32_t i = 1; i < n; i++) {
         min = v[i] < min ? v[i] : min;
@@ -126,7 +126,7 @@ static void sort(int64_t *v, int64_t *other, uint32_t n)
 
 const int64_t *pack_distinct_sort(struct pack_distinct *d, size_t n, int64_t *codes)
 {
-    sort(d->values, d->other, d->count);
+    sort_values(d->values, d->copy, d->count);
     for (uint32_t i = 0; i < d->count; i++)
         d->place[slot_of(d, d->values[i])->code] = i;
     for (size_t i = 0; i < n; i++)

@@ -1,5 +1,4 @@
-/* pack_encode.c - finds the smallest encoding of a column's values by measuring them, and writes
- * it. */
+/* pack_encode.c - encodes a column's values: measures them, and writes the smallest encoding. */
 #include "column/encoding/pack_plan.h"
 
 #include <errno.h>
@@ -49,7 +48,7 @@ size_t pack_encoder_bytes(const struct pack_encoder *e)
            e->aligned.cap + e->codes.cap + ZSTD_sizeof_CCtx(e->zstd);
 }
 
-/* ---- what is to be encoded ------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 struct input {
     const int64_t *v;
@@ -57,8 +56,8 @@ struct input {
     const struct pack_range *ranges; /* of each block */
     struct pack_range whole;
     struct pack_plan *plans; /* of each block, once planned; */
-    size_t bytes;            /* what they take, about */
-    bool steps;              /* most of them are made of steps */
+    size_t bytes;            /* their approximate size */
+    bool steps;              /* most of them encode steps */
 };
 
 static size_t block_values(const struct input *in, size_t block)
@@ -67,8 +66,8 @@ static size_t block_values(const struct input *in, size_t block)
 }
 
 /* Measures the blocks from number `known` on. */
-static int measure(struct buf *ranges, struct input *in, const struct pack_range *known,
-                   size_t known_blocks)
+static int measure_blocks(struct buf *ranges, struct input *in, const struct pack_range *known,
+                          size_t known_blocks)
 {
     struct pack_range *r;
 
@@ -94,7 +93,7 @@ static int measure(struct buf *ranges, struct input *in, const struct pack_range
     return 0;
 }
 
-static int plan(struct buf *plans, struct input *in)
+static int plan_blocks(struct buf *plans, struct input *in)
 {
     size_t steps = 0;
 
@@ -112,7 +111,7 @@ static int plan(struct buf *plans, struct input *in)
     return 0;
 }
 
-/* ---- a stream -------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 static void put_head(struct buf *out, unsigned kind, unsigned width, bool delta, size_t n,
                      int64_t base)
@@ -139,8 +138,9 @@ static void put_blocks(const struct input *in, struct buf *out)
     }
 }
 
-/* Bytes of each value above the base, or of each step: the first one is 0 then. */
-static unsigned align(struct pack_encoder *e, const struct input *in, int64_t base)
+/* Writes each value minus the base, or each step (the first one is 0), in whole bytes. Returns
+ * their size. */
+static unsigned align_values(struct pack_encoder *e, const struct input *in, int64_t base)
 {
     const struct pack_range *r = &in->whole;
     uint64_t top = in->steps ? (uint64_t)r->delta_max - (uint64_t)r->delta_min
@@ -165,10 +165,10 @@ static unsigned align(struct pack_encoder *e, const struct input *in, int64_t ba
     return width;
 }
 
-/* Do enough values repeat in their order for zstd to save half? 8 bytes at a time are sampled:
- * those whose hash has some bits of zero, so the same ones whenever they repeat. It takes 15
+/* Returns true if enough sequences of values repeat, so that zstd can save half. Samples of 8 bytes
+ * are compared: those whose hash has some zero bits, so repetitions are sampled, too. This takes 15
  * instructions an event, zstd 141. */
-static bool come_again(const uint8_t *p, size_t n, unsigned width)
+static bool sequences_repeat(const uint8_t *p, size_t n, unsigned width)
 {
     uint32_t seen[4096] = {0};
     uint64_t skip = ((uint64_t)1 << pack_bit_length(n / 4096)) - 1, x;
@@ -188,8 +188,8 @@ static bool come_again(const uint8_t *p, size_t n, unsigned width)
     return again >= sampled / 4;
 }
 
-/* ALIGNED: head, the first value where steps are kept, a zstd frame; only where that saves a part
- * of the blocks. */
+/* Writes ALIGNED: head, the first value if steps are encoded, a zstd frame; only if that saves
+ * `part` of the blocks. */
 static bool put_aligned(struct pack_encoder *e, const struct input *in, unsigned part,
                         struct buf *out)
 {
@@ -199,12 +199,12 @@ static bool put_aligned(struct pack_encoder *e, const struct input *in, unsigned
     if (in->bytes < 128 || out->error != 0)
         return false;
     limit = in->bytes - in->bytes / part - 24;
-    unsigned width = align(e, in, base);
+    unsigned width = align_values(e, in, base);
     if (width == 0 || buf_reserve(out, limit + 64) == NULL) {
         out->error = -ENOMEM;
         return false;
     }
-    if (part == 2 && !come_again((const uint8_t *)e->aligned.data, in->n, width))
+    if (part == 2 && !sequences_repeat((const uint8_t *)e->aligned.data, in->n, width))
         return false;
     put_head(out, PACK_ALIGNED, width, in->steps, in->n, base);
     if (in->steps)
@@ -219,7 +219,7 @@ static bool put_aligned(struct pack_encoder *e, const struct input *in, unsigned
     return true;
 }
 
-/* CONSTANT, ALIGNED or BLOCKS. */
+/* Writes CONSTANT, ALIGNED or BLOCKS. */
 static void put_leaf(struct pack_encoder *e, struct input *in, unsigned flags, struct buf *out)
 {
     if (in->n == 0 || in->whole.min == in->whole.max)
@@ -234,13 +234,13 @@ static int put_stream(struct pack_encoder *e, const int64_t *v, size_t n, unsign
 {
     struct input in = {.v = v, .n = n};
 
-    if (measure(&e->ranges, &in, NULL, 0) < 0 || plan(&e->plans, &in) < 0)
+    if (measure_blocks(&e->ranges, &in, NULL, 0) < 0 || plan_blocks(&e->plans, &in) < 0)
         return out->error = -ENOMEM;
     put_leaf(e, &in, flags, out);
     return out->error;
 }
 
-/* DICT: head (base = bytes of the first stream), distinct values, codes. */
+/* Writes DICT: head (base = bytes of the first stream), distinct values, codes. */
 static int put_dict(struct pack_encoder *e, size_t n, uint32_t count, unsigned flags,
                     struct buf *out)
 {
@@ -258,8 +258,8 @@ static int put_dict(struct pack_encoder *e, size_t n, uint32_t count, unsigned f
 
 /* ---- entry points ---------------------------------------------------------------------------- */
 
-/* Two values that are not neighbours, often changing: as codes they take a bit each, which is what
- * filters want. */
+/* Returns true for two values that are far apart and change often: codes of one bit each are
+ * fast to filter. */
 static bool two_apart(const struct input *in)
 {
     uint64_t span = (uint64_t)in->whole.max - (uint64_t)in->whole.min;
@@ -272,9 +272,9 @@ static bool two_apart(const struct input *in)
     return __builtin_popcount(seen) == 2;
 }
 
-/* The largest number of distinct values whose dictionary and codes are smaller than the blocks, or
- * 0. */
-static uint32_t most_that_pay(const struct input *in)
+/* Returns the largest number of distinct values whose dictionary and codes are smaller than the
+ * blocks, or 0. */
+static uint32_t max_distinct(const struct input *in)
 {
     uint32_t low = 0, high = PACK_DICT_MAX;
 
@@ -293,15 +293,15 @@ static uint32_t worth_dict(struct pack_encoder *e, const struct input *in)
 {
     int64_t *codes;
     bool two = two_apart(in);
-    uint32_t most = two ? 2 : most_that_pay(in);
+    uint32_t max = two ? 2 : max_distinct(in);
 
-    if (most == 0 || (!two && in->bytes <= in->n / 2 + 256))
+    if (max == 0 || (!two && in->bytes <= in->n / 2 + 256))
         return 0;
     buf_clear(&e->codes);
     codes = (int64_t *)(void *)buf_reserve(&e->codes, in->n * sizeof(*codes));
     if (codes == NULL)
         return 0;
-    return pack_distinct_find(e->distinct, in->v, in->n, most, codes);
+    return pack_distinct_find(e->distinct, in->v, in->n, max, codes);
 }
 
 int pack_encode_measured(struct pack_encoder *e, const int64_t *values, size_t n,
@@ -311,11 +311,11 @@ int pack_encode_measured(struct pack_encoder *e, const int64_t *values, size_t n
     struct input in = {.v = values, .n = n};
     uint32_t count;
 
-    if (measure(&e->ranges, &in, known, known_blocks) < 0)
+    if (measure_blocks(&e->ranges, &in, known, known_blocks) < 0)
         return out->error = -ENOMEM;
     if (ret != NULL)
         *ret = in.whole;
-    if (n > 0 && in.whole.min != in.whole.max && plan(&e->plans, &in) < 0)
+    if (n > 0 && in.whole.min != in.whole.max && plan_blocks(&e->plans, &in) < 0)
         return out->error = -ENOMEM;
     count = flags & PACK_NO_DICT ? 0 : worth_dict(e, &in);
     if (count > 0)

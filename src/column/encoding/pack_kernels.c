@@ -1,4 +1,4 @@
-/* pack_kernels.c - which kernels this machine has: those of pack_avx2.c or of pack_bits.c. */
+/* pack_kernels.c - chooses the kernels of pack_avx2.c or pack_bits.c by the CPU. */
 #include "column/encoding/pack.h"
 
 const struct pack_kernels *pack_kernels(void)

@@ -1,5 +1,5 @@
-/* pack_loops.h - kernels that need no special instructions, but wide registers: compiled once for
- * each level, by pack_bits.c and pack_avx2.c. */
+/* pack_loops.h - kernels that need no special instructions, but are faster with wide registers:
+ * compiled for each level, by pack_bits.c and pack_avx2.c. */
 #ifndef DFTRACERD_COLUMN_ENCODING_PACK_LOOPS_H
 #define DFTRACERD_COLUMN_ENCODING_PACK_LOOPS_H
 
@@ -62,7 +62,7 @@ static void narrow64(const int64_t *in, unsigned bytes, size_t n, uint64_t base,
 }
 #undef NARROW
 
-/* 8 values of up to 16 bits: halves of 4 values, at most a word each. */
+/* Packs 8 values of up to 16 bits: each half of 4 values fits into a word. */
 static inline void pack_narrow(const uint64_t *v, unsigned width, uint8_t *out)
 {
     uint64_t low = (v[0] | v[1] << width) | (v[2] | v[3] << width) << 2 * width;
@@ -72,7 +72,8 @@ static inline void pack_narrow(const uint64_t *v, unsigned width, uint8_t *out)
     memcpy(out, &both, sizeof(both));
 }
 
-/* Of up to 32 bits: the second half begins in the middle of a byte where the width is odd. */
+/* Packs 8 values of up to 32 bits: with an odd width, the second half begins in the middle of a
+ * byte. */
 static inline void pack_wide(const uint64_t *v, unsigned width, uint8_t *out)
 {
     unsigned __int128 low =
@@ -86,7 +87,8 @@ static inline void pack_wide(const uint64_t *v, unsigned width, uint8_t *out)
     memcpy(out + width / 2, &high, sizeof(high));
 }
 
-/* Of up to 57 bits: bits gather in one word, which is stored when full. */
+/* Packs 8 values of up to 57 bits: bits are collected in a word, which is stored when it is
+ * full. */
 static void pack_long(const uint64_t *v, unsigned width, uint8_t *out)
 {
     uint64_t word = 0;
@@ -143,7 +145,7 @@ static void steps(const int64_t *v, size_t n, uint64_t base, uint64_t *out)
         out[i] = (uint64_t)v[i + 1] - (uint64_t)v[i] - base;
 }
 
-/* The functions of one level: those of this file and of the file that includes it. */
+/* The kernels of one level: functions of this file and of the file that includes it. */
 #define PACK_KERNELS \
     { \
         .unpack64 = unpack64, .unpack32 = unpack32, .range_bits = range_bits, \

@@ -1,14 +1,14 @@
-/* pack_pick.c - a few values of a stream by their places. Of a block whose values lie at fixed
- * places only these are read; others are decoded first. */
+/* pack_pick.c - reads a few values of a stream by their positions. In blocks with values of fixed
+ * width only these are read; other blocks are decoded first. */
 #include "column/encoding/pack_block.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Where so many or more of 1,024 values are wanted, decoding all of them is faster. */
+/* If at least this many of 1,024 values are needed, decoding all of them is faster. */
 #define PICK_MANY 192u
 #define PICK_DELTAS 64u
-/* A place is compared with all patches or runs of its block, eight at a time. */
+/* Each position is compared with all patches or runs of its block, eight at a time. */
 #define PICK_COMPARISONS 4096u
 
 struct picked {
@@ -17,8 +17,8 @@ struct picked {
     int64_t *out;
 };
 
-/* at[k]: how many of the ascending places of a block are below the k-th wanted one. Behind them
- * there is room for 8 more. */
+/* at[k]: the number of ascending positions of a block that are below the k-th requested one.
+ * They are followed by memory for 8 more. */
 static void find_picked(uint32_t *places, uint32_t n, const struct picked *p, uint32_t *at)
 {
     for (uint32_t i = 0; i < 8; i++)
@@ -44,7 +44,7 @@ static int pick_for(const struct pack_block *b, const struct picked *p)
     return 0;
 }
 
-/* Differences are summed up from one wanted value to the next. */
+/* Sums the differences from one requested value to the next. */
 static int pick_delta(const struct pack_block *b, const struct picked *p)
 {
     uint64_t sum = (uint64_t)b->first;

@@ -1,6 +1,6 @@
-/* pack_select.c - which values of a stream are within a range, without decoding what its layout
- * decides: a block whose width cannot reach the range is passed over but for its patches,
- * and a run is judged once. */
+/* pack_select.c - selects the values of a stream that are within a range. Values are not decoded if
+ * the layout decides: a block whose width cannot reach the range is skipped except for its patches,
+ * and a run is compared once. */
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
@@ -22,8 +22,8 @@ static bool within(struct range r, int64_t v)
     return v >= r.lo && v <= r.hi;
 }
 
-/* n bits: all of them, or none. */
-static void fill(uint64_t *out, size_t n, bool set)
+/* Sets or clears n bits. */
+static void fill_bits(uint64_t *out, size_t n, bool set)
 {
     memset(out, set ? 0xff : 0, (n + 63) / 64 * 8);
     if (set && n % 64)
@@ -32,16 +32,16 @@ static void fill(uint64_t *out, size_t n, bool set)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Of the first n packed values. The range in terms of what is packed: often none of it can be
- * within, or all is. */
+/* Compares the first n bit-packed values with the range minus the base: often all of them are
+ * within it, or none. */
 static void select_packed(const struct pack_block *b, size_t n, struct range r, uint64_t *out)
 {
-    __int128 base = (int64_t)b->base, most = ((__int128)1 << b->width) - 1;
-    __int128 lo = r.lo > base ? r.lo - base : 0, hi = r.hi - base < most ? r.hi - base : most;
+    __int128 base = (int64_t)b->base, max = ((__int128)1 << b->width) - 1;
+    __int128 lo = r.lo > base ? r.lo - base : 0, hi = r.hi - base < max ? r.hi - base : max;
     size_t words = (n + 63) / 64;
 
-    if (hi < lo || (lo == 0 && hi == most)) {
-        fill(out, n, hi >= lo);
+    if (hi < lo || (lo == 0 && hi == max)) {
+        fill_bits(out, n, hi >= lo);
     } else if (b->width > 1) {
         pack_kernels()->range_bits(b->bits, b->width, n, (uint32_t)lo, (uint32_t)hi, out);
     } else {
@@ -58,9 +58,9 @@ void pack_block_select(const struct pack_block *b, int64_t lo, int64_t hi, uint6
     select_packed(b, b->n, (struct range){lo, hi}, out);
 }
 
-/* A patch adds at least one to the upper bits: what that says of all patched values alike. False:
- * nothing. Only where nothing can overflow. */
-static bool patches_alike(const struct pack_block *b, struct range r, bool *ret_in)
+/* A patch adds at least one to the upper bits, which gives bounds for all patched values.
+ * Returns true if these decide all of them: *ret_in. Only if no value can overflow. */
+static bool patches_decided(const struct pack_block *b, struct range r, bool *ret_in)
 {
     const int64_t far = (int64_t)1 << 61, base = (int64_t)b->base;
     uint64_t zero[BLOCK_WORDS], any = 0;
@@ -68,18 +68,19 @@ static bool patches_alike(const struct pack_block *b, struct range r, bool *ret_
     if (b->width + b->patch_width > 61 || b->patch_width > PACK_RANGE_WIDTH || base >= far ||
         base <= -far)
         return false;
-    int64_t least = base + ((int64_t)1 << b->width),
-            most = base + (((int64_t)1 << (b->width + b->patch_width)) - 1);
-    *ret_in = r.lo <= least && r.hi >= most;
-    if (!*ret_in && r.lo <= most && r.hi >= least)
+    int64_t min = base + ((int64_t)1 << b->width),
+            max = base + (((int64_t)1 << (b->width + b->patch_width)) - 1);
+    *ret_in = r.lo <= min && r.hi >= max;
+    if (!*ret_in && r.lo <= max && r.hi >= min)
         return false;
     pack_kernels()->range_bits(b->patches, b->patch_width, b->extra, 0, 0, zero);
     for (size_t i = 0; i < (b->extra + 63) / 64; i++)
         any |= zero[i];
-    return any == 0; /* no writer makes such a patch */
+    return any == 0; /* no encoder writes such a patch */
 }
 
-/* Bytes, not words: neighbours are rarely in one, so none waits for another. */
+/* Writes bytes, not words: neighbours are rarely in the same byte, so they do not depend on each
+ * other. */
 static void mark_places(const uint32_t *places, uint32_t n, bool in, uint64_t *out)
 {
     uint8_t *bytes = (uint8_t *)out;
@@ -92,15 +93,15 @@ static void mark_places(const uint32_t *places, uint32_t n, bool in, uint64_t *o
 
 static int select_patches(const struct pack_block *b, struct range r, uint64_t *out)
 {
-    uint32_t places[PACK_BLOCK], most = 0;
+    uint32_t places[PACK_BLOCK], max = 0;
     bool in = false;
 
     pack_kernels()->unpack32(b->places, 10, b->extra, 0, places);
     for (uint32_t i = 0; i < b->extra; i++)
-        most = places[i] > most ? places[i] : most;
-    if (most >= b->n)
+        max = places[i] > max ? places[i] : max;
+    if (max >= b->n)
         return ERR_CORRUPT;
-    if (patches_alike(b, r, &in)) {
+    if (patches_decided(b, r, &in)) {
         mark_places(places, b->extra, in, out);
         return 0;
     }
@@ -112,8 +113,8 @@ static int select_patches(const struct pack_block *b, struct range r, uint64_t *
     return 0;
 }
 
-/* Every bit becomes the parity of all bits up to it: from where the answer changes to the answers.
- */
+/* Converts bits where the result changes to the results: every bit becomes the parity of all
+ * bits up to it. */
 static void fill_changes(uint64_t *words, size_t n)
 {
     uint64_t carry = 0;
@@ -129,7 +130,7 @@ static void fill_changes(uint64_t *words, size_t n)
         words[n / 64] &= ((uint64_t)1 << n % 64) - 1;
 }
 
-/* Whether the ends ascend to the last value of the block. */
+/* Returns true if the ends ascend to the last value of the block. */
 static bool ends_right(const uint32_t *end, uint32_t runs, size_t n)
 {
     uint32_t wrong = 0;
@@ -153,7 +154,7 @@ static int select_runs(const struct pack_block *b, struct range r, uint64_t *out
         pack_unpack_bits(b->bits, b->width, b->extra, b->base, value);
         kernels()->range_i64((const int64_t *)value, b->extra, r.lo, r.hi, in);
     }
-    fill(out, b->n, false);
+    fill_bits(out, b->n, false);
     for (uint32_t i = 0; i < b->extra; i += 64) {
         uint64_t changes = in[i / 64] ^ (in[i / 64] << 1 | before);
         before = in[i / 64] >> 63;
@@ -197,7 +198,7 @@ int pack_select_i64(struct pack_stream *s, int64_t lo, int64_t hi, uint64_t *out
     int rc = 0;
 
     if (lo > hi || s->head.kind == PACK_CONSTANT) {
-        fill(out, s->head.count, lo <= hi && within(r, s->head.base));
+        fill_bits(out, s->head.count, lo <= hi && within(r, s->head.base));
         return 0;
     }
     if (s->head.kind == PACK_DICT) {
@@ -218,7 +219,7 @@ static bool table_has(const uint32_t *table, uint32_t code)
     return table[code / 32] >> code % 32 & 1;
 }
 
-/* True when the codes of the table follow one another. */
+/* Returns true if the codes in the table are contiguous. */
 static bool table_range(const uint32_t *table, uint32_t codes, struct range *ret)
 {
     uint32_t from = 0, to = codes;
@@ -245,7 +246,7 @@ int pack_select_codes(struct pack_stream *s, const uint32_t *table, uint32_t cod
     for (uint32_t at = 0; rc == 0 && at < s->head.count; at += PACK_BLOCK) {
         uint32_t n = pack_block_rows(at, s->head.count);
         rc = pack_read_u32(s, at, n, values);
-        if (rc == 0 && kernels()->most(values, n) >= codes)
+        if (rc == 0 && kernels()->max(values, n) >= codes)
             rc = ERR_CORRUPT;
         if (rc == 0)
             kernels()->table_u32(values, n, table, codes, out + at / 64);

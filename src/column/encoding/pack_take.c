@@ -1,5 +1,5 @@
-/* pack_take.c - the values of a stream that are wanted and within a range: a block is judged and
- * read in one pass, while it is at hand, with no list of places between. */
+/* pack_take.c - copies the requested values of a stream that are within a range: each block is
+ * compared and read in one pass, without a list of positions in between. */
 #include "column/encoding/pack_block.h"
 
 #include <string.h>
@@ -17,8 +17,8 @@ static void take(struct taken *t, int64_t value)
     t->count += value >= t->lo && value <= t->hi;
 }
 
-/* Those of a narrow FOR block. First those that have a patch: their bits are cleared in `left`, so
- * that none is taken twice, whatever a corrupt block says. */
+/* Copies values of a narrow FOR block. Patched ones come first: their bits are cleared in
+ * `left`, so that no value is copied twice, even from a corrupt block. */
 static int take_packed(const struct pack_block *b, uint64_t *left, struct taken *t)
 {
     uint64_t in[BLOCK_WORDS];

@@ -1,4 +1,4 @@
-/* batch.c - batches made for other rows than a scan gives, and which rows of a batch to read. */
+/* batch.c - batches of chosen rows, and bitmaps of the rows of a batch. */
 #include "engine/derived/batch.h"
 
 #include "dftracerd/kernel.h"
@@ -21,7 +21,7 @@ const uint32_t *batch_few(const struct scan_batch *b, uint32_t *ret_count)
     struct scan_worker *w = b->chunk->worker;
     uint16_t rows[SCAN_BATCH / BATCH_FEW + 64];
 
-    if (!w->interest || !b->mask) /* whole-chunk work has no mask */
+    if (!w->interest || !b->mask) /* batches for a whole chunk have no mask */
         return NULL;
     *ret_count = b->select ? b->count : kernels()->count(w->interest, (b->rows + 63) / 64);
     if (*ret_count * BATCH_FEW > b->rows)
@@ -42,16 +42,16 @@ struct scan_batch batch_of_places(struct scan_chunk *c, const uint32_t *places, 
                                .count = n};
 }
 
-const uint64_t *batch_mask(const struct scan_batch *b, uint64_t *room)
+const uint64_t *batch_mask(const struct scan_batch *b, uint64_t *mask)
 {
     if (b->mask)
         return b->mask;
-    memset(room, 0, SCAN_WORDS * sizeof(*room));
+    memset(mask, 0, SCAN_WORDS * sizeof(*mask));
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
-        room[row / 64] |= (uint64_t)1 << row % 64;
+        mask[row / 64] |= (uint64_t)1 << row % 64;
     }
-    return room;
+    return mask;
 }
 
 uint32_t mask_to_select(const uint64_t *mask, uint32_t rows, uint16_t *out)

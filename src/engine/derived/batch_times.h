@@ -9,7 +9,7 @@
 #include "engine/derived/columns.h"
 #include "engine/derived/times.h"
 
-/* By row, as batch_i64 gives them. */
+/* Times by row, as batch_i64 returns them. */
 struct batch_times {
     const int64_t *ts, *dur;
     const uint64_t *ts_valid, *dur_valid;
@@ -24,8 +24,8 @@ static inline struct batch_times batch_times(struct scan_batch *b, const struct 
     t.dur = batch_i64(b, dur, &t.dur_valid, &t.dur_nano);
     return t;
 }
-/* In ns, beyond 64 bits the nearest that fits. False: the row has no ts. *ret_te is ts + dur, ts
- * where there is no dur. */
+/* Sets *ret_ts, and *ret_te to ts + dur, or ts if there is no dur: in ns, clamped to 64 bits.
+ * Returns false if the row has no ts. */
 static inline bool batch_times_of(const struct batch_times *t, uint32_t row, int64_t *ret_ts,
                                   int64_t *ret_te)
 {

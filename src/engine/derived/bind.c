@@ -1,4 +1,4 @@
-/* bind.c - sources in the chunk that a worker is at. */
+/* bind.c - binds sources to the present chunk of a worker. */
 #include "engine/derived/bind.h"
 #include "engine/derived/times.h"
 
@@ -58,7 +58,7 @@ struct bound *bind_part(struct scan_worker *w, struct bound *b, unsigned i)
     return b->part[i] = source_bind(w, b->source->part[i]);
 }
 
-/* NULL: no memory. */
+/* Returns NULL without memory. */
 static struct bound *bound_at(struct scan_worker *w, const struct source *s)
 {
     if (s->id >= w->bound.count && vec_extend(&w->bound, w->query->source_count) < 0)
@@ -85,7 +85,7 @@ struct bound *source_bind(struct scan_worker *w, const struct source *s)
     struct bound *b = bound_at(w, s);
 
     if (worker_fails(w, b ? 0 : -ENOMEM))
-        return &nothing; /* what is null is never written to */
+        return &nothing; /* shared, because a null source is never written to */
     if (b->serial != w->serial) {
         forget_chunk(b);
         if (worker_fails(w, s->row->bind(w, b)))

@@ -1,5 +1,5 @@
-/* both.c - two columns as one: a bare name that is a field of the line and an argument in one
- * chunk; and one column without some of its rows. */
+/* both.c - a column that is made of two: a bare name that is both a field of the line and an
+ * argument in one chunk; or of one, without some of its rows. */
 #include "base/group_table.h"
 #include "engine/derived/bind.h"
 #include "engine/derived/codes.h"
@@ -28,7 +28,7 @@ static struct column_entry entry_of_key(struct scan_worker *w, uint64_t key)
     return e;
 }
 
-/* Numbers of different keys, which are in the table; CODED_NULL for null. */
+/* Adds the keys of all rows to the table. codes: their numbers in it, CODED_NULL for null. */
 static int number_rows(struct scan_worker *w, struct bound *const part[2], const uint64_t *without,
                        struct group_table *keys, uint32_t *codes)
 {
@@ -56,7 +56,7 @@ int bind_both(struct scan_worker *w, struct bound *b, struct bound *first, struc
     struct bound *const part[] = {first, second};
     VEC(struct column_entry) entries = {.budget = w->query->budget};
     struct group_table keys;
-    uint32_t *codes = coded_room(w, b);
+    uint32_t *codes = coded_alloc(w, b);
 
     group_table_init(&keys, 1, w->chunk.rows + 1ul, w->query->budget);
     int rc = codes ? number_rows(w, part, without, &keys, codes) : -ENOMEM;

@@ -1,21 +1,21 @@
-/* bucket.c - the start of the time bucket that an object begins in. */
+/* bucket.c - the column of time buckets: the start of the bucket that an object begins in. */
 #include "dftracerd/kernel.h"
 #include "engine/derived/bind.h"
 #include "engine/derived/times.h"
 
-/* Of the buckets, in the unit of the bound: a time of ts or above. */
+/* Returns the origin of the buckets, in the unit of the bound source. */
 static int64_t bucket_base(const struct bound *b)
 {
     return (int64_t)(b->source->origin_ns / (b->nano ? 1 : 1000));
 }
 
-/* Times mostly come in order: the bucket of the row before is tried first. */
-static const int64_t *bucket_i64(struct scan_batch *batch, struct bound *b, int64_t *room)
+/* Times are mostly in order, so the bucket of the row before is tried first. */
+static const int64_t *bucket_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
     struct bound *ts = b->part[0];
     const uint64_t *valid;
     const int64_t *starts = bound_i64(batch, ts, &valid);
-    int64_t from = 0, to = 0, value = 0; /* [from, to) gives value; empty at first */
+    int64_t from = 0, to = 0, value = 0; /* `value` is the bucket of [from, to); empty at first */
     const int64_t base = bucket_base(b);
 
     for (uint32_t i = 0; i < batch->rows; i++) {
@@ -27,12 +27,12 @@ static const int64_t *bucket_i64(struct scan_batch *batch, struct bound *b, int6
             if (__builtin_add_overflow(from, b->step, &to))
                 to = from < 0 ? INT64_MIN : INT64_MAX;
         }
-        room[i] = value;
+        out[i] = value;
     }
-    clear_nulls(batch, valid, room);
+    clear_nulls(batch, valid, out);
     b->i64.valid = valid;
     b->i64.few = ts->i64.few;
-    return room;
+    return out;
 }
 
 static bool bucket_steps(struct scan_batch *batch, struct bound *b, const uint64_t **ret_valid,
@@ -48,11 +48,11 @@ static bool bucket_steps(struct scan_batch *batch, struct bound *b, const uint64
     return true;
 }
 
-static const int64_t *bucket_zero(struct scan_batch *batch, struct bound *b, int64_t *room)
+static const int64_t *bucket_zero(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
     (void)batch;
     (void)b;
-    (void)room;
+    (void)out;
     return no_values.integers;
 }
 

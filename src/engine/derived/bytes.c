@@ -1,4 +1,4 @@
-/* bytes.c - the column bytes: as it is stored, without the calls that covered.h leaves out. */
+/* bytes.c - the column bytes: the stored one, without the calls that covered.h excludes. */
 #include "engine/derived/bind.h"
 #include "engine/derived/covered.h"
 
@@ -10,7 +10,7 @@ static int bind_uncovered(struct scan_worker *w, struct bound *b, const struct c
 {
     uint32_t n = w->chunk.rows, words = (n + 63) / 64;
     uint64_t *valid;
-    int64_t *values = whole_room(w, b, &valid);
+    int64_t *values = whole_alloc(w, b, &valid);
     int rc = values ? column_read_i64(w->chunk.view, c, 0, n, values) : -ENOMEM;
 
     if (rc < 0)

@@ -1,4 +1,4 @@
-/* codes.c - keys and dense codes of the columns of a chunk: what answers group by. */
+/* codes.c - keys and dense codes of the columns of a chunk, which answers group by. */
 #include "engine/derived/bind.h"
 #include "engine/derived/codes.h"
 #include "engine/derived/keys.h"
@@ -12,7 +12,7 @@ static int key_of_integer(struct query *q, const struct bound *b, int64_t value,
     return b->shape == SHAPE_BOOL ? key_of_bool(value, ret) : key_of_i64(q, value, ret);
 }
 
-/* NULL: the worker remembers why. */
+/* Returns NULL if the worker has an error. */
 static const uint64_t *make_key_table(struct scan_worker *w, struct bound *b)
 {
     if (b->has_key_table)
@@ -20,7 +20,7 @@ static const uint64_t *make_key_table(struct scan_worker *w, struct bound *b)
     uint64_t *keys = grow_to(&b->key_table, ((size_t)b->entries + 1) * sizeof(*keys));
     int rc = keys ? 0 : -ENOMEM;
     for (uint32_t i = 0; rc == 0 && !w->error && i < b->entries; i++) {
-        if (i % ENTRIES_LOOKED == ENTRIES_LOOKED - 1)
+        if (i % ENTRIES_CHECKED == ENTRIES_CHECKED - 1)
             rc = budget_check(w->query->budget);
         if (b->ids && b->ids[i] != INDEX_NO_TEXT) {
             keys[i] = key_make(KEY_TEXT, b->ids[i]);
@@ -67,7 +67,7 @@ bool scan_constant(struct scan_chunk *c, const struct source *s, uint64_t *ret_k
 
 /* ---- dense codes ----------------------------------------------------------------------------- */
 
-/* Integers of a narrow range: the code is the distance from the smallest, in steps. */
+/* For integers of a narrow range: the code is the distance from the minimum, in steps. */
 static int make_range_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
 {
     unsigned __int128 span = (unsigned __int128)((__int128)b->max - b->min) / (uint64_t)b->step;
@@ -89,7 +89,8 @@ static int make_range_codes(struct scan_worker *w, struct bound *b, uint32_t lim
     return 0;
 }
 
-/* Decides, once a chunk and limit: code_count is UINT32_MAX where there are none. */
+/* Makes codes if possible, once for a chunk and limit. code_count is UINT32_MAX if there are
+ * none. */
 static void make_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
 {
     int rc = 0;
@@ -177,7 +178,7 @@ const uint32_t *batch_codes(struct scan_batch *batch, const struct source *s)
             range_codes(batch, b, codes);
         if (!lane_end(&b->codes, batch, codes))
             return no_values.codes;
-        b->codes.few = batch->mask != NULL; /* values of some rows may be missing */
+        b->codes.few = batch->mask != NULL; /* rows that are not selected may have no code */
     }
     return b->codes.values;
 }

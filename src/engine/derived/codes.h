@@ -1,4 +1,4 @@
-/* codes.h - keys and dense codes of a bound source, behind batch_keys and batch_codes.
+/* codes.h - keys and dense codes of a bound source, for batch_keys and batch_codes.
  *
  * Private to the folder.
  */
@@ -13,17 +13,18 @@ const uint64_t *bound_keys(struct scan_batch *batch, struct bound *b); /* as bat
 
 /* ---- dense.c --------------------------------------------------------------------------------- */
 
-/* Fills dense_*. exactly: with the values that rows have and no others, even where few rows are
- * wanted. -EDOM: no stored integers close enough, or few rows are wanted. */
+/* Sets dense_*. exactly: only values that occur, even if few rows are selected. Returns -EDOM if
+ * the source has no stored integers, their range is too large, or few rows are selected. */
 int bound_dense(struct scan_worker *w, struct bound *b, bool exactly);
-/* Of scan_codes and batch_codes: by the numbers of bound_dense. -EDOM as there, or more than
- * `limit`. */
+/* For scan_codes and batch_codes: codes are the numbers of bound_dense. Returns -EDOM as
+ * bound_dense, and if there are more than `limit` codes. */
 int bound_dense_codes(struct scan_worker *w, struct bound *b, uint32_t limit);
 const uint32_t *batch_dense_codes(struct scan_batch *batch, struct bound *b);
 
 /* ---- fold.c ---------------------------------------------------------------------------------- */
 
-/* The key by which the source groups; and, if these are powers of two of integers, their codes. */
+/* fold_key returns the key that the source groups by. The others are for sources that group
+ * integers by powers of two, which have codes. */
 uint64_t fold_key(struct query *q, const struct source *s, uint64_t key);
 bool fold_has_codes(const struct bound *b);
 int fold_make_codes(struct bound *b);

@@ -1,10 +1,10 @@
-/* columns.c - the columns of a query in the chunk and batch at hand, as answers read them. */
+/* columns.c - the columns of a query in the present chunk and batch, as answers read them. */
 #include "engine/derived/columns.h"
 
 #include "engine/derived/batch.h"
 #include "engine/derived/derived.h"
 
-/* ---- a chunk --------------------------------------------------------------------------------- */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 enum scan_shape scan_shape(struct scan_chunk *c, const struct source *s)
 {
@@ -27,7 +27,7 @@ bool scan_range(struct scan_chunk *c, const struct source *s, int64_t *ret_min, 
     return true;
 }
 
-/* ---- a batch --------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 const int64_t *batch_i64(struct scan_batch *b, const struct source *s, const uint64_t **ret_valid,
                          bool *ret_nano)

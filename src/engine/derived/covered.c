@@ -1,12 +1,11 @@
-/* covered.c - the calls whose bytes do not count, by file: for one query, and from one query to the
- * next. */
+/* covered.c - the covered calls of files: those of one query, and a cache for all queries. */
 #include "engine/derived/covered.h"
 #include "engine/derived/derived.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- of one file ----------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 int covered_new(struct query *q, uint32_t chunks, struct covered **ret)
 {
@@ -42,7 +41,7 @@ const uint64_t *covered_bits(const struct covered *c, uint32_t chunk)
                                                                    : NULL;
 }
 
-/* One more owner. */
+/* Adds an owner. */
 static void covered_keep(struct covered *c)
 {
     atomic_fetch_add(&c->owners, 1);
@@ -57,10 +56,10 @@ void covered_drop(struct covered *c)
     free(c);
 }
 
+/* ---- cache ----------------------------------------------------------------------------------- */
+
 enum { SLOTS = 1024, LOCKS = 16 };
 #define KEPT_BYTES (16u << 20)
-
-/* ---- from query to query --------------------------------------------------------------------- */
 
 struct covered_slot {
     uint32_t file;    /* index_file.id */
@@ -70,7 +69,7 @@ struct covered_slot {
 struct covered_cache {
     pthread_mutex_t lock;
     struct covered_slot slots[SLOTS]; /* by file % SLOTS */
-    unsigned next;                    /* to be given up if there is no room */
+    unsigned next;                    /* the slot to evict next */
     size_t bytes;
 };
 
@@ -109,7 +108,7 @@ static uint64_t version_of(const struct index_file *file)
         (struct text){(const char *)file->chunks, file->chunk_count * sizeof(*file->chunks)});
 }
 
-static struct covered *get_kept(struct covered_cache *c, const struct index_file *file)
+static struct covered *cache_get(struct covered_cache *c, const struct index_file *file)
 {
     struct covered_slot *slot = &c->slots[file->id % SLOTS];
     struct covered *found = NULL;
@@ -123,7 +122,7 @@ static struct covered *get_kept(struct covered_cache *c, const struct index_file
     return found;
 }
 
-static void keep(struct covered_cache *c, const struct index_file *file, struct covered *found)
+static void cache_put(struct covered_cache *c, const struct index_file *file, struct covered *found)
 {
     struct covered_slot *slot = &c->slots[file->id % SLOTS];
     size_t bytes = covered_bytes(found);
@@ -140,24 +139,13 @@ static void keep(struct covered_cache *c, const struct index_file *file, struct 
     pthread_mutex_unlock(&c->lock);
 }
 
-/* ---- of one query ---------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 struct covered_files {
     pthread_mutex_t lock[LOCKS]; /* of file % LOCKS: one worker finds, the others wait */
     uint32_t count;
     struct covered *of[]; /* by position in the snapshot; NULL: not used yet */
 };
-
-static struct covered_files *files_new(uint32_t count)
-{
-    struct covered_files *f = calloc(1, sizeof(*f) + count * sizeof(*f->of));
-
-    for (unsigned i = 0; f && i < LOCKS; i++)
-        pthread_mutex_init(&f->lock[i], NULL);
-    if (f)
-        f->count = count;
-    return f;
-}
 
 void covered_files_free(struct covered_files *f, struct budget *budget)
 {
@@ -173,20 +161,28 @@ void covered_files_free(struct covered_files *f, struct budget *budget)
     free(f);
 }
 
+/* Returns NULL without memory. */
 static struct covered_files *files_of(struct query *q)
 {
     pthread_mutex_lock(&q->lock);
-    if (!q->covered)
-        q->covered = files_new(snapshot_file_count(q->snapshot));
+    struct covered_files *f = q->covered;
+    if (!f) {
+        uint32_t count = snapshot_file_count(q->snapshot);
+        f = q->covered = calloc(1, sizeof(*f) + count * sizeof(*f->of));
+        for (unsigned i = 0; f && i < LOCKS; i++)
+            pthread_mutex_init(&f->lock[i], NULL);
+        if (f)
+            f->count = count;
+    }
     pthread_mutex_unlock(&q->lock);
-    return q->covered;
+    return f;
 }
 
-static int find(struct query *q, uint32_t position, struct covered **ret)
+static int covered_of_file(struct query *q, uint32_t position, struct covered **ret)
 {
     const struct index_file *file = snapshot_file(q->snapshot, position);
     struct covered_cache *cache = q->env.covered;
-    struct covered *found = cache ? get_kept(cache, file) : NULL;
+    struct covered *found = cache ? cache_get(cache, file) : NULL;
     int rc = 0;
 
     if (found) {
@@ -194,16 +190,16 @@ static int find(struct query *q, uint32_t position, struct covered **ret)
         if (rc < 0)
             covered_drop(found);
     } else {
-        rc = q->find_covered(q, position, COVERED_MOST, &found);
+        rc = q->find_covered(q, position, COVERED_MAX, &found);
         if (rc == 0 && cache)
-            keep(cache, file, found);
+            cache_put(cache, file, found);
     }
     if (rc == 0)
         *ret = found;
     return rc;
 }
 
-/* ---- of a file that is divided over ranks ---------------------------------------------------- */
+/* ---- files that are divided over ranks ------------------------------------------------------- */
 
 static bool uses_bytes(const struct query *q)
 {
@@ -213,7 +209,7 @@ static bool uses_bytes(const struct query *q)
     return false;
 }
 
-/* All neighbours are looked at only where the file is not divided: then they are all here. */
+/* Returns true if some chunk of the file is on another rank than 0. */
 static bool is_divided(const struct query *q, const struct index_file *file)
 {
     for (uint32_t i = 0; i < file->chunk_count; i++)
@@ -236,7 +232,7 @@ bool covered_by_others(const struct query *q, size_t position)
     return ret;
 }
 
-/* ---- of a chunk ------------------------------------------------------------------------------ */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 int covered_rows(struct scan_worker *w, const uint64_t **ret)
 {
@@ -252,7 +248,7 @@ int covered_rows(struct scan_worker *w, const uint64_t **ret)
         return -ENOMEM;
     pthread_mutex_lock(&files->lock[file % LOCKS]);
     if (!files->of[file])
-        rc = find(w->query, file, &files->of[file]);
+        rc = covered_of_file(w->query, file, &files->of[file]);
     if (rc == 0)
         *ret = covered_bits(files->of[file], w->chunk.place.chunk);
     pthread_mutex_unlock(&files->lock[file % LOCKS]);

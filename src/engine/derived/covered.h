@@ -1,14 +1,14 @@
-/* covered.h - calls whose bytes a call inside of them counts.
+/* covered.h - excludes calls from `bytes` if a call inside of them transfers the same bytes.
  *
- * `bytes` of an event fread or fwrite of STDIO does not count where a transfer call of POSIX or sys
- * lies inside: an event of the same trace file with equal pid, tid, hhash and args.hostname that
- * begins not before it and ends not after it (ts + dur; without a dur at ts), in ns. It may be in
- * any chunk, so this is found for a file as a whole: when a query first binds `bytes` in a chunk
- * with such calls (chunk_counts_items).
+ * `bytes` of an event fread or fwrite of STDIO is not counted if a transfer call of POSIX or sys is
+ * inside of it: an event of the same trace file with equal pid, tid, hhash and args.hostname that
+ * does not begin before it and does not end after it (ts + dur; without a dur at ts), in ns. The
+ * inner call may be in any chunk, so covered calls are found for a whole file: when a query first
+ * binds `bytes` in a chunk with such calls (chunk_counts_items).
  *
  * Used by:   bytes.c, the schema answer; plan/covered_find.c fills it.
  * Memory:    a bit for each row of the chunks that have outer calls: charged to each query that
- *            uses it, and kept for the next ones as long as the cache has space.
+ *            uses it, and kept for later queries in a cache of limited size.
  * Threads:   any.
  */
 #ifndef DFTRACERD_ENGINE_DERIVED_COVERED_H
@@ -18,32 +18,34 @@
 
 #include "engine/query.h"
 
-/* Outer calls that are collected at a time. */
-#define COVERED_MOST (1u << 18)
+/* Maximum number of outer calls that are collected at a time. */
+#define COVERED_MAX (1u << 18)
 
-/* Of one file as it was when it was found. Counts its owners. */
+/* The covered calls of one version of a file; reference-counted. */
 #define COVERED_NO_ROWS SIZE_MAX
 struct covered {
     atomic_uint owners;
     uint32_t chunks;
     size_t bytes;
-    size_t *first; /* by chunk: in `bits`, COVERED_NO_ROWS: it has none */
+    size_t *first; /* by chunk: position in `bits`, COVERED_NO_ROWS: no call is covered */
     uint64_t *bits;
 };
 
-/* *new*, one owner, without rows; charged to the query's budget. ERR_MEMORY_LIMIT, -ENOMEM. */
+/* Makes a *new* one with one owner and no covered calls; charged to the query's budget. Returns 0,
+ * ERR_MEMORY_LIMIT or -ENOMEM. */
 int covered_new(struct query *q, uint32_t chunks, struct covered **ret);
 size_t covered_bytes(const struct covered *c);
-/* A bit for each row of a chunk; NULL: no call of it is covered. */
+/* Returns a bit for each row of a chunk, or NULL if no call of it is covered. */
 const uint64_t *covered_bits(const struct covered *c, uint32_t chunk);
 void covered_drop(struct covered *c);
 
-/* ---- of a query ------------------------------------------------------------------------------ */
+/* ---- queries --------------------------------------------------------------------------------- */
 
-/* On another rank than 0: whether calls of this place may be covered by some of chunks that this
- * rank does not have. */
+/* Returns true if calls of this place may be covered by calls in chunks of other ranks. For ranks
+ * other than 0. */
 bool covered_by_others(const struct query *q, size_t position);
-/* Of the chunk that the worker is at; borrowed from the query. NULL: all calls count. */
+/* Sets *ret to the covered calls of the present chunk, borrowed from the query; NULL: all calls
+ * count. Returns 0 or a negative error. */
 int covered_rows(struct scan_worker *w, const uint64_t **ret);
 void covered_files_free(struct covered_files *f, struct budget *budget);
 

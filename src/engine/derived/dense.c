@@ -1,9 +1,9 @@
-/* dense.c - the integers of a chunk as codes without gaps: 0 for the first that a row has,
- * and so on.
+/* dense.c - the integers of a chunk as codes without gaps, in the order of their first occurrence.
  *
- * Processes and threads of a chunk are few and their ids far apart: distances from the least one
- * would make products of columns that no table holds. The column is read once as a whole, for scans
- * that want many rows anyway; what is a function of it (a rank of the pid) has its codes. */
+ * A chunk has few processes and threads, but their ids are far apart: with distances from the
+ * minimum as codes, combinations of several columns would not fit into a table. The column is read
+ * once as a whole, for scans that need many rows anyway. Columns that are functions of it, such as
+ * the rank of a pid, share its codes. */
 #include "engine/derived/bind.h"
 #include "engine/derived/codes.h"
 #include "engine/derived/keys.h"
@@ -11,25 +11,19 @@
 #include <errno.h>
 #include <string.h>
 
-#define SPAN_MOST 65536u
+#define SPAN_MAX 65536u
 
 static bool may_be_dense(const struct bound *b)
 {
     return b->stored && b->shape == SHAPE_INT &&
-           (uint64_t)b->column.max - (uint64_t)b->column.min < SPAN_MOST;
+           (uint64_t)b->column.max - (uint64_t)b->column.min < SPAN_MAX;
 }
 
-/* Few codes more than there are values cost less than numbers: the distances themselves. */
+/* In a narrower range the distances are the codes: unused codes cost less than numbering values. */
 enum { SPAN_DENSE = 8 };
-static uint32_t number_all(uint32_t span, int64_t min, int64_t *values)
-{
-    for (uint32_t i = 0; i < span; i++)
-        values[i] = min + (int64_t)i;
-    return span;
-}
 
-/* Distances to numbers, in the order in which values come. numbers: number + 1 by distance, 0 =
- * none yet. */
+/* Replaces distances by numbers, in the order of first occurrence. numbers: number + 1 by distance,
+ * 0 = none yet. */
 static uint32_t number_rows(uint32_t *restrict codes, uint32_t n, int64_t min, uint32_t count,
                             uint32_t *restrict numbers, int64_t *restrict values)
 {
@@ -44,7 +38,7 @@ static uint32_t number_rows(uint32_t *restrict codes, uint32_t n, int64_t min, u
     return count;
 }
 
-/* Those of up to 64 rows; returns the values behind. Nulls come in clusters. */
+/* Spreads the values of up to 64 rows. Returns the rest of the values. Nulls come in clusters. */
 static const uint32_t *spread_word(uint64_t valid, uint32_t n, const uint32_t *from, uint32_t null,
                                    uint32_t *to)
 {
@@ -59,8 +53,9 @@ static const uint32_t *spread_word(uint64_t valid, uint32_t n, const uint32_t *f
     return from;
 }
 
-/* From the values at the end of `codes` to all rows: where there is none, `null`. */
-static int spread(struct scan_worker *w, const struct bound *b, uint32_t *codes, uint32_t null)
+/* Moves the values at the end of `codes` to their rows. Rows without one get `null`. */
+static int spread_codes(struct scan_worker *w, const struct bound *b, uint32_t *codes,
+                        uint32_t null)
 {
     const uint32_t *from = codes + b->column.nulls;
     const uint32_t rows = w->chunk.rows;
@@ -79,12 +74,12 @@ static int spread(struct scan_worker *w, const struct bound *b, uint32_t *codes,
 
 int bound_dense(struct scan_worker *w, struct bound *b, bool exactly)
 {
-    uint32_t rows = w->chunk.rows, there = rows - b->column.nulls, count = 0;
+    uint32_t rows = w->chunk.rows, value_count = rows - b->column.nulls, count = 0;
     int rc = 0;
 
     if (b->dense_count)
         return 0;
-    if (!may_be_dense(b) || !(w->chunk.most || exactly))
+    if (!may_be_dense(b) || !(w->chunk.many || exactly))
         return -EDOM;
     uint32_t span = (uint32_t)((uint64_t)b->column.max - (uint64_t)b->column.min) + 1;
     uint32_t *codes = grow_to(&b->dense_codes, ((size_t)rows + 64) * sizeof(*codes));
@@ -94,18 +89,18 @@ int bound_dense(struct scan_worker *w, struct bound *b, bool exactly)
         return -ENOMEM;
     memset(numbers, 0, span * sizeof(*numbers));
     bool all = span <= SPAN_DENSE && !exactly;
-    if (all)
-        count = number_all(span, b->column.min, values);
-    for (uint32_t first = 0, n; first < there; first += n) {
+    for (; all && count < span; count++)
+        values[count] = b->column.min + (int64_t)count;
+    for (uint32_t first = 0, n; first < value_count; first += n) {
         uint32_t *some = codes + b->column.nulls + first;
-        n = there - first < SCAN_BATCH ? there - first : SCAN_BATCH;
+        n = value_count - first < SCAN_BATCH ? value_count - first : SCAN_BATCH;
         rc = column_read_distances(w->chunk.view, &b->column, first, n, some);
         if (rc < 0)
             return rc;
         if (!all)
             count = number_rows(some, n, b->column.min, count, numbers, values);
     }
-    rc = b->column.nulls ? spread(w, b, codes, count) : 0;
+    rc = b->column.nulls ? spread_codes(w, b, codes, count) : 0;
     b->dense_count = rc < 0 ? 0 : count;
     return rc;
 }
@@ -123,9 +118,9 @@ int bound_dense_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
         return -ENOMEM;
     for (uint32_t i = 0; i < of->dense_count && rc == 0; i++) {
         int64_t value = values[i];
-        bool any = b == of || b->row->of_part(b, value, &value);
+        bool has_value = b == of || b->row->of_part(b, value, &value);
         keys[i] = QUERY_KEY_NULL;
-        rc = any ? key_of_i64(w->query, value, &keys[i]) : 0;
+        rc = has_value ? key_of_i64(w->query, value, &keys[i]) : 0;
         keys[i] = fold_key(w->query, b->source, keys[i]);
     }
     keys[of->dense_count] = QUERY_KEY_NULL;

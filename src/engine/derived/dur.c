@@ -1,11 +1,11 @@
-/* dur.c - the column dur: as stored; 0 where an X event has none. */
+/* dur.c - the column dur: the stored one; 0 for X events without dur. */
 #include "dftracerd/kernel.h"
 #include "engine/derived/bind.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { DUR, PH, BAD }; /* parts; BAD: it has a dur, which is too large to be stored */
+enum { DUR, PH, BAD }; /* parts; BAD: the dur of the line is too large to be stored */
 enum { IS_X, TABLE };  /* in bound.own */
 enum is_x { X_SOME, X_ALL, X_NONE };
 
@@ -16,9 +16,9 @@ static enum is_x is_x(const struct bound *b)
     return *(const enum is_x *)b->own[IS_X].data;
 }
 
-/* Rows whose dur is 0 if there is none: X events, but for those that had one which is too large
- * (clocks that stepped back). */
-static void read_x(struct scan_batch *batch, struct bound *b, uint64_t *mask)
+/* Marks the rows whose dur is 0 if it is missing: X events, except for those whose dur was too
+ * large to be stored (because a clock was set back). */
+static void mark_x(struct scan_batch *batch, struct bound *b, uint64_t *mask)
 {
     struct bound *ph = b->part[PH], *bad = b->part[BAD];
     uint64_t is_bad[SCAN_WORDS];
@@ -37,17 +37,17 @@ static void read_x(struct scan_batch *batch, struct bound *b, uint64_t *mask)
         mask[i] &= ~is_bad[i];
 }
 
-/* Whether a row that may be selected has no dur. */
-static bool wants_x(const struct scan_batch *batch, const uint64_t *valid)
+/* Returns true if a row that may be selected has no dur. */
+static bool needs_x(const struct scan_batch *batch, const uint64_t *valid)
 {
     const uint64_t *interest = batch->chunk->worker->interest;
     const uint32_t last = (batch->rows - 1) / 64;
-    uint64_t any = ~valid[last] & (interest ? interest[last] : UINT64_MAX);
+    uint64_t missing = ~valid[last] & (interest ? interest[last] : UINT64_MAX);
 
-    any &= UINT64_MAX >> (63 - (batch->rows - 1) % 64);
+    missing &= UINT64_MAX >> (63 - (batch->rows - 1) % 64);
     for (uint32_t i = 0; i < last; i++)
-        any |= ~valid[i] & (interest ? interest[i] : UINT64_MAX);
-    return any != 0;
+        missing |= ~valid[i] & (interest ? interest[i] : UINT64_MAX);
+    return missing != 0;
 }
 
 static void dur_zeros(struct scan_batch *batch, struct bound *b, uint64_t *mask)
@@ -58,42 +58,42 @@ static void dur_zeros(struct scan_batch *batch, struct bound *b, uint64_t *mask)
     memset(valid, 0xFF, sizeof(valid));
     if (dur->nulls)
         stored_valid(batch, dur->stored, valid);
-    if (!wants_x(batch, valid))
+    if (!needs_x(batch, valid))
         return;
-    read_x(batch, b, x);
+    mark_x(batch, b, x);
     for (uint32_t i = 0; i < (batch->rows + 63) / 64; i++)
         mask[i] |= x[i] & ~valid[i];
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* The stored column goes straight into the lane: its own lane is rarely needed as well. */
-static const int64_t *dur_i64(struct scan_batch *batch, struct bound *b, int64_t *room)
+/* The stored column is read into the lane of dur directly: its own lane is rarely needed. */
+static const int64_t *dur_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
     const struct column *stored = b->stored_or_0;
-    uint64_t *mask = room_mask(room), x[SCAN_WORDS];
+    uint64_t *mask = lane_mask(out), x[SCAN_WORDS];
 
     memset(mask, stored ? 0xFF : 0, SCAN_WORDS * 8);
     if (stored)
-        (void)stored_integers(batch, stored, room);
+        (void)stored_integers(batch, stored, out);
     else
-        memset(room, 0, batch->rows * sizeof(*room));
+        memset(out, 0, batch->rows * sizeof(*out));
     if (stored && stored->nulls > 0)
         stored_valid(batch, stored, mask);
     b->i64.few = batch->mask && batch->chunk->worker->interest;
-    if (wants_x(batch, mask)) {
-        read_x(batch, b, x);
+    if (needs_x(batch, mask)) {
+        mark_x(batch, b, x);
         for (uint32_t i = 0; i < (batch->rows + 63) / 64; i++)
             mask[i] |= x[i];
     }
     b->i64.valid = lane_valid(batch, mask);
-    return room;
+    return out;
 }
 
 /* ---- binding --------------------------------------------------------------------------------- */
 
-/* Which entries of ph make an X event. */
-static int look_at_ph(struct scan_worker *w, struct bound *b, struct bound *ph, enum is_x *ret)
+/* Finds the entries of ph that mean an X event. */
+static int find_x(struct scan_worker *w, struct bound *b, struct bound *ph, enum is_x *ret)
 {
     uint32_t hits = 0, words = ph->entries / 32 + 1,
              *table = grow_to(&b->own[TABLE], words * sizeof(*table));
@@ -124,7 +124,7 @@ static int bind_dur(struct scan_worker *w, struct bound *b)
     if (rc == 0)
         *x = X_NONE;
     if (rc == 0 && bound_has_dictionary(ph))
-        rc = look_at_ph(w, b, ph, x);
+        rc = find_x(w, b, ph, x);
     else if (rc == 0 && ph->shape == SHAPE_INT && ph->min <= 1 && ph->max >= 1)
         *x = ph->min == 1 && ph->max == 1 && !ph->nulls ? X_ALL : X_SOME;
     if (rc < 0)

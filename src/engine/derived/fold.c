@@ -1,5 +1,4 @@
-/* fold.c - values put together: of numbers only the power of two is told, or of all values
- * only some. */
+/* fold.c - sources that group by fewer keys: by powers of two, or by some of the values. */
 #include "base/group_table.h"
 #include "engine/derived/batch.h"
 #include "engine/derived/codes.h"
@@ -25,14 +24,14 @@ static int bin_of_double(double value)
     return exponent;
 }
 
-/* ns below 0 are below 0 us, too. */
+/* Negative ns must not become 0 us. */
 static int bin_of_time(int64_t value, bool nano)
 {
     return bin_of_integer(nano && value >= 0 ? value / 1000 : value);
 }
 
-/* Of an integer that 64 bits do not hold, or a number so large. Its digits tell more than a double
- * has. */
+/* For integers and other numbers beyond 64 bits. The digits of an integer are more precise than a
+ * double. */
 static bool bin_of_text(struct text t, int *ret)
 {
     unsigned __int128 value = 0;
@@ -127,7 +126,7 @@ int fold_make_codes(struct bound *b)
     return 0;
 }
 
-/* Rows that nobody looks at may have any value, but no code beyond the last. */
+/* Rows that are not selected may have any value, but need a valid code. */
 void fold_batch_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
 {
     int first = bin_of_row(b, b->min);
@@ -136,7 +135,6 @@ void fold_batch_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
 
     for (uint32_t i = 0; i < batch->rows; i++) {
         uint32_t code = (uint32_t)(bin_of_row(b, values[i]) - first);
-        bool any = batch_is_valid(valid, i) && code < b->code_count;
-        out[i] = any ? code : b->code_count - 1;
+        out[i] = batch_is_valid(valid, i) && code < b->code_count ? code : b->code_count - 1;
     }
 }

@@ -1,5 +1,5 @@
-/* hashed.c - host, file, cmd, exec: the names behind hashes, and in old traces other columns or the
- * process in their place.
+/* hashed.c - the columns host, file, cmd, exec: names of hashes; in old traces, other columns or
+ * the process replace these.
  *
  * Each is computed from a list of columns: in each row, the first of them that is not null decides.
  * If the chunk has only one of them, and its hashes have the same names in all processes, its codes
@@ -21,8 +21,8 @@ enum {
 
 /* One search among the names of a file costs about as much as resolving LOOKUP_COST names in a
  * sequential pass. So after 1 / LOOKUP_COST of them have been searched, all are resolved, unless
- * the file has more than NAMES_MOST names. */
-enum { LOOKUP_COST = 16, NAMES_MOST = 1 << 19 };
+ * the file has more than NAMES_MAX names. */
+enum { LOOKUP_COST = 16, NAMES_MAX = 1 << 19 };
 
 static const struct {
     const char *path;
@@ -32,7 +32,7 @@ static const struct {
               {"args.cmd_hash", INDEX_SH},
               {"args.exec_hash", INDEX_SH}};
 
-/* The columns of a chunk that decide, and the pid. */
+/* The columns of a chunk that the names come from, and the pid. */
 struct inputs {
     struct bound *pid; /* the pid is unknown unless its shape is SHAPE_INT */
     struct bound *column[PARTS_MAX];
@@ -72,9 +72,9 @@ static const struct resolved_name *find_resolved(const struct scan_worker *w, ui
 }
 
 static int add_resolved(struct scan_worker *w, uint32_t kind, uint32_t hash, uint32_t name,
-                        bool depends)
+                        bool by_process)
 {
-    int rc = vec_push(&w->resolved, {kind, hash, name, depends});
+    int rc = vec_push(&w->resolved, {kind, hash, name, by_process});
 
     return rc < 0 ? rc
                   : hash_index_add(&w->resolved_index, hash_of(kind, hash),
@@ -99,23 +99,23 @@ static int resolve_all(struct scan_worker *w)
 static int resolve_one(struct scan_worker *w, enum index_name_kind kind, uint32_t hash)
 {
     uint32_t name = index_name_in(w->chunk.file, kind, hash);
-    bool depends = name == INDEX_NO_TEXT && snapshot_file_count(w->query->snapshot) > 1;
+    bool by_process = name == INDEX_NO_TEXT && snapshot_file_count(w->query->snapshot) > 1;
 
-    if (name == INDEX_NO_TEXT && !depends)
+    if (name == INDEX_NO_TEXT && !by_process)
         name = query_resolve(w->query, w->chunk.file, INT64_MIN, kind, hash);
-    return add_resolved(w, kind, hash, name, depends);
+    return add_resolved(w, kind, hash, name, by_process);
 }
 
-/* The name for any process of the file that the worker is at, which remembers it. NULL: no memory.
- */
-static const struct resolved_name *resolve(struct scan_worker *w, enum index_name_kind kind,
-                                           uint32_t hash)
+/* Finds the name of a hash in the present file. The worker keeps it. Returns NULL without
+ * memory. */
+static const struct resolved_name *resolve_hash(struct scan_worker *w, enum index_name_kind kind,
+                                                uint32_t hash)
 {
     uint32_t names = w->chunk.file->name_count;
 
     forget_other_file(w);
     const struct resolved_name *r = find_resolved(w, kind, hash);
-    if (!r && !w->resolved_all && names <= NAMES_MOST && w->resolved.count > names / LOOKUP_COST) {
+    if (!r && !w->resolved_all && names <= NAMES_MAX && w->resolved.count > names / LOOKUP_COST) {
         if (resolve_all(w) < 0)
             return NULL;
         r = find_resolved(w, kind, hash);
@@ -129,34 +129,35 @@ static struct column_entry text_entry(struct scan_worker *w, uint32_t id)
         .type = TRACE_TEXT, .text_id = id, .text = index_text(w->query->env.index, id)};
 }
 
-/* The name that an entry of a column means. *ret_depends: it depends on the process, and
+/* Sets *ret to the name of an entry. *ret_by_process: the name depends on the process, and
  * `pid_known` is false. */
-static int translate(struct scan_worker *w, int kind, const struct column_entry *e, int64_t pid,
-                     bool pid_known, struct column_entry *ret, bool *ret_depends)
+static int translate_entry(struct scan_worker *w, int kind, const struct column_entry *e,
+                           int64_t pid, bool pid_known, struct column_entry *ret,
+                           bool *ret_by_process)
 {
     uint32_t hash = e->text_id;
 
     *ret = *e;
-    *ret_depends = false;
+    *ret_by_process = false;
     if (kind == KIND_NONE || e->type != TRACE_TEXT)
         return 0;
     if (hash == INDEX_NO_TEXT)
         hash = index_text_find(w->query->env.index, e->text);
     if (hash == INDEX_NO_TEXT)
-        return 0; /* no record can name it */
-    const struct resolved_name *r = resolve(w, (enum index_name_kind)kind, hash);
+        return 0; /* no name record has this hash */
+    const struct resolved_name *r = resolve_hash(w, (enum index_name_kind)kind, hash);
     if (!r)
         return -ENOMEM;
     uint32_t name = r->name;
-    *ret_depends = r->depends && !pid_known;
-    if (r->depends && pid_known)
+    *ret_by_process = r->by_process && !pid_known;
+    if (r->by_process && pid_known)
         name = query_resolve(w->query, w->chunk.file, pid, (enum index_name_kind)kind, hash);
-    if (!*ret_depends && name != hash)
+    if (!*ret_by_process && name != hash)
         *ret = text_entry(w, name);
     return 0;
 }
 
-/* ---- what the chunk has ---------------------------------------------------------------------- */
+/* ---- columns of the chunk -------------------------------------------------------------------- */
 
 static int kind_of(const struct source *s)
 {
@@ -168,7 +169,7 @@ static int kind_of(const struct source *s)
 
 static void find_inputs(struct scan_worker *w, struct bound *b, struct inputs *in)
 {
-    bool all = false; /* no row gets beyond the last one */
+    bool all = false; /* the last column has a value in all rows, so later ones are not needed */
 
     *in = (struct inputs){.pid = bind_part(w, b, PID)};
     for (unsigned i = FIRST; i < PARTS_MAX && b->source->part[i] && !all; i++) {
@@ -182,11 +183,11 @@ static void find_inputs(struct scan_worker *w, struct bound *b, struct inputs *i
     in->fallback = b->source->row == &derived_host && !all && in->pid->shape == SHAPE_INT;
 }
 
-/* ---- one column decides ---------------------------------------------------------------------- */
+/* ---- names by code: there is one column ------------------------------------------------------ */
 
-/* *ret_depends: it does not work this way. */
+/* *ret_by_process: names depend on the process, so they have to be found by row. */
 static int rename_column(struct scan_worker *w, struct bound *b, const struct inputs *in,
-                         bool *ret_depends)
+                         bool *ret_by_process)
 {
     struct bound *c = in->column[0];
     struct column_entry e, *entries = grow_to(&b->own[ENTRIES], c->entries * sizeof(*entries));
@@ -195,48 +196,48 @@ static int rename_column(struct scan_worker *w, struct bound *b, const struct in
     if (!entries)
         return -ENOMEM;
     for (uint32_t i = 0; i < c->entries; i++) {
-        int rc = i % ENTRIES_LOOKED ? 0 : budget_check(w->query->budget);
+        int rc = i % ENTRIES_CHECKED ? 0 : budget_check(w->query->budget);
         rc = rc < 0 ? rc : column_entry(w->chunk.view, c->stored, i, &e);
         if (rc == 0)
-            rc = translate(w, in->kind[0], &e, in->pid->min, one_pid, &entries[i], ret_depends);
-        if (rc < 0 || *ret_depends)
+            rc = translate_entry(w, in->kind[0], &e, in->pid->min, one_pid, &entries[i],
+                                 ret_by_process);
+        if (rc < 0 || *ret_by_process)
             return rc;
     }
     return bind_renamed(b, c->stored, c->shape, entries, c->entries, NULL);
 }
 
-/* ---- row by row ------------------------------------------------------------------------------ */
+/* ---- names by row ---------------------------------------------------------------------------- */
 
-/* Numbers of (pid; column and code), and by number the own entry, CODED_NULL for null. */
-struct rows {
+struct row_names {
     struct scan_worker *worker;
     const struct inputs *in;
-    struct group_table table;
-    VEC(uint32_t) entry_of;
+    struct group_table table; /* of (pid; column and code) */
+    VEC(uint32_t) entry_of;   /* by number in `table`: number in `entries`, CODED_NULL for null */
     VEC(struct column_entry) entries;
 };
 
-static int add_entry(struct rows *r, unsigned column, uint32_t code, int64_t pid)
+static int add_entry(struct row_names *r, unsigned column, uint32_t code, int64_t pid)
 {
     struct scan_worker *w = r->worker;
     struct column_entry own = {0};
-    bool depends, any = true;
+    bool by_process, has_name = true;
     int rc = 0;
 
-    if (column == FALLBACK) { /* the host of the only one that the pid has in the file */
+    if (column == FALLBACK) { /* all processes of the file with this pid have the same host */
         uint32_t host = only_host_of_pid(w->query, w->chunk.file, pid);
-        any = host != INDEX_NO_TEXT;
-        own = any ? text_entry(w, host) : own;
+        has_name = host != INDEX_NO_TEXT;
+        own = has_name ? text_entry(w, host) : own;
     } else {
         struct column_entry e = bound_entry(w, r->in->column[column], code);
-        rc = translate(w, r->in->kind[column], &e, pid, true, &own, &depends);
+        rc = translate_entry(w, r->in->kind[column], &e, pid, true, &own, &by_process);
     }
     if (rc == 0)
-        rc = vec_push(&r->entry_of, any ? (uint32_t)r->entries.count : CODED_NULL);
-    return rc < 0 || !any ? rc : vec_push(&r->entries, own);
+        rc = vec_push(&r->entry_of, has_name ? (uint32_t)r->entries.count : CODED_NULL);
+    return rc < 0 || !has_name ? rc : vec_push(&r->entries, own);
 }
 
-static int code_of(struct rows *r, unsigned column, uint32_t code, int64_t pid, uint32_t *ret)
+static int code_of(struct row_names *r, unsigned column, uint32_t code, int64_t pid, uint32_t *ret)
 {
     const uint64_t keys[] = {(uint64_t)pid, (uint64_t)column << 32 | code};
     uint32_t before = r->table.count;
@@ -250,7 +251,7 @@ static int code_of(struct rows *r, unsigned column, uint32_t code, int64_t pid, 
     return rc;
 }
 
-static int code_batch(struct rows *r, struct scan_batch *batch, uint32_t *out)
+static int code_batch(struct row_names *r, struct scan_batch *batch, uint32_t *out)
 {
     const struct inputs *in = r->in;
     const uint32_t *codes[PARTS_MAX] = {NULL};
@@ -277,11 +278,11 @@ static int code_batch(struct rows *r, struct scan_batch *batch, uint32_t *out)
 
 static int code_rows(struct scan_worker *w, struct bound *b, const struct inputs *in)
 {
-    struct rows r = {.worker = w,
-                     .in = in,
-                     .entry_of.budget = w->query->budget,
-                     .entries.budget = w->query->budget};
-    uint32_t *codes = coded_room(w, b);
+    struct row_names r = {.worker = w,
+                          .in = in,
+                          .entry_of.budget = w->query->budget,
+                          .entries.budget = w->query->budget};
+    uint32_t *codes = coded_alloc(w, b);
     struct scan_batch batch;
     int rc = codes ? 0 : -ENOMEM;
 
@@ -301,14 +302,14 @@ static int code_rows(struct scan_worker *w, struct bound *b, const struct inputs
 static int bind_hashed(struct scan_worker *w, struct bound *b)
 {
     struct inputs in;
-    bool depends = false;
+    bool by_process = false;
 
     find_inputs(w, b, &in);
     if (in.count == 0 && !in.fallback)
         return 0;
     if (in.count == 1 && !in.fallback) {
-        int rc = rename_column(w, b, &in, &depends);
-        if (rc < 0 || !depends)
+        int rc = rename_column(w, b, &in, &by_process);
+        if (rc < 0 || !by_process)
             return rc;
     }
     return code_rows(w, b, &in);

@@ -1,10 +1,10 @@
 /* keys.c - one 64-bit key for any value: the type in the top 4 bits, the value or an id in the
  * rest.
  *
- * A value has one key only, whatever it came from: a double without a fraction is the integer, a
- * time is in us where it can be, a text of one chunk is looked up among the global texts. What does
- * not fit is kept in a table of the query: 16 shards, the shard in the low bits of the id. Stored
- * form: a letter for the type, then its bytes.
+ * Equal values have the same key: a double without a fraction becomes an integer, a time is in us
+ * if possible, a text of one chunk is looked up among the global texts. Values that do not fit are
+ * stored in a table of the query: 16 shards, the shard in the low bits of the id. Stored form: a
+ * letter for the type, then the bytes of the value.
  */
 #include "engine/derived/keys.h"
 
@@ -36,7 +36,7 @@ void keys_done(struct query *q)
     }
 }
 
-static int store(struct query *q, struct text bytes, bool add, uint64_t *ret)
+static int store_bytes(struct query *q, struct text bytes, bool add, uint64_t *ret)
 {
     unsigned number = (unsigned)(text_hash(bytes) >> 60) % KEY_SHARDS;
     struct key_shard *shard = &q->keys[number];
@@ -53,19 +53,19 @@ static int store(struct query *q, struct text bytes, bool add, uint64_t *ret)
     return rc;
 }
 
-/* type + bytes, on the stack when short */
+/* Stores the type and the bytes. */
 static int store_typed(struct query *q, char type, const void *data, size_t len, bool add,
                        uint64_t *ret)
 {
-    char room[256], *bytes = len < sizeof(room) ? room : malloc(len + 1);
+    char small[256], *bytes = len < sizeof(small) ? small : malloc(len + 1);
 
     if (!bytes)
         return -ENOMEM;
     bytes[0] = type;
     if (len)
         memcpy(bytes + 1, data, len);
-    int rc = store(q, (struct text){bytes, len + 1}, add, ret);
-    if (bytes != room)
+    int rc = store_bytes(q, (struct text){bytes, len + 1}, add, ret);
+    if (bytes != small)
         free(bytes);
     return rc;
 }
@@ -103,8 +103,8 @@ int key_of_bool(int64_t value, uint64_t *ret)
     return 0;
 }
 
-/* A text that was global when the snapshot was taken is never in the table; one that became global
- * later may be, and then it stays there: so the table is asked first. */
+/* The table is searched first: a text may have become global after it was stored, and has to keep
+ * its key. Texts that are global in the snapshot are never in the table. */
 static int key_of_text(struct query *q, const struct column_entry *e, uint64_t *ret)
 {
     if (e->text_id != INDEX_NO_TEXT) {
@@ -153,9 +153,9 @@ static struct text stored_bytes(struct query *q, uint64_t key)
     return bytes;
 }
 
-/* ---- as bytes -------------------------------------------------------------------------------- */
+/* ---- encoding -------------------------------------------------------------------------------- */
 
-/* In the stored form; 'k' and the key itself where it is the value. */
+/* Writes the stored form; for other values 'k' and the key. */
 void key_encode(struct query *q, uint64_t key, struct buf *out)
 {
     struct text text = {NULL, 0};
@@ -188,13 +188,13 @@ int key_decode(struct query *q, struct rec *r, uint64_t *ret)
             ret);
     case 'b':
     case 'j':
-        return store(q, bytes, true, ret);
+        return store_bytes(q, bytes, true, ret);
     case 'd':
     case 'i':
     case 'u':
     case 'n':
         r->bad |= rest.len != sizeof(int64_t);
-        return r->bad ? 0 : store(q, bytes, true, ret);
+        return r->bad ? 0 : store_bytes(q, bytes, true, ret);
     case 'k':
         r->bad |= rest.len != sizeof(*ret);
         if (!r->bad)
@@ -209,7 +209,7 @@ int key_decode(struct query *q, struct rec *r, uint64_t *ret)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* One shard for all marks, so that one of two threads only is the first. */
+/* All marks are in one shard, so that only one of two threads is the first. */
 bool keys_mark(struct query *q, unsigned kind, uint32_t hash)
 {
     struct key_shard *shard = &q->keys[0];

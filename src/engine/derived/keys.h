@@ -13,10 +13,10 @@
 
 #define QUERY_KEY_NULL 0ull
 #define QUERY_KEY_OTHERS UINT64_MAX
-/* Of a number: -1 below 0, 0 of [0, 1), n of [2^(n - 1), 2^n), of times in us. False: it is none.
- * Any thread. */
+/* Sets *ret to the power of two of a number: -1 below 0, 0 for [0, 1), n for [2^(n - 1), 2^n);
+ * times are in us. Returns false if the key is no number. Any thread. */
 bool query_key_bin(struct query *q, uint64_t key, int *ret);
-/* Key of a text (of a global id of the index), as batch_keys gives it. */
+/* Returns the key of a text with a global id of the index, as batch_keys does. */
 uint64_t query_key_text_id(uint32_t id);
 int keys_init(struct query *q);
 void keys_done(struct query *q);
@@ -25,12 +25,14 @@ int key_of_i64(struct query *q, int64_t value, uint64_t *ret);
 int key_of_f64(struct query *q, double value, uint64_t *ret);
 int key_of_time(struct query *q, int64_t value, bool nano, uint64_t *ret);
 int key_of_bool(int64_t value, uint64_t *ret);
-/* A key as bytes, and the key of the same value in another query, or of another index. key_decode:
- * -ENOMEM, ERR_MEMORY_LIMIT; r->bad. */
+/* key_encode writes the value of a key; key_decode returns the key of the value, in another query
+ * or with another index. It returns 0, -ENOMEM or ERR_MEMORY_LIMIT, and sets r->bad if the bytes
+ * are invalid. */
 void key_encode(struct query *q, uint64_t key, struct buf *out);
 int key_decode(struct query *q, struct rec *r, uint64_t *ret);
-bool keys_mark(struct query *q, unsigned kind, uint32_t hash); /* true the first time */
-/* Inline forms for loops: 0 when the value needs key_of_... */
+/* Returns true if it is called with this kind and hash for the first time. */
+bool keys_mark(struct query *q, unsigned kind, uint32_t hash);
+/* Inline functions for values that fit into a key (key_fits). */
 #define KEY_SHIFT 60
 enum key_tag { KEY_INT = 1, KEY_US, KEY_NS, KEY_TEXT, KEY_STORED, KEY_BOOL };
 static inline bool key_fits(int64_t v)
@@ -49,7 +51,7 @@ static inline int64_t key_payload(uint64_t key)
 {
     return (int64_t)(key << 4) >> 4;
 }
-/* It is the same in all queries. */
+/* Returns true if the key contains the value, so that it is the same in all queries. */
 static inline bool key_is_value(uint64_t key)
 {
     return key_tag(key) != KEY_TEXT && key_tag(key) != KEY_STORED;

@@ -1,4 +1,4 @@
-/* lanes.c - the values of a bound for one batch, kept in its lanes until the next. */
+/* lanes.c - the values of a bound source for one batch, kept in its lanes until the next. */
 #include "engine/derived/bind.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 
 const union no_values no_values;
 
-/* What was filled for a few rows does not serve whole-chunk work, which has no mask. */
+/* A lane with few rows cannot be used for batches of a whole chunk, which have no mask. */
 bool lane_has(const struct lane *l, const struct scan_batch *batch)
 {
     return l->batch == batch->number && (!l->few || batch->mask);
@@ -15,12 +15,12 @@ bool lane_has(const struct lane *l, const struct scan_batch *batch)
 void *lane_begin(struct lane *l, const struct scan_batch *batch)
 {
     struct scan_worker *w = batch->chunk->worker;
-    void *room = grow_to(&l->memory, (SCAN_BATCH + SCAN_WORDS) * sizeof(uint64_t));
+    void *out = grow_to(&l->memory, (SCAN_BATCH + SCAN_WORDS) * sizeof(uint64_t));
 
     l->batch = UINT32_MAX;
     l->few = false;
     l->valid = NULL;
-    return worker_fails(w, room ? 0 : -ENOMEM) ? w->spare : room;
+    return worker_fails(w, out ? 0 : -ENOMEM) ? w->spare : out;
 }
 
 bool lane_end(struct lane *l, const struct scan_batch *batch, const void *values)
@@ -46,7 +46,7 @@ const uint64_t *lane_valid(const struct scan_batch *batch, uint64_t *mask)
     return missing ? mask : NULL;
 }
 
-/* ---- what rows read -------------------------------------------------------------------------- */
+/* ---- values of the batch --------------------------------------------------------------------- */
 
 static void valid_of_codes(struct scan_batch *batch, struct bound *b, uint64_t *mask)
 {
@@ -88,11 +88,11 @@ const uint32_t *bound_codes(struct scan_batch *batch, struct bound *b)
     if (!bound_has_dictionary(b))
         return no_values.codes;
     if (!lane_has(&b->codes, batch)) {
-        uint32_t *room = lane_begin(&b->codes, batch);
+        uint32_t *out = lane_begin(&b->codes, batch);
         bool only = batch->places && b->only_serial == batch->chunk->worker->serial;
         for (uint32_t i = 0; only && i < batch->rows; i++)
-            room[i] = b->only_code;
-        if (!lane_end(&b->codes, batch, only ? room : b->row->codes(batch, b, room)))
+            out[i] = b->only_code;
+        if (!lane_end(&b->codes, batch, only ? out : b->row->codes(batch, b, out)))
             return no_values.codes;
     }
     return b->codes.values;
@@ -106,8 +106,8 @@ const int64_t *bound_i64(struct scan_batch *batch, struct bound *b, const uint64
     if (!bound_is_integer(b))
         return no_values.integers;
     if (!lane_has(&b->i64, batch)) {
-        int64_t *room = lane_begin(&b->i64, batch);
-        if (!lane_end(&b->i64, batch, b->row->i64(batch, b, room)))
+        int64_t *out = lane_begin(&b->i64, batch);
+        if (!lane_end(&b->i64, batch, b->row->i64(batch, b, out)))
             return no_values.integers;
     }
     *valid = b->i64.valid;
@@ -140,39 +140,40 @@ static bool entry_number(const struct column_entry *e, double *ret)
     return true;
 }
 
-/* The numbers of a mixed column. The bitmap is not that of the source: texts are not null. */
-static const double *mixed_numbers(struct scan_batch *batch, struct bound *b, double *room)
+/* Returns the numbers of a mixed column. The bitmap differs from that of the source, where texts
+ * are not null. */
+static const double *mixed_numbers(struct scan_batch *batch, struct bound *b, double *out)
 {
     const uint32_t *codes = bound_codes(batch, b);
-    uint64_t *mask = room_mask(room);
+    uint64_t *mask = lane_mask(out);
 
     for (uint32_t i = 0; i < batch->rows; i++) {
         struct column_entry e = {0};
-        room[i] = 0;
+        out[i] = 0;
         mask[i / 64] = i % 64 ? mask[i / 64] : 0;
         if (codes[i] != b->entries)
             e = bound_entry(batch->chunk->worker, b, codes[i]);
-        mask[i / 64] |= (uint64_t)entry_number(&e, &room[i]) << i % 64;
+        mask[i / 64] |= (uint64_t)entry_number(&e, &out[i]) << i % 64;
     }
     b->f64.few = b->codes.few;
     b->f64.valid = lane_valid(batch, mask);
-    return room;
+    return out;
 }
 
-/* Times in us. */
-static const double *integers_as_doubles(struct scan_batch *batch, struct bound *b, double *room)
+/* Times are converted to us. */
+static const double *integers_as_doubles(struct scan_batch *batch, struct bound *b, double *out)
 {
     const int64_t *values = bound_i64(batch, b, &b->f64.valid);
 
     b->f64.few = b->i64.few;
     if (b->shape == SHAPE_TIME && b->nano) {
         for (uint32_t i = 0; i < batch->rows; i++)
-            room[i] = (double)values[i] / 1000.0;
+            out[i] = (double)values[i] / 1000.0;
     } else {
         for (uint32_t i = 0; i < batch->rows; i++)
-            room[i] = (double)values[i];
+            out[i] = (double)values[i];
     }
-    return room;
+    return out;
 }
 
 const double *bound_f64(struct scan_batch *batch, struct bound *b, const uint64_t **ret_valid)
@@ -181,10 +182,10 @@ const double *bound_f64(struct scan_batch *batch, struct bound *b, const uint64_
     if (b->shape == SHAPE_NULL || b->shape == SHAPE_BOOL || b->shape == SHAPE_TEXT)
         return no_values.doubles;
     if (!lane_has(&b->f64, batch)) {
-        double *room = lane_begin(&b->f64, batch);
-        const double *values = b->shape == SHAPE_DOUBLE  ? b->row->f64(batch, b, room)
-                               : b->shape == SHAPE_MIXED ? mixed_numbers(batch, b, room)
-                                                         : integers_as_doubles(batch, b, room);
+        double *out = lane_begin(&b->f64, batch);
+        const double *values = b->shape == SHAPE_DOUBLE  ? b->row->f64(batch, b, out)
+                               : b->shape == SHAPE_MIXED ? mixed_numbers(batch, b, out)
+                                                         : integers_as_doubles(batch, b, out);
         if (!lane_end(&b->f64, batch, values))
             return no_values.doubles;
     }

@@ -1,5 +1,5 @@
-/* members.c - takes apart what a chunk keeps in "@other". Everything is checked: the store may be
- * damaged. */
+/* members.c - parses the values of "@other". Everything is checked, for the store may be
+ * corrupt. */
 #include "engine/derived/members.h"
 
 #include "engine/lang/exact.h"
@@ -11,7 +11,7 @@ static void skip_blanks(struct members *j)
         j->at++;
 }
 
-/* The string at the quote, as written, quotes included. */
+/* Reads a string as written, including its quotes. */
 static bool take_string(struct members *j, struct text *ret)
 {
     const char *begin = j->at;
@@ -68,7 +68,7 @@ static bool take_value(struct members *j, struct text *ret)
     return ret->len > 0;
 }
 
-static bool decode(struct members *j, struct text quoted, struct text *ret)
+static bool decode_string(struct members *j, struct text quoted, struct text *ret)
 {
     char *out = arena_alloc(j->arena, quoted.len + 1);
 
@@ -98,7 +98,7 @@ bool members_entry(struct members *j, struct text value, struct column_entry *re
 {
     *ret = (struct column_entry){.type = TRACE_TEXT, .text_id = INDEX_NO_TEXT};
     if (value.ptr[0] == '"')
-        return decode(j, value, &ret->text);
+        return decode_string(j, value, &ret->text);
     if (value.ptr[0] == '{' || value.ptr[0] == '[') {
         ret->type = TRACE_JSON;
         ret->text = value;
@@ -121,7 +121,7 @@ bool members_next(struct members *j, struct text *ret_name, struct text *ret_val
         return false;
     j->at++;
     skip_blanks(j);
-    if (!take_string(j, &key) || !decode(j, key, ret_name))
+    if (!take_string(j, &key) || !decode_string(j, key, ret_name))
         return false;
     skip_blanks(j);
     if (j->at >= j->end || *j->at++ != ':')

@@ -1,4 +1,4 @@
-/* names.c - names behind hashes, and the hosts of processes. */
+/* names.c - names of hashes, and the hosts of processes. */
 #include "engine/derived/names.h"
 
 #include "engine/derived/keys.h"

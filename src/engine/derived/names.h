@@ -1,4 +1,4 @@
-/* names.h - names behind the hashes that traces contain, as a query reports them.
+/* names.h - names of the hashes that traces contain, as a query reports them.
  *
  * Used by:   columns of names and ranks, answers.
  * Threads:   any.
@@ -8,13 +8,12 @@
 
 #include "engine/query.h"
 
-/* Name behind a hash (text ids) as query sources tell it: the name's id, else `hash` itself. Counts
- * conflicts. */
+/* Returns the name of a hash, or `hash` if it has none (all are text ids). Counts conflicts. */
 uint32_t query_resolve(struct query *q, const struct index_file *file, int64_t pid,
                        enum index_name_kind kind, uint32_t hash);
 
-/* Text id of the name of a process's host; of the only one a pid has in a file, by name.
- * INDEX_NO_TEXT: none. */
+/* process_host returns the host of a process; only_host_of_pid the one that all processes of a file
+ * with this pid have in common. Both are text ids of names; INDEX_NO_TEXT: none. */
 uint32_t process_host(struct query *q, const struct index_file *file,
                       const struct index_process *p);
 uint32_t only_host_of_pid(struct query *q, const struct index_file *file, int64_t pid);

@@ -1,4 +1,4 @@
-/* other.c - columns that a chunk does not have as such: it keeps their values in "@other". */
+/* other.c - columns whose values a chunk keeps in "@other", because they are rare. */
 #include "engine/derived/bind.h"
 #include "engine/derived/members.h"
 
@@ -6,7 +6,7 @@
 
 enum { ENTRIES, REMAP }; /* in bound.own */
 
-/* The value of a member, false when there is none (or null). */
+/* Finds the value of a member. Returns false if there is none, or it is null. */
 static bool find_member(struct members *m, struct text path, struct column_entry *ret)
 {
     struct text name, value;
@@ -17,7 +17,7 @@ static bool find_member(struct members *m, struct text path, struct column_entry
     return false;
 }
 
-/* Texts that had escapes are kept with the bound until it is bound to the next chunk. */
+/* Decoded texts are in the arena of the bound source until it is bound to the next chunk. */
 int bind_other(struct scan_worker *w, struct bound *b, const struct column *other, struct text path)
 {
     uint32_t *remap = grow_to(&b->own[REMAP], ((size_t)other->entries + 1) * sizeof(*remap));

@@ -10,7 +10,7 @@ enum { PID, HOST };                     /* parts */
 enum { RANKS, VALID, HOST_IDS, STATE }; /* in bound.own */
 enum { MEMO = 256 };
 
-/* Processes come in runs of rows or alternate among a few: the last answers are kept. */
+/* Consecutive rows have the same process, or one of a few: the last results are kept. */
 struct memo {
     int64_t pid, rank;
     uint32_t host;
@@ -22,7 +22,7 @@ struct ranks {
     struct memo memo[MEMO];
 };
 
-/* INT64_MIN: it has none. */
+/* Returns INT64_MIN if the process has no rank. */
 static int64_t rank_of_process(struct scan_worker *w, struct ranks *r, int64_t pid, uint32_t host)
 {
     struct memo *m = &r->memo[((uint64_t)pid * 31 + host) % MEMO];
@@ -33,16 +33,16 @@ static int64_t rank_of_process(struct scan_worker *w, struct ranks *r, int64_t p
     return m->rank;
 }
 
-/* ---- by process ------------------------------------------------------------------------------ */
+/* ---- ranks by process ------------------------------------------------------------------------ */
 
-/* Only of rows that are still of interest, where they are few: pids of the others are unknown. */
-static const int64_t *rank_i64(struct scan_batch *batch, struct bound *b, int64_t *room)
+/* If few rows may be selected, only these are set: pids of the others are unknown. */
+static const int64_t *rank_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
     struct ranks *r = b->own[STATE].data;
     const uint64_t *valid;
     const int64_t *pids = bound_i64(batch, b->part[PID], &valid);
     const uint32_t *codes = bound_codes(batch, b->part[HOST]);
-    uint64_t *mask = room_mask(room);
+    uint64_t *mask = lane_mask(out);
     uint32_t count, last = UINT32_MAX;
     const uint32_t *few = batch->places ? NULL : batch_few(batch, &count);
     int64_t rank = INT64_MIN;
@@ -50,18 +50,18 @@ static const int64_t *rank_i64(struct scan_batch *batch, struct bound *b, int64_
     memset(mask, 0, SCAN_WORDS * 8);
     for (uint32_t k = 0; k < (few ? count : batch->rows); k++) {
         uint32_t i = few ? few[k] - batch->first : k;
-        room[i] = 0;
+        out[i] = 0;
         if (!batch_is_valid(valid, i))
             continue;
         if (last == UINT32_MAX || pids[i] != pids[last] || codes[i] != codes[last])
             rank = rank_of_process(batch->chunk->worker, r, pids[i], r->host_ids[codes[i]]);
         last = i;
-        room[i] = rank == INT64_MIN ? 0 : rank;
+        out[i] = rank == INT64_MIN ? 0 : rank;
         mask[i / 64] |= (uint64_t)(rank != INT64_MIN) << i % 64;
     }
     b->i64.valid = lane_valid(batch, mask);
     b->i64.few = few || b->part[PID]->i64.few || b->part[HOST]->codes.few;
-    return room;
+    return out;
 }
 
 static int read_host_ids(struct scan_worker *w, struct bound *host, struct grow *memory,
@@ -82,47 +82,47 @@ static int read_host_ids(struct scan_worker *w, struct bound *host, struct grow 
     return 0;
 }
 
-/* Where many rows are wanted, all of the chunk, so that its ranks are known exactly. */
+/* Computes the ranks of all rows of the chunk, so that their bounds are exact. */
 static int bind_chunk(struct scan_worker *w, struct bound *b)
 {
     uint32_t rows = w->chunk.rows, found = 0;
-    int64_t room[SCAN_BATCH + SCAN_WORDS], min = INT64_MAX, max = INT64_MIN;
+    int64_t out[SCAN_BATCH + SCAN_WORDS], min = INT64_MAX, max = INT64_MIN;
     uint64_t *valid;
-    int64_t *values = whole_room(w, b, &valid);
+    int64_t *values = whole_alloc(w, b, &valid);
     struct scan_batch batch;
 
     if (!values)
         return -ENOMEM;
     for (uint32_t first = 0; first < rows; first += SCAN_BATCH) {
         batch_at(w, first, &batch);
-        (void)rank_i64(&batch, b, room);
-        memcpy(values + first, room, batch.rows * sizeof(*room));
-        memcpy(valid + first / 64, room_mask(room), (batch.rows + 63) / 64 * sizeof(*valid));
+        (void)rank_i64(&batch, b, out);
+        memcpy(values + first, out, batch.rows * sizeof(*out));
+        memcpy(valid + first / 64, lane_mask(out), (batch.rows + 63) / 64 * sizeof(*valid));
     }
     for (uint32_t i = 0; i < rows; i++) {
-        bool any = batch_is_valid(valid, i);
-        found += any;
-        min = any && values[i] < min ? values[i] : min;
-        max = any && values[i] > max ? values[i] : max;
+        bool has_rank = batch_is_valid(valid, i);
+        found += has_rank;
+        min = has_rank && values[i] < min ? values[i] : min;
+        max = has_rank && values[i] > max ? values[i] : max;
     }
     b->nulls = found < rows;
     return found ? bind_whole(b, min, max) : 0;
 }
 
-/* ---- by pid: where all rows are of one host -------------------------------------------------- */
+/* ---- ranks by pid: all rows have the same host ----------------------------------------------- */
 
-/* Only rows that are not of interest have pids that are not in the table. */
-static const int64_t *rank_of_pids(struct scan_batch *batch, struct bound *b, int64_t *room)
+/* Pids that are not in the table occur only in rows that cannot be selected. */
+static const int64_t *rank_of_pids(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
     struct bound *pid = b->part[PID];
     const int64_t *pids = bound_i64(batch, pid, NULL), *ranks = b->own[RANKS].data;
     const uint64_t first = (uint64_t)pid->min, span = (uint64_t)pid->max - first + 1;
     const uint64_t *known = b->own[VALID].data;
-    uint64_t *mask = room_mask(room);
+    uint64_t *mask = lane_mask(out);
 
     for (uint32_t i = 0; i < batch->rows; i++) {
         uint64_t at = (uint64_t)pids[i] - first;
-        room[i] = ranks[at < span ? at : 0];
+        out[i] = ranks[at < span ? at : 0];
     }
     memset(mask, b->nulls ? 0 : 0xFF, SCAN_WORDS * 8);
     for (uint32_t i = 0; b->nulls && i < batch->rows; i++) {
@@ -131,7 +131,7 @@ static const int64_t *rank_of_pids(struct scan_batch *batch, struct bound *b, in
     }
     b->i64.few = pid->i64.few;
     b->i64.valid = lane_valid(batch, mask);
-    return room;
+    return out;
 }
 
 static bool rank_of_pid(const struct bound *b, int64_t pid, int64_t *ret)
@@ -142,7 +142,7 @@ static bool rank_of_pid(const struct bound *b, int64_t pid, int64_t *ret)
     return batch_is_valid(b->own[VALID].data, (uint32_t)at);
 }
 
-/* A table of the ranks of the pids that rows have. */
+/* Makes a table of the ranks of all pids in the chunk. */
 static int bind_pids(struct scan_worker *w, struct bound *b, const struct rank_table *table,
                      uint32_t host)
 {
@@ -178,9 +178,9 @@ static int bind_pids(struct scan_worker *w, struct bound *b, const struct rank_t
 
 /* ---- binding --------------------------------------------------------------------------------- */
 
-/* Whether the pid decides. Where few rows are wanted, the pids of all are read only if they are
- * one. -EDOM: it does not. */
-static int look_at_pids(struct scan_worker *w, struct bound *pid, const struct bound *host)
+/* Returns 0 if the pid determines the rank, else -EDOM or an error. If few rows may be selected,
+ * the pids are not read, so they count only if all are the same. */
+static int rank_depends_on_pid(struct scan_worker *w, struct bound *pid, const struct bound *host)
 {
     bool one_host = host->shape == SHAPE_NULL ||
                     (host->shape == SHAPE_TEXT && host->entries == 1 && !host->nulls);
@@ -205,8 +205,8 @@ static int bind_rank(struct scan_worker *w, struct bound *b)
     rc = read_host_ids(w, host, &b->own[HOST_IDS], &host_ids);
     if (rc < 0)
         return rc;
-    rc = look_at_pids(w, pid, host);
-    if (rc != -EDOM) /* behind the last: what rows without a host have */
+    rc = rank_depends_on_pid(w, pid, host);
+    if (rc != -EDOM) /* host_ids[0] is the only host; or without one, the id for null */
         return rc < 0 ? rc : bind_pids(w, b, table, host_ids[0]);
     *r = (struct ranks){.table = table, .host_ids = host_ids};
     if (!w->chunk.wanted)

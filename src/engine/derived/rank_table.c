@@ -1,8 +1,8 @@
 /* rank_table.c - the ranks of all processes of a snapshot.
  *
- * A process is (name of the host, pid). Its rank is the one its own file tells, else the first that
- * any file of the snapshot tells, in path order: a table of all processes with a rank, made when
- * the first query asks.
+ * A process is (name of the host, pid). Its rank is taken from its own file, or from the first file
+ * of the snapshot, in path order, that has it. The table has all processes with a rank, and is made
+ * when a query first needs it.
  */
 #include "engine/derived/names.h"
 #include "engine/derived/ranks.h"
@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { LOOKED = 1024 }; /* processes until the budget is asked whether to continue */
+enum { CHECKED = 1024 }; /* processes between two checks of the budget */
 
 struct rank_entry {
     int64_t pid, rank;
@@ -33,8 +33,8 @@ static int add_rank(struct query *q, struct rank_table *t, uint32_t position,
                     const struct index_process *p)
 {
     const struct index_file *file = snapshot_file(q->snapshot, position);
-
     uint32_t host = process_host(q, file, p);
+
     if (host == INDEX_NO_TEXT)
         host = only_host_of_pid(q, file, p->pid);
     t->min = t->entries.count == 0 || p->rank < t->min ? p->rank : t->min;
@@ -50,7 +50,7 @@ static int make_table(struct query *q, struct rank_table **ret)
     for (uint32_t i = 0; rc == 0 && i < snapshot_file_count(q->snapshot); i++) {
         const struct index_file *file = snapshot_file(q->snapshot, i);
         for (uint32_t k = 0; rc == 0 && k < file->process_count; k++) {
-            rc = k % LOOKED ? 0 : budget_check(q->budget);
+            rc = k % CHECKED ? 0 : budget_check(q->budget);
             if (rc == 0 && file->processes[k].rank != INT64_MIN)
                 rc = add_rank(q, t, i, &file->processes[k]);
         }
@@ -73,7 +73,7 @@ void rank_table_free(struct rank_table *t)
     free(t);
 }
 
-/* Two workers may make it at once; one of them wins. */
+/* Two workers may make the table at the same time; one of them is kept. */
 int rank_table_of(struct query *q, const struct rank_table **ret)
 {
     struct rank_table *made = NULL, *none = NULL;
@@ -89,7 +89,6 @@ int rank_table_of(struct query *q, const struct rank_table **ret)
     return 0;
 }
 
-/* INT64_MIN when nobody tells one. */
 int64_t rank_table_find(const struct rank_table *t, uint32_t file, uint32_t host, int64_t pid)
 {
     const struct rank_entry *entries = t->entries.at;

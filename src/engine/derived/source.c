@@ -34,7 +34,7 @@ static struct source *source_add(struct query *q, struct text path)
     return s;
 }
 
-/* A stored column by its exact name, without any meaning of the name. */
+/* Returns the source of a stored column by its exact name: no other meaning of the name counts. */
 static struct source *source_stored(struct query *q, struct text column)
 {
     const struct known_column *known = known_column(column);
@@ -89,7 +89,7 @@ struct source *source_like(struct query *q, const struct source *like, const str
     return s;
 }
 
-/* What answers read; filters have source_of(). */
+/* For answers, which may read clipped times. Filters use source_of(). */
 int query_source(struct query *q, struct text path, const struct source **ret)
 {
     const struct source *clipped = within_source(q, path);

@@ -1,18 +1,18 @@
-/* spans.c - united intervals of time: what meets them, and how much of it lies inside. */
+/* spans.c - unions of time intervals: which of them an interval overlaps, and how long. */
 #include "engine/derived/spans.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t sum(int64_t a, int64_t b)
+static int64_t add_clamped(int64_t a, int64_t b)
 {
     int64_t c;
 
     return __builtin_add_overflow(a, b, &c) ? (a < 0 ? INT64_MIN : INT64_MAX) : c;
 }
 
-static int64_t difference(int64_t a, int64_t b)
+static int64_t subtract_clamped(int64_t a, int64_t b)
 {
     int64_t c;
 
@@ -21,8 +21,8 @@ static int64_t difference(int64_t a, int64_t b)
 
 /* ---- uniting --------------------------------------------------------------------------------- */
 
-/* The longer first, so that an instant comes after the interval that begins with it. */
-static int compare(const void *x, const void *y, void *arg)
+/* The longer one comes first, so that an instant follows the interval that begins with it. */
+static int compare_spans(const void *x, const void *y, void *arg)
 {
     const struct span *a = x, *b = y;
     (void)arg;
@@ -34,8 +34,8 @@ static int compare(const void *x, const void *y, void *arg)
     return a->hi > b->hi ? -1 : a->hi < b->hi;
 }
 
-/* Whether `next`, which does not come before, becomes part of `last`. */
-static bool joins(const struct span *last, const struct span *next)
+/* Returns true if `next`, which is not sorted before `last`, is to be united with it. */
+static bool is_united(const struct span *last, const struct span *next)
 {
     if (last->scope != next->scope)
         return false;
@@ -44,34 +44,34 @@ static bool joins(const struct span *last, const struct span *next)
     return next->lo < last->hi || (next->lo == last->hi && next->hi > next->lo);
 }
 
-/* s[0, half) and s[half, n), each in order; `front` has room for the former. */
+/* Merges s[0, half) and s[half, n), each of which is sorted; `front` has `half` elements. */
 static void merge_spans(struct span *s, size_t half, size_t n, struct span *front)
 {
     const struct span *a = front, *a_end = front + half, *b = s + half, *b_end = s + n;
 
     memcpy(front, s, half * sizeof(*s));
     while (a < a_end)
-        *s++ = b < b_end && compare(b, a, NULL) < 0 ? *b++ : *a++;
+        *s++ = b < b_end && compare_spans(b, a, NULL) < 0 ? *b++ : *a++;
 }
 
-/* How many at the beginning are. */
-static size_t in_order(const struct span *s, size_t n)
+/* Returns the number of spans at the beginning that are sorted. */
+static size_t sorted_prefix(const struct span *s, size_t n)
 {
     size_t i = 1;
 
-    while (i < n && compare(&s[i - 1], &s[i], NULL) <= 0)
+    while (i < n && compare_spans(&s[i - 1], &s[i], NULL) <= 0)
         i++;
     return i;
 }
 
-/* What was united before is in order, so only what came after it is sorted. */
+/* Spans that were united before are sorted, so only later ones have to be. */
 static int sort_part(struct span *s, size_t n, struct budget *b)
 {
-    size_t half = in_order(s, n);
+    size_t half = sorted_prefix(s, n);
 
     if (half >= n)
         return 0;
-    int rc = sort_items(s + half, n - half, sizeof(*s), compare, NULL, b);
+    int rc = sort_items(s + half, n - half, sizeof(*s), compare_spans, NULL, b);
     struct span *front = rc < 0 ? NULL : large_realloc(NULL, half * sizeof(*s));
     if (front)
         merge_spans(s, half, n, front);
@@ -79,26 +79,26 @@ static int sort_part(struct span *s, size_t n, struct budget *b)
     return rc == 0 && !front ? -ENOMEM : rc;
 }
 
-/* The spans of each scope come together, in the order that they have. first[k]: how many scope
- * k - 1 has, and then where scope k begins. */
-static int part_scopes(struct span *s, size_t n, size_t *first, size_t scopes)
+/* A counting sort by scope, stable. first[k]: before the call the number of spans of scope k - 1,
+ * afterwards the first span of scope k. */
+static int partition_scopes(struct span *s, size_t n, size_t *first, size_t scopes)
 {
-    struct span *other = large_realloc(NULL, n * sizeof(*s));
+    struct span *copy = large_realloc(NULL, n * sizeof(*s));
 
-    if (!other)
+    if (!copy)
         return -ENOMEM;
-    memcpy(other, s, n * sizeof(*s));
+    memcpy(copy, s, n * sizeof(*s));
     for (size_t k = 0; k < scopes; k++)
         first[k + 1] += first[k];
     for (size_t i = 0; i < n; i++)
-        s[first[other[i].scope]++] = other[i];
+        s[first[copy[i].scope]++] = copy[i];
     memmove(first + 1, first, scopes * sizeof(*first));
     first[0] = 0;
-    large_free(other);
+    large_free(copy);
     return 0;
 }
 
-/* Spans of a scope are mostly in order of time already. */
+/* Spans of a scope are mostly sorted by time already. */
 static int sort_by_scope(struct span *s, size_t n, size_t scopes, struct budget *b)
 {
     size_t *first = calloc(scopes + 2, sizeof(*first));
@@ -106,20 +106,20 @@ static int sort_by_scope(struct span *s, size_t n, size_t scopes, struct budget 
 
     for (size_t i = 0; i < n && rc == 0; i++)
         first[s[i].scope + 1]++;
-    rc = rc < 0 ? rc : part_scopes(s, n, first, scopes);
+    rc = rc < 0 ? rc : partition_scopes(s, n, first, scopes);
     for (size_t k = 0; k < scopes && rc == 0; k++)
         rc = sort_part(s + first[k], first[k + 1] - first[k], b);
     free(first);
     return rc;
 }
 
-/* Charges the copies. */
+/* Charges the budget for copies of the spans. */
 static int sort_spans(struct span *s, size_t n, struct budget *b)
 {
     size_t bytes = n * (sizeof(*s) + sizeof(size_t));
     uint64_t last = 0;
 
-    if (in_order(s, n) >= n)
+    if (sorted_prefix(s, n) >= n)
         return 0;
     int rc = budget_check(b);
     rc = rc < 0 ? rc : budget_charge(b, bytes);
@@ -138,7 +138,7 @@ int spans_unite(struct span *s, size_t *n, struct budget *b)
     int rc = sort_spans(s, *n, b);
 
     for (size_t i = 0; i < *n && rc == 0; i++) {
-        if (kept == 0 || !joins(&s[kept - 1], &s[i]))
+        if (kept == 0 || !is_united(&s[kept - 1], &s[i]))
             s[kept++] = s[i];
         else if (s[i].hi > s[kept - 1].hi)
             s[kept - 1].hi = s[i].hi;
@@ -153,19 +153,19 @@ void spans_measure(struct span *s, size_t n)
 
     for (size_t i = 0; i < n; i++) {
         s[i].before = before;
-        before = sum(before, difference(s[i].hi, s[i].lo));
+        before = add_clamped(before, subtract_clamped(s[i].hi, s[i].lo));
     }
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- searching ------------------------------------------------------------------------------- */
 
-/* Everything in the span comes before this time. */
+/* Returns true if the whole span is before this time. */
 static inline bool is_past(const struct span *s, int64_t ts)
 {
     return s->hi > s->lo ? s->hi <= ts : s->lo < ts;
 }
 
-/* The first span in [from, to) that is not past; `to`: none. */
+/* Returns the first span in [from, to) that is not past, or `to`. */
 static size_t bisect(const struct span *s, size_t from, size_t to, int64_t ts)
 {
     while (from < to) {
@@ -178,12 +178,12 @@ static size_t bisect(const struct span *s, size_t from, size_t to, int64_t ts)
     return from;
 }
 
-/* Times mostly go on from the last: steps that double lead there. */
-static size_t first_not_past(const struct span *s, size_t n, size_t near, int64_t ts)
+/* An exponential search from `hint`: times are mostly a little later than the last one. */
+static size_t first_not_past(const struct span *s, size_t n, size_t hint, int64_t ts)
 {
-    size_t step = 1, from = near, to = near;
+    size_t step = 1, from = hint, to = hint;
 
-    if (is_past(&s[near], ts)) {
+    if (is_past(&s[hint], ts)) {
         while (to < n && is_past(&s[to], ts)) {
             from = to + 1;
             to = n - to > step ? to + step : n;
@@ -199,15 +199,15 @@ static size_t first_not_past(const struct span *s, size_t n, size_t near, int64_
     return bisect(s, from, to, ts);
 }
 
-size_t spans_find(const struct span *s, size_t n, size_t near, int64_t ts, int64_t te)
+size_t spans_find(const struct span *s, size_t n, size_t hint, int64_t ts, int64_t te)
 {
     if (n == 0)
         return 0;
-    size_t i = first_not_past(s, n, near < n ? near : n - 1, ts);
+    size_t i = first_not_past(s, n, hint < n ? hint : n - 1, ts);
     return i < n && (s[i].lo <= ts || s[i].lo < te) ? i : n;
 }
 
-/* The first span behind `first` that begins at or after `te`. */
+/* Returns the first span after `first` that begins at or after `te`. */
 static size_t first_after(const struct span *s, size_t n, size_t first, int64_t te)
 {
     size_t step = 1, from = first + 1, to = from;
@@ -233,8 +233,8 @@ int64_t spans_clip(const struct span *s, size_t n, size_t first, int64_t ts, int
         return 0;
     const struct span *a = &s[first], *z = &s[first_after(s, n, first, te) - 1];
     int64_t end = te < z->hi ? te : z->hi, start = ts > a->lo ? ts : a->lo;
-    int64_t up_to_end = sum(z->before, difference(end, z->lo));
-    int64_t up_to_start = sum(a->before, difference(start, a->lo));
+    int64_t up_to_end = add_clamped(z->before, subtract_clamped(end, z->lo));
+    int64_t up_to_start = add_clamped(a->before, subtract_clamped(start, a->lo));
 
-    return difference(up_to_end, up_to_start);
+    return subtract_clamped(up_to_end, up_to_start);
 }

@@ -1,4 +1,4 @@
-/* spans.h - intervals of time, united: what meets them, and how much of it lies inside.
+/* spans.h - unions of time intervals: which of them an interval overlaps, and how long.
  *
  * Used by:   within, engine/group.
  */
@@ -8,23 +8,23 @@
 #include "dftracerd/base.h"
 
 struct span {
-    int64_t lo, hi; /* ns; [lo, hi), or the instant lo where hi == lo */
+    int64_t lo, hi; /* ns; [lo, hi), or the instant lo if hi == lo */
     union {
-        uint64_t scope; /* while collected */
-        int64_t before; /* united: time in the spans of the same scope before this one */
+        uint64_t scope; /* until spans_measure */
+        int64_t before; /* then: total length of the spans of the same scope before this one */
     };
 };
-/* Sorts by (scope, lo) and unites within each scope, in place: spans that share time or touch
- * become one, an instant inside or at the start of another is gone. *n: how many there are, and
- * then how many are left; they still tell `scope`. 0, ERR_MEMORY_LIMIT, or what sort_items says:
- * none are left. */
+/* Sorts spans by (scope, lo) and unites them within each scope, in place: spans that overlap or
+ * touch become one, and an instant inside or at the start of another is removed. *n: their number
+ * before and after. Returns 0, ERR_MEMORY_LIMIT, or an error of sort_items; on errors *n becomes
+ * 0. */
 int spans_unite(struct span *s, size_t *n, struct budget *b);
-/* For the united spans of one scope: `before` instead of `scope`. */
+/* Sets `before` of the united spans of one scope. */
 void spans_measure(struct span *s, size_t n);
-/* The first of the measured spans that [ts, te) (te <= ts: the instant ts) meets; n: none. `near`:
- * where to begin looking, best the last answer; any value below n, or 0. */
-size_t spans_find(const struct span *s, size_t n, size_t near, int64_t ts, int64_t te);
-/* How much of [ts, te) lies inside; `first` is what spans_find gave, below n. */
+/* Returns the first of the measured spans that overlaps [ts, te) (te <= ts: the instant ts), or n.
+ * The search begins at `hint`, best the last result; any value is allowed. */
+size_t spans_find(const struct span *s, size_t n, size_t hint, int64_t ts, int64_t te);
+/* Returns the length of [ts, te) inside the spans; `first` < n is the result of spans_find. */
 int64_t spans_clip(const struct span *s, size_t n, size_t first, int64_t ts, int64_t te);
 
 #endif

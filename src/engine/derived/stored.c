@@ -1,4 +1,4 @@
-/* stored.c - values as a column of the chunk has them, and its codes with other entries. */
+/* stored.c - values of a stored column of the chunk, and its codes with other entries. */
 #include "engine/derived/bind.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 enum lane_type { LANE_I64, LANE_F64, LANE_CODES };
 
-/* rows: of these, n; NULL: n rows from `first` on. */
+/* Reads n values: of `rows`, or if that is NULL, from row `first` on. */
 static int read_rows(struct chunk_view *view, const struct column *c, enum lane_type type,
                      const uint32_t *rows, uint32_t first, uint32_t n, void *out)
 {
@@ -24,8 +24,8 @@ static int read_rows(struct chunk_view *view, const struct column *c, enum lane_
     }
 }
 
-/* True: only rows that are still of interest were read; the codes of the others are 0, as they are
- * places in arrays. */
+/* Returns true if it has read only rows that may still be selected. The codes of other rows are
+ * then 0, for they are used as indexes of arrays. */
 static bool read_values(struct scan_batch *batch, const struct column *c, enum lane_type type,
                         void *out)
 {
@@ -56,18 +56,18 @@ bool stored_integers(struct scan_batch *batch, const struct column *c, int64_t *
     return read_values(batch, c, LANE_I64, out);
 }
 
-static const int64_t *stored_i64(struct scan_batch *batch, struct bound *b, int64_t *room)
+static const int64_t *stored_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
-    b->i64.few = read_values(batch, b->stored, LANE_I64, room);
+    b->i64.few = read_values(batch, b->stored, LANE_I64, out);
     b->i64.valid = bound_valid(batch, b);
-    return room;
+    return out;
 }
 
-static const double *stored_f64(struct scan_batch *batch, struct bound *b, double *room)
+static const double *stored_f64(struct scan_batch *batch, struct bound *b, double *out)
 {
-    b->f64.few = read_values(batch, b->stored, LANE_F64, room);
+    b->f64.few = read_values(batch, b->stored, LANE_F64, out);
     b->f64.valid = bound_valid(batch, b);
-    return room;
+    return out;
 }
 
 void stored_valid(struct scan_batch *batch, const struct column *c, uint64_t *mask)
@@ -82,16 +82,16 @@ void stored_valid(struct scan_batch *batch, const struct column *c, uint64_t *ma
 
 /* ---- codes ----------------------------------------------------------------------------------- */
 
-/* Null rows of a stored column get the code behind the last. */
-static const uint32_t *stored_codes(struct scan_batch *batch, struct bound *b, uint32_t *room)
+/* Null rows of a stored column get the code after the last. */
+static const uint32_t *stored_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
 {
     const struct column *c = &b->column;
     const uint32_t null = c->entries;
     uint64_t valid[SCAN_WORDS];
 
-    b->codes.few = read_values(batch, c, LANE_CODES, room);
+    b->codes.few = read_values(batch, c, LANE_CODES, out);
     if (batch->chunk->worker->error)
-        return room;
+        return out;
     if (c->nulls > 0)
         stored_valid(batch, c, valid);
     for (uint32_t at = 0; c->nulls > 0 && at < batch->rows; at += 64) {
@@ -100,11 +100,11 @@ static const uint32_t *stored_codes(struct scan_batch *batch, struct bound *b, u
         if (end < 64)
             missing &= ((uint64_t)1 << end) - 1;
         for (; missing; missing &= missing - 1)
-            room[at + (uint32_t)__builtin_ctzll(missing)] = null;
+            out[at + (uint32_t)__builtin_ctzll(missing)] = null;
     }
     for (uint32_t i = 0; b->remap && i < batch->rows; i++)
-        room[i] = b->remap[room[i]];
-    return room;
+        out[i] = b->remap[out[i]];
+    return out;
 }
 
 static void valid_as_stored(struct scan_batch *batch, struct bound *b, uint64_t *mask)
@@ -116,7 +116,7 @@ static void valid_as_stored(struct scan_batch *batch, struct bound *b, uint64_t 
 
 static const struct derived derived_stored = {
     .i64 = stored_i64, .f64 = stored_f64, .codes = stored_codes, .valid = valid_as_stored};
-/* Rows whose code means null are null, too. */
+/* Rows may also be null because their code is mapped to null. */
 static const struct derived derived_remapped = {.codes = stored_codes};
 
 int bind_stored(struct scan_worker *w, struct bound *b, const struct column *c)

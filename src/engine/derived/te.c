@@ -1,4 +1,4 @@
-/* te.c - the column te: ts + dur, ts where there is no dur. */
+/* te.c - the column te: ts + dur, or ts if there is no dur. */
 #include "engine/derived/bind.h"
 #include "engine/derived/times.h"
 
@@ -13,22 +13,22 @@ static int64_t add_clamped(int64_t a, int64_t b)
     return a < 0 ? INT64_MIN : INT64_MAX;
 }
 
-static const int64_t *te_i64(struct scan_batch *batch, struct bound *b, int64_t *room)
+static const int64_t *te_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
     struct bound *ts = b->part[TS], *dur = b->part[DUR];
     const uint64_t *valid;
     const int64_t *starts = bound_i64(batch, ts, &valid);
-    /* null rows are 0: te is ts there */
+    /* 0 in null rows, where te is ts */
     const int64_t *lengths = dur->shape == SHAPE_TIME ? bound_i64(batch, dur, NULL) : NULL;
 
     for (uint32_t i = 0; i < batch->rows; i++) {
         int64_t start = time_in(starts[i], ts->nano, b->nano);
-        room[i] = lengths ? add_clamped(start, time_in(lengths[i], dur->nano, b->nano)) : start;
+        out[i] = lengths ? add_clamped(start, time_in(lengths[i], dur->nano, b->nano)) : start;
     }
-    clear_nulls(batch, valid, room);
+    clear_nulls(batch, valid, out);
     b->i64.valid = valid;
     b->i64.few = ts->i64.few || (lengths && dur->i64.few);
-    return room;
+    return out;
 }
 
 static int bind_te(struct scan_worker *w, struct bound *b)

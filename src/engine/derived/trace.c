@@ -3,11 +3,11 @@
 
 #include <errno.h>
 
-static const uint32_t *trace_codes(struct scan_batch *batch, struct bound *b, uint32_t *room)
+static const uint32_t *trace_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
 {
     (void)batch;
     (void)b;
-    (void)room;
+    (void)out;
     return no_values.codes;
 }
 

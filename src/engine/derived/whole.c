@@ -1,4 +1,4 @@
-/* whole.c - columns whose codes and entries, or integers, are made for the chunk as a whole. */
+/* whole.c - columns whose codes and entries, or integers, are computed for the whole chunk. */
 #include "engine/derived/bind.h"
 
 #include <errno.h>
@@ -6,24 +6,24 @@
 
 enum { CODES, ENTRIES }; /* in bound.own */
 enum { VALUES, VALID };
-enum { ROWS_MORE = 64 }; /* kernels read as many at a time */
+enum { ROWS_MORE = 64 }; /* padding: kernels read 64 values at a time */
 
 /* ---- codes ----------------------------------------------------------------------------------- */
 
-uint32_t *coded_room(struct scan_worker *w, struct bound *b)
+uint32_t *coded_alloc(struct scan_worker *w, struct bound *b)
 {
     return grow_to(&b->own[CODES], (w->chunk.rows + ROWS_MORE) * sizeof(uint32_t));
 }
 
-static const uint32_t *coded_codes(struct scan_batch *batch, struct bound *b, uint32_t *room)
+static const uint32_t *coded_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
 {
     const uint32_t *codes = b->own[CODES].data;
 
     if (!batch->places)
         return codes + batch->first;
     for (uint32_t i = 0; i < batch->rows; i++)
-        room[i] = codes[batch->places[i]];
-    return room;
+        out[i] = codes[batch->places[i]];
+    return out;
 }
 
 int bind_coded(struct scan_worker *w, struct bound *b, const struct column_entry *entry,
@@ -50,7 +50,7 @@ int bind_coded(struct scan_worker *w, struct bound *b, const struct column_entry
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
-int64_t *whole_room(struct scan_worker *w, struct bound *b, uint64_t **ret_valid)
+int64_t *whole_alloc(struct scan_worker *w, struct bound *b, uint64_t **ret_valid)
 {
     size_t rows = w->chunk.rows, words = (rows + 63) / 64;
     int64_t *values = grow_to(&b->own[VALUES], (rows + ROWS_MORE) * sizeof(*values));
@@ -62,11 +62,11 @@ int64_t *whole_room(struct scan_worker *w, struct bound *b, uint64_t **ret_valid
     return values;
 }
 
-static const int64_t *whole_i64(struct scan_batch *batch, struct bound *b, int64_t *room)
+static const int64_t *whole_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
     const int64_t *values = b->own[VALUES].data;
     const uint64_t *valid = b->own[VALID].data;
-    uint64_t *mask = room_mask(room);
+    uint64_t *mask = lane_mask(out);
 
     if (!batch->places) {
         memcpy(mask, valid + batch->first / 64, (batch->rows + 63) / 64 * 8);
@@ -76,11 +76,11 @@ static const int64_t *whole_i64(struct scan_batch *batch, struct bound *b, int64
     memset(mask, 0, SCAN_WORDS * 8);
     for (uint32_t i = 0; i < batch->rows; i++) {
         uint32_t place = batch->places[i];
-        room[i] = values[place];
+        out[i] = values[place];
         mask[i / 64] |= (uint64_t)batch_is_valid(valid, place) << i % 64;
     }
     b->i64.valid = lane_valid(batch, mask);
-    return room;
+    return out;
 }
 
 int bind_whole(struct bound *b, int64_t min, int64_t max)

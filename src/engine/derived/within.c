@@ -1,4 +1,4 @@
-/* within.c - which rows overlap the united intervals of a `within`, and how their times are clipped
+/* within.c - selects the rows that overlap the united intervals of `within`, and clips their times
  * to these. */
 #include "engine/derived/within.h"
 #include "engine/derived/bind.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCOPES_LOOKED_AT = 256 };
+enum { SCOPES_CHECKED_MAX = 256 }; /* with more scopes, chunks are not skipped */
 
 void within_free(struct within *in)
 {
@@ -37,7 +37,7 @@ const struct source *within_source(const struct query *q, struct text path)
 void within_part_of(const struct query *q, const uint64_t *thread, struct within_part *ret)
 {
     const struct within *in = q->within;
-    int64_t scope = group_table_find(&in->scopes, thread); /* its keys are the first ones */
+    int64_t scope = group_table_find(&in->scopes, thread); /* reads the first in->width keys */
 
     *ret = (struct within_part){0};
     if (scope < 0)
@@ -46,17 +46,17 @@ void within_part_of(const struct query *q, const uint64_t *thread, struct within
     ret->count = in->first.at[scope + 1] - in->first.at[scope];
 }
 
-/* Iterates over the rows of a batch. For the current row: its times, the spans of its scope, and
+/* A cursor over the rows of a batch. For the present row: its times, the spans of its scope, and
  * the position of the first span that it overlaps. */
 struct walk {
     const struct query *query;
     struct batch_times times;
     const uint64_t *keys[3]; /* of the scope, by row */
     uint64_t scope[3];
-    bool any;
+    bool has_scope; /* false until the first row with a time */
     int64_t ts, te;
     struct within_part part;
-    size_t near;
+    size_t first; /* in part.spans */
 };
 
 static struct walk walk_begin(struct scan_batch *b)
@@ -70,23 +70,23 @@ static struct walk walk_begin(struct scan_batch *b)
 }
 
 /* Returns false if the row has no time, or overlaps no span of its scope. */
-static bool walk_meets(struct walk *walk, uint32_t row)
+static bool walk_overlaps(struct walk *walk, uint32_t row)
 {
-    uint64_t other = !walk->any;
+    uint64_t changed = !walk->has_scope;
 
     if (!batch_times_of(&walk->times, row, &walk->ts, &walk->te))
         return false;
     for (unsigned i = 0; i < walk->query->within->width; i++) {
-        other |= walk->scope[i] ^ walk->keys[i][row];
+        changed |= walk->scope[i] ^ walk->keys[i][row];
         walk->scope[i] = walk->keys[i][row];
     }
-    if (other) {
+    if (changed) {
         within_part_of(walk->query, walk->scope, &walk->part);
-        walk->near = 0;
+        walk->first = 0;
     }
-    walk->any = true;
-    walk->near = spans_find(walk->part.spans, walk->part.count, walk->near, walk->ts, walk->te);
-    return walk->near < walk->part.count;
+    walk->has_scope = true;
+    walk->first = spans_find(walk->part.spans, walk->part.count, walk->first, walk->ts, walk->te);
+    return walk->first < walk->part.count;
 }
 
 /* ---- filtering ------------------------------------------------------------------------------- */
@@ -102,13 +102,13 @@ void within_stored(struct query *q, const struct source **ret_ts, const struct s
     *ret_dur = q->within->dur;
 }
 
-int64_t within_length(const struct within_part *p, size_t *near, int64_t ts, int64_t te,
+int64_t within_length(const struct within_part *p, size_t *hint, int64_t ts, int64_t te,
                       int64_t *ret_from)
 {
-    size_t at = spans_find(p->spans, p->count, *near, ts, te);
+    size_t at = spans_find(p->spans, p->count, *hint, ts, te);
 
     *ret_from = ts;
-    *near = at;
+    *hint = at;
     if (at == p->count)
         return 0;
     *ret_from = ts > p->spans[at].lo ? ts : p->spans[at].lo;
@@ -129,7 +129,7 @@ bool within_skips(struct scan_worker *w)
         return false;
     if (!bound_times(source_bind(w, in->ts), source_bind(w, in->dur), &from, &to))
         return true;
-    bool skips = in->scopes.count <= SCOPES_LOOKED_AT;
+    bool skips = in->scopes.count <= SCOPES_CHECKED_MAX;
     for (uint32_t k = 0; skips && k < in->scopes.count; k++) {
         const struct span *s = in->spans.at + in->first.at[k];
         size_t n = in->first.at[k + 1] - in->first.at[k];
@@ -139,49 +139,50 @@ bool within_skips(struct scan_worker *w)
     return skips;
 }
 
-void within_thin(struct scan_batch *b, uint64_t *mask)
+void within_select(struct scan_batch *b, uint64_t *mask)
 {
     struct walk walk = walk_begin(b);
     uint64_t left[SCAN_WORDS] = {0};
 
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
-        left[row / 64] |= (uint64_t)walk_meets(&walk, row) << row % 64;
+        left[row / 64] |= (uint64_t)walk_overlaps(&walk, row) << row % 64;
     }
     memcpy(mask, left, sizeof(left));
 }
 
 /* ---- clipping -------------------------------------------------------------------------------- */
 
-/* Only selected rows: all of them meet a span. */
-static const int64_t *clip(struct scan_batch *batch, struct bound *b, bool start, int64_t *room)
+/* Rows that overlap no span have the value 0: only batches of a whole chunk contain such rows. */
+static const int64_t *clip_times(struct scan_batch *batch, struct bound *b, bool start,
+                                 int64_t *out)
 {
     struct walk walk = walk_begin(batch);
 
-    memset(room, 0, batch->rows * sizeof(*room));
+    memset(out, 0, batch->rows * sizeof(*out));
     for (uint32_t j = 0; j < batch->count; j++) {
         uint32_t row = batch_row(batch, j);
-        if (!walk_meets(&walk, row))
+        if (!walk_overlaps(&walk, row))
             continue;
-        int64_t lo = walk.part.spans[walk.near].lo;
-        room[row] = start
-                        ? (walk.ts > lo ? walk.ts : lo)
-                        : spans_clip(walk.part.spans, walk.part.count, walk.near, walk.ts, walk.te);
+        int64_t lo = walk.part.spans[walk.first].lo;
+        out[row] = start
+                       ? (walk.ts > lo ? walk.ts : lo)
+                       : spans_clip(walk.part.spans, walk.part.count, walk.first, walk.ts, walk.te);
     }
     b->i64.valid = start ? walk.times.ts_valid : walk.times.dur_valid;
-    clear_nulls(batch, b->i64.valid, room);
-    b->i64.few = true; /* the others were not read */
-    return room;
+    clear_nulls(batch, b->i64.valid, out);
+    b->i64.few = true; /* only selected rows were computed */
+    return out;
 }
 
-static const int64_t *clip_ts(struct scan_batch *batch, struct bound *b, int64_t *room)
+static const int64_t *clip_ts(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
-    return clip(batch, b, true, room);
+    return clip_times(batch, b, true, out);
 }
 
-static const int64_t *clip_dur(struct scan_batch *batch, struct bound *b, int64_t *room)
+static const int64_t *clip_dur(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
-    return clip(batch, b, false, room);
+    return clip_times(batch, b, false, out);
 }
 
 enum { TS, DUR }; /* parts */

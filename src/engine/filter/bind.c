@@ -1,9 +1,8 @@
-/* bind.c - a test in one chunk: none of its rows, all, or some, and then how they are
+/* bind.c - binds tests to a chunk: none of its rows pass, all, or some; and then how these are
  * found.
  *
- * Decided by the bounds of numbers, by each entry of a dictionary once, by bloom filters. Three
- * values, so that NOT is
- * exact: ALL means that every row passes, nulls included.
+ * A chunk is decided by the bounds of numbers, by testing each entry of a dictionary once, and by
+ * bloom filters. The three values make NOT exact: ALL means that every row passes, nulls included.
  */
 #include "engine/filter/modes.h"
 
@@ -20,7 +19,7 @@ static enum tri settle(struct test_state *s, bool none, bool all)
 
 /* ---- integers and times ---------------------------------------------------------------------- */
 
-/* The literal in the unit of the column; false when no number of the column compares with it. */
+/* Converts a literal to the unit of the column. Returns false if they cannot be compared. */
 static bool literal_cut(const struct bound *b, const struct literal *l, struct cut *ret)
 {
     if (b->shape == SHAPE_BOOL) {
@@ -41,8 +40,8 @@ static bool literal_cut(const struct bound *b, const struct literal *l, struct c
     return true;
 }
 
-/* Tests the ranges, or all but these; `inside`: they hold all values of the chunk, `outside`: none.
- */
+/* Sets a test of ranges, or if `inverted` of all but these. `inside`: the ranges contain all values
+ * of the chunk, `outside`: none. */
 static int settle_ranges(struct test_state *s, const struct bound *b, const struct test_mode *mode,
                          bool inverted, bool inside, bool outside)
 {
@@ -70,7 +69,7 @@ static int cmp_ranges(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of IN those values of the list that the column may have. */
+/* For IN, only values of the list within the bounds of the column are kept. */
 static int bind_integers(struct test_state *s, const struct test *t, const struct bound *b)
 {
     const struct dsl_node *n = t->node;
@@ -135,9 +134,9 @@ static int bind_doubles(struct test_state *s, const struct test *t, const struct
 
 /* ---- dictionaries ---------------------------------------------------------------------------- */
 
-/* 1 and 0 for texts that have been judged before; by global id. */
-static int judge_seen(struct scan_worker *w, struct test_state *s, const struct test *t,
-                      const struct column_entry *e)
+/* Tests a text with a global id once, and keeps the result. Returns 1, 0 or an error. */
+static int test_text_once(struct scan_worker *w, struct test_state *s, const struct test *t,
+                          const struct column_entry *e)
 {
     if (e->text_id == INDEX_NO_TEXT || e->text_id >= (1u << 24))
         return test_entry(t, e);
@@ -161,23 +160,22 @@ static bool is_negated(const struct test *t)
     return t->node->negated || (t->node->op == DSL_COMPARE && t->node->compare == COMPARE_NE);
 }
 
-static int judge_code(struct scan_worker *w, struct test_state *s, const struct test *t,
-                      struct bound *b, uint32_t code)
+static int test_code(struct scan_worker *w, struct test_state *s, const struct test *t,
+                     struct bound *b, uint32_t code)
 {
     struct column_entry e = {.type = TRACE_TEXT, .text_id = b->ids ? b->ids[code] : INDEX_NO_TEXT};
 
-    if (!t->texts || e.text_id == INDEX_NO_TEXT) /* else the text itself need not be read */
+    if (!t->texts || e.text_id == INDEX_NO_TEXT) /* otherwise its id suffices */
         e = bound_entry(w, b, code);
     if (e.type != TRACE_TEXT)
         return test_entry(t, &e);
     if (!t->texts)
-        return judge_seen(w, s, t, &e);
+        return test_text_once(w, s, t, &e);
     return (t->text_count > 0 || t->node->op == DSL_IN) &&
            test_has_text(t, e.text_id, e.text) != is_negated(t);
 }
 
-/* False: the bloom filter says that no literal of the list occurs. Asked for large dictionaries
- * only. */
+/* Returns false if no literal of the list occurs, by the bloom filter of a large dictionary. */
 static bool set_may_occur(struct scan_worker *w, const struct test *t, const struct bound *b)
 {
     if (!b->ids || b->entries <= 4096 || t->text_count == 0)
@@ -201,7 +199,7 @@ static int bind_codes(struct scan_worker *w, struct test_state *s, const struct 
     for (uint32_t code = 0; occurs && !w->error && code < b->entries; code++) {
         if ((code & 4095) == 4095 && budget_check(w->query->budget) < 0)
             return budget_check(w->query->budget);
-        int result = judge_code(w, s, t, b, code);
+        int result = test_code(w, s, t, b, code);
         if (result < 0)
             return result;
         if (!result)
@@ -258,12 +256,12 @@ static int bind_leaf(struct scan_worker *w, const struct test *t, struct test_st
     return -EINVAL;
 }
 
-/* The runs of wanted classes. */
+/* Tests for classes: each run of consecutive classes is a range. */
 static int bind_classes(struct scan_worker *w, const struct test *t, struct test_state *s)
 {
     const struct bound *b = source_bind(w, t->source);
     struct range *r = grow_to(&s->ranges, (TRACE_METADATA + 1) * sizeof(*r));
-    bool any = false, all = b->min >= 0 && b->max <= TRACE_METADATA, before = false;
+    bool some = false, all = b->min >= 0 && b->max <= TRACE_METADATA, before = false;
 
     settle(s, true, false);
     if (!r || b->shape != SHAPE_INT)
@@ -271,20 +269,20 @@ static int bind_classes(struct scan_worker *w, const struct test *t, struct test
     s->mode = &mode_i64;
     s->count = 0;
     for (int64_t class = 0; class <= TRACE_METADATA; class ++) {
-        bool wanted = t->classes >> class & 1, there = b->min <= class && class <= b->max;
-        any = any || (there && wanted);
-        all = all && (!there || wanted);
+        bool wanted = t->classes >> class & 1, occurs = b->min <= class && class <= b->max;
+        some = some || (occurs && wanted);
+        all = all && (!occurs || wanted);
         if (wanted && before)
             r[s->count - 1].hi = class;
         else if (wanted)
             r[s->count++] = (struct range){class, class};
         before = wanted;
     }
-    settle(s, !any, all);
+    settle(s, !some, all);
     return 0;
 }
 
-/* ---- the tree -------------------------------------------------------------------------------- */
+/* ---- trees of tests -------------------------------------------------------------------------- */
 
 static bool is_range(const struct scan_worker *w, const struct test *t)
 {
@@ -293,25 +291,25 @@ static bool is_range(const struct scan_worker *w, const struct test *t)
     return t->type == TEST_LEAF && s->tri == TRI_SOME && mode_is_range(s);
 }
 
-/* dur >= a AND dur <= b is one look at the column: the first of them takes the others' bounds. What
- * no value can meet is left for the scan to find out. */
+/* dur >= a AND dur <= b needs one pass over the column: the first test gets the bounds of the
+ * others. An empty range is not detected here; the scan then finds no rows. */
 static void join_ranges(struct scan_worker *w, const struct test *t)
 {
     for (size_t i = 0; i < t->child_count; i++) {
         for (size_t k = i + 1; k < t->child_count && is_range(w, t->children[i]); k++) {
-            struct test_state *other = &w->tests[t->children[k]->id];
+            struct test_state *joined = &w->tests[t->children[k]->id];
             if (t->children[k]->source != t->children[i]->source || !is_range(w, t->children[k]))
                 continue;
             struct range *r = w->tests[t->children[i]->id].ranges.data;
-            const struct range *more = other->ranges.data;
+            const struct range *more = joined->ranges.data;
             r->lo = more->lo > r->lo ? more->lo : r->lo;
             r->hi = more->hi < r->hi ? more->hi : r->hi;
-            other->tri = TRI_ALL;
+            joined->tri = TRI_ALL;
         }
     }
 }
 
-/* Stops at the first child that decides; the others are not bound, nor evaluated then. */
+/* Stops at the first child that decides the result; later ones are neither bound nor evaluated. */
 static void bind_children(struct scan_worker *w, const struct test *t, struct test_state *s)
 {
     enum tri decides = t->type == TEST_AND ? TRI_NONE : TRI_ALL,
@@ -329,15 +327,6 @@ static void bind_children(struct scan_worker *w, const struct test *t, struct te
     s->tri = result;
     if (t->type == TEST_AND && result == TRI_SOME && !w->query->no_pruning)
         join_ranges(w, t);
-}
-
-/* For tests: as if nothing could be known of a chunk. */
-static void forget_pruning(const struct test *t, struct test_state *s)
-{
-    if (t->type == TEST_NOT || s->tri == TRI_SOME)
-        return;
-    s->known = s->tri;
-    s->tri = TRI_SOME;
 }
 
 void test_bind_only(struct scan_worker *w, const struct test *root)
@@ -365,11 +354,14 @@ enum tri test_bind(struct scan_worker *w, const struct test *t)
         (void)worker_fails(w, bind_leaf(w, t, s));
     else if (t->type == TEST_CLASS)
         (void)worker_fails(w, bind_classes(w, t, s));
-    else if (t->type == TEST_NOT) /* none and all change places */
+    else if (t->type == TEST_NOT) /* swaps TRI_NONE and TRI_ALL */
         s->tri = (enum tri)(TRI_ALL - test_bind(w, t->children[0]));
     else
         bind_children(w, t, s);
-    if (w->query->no_pruning && test_is_leaf(t))
-        forget_pruning(t, s);
+    if (w->query->no_pruning && test_is_leaf(t) && s->tri != TRI_SOME) {
+        /* For unit tests: the chunk does not decide the test. */
+        s->known = s->tri;
+        s->tri = TRI_SOME;
+    }
     return s->tri;
 }

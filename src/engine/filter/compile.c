@@ -1,6 +1,5 @@
-/* compile.c - from the tree of a query to tests with sources, cheapest first; and what a
- * file's catalog entry rules out.
- */
+/* compile.c - makes tests with sources from the tree of a query, cheapest first; and excludes files
+ * by their catalog entries. */
 #include "engine/filter/filter.h"
 
 #include <stdlib.h>
@@ -33,8 +32,8 @@ static int cmp_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Texts of ==, != and IN as sets: by global id, and by bytes for texts that are in one chunk only.
- */
+/* Makes sets of the texts of ==, != and IN: by global id, and by bytes, for texts that only one
+ * chunk has. */
 static void prepare_texts(struct query *q, struct test *t)
 {
     const struct dsl_node *n = t->node;
@@ -69,7 +68,7 @@ static bool is_set_test(const struct dsl_node *n)
     return (equality || n->op == DSL_IN) && !n->nocase;
 }
 
-/* How much work a test is for a chunk, roughly. */
+/* Estimates the cost of a test. */
 static unsigned leaf_cost(const struct test *t)
 {
     enum path_kind kind = t->source->info.kind;
@@ -123,7 +122,7 @@ static struct test *compile_row(struct query *q, const struct dsl_node *node)
         t->children[t->child_count++] = child;
         t->cost = child->cost > t->cost ? child->cost : t->cost;
     }
-    if (t && t->child_count <= 64) /* long rows are of one kind mostly */
+    if (t && t->child_count <= 64) /* longer lists mostly have tests of the same cost */
         sort_children(t);
     return t;
 }
@@ -151,8 +150,8 @@ static size_t parts_of(struct test *const *t, struct test *const **ret)
     return (*t)->type == TEST_AND ? (*t)->child_count : 1;
 }
 
-/* One AND without another one in it: its children are narrowed to the rows that the ones before
- * have left. */
+/* Makes one AND of all parts, without a nested AND: each child is evaluated only for rows that
+ * passed the ones before. */
 struct test *test_both(struct query *q, struct test *a, struct test *b)
 {
     struct test *const *of_a, *const *of_b;
@@ -171,7 +170,7 @@ struct test *test_both(struct query *q, struct test *a, struct test *b)
     return t;
 }
 
-/* ---- ruling out files ------------------------------------------------------------------------ */
+/* ---- excluding files ------------------------------------------------------------------------- */
 
 static uint64_t count_of(const struct trace_counts *c, enum trace_class class)
 {
@@ -187,7 +186,7 @@ static uint64_t count_of(const struct trace_counts *c, enum trace_class class)
     }
 }
 
-/* The catalog's times are those of events. */
+/* The times in the catalog are those of events only. */
 static bool only_events(const struct query *q, const struct index_file *file)
 {
     for (int class = TRACE_COUNTER; class <= TRACE_METADATA; class ++) {

@@ -1,11 +1,12 @@
-/* entry.c - one test on one value: the meaning of the query language, value by value. */
+/* entry.c - tests of single values: the semantics of the query language. */
 #include "engine/filter/filter.h"
 
 #include <string.h>
 
 enum { NO_TEXT = 2 };
 
-/* Negative, 0 or positive; false when the two have no order (number against text ...). */
+/* Sets a negative number, 0 or a positive one. Returns false if the two are not comparable (a
+ * number and a text ...). */
 static bool compare_entry(const struct column_entry *e, const struct literal *l, bool nocase,
                           int *ret)
 {
@@ -31,7 +32,7 @@ static bool compare_entry(const struct column_entry *e, const struct literal *l,
         *ret = number_cmp(&n, &l->number);
         return true;
     }
-    /* A time that is not stored as one: its microseconds. */
+    /* A time that is stored as a plain number is in microseconds. */
     struct cut value = number_cut(&n), us = cut_divide(l->ns, 1000);
     *ret = value.floor != us.floor ? (value.floor < us.floor ? -1 : 1)
                                    : (int)value.more - (int)us.more;
@@ -50,8 +51,7 @@ static bool in_list(const struct test *t, const struct column_entry *e)
     return false;
 }
 
-/* The text elements of an array as it was written. Escapes are decoded by the lexer's rules. 1, 0
- * or -ENOMEM. */
+/* Searches the text elements of a JSON array; escapes are decoded. Returns 1, 0 or -ENOMEM. */
 static int array_contains(struct text json, struct text needle)
 {
     for (size_t i = 0; i < json.len; i++) {
@@ -72,7 +72,7 @@ static int array_contains(struct text json, struct text needle)
     return 0;
 }
 
-/* 1 and 0, NO_TEXT where the value is no text (nor an array, for IN), or -ENOMEM. */
+/* Returns 1, 0, NO_TEXT if the value is no text (nor an array, for IN), or -ENOMEM. */
 static int pattern_entry(const struct dsl_node *n, const struct column_entry *e)
 {
     struct text wanted = n->literals[0].text;

@@ -1,4 +1,4 @@
-/* eval.c - the tests that a chunk did not decide, for one batch: bitmaps of the rows that
+/* eval.c - evaluates tests that a chunk does not decide, for one batch: bitmaps of the rows that
  * pass. */
 #include "engine/derived/batch.h"
 #include "engine/filter/modes.h"
@@ -10,7 +10,7 @@ static uint32_t words_of(const struct scan_batch *b)
     return (b->rows + 63) / 64;
 }
 
-/* From the stored column for the whole chunk at once, else from values. */
+/* Uses the stored column for the whole chunk at once if possible, else decoded values. */
 static void eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct test *t,
                       uint64_t *mask)
 {
@@ -27,8 +27,8 @@ static void eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct 
         bound->row->zeros(b, bound, mask);
 }
 
-/* `root`: later children need only evaluate the rows that are left, as no other part of the tree
- * uses the others. Children that hold for the whole chunk say nothing. */
+/* `root`: later children are evaluated only for rows that are left, since no other part of the tree
+ * uses the others. Children that every row of the chunk passes are skipped. */
 static void eval_and(struct scan_worker *w, struct scan_batch *b, const struct test *t, bool root,
                      uint64_t *mask)
 {
@@ -55,7 +55,7 @@ static void eval_and(struct scan_worker *w, struct scan_batch *b, const struct t
         mask_fill(b, mask);
 }
 
-/* Children that no row of the chunk passes say nothing. */
+/* Children that no row of the chunk passes are skipped. */
 static void eval_or(struct scan_worker *w, struct scan_batch *b, const struct test *t,
                     uint64_t *mask)
 {
@@ -79,7 +79,7 @@ void test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t
 {
     const struct test_state *s = &w->tests[t->id];
 
-    if (s->known != TRI_SOME) { /* pruning is switched off; the chunk knows nevertheless */
+    if (s->known != TRI_SOME) { /* pruning is disabled, but the test is decided */
         memset(mask, 0, words_of(b) * 8);
         if (s->known == TRI_ALL)
             mask_fill(b, mask);

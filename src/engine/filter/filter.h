@@ -1,10 +1,11 @@
-/* filter.h - a filter as a tree of tests: what it decides of a file, of a chunk, and of the rows of
- * a batch.
+/* filter.h - a filter as a tree of tests, which are evaluated for files, chunks, and the rows of
+ * batches.
  *
  * Used by:   scan/, plan/.
- * Way:       test_compile makes tests of a parsed query; test_may_match_file rules files out; in
- *            each chunk test_bind decides none, all or some; where it is some, test_select_root
- *            finds the rows from compressed columns, else test_eval_root evaluates each batch.
+ * Path:      test_compile makes tests of a parsed query; test_may_match_file excludes files; in
+ *            each chunk test_bind decides whether none, all or some rows pass; for some,
+ *            test_select_root finds the rows from encoded columns, else test_eval_root evaluates
+ *            each batch.
  * Memory:    tests live in the query's arena; test_state in the worker, kept from chunk to chunk.
  * Threads:   tests do not change once compiled; a test_state belongs to its worker.
  */
@@ -25,7 +26,7 @@ struct test {
     unsigned classes;            /* CLASS: PHASE_ bits */
     uint32_t *text_ids;          /* LEAF with text literals and ==, !=, IN: global ids, sorted */
     size_t text_id_count;
-    struct text *texts; /* ... and the texts, sorted by bytes */
+    struct text *texts; /* the same texts, sorted by bytes */
     size_t text_count;
 };
 static inline bool test_is_leaf(const struct test *t)
@@ -33,53 +34,58 @@ static inline bool test_is_leaf(const struct test *t)
     return t->type == TEST_LEAF || t->type == TEST_CLASS;
 }
 struct test_mode;
-/* A test in the chunk that the worker is at. */
+/* A test in the present chunk of a worker. */
 struct test_state {
     enum tri tri;
-    enum tri known;               /* what was found out although pruning is switched off */
-    const struct test_mode *mode; /* how rows are found */
+    enum tri known;               /* the result that is ignored if pruning is disabled */
+    const struct test_mode *mode; /* the method to find rows */
     bool inverted;
     size_t count;         /* of ranges, ascending, at least 1 */
     struct grow ranges;   /* struct range or range_f64 */
     struct grow table;    /* bitmap over codes */
-    uint32_t only_code;   /* one code is true; UINT32_MAX: more */
+    uint32_t only_code;   /* the only code that passes; UINT32_MAX: there are more */
     struct grow rows;     /* bitmap of the whole chunk: rows that pass */
-    uint64_t rows_serial; /* of the chunk that it is of */
-    VEC(uint8_t) seen;    /* by global text id: 0 not judged, 1 false, 2 true */
+    uint64_t rows_serial; /* of the chunk of `rows` */
+    VEC(uint8_t) seen;    /* by global text id: 0 not tested, 1 false, 2 true */
 };
 
-/* Borrowed from the query. Where memory fails its arena has the error: such a test is of no use. */
+/* These return tests that are borrowed from the query. Without memory its arena has the error, and
+ * the test must not be used. */
 struct test *test_compile(struct query *q, const struct dsl_node *node);
 struct test *test_classes(struct query *q, unsigned phases);
 struct test *test_both(struct query *q, struct test *a, struct test *b); /* either may be NULL */
-/* Whether a text, known by its global id or as bytes (INDEX_NO_TEXT), is one of t->texts. */
+/* Returns true if a text, by its global id or, for INDEX_NO_TEXT, its bytes, is one of t->texts. */
 bool test_has_text(const struct test *t, uint32_t id, struct text text);
-/* False: no object of the file can pass. */
+/* Returns false if no object of the file can pass. */
 bool test_may_match_file(const struct query *q, const struct test *t,
                          const struct index_file *file);
-/* What follows may leave an error in the worker. */
-/* Judges the test for the chunk the worker is at. */
+/* ---- tests in a chunk: the worker keeps errors ----------------------------------------------- */
+
+/* Binds a test to the present chunk, and returns which rows pass. */
 enum tri test_bind(struct scan_worker *w, const struct test *t);
-/* After that: marks the sources of which selected rows can have one value only. */
+/* After test_bind: marks sources that have the same value in all selected rows. */
 void test_bind_only(struct scan_worker *w, const struct test *root);
-/* After test_bind gave TRI_SOME: rows of the whole chunk that pass, borrowed until the next one.
- * NULL: encoded columns do not suffice, so each batch is evaluated. */
+
+/* The rest is for tests for which test_bind has returned TRI_SOME. */
+
+/* Returns the rows of the whole chunk that pass, borrowed until the next chunk. NULL: they cannot
+ * be found from encoded columns, so each batch has to be evaluated. */
 const uint64_t *test_select_root(struct scan_worker *w, const struct test *t);
-/* The same of a LEAF or CLASS that is bound to b, but for the rows of test_misses_zeros. */
+/* The same for a LEAF or CLASS that is bound to b. If test_misses_zeros returns true, rows that
+ * row->zeros marks pass, too, and are missing in the result. */
 const uint64_t *test_select(struct scan_worker *w, const struct test *t, const struct bound *b);
-/* Whether rows whose missing dur is 0 pass, too: row->zeros. */
 bool test_misses_zeros(const struct test_state *s, const struct bound *b);
-/* After test_bind gave TRI_SOME: the values of a source (durations) of all rows that pass, in one
- * pass over its blocks; borrowed until the next chunk. False: not with these tests, or rows without
- * a value count, too. */
-bool test_take(struct scan_worker *w, const struct test *root, const struct source *s,
-               struct scan_values *ret);
-/* After test_bind gave TRI_SOME: rows of the batch that pass. */
+/* Reads the values of a source (durations) of all rows that pass, in one pass over its blocks;
+ * borrowed until the next chunk. Returns false if that is not possible with these tests, or null
+ * rows may have to be counted as 0. */
+bool test_values(struct scan_worker *w, const struct test *root, const struct source *s,
+                 struct scan_values *ret);
+/* Sets `mask` to the rows of the batch that pass. */
 void test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask);
-/* The same for the root: children of an AND evaluate only the rows that are left. */
+/* The same for the root: children of an AND are evaluated only for rows that passed the others. */
 void test_eval_root(struct scan_worker *w, struct scan_batch *b, const struct test *t,
                     uint64_t *mask);
-/* One value: 1, 0, or an error. */
+/* Tests one value: returns 1, 0, or an error. */
 int test_entry(const struct test *t, const struct column_entry *e);
 
 #endif

@@ -1,5 +1,5 @@
-/* modes.c - tests on a batch and, where the column is stored, on the whole chunk without decoding
- * it. */
+/* modes.c - tests of the rows of a batch, and, if the column is stored, of the whole chunk without
+ * decoding it. */
 #include "engine/filter/modes.h"
 
 #include "dftracerd/kernel.h"
@@ -18,7 +18,7 @@ static void or_rows(uint64_t *restrict rows, const uint64_t *restrict one, uint3
         rows[k] |= one[k];
 }
 
-/* Null rows do not pass either way. valid NULL: there are none. */
+/* Null rows never pass. valid NULL: there are none. */
 static void end_mask(const struct scan_batch *b, const struct test_state *s, const uint64_t *valid,
                      uint64_t *mask)
 {
@@ -89,7 +89,7 @@ static void eval_i64(struct scan_batch *b, const struct test_state *s, struct bo
     end_mask(b, s, valid, mask);
 }
 
-/* Null rows do not pass either way. */
+/* Null rows never pass. */
 static int invert_rows(struct chunk_view *view, const struct column *c, uint64_t *rows)
 {
     uint64_t valid[SCAN_WORDS];
@@ -161,11 +161,11 @@ static int select_codes(struct chunk_view *view, const struct column *c, const s
 
 const struct test_mode mode_codes = {eval_codes, select_codes};
 
-/* ---- which column ---------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 const struct column *mode_column(const struct test_state *s, const struct bound *b)
 {
-    if (s->mode == &mode_valid) /* where this one is null, too */
+    if (s->mode == &mode_valid) /* valid_of is null in the same rows */
         return b->valid_of ? b->valid_of->stored : b->stored;
     if (mode_is_range(s) && b->stored_or_0)
         return b->stored_or_0;

@@ -1,4 +1,4 @@
-/* modes.h - the ways in which a test finds the rows of a chunk that pass.
+/* modes.h - the methods by which a test finds the rows of a chunk that pass.
  *
  * Used by:   bind.c, which chooses one; eval.c, packed.c. Private to the folder.
  */
@@ -8,11 +8,11 @@
 #include "engine/filter/filter.h"
 
 struct test_mode {
-    /* Rows of the batch that pass. */
+    /* Finds the rows of the batch that pass. */
     void (*eval)(struct scan_batch *b, const struct test_state *s, struct bound *bound,
                  uint64_t *mask);
-    /* Rows of the whole chunk that pass, from the stored column, which has the values or codes of
-     * the bound; `rows` has room for twice as many. NULL: values must be decoded. */
+    /* Finds the rows of the whole chunk that pass, from the stored column that has the values or
+     * codes of the source; `rows` has memory for two bitmaps. NULL: values must be decoded. */
     int (*select)(struct chunk_view *view, const struct column *c, const struct test_state *s,
                   uint64_t *rows);
 };
@@ -21,12 +21,12 @@ extern const struct test_mode mode_i64;   /* values of the ranges; inverted: all
 extern const struct test_mode mode_f64;
 extern const struct test_mode mode_codes; /* codes whose bit of the table is set */
 
-/* More ranges than this are looked up, and are single values then. */
+/* If there are more ranges than this, they are single values, and are searched. */
 enum { RANGES_FEW = 6 };
 
-/* The column that test_mode.select reads. NULL: none, values have to be computed. */
+/* Returns the column that test_mode.select reads, or NULL if values have to be computed. */
 const struct column *mode_column(const struct test_state *s, const struct bound *b);
-/* All values from one to another. */
+/* Returns true if the test is for a single range. */
 static inline bool mode_is_range(const struct test_state *s)
 {
     return s->mode == &mode_i64 && s->count == 1 && !s->inverted;

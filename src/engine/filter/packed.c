@@ -1,5 +1,4 @@
-/* packed.c - tests on encoded columns, for the whole chunk at once: bitmaps of the rows that pass.
- */
+/* packed.c - tests on encoded columns, for a whole chunk at once: bitmaps of the rows that pass. */
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
@@ -40,7 +39,7 @@ const uint64_t *test_select(struct scan_worker *w, const struct test *t, const s
     return s->rows.data;
 }
 
-/* ---- the whole tree -------------------------------------------------------------------------- */
+/* ---- trees of tests -------------------------------------------------------------------------- */
 
 static const uint64_t *rows_of_leaf(struct scan_worker *w, const struct test *t)
 {
@@ -49,19 +48,19 @@ static const uint64_t *rows_of_leaf(struct scan_worker *w, const struct test *t)
     return test_misses_zeros(&w->tests[t->id], b) ? NULL : test_select(w, t, b);
 }
 
-/* Whether any row is left. */
+/* Returns true if any row is left. */
 static bool and_rows(uint64_t *restrict rows, const uint64_t *restrict one, uint32_t words)
 {
-    uint64_t any = 0;
+    uint64_t left = 0;
 
     for (uint32_t k = 0; k < words; k++) {
         rows[k] &= one[k];
-        any |= rows[k];
+        left |= rows[k];
     }
-    return any != 0;
+    return left != 0;
 }
 
-/* Children that hold for the whole chunk say nothing. */
+/* Children that every row of the chunk passes are skipped. */
 static const uint64_t *rows_of_and(struct scan_worker *w, const struct test *t)
 {
     uint32_t words = words_of(w);
@@ -95,21 +94,21 @@ const uint64_t *test_select_root(struct scan_worker *w, const struct test *t)
 
 /* ---- values of the rows that pass ------------------------------------------------------------ */
 
-struct besides {
-    const struct bound *own;   /* whose values are wanted */
-    const struct range *range; /* the one test of them, NULL: none */
+struct value_filter {
+    const struct bound *own;   /* the source of the values */
+    const struct range *range; /* the only test of the values, NULL: none */
     uint64_t *rows;            /* that pass all other tests */
 };
 
-/* False: it is not so. */
-static bool and_besides(struct scan_worker *w, const struct test *t, struct besides *to)
+/* Adds a test to the filter. Returns false if that is not possible. */
+static bool value_filter_add(struct scan_worker *w, const struct test *t, struct value_filter *to)
 {
     struct test_state *s = &w->tests[t->id];
     bool ok = true;
 
     for (size_t i = 0; t->type == TEST_AND && ok && i < t->child_count; i++)
         if (w->tests[t->children[i]->id].tri == TRI_SOME)
-            ok = and_besides(w, t->children[i], to);
+            ok = value_filter_add(w, t->children[i], to);
     if (t->type == TEST_AND)
         return ok;
     if (s->known != TRI_SOME || !test_is_leaf(t))
@@ -126,7 +125,7 @@ static bool and_besides(struct scan_worker *w, const struct test *t, struct besi
     return rows != NULL;
 }
 
-/* The column that holds the durations, NULL: none, or they are not times as they are there. */
+/* Returns the column of the durations, or NULL if there is none or it does not hold times. */
 static const struct column *stored_dur(const struct bound *own)
 {
     const struct column *c = own->stored_or_0 ? own->stored_or_0 : own->stored;
@@ -134,11 +133,12 @@ static const struct column *stored_dur(const struct bound *own)
     return own->shape == SHAPE_TIME ? c : NULL;
 }
 
-static int take(struct scan_worker *w, const struct besides *from, struct scan_values *ret)
+static int read_values(struct scan_worker *w, const struct value_filter *from,
+                       struct scan_values *ret)
 {
     const struct column *c = stored_dur(from->own);
-    uint32_t room = kernels()->count(from->rows, words_of(w));
-    int64_t *values = grow_to(&w->taken, ((size_t)room + 1) * sizeof(*values));
+    uint32_t max_count = kernels()->count(from->rows, words_of(w));
+    int64_t *values = grow_to(&w->values, ((size_t)max_count + 1) * sizeof(*values));
 
     if (!values)
         return -ENOMEM;
@@ -147,18 +147,18 @@ static int take(struct scan_worker *w, const struct besides *from, struct scan_v
                            from->range ? from->range->hi : INT64_MAX, values, &ret->count);
 }
 
-bool test_take(struct scan_worker *w, const struct test *root, const struct source *s,
-               struct scan_values *ret)
+bool test_values(struct scan_worker *w, const struct test *root, const struct source *s,
+                 struct scan_values *ret)
 {
     uint32_t bytes = words_of(w) * 8;
-    struct besides to = {source_bind(w, s), NULL, grow_to(&w->besides, bytes)};
+    struct value_filter to = {source_bind(w, s), NULL, grow_to(&w->other_rows, bytes)};
 
     if (worker_fails(w, to.rows ? 0 : -ENOMEM) || !stored_dur(to.own))
         return false;
     memset(to.rows, 0xFF, bytes);
-    if (!and_besides(w, root, &to) || (!to.range && stored_dur(to.own)->nulls > 0))
-        return false; /* null rows may count as 0, and are counted */
+    if (!value_filter_add(w, root, &to) || (!to.range && stored_dur(to.own)->nulls > 0))
+        return false; /* null rows may have to be counted as 0 */
     if (w->chunk.rows % 64)
         to.rows[w->chunk.rows / 64] &= ((uint64_t)1 << w->chunk.rows % 64) - 1;
-    return !worker_fails(w, take(w, &to, ret));
+    return !worker_fails(w, read_values(w, &to, ret));
 }

@@ -1,4 +1,4 @@
-/* bins.c - a sample as counts of the bins of sketches. */
+/* bins.c - counts of a sample by the bins of sketches. */
 #include "dftracerd/vec.h"
 #include "engine/group/sample.h"
 
@@ -9,7 +9,7 @@ struct bins {
     int error;
 };
 
-static void put(void *arg, uint32_t bin, uint64_t count)
+static void bins_add(void *arg, uint32_t bin, uint64_t count)
 {
     struct bins *b = arg;
     struct sample_bin *last = b->list.count ? &b->list.at[b->list.count - 1] : NULL;
@@ -22,8 +22,8 @@ static void put(void *arg, uint32_t bin, uint64_t count)
     b->error = rc < 0 ? rc : b->error;
 }
 
-/* Lists of at most SKETCH_EXACT values: `exact` samples have no use for bins. */
-static int put_list(struct bins *b, struct sample *s)
+/* For lists of at most SKETCH_EXACT values; bins of longer ones, with `exact`, are never needed. */
+static int add_list(struct bins *b, struct sample *s)
 {
     uint64_t ranks[SKETCH_EXACT];
     struct value v[SKETCH_EXACT];
@@ -36,23 +36,23 @@ static int put_list(struct bins *b, struct sample *s)
         double value = v[i].type == VALUE_TIME  ? (double)v[i].wide / 1000
                        : v[i].type == VALUE_INT ? (double)v[i].i
                                                 : v[i].d;
-        put(b, sketch_bin(value), 1);
+        bins_add(b, sketch_bin(value), 1);
     }
     return rc;
 }
 
-static int put_sketch(struct bins *b, const struct sketch *s)
+static int add_sketch(struct bins *b, const struct sketch *s)
 {
-    return s ? sketch_each_bin(s, put, b) : 0;
+    return s ? sketch_each_bin(s, bins_add, b) : 0;
 }
 
-static int put_pages(struct bins *b, const struct sample_pages *p)
+static int add_pages(struct bins *b, const struct sample_pages *p)
 {
-    int rc = put_sketch(b, p->negative);
+    int rc = add_sketch(b, p->negative);
 
     if (p->zeros)
-        put(b, sketch_bin(0), p->zeros);
-    rc = rc < 0 ? rc : put_sketch(b, p->tiny);
+        bins_add(b, sketch_bin(0), p->zeros);
+    rc = rc < 0 ? rc : add_sketch(b, p->tiny);
     for (unsigned i = 0; i < SAMPLE_OCTAVES * SAMPLE_PAGE && rc == 0; i++) {
         unsigned octave = i / SAMPLE_PAGE, bin = i % SAMPLE_PAGE;
         uint64_t count = (p->page[octave] ? p->page[octave][bin] : 0) +
@@ -61,7 +61,7 @@ static int put_pages(struct bins *b, const struct sample_pages *p)
         double lowest;
         memcpy(&lowest, &bits, sizeof(lowest));
         if (count)
-            put(b, sketch_bin(lowest), count);
+            bins_add(b, sketch_bin(lowest), count);
     }
     return rc;
 }
@@ -69,7 +69,7 @@ static int put_pages(struct bins *b, const struct sample_pages *p)
 int sample_bins(struct sample *s, struct sample_bin **ret, size_t *ret_count)
 {
     struct bins b = {0};
-    int rc = s->paged ? put_pages(&b, s->data) : put_list(&b, s);
+    int rc = s->paged ? add_pages(&b, s->data) : add_list(&b, s);
 
     rc = rc < 0 ? rc : b.error;
     if (rc < 0) {

@@ -1,4 +1,4 @@
-/* cell.c - sums of integers of one group: small cells, and moments for what these cannot hold. */
+/* cell.c - sums of integers of one group: small cells, and moments for larger sums. */
 #include "engine/group/groups.h"
 
 #include <errno.h>
@@ -22,16 +22,7 @@ static void part_of(const struct cell *c, struct moments_part *ret)
         .count = c->count, .min = c->min, .max = c->max, .sum = c->sum, .squares = c->squares};
 }
 
-static void cell_clear(struct cell *c)
-{
-    c->min = INT64_MAX;
-    c->max = INT64_MIN;
-    c->sum = 0;
-    c->squares = 0;
-    c->count = 0;
-}
-
-/* Moves what the cell holds itself into its moments. */
+/* Moves the sums of the cell to its moments. */
 static int cell_fold(struct groups *f, struct cell *c)
 {
     struct moments_part part;
@@ -44,7 +35,7 @@ static int cell_fold(struct groups *f, struct cell *c)
         return rc;
     part_of(c, &part);
     moments_add_part(m, &part, c->more & 1);
-    cell_clear(c);
+    *c = (struct cell){.min = INT64_MAX, .max = INT64_MIN, .more = c->more};
     return 0;
 }
 

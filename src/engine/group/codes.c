@@ -15,16 +15,16 @@ const struct group_key *group_next_key(const struct group_map *m, struct scan_ba
     return NULL;
 }
 
-const uint32_t *group_sum_codes(struct group_map *m, struct scan_batch *b, uint32_t *room)
+const uint32_t *group_sum_codes(struct group_map *m, struct scan_batch *b, uint32_t *sums)
 {
     const struct group_key *k;
-    const uint32_t *codes, *sums = NULL;
+    const uint32_t *codes, *ret = NULL;
     unsigned i = 0;
 
     while ((k = group_next_key(m, b, &i, &codes))) {
-        if (sums) /* the first has stride 1 */
-            kernels()->add_scaled(sums, codes, b->rows, k->stride, room);
-        sums = sums ? room : codes;
+        if (ret) /* the first has stride 1 */
+            kernels()->add_scaled(ret, codes, b->rows, k->stride, sums);
+        ret = ret ? sums : codes;
     }
-    return sums ? sums : no_values.codes;
+    return ret ? ret : no_values.codes;
 }

@@ -59,7 +59,7 @@ struct fine *entry_fine(struct doubles_entry *e)
     return &e->fine;
 }
 
-/* ---- of a scan ------------------------------------------------------------------------------- */
+/* ---- the doubles of a scan ------------------------------------------------------------------- */
 
 int doubles_init(struct group_doubles *d, const struct grouping *g)
 {
@@ -100,15 +100,15 @@ int64_t doubles_add(struct set_doubles *s, const uint64_t *keys)
     return rc < 0 ? rc : group;
 }
 
-/* ---- of a chunk ------------------------------------------------------------------------------ */
+/* ---- the doubles of a chunk ------------------------------------------------------------------ */
 
 struct doubles_part {
     uint32_t count;
     struct doubles_entry *entries;
-    uint64_t *keys; /* GROUP_KEYS_MAX at most an entry: as many as its set has */
+    uint64_t *keys; /* for each entry as many as its set has */
 };
 
-/* NULL without memory. The keys are filled by the caller. */
+/* Returns NULL without memory. The caller sets the keys. */
 static struct doubles_part *part_new(const struct doubles_entry *entries, size_t count, size_t keys)
 {
     size_t entry_bytes = count * sizeof(*entries);
@@ -149,7 +149,7 @@ int doubles_take(struct group_worker *w, struct doubles_part **ret)
     return 0;
 }
 
-/* Each entry as it is, and its keys by value. */
+/* Writes each entry as it is in memory, and its keys by value. */
 int doubles_encode(const struct grouping *g, const struct doubles_part *p, struct buf *out)
 {
     const uint64_t *keys = p ? p->keys : NULL;
@@ -163,7 +163,7 @@ int doubles_encode(const struct grouping *g, const struct doubles_part *p, struc
     return out->error;
 }
 
-/* An entry, and the number of its keys; false: there is none of that kind. */
+/* Returns false if the entry is invalid. */
 static bool read_entry(const struct grouping *g, struct rec *r, struct doubles_entry *ret)
 {
     return rec_array(r, ret, sizeof(*ret)) && ret->set < g->set_count &&
@@ -201,9 +201,10 @@ int doubles_decode(const struct grouping *g, struct text bytes, struct doubles_p
 static int put_entry(const struct grouping *g, struct group_doubles *d,
                      const struct doubles_entry *e, const uint64_t *keys)
 {
-    uint64_t told[GROUP_KEYS_MAX];
-    int rc = g->translate_keys ? g->translate_keys(g->arg, keys, told) : 0;
-    int64_t group = rc < 0 ? rc : doubles_add(&d->set[e->set], g->translate_keys ? told : keys);
+    uint64_t translated[GROUP_KEYS_MAX];
+    int rc = g->translate_keys ? g->translate_keys(g->arg, keys, translated) : 0;
+    int64_t group =
+        rc < 0 ? rc : doubles_add(&d->set[e->set], g->translate_keys ? translated : keys);
 
     if (group >= 0)
         fine_merge(doubles_at(&d->set[e->set], group, e->acc), &e->fine);

@@ -1,11 +1,11 @@
-/* doubles.h - moments of doubles by group, and of all values where skew and kurtosis are wanted.
+/* doubles.h - moments of doubles by group; of integers, too, if skew and kurtosis are requested.
  *
  * Used by:   number.c fills them; scan.c merges them; answers read them.
- * Path:      a worker collects entries of a chunk (worker.h) -> doubles_take makes a part of them
- *            -> doubles_put merges parts in (file, chunk) order into struct group_doubles.
- * Exactness: within a chunk in row order, and chunks in (file, chunk) order: results are equal to
- *            the last bit whatever the number of threads. With other chunks, sums of doubles may
- *            differ in the last bits.
+ * Path:      a worker collects the entries of a chunk (worker.h) -> doubles_take makes a part of
+ *            them -> doubles_put merges parts in (file, chunk) order into struct group_doubles.
+ * Exactness: values are added in row order within a chunk, and chunks in (file, chunk) order, so
+ *            results are bit-identical whatever the number of threads. If the same rows are divided
+ *            into other chunks, the last bits may differ.
  * Threads:   one at a time. Memory: charged to the budget until doubles_done.
  */
 #ifndef DFTRACERD_ENGINE_GROUP_DOUBLES_H
@@ -17,12 +17,12 @@
 
 struct group_worker;
 struct grouping;
-/* of four orders where `shape` is wanted */
+/* Moments up to the fourth order; m3 and m4 only with `shape`. */
 struct fine {
     struct moments_f64 m;
     double m3, m4;
 };
-/* Sums around the first value of a chunk: quicker than struct fine. */
+/* Sums of differences to the first value of a chunk: faster to add to than struct fine. */
 struct shifted {
     uint64_t count;
     double shift, sum, offsets, squares, min, max;
@@ -49,7 +49,7 @@ static inline void shifted_add(struct shifted *s, double value)
 }
 void fine_add(struct fine *f, double value);
 void fine_merge(struct fine *f, const struct fine *other);
-/* Its moments, as which they are kept from now on. */
+/* Converts an entry to moments, if it has sums. */
 struct fine *entry_fine(struct doubles_entry *e);
 static inline void entry_add(struct doubles_entry *e, double value, bool shape)
 {
@@ -59,11 +59,11 @@ static inline void entry_add(struct doubles_entry *e, double value, bool shape)
         shifted_add(&e->shifted, value);
 }
 
-/* All of a scan, by set. */
+/* The doubles of a scan, by set. */
 struct group_doubles {
     unsigned set_count;
     struct set_doubles {
-        struct group_table table; /* of tuples as they are told */
+        struct group_table table; /* of tuples of keys, translated */
         unsigned acc_count;
         VEC(struct fine) fine; /* by group and accumulator */
     } * set;
@@ -74,16 +74,16 @@ static inline struct fine *doubles_at(const struct set_doubles *s, int64_t group
 {
     return &s->fine.at[(size_t)group * s->acc_count + acc];
 }
-/* NULL: the group has no doubles. */
+/* Returns NULL if the group has no doubles. */
 const struct fine *doubles_find(const struct set_doubles *s, const uint64_t *keys, unsigned acc);
-/* The group of these keys, with room: negative as group_table_add. */
+/* Adds a group; returns its number, or a negative error as group_table_add. */
 int64_t doubles_add(struct set_doubles *s, const uint64_t *keys);
 
-/* The entries of a chunk on their way to their place in (file, chunk) order. */
+/* The entries of a chunk, until they are merged in (file, chunk) order. */
 struct doubles_part;
-/* Takes them from the worker; *ret: *new*, or NULL where there are none. */
+/* Moves the entries of the worker to *ret: *new*, or NULL if there are none. */
 int doubles_take(struct group_worker *w, struct doubles_part **ret);
-/* Frees the part. */
+/* Merges the part, unless the scan has failed, and frees it. */
 int doubles_put(const struct grouping *g, struct group_doubles *d, struct doubles_part *part,
                 bool failed);
 

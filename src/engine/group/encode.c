@@ -1,5 +1,5 @@
-/* encode.c - groups as bytes. What is sent: the length of the body; the body: moments beyond 64
- * bits, and of each set its keys, records and lists; then keys of the body by value. */
+/* encode.c - groups as bytes. A message has the length of the body; the body: moments beyond 64
+ * bits, and for each set its keys, records and lists; then the values of keys in the body. */
 #include "engine/group/encode.h"
 #include "engine/derived/keys.h"
 
@@ -59,7 +59,7 @@ static void skip_padding(struct groups_decoder *d)
     d->rec.ptr += d->rec.bad ? 0 : padding;
 }
 
-/* Of the message; NULL: it is to be copied. */
+/* Returns an array in the message, or NULL if it has to be copied. */
 static void *keep_array(struct groups_decoder *d, size_t bytes)
 {
     uintptr_t at = (uintptr_t)d->rec.ptr;
@@ -153,7 +153,7 @@ static int read_table(struct groups_decoder *d, struct group_table *t, bool keys
     return rc;
 }
 
-/* Groups are words where they are packed: keys of each column, then the words. */
+/* For a map with bit-packed keys: the keys of each column, then one word for each group. */
 static int put_map(struct groups_encoder *e, const struct group_map *m)
 {
     const struct group_pack *p = m->pack;
@@ -161,22 +161,22 @@ static int put_map(struct groups_encoder *e, const struct group_map *m)
 
     rec_put_u(e->out, p != NULL);
     if (p)
-        buf_append(e->out, p->place, p->width * sizeof(*p->place));
+        buf_append(e->out, p->field, p->width * sizeof(*p->field));
     for (unsigned i = 0; p && i < p->width && rc == 0; i++)
         rc = put_table(e, &p->column[i], true);
     return rc < 0 ? rc : put_table(e, &m->table, !p);
 }
 
-static bool words_are_whole(const struct group_map *m)
+static bool words_are_valid(const struct group_map *m)
 {
     const struct group_pack *p = m->pack;
     bool ret = true;
 
     for (unsigned i = 0; i < p->width; i++)
-        ret &= p->place[i].bits <= 64 && p->place[i].shift < 64;
+        ret &= p->field[i].bits <= 64 && p->field[i].shift < 64;
     for (uint32_t g = 0; g < m->table.count && ret; g++) {
         for (unsigned i = 0; i < p->width; i++)
-            ret &= group_number(m->table.keys[g], &p->place[i]) < p->column[i].count;
+            ret &= group_number(m->table.keys[g], &p->field[i]) < p->column[i].count;
     }
     return ret;
 }
@@ -187,11 +187,11 @@ static int read_map(struct groups_decoder *d, struct group_map *m)
     int rc = packed ? group_map_pack(m) : 0;
 
     if (rc == 0 && packed)
-        rec_array(&d->rec, m->pack->place, m->width * sizeof(*m->pack->place));
+        rec_array(&d->rec, m->pack->field, m->width * sizeof(*m->pack->field));
     for (unsigned i = 0; rc == 0 && packed && i < m->width; i++)
         rc = read_table(d, &m->pack->column[i], true);
     rc = rc < 0 ? rc : read_table(d, &m->table, !packed);
-    return rc == 0 && packed && !words_are_whole(m) ? ERR_CORRUPT : rc;
+    return rc == 0 && packed && !words_are_valid(m) ? ERR_CORRUPT : rc;
 }
 
 /* ---- accumulators ---------------------------------------------------------------------------- */
@@ -230,15 +230,6 @@ static int read_acc(struct groups_decoder *d, unsigned set, unsigned acc)
     int rc = read_list(d, set, &s->accs[acc]);
 
     return rc == 0 && kind->decode ? kind->decode(d, set, acc) : rc;
-}
-
-/* What the sender's slots refer to is not there. */
-static void clear_slots(struct groups_of_set *s)
-{
-    for (unsigned i = 0; i < s->acc_count; i++) {
-        for (uint32_t g = 0; s->accs[i].spec->kind->free && g < s->ready; g++)
-            group_clear(s, g, i);
-    }
 }
 
 /* ---- sets ------------------------------------------------------------------------------------ */
@@ -280,15 +271,19 @@ static int read_set(struct groups_decoder *d, unsigned set)
     int rc = read_map(d, &s->map);
 
     rc = rc < 0 ? rc : read_records(d, set);
-    clear_slots(s);
+    for (unsigned i = 0; i < s->acc_count; i++) {
+        /* Slots may refer to memory of the sender. */
+        for (uint32_t g = 0; s->accs[i].spec->kind->free && g < s->ready; g++)
+            group_clear(s, g, i);
+    }
     for (unsigned i = 0; i < s->acc_count && rc == 0; i++)
         rc = read_acc(d, set, i);
     return rc;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
-/* Memory for the arrays of all sets at once: a message that grows is copied. */
+/* Allocates memory for the arrays of all sets at once: a message that grows is copied. */
 static void reserve_arrays(const struct groups *f, struct buf *out)
 {
     size_t bytes = 0;
@@ -307,7 +302,6 @@ int groups_encode(struct groups *f, bool later, struct buf *out)
     int rc = 0;
 
     reserve_arrays(f, out);
-
     group_table_init(&e.keys, 1, GROUP_NONE - 1, f->grouping->budget);
     rec_put_u(out, f->more.count);
     if (f->more.count)

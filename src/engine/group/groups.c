@@ -1,4 +1,4 @@
-/* groups.c - groups and what is kept of them: made and grown. */
+/* groups.c - creates, grows and frees groups and their records. */
 #include "engine/group/groups.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* Also the place of each slot: wide ones lie behind the others. */
+/* Sets the offset of each slot (wide ones come last). Returns the size of a record. */
 static size_t lay_out(const struct group_set *set, struct acc *accs)
 {
     size_t at = sizeof(uint64_t), stride = at;
@@ -46,7 +46,7 @@ void group_begin(const struct groups_of_set *s, uint32_t group)
         group_clear(s, group, i);
 }
 
-/* ---- made and freed -------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static int set_init(const struct grouping *g, const struct group_set *set, struct groups_of_set *s)
 {
@@ -126,9 +126,9 @@ void groups_drop(struct groups *f, unsigned set)
     budget_release(f->charge.budget, bytes);
 }
 
-/* ---- room ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Of a table half full, and copied while it grows. */
+/* The factor 3 is for a table that is half full, and that is copied while it grows. */
 size_t groups_bytes_each(const struct group_set *set)
 {
     enum { VALUES = 16 }; /* of a list for percentiles */
@@ -171,8 +171,7 @@ int groups_grow(struct groups *f, unsigned set)
     return rc;
 }
 
-/* Neighbours are counted beside each other, so that rows of one group need not wait for each other.
- */
+/* Four counters for each group: consecutive rows of one group do not depend on each other. */
 enum { FEW_GROUPS = 128, FEW_ROWS = 512 };
 static void count_few(const struct groups_of_set *s, const uint32_t *group, uint32_t n)
 {
@@ -190,7 +189,7 @@ static void count_few(const struct groups_of_set *s, const uint32_t *group, uint
         *group_count(s, g) += counts[0][g] + counts[1][g] + counts[2][g] + counts[3][g];
 }
 
-/* Records beyond the caches are looked at some rows ahead, so that they come side by side. */
+/* If the records are larger than the caches, they are loaded some rows ahead. */
 void group_count_rows(const struct groups_of_set *s, const uint32_t *group, uint32_t n)
 {
     enum { AHEAD = 32, CACHED = 2 << 20 };
@@ -204,7 +203,7 @@ void group_count_rows(const struct groups_of_set *s, const uint32_t *group, uint
     }
     for (uint32_t j = 0; j < n; j++) {
         for (uint32_t k = j; far && j % AHEAD == 0 && k < n && k < j + AHEAD; k++)
-            group_look(s, group[k]);
+            group_touch(s, group[k]);
         ++*(uint64_t *)(records + group[j] * stride);
     }
 }

@@ -1,4 +1,5 @@
-/* keep.c - what groups keep beside numbers: spans of time, single values, all values, intervals. */
+/* keep.c - accumulators that are not numbers: spans of time, single values, distinct values,
+ * intervals. */
 #include "engine/derived/batch_times.h"
 #include "engine/derived/times.h"
 #include "engine/group/encode.h"
@@ -10,11 +11,11 @@
 
 static void extent_clear(const struct acc_spec *spec, void *slot)
 {
-    static const __int128 most = (__int128)(~(unsigned __int128)0 >> 1);
+    static const __int128 max = (__int128)(~(unsigned __int128)0 >> 1);
     struct extent *e = slot;
     (void)spec;
 
-    *e = (struct extent){most, -most};
+    *e = (struct extent){max, -max};
 }
 
 static int extent_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc)
@@ -103,7 +104,7 @@ static int pick_merge(struct groups *into, struct acc *acc, void *slot, struct g
     return 0;
 }
 
-/* Places are those of the query, which are alike in all processes. */
+/* pick.place is a position among the places of the query, which are the same in all processes. */
 static int pick_encode(struct groups_encoder *e, unsigned set, unsigned acc)
 {
     const struct groups_of_set *s = &e->from->set[set];
@@ -199,8 +200,8 @@ int intervals_unite(struct acc *acc)
     return spans_unite(acc->intervals.at, &acc->intervals.count, acc->intervals.budget);
 }
 
-/* What overlaps becomes one before more memory is taken. */
-static int intervals_room(struct acc *acc, size_t more)
+/* Intervals that overlap are united before more memory is allocated. */
+static int intervals_reserve(struct acc *acc, size_t more)
 {
     enum { FIRST = 4096 };
     size_t cap = acc->intervals.cap;
@@ -215,7 +216,7 @@ static int intervals_room(struct acc *acc, size_t more)
 
 int interval_add(struct acc *acc, uint32_t group, int64_t from, int64_t to)
 {
-    int rc = intervals_room(acc, 1);
+    int rc = intervals_reserve(acc, 1);
 
     if (rc == 0)
         acc->intervals.at[acc->intervals.count++] =
@@ -228,7 +229,7 @@ static int intervals_add(struct group_worker *w, struct scan_batch *b, unsigned 
     struct acc *a = &w->found->set[set].accs[acc];
     const struct batch_times t = batch_times(b, a->spec->column, a->spec->with);
     bool instants = a->spec->instants;
-    int rc = intervals_room(a, b->count);
+    int rc = intervals_reserve(a, b->count);
     struct span *to = a->intervals.at + a->intervals.count;
     int64_t ts, te;
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A dense table is cleared for every chunk, so it must not be much larger than the chunk has rows.
- */
-enum { DENSE_LEAST = 4096, DENSE_MOST = 1 << 18 };
+/* A dense table is cleared for every chunk, so it should not have many more entries than the chunk
+ * has rows. */
+enum { DENSE_MIN = 4096, DENSE_MAX = 1 << 18 };
 
 void group_map_init(struct group_map *m, const struct source *const *sources, unsigned width,
                     uint64_t limit, struct budget *budget)
@@ -36,12 +36,13 @@ void group_map_done(struct group_map *m)
 
 static uint32_t dense_limit(const struct scan_chunk *c)
 {
-    uint32_t limit = c->rows > DENSE_MOST / 4 ? DENSE_MOST : c->rows * 4;
+    uint32_t limit = c->rows > DENSE_MAX / 4 ? DENSE_MAX : c->rows * 4;
 
-    return limit < DENSE_LEAST ? DENSE_LEAST : limit;
+    return limit < DENSE_MIN ? DENSE_MIN : limit;
 }
 
-/* Whether key i has the codes of one before it, and so their place in sums and words. */
+/* Returns true if key i has the codes of a key before it. It then shares their place in sums and
+ * words. */
 static bool shares_codes(struct group_map *m, struct scan_chunk *c, unsigned i)
 {
     struct group_key *k = &m->keys[i];
@@ -59,10 +60,10 @@ static bool shares_codes(struct group_map *m, struct scan_chunk *c, unsigned i)
     return false;
 }
 
-/* Constants and codes of the key columns; *ret_product: of the numbers of codes, 0 when not all
- * have codes or they are too many; *ret_bits: of all codes one beside another, 0 when not all have
- * codes. */
-static void look_at_keys(struct group_map *m, struct scan_chunk *c, uint64_t *ret_product,
+/* Sets the constants and codes of the key columns. *ret_product: number of combinations of codes, 0
+ * if a key has no codes or there are too many; *ret_bits: bits of all codes together, 0 if a key
+ * has no codes. */
+static void prepare_keys(struct group_map *m, struct scan_chunk *c, uint64_t *ret_product,
                          unsigned *ret_bits)
 {
     uint32_t limit = dense_limit(c);
@@ -101,7 +102,7 @@ static int choose_codes(struct group_map *m, uint32_t product)
             return -ENOMEM;
     }
     memset(m->dense, 0xFF, product * sizeof(*m->dense));
-    m->way = GROUP_CODES;
+    m->method = GROUP_CODES;
     return 0;
 }
 
@@ -111,19 +112,19 @@ int group_map_chunk(struct group_map *m, struct scan_chunk *c)
     unsigned bits;
     int rc = 0;
 
-    look_at_keys(m, c, &product, &bits);
-    m->way = GROUP_HASH;
+    prepare_keys(m, c, &product, &bits);
+    m->method = GROUP_HASH;
     m->bits = bits;
     if (product > 0)
         rc = choose_codes(m, (uint32_t)product);
     else if (bits > 0 && bits <= 64)
         group_words_chunk(m);
-    if (m->way == GROUP_HASH)
+    if (m->method == GROUP_HASH)
         return rc < 0 ? rc : group_map_unpack(m);
     return rc < 0 ? rc : group_pack_chunk(m);
 }
 
-/* The group of a product of codes met for the first time in this chunk. */
+/* Adds the group of a combination of codes that is new in this chunk. */
 static int64_t add_product(struct group_map *m, uint32_t product)
 {
     uint64_t keys[GROUP_KEYS_MAX];
@@ -138,7 +139,7 @@ static int64_t add_product(struct group_map *m, uint32_t product)
     return group;
 }
 
-/* out[j]: the group of the product, made where there is none, which is rare. */
+/* out[j]: the group of the combination of codes. New ones, which are rare, are added. */
 static int look_up_products(struct group_map *m, const uint32_t *products, uint32_t n,
                             uint32_t *out)
 {
@@ -158,8 +159,7 @@ static int look_up_products(struct group_map *m, const uint32_t *products, uint3
     return 0;
 }
 
-/* Of selected rows that are few among the others. The arrays do not overlap; told so, the compiler
- * takes several at a time. */
+/* For batches with few selected rows. `restrict` lets the compiler vectorise the loop. */
 static void add_selected(const struct scan_batch *b, const uint32_t *restrict codes,
                          uint32_t stride, uint32_t *restrict out)
 {
@@ -169,27 +169,21 @@ static void add_selected(const struct scan_batch *b, const uint32_t *restrict co
         out[j] += codes[select[j]] * stride;
 }
 
-static void sum_selected(struct group_map *m, struct scan_batch *b, uint32_t *out)
+static int batch_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *out)
 {
+    uint32_t sums[SCAN_BATCH], kept[SCAN_BATCH];
+    uint64_t mask[SCAN_WORDS];
     const struct group_key *k;
     const uint32_t *codes;
     unsigned i = 0;
 
-    memset(out, 0, b->count * sizeof(*out));
-    while ((k = group_next_key(m, b, &i, &codes)))
-        add_selected(b, codes, k->stride, out);
-}
-
-static int batch_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *out)
-{
-    uint32_t room[SCAN_BATCH], kept[SCAN_BATCH];
-    uint64_t mask[SCAN_WORDS];
-
     if (b->count < b->rows / 2) {
-        sum_selected(m, b, room);
-        return look_up_products(m, room, b->count, out);
+        memset(sums, 0, b->count * sizeof(*sums));
+        while ((k = group_next_key(m, b, &i, &codes)))
+            add_selected(b, codes, k->stride, sums);
+        return look_up_products(m, sums, b->count, out);
     }
-    const uint32_t *products = group_sum_codes(m, b, room);
+    const uint32_t *products = group_sum_codes(m, b, sums);
     if (b->select) {
         kernels()->keep_u32(products, batch_mask(b, mask), b->rows, kept);
         products = kept;
@@ -197,20 +191,20 @@ static int batch_by_codes(struct group_map *m, struct scan_batch *b, uint32_t *o
     return look_up_products(m, products, b->count, out);
 }
 
-/* Rows to tuples of keys, without those that repeat the one before: rows often do. of[j]: which
- * tuple. */
-static uint32_t gather_keys(const uint64_t *const *columns, unsigned width, const uint16_t *rows,
-                            uint32_t n, uint64_t *keys, uint8_t *of)
+/* Collects the tuples of keys of n rows, without those that repeat the one before, which is
+ * frequent. of[j]: the tuple of row j. Returns the number of tuples. */
+static uint32_t collect_keys(const uint64_t *const *columns, unsigned width, const uint16_t *rows,
+                             uint32_t n, uint64_t *keys, uint8_t *of)
 {
     uint32_t count = 0;
 
     for (uint32_t j = 0; j < n; j++) {
-        uint64_t *to = keys + (size_t)count * width, other = count == 0;
+        uint64_t *to = keys + (size_t)count * width, changed = count == 0;
         for (unsigned i = 0; i < width; i++)
             to[i] = columns[i][rows[j]];
         for (unsigned i = 0; count && i < width; i++)
-            other |= to[i] ^ to[(int)i - (int)width];
-        count += other != 0;
+            changed |= to[i] ^ to[(int)i - (int)width];
+        count += changed != 0;
         of[j] = (uint8_t)(count - 1);
     }
     return count;
@@ -233,7 +227,7 @@ int group_map_few(struct group_map *m, struct scan_batch *b, uint32_t *out)
         uint32_t n = b->count - first < BLOCK ? b->count - first : BLOCK;
         for (uint32_t j = 0; j < n; j++)
             rows[j] = b->select ? b->select[first + j] : (uint16_t)(first + j);
-        uint32_t count = gather_keys(columns, m->width, rows, n, keys, of);
+        uint32_t count = collect_keys(columns, m->width, rows, n, keys, of);
         rc = group_table_add_all(&m->table, keys, count, groups);
         for (uint32_t j = 0; j < n && rc == 0; j++)
             out[first + j] = groups[of[j]];
@@ -243,9 +237,9 @@ int group_map_few(struct group_map *m, struct scan_batch *b, uint32_t *out)
 
 int group_map_batch(struct group_map *m, struct scan_batch *b, uint32_t *out)
 {
-    if (m->way == GROUP_CODES)
+    if (m->method == GROUP_CODES)
         return batch_by_codes(m, b, out);
-    if (m->way == GROUP_PACKED)
+    if (m->method == GROUP_PACKED)
         return group_words_batch(m, b, out);
     return group_map_few(m, b, out);
 }

@@ -1,9 +1,9 @@
-/* merge.c - what workers found, put together.
+/* merge.c - merges the groups of a worker into those of another.
  *
- * Groups keep the numbers that they have, and new ones follow in the order of the worker's. Many
- * groups are merged by all threads of the pool: numbers are looked up side by side, those of new
- * groups are given in one go, and then each group of the worker goes to a record of its own, so
- * that nothing needs a lock but what cells of more than 64 bits share.
+ * Groups of the target keep their numbers, and new ones follow in the order of the worker. Many
+ * groups are merged by all threads of the pool: numbers are looked up in parallel, new groups are
+ * numbered by one thread, and then each group is merged into its own record, so that only the list
+ * of sums beyond 64 bits needs a lock.
  */
 #include "engine/group/groups.h"
 
@@ -28,15 +28,15 @@ int group_merge(struct groups *into, struct groups *from, unsigned set, uint32_t
     return rc;
 }
 
-/* ---- by all threads -------------------------------------------------------------------------- */
+/* ---- merging by all threads ------------------------------------------------------------------ */
 
 enum { MERGE_BLOCK = 64, MERGE_RANGE = 512, MERGE_MANY = 1024 };
 
 struct merge {
     struct groups *into, *from;
     unsigned set, later;
-    uint32_t known; /* groups of `into` before; those from here on are new */
-    uint32_t *to;   /* by group of `from` */
+    uint32_t known; /* number of groups of `into` before; groups from here on are new */
+    uint32_t *to;   /* by group of `from`: the number in `into` */
     pthread_mutex_t more;
     atomic_int error;
 };
@@ -64,7 +64,7 @@ static void find_range(void *arg, unsigned range)
                          range_end(m, range) - first, m->to + first);
 }
 
-/* A group that is new gets its keys and an empty record. On errors, too: its record is freed. */
+/* Sets the keys of a new group and makes its record; on errors, too, because records are freed. */
 static void begin_group(const struct merge *m, uint32_t to, uint32_t g)
 {
     const struct groups_of_set *s = &m->into->set[m->set];
@@ -85,7 +85,7 @@ static void merge_range(void *arg, unsigned range)
     for (uint32_t g = range * MERGE_RANGE, end = range_end(m, range); g < end; g++) {
         for (uint32_t i = g; g % MERGE_BLOCK == 0 && i < end && i < g + MERGE_BLOCK; i++) {
             if (m->to[i] < m->known)
-                group_look(s, m->to[i]);
+                group_touch(s, m->to[i]);
         }
         if (m->to[g] >= m->known)
             begin_group(m, m->to[g], g);
@@ -95,9 +95,9 @@ static void merge_range(void *arg, unsigned range)
         atomic_store(&m->error, rc);
 }
 
-/* Lists of percentiles share their memory, and keys that are told as one may make one group of
- * several. */
-static bool is_for_all(const struct groups *from, unsigned set)
+/* Returns true if all threads may merge a set: it has many groups, no samples (which share their
+ * memory), and no translated keys (which may merge several groups into one). */
+static bool may_use_threads(const struct groups *from, unsigned set)
 {
     const struct groups_of_set *s = &from->set[set];
     bool ret = s->map.table.count >= MERGE_MANY && !from->grouping->translate_keys &&
@@ -108,20 +108,20 @@ static bool is_for_all(const struct groups *from, unsigned set)
     return ret;
 }
 
-/* Numbers of the groups that are new. */
+/* Numbers the new groups. */
 static int number_new(struct merge *m)
 {
     struct groups_of_set *s = &m->into->set[m->set];
-    uint32_t fresh = 0;
+    uint32_t added = 0;
 
     m->known = s->map.table.count;
     for (uint32_t g = 0; g < m->from->set[m->set].map.table.count; g++) {
         if (m->to[g] == GROUP_NONE)
-            m->to[g] = m->known + fresh++;
+            m->to[g] = m->known + added++;
     }
     if (m->later)
-        group_table_expect(&s->map.table, m->known + (uint64_t)fresh * (1 + m->later));
-    int rc = group_table_append(&s->map.table, fresh);
+        group_table_expect(&s->map.table, m->known + (uint64_t)added * (1 + m->later));
+    int rc = group_table_append(&s->map.table, added);
     rc = rc < 0 ? rc : groups_reserve(m->into, m->set);
     s->ready = rc < 0 ? s->ready : s->map.table.count;
     return rc;
@@ -153,28 +153,28 @@ static int merge_by_all(struct merge *m)
     return rc < 0 ? rc : atomic_load(&m->error);
 }
 
-/* ---- by one thread --------------------------------------------------------------------------- */
+/* ---- merging by one thread ------------------------------------------------------------------- */
 
-/* The numbers in `into` of n groups from `first` on. */
+/* Finds or adds n groups of `from`, from `first` on. *ret: their numbers in `into`. */
 static int merge_keys(struct groups *into, struct groups *from, unsigned set, uint32_t first,
                       uint32_t n, uint32_t *ret)
 {
     const struct grouping *g = into->grouping;
     struct group_map *map = &into->set[set].map;
-    uint64_t told[MERGE_BLOCK * GROUP_KEYS_MAX];
+    uint64_t translated[MERGE_BLOCK * GROUP_KEYS_MAX];
     const uint64_t *keys = group_table_keys(&from->set[set].map.table, first);
     int rc = 0;
 
     group_map_rename(&from->set[set].map, first, n);
     for (uint32_t i = 0; g->translate_keys && i < n && rc == 0; i++)
-        rc =
-            g->translate_keys(g->arg, keys + (size_t)i * map->width, told + (size_t)i * map->width);
+        rc = g->translate_keys(g->arg, keys + (size_t)i * map->width,
+                               translated + (size_t)i * map->width);
     if (rc == 0)
-        rc = group_table_add_all(&map->table, g->translate_keys ? told : keys, n, ret);
+        rc = group_table_add_all(&map->table, g->translate_keys ? translated : keys, n, ret);
     return rc < 0 ? rc : groups_grow(into, set);
 }
 
-/* to: room for the numbers that the groups of `from` have in `into`. */
+/* Sets `to` to the numbers of the groups of `from` in `into`. */
 static int merge_by_one(struct groups *into, struct groups *from, unsigned set, uint32_t *to)
 {
     uint32_t count = from->set[set].map.table.count;
@@ -185,14 +185,14 @@ static int merge_by_one(struct groups *into, struct groups *from, unsigned set, 
         rc = first % 0x10000 ? 0 : budget_check(into->grouping->budget);
         rc = rc < 0 ? rc : merge_keys(into, from, set, first, n, to + first);
         for (uint32_t i = first; i < first + n && rc == 0; i++)
-            group_look(&into->set[set], to[i]);
+            group_touch(&into->set[set], to[i]);
         for (uint32_t i = first; i < first + n && rc == 0; i++)
             rc = group_merge(into, from, set, to[i], i, NULL);
     }
     return rc;
 }
 
-/* *ret: *new*, on errors too: the numbers that the groups of `from` have in `into`. */
+/* *ret: *new*, on errors, too: the numbers of the groups of `from` in `into`. */
 static int merge_slots(struct groups *into, struct groups *from, unsigned set, unsigned later,
                        uint32_t **ret)
 {
@@ -205,7 +205,7 @@ static int merge_slots(struct groups *into, struct groups *from, unsigned set, u
         rc = group_map_join(&into->set[set].map, &from->set[set].map);
     if (rc < 0)
         return rc;
-    return is_for_all(from, set) ? merge_by_all(&m) : merge_by_one(into, from, set, to);
+    return may_use_threads(from, set) ? merge_by_all(&m) : merge_by_one(into, from, set, to);
 }
 
 static int merge_lists(struct groups *into, struct groups *from, unsigned set,

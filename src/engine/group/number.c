@@ -21,7 +21,7 @@ static void number_clear(const struct acc_spec *spec, void *slot)
         n->sample = (struct sample){0};
 }
 
-/* Moments of cells are in one list, which may move. */
+/* Sums beyond 64 bits are in one list, which may move while other threads merge. */
 static int number_merge(struct groups *into, struct acc *acc, void *slot, struct groups *from,
                         const void *other, pthread_mutex_t *shared)
 {
@@ -39,7 +39,7 @@ static int number_merge(struct groups *into, struct acc *acc, void *slot, struct
     return rc == 0 && acc->spec->sample ? sample_merge(&into->memory, &n->sample, &o->sample) : rc;
 }
 
-/* ---- as bytes -------------------------------------------------------------------------------- */
+/* ---- encoding -------------------------------------------------------------------------------- */
 
 static int number_encode(struct groups_encoder *e, unsigned set, unsigned acc)
 {
@@ -125,7 +125,7 @@ int number_add_f64(struct group_worker *w, unsigned set, unsigned acc, uint32_t 
 
 /* ---- many values ----------------------------------------------------------------------------- */
 
-/* Small ones: their squares are summed up in 64 bits. False: some is not. */
+/* Sums values whose squares fit into 64 bits in sum. Returns false if some value is too large. */
 static bool sum_small(const int64_t *v, uint32_t n, bool nano, struct cell *ret)
 {
     struct cell c = {.min = INT64_MAX, .max = INT64_MIN, .count = n, .more = nano};
@@ -178,7 +178,8 @@ int number_add_all(struct group_worker *w, unsigned set, unsigned acc, uint32_t 
     return rc;
 }
 
-/* Which of the selected rows have a value (and `also`, NULL: all): numbers into w->some_row. */
+/* Sets w->some_row to the numbers of selected rows that have a value (and a bit in `also`, unless
+ * that is NULL). */
 static uint32_t some_rows(struct group_worker *w, const struct scan_batch *b, const uint64_t *valid,
                           const uint64_t *also)
 {
@@ -207,12 +208,12 @@ static void pick_values(const int64_t *restrict v, const uint16_t *restrict rows
         out[i] = v[rows[i]];
 }
 
-/* The selected rows that have a value (and `also`, NULL: all), without gaps. */
+/* Returns the values of selected rows that have one (and a bit in `also`, unless that is NULL). */
 static struct group_values take_values(struct group_worker *w, const struct scan_batch *b,
                                        const struct batch_numbers *of, const uint64_t *also)
 {
-    uint64_t room[SCAN_WORDS], wanted[SCAN_WORDS], some[SCAN_WORDS + 1];
-    const uint64_t *selected = batch_mask(b, room);
+    uint64_t mask[SCAN_WORDS], wanted[SCAN_WORDS], some[SCAN_WORDS + 1];
+    const uint64_t *selected = batch_mask(b, mask);
     const uint32_t words = (b->rows + 63) / 64;
     struct group_values ret = {.group = w->group, .v = of->i, .n = b->count, .nano = of->nano};
 
@@ -238,9 +239,9 @@ static struct group_values take_values(struct group_worker *w, const struct scan
     return ret;
 }
 
-/* Rows without a value, where the others are counted by their slots. */
-static void count_others(const struct group_worker *w, const struct scan_batch *b, unsigned set,
-                         const struct group_values *of)
+/* Counts rows without a value; those with a value are counted by their slots. */
+static void count_null_rows(const struct group_worker *w, const struct scan_batch *b, unsigned set,
+                            const struct group_values *of)
 {
     const struct groups_of_set *s = &w->found->set[set];
 
@@ -249,8 +250,8 @@ static void count_others(const struct group_worker *w, const struct scan_batch *
         --*group_count(s, of->group[i]);
 }
 
-/* What is read for each value is kept in locals, for the compiler must take every store into a
- * record as one that may change the set. */
+/* The members of the set are copied to local variables: otherwise the compiler must assume that
+ * each store to a record changes them. */
 static int add_cells(struct group_worker *w, unsigned set, unsigned acc,
                      const struct group_values *of)
 {
@@ -300,21 +301,21 @@ static int add_i64(struct group_worker *w, struct scan_batch *b, unsigned set, u
 
     values.small = scan_range(b->chunk, spec->column, &min, &max) && min >= 0 && max < GROUP_SMALL;
     if (acc == w->counter && values.n < b->count)
-        count_others(w, b, set, &values);
+        count_null_rows(w, b, set, &values);
     if (spec->shape) {
         for (uint32_t i = 0; i < values.n && rc == 0; i++)
             rc = number_add(w, set, acc, values.group[i], values.v[i], values.nano);
         return rc;
     }
-    rc =
-        slots_want(w, set, acc) ? slots_add(w, set, acc, &values) : add_cells(w, set, acc, &values);
+    rc = slots_usable(w, set, acc) ? slots_add(w, set, acc, &values)
+                                   : add_cells(w, set, acc, &values);
     if (rc < 0 || !spec->sample)
         return rc;
     return values.nano ? add_samples(w, set, acc, &values, true)
                        : add_samples(w, set, acc, &values, false);
 }
 
-/* The values w->some_f64 of the groups w->some_group. */
+/* Adds the values w->some_f64 to the groups w->some_group. */
 static int add_doubles(struct group_worker *w, unsigned set, unsigned acc, uint32_t n)
 {
     const struct groups_of_set *s = &w->found->set[set];
@@ -390,7 +391,7 @@ static int rate_add(struct group_worker *w, struct scan_batch *b, unsigned set, 
         double bytes = n.i ? (double)n.i[row] : n.d[row];
         w->some_f64[count] = bytes * unit / (double)dur[row];
         w->some_group[count] = w->group[w->some_row[i]];
-        count += dur[row] > 0; /* that of a null row is 0 */
+        count += dur[row] > 0; /* dur of a null row is 0 */
     }
     return add_doubles(w, set, acc, count);
 }

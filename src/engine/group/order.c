@@ -1,9 +1,9 @@
-/* order.c - groups by the values of their keys.
+/* order.c - sorts groups by the values of their keys.
  *
- * Values are compared once a distinct key; after that a key is its rank, and the ranks of a group
- * are packed into as few 64-bit words as they need, so that sorting is a radix sort of integers.
- * Many groups are ordered by all threads of the pool, each of which has a lane: a part of the
- * groups one after the other. The keys of a packed map have numbers already.
+ * Only the distinct keys of each column are compared by value. Then each key is replaced by its
+ * rank, and the ranks of a group are packed into as few 64-bit words as they need, so that groups
+ * are sorted by a radix sort of integers. Many groups are sorted by all threads of the pool: each
+ * has a lane, which is a range of the groups. Bit-packed keys have numbers already.
  */
 #include "engine/group/order.h"
 
@@ -15,31 +15,31 @@ enum { BUCKETS = 2048, BUCKET_BITS = RADIX_BITS, LANES_MAX = 64, MANY = 4096, LA
 struct lane {
     struct group_table distinct[GROUP_KEYS_MAX];
     uint32_t *rank[GROUP_KEYS_MAX]; /* by number of a key in `distinct` */
-    uint32_t at[BUCKETS];           /* where its next item of a bucket goes */
+    uint32_t at[BUCKETS];           /* position of its next item in each bucket */
     int rc;
 };
 
-/* One set being ordered. */
+/* A set that is being sorted. */
 struct order {
     struct query *query;
     struct budget *budget;
-    struct pool *pool; /* NULL: one thread does it all */
+    struct pool *pool; /* NULL: only the calling thread */
     const struct group_map *map;
     const struct group_table *table; /* of the map */
     unsigned width;                  /* keys a group */
     struct lane *lanes;
     unsigned lane_count;
-    uint32_t *ranks; /* by group, by key; numbers of keys in their lane at first */
+    uint32_t *ranks; /* by group, then key; until they are ranked: numbers of keys in their lane */
     struct key_ranks *ranked;
     int rc[GROUP_KEYS_MAX];
-    unsigned begin, end; /* the keys of the word that is sorted by */
+    unsigned begin, end; /* keys of the present word */
     unsigned shift;      /* of the bits that choose the bucket */
-    struct row_id *items, *room;
+    struct row_id *items, *scratch;
     uint32_t from[BUCKETS + 1]; /* first item of a bucket */
     uint32_t set;
 };
 
-static void run(struct order *o, unsigned n, void (*job)(void *arg, unsigned i))
+static void run_jobs(struct order *o, unsigned n, void (*job)(void *arg, unsigned i))
 {
     if (o->pool && pool_run(o->pool, n, job, o) == 0)
         return;
@@ -47,15 +47,15 @@ static void run(struct order *o, unsigned n, void (*job)(void *arg, unsigned i))
         job(o, i);
 }
 
-static bool goes_on(const struct order *o, uint32_t i)
+static bool may_continue(const struct order *o, uint32_t i)
 {
-    return !pass_looks(i, o->table->count) || budget_check(o->budget) == 0;
+    return !pass_checks(i, o->table->count) || budget_check(o->budget) == 0;
 }
 
-/* Between the steps of sorting it is asked whether the rows are still wanted. */
-static int run_wanted(struct order *o, unsigned n, void (*job)(void *arg, unsigned i))
+/* Runs one step of sorting; then the budget is checked. */
+static int run_step(struct order *o, unsigned n, void (*job)(void *arg, unsigned i))
 {
-    run(o, n, job);
+    run_jobs(o, n, job);
     return budget_check(o->budget);
 }
 
@@ -66,7 +66,7 @@ static uint32_t lane_begin(const struct order *o, unsigned lane)
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-/* Numbers of the keys of a lane, each column for itself. */
+/* Numbers the distinct keys of a lane, by column. */
 static void number_job(void *arg, unsigned i)
 {
     struct order *o = arg;
@@ -91,7 +91,7 @@ static void number_job(void *arg, unsigned i)
     }
 }
 
-/* Keys of all lanes into one table; the lane's ranks are their numbers in it. */
+/* Adds the keys of all lanes to one table; l->rank has their numbers in it. */
 static int join_lanes(struct order *o, unsigned column, struct group_table *all)
 {
     for (unsigned i = 0; i < o->lane_count; i++) {
@@ -111,8 +111,8 @@ static int join_lanes(struct order *o, unsigned column, struct group_table *all)
     return 0;
 }
 
-/* Of a packed map: all lanes have the ranks of the first. */
-static void rank_numbers_job(void *arg, unsigned column)
+/* Ranks bit-packed keys. Only the first lane has the ranks. */
+static void rank_packed_job(void *arg, unsigned column)
 {
     struct order *o = arg;
     const struct group_table *all = &o->map->pack->column[column];
@@ -151,11 +151,11 @@ static int rank_all(struct order *o)
     int rc = 0;
 
     if (!o->map->pack)
-        run(o, o->lane_count, number_job);
+        run_jobs(o, o->lane_count, number_job);
     for (unsigned i = 0; i < o->lane_count && rc == 0; i++)
         rc = o->lanes[i].rc;
     if (rc == 0)
-        run(o, o->width, o->map->pack ? rank_numbers_job : rank_job);
+        run_jobs(o, o->width, o->map->pack ? rank_packed_job : rank_job);
     for (unsigned c = 0; c < o->width && rc == 0; c++)
         rc = o->rc[c];
     return rc;
@@ -163,7 +163,7 @@ static int rank_all(struct order *o)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* As many keys before `end` as fit into a word; their bits. */
+/* Chooses as many keys before `end` as fit into a word. Returns their bits. */
 static unsigned choose_word(struct order *o, unsigned end)
 {
     unsigned bits = 0;
@@ -183,12 +183,12 @@ static uint64_t word_of(const struct order *o, const unsigned *bits, const uint3
     return word;
 }
 
-/* The same of a packed map, whose word holds all keys. */
+/* For bit-packed keys, all of which fit into a word. */
 static void only_word_job(void *arg, unsigned i)
 {
     const struct order *o = arg;
     uint32_t *const *rank = o->lanes[0].rank;
-    const struct group_place *place = o->map->pack->place;
+    const struct bit_field *field = o->map->pack->field;
     const unsigned width = o->width;
     unsigned bits[GROUP_KEYS_MAX];
 
@@ -197,12 +197,12 @@ static void only_word_job(void *arg, unsigned i)
     for (uint32_t g = lane_begin(o, i), end = lane_begin(o, i + 1); g < end; g++) {
         uint64_t numbers = *group_table_keys(o->table, g), word = 0;
         for (unsigned c = 0; c < width; c++)
-            word = word << bits[c] | rank[c][group_number(numbers, &place[c])];
+            word = word << bits[c] | rank[c][group_number(numbers, &field[c])];
         o->items[g] = (struct row_id){word, o->set, g};
     }
 }
 
-/* Ranks instead of numbers, and the first word: an item for each group. */
+/* Replaces numbers by ranks, and makes an item with the first word for each group. */
 static void first_word_job(void *arg, unsigned i)
 {
     const struct order *o = arg;
@@ -213,7 +213,8 @@ static void first_word_job(void *arg, unsigned i)
 
     for (unsigned c = 0; c < width; c++)
         bits[c] = group_bits(o->ranked->count[c]);
-    for (uint32_t g = begin, end = lane_begin(o, i + 1); g < end && goes_on(o, g - begin); g++) {
+    for (uint32_t g = begin, end = lane_begin(o, i + 1); g < end && may_continue(o, g - begin);
+         g++) {
         uint32_t *ranks = o->ranks + (size_t)g * width;
         for (unsigned c = 0; c < width; c++)
             ranks[c] = l->rank[c][ranks[c]];
@@ -249,34 +250,34 @@ static void count_job(void *arg, unsigned i)
         at[bucket_of(o, o->items[k].word)]++;
 }
 
-static void spread_job(void *arg, unsigned i)
+static void distribute_job(void *arg, unsigned i)
 {
     struct order *o = arg;
     uint32_t *at = o->lanes[i].at, begin = lane_begin(o, i);
 
-    for (uint32_t k = begin, end = lane_begin(o, i + 1); k < end && goes_on(o, k - begin); k++)
-        o->room[at[bucket_of(o, o->items[k].word)]++] = o->items[k];
+    for (uint32_t k = begin, end = lane_begin(o, i + 1); k < end && may_continue(o, k - begin); k++)
+        o->scratch[at[bucket_of(o, o->items[k].word)]++] = o->items[k];
 }
 
-/* From `room` to `items`. Counters of fewer bits cost small buckets less. */
+/* Sorts a bucket from `scratch` to `items`. Passes of fewer bits are faster for small buckets. */
 static void bucket_job(void *arg, unsigned b)
 {
     struct order *o = arg;
     size_t n = o->from[b + 1] - o->from[b];
-    struct row_id *now = o->room + o->from[b], *other = o->items + o->from[b];
+    struct row_id *now = o->scratch + o->from[b], *next = o->items + o->from[b];
     unsigned step = n < LARGE ? 8 : BUCKET_BITS;
     int moved = 0;
 
     for (unsigned shift = 0; n > 1 && shift < o->shift && moved >= 0; shift += step) {
         unsigned bits = o->shift - shift < step ? o->shift - shift : step;
-        moved = rows_radix(now, other, n, shift, bits, n < LARGE ? NULL : o->budget);
+        moved = rows_radix(now, next, n, shift, bits, n < LARGE ? NULL : o->budget);
         if (moved > 0) {
             struct row_id *swap = now;
-            now = other;
-            other = swap;
+            now = next;
+            next = swap;
         }
     }
-    if (moved >= 0 && now == o->room + o->from[b]) /* else nobody will look at them */
+    if (moved >= 0 && now == o->scratch + o->from[b])
         memcpy(o->items + o->from[b], now, n * sizeof(*now));
 }
 
@@ -285,7 +286,7 @@ static int radix_items(struct order *o, unsigned bits)
     uint32_t sum = 0;
 
     o->shift = bits > BUCKET_BITS ? bits - BUCKET_BITS : 0;
-    int rc = run_wanted(o, o->lane_count, count_job);
+    int rc = run_step(o, o->lane_count, count_job);
     if (rc < 0)
         return rc;
     for (unsigned b = 0; b < BUCKETS; b++) {
@@ -297,37 +298,37 @@ static int radix_items(struct order *o, unsigned bits)
         }
     }
     o->from[BUCKETS] = sum;
-    rc = run_wanted(o, o->lane_count, spread_job);
-    return rc < 0 ? rc : run_wanted(o, BUCKETS, bucket_job);
+    rc = run_step(o, o->lane_count, distribute_job);
+    return rc < 0 ? rc : run_step(o, BUCKETS, bucket_job);
 }
 
-/* Where one word holds all keys, nothing more is asked of the ranks, and pages that are there cost
- * less than new ones. */
-static int make_room(struct order *o)
+/* If one word holds all keys, `ranks` is not needed any more. Its memory is used again, for pages
+ * that are mapped already cost less than new ones. */
+static int alloc_scratch(struct order *o)
 {
-    if (o->room)
+    if (o->scratch)
         return 0;
-    if (o->ranks && o->begin == 0 && o->width * sizeof(*o->ranks) >= sizeof(*o->room)) {
-        o->room = (struct row_id *)(void *)o->ranks;
+    if (o->ranks && o->begin == 0 && o->width * sizeof(*o->ranks) >= sizeof(*o->scratch)) {
+        o->scratch = (struct row_id *)(void *)o->ranks;
         o->ranks = NULL;
     } else {
-        o->room = large_realloc(NULL, o->table->count * sizeof(*o->room));
+        o->scratch = large_realloc(NULL, o->table->count * sizeof(*o->scratch));
     }
-    return o->room ? 0 : -ENOMEM;
+    return o->scratch ? 0 : -ENOMEM;
 }
 
-/* By the last word first. */
+/* A stable sort by each word, the last one first. */
 static int sort_words(struct order *o)
 {
     unsigned end = o->width;
 
     do {
         unsigned bits = choose_word(o, end);
-        int rc = run_wanted(o, o->lane_count,
-                            o->map->pack      ? only_word_job
-                            : end == o->width ? first_word_job
-                                              : next_word_job);
-        rc = rc < 0 ? rc : make_room(o);
+        int rc = run_step(o, o->lane_count,
+                          o->map->pack      ? only_word_job
+                          : end == o->width ? first_word_job
+                                            : next_word_job);
+        rc = rc < 0 ? rc : alloc_scratch(o);
         rc = rc < 0 ? rc : radix_items(o, bits);
         if (rc < 0)
             return rc;
@@ -357,11 +358,11 @@ static void order_free(struct order *o)
     }
     free(o->lanes);
     large_free(o->ranks);
-    large_free(o->room);
+    large_free(o->scratch);
 }
 
-/* Where a rank stands in the word; where one word does not hold all of them they are kept by group.
- */
+/* Sets the position of each rank within the word. If one word does not hold all ranks, they are
+ * kept by group. */
 static void keep_ranks(struct order *o)
 {
     struct key_ranks *r = o->ranked;
@@ -411,8 +412,8 @@ static int order_set(struct query *q, const struct group_map *map, struct budget
     return rc;
 }
 
-/* What stays of a set: its rows, its keys by rank, and the ranks themselves where a word does not
- * hold them. */
+/* Returns the memory that a sorted set keeps: rows, keys by rank, and ranks that do not fit into a
+ * word. */
 static size_t kept_bytes(const struct key_ranks *r)
 {
     size_t bytes =
@@ -426,31 +427,31 @@ static size_t kept_bytes(const struct key_ranks *r)
 int groups_order(const struct groups *f, unsigned first, unsigned end, struct group_order *ret)
 {
     struct budget *budget = f->grouping->budget;
-    size_t n = 0, most = 0, kept = 0;
+    size_t n = 0, peak = 0, kept = 0;
 
     *ret = (struct group_order){0};
     for (unsigned i = first; i < end; i++) {
         size_t ranks = f->set[i].map.pack ? 0 : f->set[i].map.width * sizeof(uint32_t);
         size_t bytes = f->set[i].map.table.count * (ranks + sizeof(struct row_id));
         n += f->set[i].map.table.count;
-        most = bytes > most ? bytes : most;
+        peak = bytes > peak ? bytes : peak;
     }
-    most += n * sizeof(*ret->rows);
-    int rc = budget_charge(budget, most);
+    peak += n * sizeof(*ret->rows);
+    int rc = budget_charge(budget, peak);
     if (rc < 0)
         return rc;
-    ret->charged = most;
+    ret->charged = peak;
     ret->rows = large_realloc(NULL, (n + 1) * sizeof(*ret->rows));
     rc = ret->rows ? 0 : -ENOMEM;
     for (unsigned i = first; i < end && rc == 0; i++) {
         rc = order_set(f->grouping->query, &f->set[i].map, budget, i, ret);
         kept += kept_bytes(&ret->set[i]);
     }
-    if (rc == 0 && kept > most)
-        rc = budget_charge(budget, kept - most);
+    if (rc == 0 && kept > peak)
+        rc = budget_charge(budget, kept - peak);
     else
-        budget_release(budget, rc < 0 ? 0 : most - kept);
-    ret->charged = rc < 0 ? most : kept;
+        budget_release(budget, rc < 0 ? 0 : peak - kept);
+    ret->charged = rc < 0 ? peak : kept;
     return rc;
 }
 
@@ -466,11 +467,11 @@ void group_order_done(struct group_order *o, struct budget *budget)
     *o = (struct group_order){0};
 }
 
-/* ---- by how many rows ------------------------------------------------------------------------ */
+/* ---- by number of rows ----------------------------------------------------------------------- */
 
 struct counted {
     uint64_t count;
-    uint32_t group, place; /* place: by its keys */
+    uint32_t group, place; /* place: in the order of keys */
 };
 
 static int compare_counts(const void *a, const void *b, void *arg)

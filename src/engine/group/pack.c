@@ -1,9 +1,10 @@
-/* pack.c - tuples of keys as words: each column numbers its keys as they come, and numbers
- * stand side by side.
+/* pack.c - tuples of keys that are bit-packed into words: each column numbers its keys as they
+ * come, and the numbers of a tuple are the fields of a word.
  *
- * A group of seven keys has 8 bytes instead of 56 then, and is hashed and compared as one. Numbers
- * get wider places when they need them. Once a word does not hold them, or keys of a chunk have no
- * codes, tuples are written out, and it goes on without.
+ * A group of seven keys then has 8 bytes instead of 56, which are hashed and compared as one
+ * number. Fields get wider as numbers grow. When the numbers do not fit into a word any more, or
+ * keys of a chunk have no codes, all words are converted to tuples, and later groups are tuples,
+ * too.
  */
 #include "engine/group/map.h"
 
@@ -45,12 +46,12 @@ void group_pack_done(struct group_map *m)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static void write_out(void *arg, const uint64_t *from, uint64_t *to)
+static void word_to_tuple(void *arg, const uint64_t *from, uint64_t *to)
 {
     const struct group_pack *p = arg;
 
     for (unsigned i = 0; i < p->width; i++)
-        to[i] = *group_table_keys(&p->column[i], group_number(*from, &p->place[i]));
+        to[i] = *group_table_keys(&p->column[i], group_number(*from, &p->field[i]));
 }
 
 void group_map_keys(const struct group_map *m, uint32_t group, uint64_t *ret)
@@ -58,22 +59,23 @@ void group_map_keys(const struct group_map *m, uint32_t group, uint64_t *ret)
     const uint64_t *keys = group_table_keys(&m->table, group);
 
     if (m->pack)
-        write_out(m->pack, keys, ret);
+        word_to_tuple(m->pack, keys, ret);
     else if (m->width)
         memcpy(ret, keys, m->width * sizeof(*ret));
 }
 
 int group_map_unpack(struct group_map *m)
 {
-    int rc = m->pack ? group_table_rekey(&m->table, m->width, write_out, m->pack) : 0;
+    int rc = m->pack ? group_table_rekey(&m->table, m->width, word_to_tuple, m->pack) : 0;
 
     if (rc == 0)
         group_pack_done(m);
     return rc;
 }
 
-/* What is not needed is shared out. -ERANGE: more than a word. */
-static int choose_places(const struct group_pack *p, struct group_place *ret)
+/* Chooses fields for all numbers; spare bits of the word are divided among the columns. Returns 0,
+ * or -ERANGE if a word is too small. */
+static int choose_fields(const struct group_pack *p, struct bit_field *ret)
 {
     unsigned bits = 0, at = 0;
 
@@ -83,7 +85,7 @@ static int choose_places(const struct group_pack *p, struct group_place *ret)
         return -ERANGE;
     for (unsigned i = 0; i < p->width; i++) {
         unsigned own = group_bits(p->column[i].count) + (64 - bits) / p->width;
-        ret[i] = (struct group_place){own, own ? at : 0};
+        ret[i] = (struct bit_field){own, own ? at : 0};
         at += own;
     }
     return 0;
@@ -91,7 +93,7 @@ static int choose_places(const struct group_pack *p, struct group_place *ret)
 
 struct move {
     unsigned width;
-    const struct group_place *from, *to;
+    const struct bit_field *from, *to;
 };
 
 static void move_numbers(void *arg, const uint64_t *from, uint64_t *to)
@@ -104,25 +106,25 @@ static void move_numbers(void *arg, const uint64_t *from, uint64_t *to)
     *to = moved;
 }
 
-/* All numbers have places. -ERANGE: they cannot; the map has been unpacked. */
-static int make_places(struct group_map *m)
+/* Makes all fields wide enough. If they cannot be, calls group_map_unpack and returns -ERANGE. */
+static int widen_fields(struct group_map *m)
 {
     struct group_pack *p = m->pack;
-    struct group_place places[GROUP_KEYS_MAX];
+    struct bit_field fields[GROUP_KEYS_MAX];
     bool fit = true;
 
     for (unsigned i = 0; i < p->width; i++)
-        fit &= group_bits(p->column[i].count) <= p->place[i].bits;
+        fit &= group_bits(p->column[i].count) <= p->field[i].bits;
     if (fit)
         return 0;
-    int rc = choose_places(p, places);
+    int rc = choose_fields(p, fields);
     if (rc < 0) {
         int error = group_map_unpack(m);
         return error < 0 ? error : rc;
     }
-    rc = group_table_rekey(&m->table, 1, move_numbers, &(struct move){p->width, p->place, places});
+    rc = group_table_rekey(&m->table, 1, move_numbers, &(struct move){p->width, p->field, fields});
     if (rc == 0)
-        memcpy(p->place, places, sizeof(places));
+        memcpy(p->field, fields, sizeof(fields));
     return rc;
 }
 
@@ -139,9 +141,9 @@ int64_t group_map_add(struct group_map *m, const uint64_t *keys)
         if (number[i] < 0)
             return number[i];
     }
-    rc = make_places(m);
+    rc = widen_fields(m);
     for (unsigned i = 0; rc == 0 && i < m->width; i++)
-        word |= (uint64_t)number[i] << m->pack->place[i].shift;
+        word |= (uint64_t)number[i] << m->pack->field[i].shift;
     return rc == 0         ? group_table_add(&m->table, &word)
            : rc == -ERANGE ? group_table_add(&m->table, keys)
                            : rc;
@@ -167,12 +169,12 @@ int group_pack_chunk(struct group_map *m)
     return 0;
 }
 
-/* Codes of one column in n words of the chunk to numbers of their keys. */
+/* Converts the codes of one column in n words of the chunk to numbers of their keys. */
 static int number_codes(struct group_map *m, unsigned column, const uint64_t *words, uint32_t n,
                         uint32_t *ret)
 {
     const struct group_key *k = &m->keys[column];
-    const struct group_place at = {k->constant ? 0 : k->bits, k->constant ? 0 : k->shift};
+    const struct bit_field at = {k->constant ? 0 : k->bits, k->constant ? 0 : k->shift};
     uint32_t *numbers = m->pack->numbers[column];
 
     for (uint32_t j = 0; j < n; j++) {
@@ -197,13 +199,13 @@ int group_pack_words(struct group_map *m, const uint64_t *words, uint32_t n, uin
     assert(n <= GROUP_PACK_BLOCK);
     for (unsigned i = 0; i < m->width && rc == 0; i++)
         rc = number_codes(m, i, words, n, numbers[i]);
-    rc = rc < 0 ? rc : make_places(m);
+    rc = rc < 0 ? rc : widen_fields(m);
     if (rc < 0)
         return rc;
     memset(ret, 0, n * sizeof(*ret));
     for (unsigned i = 0; i < m->width; i++) {
         for (uint32_t j = 0; j < n; j++)
-            ret[j] |= (uint64_t)numbers[i][j] << m->pack->place[i].shift;
+            ret[j] |= (uint64_t)numbers[i][j] << m->pack->field[i].shift;
     }
     return 0;
 }
@@ -236,9 +238,9 @@ int group_map_join(struct group_map *into, struct group_map *from)
 
     for (unsigned i = 0; i < into->width && rc == 0; i++)
         rc = rename_column(into, from, i);
-    rc = rc < 0 ? rc : make_places(into);
+    rc = rc < 0 ? rc : widen_fields(into);
     if (rc == 0)
-        memcpy(from->pack->joined, into->pack->place, sizeof(into->pack->place));
+        memcpy(from->pack->joined, into->pack->field, sizeof(into->pack->field));
     if (rc != -ERANGE)
         return rc;
     rc = group_map_unpack(into);
@@ -252,7 +254,7 @@ void group_map_rename(struct group_map *from, uint32_t first, uint32_t n)
     for (uint32_t g = first; p && g < first + n; g++) {
         uint64_t word = from->table.keys[g], renamed = 0;
         for (unsigned i = 0; i < p->width; i++)
-            renamed |= (uint64_t)p->renamed[i][group_number(word, &p->place[i])]
+            renamed |= (uint64_t)p->renamed[i][group_number(word, &p->field[i])]
                        << p->joined[i].shift;
         from->table.keys[g] = renamed;
     }

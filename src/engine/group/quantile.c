@@ -1,5 +1,5 @@
-/* quantile.c - "0.999" and "p99.9" as exact fractions: percentiles that differ have names
- * that differ. */
+/* quantile.c - parses "0.999" and "p99.9" to exact fractions, so that different percentiles have
+ * different names. */
 #include "engine/group/quantile.h"
 
 #include <ctype.h>
@@ -8,7 +8,7 @@
 
 enum { DECIMALS = 15 };
 
-/* A decimal number times 10^decimals; digits beyond these must be 0. */
+/* Parses a decimal number and multiplies it by 10^decimals; digits beyond these must be 0. */
 static bool parse_decimal(struct text t, unsigned decimals, uint64_t *ret)
 {
     uint64_t value = 0;

@@ -1,12 +1,12 @@
-/* ranks.c - the different keys of a column in the order of their values: by radix where they
- * are whole numbers or times, by comparing them where they are not. */
+/* ranks.c - sorts the distinct keys of a column by their values: whole numbers and times by a radix
+ * sort, others by comparisons. */
 #include "engine/group/map.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOKED = 1 << 14 }; /* keys until it is asked again whether they are still wanted */
+enum { CHECKED = 1 << 14 }; /* keys between two checks of the budget */
 
 int rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned shift,
                unsigned bits, struct budget *b)
@@ -26,13 +26,13 @@ int rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned 
         sum += count;
     }
     for (size_t i = 0; i < n && rc == 0; i++) {
-        rc = b && pass_looks(i, n) ? budget_check(b) : 0;
+        rc = b && pass_checks(i, n) ? budget_check(b) : 0;
         to[at[from[i].word >> shift & mask]++] = from[i];
     }
     return rc < 0 ? rc : 1;
 }
 
-/* By the word first, which is in the order of the values. */
+/* Words are in the order of the values, but different values may have the same word. */
 static int compare_values(const void *a, const void *b, void *arg)
 {
     const struct row_id *x = a, *y = b;
@@ -45,15 +45,15 @@ static int compare_values(const void *a, const void *b, void *arg)
 
 static size_t common_start(struct text a, struct text b)
 {
-    size_t n = 0, most = a.len < b.len ? a.len : b.len;
+    size_t n = 0, max = a.len < b.len ? a.len : b.len;
 
-    while (n < most && a.ptr[n] == b.ptr[n])
+    while (n < max && a.ptr[n] == b.ptr[n])
         n++;
     return n;
 }
 
-/* Of a text: its bytes after those that all texts begin with. 0 of what comes before texts, all
- * bits of what comes after them. */
+/* Returns the first bytes of a text after the prefix that all texts have in common. Values that are
+ * sorted before texts get 0, those after them UINT64_MAX. */
 static uint64_t word_of(const struct value *v, size_t common)
 {
     uint64_t word = 0;
@@ -74,7 +74,7 @@ static int read_values(struct query *q, const struct group_table *distinct, stru
 
     for (uint32_t i = 0; i < distinct->count && rc == 0; i++) {
         query_key_value(q, *group_table_keys(distinct, i), &values[i]);
-        rc = i % LOOKED ? 0 : budget_check(query_budget(q));
+        rc = i % CHECKED ? 0 : budget_check(query_budget(q));
         if (values[i].type != VALUE_TEXT)
             continue;
         text = text ? text : &values[i];
@@ -83,7 +83,7 @@ static int read_values(struct query *q, const struct group_table *distinct, stru
     }
     for (uint32_t i = 0; i < distinct->count && rc == 0; i++) {
         items[i] = (struct row_id){.word = word_of(&values[i], common), .group = i};
-        rc = i % LOOKED ? 0 : budget_check(query_budget(q));
+        rc = i % CHECKED ? 0 : budget_check(query_budget(q));
     }
     return rc;
 }
@@ -116,53 +116,54 @@ static bool key_whole(struct query *q, const struct group_table *distinct, uint3
     return ret->null || value_whole(&v, &ret->value);
 }
 
-/* Whole numbers, times and null as words: 0 is null, the least of the others is 1. -EDOM: some are
- * something else, or too far apart. */
+/* Converts whole numbers, times and null to words: null to 0, the smallest of the others to 1.
+ * Returns -EDOM if there are other values, or their range is too large. */
 static int make_words(struct query *q, const struct group_table *distinct, struct row_id *items,
-                      uint64_t *ret_most)
+                      uint64_t *ret_max)
 {
-    struct whole w, least = {.null = true}, most = {.null = true};
+    struct whole w, min = {.null = true}, max = {.null = true};
     __int128 span;
 
     for (uint32_t i = 0; i < distinct->count; i++) {
-        int rc = i % LOOKED ? 0 : budget_check(query_budget(q));
+        int rc = i % CHECKED ? 0 : budget_check(query_budget(q));
         if (rc < 0 || !key_whole(q, distinct, i, &w))
             return rc < 0 ? rc : -EDOM;
-        if (!w.null && (least.null || w.value < least.value))
-            least = w;
-        if (!w.null && (most.null || w.value > most.value))
-            most = w;
+        if (!w.null && (min.null || w.value < min.value))
+            min = w;
+        if (!w.null && (max.null || w.value > max.value))
+            max = w;
     }
-    if (__builtin_sub_overflow(most.value, least.value, &span) || span >= UINT64_MAX)
+    if (__builtin_sub_overflow(max.value, min.value, &span) || span >= UINT64_MAX)
         return -EDOM;
     for (uint32_t i = 0; i < distinct->count; i++) {
-        int rc = i % LOOKED ? 0 : budget_check(query_budget(q));
+        int rc = i % CHECKED ? 0 : budget_check(query_budget(q));
         if (rc < 0)
             return rc;
         key_whole(q, distinct, i, &w);
-        items[i] = (struct row_id){w.null ? 0 : (uint64_t)(w.value - least.value) + 1, 0, i};
+        items[i] = (struct row_id){w.null ? 0 : (uint64_t)(w.value - min.value) + 1, 0, i};
     }
-    *ret_most = (uint64_t)span + 1;
+    *ret_max = (uint64_t)span + 1;
     return 0;
 }
 
-/* The keys' numbers in the order of their values, in what it returns: one half of `items`. */
+/* Sorts the numbers of the keys by their values. Returns the half of `items` that has the
+ * result. */
 static struct row_id *sort_keys(struct query *q, const struct group_table *distinct,
                                 struct row_id *items, int *rc)
 {
-    struct row_id *now = items, *other = items + distinct->count;
-    uint64_t most = 0;
+    struct row_id *now = items, *next = items + distinct->count;
+    uint64_t max = 0;
 
-    *rc = make_words(q, distinct, items, &most);
+    *rc = make_words(q, distinct, items, &max);
     if (*rc == -EDOM)
         *rc = sort_values(q, distinct, items);
-    for (unsigned shift = 0; *rc == 0 && shift < 64 && most >> shift && distinct->count > 1;
+    for (unsigned shift = 0; *rc == 0 && shift < 64 && max >> shift && distinct->count > 1;
          shift += 8) {
-        int moved = rows_radix(now, other, distinct->count, shift, 8, query_budget(q));
+        int moved = rows_radix(now, next, distinct->count, shift, 8, query_budget(q));
         if (moved > 0) {
             struct row_id *swap = now;
-            now = other;
-            other = swap;
+            now = next;
+            next = swap;
         }
         *rc = moved < 0 ? moved : budget_check(query_budget(q));
     }
@@ -176,7 +177,7 @@ int rank_keys(struct query *q, const struct group_table *distinct, uint32_t *ran
     const struct row_id *sorted = items ? sort_keys(q, distinct, items, &rc) : NULL;
 
     for (uint32_t i = 0; i < distinct->count && rc == 0; i++) {
-        rc = i % LOOKED ? 0 : budget_check(query_budget(q));
+        rc = i % CHECKED ? 0 : budget_check(query_budget(q));
         rank[sorted[i].group] = i;
         if (keys)
             keys[i] = *group_table_keys(distinct, sorted[i].group);

@@ -1,4 +1,4 @@
-/* sample.c - samples: short lists, then counts per bin. The hot ways are in the header. */
+/* sample.c - samples: short lists, then counts per bin. The fast paths are in the header. */
 #include "dftracerd/kernel.h"
 #include "engine/group/sample.h"
 
@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- values as integers that order alike ----------------------------------------------------- */
+/* ---- values as integers of the same order ---------------------------------------------------- */
 
 #define SIGN 0x8000000000000000ull
 
@@ -37,7 +37,7 @@ static double f64_of_code(uint64_t code)
     return value;
 }
 
-/* Whole units of a listed value, as bins count them. */
+/* Returns a listed value in whole units, as bins count it. */
 static double whole_of_code(uint64_t code, uint8_t kind)
 {
     if (kind == SAMPLE_DOUBLE)
@@ -51,11 +51,11 @@ static int64_t times_1000(int64_t value)
     int64_t product;
 
     if (__builtin_mul_overflow(value, 1000, &product))
-        return value < 0 ? INT64_MIN : INT64_MAX; /* beyond 292 years beside nanoseconds */
+        return value < 0 ? INT64_MIN : INT64_MAX; /* more than 292 years in ns */
     return product;
 }
 
-static uint64_t recode(uint64_t code, uint8_t from, uint8_t to)
+static uint64_t recode_value(uint64_t code, uint8_t from, uint8_t to)
 {
     if (from == to)
         return code;
@@ -64,14 +64,14 @@ static uint64_t recode(uint64_t code, uint8_t from, uint8_t to)
     return code_of_f64((double)i64_of_code(code));
 }
 
-/* All listed values in one kind: that of the finest. */
+/* Converts all listed values to the kind with the finest unit. */
 static void list_refine(struct sample *s, uint8_t kind)
 {
     if (kind <= s->kind)
         return;
     uint64_t *list = s->data;
     for (uint32_t i = 0; i < s->n; i++)
-        list[i] = recode(list[i], s->kind, kind);
+        list[i] = recode_value(list[i], s->kind, kind);
     s->kind = kind;
 }
 
@@ -101,7 +101,7 @@ static int list_add(struct sample_memory *m, struct sample *s, uint64_t code, ui
     int rc = 0;
 
     list_refine(s, kind);
-    code = recode(code, kind, s->kind);
+    code = recode_value(code, kind, s->kind);
     if (s->n >= SKETCH_EXACT && !m->exact) {
         rc = sample_to_pages(m, s);
         return rc < 0 ? rc : sample_add_whole(m, s, whole_of_code(code, s->kind));
@@ -172,7 +172,7 @@ int sample_add_odd(struct sample_memory *m, struct sample *s, double value)
         return add_to_sketch(&pages->negative, value);
     memcpy(&bits, &value, sizeof(bits));
     uint64_t bin = (bits >> 45) - SAMPLE_BASE;
-    if (bin >= SAMPLE_OCTAVES * SAMPLE_PAGE) /* beyond 2^64 there are no sizes, times or rates */
+    if (bin >= SAMPLE_OCTAVES * SAMPLE_PAGE) /* no size, time or rate is larger than 2^64 */
         return add_to_sketch(&pages->tiny, value);
     uint32_t *page = sample_alloc(m, SAMPLE_PAGE * sizeof(*page));
     if (!page)
@@ -200,8 +200,8 @@ static int wide_add(struct sample_memory *m, struct sample_pages *into,
     return 0;
 }
 
-/* False: some sum has more than 31 bits, and nothing was added. So lists that are merged later have
- * room. */
+/* Returns false, and adds nothing, if a sum has more than 31 bits. Below that, later additions of
+ * lists cannot overflow. */
 static bool add_narrow(uint32_t *restrict to, const uint32_t *restrict from)
 {
     uint32_t sums[SAMPLE_PAGE], over = 0;
@@ -308,7 +308,7 @@ int sample_merge(struct sample_memory *m, struct sample *into, const struct samp
     return merge_pages(m, into->data, from->data);
 }
 
-/* ---- as bytes -------------------------------------------------------------------------------- */
+/* ---- encoding -------------------------------------------------------------------------------- */
 
 static void put_sketch(const struct sketch *s, struct buf *out)
 {
@@ -338,12 +338,12 @@ static bool has_octave(const struct sample_pages *p, unsigned octave)
 enum width { WIDTH_1, WIDTH_4, WIDTH_8, WIDTHS };
 static const uint8_t width_bytes[WIDTHS] = {1, 4, 8};
 
-/* Which bins there are, and their counts: in the smallest width that is enough for all. */
+/* The bins with values, and their counts, in the smallest width that suffices for all. */
 struct octave {
     uint64_t bins[SAMPLE_PAGE / 64];
     uint64_t counts[SAMPLE_PAGE];
     uint32_t narrow[SAMPLE_PAGE];
-    uint8_t least[SAMPLE_PAGE];
+    uint8_t bytes[SAMPLE_PAGE];
     unsigned count;
     enum width width;
 };
@@ -377,7 +377,7 @@ static void octave_of(const struct sample_pages *p, unsigned octave, struct octa
     uint32_t any = 0;
     for (unsigned i = 0; i < ret->count; i++) {
         any |= ret->narrow[i];
-        ret->least[i] = (uint8_t)ret->narrow[i];
+        ret->bytes[i] = (uint8_t)ret->narrow[i];
     }
     ret->width = any <= UINT8_MAX ? WIDTH_1 : WIDTH_4;
 }
@@ -387,13 +387,13 @@ static void put_octave(const struct sample_pages *p, unsigned octave, struct buf
     struct octave o;
 
     octave_of(p, octave, &o);
-    const void *const counts[WIDTHS] = {o.least, o.narrow, o.counts};
+    const void *const counts[WIDTHS] = {o.bytes, o.narrow, o.counts};
     rec_put_u(out, octave * WIDTHS + o.width);
     buf_append(out, o.bins, sizeof(o.bins));
     buf_append(out, counts[o.width], o.count * width_bytes[o.width]);
 }
 
-/* Behind their length. */
+/* Writes the length of the pages, then the pages. */
 static void put_pages(const struct sample_pages *p, struct buf *out)
 {
     uint64_t length = 0;
@@ -416,7 +416,7 @@ static void put_pages(const struct sample_pages *p, struct buf *out)
         memcpy(out->data + begin - sizeof(length), &length, sizeof(length));
 }
 
-/* An octave in a message: which bins there are, and where their counts are. */
+/* An octave in a message: the bins with values, and the position of their counts. */
 struct sent_octave {
     uint64_t bins[SAMPLE_PAGE / 64];
     const uint8_t *counts;
@@ -451,7 +451,7 @@ static uint64_t count_at(const struct sent_octave *o, unsigned i)
     return memcpy(&narrow, o->counts + i * sizeof(narrow), sizeof(narrow)), narrow;
 }
 
-/* One counter: of 31 bits where that is enough, as merge_octave does. */
+/* Adds to one counter, of 31 bits if that suffices, as merge_octave does. */
 static int add_count(struct sample_memory *m, struct sample_pages *p, unsigned octave, unsigned bin,
                      uint64_t count)
 {
@@ -494,7 +494,7 @@ static int add_sketch(struct rec *r, struct sketch **into)
     return rc;
 }
 
-/* Adds what put_pages has written. */
+/* Reads pages that put_pages has written, and adds them. */
 static int add_pages(struct sample_memory *m, struct rec *r, struct sample_pages *into)
 {
     struct sent_octave o;
@@ -532,7 +532,7 @@ static int merge_sent(struct sample_memory *m, struct sample *into, const struct
     return rc < 0 ? rc : add_pages(m, &r, into->data);
 }
 
-/* What is wrong in them is found when they are merged. */
+/* Kept pages are checked when they are merged. */
 static int decode_pages(struct sample_memory *m, struct rec *r, bool keep, struct sample *s)
 {
     uint64_t length = 0;
@@ -567,7 +567,7 @@ int sample_decode(struct sample_memory *m, struct rec *r, bool keep, struct samp
     return rc;
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 uint64_t sample_count(const struct sample *s)
 {
@@ -584,7 +584,7 @@ uint64_t sample_count(const struct sample *s)
     return n;
 }
 
-/* A rank from a sketch that has it for sure. */
+/* Returns the value of a rank that the sketch has. */
 static double sketch_rank(const struct sketch *s, uint64_t rank, bool integers)
 {
     return sketch_quantile(s, ((double)rank - 0.5) / (double)sketch_count(s), integers);
@@ -604,7 +604,7 @@ struct walk {
     const struct sample_pages *pages;
     bool integers;
     unsigned octave, bin;
-    uint64_t passed; /* values before the present bin */
+    uint64_t before; /* values before the present bin */
 };
 
 static double walk_to(struct walk *w, uint64_t rank)
@@ -623,9 +623,9 @@ static double walk_to(struct walk *w, uint64_t rank)
     for (; w->octave < SAMPLE_OCTAVES; w->octave++, w->bin = 0) {
         for (; w->bin < SAMPLE_PAGE; w->bin++) {
             uint64_t here = bin_count(p, w->octave, w->bin);
-            if (w->passed + here >= rank)
+            if (w->before + here >= rank)
                 return bin_value(w->octave, w->bin, w->integers);
-            w->passed += here;
+            w->before += here;
         }
     }
     return 0;
@@ -661,7 +661,8 @@ static int compare_codes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One pass of a radix sort by byte `shift`; false when all values agree in it. */
+/* One pass of a radix sort by the byte at `shift`. Returns false if it is the same in all
+ * values. */
 static bool radix_pass(const uint64_t *from, uint64_t *to, size_t n, unsigned shift)
 {
     size_t at[256] = {0}, sum = 0;
@@ -717,7 +718,7 @@ int sample_ranks(struct sample *s, const uint64_t *ranks, unsigned count, bool t
     struct walk w = {.pages = s->data, .integers = s->kind == SAMPLE_WHOLE};
     uint64_t n = sample_count(s);
     for (unsigned i = 0; i < count; i++) {
-        /* the ends are known exactly */
+        /* min and max are exact */
         double value = ranks[i] == 1 ? min : ranks[i] == n ? max : walk_to(&w, ranks[i]);
         value = value < min ? min : value > max ? max : value;
         ret[i] = sample_value(value, s->kind, time);

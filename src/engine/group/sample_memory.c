@@ -1,4 +1,4 @@
-/* sample_memory.c - memory of samples: blocks, from the first of 4 KiB to 1 MiB. */
+/* sample_memory.c - memory of samples: an arena whose blocks grow from 4 KiB to 1 MiB. */
 #include "engine/group/sample.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* scan.c - one pass over the selected rows of a query fills the groups of all sets. */
+/* scan.c - groups the selected rows of a query, for all sets in one pass. */
 #include "dftracerd/failpoint.h"
 #include "engine/derived/covered.h"
 #include "engine/group/encode.h"
@@ -12,7 +12,7 @@ struct job {
     const struct grouping *grouping;
     const struct groups_here *here; /* NULL: all chunks */
     size_t number;
-    struct groups *found; /* NULL: nothing yet */
+    struct groups *found; /* NULL: no worker has ended yet */
     struct group_doubles doubles;
 };
 
@@ -28,19 +28,12 @@ int groups_accumulate(struct group_worker *w, struct scan_batch *b, unsigned set
     return rc;
 }
 
-static int bind_chunk(struct groups_of_set *s, struct scan_chunk *c)
-{
-    int rc = s->bound ? 0 : group_map_chunk(&s->map, c);
-
-    s->bound = true;
-    return rc;
-}
-
 int groups_find(struct group_worker *w, struct scan_batch *b, unsigned set)
 {
     struct groups_of_set *s = &w->found->set[set];
-    int rc = bind_chunk(s, b->chunk);
+    int rc = s->bound ? 0 : group_map_chunk(&s->map, b->chunk);
 
+    s->bound = true;
     rc = rc < 0 ? rc : group_map_batch(&s->map, b, w->group);
     return rc < 0 ? rc : groups_grow(w->found, set);
 }
@@ -90,7 +83,7 @@ int groups_add_all(struct group_worker *w, struct scan_batch *b)
     return rc;
 }
 
-static int batch(void *state, struct scan_batch *b)
+static int add_batch(void *state, struct scan_batch *b)
 {
     struct group_worker *w = state;
     const struct group_hooks *hooks = w->grouping->hooks;
@@ -105,7 +98,7 @@ static int batch(void *state, struct scan_batch *b)
     return rc;
 }
 
-static int values(void *state, const struct scan_values *v)
+static int add_values(void *state, const struct scan_values *v)
 {
     struct group_worker *w = state;
     int rc = w->grouping->hooks->values(w, v);
@@ -129,7 +122,7 @@ static void worker_free(struct group_worker *w)
     free(w);
 }
 
-static int worker_make(struct group_worker *w)
+static int worker_init(struct group_worker *w)
 {
     const struct grouping *g = w->grouping;
     int rc = groups_new(g, &w->found);
@@ -153,7 +146,7 @@ static int worker_begin(void *arg, unsigned worker, void **ret_state)
         return -ENOMEM;
     w->grouping = job->grouping;
     w->counter = UINT_MAX;
-    int rc = worker_make(w);
+    int rc = worker_init(w);
     if (rc < 0)
         worker_free(w);
     else
@@ -161,7 +154,7 @@ static int worker_begin(void *arg, unsigned worker, void **ret_state)
     return rc;
 }
 
-/* A test may have what a worker found go the way that it goes between processes. */
+/* For tests: encodes and decodes groups, as if another process had sent them. */
 static int send_to_self(const struct grouping *g, struct groups **found)
 {
     struct buf bytes = {0};
@@ -179,7 +172,7 @@ static int send_to_self(const struct grouping *g, struct groups **found)
     return rc;
 }
 
-static int take_found(struct job *job, struct group_worker *w)
+static int merge_found(struct job *job, struct group_worker *w)
 {
     int rc = failpoint("group.send") ? send_to_self(job->grouping, &w->found) : 0;
 
@@ -207,12 +200,12 @@ static int worker_end(void *arg, unsigned worker, void *state, bool failed)
         rc = rc < 0 ? rc : ended;
     }
     if (!failed && rc == 0)
-        rc = take_found(job, w);
+        rc = merge_found(job, w);
     worker_free(w);
     return rc;
 }
 
-static bool is_elsewhere(const struct job *job, size_t position)
+static bool is_of_other_rank(const struct job *job, size_t position)
 {
     const struct query *q = job->grouping->query;
     const struct scan_place *p = &q->places[position];
@@ -223,26 +216,26 @@ static bool is_elsewhere(const struct job *job, size_t position)
     return job->here && (rank >= job->here->rank_count || !job->here->ranks[rank]);
 }
 
-/* Another rank leaves what it cannot do to rank 0. */
-static bool is_left(const struct job *job, size_t position)
+/* Returns true for a chunk that only rank 0 can scan. Other ranks note it for rank 0. */
+static bool is_left_to_rank_0(const struct job *job, size_t position)
 {
     const struct groups_here *here = job->here;
     bool *left = here && here->left ? &here->left[job->number][position] : NULL;
 
-    if (left && here->answers && !is_elsewhere(job, position))
+    if (left && here->answers && !is_of_other_rank(job, position))
         *left = covered_by_others(job->grouping->query, position);
     return left && *left;
 }
 
-static bool skip(void *arg, size_t position)
+static bool skip_place(void *arg, size_t position)
 {
     const struct job *job = arg;
     const struct grouping *g = job->grouping;
 
-    bool left = is_left(job, position);
+    bool left = is_left_to_rank_0(job, position);
 
-    return (job->here && job->here->answers ? left || is_elsewhere(job, position)
-                                            : !left && is_elsewhere(job, position)) ||
+    return (job->here && job->here->answers ? left || is_of_other_rank(job, position)
+                                            : !left && is_of_other_rank(job, position)) ||
            (g->hooks && g->hooks->skip && g->hooks->skip(g->arg, position));
 }
 
@@ -295,7 +288,7 @@ static int send_part_to_self(const struct grouping *g, void **part)
     return rc;
 }
 
-static int put_part(void *arg, size_t position, void *part, bool failed)
+static int merge_part(void *arg, size_t position, void *part, bool failed)
 {
     struct job *job = arg;
     int rc = failpoint("group.send_doubles") ? send_part_to_self(job->grouping, &part) : 0;
@@ -321,18 +314,18 @@ static struct scan_sink sink_of(struct job *job)
                               .apart = g->apart,
                               .gathers = true,
                               .only = knows_values ? g->only : NULL,
-                              .values = knows_values ? values : NULL,
+                              .values = knows_values ? add_values : NULL,
                               .worker_begin = worker_begin,
-                              .skip = job->here || (g->hooks && g->hooks->skip) ? skip : NULL,
+                              .skip = job->here || (g->hooks && g->hooks->skip) ? skip_place : NULL,
                               .chunk_plan = g->hooks && g->hooks->chunk_plan ? chunk_plan : NULL,
                               .chunk_begin = chunk_begin,
-                              .batch = batch,
+                              .batch = add_batch,
                               .chunk_end = chunk_end,
-                              .merge = put_part,
+                              .merge = merge_part,
                               .worker_end = worker_end};
 }
 
-/* Takes the doubles. */
+/* Sets the result of a job. The doubles become a part of it. */
 static int job_end(struct job *job, struct groups_job *ret)
 {
     int rc = ret->error;

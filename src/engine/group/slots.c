@@ -1,9 +1,9 @@
 /* slots.c - sums of integers by group, in a table that stays in the cache.
  *
- * A group has a slot as small as a register, so a row is added without a branch. What a slot cannot
- * hold (negative or large values) goes into the group's record one by one. The slots are emptied
- * into the records before they could overflow, when the unit changes, and in the end; sums are
- * exact integers, so it does not matter when.
+ * The slot of a group fits into a vector register, so a row is added without a branch. Values that
+ * do not fit into a slot (negative or large ones) are added to the group's record one by one. The
+ * slots are flushed to the records before they could overflow, when the unit changes, and at the
+ * end; sums are exact integers, so the result does not depend on when that happens.
  */
 #include "dftracerd/kernel.h"
 #include "engine/group/worker.h"
@@ -13,22 +13,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WEIGHT_MAX \
-    (1ull \
-     << 47) /* sums of squares in units of 65536 before a batch is added: so they stay below 2^64 */
+/* Limit for sums of squares, in units of 65536, before a batch is added: they stay below 2^64. */
+#define WEIGHT_MAX (1ull << 47)
 #define ROWS_MAX (1u << 29)
 enum { SLOTS_MAX = 1 << 14 }; /* more would leave the cache */
 
-/* Of one number. */
+/* The slots of one accumulator. */
 struct sums {
     struct kernel_sum *slot; /* two a group, see kernel.h */
-    uint32_t count;          /* groups with slots, and behind them that of no group */
+    uint32_t count;          /* groups with slots; the slot after them is for ignored values */
     bool nano;
-    bool counts; /* its values are rows of the groups, too */
+    bool counts; /* the number of values is also the number of rows of the group */
     uint64_t weight, rows;
 };
 struct slots {
-    unsigned counter; /* the first number, whose slots may count rows */
+    unsigned counter; /* the first accumulator with slots, which may count rows */
     uint32_t group[SCAN_BATCH];
     struct sums sums[]; /* by accumulator */
 };
@@ -61,7 +60,7 @@ void slots_free(const struct group_set *set, struct slots *s)
     free(s);
 }
 
-bool slots_want(const struct group_worker *w, unsigned set, unsigned acc)
+bool slots_usable(const struct group_worker *w, unsigned set, unsigned acc)
 {
     const struct groups_of_set *s = &w->found->set[set];
 
@@ -72,27 +71,27 @@ unsigned slots_counter(const struct group_worker *w, const struct scan_batch *b,
 {
     unsigned acc = w->slots[set] ? w->slots[set]->counter : 0;
 
-    if (!w->slots[set] || !slots_want(w, set, acc))
+    if (!w->slots[set] || !slots_usable(w, set, acc))
         return UINT_MAX;
     enum scan_shape shape = scan_shape(b->chunk, w->found->set[set].accs[acc].spec->column);
     return shape == SHAPE_INT || shape == SHAPE_TIME ? acc : UINT_MAX;
 }
 
-/* ---- emptying -------------------------------------------------------------------------------- */
+/* ---- flushing -------------------------------------------------------------------------------- */
 
 static void clear_slots(struct kernel_sum *slot, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        slot[i] = (struct kernel_sum){.least = INT32_MAX, .inverted_max = INT32_MAX};
+        slot[i] = (struct kernel_sum){.min = INT32_MAX, .inverted_max = INT32_MAX};
 }
 
 static struct cell cell_of(const struct kernel_sum *two, bool nano)
 {
-    int32_t least = two[0].least < two[1].least ? two[0].least : two[1].least;
+    int32_t min = two[0].min < two[1].min ? two[0].min : two[1].min;
     int32_t inverted_max =
         two[0].inverted_max < two[1].inverted_max ? two[0].inverted_max : two[1].inverted_max;
 
-    return (struct cell){.min = least,
+    return (struct cell){.min = min,
                          .max = ~inverted_max,
                          .sum = (int64_t)(two[0].sum + two[1].sum),
                          .squares = two[0].squares + two[1].squares,
@@ -100,7 +99,7 @@ static struct cell cell_of(const struct kernel_sum *two, bool nano)
                          .more = nano};
 }
 
-static int slots_empty(struct group_worker *w, unsigned set, unsigned acc)
+static int slots_flush(struct group_worker *w, unsigned set, unsigned acc)
 {
     struct sums *s = &w->slots[set]->sums[acc];
     const struct groups_of_set *to = &w->found->set[set];
@@ -124,7 +123,7 @@ int slots_end(struct group_worker *w, unsigned set)
     int rc = 0;
 
     for (unsigned i = 0; w->slots[set] && i < w->found->set[set].acc_count && rc == 0; i++)
-        rc = slots_empty(w, set, i);
+        rc = slots_flush(w, set, i);
     return rc;
 }
 
@@ -154,22 +153,23 @@ static int slots_grow(struct group_worker *w, struct sums *s, uint32_t count)
     return 0;
 }
 
-/* The slots as they must be for the values that come. */
-static int slots_ready(struct group_worker *w, unsigned set, unsigned acc, bool nano)
+/* Prepares the slots for values of a unit: flushes them if necessary, and allocates new ones. */
+static int slots_prepare(struct group_worker *w, unsigned set, unsigned acc, bool nano)
 {
     struct sums *s = &w->slots[set]->sums[acc];
-    bool counts = acc == w->counter, other = s->nano != nano || s->counts != counts;
+    bool counts = acc == w->counter, changes = s->nano != nano || s->counts != counts;
     bool full = s->weight > WEIGHT_MAX || s->rows > ROWS_MAX;
-    int rc = other || full ? slots_empty(w, set, acc) : 0;
+    int rc = changes || full ? slots_flush(w, set, acc) : 0;
 
     s->nano = nano;
     s->counts = counts;
     return rc < 0 ? rc : slots_grow(w, s, w->found->set[set].map.table.count);
 }
 
-/* Adds what no slot can hold; *ret: the groups, or those of the others and the slot of no group. */
-static int take_odd(struct group_worker *w, unsigned set, unsigned acc,
-                    const struct group_values *of, const uint32_t **ret)
+/* Adds values that do not fit into a slot to their records. *ret: the groups of all values; those
+ * that were added get the slot for ignored values. */
+static int add_unfit(struct group_worker *w, unsigned set, unsigned acc,
+                     const struct group_values *of, const uint32_t **ret)
 {
     const struct groups_of_set *to = &w->found->set[set];
     struct slots *s = w->slots[set];
@@ -179,12 +179,12 @@ static int take_odd(struct group_worker *w, unsigned set, unsigned acc,
     *ret = of->group;
     kernels()->range_i64(of->v, of->n, 0, GROUP_SMALL - 1, fit);
     for (uint32_t i = 0; i < (of->n + 63) / 64 && rc == 0; i++) {
-        uint64_t odd =
+        uint64_t unfit =
             ~fit[i] & (of->n - i * 64 < 64 ? ((uint64_t)1 << of->n % 64) - 1 : UINT64_MAX);
-        if (odd && *ret == of->group)
+        if (unfit && *ret == of->group)
             *ret = memcpy(s->group, of->group, of->n * sizeof(*s->group));
-        for (; odd && rc == 0; odd &= odd - 1) {
-            uint32_t j = i * 64 + (uint32_t)__builtin_ctzll(odd);
+        for (; unfit && rc == 0; unfit &= unfit - 1) {
+            uint32_t j = i * 64 + (uint32_t)__builtin_ctzll(unfit);
             struct cell *cell = group_slot(to, of->group[j], acc);
             s->group[j] = s->sums[acc].count;
             *group_count(to, of->group[j]) += s->sums[acc].counts;
@@ -199,10 +199,10 @@ int slots_add(struct group_worker *w, unsigned set, unsigned acc, const struct g
 {
     struct sums *s = &w->slots[set]->sums[acc];
     const uint32_t *group = of->group;
-    int rc = slots_ready(w, set, acc, of->nano);
+    int rc = slots_prepare(w, set, acc, of->nano);
 
     if (rc == 0 && !of->small)
-        rc = take_odd(w, set, acc, of, &group);
+        rc = add_unfit(w, set, acc, of, &group);
     if (rc < 0)
         return rc;
     s->weight += kernels()->sum(group, of->v, of->n, s->slot);

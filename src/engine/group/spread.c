@@ -1,9 +1,9 @@
-/* spread.c - a scan of which other ranks do the part that they have the chunks for.
+/* spread.c - a scan over several ranks: each rank scans the chunks that it has.
  *
- * Rank 0 asks each of them with the request itself. They do the same with it as rank 0 did, up to
- * the scan that they are asked for: what scans before it found comes with it. Where a rank cannot
- * answer, rank 0 fetches its chunks and scans them. Results are merged in the order of ranks,
- * doubles in the order of (file, chunk), so the answer does not depend on who had which file.
+ * Rank 0 sends the request itself to each of them. They process it as rank 0 did, up to the scan
+ * that rank 0 names; the results of earlier scans come with the message. If a rank cannot answer,
+ * rank 0 fetches its chunks and scans them. Results are merged in the order of ranks, doubles in
+ * the order of (file, chunk), so the answer does not depend on which rank has which file.
  */
 #include "engine/group/encode.h"
 
@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define LOOK_NS 20000000 /* so often is looked whether the answer is still wanted */
+#define CHECK_NS 20000000 /* how often rank 0 checks whether its request was cancelled */
 
 void query_far_done(struct query_far *far)
 {
@@ -22,7 +22,7 @@ void query_far_send(struct query *q, struct text fact)
 {
     struct query_far *far = q->env.far;
 
-    if (!far || far->answer || far->looks_alone)
+    if (!far || far->answer || far->was_alone)
         return;
     rec_put_u(&far->earlier, far->scans);
     rec_put_text(&far->earlier, fact);
@@ -34,7 +34,7 @@ bool query_far_receive(struct query *q, struct text *ret)
     struct query_far *far = q->env.far;
 
     if (far)
-        far->looks_alone = far->alone;
+        far->was_alone = far->alone;
     if (!far || !far->answer || far->given.len == 0)
         return false;
     struct rec rec = rec_of(far->given);
@@ -61,17 +61,17 @@ uint64_t query_far_number(void)
 }
 
 void query_far_put(const struct query_far *far, const struct budget *b, bool whole,
-                   struct text asked, struct buf *out)
+                   struct text part, struct buf *out)
 {
     static const struct buf nothing;
 
-    buf_reserve(out, asked.len + (whole ? far->request.len + far->earlier.len : 0) + 64);
+    buf_reserve(out, part.len + (whole ? far->request.len + far->earlier.len : 0) + 64);
     rec_put_u(out, far->number);
     rec_put_u(out, far->scans);
     rec_put_i(out, time_left(b));
     rec_put_text(out, whole ? far->request : TEXT(""));
     rec_put_buf(out, whole ? &far->earlier : &nothing);
-    rec_put_text(out, asked);
+    rec_put_text(out, part);
 }
 
 int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns)
@@ -83,13 +83,13 @@ int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns)
     *ret_ns = rec_i(&rec);
     ret->request = rec_text(&rec);
     ret->given = rec_text(&rec);
-    ret->asked = rec_text(&rec);
+    ret->part = rec_text(&rec);
     return rec.bad ? -EINVAL : 0;
 }
 
-/* ---- what was found, as bytes ---------------------------------------------------------------- */
+/* ---- results as bytes ------------------------------------------------------------------------ */
 
-/* What hooks have found. */
+/* The results that hooks keep in their `arg`. */
 static void put_own(const struct grouping *g, struct buf *out)
 {
     size_t begin = encode_begin(out);
@@ -148,7 +148,7 @@ static int take_parts(const struct grouping *g, struct rec *in, struct doubles_p
 
 /* ---- doubles of all places ------------------------------------------------------------------- */
 
-/* In their order; frees them. */
+/* Merges the parts in the order of places and frees them. */
 static int parts_merge(const struct grouping *g, struct doubles_part **parts, struct groups *found,
                        int rc)
 {
@@ -169,7 +169,7 @@ static void left_free(bool **left, size_t count)
     free(left);
 }
 
-/* Of all jobs: nothing. NULL without memory. */
+/* Returns a zeroed flag for each place of each job, or NULL without memory. */
 static bool **left_new(const struct groups_job *jobs, size_t count)
 {
     bool **left = calloc(count, sizeof(*left));
@@ -180,7 +180,7 @@ static bool **left_new(const struct groups_job *jobs, size_t count)
     return left;
 }
 
-/* Of all jobs. NULL without memory. */
+/* Returns an empty slot for each place of each job, or NULL without memory. */
 static struct doubles_part ***parts_new(const struct groups_job *jobs, size_t count)
 {
     struct doubles_part ***parts = calloc(count, sizeof(struct doubles_part **));
@@ -200,7 +200,7 @@ static struct doubles_part ***parts_new(const struct groups_job *jobs, size_t co
 
 /* ---- another rank ---------------------------------------------------------------------------- */
 
-/* What a scan before found. */
+/* Reads the results of an earlier scan from the message of rank 0. */
 static int take_given(struct query_far *far, struct groups_job *jobs, size_t count)
 {
     struct rec rec = rec_of(far->given);
@@ -217,7 +217,7 @@ static int take_given(struct query_far *far, struct groups_job *jobs, size_t cou
     return rc;
 }
 
-/* Numbers of places, plus one. */
+/* Writes the numbers of the places, each plus one, and 0 at the end. */
 static void put_left(const struct query *q, const bool *left, struct buf *out)
 {
     for (size_t i = 0; i < q->place_count; i++)
@@ -243,7 +243,7 @@ static int put_answer(const struct groups_job *job, const struct query_counters 
     return rc < 0 ? rc : out->error;
 }
 
-static int answer(struct query_far *far, struct groups_job *jobs, size_t count)
+static int answer_scan(struct query_far *far, struct groups_job *jobs, size_t count)
 {
     static const bool own = true;
     bool **left = left_new(jobs, count);
@@ -268,39 +268,39 @@ static int answer(struct query_far *far, struct groups_job *jobs, size_t count)
     free(here.parts);
     left_free(left, count);
     free(before);
-    return ERR_CANCELLED; /* rank 0 goes on */
+    return ERR_CANCELLED; /* the rest of the request is done by rank 0 */
 }
 
 /* ---- rank 0 ---------------------------------------------------------------------------------- */
 
-struct asked {
+struct rank_answer {
     struct buf answer;
-    bool wanted, failed; /* it has some of the chunks; and they are to be scanned here */
+    bool wanted, failed; /* the rank has some of the chunks; rank 0 must scan them */
 };
-struct asks {
+struct rank_answers {
     struct query *query;
-    struct asked *list;
+    struct rank_answer *list; /* by rank */
     pthread_mutex_t lock;
-    pthread_cond_t come;
-    unsigned left; /* under the lock: answers to come */
+    pthread_cond_t arrived;
+    unsigned pending; /* under the lock: answers that have not arrived */
 };
 
-static void answered(void *arg, unsigned rank, int rc, struct buf *answer)
+static void answer_arrived(void *arg, unsigned rank, int rc, struct buf *answer)
 {
-    struct asks *all = arg;
-    struct asked *a = &all->list[rank];
+    struct rank_answers *all = arg;
+    struct rank_answer *a = &all->list[rank];
 
     pthread_mutex_lock(&all->lock);
     a->failed = rc < 0;
     a->answer = *answer;
     *answer = (struct buf){0};
-    all->left--;
-    pthread_cond_signal(&all->come);
+    all->pending--;
+    pthread_cond_signal(&all->arrived);
     pthread_mutex_unlock(&all->lock);
 }
 
-/* Which ranks have chunks of the query. */
-static bool choose_ranks(const struct query *q, struct asked *list, unsigned count)
+/* Marks the ranks that have chunks of the query. */
+static bool choose_ranks(const struct query *q, struct rank_answer *list, unsigned count)
 {
     bool any = false;
 
@@ -314,7 +314,7 @@ static bool choose_ranks(const struct query *q, struct asked *list, unsigned cou
     return any;
 }
 
-static void begin_all(struct asks *all, struct text message, unsigned count)
+static void request_all(struct rank_answers *all, struct text message, unsigned count)
 {
     unsigned *wanted = calloc(count, sizeof(*wanted)), n = 0;
     const struct query *q = all->query;
@@ -322,18 +322,18 @@ static void begin_all(struct asks *all, struct text message, unsigned count)
     for (unsigned i = 1; wanted && i < count; i++)
         if (all->list[i].wanted)
             wanted[n++] = i;
-    all->left = n;
-    int rc = wanted
-                 ? index_request_ranks(q->env.index, wanted, n, q->snapshot, message, answered, all)
-                 : -ENOMEM;
+    all->pending = n;
+    int rc = wanted ? index_request_ranks(q->env.index, wanted, n, q->snapshot, message,
+                                          answer_arrived, all)
+                    : -ENOMEM;
     if (rc < 0) /* none will answer */
-        all->left = 0;
+        all->pending = 0;
     for (unsigned i = 1; rc < 0 && i < count; i++)
         all->list[i].failed = true;
     free(wanted);
 }
 
-static void stop_all(const struct asks *all, unsigned count)
+static void stop_all(const struct rank_answers *all, unsigned count)
 {
     struct query *q = all->query;
 
@@ -342,15 +342,15 @@ static void stop_all(const struct asks *all, unsigned count)
             index_stop_rank(q->env.index, i, q->env.far->number);
 }
 
-/* Until all have answered; they are told when nobody wants that any more. */
-static void wait_all(struct asks *all, unsigned count)
+/* Waits until all ranks have answered. If the request is cancelled, they are stopped. */
+static void wait_all(struct rank_answers *all, unsigned count)
 {
     struct query *q = all->query;
     bool stopped = false;
 
     pthread_mutex_lock(&all->lock);
-    while (all->left > 0) {
-        if (clock_cond_wait(&all->come, &all->lock, clock_mono_ns() + LOOK_NS) == 0)
+    while (all->pending > 0) {
+        if (clock_cond_wait(&all->arrived, &all->lock, clock_mono_ns() + CHECK_NS) == 0)
             continue;
         pulse_beat();
         if (stopped || budget_check(q->budget) == 0)
@@ -373,7 +373,7 @@ static int take_left(const struct query *q, struct rec *in, bool *left, bool *an
     return 0;
 }
 
-/* Places, of all jobs, that the ranks which have them cannot do. */
+/* The places, by job, that only rank 0 can scan. */
 struct left {
     bool **places, any;
 };
@@ -397,9 +397,9 @@ static int take_job(struct groups_job *job, struct rec *in, unsigned later,
     return rc;
 }
 
-/* One that has another idea of the request, so of its places, is not believed. */
-static void take_answer(struct groups_job *jobs, size_t count, struct asked *a, unsigned later,
-                        struct doubles_part ***parts, struct left *left)
+/* An answer with another number of places belongs to another state of the index: it is ignored. */
+static void take_answer(struct groups_job *jobs, size_t count, struct rank_answer *a,
+                        unsigned later, struct doubles_part ***parts, struct left *left)
 {
     struct rec rec = rec_of((struct text){a->answer.data, a->answer.len});
 
@@ -411,7 +411,7 @@ static void take_answer(struct groups_job *jobs, size_t count, struct asked *a, 
     }
 }
 
-/* Chunks of ranks that gave no answer. */
+/* Scans the chunks of ranks that did not answer. */
 static int scan_rest(struct groups_job *jobs, size_t count, const struct groups_here *here)
 {
     struct groups_job *rest = calloc(count, sizeof(*rest));
@@ -430,7 +430,7 @@ static int scan_rest(struct groups_job *jobs, size_t count, const struct groups_
     return rc;
 }
 
-static int scan_failed(struct groups_job *jobs, size_t count, const struct asked *list,
+static int scan_failed(struct groups_job *jobs, size_t count, const struct rank_answer *list,
                        unsigned ranks, struct doubles_part ***parts, const struct left *left)
 {
     bool *failed = calloc(ranks, sizeof(*failed)), any = left->any;
@@ -446,9 +446,9 @@ static int scan_failed(struct groups_job *jobs, size_t count, const struct asked
     return rc;
 }
 
-/* All answers are in memory until they are merged. */
-static int collect(struct groups_job *jobs, size_t count, struct asked *list, unsigned ranks,
-                   struct doubles_part ***parts)
+/* Merges the answers of all ranks. All of them are in memory until then. */
+static int merge_answers(struct groups_job *jobs, size_t count, struct rank_answer *list,
+                         unsigned ranks, struct doubles_part ***parts)
 {
     struct budget *budget = jobs->grouping->query->budget;
     struct left left = {.places = left_new(jobs, count)};
@@ -471,26 +471,27 @@ static int collect(struct groups_job *jobs, size_t count, struct asked *list, un
     return rc;
 }
 
-static int scan_with(struct groups_job *jobs, size_t count, struct asked *list, unsigned ranks)
+static int scan_with(struct groups_job *jobs, size_t count, struct rank_answer *list,
+                     unsigned ranks)
 {
     static const bool own = true;
     struct query *q = jobs->grouping->query;
     struct groups_here here = {.ranks = &own, .rank_count = 1, .parts = parts_new(jobs, count)};
     struct buf message = {0};
-    struct asks all = {.query = q, .list = list, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct rank_answers all = {.query = q, .list = list, .lock = PTHREAD_MUTEX_INITIALIZER};
 
     q->env.far->number = query_far_number();
     query_far_put(q->env.far, q->budget, true, TEXT(""), &message);
     int rc = here.parts ? message.error : -ENOMEM;
     if (rc == 0) {
-        clock_cond_init(&all.come);
-        begin_all(&all, (struct text){message.data, message.len}, ranks);
+        clock_cond_init(&all.arrived);
+        request_all(&all, (struct text){message.data, message.len}, ranks);
         buf_done(&message);
         rc = groups_scan_here(jobs, count, &here);
         wait_all(&all, ranks);
-        pthread_cond_destroy(&all.come);
+        pthread_cond_destroy(&all.arrived);
     }
-    rc = rc < 0 ? rc : collect(jobs, count, list, ranks, here.parts);
+    rc = rc < 0 ? rc : merge_answers(jobs, count, list, ranks, here.parts);
     for (size_t i = 0; i < count && here.parts; i++)
         jobs[i].error = parts_merge(jobs[i].grouping, here.parts[i], jobs[i].found,
                                     rc < 0 ? rc : jobs[i].error);
@@ -509,7 +510,7 @@ static bool has_doubles(const struct groups *f)
     return false;
 }
 
-/* What later scans on other ranks need. */
+/* Keeps the results that later scans on other ranks need. */
 static void keep_found(struct query_far *far, struct groups_job *jobs, size_t count)
 {
     far->scans++;
@@ -523,10 +524,10 @@ static void keep_found(struct query_far *far, struct groups_job *jobs, size_t co
     }
 }
 
-static int spread(struct query_far *far, struct groups_job *jobs, size_t count)
+static int scan_spread(struct query_far *far, struct groups_job *jobs, size_t count)
 {
     unsigned ranks = index_rank_count(jobs->grouping->query->env.index);
-    struct asked *list = calloc(ranks, sizeof(*list));
+    struct rank_answer *list = calloc(ranks, sizeof(*list));
     bool any = false;
     int rc = list ? 0 : -ENOMEM;
 
@@ -540,34 +541,27 @@ static int spread(struct query_far *far, struct groups_job *jobs, size_t count)
     return rc;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
-
-static bool all_spread(const struct groups_job *jobs, size_t count)
-{
-    bool ret = true;
-
-    for (size_t i = 0; i < count; i++)
-        ret &= jobs[i].grouping->spreads && !jobs[i].grouping->translate_keys;
-    return ret;
-}
+/* ---- scans ----------------------------------------------------------------------------------- */
 
 int groups_scan_all(struct groups_job *jobs, size_t count)
 {
     struct query_far *far = count ? jobs->grouping->query->env.far : NULL;
-    bool spreads = all_spread(jobs, count);
+    bool spreads = true;
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         jobs[i].found = NULL;
+        spreads &= jobs[i].grouping->spreads && !jobs[i].grouping->translate_keys;
+    }
     if (far && far->answer) {
         int rc = !spreads                     ? ERR_CANCELLED
                  : far->scans++ < far->wanted ? take_given(far, jobs, count)
-                                              : answer(far, jobs, count);
+                                              : answer_scan(far, jobs, count);
         for (size_t i = 0; i < count; i++)
             jobs[i].error = rc;
         return 0;
     }
     if (far && !far->alone && spreads)
-        return spread(far, jobs, count);
+        return scan_spread(far, jobs, count);
     if (far)
         far->alone = true;
     return groups_scan_here(jobs, count, NULL);

@@ -1,6 +1,5 @@
-/* words.c - group numbers of rows whose codes stand side by side in a word: the words of a
- * chunk are looked up in a small table of its own, and only those that are new in it among all
- * groups. */
+/* words.c - group numbers of rows whose codes are bit-packed into a word: each chunk has a small
+ * table of its words, and only words that are new in it are looked up among all groups. */
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
@@ -9,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* No word: codes are less than the bits of a key can hold. */
+/* No word has this value, because the largest value of a bit field is never a code. */
 #define FREE UINT64_MAX
 
 static void clear_seen(struct group_seen *seen, uint32_t n)
@@ -20,7 +19,7 @@ static void clear_seen(struct group_seen *seen, uint32_t n)
 
 void group_words_chunk(struct group_map *m)
 {
-    m->way = GROUP_PACKED;
+    m->method = GROUP_PACKED;
     m->seen_count = 0;
     if (m->seen)
         clear_seen(m->seen, m->seen_mask + 1);
@@ -36,7 +35,7 @@ static uint32_t place_of(const struct group_map *m, uint64_t word)
     return at;
 }
 
-/* Places for `more` words, half of them free. */
+/* Grows the table of the chunk for `more` words; it is at most half full. */
 static int seen_grow(struct group_map *m, uint32_t more)
 {
     uint32_t cap = m->seen ? m->seen_mask + 1 : 1024, before = m->seen ? cap : 0;
@@ -72,8 +71,9 @@ static void keys_of_word(const struct group_map *m, uint64_t word, uint64_t *key
     }
 }
 
-/* Groups of words that are met for the first time in this chunk. */
-static int groups_of_fresh(struct group_map *m, const uint64_t *words, uint32_t n, uint32_t *out)
+/* Finds or adds the groups of words that are new in this chunk. */
+static int groups_of_new_words(struct group_map *m, const uint64_t *words, uint32_t n,
+                               uint32_t *out)
 {
     uint64_t keys[GROUP_PACK_BLOCK * GROUP_KEYS_MAX];
     int rc = m->pack ? group_pack_words(m, words, n, keys) : -ERANGE;
@@ -83,12 +83,12 @@ static int groups_of_fresh(struct group_map *m, const uint64_t *words, uint32_t 
     return rc < 0 && rc != -ERANGE ? rc : group_table_add_all(&m->table, keys, n, out);
 }
 
-/* Groups of n words: those that are new in the chunk are looked for in the large table side by
- * side. */
+/* Finds the groups of n words. Words that are new in the chunk are looked up together, so that
+ * cache misses overlap. */
 static int groups_of_words(struct group_map *m, const uint64_t *words, uint32_t n, uint32_t *out)
 {
-    uint64_t fresh_words[GROUP_PACK_BLOCK];
-    uint32_t place[GROUP_PACK_BLOCK], fresh[GROUP_PACK_BLOCK], groups[GROUP_PACK_BLOCK], count = 0;
+    uint64_t new_words[GROUP_PACK_BLOCK];
+    uint32_t place[GROUP_PACK_BLOCK], added[GROUP_PACK_BLOCK], groups[GROUP_PACK_BLOCK], count = 0;
     int rc = seen_grow(m, GROUP_PACK_BLOCK);
 
     for (uint32_t j = 0; j < n && rc == 0; j++) {
@@ -96,21 +96,21 @@ static int groups_of_words(struct group_map *m, const uint64_t *words, uint32_t 
         out[j] = m->seen[at].group;
         if (m->seen[at].word != FREE)
             continue;
-        m->seen[at].word = fresh_words[count] = words[j];
-        fresh[count++] = at;
+        m->seen[at].word = new_words[count] = words[j];
+        added[count++] = at;
     }
     if (rc < 0 || count == 0)
         return rc;
-    rc = groups_of_fresh(m, fresh_words, count, groups);
+    rc = groups_of_new_words(m, new_words, count, groups);
     for (uint32_t i = 0; i < count && rc == 0; i++)
-        m->seen[fresh[i]].group = groups[i];
+        m->seen[added[i]].group = groups[i];
     for (uint32_t j = 0; j < n; j++)
         out[j] = m->seen[place[j]].group;
     m->seen_count += count;
     return rc;
 }
 
-/* Into words that have no bits from `shift` on; the first codes of all (shift 0) are the words. */
+/* Adds codes at `shift` to words that have no bits from there on. With shift 0, words are set. */
 static void put_codes(const uint32_t *restrict codes, const uint16_t *restrict select, uint32_t n,
                       unsigned shift, uint64_t *restrict words)
 {

@@ -3,12 +3,12 @@
  * To add one: a row here. If it is computed by queries: a kind in path.h, and its row in the table
  * of engine/derived/source.c. If it is computed while indexing, as
  * size and bytes are: a stored column in src/column/chunk/chunk_builder.c. /suggest, /event and
- * /openapi.json work from the table; tests/http/test_columns names what else lacks the column: the
- * page, the oracle, docs/API.md. */
+ * /openapi.json use the table; tests/http/test_columns reports which of the other places lack the
+ * column: the page, the oracle, docs/API.md. */
 #include "engine/lang/path.h"
 #include "dftracerd/query.h"
 
-/* The first part in the order of /event's `columns`. */
+/* The first part is in the order of `columns` in /event. */
 static const struct known_column known[] = {
     {{.name = "host", .type = "string", .derived = true, .event = true, .help = "name of the host"},
      .kind = PATH_HOST},

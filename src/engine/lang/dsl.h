@@ -1,7 +1,8 @@
-/* dsl.h - the query language: text to tree, tree to canonical text. Private to the module.
+/* dsl.h - the query language: parses text to a tree, and prints trees in canonical form. Private to
+ * the module.
  *
- * The grammar is in parse.c, meanings are in docs/API.md. Everything lives in the arena of the
- * struct dsl but the source text, which is borrowed while parsing only. Trees are n-ary: a and b
+ * The grammar is in parse.c, the semantics in docs/API.md. Everything is in the arena of struct
+ * dsl, except for the source text, which is only borrowed while parsing. Trees are n-ary: a and b
  * and c is one node with three children.
  */
 #ifndef DFTRACERD_ENGINE_LANG_DSL_H
@@ -38,7 +39,7 @@ struct dsl_node {
     enum compare compare; /* DSL_COMPARE */
     bool negated;         /* NOT IN, NOT LIKE, !~, IS NOT NULL */
     bool nocase;          /* ILIKE, ~*; and texts of presets */
-    size_t position;      /* of the operator or literal to blame */
+    size_t position;      /* of the operator or literal, for errors */
     struct text path;     /* as written */
     struct path_info info;
     struct literal *literals; /* COMPARE, LIKE, MATCH, CONTAINS: one */
@@ -52,11 +53,11 @@ struct dsl {
     VEC(struct pattern *) patterns;
 };
 
-/* 0; ERR_QUERY_SYNTAX with err->position and err->source; -ENOMEM. `ret` is to be dsl_done in any
- * case. */
+/* Returns 0, ERR_QUERY_SYNTAX with err->position and err->source, or -ENOMEM. `ret` needs dsl_done
+ * in any case. */
 int dsl_parse(struct text source, struct err *err, struct dsl *ret);
 void dsl_done(struct dsl *d);
-/* "(a) AND (b)", or the one that is not empty, in the arena. -ENOMEM. */
+/* Sets *ret to "(a) AND (b)", or the one that is not empty, in the arena. Returns 0 or -ENOMEM. */
 int query_and(struct arena *arena, struct text a, struct text b, struct text *ret);
 void dsl_print(const struct dsl_node *root, struct buf *out);
 
@@ -100,11 +101,11 @@ struct dsl_lexer {
     struct arena *arena;
     struct err *err;
 };
-/* 0, ERR_QUERY_SYNTAX, -ENOMEM. At the end TOKEN_END again and again. */
+/* Returns 0, ERR_QUERY_SYNTAX or -ENOMEM. All calls at the end set TOKEN_END. */
 int dsl_lex(struct dsl_lexer *lexer, struct dsl_token *ret);
-/* Writes a code point, returns the place behind it. */
+/* Writes a code point. Returns the end. */
 char *dsl_put_utf8(char *out, uint32_t code);
-/* Records the error with its position and a copy of the source. */
+/* Stores the error with its position and a copy of the source. */
 int dsl_fail(struct err *err, struct text source, size_t position, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -17,7 +17,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Length of the digits at t.ptr[at]. */
+/* Returns the number of digits at t.ptr[at]. */
 static size_t digits_at(struct text t, size_t at)
 {
     size_t n = 0;
@@ -41,8 +41,8 @@ struct number number_of_digits(struct text digits)
         n.i = (int64_t)(negative ? -magnitude : magnitude);
         return n;
     }
-    /* Leading zeros of a negative number leave no room for the sign: a big number keeps its text
-     * from the sign on, and number_cmp skips the zeros. */
+    /* After "-000" the sign cannot be moved to the first digit: a big number keeps its text from
+     * the sign on, and number_cmp skips the zeros. */
     n.type = NUMBER_BIG;
     n.big = negative ? digits : bare;
     return n;
@@ -59,7 +59,7 @@ int number_parse(struct text t, struct number *ret)
         return 0;
     }
     struct number n = {.type = NUMBER_DOUBLE};
-    while (whole > 1 && t.ptr[at] == '0') { /* num_parse_double wants JSON */
+    while (whole > 1 && t.ptr[at] == '0') { /* num_parse_double accepts JSON only */
         at++;
         whole--;
     }
@@ -72,7 +72,7 @@ int number_parse(struct text t, struct number *ret)
     return 0;
 }
 
-/* Sign and digits of a big number, without leading zeros. */
+/* Sets the digits of a big number, without leading zeros. Returns the sign. */
 static bool split_big(struct text big, struct text *ret_digits)
 {
     bool negative = big.len > 0 && big.ptr[0] == '-';
@@ -119,7 +119,7 @@ static int cmp_big(struct text a, struct text b)
     return a_negative ? -cmp : cmp;
 }
 
-/* A big number lies beyond int64, so only doubles that do, too, need their digits. */
+/* A big number is outside of int64, so its digits matter only for doubles that are outside, too. */
 static int cmp_big_double(struct text big, double d)
 {
     char digits[DBL_MAX_10_EXP + 8];
@@ -173,7 +173,7 @@ bool compare_holds(enum compare op, int cmp)
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
-/* (digits * factor) * 10^exponent, not negative; `more` tells what is cut off. */
+/* Returns digits * 10^exponent, not negative; `more` is set if a fraction was cut off. */
 static struct cut scale_digits(__int128 digits, bool more, int64_t exponent)
 {
     struct cut b = {digits, more};
@@ -212,18 +212,18 @@ bool decimal_cut(struct text t, int scale, int64_t factor, struct cut *ret)
 
     if (digits_at(t, at) == 0)
         return false;
-    /* 24 digits are kept: times 86400 that fits, and no column has more. */
+    /* 24 digits are kept: their product with 86400 fits, and no column has more digits. */
     for (; at < t.len && (is_digit(t.ptr[at]) || (t.ptr[at] == '.' && !fraction)); at++) {
         if (t.ptr[at] == '.') {
             fraction = true;
             continue;
         }
-        bool room = digits < (__int128)1000000000000 * 100000000000;
-        if (room)
+        bool fits = digits < (__int128)1000000000000 * 100000000000;
+        if (fits)
             digits = digits * 10 + (t.ptr[at] - '0');
         else
             more = more || t.ptr[at] != '0';
-        exponent += !room - fraction;
+        exponent += !fits - fraction;
     }
     struct cut b = scale_digits(digits * factor, more, exponent + exponent_at(t, at));
     if (negative)
@@ -260,21 +260,22 @@ struct cut cut_divide(struct cut b, int64_t by)
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-/* Whether the numbers that pass have a least one, a greatest one; of NE those that do not pass. */
-static bool has_least(enum compare op)
+/* has_min and has_max return true if the range of numbers that pass (for NE: do not pass) is
+ * bounded below or above. */
+static bool has_min(enum compare op)
 {
     return op != COMPARE_LT && op != COMPARE_LE;
 }
 
-static bool has_most(enum compare op)
+static bool has_max(enum compare op)
 {
     return op != COMPARE_GT && op != COMPARE_GE;
 }
 
 struct range range_of(enum compare op, struct cut b)
 {
-    __int128 lo = has_least(op) ? b.floor + (op == COMPARE_GT || b.more) : INT64_MIN;
-    __int128 hi = has_most(op) ? b.floor - (op == COMPARE_LT && !b.more) : INT64_MAX;
+    __int128 lo = has_min(op) ? b.floor + (op == COMPARE_GT || b.more) : INT64_MIN;
+    __int128 hi = has_max(op) ? b.floor - (op == COMPARE_LT && !b.more) : INT64_MAX;
 
     if (lo > hi || lo > INT64_MAX || hi < INT64_MIN)
         return (struct range){INT64_MAX, INT64_MIN};
@@ -301,14 +302,15 @@ struct range_f64 range_f64_of(enum compare op, const struct number *n)
 {
     double near = number_double(n);
     int cmp = number_cmp(&(struct number){.type = NUMBER_DOUBLE, .d = near}, n);
-    bool in = compare_holds(op == COMPARE_NE ? COMPARE_EQ : op, cmp); /* the nearest one passes */
+    bool in =
+        compare_holds(op == COMPARE_NE ? COMPARE_EQ : op, cmp); /* the nearest double passes */
 
-    if (!in && has_least(op) && has_most(op))
+    if (!in && has_min(op) && has_max(op))
         return (struct range_f64){INFINITY, -INFINITY};
-    return (struct range_f64){.lo = !has_least(op) ? -INFINITY
-                                    : in           ? near
-                                                   : nextafter(near, INFINITY),
-                              .hi = !has_most(op) ? INFINITY
-                                    : in          ? near
-                                                  : nextafter(near, -INFINITY)};
+    return (struct range_f64){.lo = !has_min(op) ? -INFINITY
+                                    : in         ? near
+                                                 : nextafter(near, INFINITY),
+                              .hi = !has_max(op) ? INFINITY
+                                    : in         ? near
+                                                 : nextafter(near, -INFINITY)};
 }

@@ -1,4 +1,4 @@
-/* lex.c - words, strings, numbers and signs of the query language. */
+/* lex.c - the lexer of the query language: words, strings, numbers and operators. */
 #include "engine/lang/dsl.h"
 
 #include <errno.h>
@@ -46,8 +46,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The character `ahead` bytes on, NUL at the end. */
-static char peek(const struct dsl_lexer *l, size_t ahead)
+/* Returns the character `ahead` bytes after the position, NUL at the end. */
+static char peek_char(const struct dsl_lexer *l, size_t ahead)
 {
     return l->at + ahead < l->source.len ? l->source.ptr[l->at + ahead] : '\0';
 }
@@ -65,7 +65,7 @@ static const struct {
 
 static int lex_word(struct dsl_lexer *l, struct dsl_token *t)
 {
-    while (is_letter(peek(l, 0)) || is_digit(peek(l, 0)) || peek(l, 0) == '.')
+    while (is_letter(peek_char(l, 0)) || is_digit(peek_char(l, 0)) || peek_char(l, 0) == '.')
         l->at++;
     struct text word = {l->source.ptr + t->position, l->at - t->position};
     t->type = TOKEN_PATH;
@@ -84,7 +84,7 @@ static int lex_word(struct dsl_lexer *l, struct dsl_token *t)
 
 static void skip_digits(struct dsl_lexer *l)
 {
-    while (is_digit(peek(l, 0)))
+    while (is_digit(peek_char(l, 0)))
         l->at++;
 }
 
@@ -92,24 +92,25 @@ static int lex_number(struct dsl_lexer *l, struct dsl_token *t)
 {
     size_t begin = l->at;
 
-    l->at += peek(l, 0) == '-';
+    l->at += peek_char(l, 0) == '-';
     skip_digits(l);
-    if (peek(l, 0) == '.' && is_digit(peek(l, 1))) {
+    if (peek_char(l, 0) == '.' && is_digit(peek_char(l, 1))) {
         l->at++;
         skip_digits(l);
     }
-    size_t sign = peek(l, 1) == '-' || peek(l, 1) == '+';
-    if ((peek(l, 0) == 'e' || peek(l, 0) == 'E') && is_digit(peek(l, 1 + sign))) {
+    size_t sign = peek_char(l, 1) == '-' || peek_char(l, 1) == '+';
+    if ((peek_char(l, 0) == 'e' || peek_char(l, 0) == 'E') && is_digit(peek_char(l, 1 + sign))) {
         l->at += 1 + sign;
         skip_digits(l);
     }
     t->type = TOKEN_NUMBER;
     t->text = (struct text){l->source.ptr + begin, l->at - begin};
     size_t unit = l->at;
-    while (is_letter(peek(l, 0)) || (peek(l, 0) & 0x80)) /* the micro sign is not ASCII */
+    while (is_letter(peek_char(l, 0)) || (peek_char(l, 0) & 0x80)) /* the micro sign is not ASCII */
         l->at++;
     t->unit = (struct text){l->source.ptr + unit, l->at - unit};
-    if (is_digit(peek(l, 0)) || peek(l, 0) == '.' || peek(l, 0) == '-' || peek(l, 0) == '+')
+    if (is_digit(peek_char(l, 0)) || peek_char(l, 0) == '.' || peek_char(l, 0) == '-' ||
+        peek_char(l, 0) == '+')
         return dsl_fail(l->err, l->source, t->position, "expected a number, got \"%.*s\"",
                         (int)(l->at + 1 - begin < 60 ? l->at + 1 - begin : 60),
                         l->source.ptr + begin);
@@ -126,13 +127,13 @@ static int hex_value(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The four digits of a \u at the lexer's place, or -1. */
+/* Returns the value of the four digits of a \u escape, or -1. */
 static int32_t hex4(const struct dsl_lexer *l, size_t ahead)
 {
     int32_t value = 0;
 
     for (size_t i = 0; i < 4; i++) {
-        int digit = hex_value(peek(l, ahead + i));
+        int digit = hex_value(peek_char(l, ahead + i));
         if (digit < 0)
             return -1;
         value = value << 4 | digit;
@@ -160,7 +161,7 @@ char *dsl_put_utf8(char *out, uint32_t c)
     return out;
 }
 
-/* At the 'u' of an escape. A lone surrogate becomes U+FFFD, as it does when traces are read. */
+/* Reads a \u escape, from the 'u' on. A lone surrogate becomes U+FFFD, as when traces are read. */
 static int lex_unicode(struct dsl_lexer *l, char **out)
 {
     int32_t c = hex4(l, 1), low;
@@ -168,7 +169,7 @@ static int lex_unicode(struct dsl_lexer *l, char **out)
     if (c < 0)
         return dsl_fail(l->err, l->source, l->at - 1, "expected four hexadecimal digits after \\u");
     l->at += 5;
-    if (c >= 0xD800 && c < 0xDC00 && peek(l, 0) == '\\' && peek(l, 1) == 'u' &&
+    if (c >= 0xD800 && c < 0xDC00 && peek_char(l, 0) == '\\' && peek_char(l, 1) == 'u' &&
         (low = hex4(l, 2)) >= 0xDC00 && low < 0xE000) {
         c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
         l->at += 6;
@@ -179,11 +180,11 @@ static int lex_unicode(struct dsl_lexer *l, char **out)
     return 0;
 }
 
-/* Behind a backslash. A backslash that makes no escape stands for itself, so that "\d" may be
- * written in patterns. */
+/* Reads an escape after its backslash. A backslash that begins no escape is kept, so that patterns
+ * may contain "\d". */
 static int lex_escape(struct dsl_lexer *l, char **out)
 {
-    char c = peek(l, 0);
+    char c = peek_char(l, 0);
 
     if (c == 'u')
         return lex_unicode(l, out);
@@ -199,27 +200,27 @@ static int lex_escape(struct dsl_lexer *l, char **out)
     return 0;
 }
 
-/* Length of the string at the lexer's place as written, or of all that is left. */
+/* Returns the length of the string at the position as written, or of the rest of the source. */
 static size_t string_length(const struct dsl_lexer *l, char quote)
 {
     size_t len = 1;
 
-    while (l->at + len < l->source.len && peek(l, len) != quote)
-        len += peek(l, len) == '\\' ? 2 : 1;
+    while (l->at + len < l->source.len && peek_char(l, len) != quote)
+        len += peek_char(l, len) == '\\' ? 2 : 1;
     return len;
 }
 
 static int lex_string(struct dsl_lexer *l, struct dsl_token *t)
 {
-    char quote = peek(l, 0);
-    /* U+FFFD of a six byte escape has three bytes: no text grows. */
+    char quote = peek_char(l, 0);
+    /* Decoding never makes a text longer: U+FFFD has three bytes, its escape six. */
     char *begin = arena_alloc(l->arena, string_length(l, quote) + 1), *out = begin;
 
     if (!begin)
         return -ENOMEM;
     l->at++;
-    while (l->at < l->source.len && peek(l, 0) != quote) {
-        char c = peek(l, 0);
+    while (l->at < l->source.len && peek_char(l, 0) != quote) {
+        char c = peek_char(l, 0);
         l->at++;
         if (c != '\\') {
             *out++ = c;
@@ -275,7 +276,7 @@ static int lex_sign(struct dsl_lexer *l, struct dsl_token *t)
         l->at += len;
         return 0;
     }
-    unsigned char c = (unsigned char)peek(l, 0);
+    unsigned char c = (unsigned char)peek_char(l, 0);
     if (c > 0x20 && c < 0x7F)
         return dsl_fail(l->err, l->source, l->at, "expected a path, value or operator, got '%c'",
                         c);
@@ -285,15 +286,15 @@ static int lex_sign(struct dsl_lexer *l, struct dsl_token *t)
 
 int dsl_lex(struct dsl_lexer *l, struct dsl_token *ret)
 {
-    while (l->at < l->source.len && is_blank(peek(l, 0)))
+    while (l->at < l->source.len && is_blank(peek_char(l, 0)))
         l->at++;
     struct dsl_token t = {.type = TOKEN_END, .position = l->at};
-    char c = peek(l, 0);
+    char c = peek_char(l, 0);
     int rc = 0;
     if (l->at < l->source.len) {
         if (is_letter(c))
             rc = lex_word(l, &t);
-        else if (is_digit(c) || (c == '-' && is_digit(peek(l, 1))))
+        else if (is_digit(c) || (c == '-' && is_digit(peek_char(l, 1))))
             rc = lex_number(l, &t);
         else if (c == '"' || c == '\'')
             rc = lex_string(l, &t);

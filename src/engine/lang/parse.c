@@ -1,4 +1,4 @@
-/* parse.c - recursive descent over this grammar; an empty text is a query for everything.
+/* parse.c - a recursive descent parser for this grammar; an empty text selects everything.
  *
  *   or    := and { OR and }
  *   and   := not { AND not }
@@ -20,7 +20,7 @@
 
 struct parser {
     struct dsl_lexer lexer;
-    struct dsl_token token; /* the one to look at */
+    struct dsl_token token; /* the next token */
     struct dsl *dsl;
     struct err *err;
     unsigned depth; /* of parentheses and NOTs */
@@ -29,7 +29,7 @@ struct parser {
 
 /* ---- tools ----------------------------------------------------------------------------------- */
 
-static int advance(struct parser *p)
+static int next_token(struct parser *p)
 {
     return dsl_lex(&p->lexer, &p->token);
 }
@@ -43,14 +43,14 @@ static int fail_expected(struct parser *p, const char *what)
                         "expected %s, got the end of the query", what);
     int len = got.len < 60 ? (int)got.len : 60;
     while (len > 0 && (size_t)len < got.len && ((unsigned char)got.ptr[len] & 0xC0) == 0x80)
-        len--; /* never half a character */
+        len--; /* cut at a character */
     return dsl_fail(p->err, p->lexer.source, p->token.position, "expected %s, got '%.*s%s'", what,
                     len, got.ptr, (size_t)len < got.len ? "..." : "");
 }
 
-static int expect(struct parser *p, enum dsl_token_type type, const char *what)
+static int expect_token(struct parser *p, enum dsl_token_type type, const char *what)
 {
-    return p->token.type == type ? advance(p) : fail_expected(p, what);
+    return p->token.type == type ? next_token(p) : fail_expected(p, what);
 }
 
 static struct dsl_node *node_new(struct parser *p, enum dsl_op op)
@@ -64,7 +64,7 @@ static struct dsl_node *node_new(struct parser *p, enum dsl_op op)
     return n;
 }
 
-static int enter(struct parser *p, size_t position)
+static int enter_level(struct parser *p, size_t position)
 {
     if (++p->depth > DSL_DEPTH_MAX)
         return dsl_fail(p->err, p->lexer.source, position,
@@ -100,15 +100,14 @@ static int fail_unit(struct parser *p, const char *why)
                     (int)(p->token.unit.len < 40 ? p->token.unit.len : 40), p->token.unit.ptr);
 }
 
-/* No event has such a time; beyond it digits would be lost when the canonical text is read again.
- */
-#define TIME_MOST ((__int128)1000000000000 * 1000000000000)
+/* No event has a larger time; larger ones would lose digits in the canonical text. */
+#define TIME_LIMIT ((__int128)1000000000000 * 1000000000000)
 
 static struct cut bounded_time(struct cut ns)
 {
-    if (ns.floor >= TIME_MOST)
-        return (struct cut){TIME_MOST, false};
-    return ns.floor <= -TIME_MOST ? (struct cut){-TIME_MOST, false} : ns;
+    if (ns.floor >= TIME_LIMIT)
+        return (struct cut){TIME_LIMIT, false};
+    return ns.floor <= -TIME_LIMIT ? (struct cut){-TIME_LIMIT, false} : ns;
 }
 
 static int time_literal(struct parser *p, struct literal *ret)
@@ -124,7 +123,7 @@ static int time_literal(struct parser *p, struct literal *ret)
     return fail_unit(p, "expected a unit of time (ns, us, ms, s, min, h, d)");
 }
 
-/* Whole bytes become an integer, whatever the unit; the rest a double. */
+/* Sizes in whole bytes become integers, whatever the unit; others doubles. */
 static int size_literal(struct parser *p, struct literal *ret)
 {
     struct cut b;
@@ -193,7 +192,7 @@ static int parse_value(struct parser *p, const struct path_info *info, struct li
     default:
         return fail_expected(p, "a value (a string, a number, true or false)");
     }
-    return rc < 0 ? rc : advance(p);
+    return rc < 0 ? rc : next_token(p);
 }
 
 static int add_literal(struct parser *p, struct dsl_node *n, size_t *cap)
@@ -222,20 +221,20 @@ static int parse_one_value(struct parser *p, struct dsl_node *n, size_t *cap)
     return rc;
 }
 
-/* Behind IN. */
+/* Parses a list after IN. */
 static int parse_list(struct parser *p, struct dsl_node *n)
 {
     size_t cap = 0;
-    int rc = expect(p, TOKEN_LIST, "'[' and a list of values");
+    int rc = expect_token(p, TOKEN_LIST, "'[' and a list of values");
 
     if (rc == 0 && p->token.type == TOKEN_LIST_END)
-        return advance(p);
+        return next_token(p);
     while (rc == 0) {
         rc = parse_one_value(p, n, &cap);
         if (rc == 0 && p->token.type == TOKEN_LIST_END)
-            return advance(p);
+            return next_token(p);
         if (rc == 0)
-            rc = expect(p, TOKEN_COMMA, "',' or ']'");
+            rc = expect_token(p, TOKEN_COMMA, "',' or ']'");
     }
     return rc;
 }
@@ -259,7 +258,7 @@ static int parse_match(struct parser *p, struct dsl_node *n)
     n->op = DSL_MATCH;
     n->negated = p->token.negated;
     n->nocase = p->token.nocase;
-    int rc = advance(p);
+    int rc = next_token(p);
     if (rc == 0)
         rc = parse_string(p, n, "a regular expression in quotes");
     if (rc < 0)
@@ -275,21 +274,22 @@ static int parse_match(struct parser *p, struct dsl_node *n)
 
 static int parse_is(struct parser *p, struct dsl_node *n)
 {
-    int rc = advance(p);
+    int rc = next_token(p);
 
     n->op = DSL_NULL;
     if (rc == 0 && p->token.type == TOKEN_NOT) {
         n->negated = true;
-        rc = advance(p);
+        rc = next_token(p);
     }
-    return rc < 0 ? rc : expect(p, TOKEN_NULL, n->negated ? "'null'" : "'null' or 'not null'");
+    return rc < 0 ? rc
+                  : expect_token(p, TOKEN_NULL, n->negated ? "'null'" : "'null' or 'not null'");
 }
 
 static int parse_like(struct parser *p, struct dsl_node *n)
 {
     n->op = DSL_LIKE;
     n->nocase = p->token.type == TOKEN_ILIKE;
-    int rc = advance(p);
+    int rc = next_token(p);
     return rc < 0 ? rc : parse_string(p, n, "a pattern in quotes");
 }
 
@@ -299,11 +299,11 @@ static int parse_compare(struct parser *p, struct dsl_node *n)
 
     n->op = DSL_COMPARE;
     n->compare = p->token.compare;
-    int rc = advance(p);
+    int rc = next_token(p);
     return rc < 0 ? rc : parse_one_value(p, n, &cap);
 }
 
-/* Behind the path of a test. */
+/* Parses the operator and the value after the path of a test. */
 static int parse_operator(struct parser *p, struct dsl_node *n)
 {
     int rc = 0;
@@ -316,7 +316,7 @@ static int parse_operator(struct parser *p, struct dsl_node *n)
         return parse_is(p, n);
     if (p->token.type == TOKEN_NOT) {
         n->negated = true;
-        rc = advance(p);
+        rc = next_token(p);
     }
     if (rc < 0)
         return rc;
@@ -324,7 +324,7 @@ static int parse_operator(struct parser *p, struct dsl_node *n)
         return parse_like(p, n);
     if (p->token.type == TOKEN_IN) {
         n->op = DSL_IN;
-        rc = advance(p);
+        rc = next_token(p);
         return rc < 0 ? rc : parse_list(p, n);
     }
     return fail_expected(p, n->negated
@@ -340,10 +340,10 @@ static int set_path(struct parser *p, struct dsl_node *n)
         return -ENOMEM;
     n->path = (struct text){copy, p->token.source.len};
     int rc = path_resolve(n->path, &p->dsl->arena, &n->info);
-    return rc < 0 ? rc : advance(p);
+    return rc < 0 ? rc : next_token(p);
 }
 
-/* "text" [NOT] IN path */
+/* Parses "text" [NOT] IN path. */
 static int parse_contains(struct parser *p, struct dsl_node *n)
 {
     int rc = parse_string(p, n, "a string");
@@ -351,10 +351,10 @@ static int parse_contains(struct parser *p, struct dsl_node *n)
     n->op = DSL_CONTAINS;
     if (rc == 0 && p->token.type == TOKEN_NOT) {
         n->negated = true;
-        rc = advance(p);
+        rc = next_token(p);
     }
     if (rc == 0)
-        rc = expect(p, TOKEN_IN, "'in' and a path after a string");
+        rc = expect_token(p, TOKEN_IN, "'in' and a path after a string");
     if (rc == 0 && p->token.type != TOKEN_PATH)
         return fail_expected(p, "a path");
     return rc < 0 ? rc : set_path(p, n);
@@ -390,14 +390,14 @@ static int parse_or(struct parser *p, struct dsl_node **ret);
 
 static int parse_parenthesis(struct parser *p, struct dsl_node **ret)
 {
-    int rc = enter(p, p->token.position);
+    int rc = enter_level(p, p->token.position);
 
     if (rc == 0)
-        rc = advance(p);
+        rc = next_token(p);
     if (rc == 0)
         rc = parse_or(p, ret);
     p->depth--;
-    return rc < 0 ? rc : expect(p, TOKEN_CLOSE, "'and', 'or' or ')'");
+    return rc < 0 ? rc : expect_token(p, TOKEN_CLOSE, "'and', 'or' or ')'");
 }
 
 static int parse_not(struct parser *p, struct dsl_node **ret)
@@ -409,9 +409,9 @@ static int parse_not(struct parser *p, struct dsl_node **ret)
     struct dsl_node *n = node_new(p, DSL_NOT);
     if (!n)
         return -ENOMEM;
-    int rc = enter(p, p->token.position);
+    int rc = enter_level(p, p->token.position);
     if (rc == 0)
-        rc = advance(p);
+        rc = next_token(p);
     if (rc == 0)
         rc = parse_not(p, &n->child);
     p->depth--;
@@ -420,7 +420,8 @@ static int parse_not(struct parser *p, struct dsl_node **ret)
     return rc;
 }
 
-/* Children of the same kind are taken over, so that (a and b) and c is one node of three. */
+/* Children of a child of the same kind are moved up, so that (a and b) and c is one node of
+ * three. */
 static void append_child(struct dsl_node *parent, struct dsl_node ***tail, struct dsl_node *child)
 {
     **tail = child->op == parent->op ? child->child : child;
@@ -428,7 +429,7 @@ static void append_child(struct dsl_node *parent, struct dsl_node ***tail, struc
         *tail = &(**tail)->next;
 }
 
-/* A row of operands with one operator between them. */
+/* Parses a sequence of operands with the same operator between them. */
 static int parse_row(struct parser *p, enum dsl_op op, struct dsl_node **ret)
 {
     enum dsl_token_type sign = op == DSL_AND ? TOKEN_AND : TOKEN_OR;
@@ -443,7 +444,7 @@ static int parse_row(struct parser *p, enum dsl_op op, struct dsl_node **ret)
             tail = &n->child;
             append_child(n, &tail, first);
         }
-        rc = advance(p);
+        rc = next_token(p);
         if (rc == 0)
             rc = op == DSL_AND ? parse_not(p, &more) : parse_row(p, DSL_AND, &more);
         if (rc == 0)
@@ -459,9 +460,9 @@ static int parse_or(struct parser *p, struct dsl_node **ret)
     return parse_row(p, DSL_OR, ret);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
-/* Levels of parentheses and NOTs that the canonical text needs: it must parse again. */
+/* Returns the nesting depth of the canonical text, which must be parseable again. */
 static unsigned canonical_depth(const struct dsl_node *n)
 {
     unsigned deepest = 0;
@@ -502,7 +503,7 @@ int dsl_parse(struct text source, struct err *err, struct dsl *ret)
     p.lexer = (struct dsl_lexer){.source = source, .arena = &ret->arena, .err = err};
     int rc = check_utf8(source, err);
     if (rc == 0)
-        rc = advance(&p);
+        rc = next_token(&p);
     if (rc < 0 || p.token.type == TOKEN_END)
         return rc;
     struct dsl_node *root = NULL;

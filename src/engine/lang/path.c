@@ -1,4 +1,4 @@
-/* path.c - what a name of a query means: a column of the table, or an argument. */
+/* path.c - resolves names of a query: to columns of the table, or to arguments. */
 #include "engine/lang/path.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static bool contains(struct text t, const char *word)
     return memmem(t.ptr, t.len, word, strlen(word)) != NULL;
 }
 
-/* Arguments that count bytes, by their names. */
+/* Returns true for names of arguments that count bytes. */
 static bool is_bytes(struct text path)
 {
     static const char *const exact[] = {"args.ret", "args.count", "args.offset", "args.ret_sum"};

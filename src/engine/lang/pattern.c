@@ -23,8 +23,8 @@ static size_t skip_character(struct text t, size_t at)
     return at;
 }
 
-/* Greedy with one way back: after a mismatch the last '%' takes one character more. That is enough,
- * since an earlier '%' taking more could only leave less text for the rest. */
+/* After a mismatch, matching resumes with one more character for the last '%'. Earlier ones need
+ * not be tried again: if they matched more, less text would be left for the rest. */
 bool like_match(struct text pattern, struct text subject, bool nocase)
 {
     size_t p = 0, s = 0, star = SIZE_MAX, resume = 0;
@@ -72,7 +72,7 @@ static uint32_t hex4(const char *digits)
     return (uint32_t)strtoul(copy, NULL, 16);
 }
 
-/* One escape behind its backslash; returns the bytes read. */
+/* Decodes an escape after its backslash. Returns the bytes read. */
 static size_t decode_escape(const char *in, size_t left, char **out)
 {
     static const char names[] = "bfnrt", bytes[] = "\b\f\n\r\t";
@@ -116,7 +116,7 @@ int text_contains_escaped(struct text haystack, struct text needle)
 
 /* ---- regular expressions --------------------------------------------------------------------- */
 
-/* What one text may cost: about 10 ms of matching and 16 MiB of heap. */
+/* Limits for one text: about 10 ms of matching and 16 MiB of heap. */
 enum { MATCH_LIMIT = 1000000, DEPTH_LIMIT = 10000, HEAP_LIMIT_KIB = 16384, PATTERN_MAX = 65536 };
 
 struct pattern {
@@ -124,7 +124,7 @@ struct pattern {
     pcre2_match_context *context;
 };
 
-static int explain(int code, PCRE2_SIZE offset, char *why, size_t why_len)
+static int explain_error(int code, PCRE2_SIZE offset, char *why, size_t why_len)
 {
     PCRE2_UCHAR text[160];
 
@@ -163,13 +163,12 @@ int pattern_new(struct text source, bool nocase, char *why, size_t why_len, stru
         return -ENOMEM;
     p->code = pcre2_compile((PCRE2_SPTR)(source.len ? source.ptr : ""), source.len, options, &code,
                             &offset, NULL);
-    int rc = p->code ? make_context(p) : explain(code, offset, why, why_len);
+    int rc = p->code ? make_context(p) : explain_error(code, offset, why, why_len);
     if (rc < 0) {
         pattern_free(p);
         return rc;
     }
-    (void)pcre2_jit_compile(p->code,
-                            PCRE2_JIT_COMPLETE); /* without it matching is slower, not different */
+    (void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE); /* if it fails, matching is only slower */
     *ret = p;
     return 0;
 }
@@ -200,7 +199,7 @@ int pattern_match(const struct pattern *p, struct text subject)
     int rc = match_with(p, subject, 0);
 
     if (rc ==
-        /* compiled code has a small stack; the interpreter uses the heap */
+        /* The stack of compiled code is small; the interpreter uses the heap. */
         PCRE2_ERROR_JIT_STACKLIMIT)
         rc = match_with(p, subject, PCRE2_NO_JIT);
     if (rc >= 0)

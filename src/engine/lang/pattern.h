@@ -5,20 +5,21 @@
 
 #include "dftracerd/base.h"
 
-/* Anchored; '%' any run, '_' one character (UTF-8); nocase: ASCII letters. */
+/* Matches the whole subject; '%' matches any text, '_' one character (UTF-8). nocase: ignores the
+ * case of ASCII letters. */
 bool like_match(struct text pattern, struct text subject, bool nocase);
-/* ASCII letters in any case. An empty needle is in every text. */
+/* Ignores the case of ASCII letters. Every text contains the empty needle. */
 bool text_contains_nocase(struct text haystack, struct text needle);
-/* The inside of a valid JSON string, decoded; and text_contains_nocase of such a haystack: 1, 0
- * or -ENOMEM. */
+/* json_unescape decodes the inside of a valid JSON string. json_contains_nocase searches in one:
+ * returns 1, 0 or -ENOMEM. */
 char *json_unescape(struct text inside, char *out); /* out: inside.len bytes; returns the end */
 int text_contains_escaped(struct text haystack, struct text needle);
 
 struct pattern; /* immutable: any thread */
-/* ERR_QUERY_SYNTAX with a message for people in `why`, -ENOMEM. */
+/* Returns 0, ERR_QUERY_SYNTAX with a message in `why`, or -ENOMEM. */
 int pattern_new(struct text source, bool nocase, char *why, size_t why_len, struct pattern **ret);
 void pattern_free(struct pattern *p);
-/* 1 found, 0 not, ERR_PATTERN_LIMIT, -ENOMEM. Not anchored. */
+/* Searches the subject. Returns 1, 0, ERR_PATTERN_LIMIT or -ENOMEM. */
 int pattern_match(const struct pattern *p, struct text subject);
 
 #endif

@@ -1,5 +1,5 @@
-/* print.c - the canonical text of a query: every AND and OR in parentheses, values in one
- * spelling. */
+/* print.c - prints queries in canonical form: every AND and OR in parentheses, equal values spelled
+ * alike. */
 #include "engine/lang/dsl.h"
 
 static void print_text(struct text t, struct buf *out)
@@ -21,12 +21,12 @@ static void print_text(struct text t, struct buf *out)
     buf_putc(out, '"');
 }
 
-/* Microseconds, with a fraction where there is one. A time between two nanoseconds is told as the
- * middle: no column can tell the difference. */
+/* Prints microseconds, with a fraction if there is one. A time between two nanoseconds is
+ * printed as their middle, which makes no difference for comparisons with whole nanoseconds. */
 static void print_time(struct cut ns, struct buf *out)
 {
     bool negative = ns.floor < 0;
-    /* -1.5 ns has the floor -2 and is told from the other end. */
+    /* -1.5 ns has the floor -2: its magnitude is 1 and a fraction. */
     __int128 magnitude = negative ? -ns.floor - ns.more : ns.floor;
     char digits[64];
 

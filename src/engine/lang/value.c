@@ -48,8 +48,9 @@ bool value_whole(const struct value *v, __int128 *ret)
     }
 }
 
-/* A number that fits into struct number; wide values beyond it get their digits into `room`. */
-static struct number number_of(const struct value *v, char *room)
+/* Converts a value to a number. Wide values that do not fit use `digits` as memory for their
+ * text. */
+static struct number number_of(const struct value *v, char *digits)
 {
     struct number n = {.type = NUMBER_DOUBLE, .d = v->type == VALUE_DOUBLE ? v->d : 0};
 
@@ -64,11 +65,11 @@ static struct number number_of(const struct value *v, char *room)
     __int128 whole = v->type == VALUE_INT ? v->i : v->type == VALUE_UINT ? (__int128)v->u : v->wide;
     if (v->type == VALUE_TIME)
         whole /= 1000;
-    size_t len = num_format_i128(whole, room);
-    return number_of_digits((struct text){room, len});
+    size_t len = num_format_i128(whole, digits);
+    return number_of_digits((struct text){digits, len});
 }
 
-double value_double(const struct value *v, double other)
+double value_double(const struct value *v, double fallback)
 {
     switch (v->type) {
     case VALUE_INT:
@@ -82,7 +83,7 @@ double value_double(const struct value *v, double other)
     case VALUE_DOUBLE:
         return v->d;
     default:
-        return other;
+        return fallback;
     }
 }
 
@@ -99,10 +100,10 @@ static int cmp_numbers(const struct value *a, const struct value *b)
 
 int value_cmp(const struct value *a, const struct value *b)
 {
-    int rank = value_rank(a), other = value_rank(b);
+    int rank = value_rank(a), other_rank = value_rank(b);
 
-    if (rank != other)
-        return rank < other ? -1 : 1;
+    if (rank != other_rank)
+        return rank < other_rank ? -1 : 1;
     switch (rank) {
     case 0:
         return 0;

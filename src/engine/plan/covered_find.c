@@ -1,4 +1,4 @@
-/* covered_find.c - finds the calls of a file whose bytes a call inside of them counts. */
+/* covered_find.c - finds the calls of a file whose bytes are counted by a call inside of them. */
 #include "engine/plan/covered_find.h"
 
 #include "base/group_table.h"
@@ -28,10 +28,9 @@ struct search {
     const struct source *keys[KEYS], *ts, *dur;
     struct group_table threads;
     VEC(struct span) spans;
-    size_t most;
+    size_t max_spans;
     VEC(uint64_t) bits; /* of the rows of `found` */
-    VEC(int64_t)
-    tree; /* te of the spans in its second half, the largest below it at each other node */
+    VEC(int64_t) tree;  /* leaves (the second half): te of the spans; other nodes: their maximum */
     size_t leaves;
 };
 
@@ -59,7 +58,7 @@ static void keys_of(const struct columns *c, uint32_t row, uint64_t *ret)
 
 /* ---- outer calls ----------------------------------------------------------------------------- */
 
-/* Bits for the rows of the chunk, and where they begin. */
+/* Adds bits for the rows of the chunk. *ret: the number of its first bit. */
 static int bits_of_chunk(struct search *s, const struct scan_chunk *c, uint64_t *ret)
 {
     size_t *first = &s->found->first[c->place.chunk], words = s->bits.count;
@@ -108,14 +107,14 @@ static int by_thread_and_ts(const void *a, const void *b, void *arg)
     return (x->ts > y->ts) - (x->ts < y->ts);
 }
 
-/* ---- those around a transfer ----------------------------------------------------------------- */
+/* ---- outer calls around a transfer ----------------------------------------------------------- */
 
-static int64_t larger(int64_t a, int64_t b)
+static int64_t max_of(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-static int plant(struct search *s)
+static int make_tree(struct search *s)
 {
     size_t leaves = 1, n = s->spans.count;
 
@@ -128,19 +127,18 @@ static int plant(struct search *s)
     for (size_t i = 0; i < leaves; i++)
         s->tree.at[leaves + i] = i < n ? s->spans.at[i].te : INT64_MIN;
     for (size_t i = leaves - 1; i > 0; i--)
-        s->tree.at[i] = larger(s->tree.at[2 * i], s->tree.at[2 * i + 1]);
+        s->tree.at[i] = max_of(s->tree.at[2 * i], s->tree.at[2 * i + 1]);
     return 0;
 }
 
-/* The first span from `from` on that ends at `te` or later; some number from `to` on: there is none
- * before. */
-static size_t ends_after(const struct search *s, size_t from, size_t to, int64_t te)
+/* Returns the first span in [from, to) that ends at `te` or later, or a number >= to. */
+static size_t find_end(const struct search *s, size_t from, size_t to, int64_t te)
 {
     const int64_t *tree = s->tree.at;
     size_t node = from + s->leaves, width = 1, at = from;
 
     while (at < to) {
-        while (node % 2 == 0 && tree[node / 2] < te) { /* it begins here, too */
+        while (node % 2 == 0 && tree[node / 2] < te) { /* the parent begins at `at`, too */
             node /= 2;
             width *= 2;
         }
@@ -157,7 +155,7 @@ static size_t ends_after(const struct search *s, size_t from, size_t to, int64_t
     return to;
 }
 
-static void mark(struct search *s, size_t i)
+static void mark_span(struct search *s, size_t i)
 {
     uint64_t row = s->spans.at[i].row;
     int64_t *tree = s->tree.at;
@@ -166,11 +164,11 @@ static void mark(struct search *s, size_t i)
     s->bits.at[row / 64] |= (uint64_t)1 << row % 64;
     tree[node] = INT64_MIN;
     for (node /= 2; node > 0; node /= 2)
-        tree[node] = larger(tree[2 * node], tree[2 * node + 1]);
+        tree[node] = max_of(tree[2 * node], tree[2 * node + 1]);
 }
 
-/* The first span of a thread that begins after ts, or the first one of the next thread. */
-static size_t begins_after(const struct search *s, uint32_t thread, int64_t ts)
+/* Returns the first span of a thread that begins after ts, or the first one of the next thread. */
+static size_t find_begin(const struct search *s, uint32_t thread, int64_t ts)
 {
     size_t from = 0, to = s->spans.count;
 
@@ -185,17 +183,17 @@ static size_t begins_after(const struct search *s, uint32_t thread, int64_t ts)
     return from;
 }
 
-static void cover(struct search *s, uint32_t thread, int64_t ts, int64_t te)
+static void mark_around(struct search *s, uint32_t thread, int64_t ts, int64_t te)
 {
-    size_t to = begins_after(s, thread, ts);
-    size_t from = thread ? begins_after(s, thread - 1, INT64_MAX) : 0;
+    size_t to = find_begin(s, thread, ts);
+    size_t from = thread ? find_begin(s, thread - 1, INT64_MAX) : 0;
 
-    te = te > INT64_MIN ? te : INT64_MIN + 1; /* what is marked ends before */
+    te = te > INT64_MIN ? te : INT64_MIN + 1; /* marked spans have INT64_MIN in the tree */
     for (;;) {
-        from = ends_after(s, from, to, te);
+        from = find_end(s, from, to, te);
         if (from >= to)
             return;
-        mark(s, from);
+        mark_span(s, from);
     }
 }
 
@@ -213,14 +211,14 @@ static int cover_batch(void *arg, struct scan_batch *b)
         keys_of(&c, row, keys);
         int64_t thread = group_table_find(&s->threads, keys);
         if (thread >= 0)
-            cover(s, (uint32_t)thread, ts, te);
+            mark_around(s, (uint32_t)thread, ts, te);
     }
     return 0;
 }
 
 /* ---- passes ---------------------------------------------------------------------------------- */
 
-/* A worker has room for the tests that there are when it is made. */
+/* A new worker is needed for new tests: it allocates the state of all tests when it is made. */
 static void begin_pass(struct search *s, struct test *root)
 {
     scan_worker_free(s->worker);
@@ -228,7 +226,7 @@ static void begin_pass(struct search *s, struct test *root)
     s->q->root = s->q->timeless = root;
 }
 
-static int ready_pass(struct search *s)
+static int prepare_pass(struct search *s)
 {
     int rc = query_make_places(s->q);
 
@@ -238,13 +236,13 @@ static int ready_pass(struct search *s)
     return rc;
 }
 
-/* Outer calls of places from *at on, until there are enough. */
-static int collect(struct search *s, size_t *at, bool *ret_more)
+/* Collects outer calls of places from *at on, until there are max_spans. */
+static int collect_outer(struct search *s, size_t *at, bool *ret_more)
 {
     begin_pass(s, s->outer);
-    int rc = ready_pass(s);
+    int rc = prepare_pass(s);
     s->spans.count = 0;
-    while (rc == 0 && *at < s->q->place_count && s->spans.count < s->most)
+    while (rc == 0 && *at < s->q->place_count && s->spans.count < s->max_spans)
         rc = scan_chunk(s->worker, (*at)++, collect_batch, s);
     *ret_more = rc == 0 && *at < s->q->place_count;
     return rc < 0 || s->spans.count == 0
@@ -256,17 +254,17 @@ static int collect(struct search *s, size_t *at, bool *ret_more)
 static int mark_covered(struct search *s)
 {
     int64_t from = INT64_MAX, to = INT64_MIN;
-    int rc = plant(s);
+    int rc = make_tree(s);
 
     for (size_t i = 0; i < s->spans.count; i++) {
         from = s->spans.at[i].ts < from ? s->spans.at[i].ts : from;
-        to = larger(to, s->spans.at[i].te);
+        to = max_of(to, s->spans.at[i].te);
     }
     begin_pass(s, s->inner);
     query_and_time(s->q, "ts", COMPARE_GE, from, true);
     query_and_time(s->q, "ts", COMPARE_LE, to, true);
     rc = rc < 0 ? rc : s->q->arena.error;
-    rc = rc < 0 ? rc : ready_pass(s);
+    rc = rc < 0 ? rc : prepare_pass(s);
     for (size_t i = 0; rc == 0 && i < s->q->place_count; i++)
         rc = scan_chunk(s->worker, i, cover_batch, s);
     return rc;
@@ -274,7 +272,7 @@ static int mark_covered(struct search *s)
 
 /* ---- the inner query ------------------------------------------------------------------------- */
 
-static int compile(struct search *s, struct text text, struct dsl *dsl, struct test **ret)
+static int compile_calls(struct search *s, struct text text, struct dsl *dsl, struct test **ret)
 {
     int rc = dsl_parse(text, NULL, dsl);
 
@@ -294,8 +292,9 @@ static int compile_inner(struct search *s)
     for (size_t i = 0; index_transfer_calls[i]; i++)
         buf_printf(text, "%s'%s'", i ? "," : "", index_transfer_calls[i]);
     buf_puts(text, "]");
-    return text->error ? text->error
-                       : compile(s, (struct text){text->data, text->len}, &s->inner_dsl, &s->inner);
+    return text->error
+               ? text->error
+               : compile_calls(s, (struct text){text->data, text->len}, &s->inner_dsl, &s->inner);
 }
 
 static int open_search(struct search *s, struct query *of, uint32_t file)
@@ -308,8 +307,8 @@ static int open_search(struct search *s, struct query *of, uint32_t file)
     rc = rc < 0 ? rc : query_source(s->q, TEXT("ts"), &s->ts);
     rc = rc < 0 ? rc : query_source(s->q, TEXT("dur"), &s->dur);
     rc = rc < 0 ? rc
-                : compile(s, TEXT("cat in ['STDIO'] and name in ['fread','fwrite']"), &s->outer_dsl,
-                          &s->outer);
+                : compile_calls(s, TEXT("cat in ['STDIO'] and name in ['fread','fwrite']"),
+                                &s->outer_dsl, &s->outer);
     return rc < 0 ? rc : compile_inner(s);
 }
 
@@ -324,14 +323,14 @@ static void close_search(struct search *s)
     buf_done(&s->inner_text);
 }
 
-static int search(struct search *s)
+static int run_search(struct search *s)
 {
     bool more = true;
     int rc = 0;
 
     for (size_t at = 0; rc == 0 && more;) {
         group_table_init(&s->threads, KEYS, 0, s->q->budget);
-        rc = collect(s, &at, &more);
+        rc = collect_outer(s, &at, &more);
         if (rc == 0 && s->spans.count > 0)
             rc = mark_covered(s);
         group_table_done(&s->threads);
@@ -339,16 +338,16 @@ static int search(struct search *s)
     return rc;
 }
 
-int covered_find(struct query *q, uint32_t file, size_t most, struct covered **ret)
+int covered_find(struct query *q, uint32_t file, size_t max_spans, struct covered **ret)
 {
-    struct search s = {.most = most};
+    struct search s = {.max_spans = max_spans};
     s.spans.budget = s.bits.budget = s.tree.budget = q->budget;
     int rc = covered_new(q, snapshot_file(q->snapshot, file)->chunk_count, &s.found);
 
     if (rc < 0)
         return rc;
     rc = open_search(&s, q, file);
-    rc = rc < 0 ? rc : search(&s);
+    rc = rc < 0 ? rc : run_search(&s);
     close_search(&s);
     s.found->bits = s.bits.at;
     s.found->bytes += s.bits.cap * sizeof(*s.bits.at);

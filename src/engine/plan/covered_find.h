@@ -1,14 +1,14 @@
-/* covered_find.h - finds the calls of a file whose bytes a call inside of them counts (see
+/* covered_find.h - finds the calls of a file whose bytes are counted by a call inside of them (see
  * derived/covered.h).
  *
  * Used by:   struct query.find_covered: when a query first binds `bytes` in a chunk with such
  *            calls.
- * Way:       an inner query of the file collects up to `most` of the outer calls, sorts them by
- *            thread and ts, and passes over all transfers within their times: each marks the calls
- *            around it, and a marked call is not met again. Then the next calls are collected. So
- *            time is linear in the rows but for the sorting, as long as the file is about in the
- *            order of time or has at most `most` outer calls; memory is bounded.
- * Memory:    40 bytes a collected call, while it is found; charged to the query's budget.
+ * Path:      an inner query of the file collects up to `max_spans` outer calls, sorts them by
+ *            thread and ts, and scans all transfers within their times: each marks the calls around
+ *            it, which are then not visited again. Then the next outer calls are collected. The
+ *            time is linear in the rows, except for sorting, if the file is roughly in the order of
+ *            time or has at most `max_spans` outer calls; memory is bounded.
+ * Memory:    40 bytes for each collected call during the search; charged to the query's budget.
  * Threads:   any.
  */
 #ifndef DFTRACERD_ENGINE_PLAN_COVERED_FIND_H
@@ -16,8 +16,8 @@
 
 #include "engine/derived/covered.h"
 
-/* *new*. ERR_MEMORY_LIMIT, -ENOMEM, what a scan may return. What it holds is charged to the query's
- * budget. */
-int covered_find(struct query *q, uint32_t file, size_t most, struct covered **ret);
+/* *ret: *new*, and its memory is charged to the query's budget. Returns 0, ERR_MEMORY_LIMIT,
+ * -ENOMEM or an error of a scan. */
+int covered_find(struct query *q, uint32_t file, size_t max_spans, struct covered **ret);
 
 #endif

@@ -1,4 +1,4 @@
-/* empty.c - a query without tests, made and freed. */
+/* empty.c - opens queries without tests, and closes queries. */
 #include "engine/derived/covered.h"
 #include "engine/derived/keys.h"
 #include "engine/derived/ranks.h"

@@ -1,15 +1,15 @@
 /* glob.c - patterns of file names.
  *
- * '*' and '?' stay within a component, "**" crosses '/', and a component "**" stands for any number
- * of directories, none
- * included: a pattern without '/' means files at the top only, "**" followed by '/' and a name
- * means it anywhere.
+ * '*' and '?' match within a component, "**" matches across '/', and a component "**" matches any
+ * number of directories, or none: a pattern without '/' matches only files at the top, "**"
+ * followed by '/' and a name matches this name anywhere.
  */
 #include "engine/plan/plan.h"
 
 #include <string.h>
 
-/* "[a-z]", "[!a-z]" at p: the end behind the bracket, or NULL when it is not closed. */
+/* Matches "[a-z]" or "[!a-z]" at p. Returns the end after the bracket, or NULL if it is not
+ * closed. */
 static const char *match_class(const char *p, char c, bool *ret_match)
 {
     bool negated = p[1] == '!' || p[1] == '^', match = false;
@@ -29,7 +29,8 @@ static const char *match_class(const char *p, char c, bool *ret_match)
     return at + 1;
 }
 
-/* One pattern element that is no star against one character: the pattern behind it, or NULL. */
+/* Matches one character with one element of the pattern that is no star. Returns the rest of the
+ * pattern, or NULL. */
 static const char *match_one(const char *p, char c)
 {
     bool match;
@@ -44,14 +45,15 @@ static const char *match_one(const char *p, char c)
     return *p == c ? p + 1 : NULL;
 }
 
-/* The last star and the last double star are kept as ways back: that is enough, since what follows
- * a double star is tried again as a whole. */
-struct way {
+/* Where matching resumes after a mismatch: at the last star, then at the last double star. Earlier
+ * ones are not needed, since all that follows a double star is matched again. */
+struct resume_point {
     const char *pattern, *name;
     bool dirs;
 };
 
-static bool retry(struct way *star, struct way *deep, const char **p, const char **n)
+static bool match_resume(struct resume_point *star, struct resume_point *deep, const char **p,
+                         const char **n)
 {
     if (star->pattern && *star->name && *star->name != '/') {
         star->name++;
@@ -74,24 +76,24 @@ static bool retry(struct way *star, struct way *deep, const char **p, const char
 
 bool glob_match(const char *pattern, const char *name)
 {
-    struct way star = {0}, deep = {0};
+    struct resume_point star = {0}, deep = {0};
     const char *p = pattern, *n = name, *next;
 
     for (;;) {
         if (p[0] == '*' && p[1] == '*') {
             bool dirs = p[2] == '/' && (p == pattern || p[-1] == '/');
             p += dirs ? 3 : 2;
-            deep = (struct way){p, n, dirs};
+            deep = (struct resume_point){p, n, dirs};
             star.pattern = NULL;
         } else if (*p == '*') {
             p++;
-            star = (struct way){p, n, false};
+            star = (struct resume_point){p, n, false};
         } else if (*p == '\0' && *n == '\0') {
             return true;
         } else if (*p && *n && (next = match_one(p, *n))) {
             p = next;
             n++;
-        } else if (!retry(&star, &deep, &p, &n)) {
+        } else if (!match_resume(&star, &deep, &p, &n)) {
             return false;
         }
     }

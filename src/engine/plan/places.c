@@ -18,8 +18,8 @@ int query_make_places(struct query *q)
     q->place_count = 0;
     for (size_t i = 0; i < q->file_count; i++) {
         const struct index_file *file = snapshot_file(q->snapshot, q->files[i]);
-        /* An unfiltered question may be answered from summaries: its chunks are judged when it is
-         * scanned. */
+        /* An unfiltered query may be answered from summaries without a scan, so files are not
+         * excluded here: its chunks are tested when they are scanned. */
         if (q->root && !q->unfiltered && !q->no_pruning && !test_may_match_file(q, q->root, file))
             continue;
         for (uint32_t k = 0; k < file->chunk_count; k++)

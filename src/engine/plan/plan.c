@@ -11,7 +11,7 @@ void selection_init(struct selection *s)
     s->phases = PHASE_DATA;
 }
 
-static void look_at_files(struct query *q, const struct selection *selection)
+static void count_files(struct query *q, const struct selection *selection)
 {
     q->complete =
         snapshot_is_listed(q->snapshot) && query_select_whole(&q->env, q->snapshot, selection);
@@ -47,7 +47,7 @@ int query_open(const struct query_env *env, struct snapshot *snapshot,
         query_close(q);
         return err_set(err, rc, "%s", err_text(rc));
     }
-    look_at_files(q, selection);
+    count_files(q, selection);
     *ret = q;
     return 0;
 }

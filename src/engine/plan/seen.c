@@ -1,12 +1,12 @@
-/* seen.c - does any object have a value in a column? A name that was mistyped is told, instead of a
- * column of nothing. */
+/* seen.c - finds out whether any object has a value in a column, so that a mistyped name is
+ * reported as an error instead of an empty column. */
 #include "engine/plan/seen.h"
 
 #include "engine/derived/derived.h"
 
 #include <errno.h>
 
-static unsigned seen_in(struct chunk_view *v, const struct source *s)
+static unsigned seen_in_chunk(struct chunk_view *v, const struct source *s)
 {
     const struct text paths[] = {s->info.column, s->info.other};
     struct column c;
@@ -20,8 +20,8 @@ static unsigned seen_in(struct chunk_view *v, const struct source *s)
     return seen | (seen == 0 && chunk_find(v, TEXT("@other"), &c) == 0 ? SEEN_MAYBE : 0);
 }
 
-static int look_at(struct query *q, uint32_t file, uint32_t chunk,
-                   const struct source *const *sources, size_t count, unsigned *seen)
+static int check_chunk(struct query *q, uint32_t file, uint32_t chunk,
+                       const struct source *const *sources, size_t count, unsigned *seen)
 {
     struct chunk_view *v;
     int rc = budget_check(query_budget(q));
@@ -32,29 +32,30 @@ static int look_at(struct query *q, uint32_t file, uint32_t chunk,
     if (rc < 0)
         return rc;
     for (size_t k = 0; k < count; k++)
-        *seen |= sources[k] ? seen_in(v, sources[k]) : 0;
+        *seen |= sources[k] ? seen_in_chunk(v, sources[k]) : 0;
     chunk_close(v);
     return 0;
 }
 
-/* Those that the filter rules out, too: who looks at a quiet minute has not mistyped anything. */
-static int look_at_files(struct query *q, const struct source *const *sources, size_t count,
-                         unsigned *seen)
+/* Checks all selected files, even those that the filter excludes: an empty result for a time range
+ * is no reason to report a mistyped name. */
+static int check_files(struct query *q, const struct source *const *sources, size_t count,
+                       unsigned *seen)
 {
     const uint32_t *files;
     size_t n = query_files(q, &files);
-    bool any = false;
+    bool has_chunks = false;
     int rc = 0;
 
     for (size_t i = 0; i < n && rc == 0 && *seen == 0; i++) {
         const struct index_file *f = snapshot_file(query_snapshot(q), files[i]);
-        any |= f->chunk_count > 0;
+        has_chunks |= f->chunk_count > 0;
         for (uint32_t c = 0; c < f->chunk_count && rc == 0 && *seen == 0; c++)
-            rc = look_at(q, files[i], c, sources, count, seen);
+            rc = check_chunk(q, files[i], c, sources, count, seen);
         if (*seen == 0 && (f->state == INDEX_PENDING || f->state == INDEX_INDEXING))
             *seen = SEEN_MAYBE;
     }
-    if (!any)
+    if (!has_chunks)
         *seen |= SEEN_MAYBE;
     return rc;
 }
@@ -67,13 +68,13 @@ int query_seen(struct query *q, const struct source *const *sources, size_t coun
     int rc = 0;
 
     *ret = 0;
-    if (q->env.far && q->env.far->answer) { /* rank 0 has looked, and found no mistake */
+    if (q->env.far && q->env.far->answer) { /* rank 0 has checked the name already */
         *ret = SEEN_NUMBER | SEEN_MAYBE;
         return 0;
     }
     for (size_t i = 0; i < n && rc == 0 && !(*ret & enough); i++)
-        rc = look_at(q, places[i].file, places[i].chunk, sources, count, ret);
-    return rc < 0 || *ret ? rc : look_at_files(q, sources, count, ret);
+        rc = check_chunk(q, places[i].file, places[i].chunk, sources, count, ret);
+    return rc < 0 || *ret ? rc : check_files(q, sources, count, ret);
 }
 
 bool query_is_argument(const struct source *s)
@@ -101,8 +102,8 @@ int query_check_column(struct query *q, const struct source *s, const char *para
 /* ---- columns of the filter ------------------------------------------------------------------- */
 
 struct named {
-    const struct source *sources[QUERY_LOOKED_AT];
-    struct text paths[QUERY_LOOKED_AT];
+    const struct source *sources[QUERY_UNKNOWN_MAX];
+    struct text paths[QUERY_UNKNOWN_MAX];
     size_t count;
 };
 
@@ -116,7 +117,7 @@ static int add_named(struct query *q, const struct dsl_node *n, struct named *to
     for (size_t i = 0; i < to->count; i++)
         if (to->sources[i] == s)
             return 0;
-    if (to->count < QUERY_LOOKED_AT && query_is_argument(s)) {
+    if (to->count < QUERY_UNKNOWN_MAX && query_is_argument(s)) {
         to->paths[to->count] = n->path;
         to->sources[to->count++] = s;
     }

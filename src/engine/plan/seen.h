@@ -1,22 +1,24 @@
-/* seen.h - does any object of a query have a value in a column? For errors about mistyped names.
+/* seen.h - finds out whether any object of a query has a value in a column, for errors about
+ * mistyped names.
  *
  * Used by:   answers.
- * Threads:   the query's thread. Opens chunks until it knows.
+ * Threads:   the query's thread. Opens chunks until a value is found.
  */
 #ifndef DFTRACERD_ENGINE_PLAN_SEEN_H
 #define DFTRACERD_ENGINE_PLAN_SEEN_H
 
 #include "engine/query.h"
 
-/* Is there a value in one of the columns (NULL: none)? First where the filter may select something,
- * until one of the bits `enough` was seen; if nothing was, in all of the selected files.
- * SEEN_MAYBE: there is nothing yet to tell it from. */
+/* Sets *ret to the kinds of values in the columns (NULL ones are skipped). Checks the chunks that
+ * the filter may select, until one of the bits in `enough` is found; if they have no value, all
+ * selected files. SEEN_MAYBE: there may be values, but that is not known yet. */
 enum { SEEN_NUMBER = 1, SEEN_TEXT = 2, SEEN_MAYBE = 4 };
 int query_seen(struct query *q, const struct source *const *sources, size_t count, unsigned enough,
                unsigned *ret);
-/* not a column that all events may have, nor a derived one */
+/* Returns true if the source is an argument: neither a field that all events may have, nor
+ * derived. */
 bool query_is_argument(const struct source *s);
-/* ERR_PARAM naming `param` where no object of the selected files has such an argument. */
+/* Returns ERR_PARAM, with `param`, if no object of the selected files has such an argument. */
 int query_check_column(struct query *q, const struct source *s, const char *param, struct err *err);
 
 #endif

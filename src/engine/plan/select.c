@@ -1,4 +1,4 @@
-/* select.c - which files a selection means: dir, file, globs, recursive. */
+/* select.c - finds the files of a selection: dir, file, globs, recursive. */
 #include "engine/plan/plan.h"
 
 #include <errno.h>
@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- from what users write to names in the index --------------------------------------------- */
+/* ---- names in the index ---------------------------------------------------------------------- */
 
-/* Without empty and "." components, ".." taken back; false when it would leave the top. No leading
- * slash in `out`. */
+/* Removes empty and "." components and resolves "..". Returns false if it leads above the top.
+ * `out` has no leading slash. */
 static bool clean_path(const char *path, char *out)
 {
     size_t len = 0;
@@ -37,8 +37,8 @@ static bool clean_path(const char *path, char *out)
     return true;
 }
 
-/* What follows the root in a clean absolute path, or NULL. */
-static const char *below(const char *path, const char *root)
+/* Returns the part of a clean absolute path after the root, or NULL if it is not below the root. */
+static const char *part_below(const char *path, const char *root)
 {
     size_t len = strlen(root);
 
@@ -66,7 +66,7 @@ static bool name_below_root(const struct query_env *env, const char *clean, bool
             path = resolved;
         if (strlen(path) >= PATH_MAX || !clean_path(path, root))
             continue;
-        const char *rest = below(clean, root);
+        const char *rest = part_below(clean, root);
         if (rest)
             return join_label(env->root_count > 1 && env->root_labels ? env->root_labels[i] : "",
                               rest, out);
@@ -74,9 +74,9 @@ static bool name_below_root(const struct query_env *env, const char *clean, bool
     return false;
 }
 
-/* Where an absolute path leads. What is behind a file is a member of it: then the way to the file,
- * and the member as it is named. */
-static bool resolve(const char *path, char *out)
+/* Resolves links in an absolute path. The part after a file is the name of a member of an archive,
+ * and is copied. */
+static bool resolve_path(const char *path, char *out)
 {
     char part[PATH_MAX];
     size_t len = strlen(path);
@@ -96,7 +96,8 @@ static bool resolve(const char *path, char *out)
     return true;
 }
 
-/* Name in the index of a path as a user writes it: false when it is outside of all roots. */
+/* Sets `out` to the name in the index of a path in a request. Returns false if it is outside of all
+ * roots. */
 static bool name_of(const struct query_env *env, const char *path, char *out)
 {
     char clean[PATH_MAX], resolved[PATH_MAX];
@@ -109,13 +110,13 @@ static bool name_of(const struct query_env *env, const char *path, char *out)
     }
     if (name_below_root(env, clean, false, out))
         return true;
-    /* Perhaps another way to the same place. */
-    if (!resolve(path, resolved) || !clean_path(resolved, clean))
+    /* A link may lead into a root. */
+    if (!resolve_path(path, resolved) || !clean_path(resolved, clean))
         return false;
     return name_below_root(env, clean, true, out);
 }
 
-/* ---- choosing -------------------------------------------------------------------------------- */
+/* ---- selection ------------------------------------------------------------------------------- */
 
 struct chooser {
     const struct query_env *env;
@@ -139,7 +140,7 @@ static bool is_in_dir(const char *name, const char *dir, bool recursive)
     return recursive || !strchr(rest, '/');
 }
 
-/* An archive of which is not known yet what it has. */
+/* Returns true for an archive whose members are not known yet. */
 static bool is_unknown(const struct index_file *f)
 {
     return f->is_archive && (f->state == INDEX_PENDING || f->state == INDEX_INDEXING);
@@ -150,8 +151,8 @@ static bool may_hold(const struct index_file *f, const char *name)
     return is_unknown(f) && is_in_dir(name, f->name, true);
 }
 
-/* The directory of a name in the index: descriptor or -errno. A directory without traces is there,
- * too. */
+/* Opens the directory of a name in the index, which need not have traces. Returns a descriptor or
+ * -errno. */
 static int open_named(const struct query_env *env, const char *name)
 {
     char path[PATH_MAX * 2], root[PATH_MAX], real[PATH_MAX];
@@ -159,13 +160,13 @@ static int open_named(const struct query_env *env, const char *name)
 
     for (size_t i = 0; i < env->root_count && rc < 0; i++) {
         const char *label = env->root_count > 1 && env->root_labels ? env->root_labels[i] : "",
-                   *rest = below(name, label);
+                   *rest = part_below(name, label);
         if (!rest)
             continue;
         snprintf(path, sizeof(path), "%s/%s", env->root_paths[i], rest);
         /* A link may lead out of the root. */
         bool inside = realpath(env->root_paths[i], root) && realpath(path, real);
-        if (inside && !below(real, strcmp(root, "/") == 0 ? "" : root))
+        if (inside && !part_below(real, strcmp(root, "/") == 0 ? "" : root))
             continue;
         int fd = inside ? open(real, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
         rc = fd < 0 ? -errno : fd;
@@ -199,28 +200,30 @@ static int choose_dir(struct chooser *c, const char *dir)
     for (uint32_t i = 0; i < c->count; i++) {
         const struct index_file *f = snapshot_file(c->snapshot, i);
         const char *file = f->name;
-        /* An archive is like a directory, and where it is one of the files of another, so are its
-         * members. */
-        bool below = may_hold(f, name), inside = below || is_in_dir(file, name, true) ||
-                                                 (f->is_archive && strcmp(file, name) == 0);
+        /* An archive is also a directory. In the directory that contains the archive, its members
+         * count as files of that directory. */
+        bool is_below = may_hold(f, name);
+        bool inside =
+            is_below || is_in_dir(file, name, true) || (f->is_archive && strcmp(file, name) == 0);
         if (f->archive && is_in_dir(f->archive, name, true))
             file = f->archive;
         found = found || inside;
-        /* Of several roots the top holds the labels; "directly in it" means directly in the roots.
- */
+        /* With several roots, the top has their labels: "directly in the top" means directly in one
+         * of the roots. */
         const char *rest = several && !*name && strchr(file, '/') ? strchr(file, '/') + 1 : file;
-        bool direct = below || is_in_dir(rest, name, false) || strcmp(file, name) == 0;
+        bool direct = is_below || is_in_dir(rest, name, false) || strcmp(file, name) == 0;
         c->in_dir[i] = c->in_dir[i] || (inside && (recursive || direct));
     }
+    /* A directory that is inside of an unreadable one may exist. */
     for (size_t i = 0; i < snapshot_unreadable_count(c->snapshot) && !found; i++)
-        found = is_in_dir(name, snapshot_unreadable(c->snapshot, i), true); /* for all we know */
+        found = is_in_dir(name, snapshot_unreadable(c->snapshot, i), true);
     if (!found && *name && !c->selection->may_vanish && !snapshot_find_archive(c->snapshot, name) &&
         !dir_exists(c->env, name))
         return err_set_param(c->err, ERR_NOT_FOUND, "dir", "no such directory: %s", dir);
     return 0;
 }
 
-/* Files are in the order of their names. */
+/* Files of a snapshot are sorted by name. */
 static bool find_file(const struct chooser *c, const char *name, uint32_t *ret)
 {
     uint32_t from = 0, to = c->count;
@@ -240,7 +243,7 @@ static bool find_file(const struct chooser *c, const char *name, uint32_t *ret)
     return false;
 }
 
-/* All that an archive has. False: there is no such archive. */
+/* Selects all members of an archive. Returns false if there is no such archive. */
 static bool choose_archive(struct chooser *c, const char *name)
 {
     if (!snapshot_find_archive(c->snapshot, name))
@@ -253,6 +256,7 @@ static bool choose_archive(struct chooser *c, const char *name)
     return true;
 }
 
+/* Selects archives that may have the member. */
 static bool choose_holder(struct chooser *c, const char *name)
 {
     bool found = false;
@@ -265,7 +269,7 @@ static bool choose_holder(struct chooser *c, const char *name)
     return found;
 }
 
-/* As far down as the archive is, what is looked for has its name. */
+/* Returns true if an archive with unknown members matches the beginning of the pattern. */
 static bool may_hold_match(const struct index_file *f, const char *glob)
 {
     char above[PATH_MAX];
@@ -303,7 +307,7 @@ static int choose_file(struct chooser *c, const char *file)
     return 0;
 }
 
-static int choose(struct chooser *c)
+static int choose_all(struct chooser *c)
 {
     const struct selection *s = c->selection;
     int rc = 0;
@@ -316,13 +320,13 @@ static int choose(struct chooser *c)
         return rc;
     if (s->dir_count == 0 && s->file_count == 0)
         return choose_dir(c, "");
-    /* Files that were named are not asked to be directly in the root. */
+    /* Files that are named explicitly may be in any directory, even if not recursive. */
     if (s->dir_count == 0)
         memset(c->in_dir, 1, c->count);
     return 0;
 }
 
-static int collect(const struct chooser *c, uint32_t **ret, size_t *ret_count)
+static int list_chosen(const struct chooser *c, uint32_t **ret, size_t *ret_count)
 {
     uint32_t *files = malloc((c->count + 1) * sizeof(*files));
     size_t n = 0;
@@ -360,53 +364,55 @@ int query_select_files(const struct query_env *env, struct snapshot *snapshot,
     c.count = snapshot_file_count(snapshot);
     c.in_dir = calloc((size_t)c.count + 1, sizeof(bool));
     c.in_file = calloc((size_t)c.count + 1, sizeof(bool));
-    int rc = c.in_dir && c.in_file ? choose(&c) : -ENOMEM;
+    int rc = c.in_dir && c.in_file ? choose_all(&c) : -ENOMEM;
     if (rc == 0)
-        rc = collect(&c, ret, ret_count);
+        rc = list_chosen(&c, ret, ret_count);
     free(c.in_dir);
     free(c.in_file);
     return rc;
 }
 
-/* ---- what may be unseen ---------------------------------------------------------------------- */
+/* ---- unreadable directories ------------------------------------------------------------------ */
 
-/* Files may be in both: `name` is a directory, and so is the closed one. */
+/* Returns true if a file may be both in the directory `name` and in the unreadable one. */
 static bool dir_meets(const struct query_env *env, const char *name, bool recursive,
-                      const char *closed)
+                      const char *unreadable)
 {
-    bool top = !*name && env->root_count > 1 && !strchr(closed, '/'); /* a root itself */
+    bool top = !*name && env->root_count > 1 && !strchr(unreadable, '/'); /* a root itself */
 
-    return !*closed || strcmp(name, closed) == 0 || is_in_dir(name, closed, true) ||
-           (recursive ? is_in_dir(closed, name, true) : top);
+    return !*unreadable || strcmp(name, unreadable) == 0 || is_in_dir(name, unreadable, true) ||
+           (recursive ? is_in_dir(unreadable, name, true) : top);
 }
 
-/* As far down as the closed one is, a pattern has its name; ** may stand for any way down. */
-static bool file_meets(const char *name, const char *closed)
+/* Returns true if a file that matches `name` may be in the unreadable directory: that matches the
+ * beginning of the pattern, or the pattern has "**". */
+static bool file_meets(const char *name, const char *unreadable)
 {
     char above[PATH_MAX];
-    size_t literal = strcspn(name, "*?[\\"), len = strlen(closed);
-    bool found = is_in_dir(name, closed, true);
+    size_t literal = strcspn(name, "*?[\\"), len = strlen(unreadable);
+    bool found = is_in_dir(name, unreadable, true);
 
     for (const char *end = strchr(name, '/'); end && !found; end = strchr(end + 1, '/')) {
         snprintf(above, sizeof(above), "%.*s", (int)(end - name), name);
-        found = glob_match(above, closed);
+        found = glob_match(above, unreadable);
     }
     return found ||
-           (strstr(name, "**") && strncmp(name, closed, literal < len ? literal : len) == 0);
+           (strstr(name, "**") && strncmp(name, unreadable, literal < len ? literal : len) == 0);
 }
 
 static bool may_be_chosen(const struct query_env *env, const struct selection *s,
-                          const char *closed)
+                          const char *unreadable)
 {
     char name[PATH_MAX];
     bool in_dir = s->dir_count == 0 &&
-                  (s->file_count > 0 || dir_meets(env, "", !s->not_recursive, closed)),
+                  (s->file_count > 0 || dir_meets(env, "", !s->not_recursive, unreadable)),
          in_file = s->file_count == 0;
 
     for (size_t i = 0; i < s->dir_count && !in_dir; i++)
-        in_dir = name_of(env, s->dirs[i], name) && dir_meets(env, name, !s->not_recursive, closed);
+        in_dir =
+            name_of(env, s->dirs[i], name) && dir_meets(env, name, !s->not_recursive, unreadable);
     for (size_t i = 0; i < s->file_count && in_dir && !in_file; i++)
-        in_file = name_of(env, s->files[i], name) && file_meets(name, closed);
+        in_file = name_of(env, s->files[i], name) && file_meets(name, unreadable);
     return in_dir && in_file;
 }
 

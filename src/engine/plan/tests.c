@@ -1,4 +1,4 @@
-/* tests.c - from a selection to the tests of a query. */
+/* tests.c - makes the tests of a query from a selection. */
 #include "engine/filter/filter.h"
 #include "engine/lang/path.h"
 #include "engine/plan/plan.h"
@@ -22,8 +22,7 @@ static const struct {
              "\"config\", \"data_loader\"]"},
 };
 
-/* Presets ignore the case of cat: tracers write POSIX and posix. Queries of users compare it as
- * written. */
+/* Presets ignore the case of cat, for tracers write POSIX and posix. Queries of users do not. */
 void query_ignore_case_of_cat(struct dsl_node *n)
 {
     n->nocase = n->nocase || (n->op == DSL_IN && text_eq(n->path, TEXT("cat")));
@@ -45,20 +44,17 @@ static int parse_preset(struct query *q, const char *name, struct err *err)
                          "unknown preset \"%s\": expected io, compute or dlio", name);
 }
 
-/* window: it is one of time_range. Before the first such one both are the same. */
-static void and_test(struct query *q, struct test *t, bool window)
+/* window: the test is a part of time_range. Until the first one, root and timeless are the same. */
+static void and_node(struct query *q, const struct dsl_node *node, bool window)
 {
     bool same = q->timeless == q->root;
 
+    if (!node)
+        return;
+    struct test *t = test_compile(q, node);
     q->root = test_both(q, q->root, t);
     if (!window)
         q->timeless = same ? q->root : test_both(q, q->timeless, t);
-}
-
-static void and_node(struct query *q, const struct dsl_node *node, bool window)
-{
-    if (node)
-        and_test(q, test_compile(q, node), window);
 }
 
 void query_and_time(struct query *q, const char *path, enum compare op, int64_t ns, bool window)
@@ -87,19 +83,12 @@ static void and_ranges(struct query *q, const struct selection *s)
         query_and_time(q, "dur", COMPARE_LE, s->max_duration_ns, false);
 }
 
-static int parse_query(struct query *q, struct text text, struct err *err)
+int query_make_tests(struct query *q, const struct selection *s, struct err *err)
 {
-    int rc = dsl_parse(text, err, &q->dsl);
+    int rc = dsl_parse(s->query, err, &q->dsl);
 
     if (rc == ERR_QUERY_SYNTAX && err && !err->param[0])
         snprintf(err->param, sizeof(err->param), "query");
-    return rc;
-}
-
-int query_make_tests(struct query *q, const struct selection *s, struct err *err)
-{
-    int rc = parse_query(q, s->query, err);
-
     if (rc == 0 && s->preset)
         rc = parse_preset(q, s->preset, err);
     q->unfiltered = !q->dsl.root && !s->preset && !s->has_time_range && !s->has_min_duration &&

@@ -1,6 +1,5 @@
-/* within_collect.c - collects the intervals of what matches a query's `within`, before its own
- * scan.
- */
+/* within_collect.c - collects the intervals of the events that match `within`, before the scan of
+ * the query itself. */
 #include "engine/derived/within.h"
 #include "engine/filter/filter.h"
 #include "engine/group/groups.h"
@@ -11,8 +10,8 @@
 
 /* ---- collecting ------------------------------------------------------------------------------ */
 
-/* From what was collected to what can be asked: each scope has its part of the spans. */
-static int arrange(struct within *in, struct groups *found)
+/* Moves the intervals to `in`, sorted by scope, and sets the first one of each scope. */
+static int set_spans(struct within *in, struct groups *found)
 {
     struct group_table *scopes = &found->set[0].map.table, none = in->scopes;
     struct acc *acc = &found->set[0].accs[0];
@@ -39,8 +38,9 @@ static int arrange(struct within *in, struct groups *found)
     return 0;
 }
 
-/* The query is that of `within` for so long. What it counted is not part of the answer. */
-static int collect(struct query *q, struct within *in, struct err *err)
+/* Scans with the tests of `within` in place of the query's own. The counters are restored: they are
+ * those of the answer. */
+static int collect_spans(struct query *q, struct within *in, struct err *err)
 {
     const struct acc_spec spans = {
         .kind = &acc_intervals, .column = in->ts, .with = in->dur, .instants = true};
@@ -61,7 +61,7 @@ static int collect(struct query *q, struct within *in, struct err *err)
     rc = rc < 0 ? rc : groups_scan(&g, &found, err);
     q->root = root;
     q->counters = counters;
-    rc = rc < 0 ? rc : arrange(in, found);
+    rc = rc < 0 ? rc : set_spans(in, found);
     groups_free(found);
     return rc;
 }
@@ -83,8 +83,8 @@ static int choose_scope(struct query *q, struct within *in, enum within_scope sc
     return q->arena.error;
 }
 
-/* What is wrong is told as of `within`, not as of the query beside it. */
-static int parse(struct text text, struct err *err, struct dsl *ret)
+/* Errors name the parameter `within` instead of `query`. */
+static int parse_within(struct text text, struct err *err, struct dsl *ret)
 {
     struct err own = {0};
     int rc = dsl_parse(text, &own, ret);
@@ -99,23 +99,16 @@ static int parse(struct text text, struct err *err, struct dsl *ret)
     return rc;
 }
 
-static int compile(struct query *q, struct within *in, const struct selection *s, struct err *err)
+static int compile_within(struct query *q, struct within *in, const struct selection *s,
+                          struct err *err)
 {
-    int rc = parse(s->within, err, &in->dsl);
+    int rc = parse_within(s->within, err, &in->dsl);
 
     rc = rc < 0 ? rc : choose_scope(q, in, s->within_scope);
     if (rc < 0)
         return rc;
     in->root = test_both(q, test_classes(q, PHASE_EVENTS),
                          in->dsl.root ? test_compile(q, in->dsl.root) : NULL);
-    return q->arena.error;
-}
-
-static int add_clipped(struct query *q, struct within *in)
-{
-    in->clip_ts = source_like(q, in->ts, &within_clipped_ts, in->ts, in->dur);
-    in->clip_dur = source_like(q, in->dur, &within_clipped_dur, in->ts, in->dur);
-    in->clip_te = source_like(q, source_of(q, TEXT("te")), NULL, in->clip_ts, in->clip_dur);
     return q->arena.error;
 }
 
@@ -127,8 +120,13 @@ int within_open(struct query *q, const struct selection *s, struct err *err)
     if (!in)
         return -ENOMEM;
     in->spans.budget = in->first.budget = q->budget;
-    int rc = compile(q, in, s, err);
+    int rc = compile_within(q, in, s, err);
     group_table_init(&in->scopes, in->width, 0, q->budget);
-    rc = rc < 0 ? rc : collect(q, in, err);
-    return rc == 0 && s->clip ? add_clipped(q, in) : rc;
+    rc = rc < 0 ? rc : collect_spans(q, in, err);
+    if (rc < 0 || !s->clip)
+        return rc;
+    in->clip_ts = source_like(q, in->ts, &within_clipped_ts, in->ts, in->dur);
+    in->clip_dur = source_like(q, in->dur, &within_clipped_dur, in->ts, in->dur);
+    in->clip_te = source_like(q, source_of(q, TEXT("te")), NULL, in->clip_ts, in->clip_dur);
+    return q->arena.error;
 }

@@ -1,4 +1,4 @@
-/* scan_chunk.c - one worker, one chunk: bind the tests, then batch after batch. */
+/* scan_chunk.c - the scan of one chunk by one worker: binds the tests, then runs the batches. */
 #include "dftracerd/kernel.h"
 #include "engine/derived/within.h"
 #include "engine/filter/filter.h"
@@ -38,8 +38,8 @@ void scan_worker_free(struct scan_worker *w)
         grow_done(&w->tests[i].rows);
         vec_done(&w->tests[i].seen);
     }
-    grow_done(&w->besides);
-    grow_done(&w->taken);
+    grow_done(&w->other_rows);
+    grow_done(&w->values);
     vec_done(&w->bound);
     free(w->tests);
     vec_done(&w->resolved);
@@ -49,8 +49,8 @@ void scan_worker_free(struct scan_worker *w)
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-/* Takes rows before the place's first one out of the mask. */
-static void leave_out(const struct scan_worker *w, const struct scan_batch *b, uint64_t *mask)
+/* Clears the bits of rows before the place's first one. */
+static void mask_out_first(const struct scan_worker *w, const struct scan_batch *b, uint64_t *mask)
 {
     uint32_t first = w->chunk.place.first_row;
 
@@ -60,21 +60,21 @@ static void leave_out(const struct scan_worker *w, const struct scan_batch *b, u
     }
 }
 
-/* ---- rows that are few, gathered ------------------------------------------------------------- */
+/* ---- gathered rows --------------------------------------------------------------------------- */
 
 void scan_worker_gathers(struct scan_worker *w)
 {
     w->gathers = true;
 }
 
-/* What a callback returned, or why the values that it read were none. */
-static int told(const struct scan_worker *w, int rc)
+/* Returns the result of a callback, or the error of a value that it has read. */
+static int callback_result(const struct scan_worker *w, int rc)
 {
     return w->error ? w->error : rc;
 }
 
-/* Tells the rows that wait. Nothing of the batch at hand is lost by it but what its lanes hold. */
-static int tell_gathered(struct scan_worker *w, const struct chunk_hooks *hooks)
+/* Passes the gathered rows to the sink. The present batch stays valid, but not its lanes. */
+static int flush_gathered(struct scan_worker *w, const struct chunk_hooks *hooks)
 {
     struct gathered *g = &w->gathered;
     const uint64_t *interest = w->interest;
@@ -91,24 +91,24 @@ static int tell_gathered(struct scan_worker *w, const struct chunk_hooks *hooks)
     mask_fill(&g->batch, g->mask);
     g->count = 0;
     w->interest = NULL;
-    int rc = told(w, hooks->batch(hooks->arg, &g->batch));
+    int rc = callback_result(w, hooks->batch(hooks->arg, &g->batch));
     w->interest = interest;
     return rc;
 }
 
-static int gather(struct scan_worker *w, const struct scan_batch *b,
-                  const struct chunk_hooks *hooks)
+static int gather_rows(struct scan_worker *w, const struct scan_batch *b,
+                       const struct chunk_hooks *hooks)
 {
     struct gathered *g = &w->gathered;
-    int rc = g->count + b->count > SCAN_BATCH ? tell_gathered(w, hooks) : 0;
+    int rc = g->count + b->count > SCAN_BATCH ? flush_gathered(w, hooks) : 0;
 
     for (uint32_t j = 0; rc == 0 && j < b->count; j++)
         g->places[g->count++] = b->first + b->select[j];
     return rc;
 }
 
-/* From the mask to count and select. */
-static void take_mask(struct scan_worker *w, struct scan_batch *b)
+/* Sets count and select from the mask. */
+static void set_selected(struct scan_worker *w, struct scan_batch *b)
 {
     if (mask_is_full(b, w->mask))
         return;
@@ -116,7 +116,7 @@ static void take_mask(struct scan_worker *w, struct scan_batch *b)
     b->select = w->select;
 }
 
-/* Fills mask, count and select. */
+/* Sets mask, count and select. */
 static int select_rows(struct scan_worker *w, struct scan_batch *b)
 {
     b->mask = w->mask;
@@ -130,25 +130,25 @@ static int select_rows(struct scan_worker *w, struct scan_batch *b)
         test_eval_root(w, b, w->root, w->mask);
     if (w->error || w->chunk.all)
         return w->error;
-    leave_out(w, b, w->mask);
+    mask_out_first(w, b, w->mask);
     for (uint32_t i = 0; w->chunk.wanted && i < SCAN_WORDS; i++)
         w->mask[i] &= w->chunk.wanted[b->first / 64 + i];
     w->interest = w->mask;
-    take_mask(w, b);
+    set_selected(w, b);
     if (!w->chunk.within || b->count == 0)
         return 0;
-    within_thin(b, w->mask);
-    take_mask(w, b);
+    within_select(b, w->mask);
+    set_selected(w, b);
     return w->error;
 }
 
 static bool has_rows(const uint64_t *mask, uint32_t rows)
 {
-    uint64_t any = 0;
+    uint64_t bits = 0;
 
     for (uint32_t i = 0; i < (rows + 63) / 64; i++)
-        any |= mask[i];
-    return any != 0;
+        bits |= mask[i];
+    return bits != 0;
 }
 
 static int run_batch(struct scan_worker *w, uint32_t first, const struct chunk_hooks *hooks)
@@ -171,12 +171,12 @@ static int run_batch(struct scan_worker *w, uint32_t first, const struct chunk_h
         return rc;
     w->counters.rows_selected += b->count;
     if (w->gathers && b->select && b->count * BATCH_FEW <= b->rows)
-        return gather(w, b, hooks);
-    rc = tell_gathered(w, hooks);
-    return rc ? rc : told(w, hooks->batch(hooks->arg, b));
+        return gather_rows(w, b, hooks);
+    rc = flush_gathered(w, hooks);
+    return rc ? rc : callback_result(w, hooks->batch(hooks->arg, b));
 }
 
-/* ---- a chunk --------------------------------------------------------------------------------- */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 static int open_place(struct scan_worker *w, size_t position)
 {
@@ -200,7 +200,7 @@ static int open_place(struct scan_worker *w, size_t position)
     return 0;
 }
 
-/* ERR_END: all rows of the chunk were told. */
+/* Passes the values of the only source to the sink. Returns ERR_END if no batches are needed. */
 static int run_values(struct scan_worker *w, const struct chunk_hooks *hooks)
 {
     struct scan_values v;
@@ -208,21 +208,22 @@ static int run_values(struct scan_worker *w, const struct chunk_hooks *hooks)
     if (!hooks->only || w->chunk.every || w->chunk.within || w->chunk.place.first_row > 0 ||
         w->chunk.place.end_row)
         return 0;
-    int rc = test_take(w, w->root, hooks->only, &v) ? hooks->values(hooks->arg, &v) : -EDOM;
+    int rc = test_values(w, w->root, hooks->only, &v) ? hooks->values(hooks->arg, &v) : -EDOM;
     if (rc < 0)
-        return told(w, rc == -EDOM ? 0 : rc);
+        return callback_result(w, rc == -EDOM ? 0 : rc);
     w->counters.rows_scanned += w->chunk.rows;
     w->counters.rows_selected += v.count;
     return ERR_END;
 }
 
-/* Rows that packed columns tell, before anything else is read of the chunk: `most`. */
-static int select_packed(struct scan_worker *w)
+/* Evaluates tests on encoded columns for the whole chunk, before anything else is read of it. Sets
+ * `many`. */
+static int select_encoded(struct scan_worker *w)
 {
     uint32_t words = (w->chunk.rows + 63) / 64;
 
     w->rows = w->chunk.every ? NULL : test_select_root(w, w->root);
-    w->chunk.most =
+    w->chunk.many =
         w->chunk.every || (w->rows && kernels()->count(w->rows, words) >= w->chunk.rows / 4);
     return w->error;
 }
@@ -234,13 +235,13 @@ static int run_rows(struct scan_worker *w, const struct chunk_hooks *hooks)
 
     w->gathered.count = w->gathered.made = 0;
     w->rows = NULL;
-    int rc = hooks->only || w->chunk.wanted ? 0 : select_packed(w);
-    rc = rc == 0 && hooks->begin ? told(w, hooks->begin(hooks->arg, &w->chunk)) : rc;
+    int rc = hooks->only || w->chunk.wanted ? 0 : select_encoded(w);
+    rc = rc == 0 && hooks->begin ? callback_result(w, hooks->begin(hooks->arg, &w->chunk)) : rc;
     rc = rc ? rc : run_values(w, hooks);
-    rc = rc == 0 && hooks->only ? select_packed(w) : rc;
+    rc = rc == 0 && hooks->only ? select_encoded(w) : rc;
     for (; rc == 0 && first < end; first += SCAN_BATCH)
         rc = run_batch(w, first, hooks);
-    rc = rc ? rc : tell_gathered(w, hooks);
+    rc = rc ? rc : flush_gathered(w, hooks);
     if (rc == ERR_END)
         rc = 0;
     return rc == 0 && hooks->end ? hooks->end(hooks->arg, &w->chunk) : rc;
@@ -270,14 +271,14 @@ int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *
                    !w->chunk.within && !w->chunk.wanted;
     w->counters.chunks_scanned += tri != TRI_NONE && !w->chunk.place.rest;
     w->counters.chunks_skipped += tri == TRI_NONE && !w->chunk.place.rest;
-    rc = told(w, rc);
+    rc = callback_result(w, rc);
     if (rc == 0 && tri == TRI_SOME && w->gathers)
         test_bind_only(w, w->root);
     if (rc == 0 && tri != TRI_NONE)
         rc = run_rows(w, hooks);
     chunk_close(w->chunk.view);
     w->chunk.view = NULL;
-    w->serial++; /* what was bound is gone with the chunk */
+    w->serial++; /* bindings to this chunk are no longer valid */
     return rc;
 }
 

@@ -1,5 +1,5 @@
-/* scan_run.c - all chunks of queries on the threads of the pool; parts are merged in (file, chunk)
- * order as they come. */
+/* scan_run.c - scans of all chunks of queries on the threads of the pool; parts are merged in
+ * (file, chunk) order as soon as they are complete. */
 #include "dftracerd/failpoint.h"
 #include "engine/scan/chunk.h"
 
@@ -11,20 +11,20 @@ struct slot {
     void *part;
     bool done, has_part;
 };
-/* Places are taken from the front of stretches: of one, or of one for each worker, who then helps
- * the others. */
-struct stretch {
+/* Workers take places from the front of ranges. There is one range, or one for each worker, which
+ * helps the others when its own is empty. */
+struct place_range {
     atomic_size_t next;
     size_t end;
 };
 struct scan_run {
     struct query *query;
     const struct scan_sink *sink;
-    struct stretch *stretches;
-    unsigned stretch_count;
-    size_t first, last; /* places that are not skipped, if they are scanned before the others */
+    struct place_range *ranges;
+    unsigned range_count;
+    size_t first, last; /* with ends_first: the first and the last place that are not skipped */
     atomic_bool stop;
-    pthread_mutex_t lock; /* all below */
+    pthread_mutex_t lock; /* for all below */
     struct slot *slots;   /* one a place */
     size_t merged;
     bool merging;
@@ -42,8 +42,8 @@ struct runner {
     bool began;
 };
 
-/* The error of the first chunk is told; what others say after the stop does not count. */
-static void fail(struct scan_run *r, size_t position, int code)
+/* The error of the first chunk is kept. Cancelled workers do not replace it. */
+static void run_fail(struct scan_run *r, size_t position, int code)
 {
     const struct scan_place *places;
     pthread_mutex_lock(&r->lock);
@@ -61,7 +61,7 @@ static void fail(struct scan_run *r, size_t position, int code)
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-/* One thread merges, without the lock; others leave their part and go on. */
+/* One thread merges, without the lock; others store their part and continue. */
 static void merge_ready(struct scan_run *r)
 {
     if (r->merging)
@@ -77,21 +77,13 @@ static void merge_ready(struct scan_run *r)
         pthread_mutex_unlock(&r->lock);
         int rc = r->sink->merge(r->sink->arg, position, slot->part, failed);
         if (rc < 0)
-            fail(r, position, rc);
+            run_fail(r, position, rc);
         pthread_mutex_lock(&r->lock);
     }
     r->merging = false;
 }
 
-static void put_part(struct scan_run *r, size_t position, void *part)
-{
-    pthread_mutex_lock(&r->lock);
-    r->slots[position] = (struct slot){part, true, part && r->sink->merge};
-    merge_ready(r);
-    pthread_mutex_unlock(&r->lock);
-}
-
-/* After a failure some parts were never reached in order. */
+/* After a failure, the parts that merging has not reached are freed by the sink. */
 static void merge_rest(struct scan_run *r)
 {
     for (size_t i = 0; i < r->query->place_count; i++) {
@@ -144,8 +136,8 @@ static bool is_skipped(const struct scan_run *r, size_t position)
     return r->sink->skip && r->sink->skip(r->sink->arg, position);
 }
 
-/* The place that is scanned as number n: both ends, then the others in their order. */
-static size_t place_of(const struct scan_run *r, size_t n)
+/* Returns the position of the place that is scanned as number n: both ends come first. */
+static size_t position_of_number(const struct scan_run *r, size_t n)
 {
     if (r->first == r->last)
         return n;
@@ -155,13 +147,13 @@ static size_t place_of(const struct scan_run *r, size_t n)
     return n < r->last ? n : n + 1;
 }
 
-/* The next number for worker i; false: all are taken. */
+/* Sets *ret to the next number for worker i. Returns false if all are taken. */
 static bool take_number(struct scan_run *r, unsigned i, size_t *ret)
 {
-    for (unsigned k = 0; k < r->stretch_count; k++) {
-        struct stretch *own = &r->stretches[(i + k) % r->stretch_count];
-        *ret = atomic_load(&own->next);
-        if (*ret < own->end && (*ret = atomic_fetch_add(&own->next, 1)) < own->end)
+    for (unsigned k = 0; k < r->range_count; k++) {
+        struct place_range *range = &r->ranges[(i + k) % r->range_count];
+        *ret = atomic_load(&range->next);
+        if (*ret < range->end && (*ret = atomic_fetch_add(&range->next, 1)) < range->end)
             return true;
     }
     return false;
@@ -169,8 +161,8 @@ static bool take_number(struct scan_run *r, unsigned i, size_t *ret)
 
 static bool all_taken(const struct scan_run *r)
 {
-    for (unsigned k = 0; k < r->stretch_count; k++)
-        if (atomic_load(&r->stretches[k].next) < r->stretches[k].end)
+    for (unsigned k = 0; k < r->range_count; k++)
+        if (atomic_load(&r->ranges[k].next) < r->ranges[k].end)
             return false;
     return true;
 }
@@ -189,9 +181,13 @@ static void run_place(struct scan_run *r, unsigned i, size_t position)
 
     failpoint("query.chunk");
     int rc = is_skipped(r, position) ? 0 : chunk_run(r->workers[i], position, &hooks);
-    put_part(r, position, rc < 0 ? NULL : w.part);
+    void *part = rc < 0 ? NULL : w.part;
+    pthread_mutex_lock(&r->lock);
+    r->slots[position] = (struct slot){part, true, part && r->sink->merge};
+    merge_ready(r);
+    pthread_mutex_unlock(&r->lock);
     if (rc < 0)
-        fail(r, position, rc);
+        run_fail(r, position, rc);
 }
 
 static bool is_stopped(const struct scan_run *r)
@@ -199,20 +195,20 @@ static bool is_stopped(const struct scan_run *r)
     return atomic_load_explicit(&r->stop, memory_order_relaxed);
 }
 
-/* True: there are more, but others wait for a thread. */
-static bool take_chunks(struct scan_run *r, unsigned i)
+/* Returns true if places are left, but other jobs wait for a thread. */
+static bool run_places(struct scan_run *r, unsigned i)
 {
     size_t number;
 
     while (!is_stopped(r) && take_number(r, i, &number)) {
-        run_place(r, i, place_of(r, number));
+        run_place(r, i, position_of_number(r, number));
         if (pool_is_wanted(r->query->env.pool))
             return true;
     }
     return false;
 }
 
-static int begin_work(struct scan_run *r, unsigned i)
+static int begin_worker(struct scan_run *r, unsigned i)
 {
     int rc = scan_worker_new(r->query, &r->workers[i]);
 
@@ -224,33 +220,32 @@ static int begin_work(struct scan_run *r, unsigned i)
     return rc;
 }
 
-/* True: to be called again. If others were faster no state needs to be made. */
-static bool work(struct scan_run *r, unsigned i)
+/* Returns true if it is to be called again. A worker that comes too late creates no state. */
+static bool run_turn(struct scan_run *r, unsigned i)
 {
     if (is_stopped(r) || all_taken(r))
         return false;
-    int rc = r->has_state[i] ? 0 : begin_work(r, i);
+    int rc = r->has_state[i] ? 0 : begin_worker(r, i);
     if (rc < 0)
-        fail(r, 0, rc);
-    return rc == 0 && take_chunks(r, i);
+        run_fail(r, 0, rc);
+    return rc == 0 && run_places(r, i);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- several scans --------------------------------------------------------------------------- */
 
-/* Several scans. */
 struct runs {
     struct scan_run *run;
     unsigned count, workers;
 };
 
 /* Each worker begins with another scan and then helps the others. */
-static bool work_all(void *arg, unsigned i)
+static bool run_turn_of_all(void *arg, unsigned i)
 {
     struct runs *all = arg;
     bool more = false;
 
     for (unsigned k = 0; k < all->count && !more; k++)
-        more = work(&all->run[(i + k) % all->count], i);
+        more = run_turn(&all->run[(i + k) % all->count], i);
     return more;
 }
 
@@ -269,7 +264,7 @@ static void end_workers(void *arg, unsigned number)
     }
 }
 
-/* As many as there are threads for so many places. */
+/* Returns the number of threads, but no more than there are places. */
 static unsigned worker_count(const struct scan_job *jobs, size_t count)
 {
     struct pool *pool = jobs->query->env.pool;
@@ -299,11 +294,11 @@ static int run_init(struct scan_run *r, const struct scan_job *job, unsigned wor
     r->sink = job->sink;
     r->worker_count = workers;
     r->slots = calloc(r->query->place_count + 1, sizeof(*r->slots));
-    r->stretch_count = r->sink->apart ? workers : 1;
-    r->stretches = calloc(r->stretch_count, sizeof(*r->stretches));
-    for (size_t k = 0, n = r->query->place_count; r->stretches && k < r->stretch_count; k++) {
-        atomic_init(&r->stretches[k].next, n * k / r->stretch_count);
-        r->stretches[k].end = n * (k + 1) / r->stretch_count;
+    r->range_count = r->sink->apart ? workers : 1;
+    r->ranges = calloc(r->range_count, sizeof(*r->ranges));
+    for (size_t k = 0, n = r->query->place_count; r->ranges && k < r->range_count; k++) {
+        atomic_init(&r->ranges[k].next, n * k / r->range_count);
+        r->ranges[k].end = n * (k + 1) / r->range_count;
     }
     r->workers = calloc(workers, sizeof(*r->workers));
     r->states = calloc(workers, sizeof(*r->states));
@@ -311,7 +306,7 @@ static int run_init(struct scan_run *r, const struct scan_job *job, unsigned wor
     pthread_mutex_init(&r->lock, NULL);
     if (r->sink->ends_first)
         find_ends(r);
-    bool ok = r->slots && r->stretches && r->workers && r->states && r->has_state;
+    bool ok = r->slots && r->ranges && r->workers && r->states && r->has_state;
     return ok ? 0 : -ENOMEM;
 }
 
@@ -322,7 +317,7 @@ static void run_done(struct scan_run *r)
     free(r->workers);
     pthread_mutex_destroy(&r->lock);
     free(r->slots);
-    free(r->stretches);
+    free(r->ranges);
     free(r->states);
     free(r->has_state);
 }
@@ -332,7 +327,7 @@ static void run_workers(struct runs *all)
     const struct query_env *env = &all->run->query->env;
 
     index_query_running(env->index, 1);
-    pool_run_turns(env->pool, all->workers, work_all, all, all->run->query->budget);
+    pool_run_turns(env->pool, all->workers, run_turn_of_all, all, all->run->query->budget);
     index_query_running(env->index, -1);
     int rc = all->workers > 1 ? pool_run(env->pool, all->count, end_workers, all) : -EAGAIN;
     for (unsigned i = 0; rc < 0 && i < all->count; i++)

@@ -38,7 +38,7 @@ static struct value double_value(const struct member *m, double d)
     return (struct value){.type = VALUE_DOUBLE, .d = m->digits ? member_rounded(d, m->digits) : d};
 }
 
-/* Of what is at `p`. */
+/* Reads the value at `p`. */
 static struct value read_value(const struct member *m, const void *p)
 {
     int64_t i = 0;

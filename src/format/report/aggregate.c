@@ -118,7 +118,7 @@ uint64_t format_aggregate_min_bytes(const struct format_aggregate *f)
         bytes += f->table->columns[i].optional ? 0 : f->o.format == FORMAT_CSV ? 1 : 2;
     if (f->arrow)
         bytes = arrow_rows_width(f->arrow);
-    return f->table->ops->rows_least(f->table) * bytes;
+    return f->table->ops->rows_min(f->table) * bytes;
 }
 
 /* ---- head and tail --------------------------------------------------------------------------- */

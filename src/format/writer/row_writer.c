@@ -312,7 +312,7 @@ int row_writer_write(struct row_writer *w, const struct row_block *b, struct buf
     }
     for (uint32_t k = 0; k < b->count && rc == 0; k++) {
         rc = put_row(w, b, k, out);
-        rc = rc == 0 && out->len > b->most ? ERR_MEMORY_LIMIT : rc;
+        rc = rc == 0 && out->len > b->max_text ? ERR_MEMORY_LIMIT : rc;
         if (ret_end)
             ret_end[k] = out->len;
     }

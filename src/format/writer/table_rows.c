@@ -114,8 +114,8 @@ int table_rows_next(struct table_rows *r, struct err *err, struct buf *out, size
         return rc;
     struct row_block rows = {.vectors = r->vectors,
                              .count = (uint32_t)b.count,
-                             .rows_to_come = b.count + t->ops->rows_least(t),
-                             .most = SIZE_MAX};
+                             .rows_to_come = b.count + t->ops->rows_min(t),
+                             .max_text = SIZE_MAX};
     if (json && more)
         buf_putc(out, ',');
     rc = row_writer_write(r->writer, &rows, out, NULL);

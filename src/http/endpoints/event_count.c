@@ -16,7 +16,7 @@ struct state {
     uint64_t events;
     struct counted_file *files;
     size_t file_count;
-    struct text unknown[QUERY_LOOKED_AT], *unknown_names;
+    struct text unknown[QUERY_UNKNOWN_MAX], *unknown_names;
     size_t unknown_count;
 };
 

@@ -204,7 +204,7 @@ static int answer_stream(struct http_far *all, struct snapshot *s, const struct 
         rc = !s ? -ESRCH : far->request.len ? stream_open(all, s, far, o, &own) : ERR_NOT_FOUND;
     if (rc < 0)
         return rc;
-    rc = own->far.serve(own->far.serve_arg, far->asked, answer);
+    rc = own->far.serve(own->far.serve_arg, far->part, answer);
     stream_give_back(all, own, rc == -EXDEV ? 0 : rc);
     return rc == -ESRCH ? ERR_STALE : rc;
 }
@@ -279,8 +279,8 @@ static int on_request(void *arg, struct snapshot *s, struct text request, struct
     struct http_call_options o = {.target = target,
                                   .deadline_ns = time_ns ? clock_mono_ns() + time_ns : 0};
     if (rc == 0)
-        rc = far.asked.len ? answer_stream(arg, s, &far, &o, answer)
-                           : answer_scan(arg, s, &far, &o, answer);
+        rc = far.part.len ? answer_stream(arg, s, &far, &o, answer)
+                          : answer_scan(arg, s, &far, &o, answer);
     free(target);
     return rc;
 }

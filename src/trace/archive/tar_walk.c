@@ -1,12 +1,12 @@
-/* tar_walk.c - a tar archive from header to header. Its formats: the first one (V7), POSIX ustar
- * with pax records, GNU's. */
+/* tar_walk.c - reads the headers of a tar archive, in the formats V7, POSIX ustar with pax records,
+ * and GNU. */
 #include "dftracerd/trace.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 512, RECORDS_MOST = 1 << 20 };
+enum { BLOCK = 512, RECORDS_MAX = 1 << 20 };
 
 struct header {
     char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100];
@@ -14,26 +14,26 @@ struct header {
 };
 _Static_assert(sizeof(struct header) == BLOCK, "a header is one block");
 
-/* GNU's sparse files: whether the map of holes goes on in the next block; in the header, and in
- * such a block. */
-enum { SPARSE_HEADER_GOES_ON = 482, SPARSE_BLOCK_GOES_ON = 504 };
+/* GNU's sparse files: offsets of the flag that the map of holes continues in the next block, in the
+ * header and in such a block. */
+enum { SPARSE_HEADER_CONTINUES = 482, SPARSE_BLOCK_CONTINUES = 504 };
 
 enum walk_state { WALK_HEADER, WALK_RECORDS, WALK_NAME, WALK_MAP };
 
 struct trace_tar {
     enum walk_state state;
-    uint64_t at;    /* text offset of what comes next */
-    size_t need;    /* bytes of the piece that is gathered */
-    size_t padding; /* behind it */
+    uint64_t at;    /* text offset of the next byte */
+    size_t need;    /* size of the piece that is being collected */
+    size_t padding; /* bytes to skip after it */
     struct buf piece;
-    /* What records before the header said of the next member: */
-    struct buf longer;
+    /* From records before the header of a member: */
+    struct buf longer; /* its name; empty: it is in the header */
     bool sized, timed, sparse, named;
     uint64_t longer_size;
     int64_t time_s;
     struct buf name; /* of the reported member */
     struct trace_tar_member member;
-    const char *why; /* it is corrupt */
+    const char *why; /* error message, if the archive is corrupt */
 };
 
 struct trace_tar *trace_tar_new(void)
@@ -83,9 +83,9 @@ bool trace_tar_is_between(const struct trace_tar *t)
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
-/* Octal digits between blanks, or base 256 with the top bit set. A NUL before them is of a field
- * before that was too long, as GNU tar has it. */
-static bool take_number(const char *field, size_t len, uint64_t *ret)
+/* Parses octal digits between blanks, or base 256 with the top bit set. A NUL before them ends the
+ * previous field, if that was too long (GNU tar). */
+static bool parse_number(const char *field, size_t len, uint64_t *ret)
 {
     size_t i = 0;
     *ret = 0;
@@ -108,8 +108,8 @@ static bool take_number(const char *field, size_t len, uint64_t *ret)
     return i == len || field[i] == ' ' || field[i] == '\0';
 }
 
-/* Some old programs summed up signed bytes. */
-static bool is_sound(const struct header *h)
+/* Some old programs sum signed bytes. */
+static bool has_checksum(const struct header *h)
 {
     const unsigned char *byte = (const unsigned char *)h;
     const size_t from = offsetof(struct header, checksum), to = from + sizeof(h->checksum);
@@ -120,7 +120,7 @@ static bool is_sound(const struct header *h)
         sum += own ? ' ' : byte[i];
         of_signed += own ? ' ' : (signed char)byte[i];
     }
-    return take_number(h->checksum, sizeof(h->checksum), &stored) &&
+    return parse_number(h->checksum, sizeof(h->checksum), &stored) &&
            ((int64_t)stored == sum || (int64_t)stored == of_signed);
 }
 
@@ -131,7 +131,7 @@ static struct text field_text(const char *field, size_t len)
 
 /* ---- records before a header ----------------------------------------------------------------- */
 
-/* "<length> key=value\n", where the length counts its own digits. */
+/* Parses "<length> key=value\n"; the length includes its own digits. */
 static bool take_record(struct text *records, struct text *key, struct text *value)
 {
     struct text digits, rest = *records;
@@ -155,7 +155,7 @@ static int take_records(struct trace_tar *t)
         bool of_sparse = text_eq(key, TEXT("GNU.sparse.name"));
         t->sparse = t->sparse || text_starts(key, TEXT("GNU.sparse"));
         if (of_sparse || (text_eq(key, TEXT("path")) && !t->named)) {
-            t->named = of_sparse; /* the path is one made up, then */
+            t->named = of_sparse; /* "path" is then a generated name */
             buf_clear(&t->longer);
             buf_text(&t->longer, field_text(value.ptr, value.len));
         } else if (text_eq(key, TEXT("size"))) {
@@ -163,7 +163,7 @@ static int take_records(struct trace_tar *t)
             if (num_parse_u64(value, &t->longer_size) < 0)
                 return corrupt(t, "an invalid pax record");
         } else if (text_eq(key, TEXT("mtime"))) {
-            /* Whole seconds; what is no such number is as if it were not there. */
+            /* The fraction of the seconds is ignored, and so are invalid numbers. */
             if (text_split(&value, '.', &seconds) && num_parse_u64(seconds, &time) == 0 &&
                 time >> 40 == 0) {
                 t->timed = true;
@@ -174,8 +174,7 @@ static int take_records(struct trace_tar *t)
     return t->longer.error;
 }
 
-/* GNU's way: the name itself, with a NUL. Where that is missing GNU tar reads on, up to one behind,
- * in the last block. */
+/* In the GNU format, the record is the name, with a NUL, which may only be in the padding. */
 static int take_name(struct trace_tar *t)
 {
     buf_clear(&t->longer);
@@ -185,7 +184,7 @@ static int take_name(struct trace_tar *t)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-static void gather(struct trace_tar *t, enum walk_state state, size_t need)
+static void collect_next(struct trace_tar *t, enum walk_state state, size_t need)
 {
     t->state = state;
     t->need = need;
@@ -193,16 +192,16 @@ static void gather(struct trace_tar *t, enum walk_state state, size_t need)
     buf_clear(&t->piece);
 }
 
-static int skip(struct trace_tar *t, uint64_t size)
+static int skip_text(struct trace_tar *t, uint64_t size)
 {
     if (size > INT64_MAX - 2 * BLOCK - t->at)
-        return corrupt(t, "it is truncated"); /* there are no such files */
+        return corrupt(t, "it is truncated"); /* no file is that large */
     t->at += (size + BLOCK - 1) / BLOCK * BLOCK;
     return 0;
 }
 
-/* Empty parts and "." are left out, as where a file system has the path. */
-static size_t make_plain(char *name, size_t len)
+/* Removes empty components and ".", as a file system does. */
+static size_t normalise_path(char *name, size_t len)
 {
     size_t to = 0;
     for (size_t at = 0, n; at < len; at += n + 1) {
@@ -218,15 +217,15 @@ static size_t make_plain(char *name, size_t len)
     return to;
 }
 
-static struct text name_told(const struct trace_tar *t, const struct header *h)
+static struct text stored_name(const struct trace_tar *t, const struct header *h)
 {
     if (t->longer.len)
         return (struct text){t->longer.data, t->longer.len};
     return field_text(h->name, sizeof(h->name));
 }
 
-/* As tar would unpack it: without "/" and "./" before it, no "/" behind, and nothing that says
- * nothing between. */
+/* Sets the name as tar would extract it: without a leading "/" or "./", a trailing "/", and empty
+ * components. */
 static int put_name(struct trace_tar *t, const struct header *h)
 {
     struct text name;
@@ -235,7 +234,7 @@ static int put_name(struct trace_tar *t, const struct header *h)
         buf_text(&t->name, field_text(h->prefix, sizeof(h->prefix)));
         buf_putc(&t->name, '/');
     }
-    buf_text(&t->name, name_told(t, h));
+    buf_text(&t->name, stored_name(t, h));
     buf_putc(&t->name, '\0');
     if (t->name.error)
         return t->name.error;
@@ -247,7 +246,7 @@ static int put_name(struct trace_tar *t, const struct header *h)
         name.len -= n;
     }
     if (!text_eq(name, TEXT(".")))
-        name.len = make_plain(t->name.data + (name.ptr - t->name.data), name.len);
+        name.len = normalise_path(t->name.data + (name.ptr - t->name.data), name.len);
     t->name.data[name.ptr - t->name.data + (ptrdiff_t)name.len] = '\0';
     t->member.name = name;
     return 0;
@@ -259,8 +258,7 @@ static enum trace_tar_kind kind_of(const struct trace_tar *t, const struct heade
     case '\0':
     case '0':
     case '7':
-        if (text_ends(name_told(t, h),
-                      TEXT("/"))) /* as the first format has it; its text is passed over */
+        if (text_ends(stored_name(t, h), TEXT("/"))) /* directories of the V7 format */
             return TRACE_TAR_DIRECTORY;
         return t->sparse ? TRACE_TAR_SPARSE : TRACE_TAR_FILE;
     case '1':
@@ -275,15 +273,15 @@ static enum trace_tar_kind kind_of(const struct trace_tar *t, const struct heade
     }
 }
 
-static int tell(struct trace_tar *t, struct trace_tar_member *ret)
+static int report_member(struct trace_tar *t, struct trace_tar_member *ret)
 {
     t->member.offset = t->at;
-    int rc = skip(t, t->member.size);
+    int rc = skip_text(t, t->member.size);
     if (rc < 0)
         return rc;
     buf_clear(&t->longer);
     t->sized = t->timed = t->sparse = t->named = false;
-    gather(t, WALK_HEADER, BLOCK);
+    collect_next(t, WALK_HEADER, BLOCK);
     *ret = t->member;
     return 1;
 }
@@ -295,18 +293,18 @@ static int take_member(struct trace_tar *t, const struct header *h, uint64_t siz
     int rc = put_name(t, h);
     if (rc < 0)
         return rc;
-    if (!take_number(h->mtime, sizeof(h->mtime), &mtime) || mtime >> 40)
+    if (!parse_number(h->mtime, sizeof(h->mtime), &mtime) || mtime >> 40)
         mtime = 0;
     t->member.kind = kind_of(t, h);
-    /* Links, directories and devices have no text, whatever their headers say. */
+    /* Links, directories and devices have no text, whatever the size in their headers. */
     bool empty = h->type >= '1' && h->type <= '6';
     t->member.size = empty ? 0 : t->sized ? t->longer_size : size;
     t->member.mtime_s = t->timed ? t->time_s : (int64_t)mtime;
-    if (h->type == 'S' && ((const char *)h)[SPARSE_HEADER_GOES_ON]) {
-        gather(t, WALK_MAP, BLOCK);
+    if (h->type == 'S' && ((const char *)h)[SPARSE_HEADER_CONTINUES]) {
+        collect_next(t, WALK_MAP, BLOCK);
         return 0;
     }
-    return tell(t, ret);
+    return report_member(t, ret);
 }
 
 static int take_header(struct trace_tar *t, struct trace_tar_member *ret)
@@ -319,25 +317,26 @@ static int take_header(struct trace_tar *t, struct trace_tar_member *ret)
         buf_clear(&t->piece);
         return ERR_END;
     }
-    if (!is_sound(&h))
+    if (!has_checksum(&h))
         return corrupt(t, t->at == BLOCK
                               ? "it is not a tar archive, or compressed in an unsupported way"
                               : "a corrupt header");
-    if (!take_number(h.size, sizeof(h.size), &size))
+    if (!parse_number(h.size, sizeof(h.size), &size))
         return corrupt(t, "an invalid size");
     bool records = h.type == 'x' || h.type == 'X', name = h.type == 'L';
     if (!records && !name && h.type != 'K' && h.type != 'g')
         return take_member(t, &h, size, ret);
-    gather(t, WALK_HEADER, BLOCK);
+    collect_next(t, WALK_HEADER, BLOCK);
     if (!records && !name)
-        return skip(t, size);
-    if (!size || size > RECORDS_MOST)
+        return skip_text(t, size);
+    if (!size || size > RECORDS_MAX)
         return corrupt(t, size ? "a name record is too long" : "a name record is empty");
-    gather(t, records ? WALK_RECORDS : WALK_NAME, (size_t)(records ? size : size + -size % BLOCK));
+    collect_next(t, records ? WALK_RECORDS : WALK_NAME,
+                 (size_t)(records ? size : size + -size % BLOCK));
     return 0;
 }
 
-/* A piece is there. 1: a member is reported. */
+/* Processes a complete piece. Returns 1 if a member is reported. */
 static int take_piece(struct trace_tar *t, struct trace_tar_member *ret)
 {
     int rc;
@@ -347,13 +346,13 @@ static int take_piece(struct trace_tar *t, struct trace_tar_member *ret)
     case WALK_HEADER:
         return take_header(t, ret);
     case WALK_MAP:
-        if (!t->piece.data[SPARSE_BLOCK_GOES_ON])
-            return tell(t, ret);
-        gather(t, WALK_MAP, BLOCK);
+        if (!t->piece.data[SPARSE_BLOCK_CONTINUES])
+            return report_member(t, ret);
+        collect_next(t, WALK_MAP, BLOCK);
         return 0;
     default:
         rc = t->state == WALK_RECORDS ? take_records(t) : take_name(t);
-        gather(t, WALK_HEADER, BLOCK);
+        collect_next(t, WALK_HEADER, BLOCK);
         return rc;
     }
 }

@@ -1,4 +1,4 @@
-/* checkpoint.c - where reading can start again, and what was damaged. */
+/* checkpoint.c - lists of checkpoints and of corrupt ranges. */
 #include "trace/gzip/checkpoint.h"
 #include <errno.h>
 #include <stdlib.h>

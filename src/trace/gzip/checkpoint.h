@@ -1,4 +1,4 @@
-/* checkpoint.h - lists of checkpoints and damage, and the windows of checkpoints. */
+/* checkpoint.h - lists of checkpoints and of corrupt ranges, and the windows of checkpoints. */
 #ifndef DFTRACERD_TRACE_GZIP_CHECKPOINT_H
 #define DFTRACERD_TRACE_GZIP_CHECKPOINT_H
 
@@ -10,28 +10,30 @@
 
 /* ---- compressing windows (checkpoint_window.c) ----------------------------------------------- */
 struct packer;
-/* The packed length and a *new* text, or -ENOMEM. The packer is made when first needed. */
+/* Returns the compressed length and sets *ret to a *new* buffer, or returns -ENOMEM. *packer is
+ * made at the first call. */
 int window_pack(struct packer **packer, const uint8_t *window, uint32_t len, uint8_t **ret);
 void packer_free(struct packer *p);
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 struct checkpoints {
     VEC(struct trace_checkpoint) list;
-    size_t dropped; /* windows of the first `dropped` are gone */
+    size_t dropped; /* the windows of the first `dropped` are freed */
     struct packer *packer;
 };
 int checkpoints_add(struct checkpoints *c, const struct trace_checkpoint *at, const uint8_t *window,
                     uint32_t len);
 void checkpoints_drop(struct checkpoints *c, size_t count);
 void checkpoints_done(struct checkpoints *c);
-/* The window of a checkpoint as text: its length (0 when it has none), ERR_CORRUPT, -ENOMEM. */
+/* Decompresses the window of a checkpoint. Returns its length (0: none), ERR_CORRUPT or -ENOMEM. */
 int checkpoint_unpack(const struct trace_checkpoint *at, uint8_t out[INFLATE_WINDOW]);
-/* Text offset from which on a block boundary is the next checkpoint after one at `text`. */
+/* Returns the text offset from which on the next block boundary becomes a checkpoint, after one at
+ * `text`. */
 uint64_t checkpoint_after(uint64_t text, uint64_t checkpoint_size);
 
 struct damages {
     VEC(struct trace_damage) list;
-    bool lost; /* there was no memory for one: reading must not go on */
+    bool lost; /* an entry was lost without memory: reading must stop */
 };
 void damages_add(struct damages *d, const struct trace_damage *one);
 void damages_done(struct damages *d);

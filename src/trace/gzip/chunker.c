@@ -1,9 +1,9 @@
-/* chunker.c - the text cut into chunks of whole lines.
+/* chunker.c - divides text into chunks of whole lines.
  *
- * Text is inflated right into the buffer that is handed out; only what was read beyond the last
- * line of the chunk is copied, into the next one. To keep that little, reading stops at the chunk's
- * nominal end and goes on in small steps until the end of the last line, and the line after it, are
- * known.
+ * Text is inflated directly into the buffer that is delivered; only text after the last line of the
+ * chunk is copied, into the next buffer. To keep this part small, reading stops at the chunk's
+ * nominal end and continues in small steps until the end of the last line, and the line after it,
+ * are known.
  */
 #include "trace/gzip/chunker.h"
 #include "trace/gzip/reader.h"
@@ -13,9 +13,9 @@
 
 #define STEP (32u << 10)
 #define STEP_MAX (8u << 20)
-#define PADDING 64 /* zero bytes behind the text that scanners may read */
+#define PADDING 64 /* zero bytes after the text that scanners may read */
 #define CONTINUATIONS_MAX 8
-/* Stands for an over-long line: invalid by itself, and completes no line before it. */
+/* Replaces an over-long line: an invalid line that does not continue the line before it. */
 #define LONG_MARK "!\n"
 
 struct trace_chunker {
@@ -27,9 +27,9 @@ struct trace_chunker {
     char *buf;
     size_t len, cap;
     size_t line;     /* a line start: no line before it is too long */
-    size_t searched; /* no newline at or behind the nominal end before this */
+    size_t searched; /* there is no newline between the nominal end and this */
     size_t shown;    /* bytes of the provisional chunk delivered last */
-    bool discarding; /* the rest of an over-long line */
+    bool discarding; /* the rest of an over-long line is being skipped */
 };
 
 int trace_chunker_new(struct trace_reader *r, uint64_t chunk_size, uint64_t skip_to,
@@ -99,15 +99,14 @@ static int make_room(struct trace_chunker *c, size_t room)
     return 0;
 }
 
-/* Where the chunk ends, as an offset in the buffer: lines that start there or later belong to the
- * next one. */
+/* Returns the offset in the buffer from which on lines belong to the next chunk. */
 static uint64_t nominal_end(const struct trace_chunker *c)
 {
     return c->start / c->size * c->size + c->size - c->start;
 }
 
-/* 1, 0 at the present end of the file, -errno. */
-static int fill(struct trace_chunker *c, bool finish)
+/* Returns 1, 0 at the present end of the file, or -errno. */
+static int fill_buffer(struct trace_chunker *c, bool finish)
 {
     uint64_t end = nominal_end(c);
     uint64_t left = c->len < end ? end - c->len : 0;
@@ -134,12 +133,12 @@ static void drop_front(struct trace_chunker *c, size_t len)
     c->line = c->searched = c->shown = 0;
 }
 
-/* Discards text up to the first line wanted, or the rest of an over-long line. 1, 0 or -errno as
+/* Discards text before the first requested line, or the rest of an over-long line. Returns as
  * fill. */
-static int discard(struct trace_chunker *c, bool finish)
+static int discard_text(struct trace_chunker *c, bool finish)
 {
     while (c->skip || c->discarding) {
-        int rc = c->len ? 1 : fill(c, finish);
+        int rc = c->len ? 1 : fill_buffer(c, finish);
         if (rc <= 0)
             return rc;
         if (c->skip) {
@@ -156,9 +155,9 @@ static int discard(struct trace_chunker *c, bool finish)
     return 1;
 }
 
-/* ---- where a chunk ends ---------------------------------------------------------------------- */
+/* ---- ends of chunks -- ---------------------------------------------------------------------- */
 
-/* Looks whether a line is longer than allowed: then true, and c->line is its start. */
+/* Returns true if a line is longer than allowed; c->line is its start. */
 static bool line_too_long(struct trace_chunker *c)
 {
     while (c->len - c->line > TRACE_LINE_MAX) {
@@ -172,9 +171,9 @@ static bool line_too_long(struct trace_chunker *c)
 
 enum line_kind { LINE_OPEN, LINE_OWN, LINE_CONTINUES };
 
-/* What the line at `at` is for the line before it; LINE_OPEN when its end, or a byte that decides,
- * is not there. */
-static enum line_kind classify(const struct trace_chunker *c, size_t at, size_t *ret_end)
+/* Finds out whether the line at `at` may continue the one before it; LINE_OPEN: its end, or a byte
+ * that decides, has not been read. */
+static enum line_kind classify_line(const struct trace_chunker *c, size_t at, size_t *ret_end)
 {
     const char *newline = at < c->len ? memchr(c->buf + at, '\n', c->len - at) : NULL;
     size_t end = newline ? (size_t)(newline - c->buf) : c->len;
@@ -192,7 +191,7 @@ static enum line_kind classify(const struct trace_chunker *c, size_t at, size_t 
     return bracket ? LINE_OWN : LINE_CONTINUES;
 }
 
-/* The offset behind the chunk's last line, or 0 when more text is needed to know. */
+/* Returns the offset after the chunk's last line, or 0 if more text is needed. */
 static size_t find_end(struct trace_chunker *c)
 {
     uint64_t nominal = nominal_end(c);
@@ -207,7 +206,7 @@ static size_t find_end(struct trace_chunker *c)
     c->searched = (size_t)(newline - c->buf);
     size_t end = c->searched + 1, next = 0;
     for (int i = 0; i < CONTINUATIONS_MAX; i++) {
-        enum line_kind kind = classify(c, end, &next);
+        enum line_kind kind = classify_line(c, end, &next);
         if (kind != LINE_CONTINUES)
             return kind == LINE_OWN ? end : 0;
         end = next;
@@ -215,17 +214,17 @@ static size_t find_end(struct trace_chunker *c)
     return end;
 }
 
-/* ---- handing out ----------------------------------------------------------------------------- */
+/* ---- delivery -------------------------------------------------------------------------------- */
 
-/* Numbers go up even where an over-long line ended a chunk early. */
+/* Numbers ascend even if an over-long line has ended a chunk early. */
 static uint64_t number_of(const struct trace_chunker *c)
 {
     uint64_t number = c->start / c->size;
     return number < c->last_number ? c->last_number : number;
 }
 
-/* Hands out the buffer up to `len`; the text from `next` on moves to a new one. */
-static int hand_out(struct trace_chunker *c, size_t len, size_t next, struct trace_chunk *ret)
+/* Delivers the buffer up to `len`; the text from `next` on is moved to a new buffer. */
+static int deliver_buffer(struct trace_chunker *c, size_t len, size_t next, struct trace_chunk *ret)
 {
     struct trace_chunker after = *c;
     after.start += next;
@@ -246,7 +245,7 @@ static int hand_out(struct trace_chunker *c, size_t len, size_t next, struct tra
 
 static int deliver(struct trace_chunker *c, size_t len, struct trace_chunk *ret)
 {
-    return hand_out(c, len, len, ret);
+    return deliver_buffer(c, len, len, ret);
 }
 
 static int deliver_long(struct trace_chunker *c, struct trace_chunk *ret)
@@ -254,7 +253,7 @@ static int deliver_long(struct trace_chunker *c, struct trace_chunk *ret)
     struct trace_damage damage = {TRACE_DAMAGE_LINE, 0, 0, c->start + c->line};
     size_t len = c->line + sizeof(LONG_MARK) - 1;
     memcpy(c->buf + c->line, LONG_MARK, sizeof(LONG_MARK) - 1);
-    int rc = hand_out(c, len, c->line + TRACE_LINE_MAX + 1, ret);
+    int rc = deliver_buffer(c, len, c->line + TRACE_LINE_MAX + 1, ret);
     if (rc < 0)
         return rc;
     c->discarding = true;
@@ -267,7 +266,7 @@ static int deliver_long(struct trace_chunker *c, struct trace_chunk *ret)
     return 0;
 }
 
-/* The complete lines so far, as a copy: the buffer is kept to be continued. */
+/* Delivers the complete lines so far as a copy: the buffer itself is continued. */
 static int deliver_provisional(struct trace_chunker *c, struct trace_chunk *ret)
 {
     const char *newline = c->len ? memrchr(c->buf, '\n', c->len) : NULL;
@@ -287,7 +286,7 @@ static int deliver_provisional(struct trace_chunker *c, struct trace_chunk *ret)
 int trace_chunker_next(struct trace_chunker *c, bool finish, struct trace_chunk *ret)
 {
     for (;;) {
-        int rc = discard(c, finish);
+        int rc = discard_text(c, finish);
         if (rc < 0)
             return rc;
         if (rc > 0 && c->len && line_too_long(c))
@@ -295,7 +294,7 @@ int trace_chunker_next(struct trace_chunker *c, bool finish, struct trace_chunk 
         size_t end = rc > 0 && c->len ? find_end(c) : 0;
         if (end)
             return deliver(c, end, ret);
-        rc = rc > 0 ? fill(c, finish) : 0;
+        rc = rc > 0 ? fill_buffer(c, finish) : 0;
         if (rc < 0)
             return rc;
         if (rc == 0 && finish)

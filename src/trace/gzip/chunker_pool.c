@@ -1,8 +1,8 @@
-/* chunker_pool.c - memory of chunks, kept from one to the next.
+/* chunker_pool.c - a pool of memory for chunks.
  *
- * Some megabytes allocated anew for every chunk come from the kernel page by page, zeroed: that
- * takes as long as inflating the text into them. Chunks are freed by other threads than the one
- * that fills the next, so the memory is kept for the process, as long as anybody reads chunks.
+ * If some megabytes were allocated for every chunk, the kernel would have to zero them page by
+ * page, which takes as long as inflating the text into them. Other threads free the chunks than the
+ * one that fills them, so the pool belongs to the process; it exists as long as chunks are read.
  */
 #include "trace/gzip/chunker.h"
 #include <pthread.h>

@@ -1,14 +1,14 @@
-/* front.c - a file that is gzip by its name, and does not begin so: text under that name, or gzip
- * with a damaged beginning? docs/READING.md, rule 1. */
+/* front.c - classifies a file whose name says gzip, but which does not begin as a gzip file:
+ * text, or gzip with a corrupt beginning (docs/READING.md, rule 1). */
 #include "trace/gzip/reader.h"
 
 #include <errno.h>
 
 #define LOOKED_AT 4096
-#define ZEROS_MOST (16u << 20) /* no text begins with more */
+#define ZEROS_MAX (16u << 20) /* no text begins with more */
 #define TAR_HEADER 512
 
-/* A tenth of packed bytes is control characters; of text hardly any is. */
+/* A tenth of compressed bytes are control characters; text has hardly any. */
 static bool is_text(const char *p, size_t len)
 {
     size_t controls = 0;
@@ -17,7 +17,7 @@ static bool is_text(const char *p, size_t len)
     return controls * 32 < len;
 }
 
-/* Which has zeros behind its names. 1, 0, -ENOMEM. */
+/* Tar archives have zero bytes, but are text in the sense of this file. Returns 1, 0 or -ENOMEM. */
 static int is_tar(const char *p, size_t len)
 {
     struct trace_tar_member m;
@@ -45,7 +45,7 @@ int front_is_text(struct trace_reader *r)
     if (rc)
         return rc;
     uint64_t at = 0;
-    while (n > 0 && at < ZEROS_MOST) {
+    while (n > 0 && at < ZEROS_MAX) {
         size_t skipped = zeros(look, (size_t)n);
         if (!skipped)
             return is_text(look, (size_t)n);

@@ -1,10 +1,10 @@
-/* inflate.c - a deflate stream, block by block, by ISA-L where it is faster and by zlib where ISA-L
- * cannot say.
+/* inflate.c - decodes a deflate stream, block by block: with ISA-L if that is faster, and with zlib
+ * if the result of ISA-L is not final.
  *
- * zlib decodes a block again from its start, dropping what was delivered already, when ISA-L meets
- * an error (zlib's word counts), when the end of the block is ambiguous, and at the present end
- * of the file: ISA-L decodes several literals at a step and holds the last ones back, zlib gives
- * every byte that the bits decide.
+ * zlib decodes a block again from its start, and text that was delivered already is dropped, in
+ * three cases: ISA-L reports an error (the result of zlib counts), the end of the block is
+ * ambiguous, or the present end of the file is reached: ISA-L decodes several literals at a step
+ * and holds the last ones back, while zlib returns every byte that the bits decide.
  */
 #include "trace/gzip/inflate.h"
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include <isa-l/crc.h>
 #endif
 
-/* Bytes of text, on a running mean, below which starting ISA-L at a block costs more than it gains.
- * A mean, since pigz and flushing writers put empty blocks between large ones. */
+/* If blocks have fewer bytes of text than this, starting ISA-L costs more than it gains. A running
+ * mean is compared, since pigz and writers that flush put empty blocks between large ones. */
 #define SMALL_BLOCK 6000
 
 uint32_t inflate_crc(uint32_t crc, const uint8_t *data, size_t len)
@@ -33,7 +33,7 @@ int inflate_open(struct inflate *f, struct input *in, enum trace_engine engine)
     f->in = in;
     if (inflateInit2(&f->z, -15) != Z_OK)
         return -ENOMEM;
-    /* allocates zlib's window now: later a lack of memory would look like damaged data */
+    /* allocates zlib's window now: later, a lack of memory would look like corrupt data */
     if (inflateSetDictionary(&f->z, f->window, 1) != Z_OK)
         return -ENOMEM;
     if (engine == TRACE_ENGINE_ISAL && !(f->isal = inflate_isal_new()))
@@ -65,7 +65,7 @@ void inflate_start(struct inflate *f, uint64_t bit, const uint8_t *window, uint3
 /* ---- history --------------------------------------------------------------------------------- */
 
 /* Appends to a buffer that holds the last INFLATE_WINDOW bytes. */
-static void append(uint8_t *buf, uint32_t *buf_len, const uint8_t *text, size_t len)
+static void append_history(uint8_t *buf, uint32_t *buf_len, const uint8_t *text, size_t len)
 {
     if (len > INFLATE_WINDOW) {
         text += len - INFLATE_WINDOW;
@@ -86,7 +86,7 @@ void inflate_pause(struct inflate *f)
     f->history = f->window;
 }
 
-/* At the end of a block: what it wrote becomes the history of the next one. */
+/* At the end of a block, its text becomes the history of the next one. */
 static void move_history(struct inflate *f, const uint8_t *out, size_t done)
 {
     bool joined = f->recent_len == 0 && (f->history_len == 0 || f->history + f->history_len == out);
@@ -96,8 +96,8 @@ static void move_history(struct inflate *f, const uint8_t *out, size_t done)
         f->history = out + done - f->history_len;
     } else {
         inflate_pause(f);
-        append(f->window, &f->history_len, f->recent, f->recent_len);
-        append(f->window, &f->history_len, out, done);
+        append_history(f->window, &f->history_len, f->recent, f->recent_len);
+        append_history(f->window, &f->history_len, out, done);
     }
     f->recent_len = 0;
 }
@@ -121,12 +121,12 @@ int inflate_block_begin(struct inflate *f)
     }
     if (f->z_bit != f->bit)
         return inflate_zlib_begin(&f->z, in, bit, f->history, f->history_len);
-    in->pos += bit != 0; /* zlib holds the rest of that byte */
+    in->pos += bit != 0; /* zlib has the rest of that byte */
     return 0;
 }
 
-/* From ISA-L to zlib, from the start of the block. */
-static bool take_over(struct inflate *f)
+/* Switches from ISA-L to zlib, at the start of the block. */
+static bool switch_to_zlib(struct inflate *f)
 {
     struct input *in = f->in;
     f->by_isal = false;
@@ -150,7 +150,8 @@ static enum inflate_status run_once(struct inflate *f, uint8_t *out, size_t len,
     return st;
 }
 
-static enum inflate_status run(struct inflate *f, uint8_t *out, size_t len, size_t *ret_done)
+static enum inflate_status run_decoder(struct inflate *f, uint8_t *out, size_t len,
+                                       size_t *ret_done)
 {
     for (;;) {
         size_t done;
@@ -171,7 +172,7 @@ static enum inflate_status run(struct inflate *f, uint8_t *out, size_t len, size
             return st;
         if (st == INFLATE_BAD && !f->by_isal)
             return st;
-        if ((st == INFLATE_BAD || (st == INFLATE_INPUT && !more)) && !take_over(f))
+        if ((st == INFLATE_BAD || (st == INFLATE_INPUT && !more)) && !switch_to_zlib(f))
             return INFLATE_BAD;
     }
 }
@@ -180,10 +181,10 @@ enum inflate_status inflate_block_read(struct inflate *f, uint8_t *out, size_t l
                                        size_t *ret_done)
 {
     *ret_done = 0;
-    enum inflate_status st = run(f, out, len, ret_done);
+    enum inflate_status st = run_decoder(f, out, len, ret_done);
     if (st == INFLATE_END)
         move_history(f, out, *ret_done);
     else
-        append(f->recent, &f->recent_len, out, *ret_done);
+        append_history(f->recent, &f->recent_len, out, *ret_done);
     return st;
 }

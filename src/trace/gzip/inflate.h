@@ -1,9 +1,9 @@
-/* inflate.h - deflate blocks to text, private to src/trace.
+/* inflate.h - decodes deflate blocks, private to src/trace.
  *
- * A stream is read block by block, whichever library decodes: the header of every block is checked
- * here (by zlib's rules, so that both libraries accept the same streams), ISA-L or zlib decodes the
- * body and stops exactly at its end. So every block boundary is seen, and what one library delivers
- * for damaged data the other delivers, too.
+ * A stream is read block by block with either library: the header of every block is checked here
+ * (by zlib's rules, so that both libraries accept the same streams), then ISA-L or zlib decodes the
+ * body and stops exactly at its end. So every block boundary is known, and both libraries return
+ * the same text for corrupt data.
  */
 #ifndef DFTRACERD_TRACE_GZIP_INFLATE_H
 #define DFTRACERD_TRACE_GZIP_INFLATE_H
@@ -18,8 +18,8 @@
 
 struct input {
     int fd;
-    struct trace_source *source; /* in its place; NULL: none */
-    int error;                   /* first errno of pread, or 0: nothing is read after it */
+    struct trace_source *source; /* replaces the descriptor; NULL: none */
+    int error;                   /* first errno of pread, or 0; nothing is read after an error */
     uint64_t base;               /* file offset of buf[0] */
     size_t len, pos;             /* bytes in buf; next byte */
     uint8_t *buf;
@@ -27,10 +27,10 @@ struct input {
 #define INPUT_SIZE (256u << 10)
 int input_init(struct input *in, int fd);
 void input_done(struct input *in);
-/* As pread, of the file or the source; notes the error. */
+/* Reads the file or the source, as pread, and keeps the error. */
 ssize_t input_pread(struct input *in, void *out, size_t len, uint64_t offset);
-/* Makes `want` (<= INPUT_SIZE / 2) bytes available if the file has them; returns how many there
- * are. */
+/* Makes `want` (<= INPUT_SIZE / 2) bytes available if the file has them. Returns the number of
+ * available bytes. */
 size_t input_fill(struct input *in, size_t want);
 void input_seek(struct input *in, uint64_t offset);
 static inline uint64_t input_offset(const struct input *in)
@@ -47,15 +47,16 @@ struct block {
     uint8_t end_len;   /* of the end-of-block code, bits; 0 in a stored block */
     uint16_t end_code; /* its bits in the order of the stream, first bit lowest */
 };
-#define BLOCK_AHEAD 8192 /* ISA-L builds slower tables for a "last" block when it sees less input */
-/* Reads the header at `bit` (0-7) of data. 0, -EAGAIN (more bytes needed), ERR_CORRUPT. */
+#define BLOCK_AHEAD 8192 /* ISA-L builds slower tables for a "last" block if it has less input */
+/* Parses the header at `bit` (0-7) of data. Returns 0, -EAGAIN (more bytes needed) or
+ * ERR_CORRUPT. */
 int block_parse(const uint8_t *data, size_t len, unsigned bit, struct block *ret);
 
 /* ---- libraries ------------------------------------------------------------------------------- */
 
 enum inflate_status {
     INFLATE_OUTPUT, /* `out` is full */
-    INFLATE_INPUT,  /* the file has no more at present */
+    INFLATE_INPUT,  /* at the present end of the file */
     INFLATE_END,    /* end of the block */
     INFLATE_BAD     /* the data do not decode */
 };
@@ -63,16 +64,16 @@ enum inflate_status {
 struct inflate_isal;
 struct inflate_isal *inflate_isal_new(void); /* NULL: no memory, or not built in */
 void inflate_isal_free(struct inflate_isal *s);
-/* Stands at the block `b` that starts at bit (0-7) of the next input byte, which it takes. */
+/* Begins at the block `b`, which starts at bit (0-7) of the next input byte; reads that byte. */
 void inflate_isal_begin(struct inflate_isal *s, struct input *in, unsigned bit,
                         const struct block *b, const uint8_t *window, uint32_t window_len);
-/* Decodes to the end of the block; INFLATE_INPUT when the buffer is used up. At INFLATE_END `in`
- * is behind the last byte that the block uses, of which *ret_unused (0-7) high bits are not its
- * own. */
+/* Decodes to the end of the block; returns INFLATE_INPUT when the buffer is empty. At INFLATE_END,
+ * `in` is after the last byte of the block, whose *ret_unused (0-7) high bits do not belong to
+ * it. */
 enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, uint8_t *out,
                                      size_t len, size_t *ret_done, unsigned *ret_unused);
 
-/* The same by zlib, which may go on from block to block without a begin. */
+/* The same with zlib, which may continue from block to block without a begin. */
 int inflate_zlib_begin(z_stream *z, struct input *in, unsigned bit, const uint8_t *window,
                        uint32_t window_len);
 enum inflate_status inflate_zlib_run(z_stream *z, struct input *in, uint8_t *out, size_t len,
@@ -87,13 +88,13 @@ struct inflate {
     struct input *in;          /* borrowed */
     struct inflate_isal *isal; /* NULL: zlib alone */
     z_stream z;
-    uint64_t z_bit;      /* position of z between blocks; UINT64_MAX: nowhere */
-    uint64_t bit;        /* of the file (byte * 8 + bit): where the present block starts */
+    uint64_t z_bit;      /* position of z between blocks; UINT64_MAX: undefined */
+    uint64_t bit;        /* start of the present block in the file (byte * 8 + bit) */
     uint64_t block_text; /* text bytes of the present block so far */
-    uint64_t skip;       /* bytes that zlib decodes again after ISA-L gave up */
-    bool by_isal;        /* the present block */
-    bool only_zlib;      /* for the next ones */
-    int64_t mean_text;   /* of the last blocks */
+    uint64_t skip;       /* bytes that zlib decodes again after a failure of ISA-L */
+    bool by_isal;        /* ISA-L decodes the present block */
+    bool only_zlib;      /* zlib decodes all following blocks */
+    int64_t mean_text;   /* mean text bytes of the last blocks */
     struct block block;
     const uint8_t *history; /* text before the block: in window or the caller's memory */
     uint32_t history_len, recent_len;
@@ -103,18 +104,18 @@ struct inflate {
 };
 int inflate_open(struct inflate *f, struct input *in, enum trace_engine engine);
 void inflate_close(struct inflate *f);
-/* Stands at a bit of the file, with the text before it (none at a member's start). */
+/* Sets the position to a bit of the file, with the text before it (none at a member's start). */
 void inflate_start(struct inflate *f, uint64_t bit, const uint8_t *window, uint32_t window_len);
-/* Reads the header of the block at f->bit. 0, -EAGAIN at the present end of the file, ERR_CORRUPT,
- * -ENOMEM. */
+/* Reads the header of the block at f->bit. Returns 0, -EAGAIN at the present end of the file,
+ * ERR_CORRUPT or -ENOMEM. */
 int inflate_block_begin(struct inflate *f);
-/* Its text. After INFLATE_END f->bit is behind the block, and `out` must stay as it is until
- * inflate_pause. */
+/* Reads the text of the block. After INFLATE_END f->bit is the end of the block, and `out` must not
+ * be changed until inflate_pause. */
 enum inflate_status inflate_block_read(struct inflate *f, uint8_t *out, size_t len,
                                        size_t *ret_done);
 void inflate_pause(struct inflate *f);
 
-/* the fastest CRC-32 built in */
+/* The fastest CRC-32 of the libraries. */
 uint32_t inflate_crc(uint32_t crc, const uint8_t *data, size_t len);
 
 #endif

@@ -1,9 +1,9 @@
-/* inflate_block.c - the header of a deflate block, checked as strictly as zlib does.
+/* inflate_block.c - parses the header of a deflate block, as strictly as zlib does.
  *
- * ISA-L takes incomplete Huffman codes, which damaged data show and no compressor writes. Refusing
- * them here, at every block, is what makes both libraries end at the same byte of a damaged stream.
- * A checkpoint needs the end of a block, too: ISA-L is stopped there, and resumed with the 32 KiB
- * of text before.
+ * ISA-L accepts incomplete Huffman codes, which no compressor writes but corrupt data have. They
+ * are rejected here, at every block, so that both libraries stop at the same byte of a corrupt
+ * stream. A checkpoint needs the end of a block, too: ISA-L is stopped there, and resumed with the
+ * 32 KiB of text before.
  */
 #include "trace/gzip/inflate.h"
 #include <errno.h>
@@ -14,8 +14,8 @@ struct bits {
     uint64_t at, end; /* in bits */
 };
 
-/* Up to 16 bits from `at` on; beyond the end they read as zero (the caller looks at `at`
- * afterwards). */
+/* Returns up to 16 bits from `at` on. Bits beyond the end are zero: the caller checks `at`
+ * afterwards. */
 static inline unsigned peek(const struct bits *b, unsigned count)
 {
     uint64_t byte = b->at >> 3, have = b->end >> 3;
@@ -44,8 +44,8 @@ static unsigned reverse(unsigned code, unsigned len)
     return r;
 }
 
-/* First code of every length. False for a code that zlib refuses: one that is over-subscribed, or
- * incomplete (unless `single` allows a lone code of one bit, or none). */
+/* Computes the first code of every length. Returns false for a code that zlib rejects: one that is
+ * over-subscribed, or incomplete (unless `single` allows one code of one bit, or none). */
 static bool code_starts(const uint8_t *lens, unsigned n, bool single, uint16_t start[17])
 {
     unsigned count[16] = {0}, code = 0, max = 0;
@@ -65,7 +65,7 @@ static bool code_starts(const uint8_t *lens, unsigned n, bool single, uint16_t s
     return left == 0 || (single && max <= 1);
 }
 
-/* Table of the code that codes the code lengths: 7 bits -> symbol << 3 | length. */
+/* Makes the table of the code for code lengths: 7 bits -> symbol << 3 | length. */
 static int length_table(struct bits *b, unsigned ncode, uint8_t table[128])
 {
     static const uint8_t order[19] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
@@ -87,7 +87,7 @@ static int length_table(struct bits *b, unsigned ncode, uint8_t table[128])
     return 0;
 }
 
-/* The code lengths of both codes, run-length coded. */
+/* Reads the code lengths of both codes, which are run-length coded. */
 static int read_lengths(struct bits *b, const uint8_t table[128], uint8_t *lens, unsigned total)
 {
     static const struct {

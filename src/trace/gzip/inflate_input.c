@@ -1,8 +1,8 @@
-/* inflate_input.c - a file read forward through a buffer.
+/* inflate_input.c - reads a file forward through a buffer.
  *
- * Some bytes before the position are kept: ISA-L loads 8 bytes ahead, and its unused ones are given
- * back. The file is read with pread, not mapped: a trace that is truncated meanwhile must not raise
- * SIGBUS.
+ * Some bytes before the position are kept: ISA-L loads 8 bytes ahead, and the position is then
+ * moved back by the unused ones. The file is read with pread, not mapped: a trace that is truncated
+ * meanwhile must not raise SIGBUS.
  */
 #include "trace/gzip/inflate.h"
 #include "trace/gzip/source.h"

@@ -1,9 +1,8 @@
-/* inflate_isal.c - block bodies by ISA-L.
+/* inflate_isal.c - decodes block bodies with ISA-L.
  *
- * ISA-L has no way to stop at the end of a block, but it stops at the end of the last one. So every
- * block is shown to it as the last: the first bit of its header, which says so, is set in the byte
- * that starts the block. It is then started again with the 32 KiB of text before the next one,
- * which costs some microseconds.
+ * ISA-L cannot stop at the end of a block, except for the last one. So every block is marked as the
+ * last: the first bit of its header is set in the byte that starts the block. For the next block
+ * ISA-L is started again with the 32 KiB of text before it, which costs some microseconds.
  */
 #include "trace/gzip/inflate.h"
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 
 struct inflate_isal {
     struct block block;
-    bool keeps_bits; /* this ISA-L has been seen to say where in a byte a block ends */
+    bool keeps_bits; /* this version of ISA-L keeps unused bits: it has done so before */
     struct inflate_state state;
 };
 
@@ -43,17 +42,17 @@ void inflate_isal_begin(struct inflate_isal *s, struct input *in, unsigned bit,
     s->state.read_in_length = 8 - (int)bit;
 }
 
-/* Whether the block can end `unused` bits before the end of the byte before `end`: its end-of-block
- * code is there. */
+/* Returns true if the block may end `unused` bits before the end of the byte before `end`: its
+ * end-of-block code is there. */
 static bool ends_at(const struct block *b, const uint8_t *end, unsigned unused)
 {
     uint32_t bits = (uint32_t)end[-1] << 16 | (uint32_t)end[-2] << 8 | end[-3];
     return ((bits >> (24 - unused - b->end_len)) & ((1u << b->end_len) - 1)) == b->end_code;
 }
 
-/* Where in its last byte a block ended. ISA-L up to 2.32.0 keeps the bits that it did not use,
- * later ones only whole bytes; then the end-of-block code is looked for, and -1 returned where it
- * could be at two places. */
+/* Returns the number of unused bits in the last byte of a block. ISA-L up to 2.32.0 keeps them,
+ * later versions only keep whole bytes: then the end-of-block code is searched, and -1 is returned
+ * if it may be at two positions. */
 static int unused_bits(struct inflate_isal *s, const struct input *in)
 {
     int kept = s->state.read_in_length & 7, found = -1;
@@ -84,8 +83,8 @@ enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, u
     *ret_done = (size_t)(st->next_out - out);
     in->pos = (size_t)(st->next_in - in->buf);
     if (rc != ISAL_DECOMP_OK) {
-        /* a match that points before the text is counted before it is refused, its bytes are not
-         * written */
+        /* A match that refers to bytes before the text is rejected after it was counted, but its
+         * bytes are not written. */
         *ret_done = *ret_done > ISAL_DEF_MAX_MATCH ? *ret_done - ISAL_DEF_MAX_MATCH : 0;
         return INFLATE_BAD;
     }

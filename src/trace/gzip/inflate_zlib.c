@@ -1,4 +1,4 @@
-/* inflate_zlib.c - block bodies by zlib. */
+/* inflate_zlib.c - decodes block bodies with zlib. */
 #include "trace/gzip/inflate.h"
 #include <errno.h>
 

@@ -1,11 +1,12 @@
-/* member.c - gzip headers and trailers, and telling a member from bytes that look like one. */
+/* member.c - parses gzip headers and trailers, and distinguishes members from bytes that look like
+ * one. */
 #include "trace/gzip/member.h"
 #include <errno.h>
 #include <string.h>
 
 enum { FLAG_HCRC = 2, FLAG_EXTRA = 4, FLAG_NAME = 8, FLAG_COMMENT = 16, FLAG_RESERVED = 0xe0 };
 
-/* Offset behind a NUL-terminated field, or len + 1 when the NUL is not there. */
+/* Returns the offset after a NUL-terminated field, or len + 1 if there is no NUL. */
 static size_t skip_text(const uint8_t *data, size_t len, size_t at)
 {
     const uint8_t *nul = at < len ? memchr(data + at, 0, len - at) : NULL;
@@ -53,9 +54,9 @@ bool member_trailer_fits(const uint8_t *trailer, uint32_t crc, uint64_t text_len
     return little_endian(trailer) == crc && little_endian(trailer + 4) == (uint32_t)text_len;
 }
 
-/* A member counts when this much text inflates, or when it is whole and its checksum fits. Some
- * garbage passes; its damage is found later like any other. Empty blocks are limited so that a
- * probe ends soon whatever it meets. */
+/* A member is accepted if this much text inflates, or if it is whole and its checksum is right.
+ * Some garbage is accepted; it is found corrupt later, like any member. The number of empty
+ * blocks is limited so that a probe ends soon. */
 #define PROBE_TEXT 512
 #define PROBE_BLOCKS 16
 

@@ -4,18 +4,19 @@
 
 #include "trace/gzip/inflate.h"
 
-#define MEMBER_HEADER_MAX (100u << 10) /* longer ones (names without end) are no headers */
+#define MEMBER_HEADER_MAX (100u << 10) /* longer ones (unterminated names) are no headers */
 #define MEMBER_TRAILER 8
 
-/* Length of the header at data (> 0), -EAGAIN when it goes on behind `len`, ERR_CORRUPT when it is
- * none. */
+/* Returns the length of the header at data (> 0), -EAGAIN if it does not end within `len`, or
+ * ERR_CORRUPT if it is none. */
 int member_parse_header(const uint8_t *data, size_t len);
-/* Checks the 8 bytes behind the deflate stream. */
+/* Checks the 8 bytes after the deflate stream. */
 bool member_trailer_fits(const uint8_t *trailer, uint32_t crc, uint64_t text_len);
-/* Next place that has the first four bytes of a header: 1, or 0 at the present end of the file. */
+/* Moves the input to the next four bytes that begin a header. Returns 1, or 0 at the present end of
+ * the file. */
 int member_find_magic(struct input *in);
-/* Whether a member that really inflates starts at `offset`: 1, 0, or -EAGAIN when the file is too
- * short to say. Moves the input and the stream. */
+/* Returns 1 if a member that can be inflated starts at `offset`, 0 if not, -EAGAIN if the file is
+ * too short to decide. Moves the input and the stream. */
 int member_probe(struct inflate *f, uint64_t offset);
 
 #endif

@@ -1,5 +1,5 @@
-/* member_read.c - a gzip file, step by step: members, their blocks and trailers, and what lies
- * between them. */
+/* member_read.c - reads a gzip file step by step: members, their blocks and trailers, and bytes
+ * between members. */
 #include "trace/gzip/member.h"
 #include "trace/gzip/piece.h"
 #include <errno.h>
@@ -13,7 +13,7 @@ bool member_is_open(const struct trace_reader *r)
     case READER_TRAILER:
         return true;
     case READER_MEMBER:
-        return r->in.pos < r->in.len; /* a header that is not complete */
+        return r->in.pos < r->in.len; /* true: an incomplete header */
     default:
         return false;
     }
@@ -40,8 +40,9 @@ static int add_checkpoint(struct trace_reader *r, uint8_t kind, uint64_t bit)
 
 /* ---- damage ---------------------------------------------------------------------------------- */
 
-/* Searches behind `from`. How far all searches together may go back is limited: crafted members,
- * each of which inflates to the end of the file before it fails, would cost quadratic time. */
+/* Begins a search for a member after `from`. The bytes that all searches may read again are
+ * limited: crafted members, each of which inflates to the end of the file before it fails, would
+ * cost quadratic time. */
 static int begin_search(struct trace_reader *r, uint64_t from)
 {
     uint64_t here = input_offset(&r->in), back = here > from ? here - from : 0;
@@ -63,7 +64,7 @@ static int damaged(struct trace_reader *r)
     return begin_search(r, r->member_start + 1);
 }
 
-/* The damage that made the search necessary is the last one; it reaches as far as was searched. */
+/* The search belongs to the last corrupt range, which is extended as far as was searched. */
 static void extend_damage(struct trace_reader *r, uint64_t to)
 {
     struct trace_damage *d =
@@ -72,8 +73,8 @@ static void extend_damage(struct trace_reader *r, uint64_t to)
         d->file_to = to;
 }
 
-/* A place that may become a member when the file grows does not hide one behind it; with none
- * behind, it is checked again when the file has grown. */
+/* If the file is too short to decide about a possible member, the search continues after it. If
+ * nothing is found there, it is probed again when the file has grown. */
 static int step_search(struct trace_reader *r)
 {
     uint64_t undecided = UINT64_MAX;
@@ -182,8 +183,8 @@ static int step_body(struct trace_reader *r, struct output *out)
     return st == INFLATE_BAD ? damaged(r) : st != INFLATE_INPUT;
 }
 
-/* A wrong checksum changes nothing in the text, so that text read from a checkpoint inside the
- * member (where it may not be known) is the same. */
+/* A wrong checksum does not change the text: otherwise, text that is read from a checkpoint inside
+ * the member, where the checksum may not be known, would differ. */
 static int step_trailer(struct trace_reader *r)
 {
     input_seek(&r->in, (r->inflate->bit + 7) >> 3);

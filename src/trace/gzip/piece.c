@@ -1,11 +1,11 @@
-/* piece.c - text inflated ahead of a reader.
+/* piece.c - text that was inflated ahead of a reader.
  *
- * What follows a place in a deflate stream depends on the bits from there on and on the 32 KiB of
- * text before, on nothing else. So a piece that was begun in the very state that a reader has when
- * it comes there is what this reader would have made, however the place was guessed; and one that
- * nobody comes to was guessed wrongly. A piece consists of whole blocks and ends before the first
- * damage, which its reader then meets by itself. Every place between two blocks is noted, for only
- * the reader knows the text offset and with it which of them are checkpoints.
+ * The text after a position in a deflate stream depends only on the bits from there on and on the
+ * 32 KiB of text before. So if a piece was begun in the same state as the reader has at that
+ * position, its text is what the reader would produce, however the position was guessed. A piece at
+ * a wrong position is never used. A piece consists of whole blocks and ends before corrupt data,
+ * which the reader then handles itself. The piece notes every boundary between two blocks, because
+ * only the reader knows the text offset, and thereby which of them are checkpoints.
  */
 #include "trace/gzip/piece.h"
 #include "trace/gzip/chunker.h"
@@ -42,10 +42,10 @@ void trace_reader_follow(struct trace_reader *r, struct trace_ahead *ahead)
     r->ahead = ahead;
 }
 
-/* Whether it was begun in the state of the reader. After damage a reader goes into the next member
- * by itself. */
-static bool fits(const struct trace_reader *r, const struct trace_piece *p, bool block,
-                 uint64_t bit)
+/* Returns true if the piece was begun in the state of the reader. The first member after corrupt
+ * data is always inflated by the reader. */
+static bool piece_fits(const struct trace_reader *r, const struct trace_piece *p, bool block,
+                       uint64_t bit)
 {
     const struct mark *m = &p->marks.at[0];
     const struct inflate *f = r->inflate;
@@ -58,7 +58,7 @@ static bool fits(const struct trace_reader *r, const struct trace_piece *p, bool
            memcmp(p->text - p->window_len, f->history, f->history_len) == 0;
 }
 
-/* As the reader would have placed them. */
+/* Adds the checkpoints that the reader itself would make. */
 static int add_checkpoints(struct trace_reader *r, const struct trace_piece *p)
 {
     for (uint32_t i = 0; i + 1 < p->marks.count; i++) {
@@ -95,7 +95,7 @@ int piece_take(struct trace_reader *r, bool block, uint64_t bit)
     struct trace_piece *p = a->take(a, bit);
     if (!p)
         return 0;
-    if (!fits(r, p, block, bit)) {
+    if (!piece_fits(r, p, block, bit)) {
         a->done(a, p, false);
         return 0;
     }

@@ -1,4 +1,5 @@
-/* piece_read.c - makes pieces (piece.c) by a reader of its own, and finds where one may begin. */
+/* piece_read.c - makes pieces (see piece.c) with a separate reader, and finds members where one may
+ * begin. */
 #include "trace/gzip/chunker.h"
 #include "trace/gzip/member.h"
 #include "trace/gzip/piece.h"
@@ -6,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* blocks may be empty: there are no more than one for so much room, and then the piece ends */
+/* Blocks may be empty, so their number is limited: one for this many bytes of `max_text`. */
 #define MARK_TEXT 512
 
-static struct trace_piece *piece_new(size_t most)
+static struct trace_piece *piece_new(size_t max_text)
 {
     struct trace_piece *p = calloc(1, sizeof(*p));
     if (!p)
         return NULL;
-    p->memory = chunk_pool_take(INFLATE_WINDOW + most, &p->memory_cap);
+    p->memory = chunk_pool_take(INFLATE_WINDOW + max_text, &p->memory_cap);
     if (!p->memory) {
         free(p);
         return NULL;
@@ -38,11 +39,12 @@ static int add_mark(struct trace_piece *p, struct trace_reader *r, size_t text)
     return vec_push(&p->marks, mark);
 }
 
-/* Goes on as long as there is room, no damage, and `stop` is not reached. */
-static int run(struct trace_reader *r, struct trace_piece *p, size_t most, uint64_t stop)
+/* Reads blocks until `max_text`, corrupt data, or `stop` is reached. */
+static int read_blocks(struct trace_reader *r, struct trace_piece *p, size_t max_text,
+                       uint64_t stop)
 {
-    struct output out = {p->text, most, 0};
-    size_t marks = most / MARK_TEXT + 2;
+    struct output out = {p->text, max_text, 0};
+    size_t marks = max_text / MARK_TEXT + 2;
     for (;;) {
         if (r->state == READER_MEMBER)
             member_skip_padding(r);
@@ -50,7 +52,7 @@ static int run(struct trace_reader *r, struct trace_piece *p, size_t most, uint6
             int rc = add_mark(p, r, out.done);
             if (rc < 0 || p->marks.count == marks || p->marks.at[p->marks.count - 1].bit >= stop)
                 return rc;
-        } else if (r->state != READER_TRAILER && out.done == most) {
+        } else if (r->state != READER_TRAILER && out.done == max_text) {
             return 0;
         }
         int rc = member_step(r, &out);
@@ -59,13 +61,14 @@ static int run(struct trace_reader *r, struct trace_piece *p, size_t most, uint6
     }
 }
 
-int trace_piece_read(struct trace_reader *r, size_t most, uint64_t stop, struct trace_piece **ret)
+int trace_piece_read(struct trace_reader *r, size_t max_text, uint64_t stop,
+                     struct trace_piece **ret)
 {
     const struct inflate *f = r->inflate;
     bool block = r->state == READER_BLOCK;
     if (!(block && !r->partial) && r->state != READER_MEMBER)
         return ERR_END;
-    struct trace_piece *p = piece_new(most);
+    struct trace_piece *p = piece_new(max_text);
     if (!p)
         return -ENOMEM;
     if (block) {
@@ -73,7 +76,7 @@ int trace_piece_read(struct trace_reader *r, size_t most, uint64_t stop, struct 
         memcpy(p->text - f->history_len, f->history, f->history_len);
     }
     r->damages.list.count = 0;
-    int rc = run(r, p, most, stop);
+    int rc = read_blocks(r, p, max_text, stop);
     inflate_pause(r->inflate);
     const struct mark *end = p->marks.count ? &p->marks.at[p->marks.count - 1] : NULL;
     if (rc < 0 || p->marks.count < 2 || (block && p->window_len != piece_window(&p->marks.at[0]))) {
@@ -93,7 +96,7 @@ uint64_t trace_piece_end(const struct trace_piece *p)
 
 /* ---- where one may begin --------------------------------------------------------------------- */
 
-static int search(struct inflate *f, struct input *in, uint64_t to, uint64_t *ret)
+static int search_member(struct inflate *f, struct input *in, uint64_t to, uint64_t *ret)
 {
     while (member_find_magic(in) && input_offset(in) < to) {
         uint64_t offset = input_offset(in);
@@ -120,7 +123,7 @@ int trace_find_member(int fd, uint64_t from, uint64_t to, uint64_t *ret)
     int rc = inflate_open(f, &in, TRACE_ENGINE_ZLIB);
     input_seek(&in, from);
     if (rc == 0)
-        rc = search(f, &in, to, ret);
+        rc = search_member(f, &in, to, ret);
     inflate_close(f);
     free(f);
     input_done(&in);

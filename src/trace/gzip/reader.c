@@ -1,4 +1,4 @@
-/* reader.c - the text of a trace file from front to end, plain or gzip. */
+/* reader.c - reads the text of a trace file, plain or gzip, from the beginning to the end. */
 #include "trace/gzip/piece.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ static int step_plain(struct trace_reader *r, struct output *out)
     return 1;
 }
 
-static int step(struct trace_reader *r, struct output *out)
+static int reader_step(struct trace_reader *r, struct output *out)
 {
     switch (r->state) {
     case READER_FORMAT:
@@ -99,8 +99,8 @@ static int step(struct trace_reader *r, struct output *out)
 
 /* ---- public functions ----------------------------------------------------------------------- */
 
-/* An unreadable place ends the text like the end of the file; other errors are no matter of the
- * file's content. */
+/* An unreadable sector (EIO) ends the text as the end of the file does. Other errors are returned,
+ * because they do not depend on the content of the file. */
 static int check_read_error(struct trace_reader *r)
 {
     if (r->damages.lost)
@@ -122,7 +122,7 @@ ssize_t trace_reader_read(struct trace_reader *r, char *data, size_t len)
     struct output out = {(uint8_t *)data, len, 0};
     int rc = 1;
     while (rc > 0 && out.done < len)
-        rc = r->failed || r->damages.lost ? 0 : step(r, &out);
+        rc = r->failed || r->damages.lost ? 0 : reader_step(r, &out);
     if (r->inflate)
         inflate_pause(r->inflate);
     if (rc >= 0)
@@ -181,7 +181,7 @@ int reader_seek(struct trace_reader *r, const struct trace_checkpoint *from)
     return rc == 0 && kind == TRACE_AT_BLOCK ? seek_block(r, from) : rc;
 }
 
-/* The checkpoint that reading starts from is the first of the list. */
+/* The checkpoint at which reading starts is the first one of the list. */
 static int add_first(struct trace_reader *r, const struct trace_checkpoint *from)
 {
     static const struct trace_checkpoint front = {.kind = TRACE_AT_PLAIN};

@@ -1,4 +1,4 @@
-/* reader_text.c - what a reader notes as text and damage come. */
+/* reader_text.c - the state that a reader updates for delivered text and corrupt ranges. */
 #include "trace/gzip/reader.h"
 
 void reader_add_damage(struct trace_reader *r, uint8_t kind, uint64_t from, uint64_t to)

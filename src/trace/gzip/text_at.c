@@ -1,15 +1,15 @@
-/* text_at.c - text by position: the bytes at a text offset, from the nearest place before it. */
+/* text_at.c - reads the bytes at a text offset, from the nearest checkpoint before it. */
 #include "trace/gzip/reader.h"
 #include "trace/gzip/source.h"
 #include <errno.h>
 #include <stdlib.h>
 
-/* Going on in the stream is cheaper than starting at a checkpoint up to this much ahead. */
-#define NEAR (128u << 10)
+/* Up to this distance, reading on is cheaper than starting at a checkpoint. */
+#define READ_AHEAD_MAX (128u << 10)
 
 struct trace_text {
     int fd;
-    struct trace_source *source; /* in its place; owned. NULL: none */
+    struct trace_source *source; /* replaces the descriptor; owned. NULL: none */
     enum trace_format format;
     trace_find_checkpoint *find;
     void *arg;
@@ -102,7 +102,7 @@ static int go_to(struct trace_text *t, uint64_t offset)
     if (at.text_offset > offset)
         return -EINVAL;
     uint64_t here = t->reader->text;
-    if (!t->usable || here > offset || at.text_offset > here + NEAR)
+    if (!t->usable || here > offset || at.text_offset > here + READ_AHEAD_MAX)
         rc = reader_seek(t->reader, &at);
     return rc < 0 ? rc : read_on(t, NULL, (size_t)(offset - t->reader->text));
 }

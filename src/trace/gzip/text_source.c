@@ -1,19 +1,19 @@
-/* text_source.c - part of a text, read like a file. */
+/* text_source.c - a part of a text that is read like a file. */
 #include "trace/gzip/source.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* So small a one is read whole the first time: its readers go back and forth, which the text below
- * pays for. */
-#define KEPT_MOST (2u << 20)
+/* A part up to this size is read whole the first time: its readers move back and forth, which is
+ * expensive in the text below. */
+#define KEPT_MAX (2u << 20)
 
 struct text_source {
     struct trace_source source;
     struct trace_text *text;
     uint64_t offset, size;
-    char *kept; /* all of it, or NULL */
+    char *kept; /* the whole part, or NULL */
     void (*done)(void *arg);
     void *arg;
 };
@@ -36,7 +36,7 @@ static ssize_t source_read(struct trace_source *source, void *out, size_t len, u
         return 0;
     if (len > s->size - offset)
         len = (size_t)(s->size - offset);
-    if (!s->kept && s->size <= KEPT_MOST) {
+    if (!s->kept && s->size <= KEPT_MAX) {
         char *all = malloc((size_t)s->size);
         rc = all ? trace_text_read(s->text, s->offset, all, (size_t)s->size) : -ENOMEM;
         if (rc < 0)

@@ -1,5 +1,4 @@
-/* fields.c - which path is which field, and how its token becomes a value (READING.md, "Values").
- */
+/* fields.c - maps paths to fields, and converts tokens to values (READING.md, "Values"). */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -214,7 +213,8 @@ void fields_again(struct trace_scanner *s, struct scan_node *node)
         s->bad_dur = 0;
 }
 
-/* Two nodes of one path: the later value wins, so the field must know where its last value is. */
+/* If two nodes have the same path, the later value counts, so the field keeps the position of its
+ * last value. */
 static void field_share(struct trace_scanner *s, struct scan_node *node)
 {
     struct scan_field *f = &s->fields[node->field];
@@ -261,7 +261,7 @@ static size_t path_length(const struct scan_node *node)
     return len - 1;
 }
 
-/* The dotted path of a node, in s->path. Written from its end. */
+/* Writes the dotted path of a node to s->path, from its end. */
 static struct text node_path(struct trace_scanner *s, const struct scan_node *node)
 {
     size_t len = path_length(node);
@@ -309,8 +309,8 @@ static void node_bind(struct trace_scanner *s, struct scan_node *node)
         field_share(s, node);
     else if (!node->temporary)
         f->first = node;
-    /* A temporary node may be gone when the next one comes: the field counts as shared from now on.
- */
+    /* A temporary node may be freed before the next one is made: the field counts as shared from
+     * now on. */
     if (node->temporary && !f->bound)
         field_share(s, node);
     f->bound = true;
@@ -414,18 +414,18 @@ static bool double_fast(const struct scan_number *n, double *ret)
     const char *p = n->ptr + n->negative, *end = n->ptr + n->len;
     uint64_t value = 0;
     unsigned digits = 0, fraction = 0;
-    bool behind = false;
+    bool after_point = false;
 
     for (; p < end; p++) {
         if (*p == '.') {
-            behind = true;
+            after_point = true;
             continue;
         }
         if ((unsigned char)(*p - '0') > 9)
             return false; /* an exponent: rare */
         value = value * 10 + (uint64_t)(*p - '0');
         digits += value != 0;
-        fraction += behind;
+        fraction += after_point;
         if (digits > 15 || fraction > 22)
             return false;
     }
@@ -435,7 +435,7 @@ static bool double_fast(const struct scan_number *n, double *ret)
     return true;
 }
 
-/* False beyond the range of doubles. */
+/* Returns false beyond the range of doubles. */
 static bool number_double(const struct scan_number *n, double *ret)
 {
     if (double_fast(n, ret))
@@ -459,7 +459,7 @@ static void plain_number(struct trace_scanner *s, uint16_t field, const struct s
         value_put(s, field, TRACE_DOUBLE)->d = d;
 }
 
-/* *place: its place among the values, as it was if it cannot be held (1e999). */
+/* *place: its position among the values; unchanged if the number is out of range (1e999). */
 static void placed_number(struct trace_scanner *s, uint16_t field, const struct scan_number *n,
                           int32_t *place)
 {
@@ -531,7 +531,7 @@ void fields_string(struct trace_scanner *s, uint16_t field, uint8_t conv, struct
     double d;
 
     if (is_number && conv == CONV_NUMERIC && !n.integral && !number_double(&n, &d))
-        is_number = false; /* "1e999" is no number we can hold: it stays text */
+        is_number = false; /* "1e999" is out of range, so it remains text */
     if (is_number)
         value_number(s, field, conv, &n);
     else if (conv == CONV_NUMERIC || conv == CONV_RECORD)

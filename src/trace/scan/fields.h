@@ -1,5 +1,5 @@
-/* fields.h - from tokens to values: the short ways, inlined into the strict paths; the long ones
- * are in fields.c. */
+/* fields.h - converts tokens to values: the fast paths, which are inlined into the strict parser;
+ * the others are in fields.c. */
 #ifndef DFTRACERD_TRACE_SCAN_FIELDS_H
 #define DFTRACERD_TRACE_SCAN_FIELDS_H
 
@@ -8,21 +8,21 @@
 
 int fields_init(struct trace_scanner *s);
 void fields_done(struct trace_scanner *s);
-/* Forgets the values of the attempt before. */
+/* Removes the values of the previous attempt. */
 void fields_begin(struct trace_scanner *s);
-/* Drops the keys that live for one event. Texts of its values stay. */
+/* Frees the temporary keys of an event. Texts of its values stay valid. */
 void fields_forget(struct trace_scanner *s);
-/* The node of `key` in `parent`, made if there is none. NULL: s->error is set. */
+/* Returns the node of `key` in `parent`, which is made if there is none. NULL: s->error is set. */
 struct scan_node *fields_key(struct trace_scanner *s, struct scan_node *parent, struct text key);
-/* The key was in the same object before: what it gave is void. */
+/* For a key that is repeated in the same object: removes its earlier values. */
 void fields_again(struct trace_scanner *s, struct scan_node *node);
-/* Asks for the field of a leaf. False: an ordinary value must not be added. */
+/* Finds the field of a leaf. Returns false if no ordinary value may be added. */
 bool fields_prepare(struct trace_scanner *s, struct scan_node *node);
 bool fields_grow(struct trace_scanner *s);
 void fields_number(struct trace_scanner *s, uint16_t field, uint8_t conv,
                    const struct scan_number *n);
 void fields_string(struct trace_scanner *s, uint16_t field, uint8_t conv, struct text t);
-/* A value whose path is one too many; `quote`: a string's decoded text, else the token. */
+/* Adds a value whose path is beyond the limit; t: the decoded text if `quote`, else the token. */
 void fields_other(struct trace_scanner *s, struct scan_node *node, struct text t, bool quote);
 
 static always_inline struct trace_value *value_put(struct trace_scanner *s, uint16_t field,
@@ -31,7 +31,7 @@ static always_inline struct trace_value *value_put(struct trace_scanner *s, uint
     struct trace_value *v;
 
     if (unlikely(s->count == s->cap) && !fields_grow(s))
-        return &s->values[s->count - 1]; /* out of memory: the event is never given */
+        return &s->values[s->count - 1]; /* without memory, the event is never delivered */
     v = &s->values[s->count++];
     v->field = field;
     v->type = type;
@@ -107,13 +107,13 @@ static always_inline void value_string(struct trace_scanner *s, uint16_t field, 
     }
 }
 
-/* true, false, arrays and {}: `token` is their text. */
+/* Adds true, false, an array or {}: `token` is its text. */
 void fields_fixed(struct trace_scanner *s, uint16_t field, uint8_t conv, uint8_t type, bool truth,
                   struct text token);
 
-/* ---- with a node: what the walks call -------------------------------------------------------- */
+/* ---- functions of nodes, for the parsers ----------------------------------------------------- */
 
-/* A key of the object at hand, before its value. False: it is one too many. */
+/* Notes a key of the present object, before its value. Returns false if there are too many keys. */
 static inline bool node_meet(struct trace_scanner *s, struct scan_node *node)
 {
     if (unlikely(++s->keys > SCAN_KEYS_MAX))

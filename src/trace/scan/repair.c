@@ -1,4 +1,4 @@
-/* repair.c - the valid form of a damaged object. */
+/* repair.c - writes the valid form of an invalid object. */
 #include "trace/scan/scan.h"
 
 int trace_repair(const char *text, size_t len, struct buf *out)

@@ -1,4 +1,4 @@
-/* scan.c - from a chunk's text to events: lines, split and glued ones, classes and counts
+/* scan.c - parses the text of a chunk to events: lines, split and glued ones, classes and counts
  * (READING.md).
  *
  * A clean line (one valid object) is parsed in one pass, by a template or by the strict parser. All
@@ -17,7 +17,7 @@ static inline bool is_blank(char c)
     return (unsigned char)c <= 0x20;
 }
 
-/* What may precede an object (rule 4 of READING.md). */
+/* Skips bytes that may precede an object (rule 4 of READING.md). */
 static inline const char *skip_lead(const char *p, const char *end)
 {
     while (p < end && (is_blank(*p) || *p == '[' || *p == ','))
@@ -25,7 +25,7 @@ static inline const char *skip_lead(const char *p, const char *end)
     return p;
 }
 
-/* What may follow an object (rule 4 of READING.md). */
+/* Skips bytes that may follow an object (rule 4 of READING.md). */
 static inline const char *skip_tail(const char *p, const char *end)
 {
     while (p < end && (is_blank(*p) || *p == ']' || *p == ','))
@@ -47,9 +47,9 @@ static const char *line_end(const struct trace_scanner *s, const char *p)
     return end ? end : s->end;
 }
 
-/* ---- what is decided when the whole object is known ------------------------------------------ */
+/* ---- complete objects ------------------------------------------------------------------------ */
 
-/* args.value of FH, HH and SH records is a hash: it is kept as text, with the digits as written. */
+/* args.value of FH, HH and SH records is a hash: it is kept as text, with its digits as written. */
 static void keep_hash_as_text(struct trace_scanner *s)
 {
     const struct trace_value *name = scan_living(s, s->at.name);
@@ -85,8 +85,8 @@ static void count_event(struct trace_scanner *s, const struct trace_event *e)
 }
 
 /* Fills in the members that are set in the same way for every event, and counts the event. */
-static always_inline void give(struct trace_scanner *s, const char *object, size_t len,
-                               struct trace_event *ret)
+static always_inline void set_event(struct trace_scanner *s, const char *object, size_t len,
+                                    struct trace_event *ret)
 {
     ret->offset = (uint32_t)(object - s->text);
     ret->len = (uint32_t)len;
@@ -96,8 +96,8 @@ static always_inline void give(struct trace_scanner *s, const char *object, size
 }
 
 /* Makes an event of the values just parsed. Returns false if the object has no class. */
-static bool finish(struct trace_scanner *s, const char *object, const char *object_end,
-                   bool repaired, struct trace_event *ret)
+static bool make_event(struct trace_scanner *s, const char *object, const char *object_end,
+                       bool repaired, struct trace_event *ret)
 {
     if (unlikely(!scan_classify(s, &ret->class)))
         return false;
@@ -121,15 +121,15 @@ static bool finish(struct trace_scanner *s, const char *object, const char *obje
     ret->fixed = s->shape ? s->fixed : 0;
     ret->repaired = repaired;
     ret->bad_dur = s->bad_dur;
-    give(s, object, (size_t)(object_end - object), ret);
+    set_event(s, object, (size_t)(object_end - object), ret);
     return true;
 }
 
 /* ---- clean lines ----------------------------------------------------------------------------- */
 
-/* Whether a template is to be learned from this line. This becomes rare when many lines match no
- * template. */
-static bool wants_note(struct templates *t)
+/* Returns true if a template is to be learned from this line. This becomes rare if many lines match
+ * no template. */
+static bool is_to_be_learned(struct templates *t)
 {
     if (likely(t->wait == 0))
         return true;
@@ -173,7 +173,7 @@ static const char *walk_line(struct trace_scanner *s, const char *object, const 
     const char *end, *newline;
 
     fields_begin(s);
-    s->noting = s->run_template && wants_note(&s->templates);
+    s->noting = s->run_template && is_to_be_learned(&s->templates);
     s->notable = true;
     s->note_count = 0;
     end = s->walk(s, object);
@@ -190,16 +190,16 @@ static const char *walk_line(struct trace_scanner *s, const char *object, const 
     return end;
 }
 
-/* The line at s->pos, which has a newline. 1: an event; 0: line done, no event; -1: not a clean
- * line. */
-static int read_any_clean(struct trace_scanner *s, const char *object, const char *behind,
+/* Reads the line at s->pos, which has a newline. Returns 1 for an event, 0 if the line has none,
+ * -1 if it is not a clean line. */
+static int read_any_clean(struct trace_scanner *s, const char *object, const char *next_line,
                           struct trace_event *ret)
 {
     const char *end, *newline;
     uint32_t count = s->count;
 
-    if (behind) {
-        newline = behind - 1;
+    if (next_line) {
+        newline = next_line - 1;
         end = newline - s->leaf->tail;
         if (!s->begun)
             fields_begin(s);
@@ -214,7 +214,7 @@ static int read_any_clean(struct trace_scanner *s, const char *object, const cha
         return -1;
     s->counts.lines++;
     s->pos = newline + 1;
-    if (finish(s, object, end, false, ret))
+    if (make_event(s, object, end, false, ret))
         return 1;
     s->counts.invalid++;
     return 0;
@@ -224,7 +224,7 @@ static int read_any_clean(struct trace_scanner *s, const char *object, const cha
  * the class and the shape, so only their values are parsed. */
 static always_inline int read_clean(struct trace_scanner *s, struct trace_event *ret)
 {
-    const char *object = s->pos, *behind;
+    const char *object = s->pos, *next_line;
     const struct template_more *leaf;
 
     if (unlikely(*object != '{')) {
@@ -235,21 +235,21 @@ static always_inline int read_clean(struct trace_scanner *s, struct trace_event 
     }
     s->attempt++;
     s->begun = false;
-    behind = likely(s->run_template != NULL) ? s->run_template(s, object) : NULL;
+    next_line = likely(s->run_template != NULL) ? s->run_template(s, object) : NULL;
     leaf = s->leaf;
-    if (unlikely(!behind || s->begun || !leaf->plain ||
-                 behind - s->pos > (ptrdiff_t)TRACE_LINE_MAX))
-        return read_any_clean(s, object, behind, ret);
+    if (unlikely(!next_line || s->begun || !leaf->plain ||
+                 next_line - s->pos > (ptrdiff_t)TRACE_LINE_MAX))
+        return read_any_clean(s, object, next_line, ret);
     s->counts.lines++;
-    s->pos = behind;
+    s->pos = next_line;
     *ret = (struct trace_event){.class = leaf->class, .shape = leaf->shape, .fixed = leaf->fixed};
-    give(s, object, (size_t)(behind - object) - leaf->tail - 1, ret);
+    set_event(s, object, (size_t)(next_line - object) - leaf->tail - 1, ret);
     return 1;
 }
 
 /* ---- the tolerant line parser ---------------------------------------------------------------- */
 
-/* Takes the line at s->pos. False: it is done already (a bracket line, or too long). */
+/* Begins the line at s->pos. Returns false if it is done already (a bracket line, or too long). */
 static bool line_begin(struct trace_scanner *s)
 {
     struct scan_line *l = &s->line;
@@ -290,8 +290,8 @@ static enum tolerant_result attempt(struct trace_scanner *s, const char *p, cons
     return result;
 }
 
-/* May the line at `p` continue the one before it (rule 6)? */
-static bool continues(const struct trace_scanner *s, const char *p, const char *end)
+/* Returns true if the line at `p` may continue the one before it (rule 6). */
+static bool may_continue(const struct trace_scanner *s, const char *p, const char *end)
 {
     const char *q = p;
 
@@ -304,7 +304,7 @@ static bool continues(const struct trace_scanner *s, const char *p, const char *
 
 /* Rule 6: parses the object again with up to 8 following lines joined to its line. After
  * success, s->line is the joined line. */
-static enum tolerant_result join(struct trace_scanner *s, const char **ret_end)
+static enum tolerant_result join_lines(struct trace_scanner *s, const char **ret_end)
 {
     struct scan_line *l = &s->line;
     enum tolerant_result result = TOLERANT_CUT;
@@ -314,7 +314,7 @@ static enum tolerant_result join(struct trace_scanner *s, const char **ret_end)
     for (unsigned joined = 1; joined <= SCAN_JOINS_MAX && result == TOLERANT_CUT && next < s->end;
          joined++) {
         end = line_end(s, next);
-        if (!continues(s, next, end))
+        if (!may_continue(s, next, end))
             return TOLERANT_CUT;
         next = end < s->end ? end + 1 : end;
         result = attempt(s, l->at, end, &repaired, ret_end);
@@ -329,7 +329,7 @@ static enum tolerant_result join(struct trace_scanner *s, const char **ret_end)
     return result;
 }
 
-/* Rule 7: the next place behind `p` where an object may begin, or NULL. */
+/* Returns the next position after `p` where an object may begin (rule 7), or NULL. */
 static const char *next_place(struct scan_line *l, const char *p)
 {
     const char *before;
@@ -352,9 +352,9 @@ static const char *next_place(struct scan_line *l, const char *p)
     return NULL;
 }
 
-/* Looks at what follows an object that ends at `p`, and sets where parsing continues. Returns
- * true if there is anything: then the object counts as repaired (rule 7). */
-static bool look_after(struct scan_line *l, const char *p)
+/* Sets where parsing continues after an object that ends at `p`. Returns true if more text follows:
+ * the object then counts as repaired (rule 7). */
+static bool has_more_after(struct scan_line *l, const char *p)
 {
     p = skip_tail(p, l->end);
     l->at = p < l->end ? p : NULL;
@@ -362,7 +362,7 @@ static bool look_after(struct scan_line *l, const char *p)
     return l->at;
 }
 
-/* The next object of the line at hand. 1: an event, 0: the line is done. */
+/* Reads the next object of the present line. Returns 1 for an event, 0 at the end of the line. */
 static int tolerant_next(struct trace_scanner *s, struct trace_event *ret)
 {
     struct scan_line *l = &s->line;
@@ -375,7 +375,7 @@ static int tolerant_next(struct trace_scanner *s, struct trace_event *ret)
         result = *object == '{' ? attempt(s, object, l->end, &repaired, &end) : TOLERANT_BAD;
         if (result == TOLERANT_CUT && !l->cut) {
             l->cut = true;
-            result = join(s, &end);
+            result = join_lines(s, &end);
         }
         if (result != TOLERANT_OK) {
             l->at = next_place(l, object + 1);
@@ -383,9 +383,9 @@ static int tolerant_next(struct trace_scanner *s, struct trace_event *ret)
             continue;
         }
         was_glued = l->glued;
-        if (look_after(l, end) || was_glued || l->joined)
+        if (has_more_after(l, end) || was_glued || l->joined)
             repaired = true;
-        if (finish(s, object, end, repaired, ret)) {
+        if (make_event(s, object, end, repaired, ret)) {
             l->good++;
             if (!l->at)
                 line_finish(s);
@@ -426,7 +426,7 @@ void trace_scan_begin(struct trace_scanner *s, const char *text, size_t len, enu
     s->end = text + len;
     s->last_newline = newline && !s->only_tolerant ? newline : text;
     s->unit = unit;
-    if (s->error) { /* out of memory the last time: the buffers remember it */
+    if (s->error) { /* the last scan had no memory, and the buffers keep the error */
         buf_done(&s->json);
         buf_done(&s->path);
         s->error = 0;

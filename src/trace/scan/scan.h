@@ -1,4 +1,4 @@
-/* scan.h - private to the event scanner: its state, and what its files offer each other.
+/* scan.h - private to the event scanner: its state, and the functions that its files share.
  *
  *   lines and rules 3-8   scan.c          (READING.md, "Lines", "Objects", "Classes")
  *   strict walk           scan_walk.h     compiled once per CPU level by scan_{portable,avx2}.c
@@ -7,8 +7,8 @@
  *   values                fields.h, fields.c; texts and numbers: scan_text.c, scan_number.h,
  *                         scan_time.c
  *
- * The strict paths read past what they look at, at most 63 bytes, and rely on a newline at the end
- * of the line: the tolerant path reads nothing outside [start, end).
+ * The strict parser and the templates read at most 63 bytes too far, and rely on a newline at the
+ * end of the line: the tolerant parser reads nothing outside of [start, end).
  */
 #ifndef DFTRACERD_TRACE_SCAN_SCAN_H
 #define DFTRACERD_TRACE_SCAN_SCAN_H
@@ -17,7 +17,7 @@
 
 #include "dftracerd/trace.h"
 
-/* Eight bytes of text, the first one at the low end. */
+/* Loads eight bytes of text, the first one at the low end. */
 static inline uint64_t load8(const char *p)
 {
     uint64_t x;
@@ -38,17 +38,17 @@ enum {
     SCAN_KEYS_MAX = 65536,      /* rule 9, too */
     SCAN_JOINS_MAX = 8,         /* rule 6 */
     SCAN_PLACES_MAX = 16,       /* rule 7 */
-    SCAN_NODES_MAX = 16384,     /* keys remembered over events; further ones live for one event */
-    SCAN_NODES_BYTES = 8 << 20, /* ... and beyond so many bytes of them */
+    SCAN_NODES_MAX = 16384,     /* keys that are kept; further ones are freed after their event */
+    SCAN_NODES_BYTES = 8 << 20, /* maximum size of the kept keys */
     SCAN_PATHS_BYTES = 4 << 20, /* paths of fields; values of further ones are TRACE_FIELD_OTHER */
-    SCAN_PATH_MAX = 4096,       /* longer paths are not kept (trace.h) */
-    SCAN_SLOTS_MAX = 96,        /* values a template can have */
+    SCAN_PATH_MAX = 4096,       /* values with longer paths are dropped (trace.h) */
+    SCAN_SLOTS_MAX = 96,        /* values of a template */
     /* bytes between two values of a template: never more than the padding of a chunk */
     SCAN_LITERAL_MAX = 64,
-    SCAN_KEY_MAX = 31 /* keys compared without a look-up */
+    SCAN_KEY_MAX = 31 /* keys up to this length are compared with the expected one */
 };
 
-/* How a field's written value becomes its value: READING.md, "Values". */
+/* Conversions of a field's written value: READING.md, "Values". */
 enum scan_conv {
     CONV_PLAIN,   /* as written */
     CONV_NUMERIC, /* numeric text is a number */
@@ -63,7 +63,7 @@ enum scan_conv {
 
 enum { SCAN_FIELD_NONE = 0xFFFD, SCAN_FIELD_DROP = 0xFFFE }; /* not known yet; path too long */
 
-/* A key at its place: the root, or (parent, key). Leaves and objects alike. */
+/* A key at its position in objects: the root, or (parent, key). Both leaves and objects. */
 struct scan_node {
     char match[SCAN_KEY_MAX + 1]; /* the key and its closing quote, if it fits */
     struct scan_node *parent;
@@ -71,21 +71,21 @@ struct scan_node {
     struct scan_node *follow; /* the key that came next in the same object the last time */
     struct scan_node *hash_next;
     uint64_t hash;
-    uint64_t seen;     /* the attempt (scanner.attempt) that met it last */
+    uint64_t seen;     /* the last attempt (scanner.attempt) that had it */
     uint32_t from, to; /* its values in that attempt */
     uint16_t field;
     uint8_t conv;
     bool matchable; /* short, and raw text equals the decoded key */
     bool ready;     /* field is known, an ordinary one, and no other node leads to it */
     bool shared;    /* other nodes have the same path ("a.b" and "a":{"b"}) */
-    bool temporary; /* lives for one event */
+    bool temporary; /* freed after its event */
     uint32_t key_len;
     const char *key;
 };
 
 struct scan_field {
     struct scan_node *first; /* first node bound to it; NULL for a temporary one */
-    uint64_t seen;           /* kept up for shared fields only */
+    uint64_t seen;           /* only updated for shared fields */
     uint32_t at;
     uint8_t conv;
     bool bound, shared;
@@ -99,7 +99,7 @@ struct scan_number {
     uint64_t mag;
 };
 
-/* What a template must know of one value of the line it is learned from. */
+/* One value of the line that a template is learned from. */
 enum scan_slot { SLOT_STRING, SLOT_NUMBER, SLOT_ARRAY, SLOT_CONST, SLOT_END };
 struct scan_note {
     const char *from, *to; /* the token, quotes included */
@@ -112,7 +112,7 @@ struct scan_note {
 
 /* Collects repaired text: everything up to `copied` is in `out`. */
 struct scan_patch {
-    struct buf *out; /* NULL: only counted */
+    struct buf *out; /* NULL: repairs are only counted */
     const char *copied;
     uint64_t count;
 };
@@ -121,29 +121,29 @@ struct template;
 struct template_more;
 struct templates {
     struct template *pool;
-    struct template_more *more; /* of the same number */
+    struct template_more *more; /* by the number of the node */
     struct fork_entry *forks;
     uint32_t used, forks_used;
-    uint32_t shapes; /* given so far */
+    uint32_t shapes; /* number of shapes so far */
     uint32_t wait;   /* misses until the next line is learned */
     uint32_t penalty;
-    uint64_t forgot; /* the attempt at which the pool was full */
+    uint64_t forgot; /* the last attempt at which the pool was full */
     struct template *root;
 };
 
-/* Position in a line that takes more than one pass: rules 6 and 7. */
+/* Position in a line that needs more than one pass: rules 6 and 7. */
 struct scan_line {
     const char *start, *end; /* of the text read as one line, without the newline */
     const char *next;        /* start of the next line */
-    const char *at;          /* the object at hand; NULL: line is done */
-    unsigned places;         /* tries left */
+    const char *at;          /* the present object; NULL: the line is done */
+    unsigned places;         /* positions that may still be tried */
     unsigned good;
     bool cut; /* an object was cut: joining was tried */
     bool glued;
     unsigned joined; /* lines joined to the first */
 };
 
-/* Where in the values those are that decide what the object is; -1 = absent. */
+/* Positions of the values that decide the class of the object; -1 = absent. */
 struct scan_places {
     int32_t name, phase, ts, dur;
 };
@@ -160,7 +160,7 @@ typedef const char *scan_walk_fn(struct trace_scanner *s, const char *p);
 struct trace_scanner {
     const char *text, *end;
     const char *pos; /* next line */
-    /* lines that start behind it have none: only the tolerant path reads them */
+    /* lines that start after it have no newline: only the tolerant parser reads them */
     const char *last_newline;
     enum trace_unit unit;
     bool no_templates, only_tolerant;
@@ -170,16 +170,16 @@ struct trace_scanner {
 
     struct trace_value *values;
     uint32_t count, cap;
-    uint32_t keys; /* met in this attempt */
-    bool dead;     /* some values have type 0: to be removed */
+    uint32_t keys; /* number of keys in this attempt */
+    bool dead;     /* some values have type 0, and have to be removed */
     uint64_t attempt;
     struct scan_places at;
     int32_t record_at; /* where in values, or -1 */
     uint32_t shape;    /* trace_event.shape, fixed */
     uint64_t fixed;
-    bool odd;   /* a value is not what the template has */
-    bool begun; /* fields_begin() for the line at hand: a template of quick values needs none */
-    const struct template_more *leaf; /* where the template ended */
+    bool odd;   /* a value has another field, type or unit than in the template */
+    bool begun; /* fields_begin() was called for the line; templates of quick values need not */
+    const struct template_more *leaf; /* the last node of the template */
     struct text record_raw;           /* args.value as written, if a number */
     uint8_t bad_dur;
     size_t other_bytes;
@@ -203,30 +203,31 @@ struct trace_scanner {
 };
 
 /* ---- scan_portable.c, scan_avx2.c ------------------------------------------------------------ */
-/* From '{' to behind its '}', or NULL where the text is not strictly valid. The line ends in a
- * newline. */
+/* Parses an object from its '{'. Returns the position after its '}', or NULL if it is not strictly
+ * valid. The line ends in a newline. */
 scan_walk_fn scan_walk_portable, scan_walk_avx2;
-/* From '{' to behind the newline of the line, or NULL: then nothing is known. */
+/* Parses a line from its '{'. Returns the position after its newline, or NULL if no template
+ * matches. */
 scan_walk_fn template_run_portable, template_run_avx2;
 
 /* ---- scan_class.c ---------------------------------------------------------------------------- */
-/* The value at a place, or NULL where there is none. */
+/* Returns the value at a position, or NULL if there is none. */
 static inline const struct trace_value *scan_living(const struct trace_scanner *s, int32_t at)
 {
     return at >= 0 && s->values[at].type ? &s->values[at] : NULL;
 }
-/* False: the object makes no event of any class. */
+/* Finds the class of the object. Returns false if it is no event of any class. */
 bool scan_classify(const struct trace_scanner *s, enum trace_class *ret);
-/* Its phase is that of complete events, which have a duration. */
+/* Returns true for complete events, which have a duration. */
 bool scan_is_complete(const struct trace_scanner *s);
-/* Is every line of the shape at hand (its values are not changed afterwards) an event of one class?
- * `fixed`: values that are the same text in all of them. */
+/* Returns true if every line of the present shape is an event of the same class, and its values are
+ * not changed afterwards. `fixed`: values that are the same text in all of them. */
 bool scan_is_plain(const struct trace_scanner *s, uint64_t fixed, enum trace_class *ret);
 
 /* ---- template.c ------------------------------------------------------------------------------ */
 int template_init(struct templates *t);
 void template_done(struct templates *t);
-/* From the notes of a line that the strict walk accepted: `object` is its '{'. */
+/* Learns from the notes of a line that the strict parser has accepted: `object` is its '{'. */
 void template_learn(struct trace_scanner *s, const char *object, const char *newline);
 
 /* ---- tolerant.c ------------------------------------------------------------------------------ */
@@ -235,39 +236,39 @@ enum tolerant_result {
     TOLERANT_CUT /* the text ends before its object */,
     TOLERANT_BAD
 };
-/* Reads the object at `p` (a '{'). With a scanner the values go there; with `patch->out` the valid
- * form goes there. */
+/* Reads the object at `p` (a '{'). Adds its values to the scanner, if there is one, and writes its
+ * valid form to `patch->out`, if that is not NULL. */
 enum tolerant_result tolerant_read(struct trace_scanner *s, const char *p, const char *end,
                                    struct scan_patch *patch, const char **ret_end);
 
 /* ---- scan_text.c ----------------------------------------------------------------------------- */
-/* Decodes the inside of a string. `out` (NULL: only check) has room for 3 bytes per byte. Repairs
- * go to `patch`, which may be NULL: then *ret_repaired alone says that there was something to
- * repair. */
+/* Decodes the inside of a string. `out` (NULL: only check) has 3 bytes for each byte. Repairs are
+ * written to `patch`, which may be NULL: *ret_repaired is set in either case. */
 size_t scan_decode(const char *p, const char *end, char *out, struct scan_patch *patch,
                    bool *ret_repaired);
 void scan_patch_add(struct scan_patch *patch, const char *from, const char *to, const char *text,
                     size_t len);
-/* A string of a terminated line that has an escape or a high byte at or after `p`: behind its
- * closing quote, or NULL where it is not strictly valid. The text is in the line or in the scratch
+/* Reads a string with an escape or a high byte, in a terminated line. Returns the position after
+ * its closing quote, or NULL if it is not strictly valid. The text is in the line or in the scratch
  * area. */
 const char *scan_string_slow(struct trace_scanner *s, const char *start, struct text *ret);
-/* `size` bytes, valid until the next event, with 64 readable bytes behind; NULL: s->error is set.
- */
+/* Returns `size` bytes, valid until the next event, followed by 64 readable bytes; NULL:
+ * s->error is set. */
 char *scan_scratch(struct trace_scanner *s, size_t size);
 void scan_scratch_reset(struct trace_scanner *s);
 
 /* ---- scan_time.c ----------------------------------------------------------------------------- */
-/* The value of a JSON number times 10^scale, half to even. 0 or -ERANGE. */
+/* Parses a JSON number, times 10^scale, half to even. Returns 0 or -ERANGE. */
 int scan_scaled(const char *p, size_t len, int scale, int64_t *ret, bool *ret_exact);
-/* READING.md, ts and dur. 0 or -ERANGE. */
+/* Converts ts or dur (READING.md). Returns 0 or -ERANGE. */
 int scan_time(const char *p, size_t len, enum trace_unit unit, int64_t *ret, uint8_t *ret_nano);
 
 /* ---- scan_number.c --------------------------------------------------------------------------- */
-/* The longest JSON number at the front of [p, end): its length, 0 if none. Reads nothing behind
- * `end`. */
+/* Parses the longest JSON number at the beginning of [p, end). Returns its length, or 0. Reads
+ * nothing after `end`. */
 size_t scan_number_prefix(const char *p, const char *end, struct scan_number *ret);
-/* The fraction and exponent of a number whose integer part ends at `p`; NULL if malformed. */
+/* Skips the fraction and exponent after the integer part of a number. Returns NULL if they are
+ * malformed. */
 const char *scan_number_rest(const char *p);
 
 #endif

@@ -1,6 +1,5 @@
-/* scan_bytes.h - the two things SIMD does for the scanner: comparing literals, and finding the end
- * of a plain string. Included by scan_portable.c and scan_avx2.c, which say with SCAN_LEVEL (0 or
- * 2) what may be used. */
+/* scan_bytes.h - the SIMD functions of the scanner: comparing literals, and finding the end of a
+ * plain string. Included by scan_portable.c and scan_avx2.c, which define SCAN_LEVEL as 0 or 2. */
 #ifndef DFTRACERD_TRACE_SCAN_SCAN_BYTES_H
 #define DFTRACERD_TRACE_SCAN_SCAN_BYTES_H
 
@@ -10,8 +9,8 @@
 
 #include <immintrin.h>
 
-/* What bytes are compared with. Kept in registers over a line: the compiler would make them anew
- * for every value. */
+/* Constants that bytes are compared with. They are kept in registers for a whole line: otherwise
+ * the compiler would load them for every value. */
 struct scan_bytes {
     __m256i quote, slash, low;
     __m128i zero, nine;
@@ -37,8 +36,8 @@ static always_inline uint32_t special32(const struct scan_bytes *b, const char *
     return (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(low, _mm256_or_si256(quote, slash)));
 }
 
-/* The first byte at or behind `p` that ends a string or makes it a special one; the newline stops
- * it at the latest. */
+/* Returns the first byte from `p` on that ends a string or makes it a special one, at the latest
+ * the newline. */
 static always_inline const char *plain_end(const struct scan_bytes *b, const char *p)
 {
     uint32_t found = special32(b, p);
@@ -56,7 +55,8 @@ static inline uint32_t equal32(const char *a, const char *b)
                                                             _mm256_loadu_si256((const void *)b)));
 }
 
-/* Are the first `len` (1-64) bytes of `p` those of `literal`, which is padded to 64? */
+/* Returns true if the first `len` (1-64) bytes of `p` are those of `literal`, which is padded to
+ * 64. */
 static inline bool literal_is(const char *p, const char *literal, unsigned len)
 {
     if (likely(len <= 32))
@@ -65,7 +65,7 @@ static inline bool literal_is(const char *p, const char *literal, unsigned len)
            (uint32_t)(~equal32(p + 32, literal + 32) << (64 - len)) == 0;
 }
 
-/* The same for a literal whose bits are known: of its first 32 bytes. */
+/* The same for the first 32 bytes of a literal; `bits`: those that belong to it. */
 static always_inline bool literal_begins(const char *p, const char *literal, uint32_t bits,
                                          unsigned len)
 {
@@ -73,8 +73,8 @@ static always_inline bool literal_begins(const char *p, const char *literal, uin
     return (~equal32(p, literal) & bits) == 0;
 }
 
-/* An integer of 1 to 16 digits without sign that is followed by what follows nearly all: its
- * digits. 0: look closer. */
+/* Returns the number of digits of an integer of 1 to 16 digits without sign that is followed by a
+ * usual character; 0: the general parser is needed. */
 static always_inline unsigned number_digits_quick(const struct scan_bytes *b, const char *p,
                                                   __m128i *ret)
 {
@@ -103,7 +103,7 @@ static always_inline uint64_t number_value_quick(__m128i x, unsigned n)
     return (halves & 0xFFFFFFFFu) * 100000000u + (halves >> 32);
 }
 
-/* Its length, 0: look closer. */
+/* Parses such an integer. Returns its length; 0: the general parser is needed. */
 static always_inline unsigned number_quick(const struct scan_bytes *b, const char *p, int64_t *ret)
 {
     __m128i digits;
@@ -115,8 +115,7 @@ static always_inline unsigned number_quick(const struct scan_bytes *b, const cha
 
 #else
 
-/* The high bit of each byte that is zero; bits behind the first are not exact, and not used.
- */
+/* Sets the high bit of each byte that is zero. Only the first of these bits is exact, and used. */
 static inline uint64_t zero8(uint64_t x)
 {
     return (x - 0x0101010101010101u) & ~x & 0x8080808080808080u;

@@ -1,4 +1,4 @@
-/* scan_class.c - which class of event an object is. */
+/* scan_class.c - finds the class of an object. */
 #include "trace/scan/scan.h"
 
 static enum trace_class class_of_code(int64_t code, bool *ret_known)

@@ -1,5 +1,5 @@
-/* scan_number.c - number tokens byte by byte: where the text may end anywhere, and the rare parts.
- */
+/* scan_number.c - parses numbers byte by byte: if the text may end anywhere, and their rare
+ * parts. */
 #include "trace/scan/scan.h"
 #include "trace/scan/scan_number.h"
 
@@ -36,7 +36,7 @@ static const char *skip_digits(const char *p, const char *end)
     return p;
 }
 
-/* [p, end) are the digits. */
+/* Computes the value of the digits [p, end). */
 static void integer_value(const char *p, const char *end, struct scan_number *ret)
 {
     ret->mag = 0;

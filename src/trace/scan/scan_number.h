@@ -1,11 +1,11 @@
-/* scan_number.h - number tokens of the strict paths, eight digits at a time. */
+/* scan_number.h - parses numbers in strictly valid text, eight digits at a time. */
 #ifndef DFTRACERD_TRACE_SCAN_SCAN_NUMBER_H
 #define DFTRACERD_TRACE_SCAN_SCAN_NUMBER_H
 
 #include "trace/scan/scan.h"
 
-/* How many of the 8 bytes at the low end are digits. Borrows and carries only reach bytes behind
- * the first other. */
+/* Returns the number of digits at the low end. Borrows and carries only reach bytes after the first
+ * byte that is no digit. */
 static inline unsigned number_digits(uint64_t x)
 {
     uint64_t other = ((x + 0x4646464646464646u) | (x - 0x3030303030303030u)) & 0x8080808080808080u;
@@ -13,7 +13,7 @@ static inline unsigned number_digits(uint64_t x)
     return other ? (unsigned)__builtin_ctzll(other) >> 3 : 8;
 }
 
-/* Eight digit values 0-9, first one in the lowest byte, to their number. */
+/* Converts eight digit values 0-9, the first one in the lowest byte, to a number. */
 static inline uint64_t number_fold(uint64_t x)
 {
     x = x * 10 + (x >> 8);
@@ -22,7 +22,7 @@ static inline uint64_t number_fold(uint64_t x)
            32;
 }
 
-/* The first `n` (1-8) bytes of x are digits. */
+/* Converts the first `n` (1-8) bytes of x, which are digits. */
 static inline uint64_t number_part(uint64_t x, unsigned n)
 {
     return number_fold((x - 0x3030303030303030u) << (64 - 8 * n));
@@ -31,7 +31,8 @@ static inline uint64_t number_part(uint64_t x, unsigned n)
 static const uint64_t number_pow10[] = {1,      10,      100,      1000,     10000,
                                         100000, 1000000, 10000000, 100000000};
 
-/* A run of digits: its length, value if at most 19 digits that fit 64 bits, else *ret_big. */
+/* Parses digits. Returns their number, and sets the value, or *ret_big if they have more than 19
+ * digits or do not fit into 64 bits. */
 static always_inline unsigned number_integer(const char *p, uint64_t *ret, bool *ret_big)
 {
     uint64_t x = load8(p);
@@ -61,8 +62,8 @@ static always_inline unsigned number_integer(const char *p, uint64_t *ret, bool 
     return total;
 }
 
-/* A strict JSON number at `p`: the byte behind it, or NULL. Integers of more than 63 bits are big.
- */
+/* Parses a strictly valid JSON number. Returns the position after it, or NULL. Integers of more
+ * than 63 bits are big. */
 static always_inline const char *number_scan(const char *p, struct scan_number *ret)
 {
     const char *digits;

@@ -1,4 +1,4 @@
-/* scan_portable.c - the strict paths in plain C. */
+/* scan_portable.c - the strict parser and the templates, compiled for every CPU. */
 #define SCAN_LEVEL 0
 #include "trace/scan/scan_walk.h"
 #include "trace/scan/template_run.h"

@@ -1,5 +1,4 @@
-/* scan_text.c - strings that need decoding, their repairs, and the memory decoded strings live in.
- */
+/* scan_text.c - decodes and repairs strings; the memory of decoded strings. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -25,7 +24,8 @@ char *scan_scratch(struct trace_scanner *s, size_t size)
             s->error = -ENOMEM;
             return NULL;
         }
-        memcpy(block, &a->data, sizeof(a->data)); /* a block begins with the one before it */
+        memcpy(block, &a->data,
+               sizeof(a->data)); /* a block begins with a pointer to the previous one */
         a->data = block;
         a->cap = cap;
         a->used = sizeof(void *);
@@ -77,7 +77,8 @@ void scan_patch_add(struct scan_patch *patch, const char *from, const char *to, 
 
 /* ---- UTF-8 ----------------------------------------------------------------------------------- */
 
-/* Length of the well-formed character at p; 0: ill-formed, then *ret_part is its maximal part. */
+/* Returns the length of the well-formed character at p. 0: it is ill-formed, and *ret_part is the
+ * length of its maximal part. */
 static size_t utf8_length(const unsigned char *p, const unsigned char *end, size_t *ret_part)
 {
     unsigned low = 0x80, high = 0xBF, more;
@@ -136,7 +137,7 @@ struct decoder {
     const char *end;
     struct scan_patch *patch;
     bool *repaired;
-    char out[8]; /* what the piece at hand means */
+    char out[8]; /* the decoded bytes of the piece */
     size_t out_len;
 };
 
@@ -154,7 +155,7 @@ static void means(struct decoder *d, const char *text, size_t len)
     d->out_len = len;
 }
 
-/* The four digits of \uXXXX at p, or -1. */
+/* Returns the value of the four digits of \uXXXX at p, or -1. */
 static int32_t hex4(const char *p, const char *end)
 {
     int32_t value = 0;
@@ -285,7 +286,7 @@ const char *scan_string_slow(struct trace_scanner *s, const char *start, struct 
     ret->len = (size_t)(p - start);
     if (!escaped)
         return text_is_utf8(*ret) ? p + 1 : NULL;
-    out = scan_scratch(s, ret->len); /* strictly valid text never grows */
+    out = scan_scratch(s, ret->len); /* decoding never makes strictly valid text longer */
     if (!out)
         return NULL;
     scan_decode(start, p, NULL, NULL, &repaired);

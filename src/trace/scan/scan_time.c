@@ -1,4 +1,4 @@
-/* scan_time.c - decimal text to scaled integers, exactly: ts and dur. */
+/* scan_time.c - converts decimal text to scaled integers exactly: ts and dur. */
 #include <errno.h>
 
 #include "trace/scan/scan.h"
@@ -8,7 +8,7 @@ enum { EXPONENT_MAX = 1 << 26 }; /* more than the longest line has digits */
 struct decimal {
     const char *digits, *end; /* digits with at most one '.' among them */
     bool negative;
-    int64_t exponent; /* of the number as if the point stood behind the last digit */
+    int64_t exponent; /* of the number without its decimal point */
 };
 
 static void decimal_split(const char *p, size_t len, struct decimal *d)
@@ -38,8 +38,8 @@ static void decimal_split(const char *p, size_t len, struct decimal *d)
     d->exponent = exponent;
 }
 
-/* Digits before the decimal place are added up, the first one behind it rounds, the others break
- * ties. */
+/* Digits before the decimal place are accumulated, the first one after it decides the rounding, the
+ * others break ties. */
 int scan_scaled(const char *p, size_t len, int scale, int64_t *ret, bool *ret_exact)
 {
     struct decimal d;

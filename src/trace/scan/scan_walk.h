@@ -1,9 +1,9 @@
-/* scan_walk.h - the strict, order-free walk over one object. Compiled once per CPU level
- * (scan_bytes.h).
+/* scan_walk.h - the strict parser of one object, with keys in any order. Compiled once per CPU
+ * level (scan_bytes.h).
  *
- * Keys are expected in the order of the last object of their kind: each node remembers which key
- * followed it, so a key normally costs one comparison. Anything that is not strictly valid JSON is
- * refused, for tolerant.c. */
+ * Keys are expected in the order of the last object of their kind: each node keeps the key that
+ * followed it, so a key normally costs one comparison. Text that is not strictly valid JSON is
+ * rejected, and left to tolerant.c. */
 #include "trace/scan/fields.h"
 #include "trace/scan/scan_bytes.h"
 
@@ -16,7 +16,7 @@ static inline const char *skip_blanks(const char *p)
     return p;
 }
 
-/* From behind the opening quote to behind the closing one. */
+/* Reads a string after its opening quote. Returns the position after the closing one, or NULL. */
 static inline const char *read_string(struct trace_scanner *s, const char *p, struct text *ret)
 {
     struct scan_bytes b = scan_bytes();
@@ -34,7 +34,8 @@ static inline bool word_is(const char *p, const char *word, size_t len)
     return memcmp(p, word, len) == 0;
 }
 
-/* ---- arrays: only checked, their text is the value ------------------------------------------- */
+/* ---- arrays, which are only checked: their text is the value
+ * ------------------------------------------- */
 
 static const char *skip_object(struct trace_scanner *s, const char *p, int depth);
 static const char *skip_array(struct trace_scanner *s, const char *p, int depth);
@@ -62,7 +63,7 @@ static const char *skip_value(struct trace_scanner *s, const char *p, int depth)
     }
 }
 
-/* From behind '[' to behind ']'. */
+/* Skips an array after its '['. Returns the position after its ']', or NULL. */
 static const char *skip_array(struct trace_scanner *s, const char *p, int depth)
 {
     if (depth > SCAN_DEPTH_MAX)
@@ -132,7 +133,7 @@ static const char *walk_fixed(struct trace_scanner *s, struct scan_node *node, c
     uint8_t slot = SLOT_CONST, type = TRACE_BOOL;
     bool truth = *p == 't';
 
-    if (*p == 'n') /* no value */
+    if (*p == 'n') /* null adds no value */
         return word_is(p, "null", 4) ? p + 4 : NULL;
     if (*p == 't' && word_is(p, "true", 4)) {
         end = p + 4;
@@ -196,8 +197,8 @@ static inline const char *walk_value(struct trace_scanner *s, struct scan_node *
     return *p == '{' ? walk_nested(s, node, p, depth) : walk_fixed(s, node, p, depth);
 }
 
-/* The key at `p` (behind its quote); `hint`: the node expected here, and where to remember the one
- * found. */
+/* Reads the key at `p`, after its quote. `hint`: the node that is expected here; updated to the
+ * node that was found. */
 static inline const char *walk_key(struct trace_scanner *s, struct scan_node *parent, const char *p,
                                    struct scan_node **hint, struct scan_node **ret)
 {
@@ -220,7 +221,7 @@ static inline const char *walk_key(struct trace_scanner *s, struct scan_node *pa
     return p;
 }
 
-/* From the first key (there is one) to behind '}'. */
+/* Reads an object from its first key, which exists. Returns the position after its '}', or NULL. */
 static const char *walk_object(struct trace_scanner *s, struct scan_node *parent, const char *p,
                                int depth)
 {

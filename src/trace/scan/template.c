@@ -5,12 +5,12 @@
 #include "trace/scan/template.h"
 
 enum {
-    POOL = 2048, /* nodes; a shape costs about as many as it has values of its own */
+    POOL = 2048, /* nodes; a shape needs one for each value that no other shape shares */
     FORKS = 8,
-    SIBLINGS_MAX = 16,   /* more ways on than this are no pattern */
-    WORDS_MAX = 6,       /* so many texts of a value are part of the literal */
-    TEXT_MAX = 16,       /* bytes of a text that is known */
-    PENALTY_FIRST = 256, /* misses left unlearned after the pool was full, doubled each time */
+    SIBLINGS_MAX = 16,   /* with more children, lines have no pattern */
+    WORDS_MAX = 6,       /* maximum number of texts of a value that are part of the literal */
+    TEXT_MAX = 16,       /* maximum length of a known text */
+    PENALTY_FIRST = 256, /* misses that are ignored after the pool was full; doubled each time */
     PENALTY_MAX = 1 << 20
 };
 
@@ -32,8 +32,8 @@ void template_done(struct templates *t)
     t->forks = NULL;
 }
 
-/* Too many shapes: start again, later. */
-static void forget(struct trace_scanner *s)
+/* Removes all templates, because there are too many shapes. Learning is resumed later. */
+static void templates_clear(struct trace_scanner *s)
 {
     struct templates *t = &s->templates;
     bool soon = t->penalty && s->attempt - t->forgot < 64 * (uint64_t)t->penalty;
@@ -49,13 +49,13 @@ static void forget(struct trace_scanner *s)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* What is to be learned of one value. */
+/* The part of a line around one value, from which a node is learned. */
 struct lesson {
     struct template node;
     struct template_more more;
     const char *from, *to; /* the literal */
-    const char *next;      /* where the text behind the value goes on */
-    struct text text;      /* of a string that is in the line as it is */
+    const char *next;      /* the position after the value */
+    struct text text;      /* the text of a string without escapes */
 };
 
 static bool is_node(const struct templates *t, const struct template *node, const struct lesson *l)
@@ -70,8 +70,9 @@ static bool is_node(const struct templates *t, const struct template *node, cons
            node->value_type == l->node.value_type && node->nano == l->node.nano;
 }
 
-/* The node of the lesson among the children at `first`. NULL: does not fit. */
-static struct template *branch(struct templates *t, struct template **first, const struct lesson *l)
+/* Finds or adds the node of a lesson among the children at `first`. NULL: that is not possible. */
+static struct template *find_branch(struct templates *t, struct template **first,
+                                    const struct lesson *l)
 {
     struct template *node;
     unsigned siblings = 0;
@@ -97,7 +98,7 @@ static struct template *branch(struct templates *t, struct template **first, con
     return node;
 }
 
-/* ---- texts that are known -------------------------------------------------------------------- */
+/* ---- known texts ----------------------------------------------------------------------------- */
 
 static unsigned words_at(const struct template *node, uint16_t field)
 {
@@ -109,7 +110,7 @@ static unsigned words_at(const struct template *node, uint16_t field)
 }
 
 /* A category or phase becomes part of the literal, with its closing quote, as long as there are
- * few. */
+ * only few of them. */
 static struct template *learn_word(struct templates *t, struct template **first,
                                    const struct lesson *l)
 {
@@ -125,10 +126,10 @@ static struct template *learn_word(struct templates *t, struct template **first,
         if (is_node(t, node, &word))
             return node;
     }
-    return words_at(*first, l->node.field) < WORDS_MAX ? branch(t, first, &word) : NULL;
+    return words_at(*first, l->node.field) < WORDS_MAX ? find_branch(t, first, &word) : NULL;
 }
 
-/* Where it goes on behind a name: *ret_known where that is known of this name alone. */
+/* Returns the children after a name. *ret_known: they belong to this name only. */
 static struct template **learn_name(struct templates *t, struct template *node, struct text name,
                                     bool *ret_known)
 {
@@ -152,7 +153,7 @@ static struct template **learn_name(struct templates *t, struct template *node, 
     return &e->child;
 }
 
-/* A name's node becomes a fork when it is made. */
+/* The node of a name is always a fork. */
 static struct template *learn_fork(struct templates *t, struct template **first, struct lesson *l)
 {
     struct template *node;
@@ -164,10 +165,10 @@ static struct template *learn_fork(struct templates *t, struct template **first,
     }
     if (t->forks_used == FORKS) {
         l->node.kind = TEMPLATE_TEXT;
-        return branch(t, first, l);
+        return find_branch(t, first, l);
     }
     l->more.fork = &t->forks[t->forks_used * FORK_SLOTS];
-    node = branch(t, first, l);
+    node = find_branch(t, first, l);
     if (node) {
         memset(l->more.fork, 0, FORK_SLOTS * sizeof(*l->more.fork));
         t->forks_used++;
@@ -177,7 +178,7 @@ static struct template *learn_fork(struct templates *t, struct template **first,
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* Where the literal before a value ends, and where the text behind the value goes on. */
+/* Sets the end of the literal before a value, and the position after the value. */
 static void slot_bounds(const struct scan_note *n, struct lesson *ret)
 {
     ret->next = n->to;
@@ -198,7 +199,7 @@ static void slot_bounds(const struct scan_note *n, struct lesson *ret)
     }
 }
 
-/* The quick kinds are for what needs no more than a look at its end. */
+/* The quick kinds are for values that need no decoding: only their end has to be found. */
 static uint8_t kind_of(const struct template *t, const struct template_more *m)
 {
     bool text = m->slot == SLOT_STRING && (m->conv == CONV_PLAIN || m->conv == CONV_TEXT ||
@@ -211,8 +212,8 @@ static uint8_t kind_of(const struct template *t, const struct template_more *m)
     return text ? TEMPLATE_TEXT : TEMPLATE_ANY;
 }
 
-static void prepare(const struct trace_scanner *s, const struct scan_note *n, const char *from,
-                    struct lesson *ret)
+static void prepare_node(const struct trace_scanner *s, const struct scan_note *n, const char *from,
+                         struct lesson *ret)
 {
     const struct trace_value *v = n->node->to > n->node->from ? &s->values[n->node->from] : NULL;
 
@@ -235,8 +236,8 @@ static void prepare(const struct trace_scanner *s, const struct scan_note *n, co
         ret->more.back = (uint8_t)(n->to - n->from);
 }
 
-/* The children behind the value, NULL where it does not fit; *fixed has its bit where they follow
- * this text only. */
+/* Returns the children after the value, or NULL if it cannot be learned. Sets the bit of the
+ * value in *fixed if they follow this text only. */
 static struct template **learn_value(struct trace_scanner *s, struct template **first,
                                      const struct scan_note *n, const char **from, uint64_t *fixed)
 {
@@ -245,7 +246,7 @@ static struct template **learn_value(struct trace_scanner *s, struct template **
     struct lesson l;
     bool known = false;
 
-    prepare(s, n, *from, &l);
+    prepare_node(s, n, *from, &l);
     if (n->slot == SLOT_CONST && n->to - n->from > SCAN_LITERAL_MAX)
         return NULL;
     if (l.node.kind == TEMPLATE_TEXT && l.node.field == TRACE_FIELD_NAME)
@@ -255,7 +256,7 @@ static struct template **learn_value(struct trace_scanner *s, struct template **
         node = learn_word(t, first, &l);
     *from = node && node->kind == TEMPLATE_WORD ? l.next + 1 : l.next;
     if (!node)
-        node = branch(t, first, &l);
+        node = find_branch(t, first, &l);
     if (!node)
         return NULL;
     first = learn_name(t, node, l.text, &known);
@@ -279,8 +280,8 @@ void template_learn(struct trace_scanner *s, const char *object, const char *new
     end.more.plain = scan_is_plain(s, end.more.fixed, &end.more.class);
     for (const char *p = newline; *--p != '}';)
         end.more.tail++;
-    if (first && branch(t, first, &end))
+    if (first && find_branch(t, first, &end))
         t->shapes++;
     if (t->used == POOL)
-        forget(s);
+        templates_clear(s);
 }

@@ -1,10 +1,10 @@
-/* template_run.h - reads a line along the learned layouts. Compiled once per CPU level, behind
+/* template_run.h - reads a line by the learned layouts. Compiled once per CPU level, after
  * scan_walk.h. */
 #include "trace/scan/template.h"
 
-/* Put by the general functions of fields.h at s->count. Is it what such lines have here? */
-static inline void template_judge(struct trace_scanner *s, const struct template *t,
-                                  uint32_t before)
+/* Compares the value that the general functions have added with the value of the learned line. */
+static inline void template_compare(struct trace_scanner *s, const struct template *t,
+                                    uint32_t before)
 {
     uint32_t put = s->count - before;
     const struct trace_value *v = &s->values[before];
@@ -14,7 +14,7 @@ static inline void template_judge(struct trace_scanner *s, const struct template
         s->odd = true;
 }
 
-/* Any value, the long way. NULL: not such a value, and nothing was added. */
+/* Reads a value by the general functions. NULL: it does not match, and nothing was added. */
 static const char *template_any(struct trace_scanner *s, const struct template *t, const char *p)
 {
     const struct template_more *m = template_more(&s->templates, t);
@@ -49,19 +49,19 @@ static const char *template_any(struct trace_scanner *s, const struct template *
                      (struct text){p - 1, (size_t)(end - p) + 1});
         break;
     }
-    template_judge(s, t, before);
+    template_compare(s, t, before);
     return end;
 }
 
-/* What the CPU must wait for, line after line, is where the next value begins. Many values have
- * always the same length: there the length is a guess that a branch checks, and reading goes on
- * meanwhile. */
+/* The position of the next value is what the CPU has to wait for. Many values always have the same
+ * length: then the usual length is returned after a branch has compared it, so that the CPU can
+ * continue speculatively. */
 static always_inline unsigned template_length(struct template *t, size_t len)
 {
     unsigned usual = t->usual;
 
     if (t->same >= TEMPLATE_STEADY && likely(usual == len)) {
-        __asm__("" : "+r"(usual)); /* or the compiler would use `len`, which is the same */
+        __asm__("" : "+r"(usual)); /* otherwise the compiler would use `len`, which is equal */
         return usual;
     }
     t->same = usual == len ? (uint8_t)(t->same + 1) : 0;
@@ -77,15 +77,17 @@ _Static_assert(offsetof(struct template, value_len) - offsetof(struct template, 
                    offsetof(struct trace_value, len),
                "template_head");
 
-/* A line that is being read. */
+/* State of the line that is being read. */
 struct template_line {
     struct trace_scanner *s;
     struct scan_bytes bytes;
-    struct trace_value *v; /* there is room: a template has at most SCAN_SLOTS_MAX values */
+    struct trace_value *v; /* never too many: a template has at most SCAN_SLOTS_MAX values */
 };
 
-/* The value at `p`, behind the literal of `t`: what is behind it (of a string: at its closing
- * quote, which belongs to the next literal). NULL: not such a value, and nothing was added. */
+/* Reads the value at `p`, after the literal of `t`. Returns the position after it (for a string,
+ * its closing quote, which belongs to the next literal). NULL: it does not match, and nothing was
+ * added.
+ */
 static always_inline const char *template_number(struct template_line *l, struct template *t,
                                                  const char *p)
 {
@@ -112,7 +114,7 @@ static always_inline const char *template_text(struct template_line *l, struct t
     return likely(len < 256) ? p + template_length(t, len) : end;
 }
 
-/* Where it goes on behind the text put last. */
+/* Returns the children after the text that was added last. */
 static always_inline struct template **template_fork(const struct template_line *l,
                                                      struct template *t)
 {
@@ -137,7 +139,7 @@ static const char *template_slow(struct template_line *l, const struct template 
     return p;
 }
 
-/* The value of a node that is no number, its children in *ret. */
+/* Reads the value of a node that is no number. *ret: its children. */
 static always_inline const char *template_other(struct template_line *l, struct template *t,
                                                 const char *p, struct template ***ret)
 {
@@ -174,7 +176,7 @@ static always_inline bool template_fits(const struct template_line *l, const str
                   t->len - TEMPLATE_FIRST) == 0;
 }
 
-/* The shape of this line is likely to be that of the next. */
+/* The next line is likely to have the same shape. */
 static void template_to_front(struct template **first, struct template *t)
 {
     struct template **from = first;
@@ -190,7 +192,7 @@ static const char *template_run(struct trace_scanner *s, const char *p)
 {
     struct template_line l = {s, scan_bytes(), s->values};
     struct template **first = &s->templates.root, **children, *t;
-    /* kinds up to this are read quickly */
+    /* kinds up to this are read by template_number */
     unsigned numbers = s->unit == TRACE_US ? TEMPLATE_TIME : TEMPLATE_INT;
     const char *end;
 

@@ -1,15 +1,15 @@
 /* tolerant.c - reads one object and repairs what READING.md says can be repaired. Byte by byte, and
- * nothing outside [p, end). Independent of the strict walk, so that tests can compare the two. */
+ * nothing outside [p, end). Independent of the strict parser, so that tests can compare the two. */
 #include "trace/scan/fields.h"
 
 struct tolerant {
-    struct trace_scanner *s; /* NULL: only the repaired text is wanted */
+    struct trace_scanner *s; /* NULL: only the repaired text is needed */
     const char *end;
     struct scan_patch *patch;
-    bool cut; /* why a function returned NULL: the text ended */
+    bool cut; /* a function has returned NULL because the text ended */
 };
 
-static const char *bad(struct tolerant *t, const char *p)
+static const char *fail_at(struct tolerant *t, const char *p)
 {
     t->cut = p >= t->end;
     return NULL;
@@ -20,47 +20,47 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static void drop(struct tolerant *t, const char *from, const char *to)
+static void drop_bytes(struct tolerant *t, const char *from, const char *to)
 {
     scan_patch_add(t->patch, from, to, "", 0);
 }
 
-/* A newline between tokens (of joined lines) is valid, but the repaired object has to fit one line.
- */
-static void blank(struct tolerant *t, const char *p)
+/* A newline between tokens (of joined lines) is valid, but the repaired object has to be one
+ * line. */
+static void replace_newline(struct tolerant *t, const char *p)
 {
     if (*p == '\n')
         scan_patch_add(t->patch, p, p + 1, " ", 1);
 }
 
-static const char *blanks(struct tolerant *t, const char *p)
+static const char *skip_blanks(struct tolerant *t, const char *p)
 {
     for (; p < t->end && is_space(*p); p++)
-        blank(t, p);
+        replace_newline(t, p);
     return p;
 }
 
-/* Blanks and commas up to the next member, or `close`. One comma belongs behind a value, and only
- * between two. */
-static const char *commas(struct tolerant *t, const char *p, bool behind_value, char close)
+/* Skips blanks and commas up to the next member, or `close`. One comma is right between two values;
+ * others are repaired. */
+static const char *skip_commas(struct tolerant *t, const char *p, bool after_value, char close)
 {
     const char *start = p;
-    bool keep = behind_value;
+    bool keep = after_value;
     unsigned count = 0;
 
     for (; p < t->end && (is_space(*p) || *p == ','); p++)
         count += *p == ',';
     if (p >= t->end)
-        return bad(t, p);
+        return fail_at(t, p);
     if (*p == close)
         keep = false;
-    else if (behind_value && count == 0)
-        return bad(t, p);
+    else if (after_value && count == 0)
+        return fail_at(t, p);
     for (const char *c = start; c < p; c++) {
         if (*c == ',' && !keep)
-            drop(t, c, c + 1);
+            drop_bytes(t, c, c + 1);
         else
-            blank(t, c);
+            replace_newline(t, c);
         keep = keep && *c != ',';
     }
     return p;
@@ -68,8 +68,8 @@ static const char *commas(struct tolerant *t, const char *p, bool behind_value, 
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-/* From behind the opening quote to the closing one. A backslash hides the byte behind it, whatever
- * that is. */
+/* Returns the closing quote of a string; `p` is after the opening one. A backslash escapes the byte
+ * after it, whatever that is. */
 static const char *string_end(struct tolerant *t, const char *p, bool *ret_special)
 {
     *ret_special = false;
@@ -79,11 +79,11 @@ static const char *string_end(struct tolerant *t, const char *p, bool *ret_speci
         *ret_special = *ret_special || c < 0x20 || c >= 0x80 || c == '\\';
         p += c == '\\';
     }
-    return p < t->end ? p : bad(t, t->end);
+    return p < t->end ? p : fail_at(t, t->end);
 }
 
-/* `ret` NULL: only checked and repaired. */
-static const char *string(struct tolerant *t, const char *start, struct text *ret)
+/* Reads a string. ret NULL: it is only checked and repaired. */
+static const char *read_string(struct tolerant *t, const char *start, struct text *ret)
 {
     bool special, repaired = false;
     const char *p = string_end(t, start, &special);
@@ -98,7 +98,7 @@ static const char *string(struct tolerant *t, const char *start, struct text *re
     if (ret && t->s) {
         out = scan_scratch(t->s, 3 * ret->len);
         if (!out)
-            return bad(t, start);
+            return fail_at(t, start);
         ret->ptr = out;
         ret->len = scan_decode(start, p, out, t->patch, &repaired);
     } else {
@@ -134,8 +134,8 @@ static bool is_no_number(struct text word)
            text_eq_nocase(word, TEXT("infinity"));
 }
 
-/* A word in place of a value: a number with or without junk, true, false, null, NaN. */
-static const char *word(struct tolerant *t, const char *p, struct scan_node *node)
+/* Reads a value that is a word: a number with or without junk, true, false, null, NaN. */
+static const char *read_word(struct tolerant *t, const char *p, struct scan_node *node)
 {
     const char *end = word_end(t, p);
     struct text w = {p, (size_t)(end - p)};
@@ -155,9 +155,9 @@ static const char *word(struct tolerant *t, const char *p, struct scan_node *nod
     }
     len = scan_number_prefix(p, end, &number);
     if (len == 0)
-        return bad(t, end);
+        return fail_at(t, end);
     if (len < w.len)
-        drop(t, p + len, end);
+        drop_bytes(t, p + len, end);
     if (node)
         node_number(t->s, node, &number);
     return end;
@@ -165,51 +165,53 @@ static const char *word(struct tolerant *t, const char *p, struct scan_node *nod
 
 /* ---- arrays and objects ---------------------------------------------------------------------- */
 
-static const char *value(struct tolerant *t, const char *p, struct scan_node *node, int depth);
+static const char *read_value(struct tolerant *t, const char *p, struct scan_node *node, int depth);
 
-/* From behind '[' to behind ']'. */
-static const char *array(struct tolerant *t, const char *p, int depth)
+/* Reads an array after its '['. Returns the position after its ']', or NULL. */
+static const char *read_array(struct tolerant *t, const char *p, int depth)
 {
     if (depth > SCAN_DEPTH_MAX)
-        return bad(t, p);
-    p = commas(t, p, false, ']');
+        return fail_at(t, p);
+    p = skip_commas(t, p, false, ']');
     while (p && *p != ']') {
-        p = value(t, p, NULL, depth);
-        p = p ? commas(t, p, true, ']') : NULL;
+        p = read_value(t, p, NULL, depth);
+        p = p ? skip_commas(t, p, true, ']') : NULL;
     }
     return p ? p + 1 : NULL;
 }
 
-/* From behind '{' to behind '}'. `parent` NULL: no values are wanted. */
-static const char *object(struct tolerant *t, const char *p, struct scan_node *parent, int depth)
+/* Reads an object after its '{'. Returns the position after its '}', or NULL. `parent` NULL: its
+ * values are not needed. */
+static const char *read_object(struct tolerant *t, const char *p, struct scan_node *parent,
+                               int depth)
 {
     struct scan_node *node = NULL;
     struct text key;
 
     if (depth > SCAN_DEPTH_MAX)
-        return bad(t, p);
-    p = commas(t, p, false, '}');
+        return fail_at(t, p);
+    p = skip_commas(t, p, false, '}');
     while (p && *p != '}') {
         if (*p != '"')
-            return bad(t, p);
-        p = string(t, p + 1, parent ? &key : NULL);
-        p = p ? blanks(t, p) : NULL;
+            return fail_at(t, p);
+        p = read_string(t, p + 1, parent ? &key : NULL);
+        p = p ? skip_blanks(t, p) : NULL;
         if (!p || p >= t->end || *p != ':')
-            return p ? bad(t, p) : NULL;
+            return p ? fail_at(t, p) : NULL;
         if (parent) {
             node = fields_key(t->s, parent, key);
             if (!node || !node_meet(t->s, node))
-                return bad(t, p);
+                return fail_at(t, p);
         }
-        p = value(t, p + 1, node, depth);
+        p = read_value(t, p + 1, node, depth);
         if (node)
             node->to = t->s->count;
-        p = p ? commas(t, p, true, '}') : NULL;
+        p = p ? skip_commas(t, p, true, '}') : NULL;
     }
     return p ? p + 1 : NULL;
 }
 
-/* An array or an empty object as a value: its own repaired text is collected on the way. */
+/* Reads an array or an empty object as a value, whose repaired text is collected. */
 static const char *json_value(struct tolerant *t, const char *p, struct scan_node *node, int depth)
 {
     struct trace_scanner *s = t->s;
@@ -220,7 +222,7 @@ static const char *json_value(struct tolerant *t, const char *p, struct scan_nod
 
     buf_clear(&s->json);
     t->patch = &own;
-    end = *p == '[' ? array(t, p + 1, depth + 1) : object(t, p + 1, NULL, depth + 1);
+    end = *p == '[' ? read_array(t, p + 1, depth + 1) : read_object(t, p + 1, NULL, depth + 1);
     t->patch = outer;
     outer->count += own.count;
     if (!end)
@@ -231,7 +233,7 @@ static const char *json_value(struct tolerant *t, const char *p, struct scan_nod
         s->error = s->json.error ? s->json.error : s->error;
         copy = s->json.error ? NULL : scan_scratch(s, s->json.len);
         if (!copy)
-            return bad(t, p);
+            return fail_at(t, p);
         memcpy(copy, s->json.data, s->json.len);
         text = (struct text){copy, s->json.len};
     }
@@ -246,27 +248,27 @@ static bool is_empty(const struct tolerant *t, const char *p)
     return p < t->end && *p == '}';
 }
 
-static const char *value(struct tolerant *t, const char *p, struct scan_node *node, int depth)
+static const char *read_value(struct tolerant *t, const char *p, struct scan_node *node, int depth)
 {
     struct text text;
 
-    p = blanks(t, p);
+    p = skip_blanks(t, p);
     if (p >= t->end)
-        return bad(t, p);
+        return fail_at(t, p);
     switch (*p) {
     case '"':
-        p = string(t, p + 1, node ? &text : NULL);
+        p = read_string(t, p + 1, node ? &text : NULL);
         if (p && node)
             node_string(t->s, node, text);
         return p;
     case '[':
-        return node ? json_value(t, p, node, depth) : array(t, p + 1, depth + 1);
+        return node ? json_value(t, p, node, depth) : read_array(t, p + 1, depth + 1);
     case '{':
         if (node && is_empty(t, p + 1) && node != t->s->args_node)
             return json_value(t, p, node, depth);
-        return object(t, p + 1, node, depth + 1);
+        return read_object(t, p + 1, node, depth + 1);
     default:
-        return word(t, p, node);
+        return read_word(t, p, node);
     }
 }
 
@@ -274,10 +276,10 @@ enum tolerant_result tolerant_read(struct trace_scanner *s, const char *p, const
                                    struct scan_patch *patch, const char **ret_end)
 {
     struct tolerant t = {s, end, patch, false};
-    const char *behind = object(&t, p + 1, s ? s->root : NULL, 1);
+    const char *object_end = read_object(&t, p + 1, s ? s->root : NULL, 1);
 
-    if (behind) {
-        *ret_end = behind;
+    if (object_end) {
+        *ret_end = object_end;
         return TOLERANT_OK;
     }
     return t.cut ? TOLERANT_CUT : TOLERANT_BAD;

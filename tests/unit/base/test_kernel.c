@@ -154,15 +154,15 @@ static void check_sums(const struct kernels *k)
 {
     static _Alignas(32) struct kernel_sum table[2 * SLOTS];
     uint64_t sum[SLOTS] = {0}, squares[SLOTS] = {0}, count[SLOTS] = {0}, weight = 0;
-    int64_t v[VALUES], least[SLOTS], most[SLOTS];
+    int64_t v[VALUES], min[SLOTS], most[SLOTS];
     uint32_t slot[VALUES], n = 1 + random_below(VALUES);
 
     for (unsigned i = 0; i < 2 * SLOTS; i++)
-        table[i] = (struct kernel_sum){.least = INT32_MAX, .inverted_max = INT32_MAX};
+        table[i] = (struct kernel_sum){.min = INT32_MAX, .inverted_max = INT32_MAX};
     for (uint32_t j = 0; j < n; j++) {
         unsigned s = slot[j] = one_in(3) ? 7 : random_below(SLOTS);
         v[j] = random_below(one_in(9) ? INT32_MAX : 1 << random_below(20));
-        least[s] = count[s] == 0 || v[j] < least[s] ? v[j] : least[s];
+        min[s] = count[s] == 0 || v[j] < min[s] ? v[j] : min[s];
         most[s] = count[s]++ == 0 || v[j] > most[s] ? v[j] : most[s];
         sum[s] += (uint64_t)v[j];
         squares[s] += (uint64_t)(v[j] * v[j]);
@@ -176,7 +176,7 @@ static void check_sums(const struct kernels *k)
         CHECK(a->squares + b->squares == squares[s]);
         if (count[s] == 0)
             continue;
-        CHECK_INT(a->least < b->least ? a->least : b->least, least[s]);
+        CHECK_INT(a->min < b->min ? a->min : b->min, min[s]);
         CHECK_INT(~(a->inverted_max < b->inverted_max ? a->inverted_max : b->inverted_max),
                   most[s]);
     }
@@ -217,7 +217,7 @@ static void check_codes(const struct kernels *k)
         want[j] = out[j] + codes[j] * 77;
         most = codes[j] > most ? codes[j] : most;
     }
-    CHECK_INT(k->most(codes, n), most);
+    CHECK_INT(k->max(codes, n), most);
     for (uint32_t j = 0, found = one_in(2) ? UINT32_MAX : 5; j < 2; j++, found = 6) {
         uint32_t table[] = {3, found, 9}, at[VALUES], got[VALUES];
         bool all = true;

@@ -270,7 +270,7 @@ static void made_traces(void)
         {"no second set", 20000, 9000, 9, .step = 10, .dur = 100, .has = true},
         {"all different", 9000, 9, 9000, .step = 10, .dur = 100, .has = false},
         {"mixed", 20000, 2, 4, .mixed = true, .step = 100, .dur = 50, .has = false},
-        {"small", DENSITY_ROWS_LEAST - 1, 2, 2, .step = 10, .dur = 100, .has = false},
+        {"small", DENSITY_ROWS_MIN - 1, 2, 2, .step = 10, .dur = 100, .has = false},
     };
 
     maker_begin();
@@ -307,7 +307,7 @@ static void one_chunk(const char *path, const struct trace_chunk *chunk)
 
     maker_build(chunk->text, chunk->len, &value, NULL);
     struct chunk_view *v = maker_view(&value);
-    if (chunk_rows(v) >= DENSITY_ROWS_LEAST)
+    if (chunk_rows(v) >= DENSITY_ROWS_MIN)
         seen.with += compare(v);
     if (check_failures > before)
         printf("  %s chunk %u\n", path, (unsigned)chunk->number);

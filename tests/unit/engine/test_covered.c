@@ -72,7 +72,7 @@ static void compare(const struct covered *c)
 
 static void any_number_at_a_time(void)
 {
-    static const size_t mosts[] = {COVERED_MOST, 1, 300, 77};
+    static const size_t mosts[] = {COVERED_MAX, 1, 300, 77};
     struct selection s;
     struct query *q;
 
@@ -103,7 +103,7 @@ static void stops(void)
     for (size_t limit = 1; limit < 200000; limit += limit / 2 + 100) {
         struct budget budget = {.memory_limit = limit};
         CHECK_INT(query_open(&store.env, store.snapshot, &s, &budget, NULL, &q), 0);
-        int rc = covered_find(q, 0, COVERED_MOST, &c);
+        int rc = covered_find(q, 0, COVERED_MAX, &c);
         CHECK(rc == 0 || rc == ERR_MEMORY_LIMIT);
         if (rc == 0) {
             budget_release(&budget, covered_bytes(c));
@@ -114,7 +114,7 @@ static void stops(void)
     }
     struct budget budget = {.cancelled = ERR_CANCELLED};
     CHECK_INT(query_open(&store.env, store.snapshot, &s, &budget, NULL, &q), 0);
-    CHECK_INT(covered_find(q, 0, COVERED_MOST, &c), ERR_CANCELLED);
+    CHECK_INT(covered_find(q, 0, COVERED_MAX, &c), ERR_CANCELLED);
     query_close(q);
 }
 
