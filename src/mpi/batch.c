@@ -320,7 +320,7 @@ static void print_failure(const struct batch *b, int rc, struct err *err)
     struct buf why = {0};
     char limit[120];
 
-    err_set(err, rc, "%s", err_text(rc)); /* if there is no message yet */
+    err_set_code(err, rc); /* if there is no message yet */
     http_problem_detail(err, &why);
     memory_explain(rc, limit, sizeof limit);
     fprintf(stderr, "%s: %.*s%s%s\n", b->tool->name, (int)why.len, why.len ? why.data : "",

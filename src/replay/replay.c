@@ -168,7 +168,7 @@ static int open_all(struct replay *r, int fd, struct err *err)
     rc = rc < 0 ? rc : runners_init(&r->runners, o, r->shared, &r->root, &r->report);
     rc = rc < 0 ? rc : children_init(&r->children, o, r->shared, &r->root, &r->report);
     if (rc < 0)
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     r->plan.release = release_handle;
     r->plan.release_arg = r;
     input_on_wait(r->input, before_wait, r, &r->shared->stopped);
@@ -197,7 +197,7 @@ int replay_run(const struct replay_options *o, int fd, struct buf *out, struct e
         status = r->report.failed && !r->died && !r->shared->stopped ? 2 : failed;
     }
     if (rc < 0)
-        err_set(err, rc, "%s", err_text(rc));
+        err_set_code(err, rc);
     if (trace_out_close(r->trace, rc == 0, err) < 0 || rc < 0)
         status = 1;
     if (r->root.path && !o->keep)

@@ -146,7 +146,7 @@ int organize_open(const struct query_env *env, struct snapshot *snapshot, const 
     struct organize *o = aligned_alloc(64, (sizeof(*o) + 63) & ~(size_t)63);
 
     if (!o)
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+        return err_set_code(err, -ENOMEM);
     memset(o, 0, sizeof(*o));
     o->env = env;
     o->snapshot = snapshot;
@@ -155,7 +155,7 @@ int organize_open(const struct query_env *env, struct snapshot *snapshot, const 
     int rc = open_all(o, s, options, budget, err);
     if (rc < 0) {
         organize_free(o);
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     }
     *ret = o;
     return 0;
@@ -178,9 +178,9 @@ int organize_next(struct organize *o, struct err *err)
     }
     if (rc == ERR_END) {
         rc = finish_output(o, err);
-        return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : ERR_END;
+        return rc < 0 ? err_set_code(err, rc) : ERR_END;
     }
-    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+    return rc < 0 ? err_set_code(err, rc) : 0;
 }
 
 struct text organize_manifest(const struct organize *o)

@@ -74,7 +74,7 @@ int provenance_writer_new(struct outlet *outlet, struct err *err, struct provena
     struct provenance_writer *w = aligned_alloc(64, (sizeof(*w) + 63) & ~(size_t)63);
 
     if (!w)
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+        return err_set_code(err, -ENOMEM);
     memset(w, 0, sizeof(*w));
     hasher_begin(&w->text, 0);
     hasher_begin(&w->bytes, 0);
@@ -83,7 +83,7 @@ int provenance_writer_new(struct outlet *outlet, struct err *err, struct provena
     int rc = w->zstd ? outlet_file_new(outlet, err, &w->file) : -ENOMEM;
     if (rc < 0) {
         provenance_writer_free(w);
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     }
     ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, LEVEL);
     ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1);
@@ -138,7 +138,7 @@ static int write_packed(struct provenance_writer *w, ZSTD_EndDirective end, stru
     int rc = compress_records(w, end);
 
     if (rc < 0)
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     hasher_add(&w->bytes, w->packed.data, w->packed.len);
     w->size += w->packed.len;
     return outlet_file_write(w->file, (struct text){w->packed.data, w->packed.len}, err);
@@ -252,7 +252,7 @@ static int read_records(struct provenance_reader *r, struct err *err)
         return rc;
     char *room = buf_reserve(&r->records, PIECE);
     if (!room)
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+        return err_set_code(err, -ENOMEM);
     ZSTD_outBuffer out = {room, PIECE, 0};
     size_t left = ZSTD_decompressStream(r->zstd, &out, &r->in);
     if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation)

@@ -113,7 +113,7 @@ int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_option
     struct reconstruct *r = aligned_alloc(64, (sizeof(*r) + 63) & ~(size_t)63);
 
     if (!r)
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+        return err_set_code(err, -ENOMEM);
     memset(r, 0, sizeof(*r));
     r->dir = dir;
     r->archive = options->archive;
@@ -130,7 +130,7 @@ int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_option
                             &r->gzip);
     if (rc < 0) {
         reconstruct_free(r);
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     }
     *ret = r;
     return 0;
@@ -159,7 +159,7 @@ int reconstruct_next(struct reconstruct *r, struct err *err)
         rc = rc < 0 ? rc : reconstruct_write_report(r, err);
         rc = rc < 0 ? rc : ERR_END;
     }
-    return rc < 0 && rc != ERR_END ? err_set(err, rc, "%s", err_text(rc)) : rc;
+    return rc < 0 && rc != ERR_END ? err_set_code(err, rc) : rc;
 }
 
 struct text reconstruct_report(const struct reconstruct *r)

@@ -191,7 +191,7 @@ int call_tree_open(struct query *q, const struct call_tree_options *o, struct er
     struct call_tree *t = calloc(1, sizeof(*t));
 
     if (!t)
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+        return err_set_code(err, -ENOMEM);
     t->query = q;
     t->budget = t->charge.budget = t->arena.budget = t->events.opened.budget = query_budget(q);
     group_table_init(&t->lanes_found, 3, 0, t->budget);
@@ -214,7 +214,7 @@ int call_tree_open(struct query *q, const struct call_tree_options *o, struct er
         rc = t->arena.error; /* the limit may have been reached */
     if (rc < 0) {
         call_tree_close(t);
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     }
     *ret = t;
     return 0;

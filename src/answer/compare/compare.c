@@ -280,7 +280,7 @@ int compare_run(const struct query_env *env, struct snapshot *snapshot,
 
     assert(options->side_count >= 2 && options->side_count <= COMPARE_SIDES_MAX);
     if (!c)
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+        return err_set_code(err, -ENOMEM);
     c->arena.budget = budget;
     c->side_count = options->side_count;
     c->variant_count = c->side_count - 1;
@@ -295,7 +295,7 @@ int compare_run(const struct query_env *env, struct snapshot *snapshot,
         rc = c->arena.error; /* the limit of the arena may have been reached */
     if (rc < 0) {
         comparison_free(c);
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     }
     c->failed = options->fail_on >= 0 && c->regression >= options->fail_on;
     c->elapsed_ns = clock_mono_ns() - started_ns;

@@ -284,7 +284,7 @@ int dlio_report_run(const struct query_env *env, struct snapshot *snapshot,
     arena_done(&arena);
     if (rc < 0) {
         dlio_report_free(r);
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     }
     *ret = r;
     return 0;

@@ -132,14 +132,14 @@ int processes_run(struct query *q, struct err *err, struct process_list **ret)
     struct process_list *l = calloc(1, sizeof(*l));
 
     if (!l)
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+        return err_set_code(err, -ENOMEM);
     l->rows.budget = query_budget(q);
     int rc = read_rows(q, l, err);
     rc = rc < 0 ? rc : process_add_facts(q, l);
     rc = rc < 0 ? rc : process_make_tree(l);
     if (rc < 0) {
         processes_free(l);
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     }
     query_counters(q, &l->counters);
     l->complete = query_complete(q);

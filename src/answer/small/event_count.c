@@ -27,7 +27,7 @@ static int count_by_scan(struct query *q, uint64_t *counts, struct err *err)
         counts[i] = group < 0 ? 0 : *group_count(s, (uint32_t)group);
     }
     groups_free(found);
-    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+    return rc < 0 ? err_set_code(err, rc) : 0;
 }
 
 int query_count_files(struct query *q, struct err *err, uint64_t *ret_counts)

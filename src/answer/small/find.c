@@ -144,7 +144,7 @@ int query_find(struct query *q, const struct find_options *o, struct find_found 
         take_found(q, &job, found, ret);
     groups_free(found);
     if (rc < 0)
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     query_counters(q, &ret->counters);
     ret->complete = query_complete(q);
     return 0;

@@ -196,7 +196,7 @@ int histogram_run(struct query *q, const char *column, uint32_t bins, struct err
     rc = rc < 0 ? rc : scan_values(q, &job, err);
     if (rc < 0) {
         histogram_free(h);
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     }
     query_counters(q, &h->counters);
     h->complete = query_complete(q);

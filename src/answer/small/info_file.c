@@ -46,7 +46,7 @@ const void *info_file_item(const void *info, size_t k)
     f->state = index_file_state(&f->file);
     int rc = f->has_columns ? read_columns(i, i->files[k], f) : 0;
     if (rc < 0)
-        i->out->error = err_set(i->err, rc, "%s", err_text(rc));
+        i->out->error = err_set_code(i->err, rc);
     return f;
 }
 

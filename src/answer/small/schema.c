@@ -205,7 +205,7 @@ int schema_run(struct query *q, struct err *err, struct schema **ret)
     columns_done(&r.all);
     if (rc < 0) {
         schema_free(s);
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     }
     *ret = s;
     return 0;

@@ -224,7 +224,7 @@ int timeline_open(struct query *q, const struct timeline_options *o, struct err 
     rc = rc < 0 ? rc : run_scans(t, o, err);
     if (rc < 0) {
         timeline_close(t);
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     }
     t->facts.untimed = t->found.untimed;
     query_counters(q, &t->facts.counters);

@@ -45,7 +45,7 @@ int query_open(const struct query_env *env, struct snapshot *snapshot,
         rc = query_make_places(q);
     if (rc < 0) {
         query_close(q);
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     }
     count_files(q, selection);
     *ret = q;

@@ -91,7 +91,7 @@ int query_check_column(struct query *q, const struct source *s, const char *para
                  : 0;
 
     if (rc < 0)
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     if (seen)
         return 0;
     return err_set_param(err, ERR_PARAM, param,

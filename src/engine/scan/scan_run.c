@@ -358,7 +358,7 @@ int scan_error(struct err *err, int rc)
 {
     if (rc == ERR_CORRUPT)
         return err_set(err, rc, "the index of a file is corrupt; the file is indexed again");
-    return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
+    return rc < 0 ? err_set_code(err, rc) : 0;
 }
 
 int scan_run(struct query *q, const struct scan_sink *sink, struct err *err)

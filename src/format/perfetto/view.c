@@ -103,7 +103,7 @@ int perfetto_view_new(struct query *q, const struct view_options *options,
     struct view_options o = *options;
 
     if (!v)
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+        return err_set_code(err, -ENOMEM);
     o.no_metadata = true;
     v->query = q;
     perfetto_init(&v->p, budget);
@@ -118,7 +118,7 @@ int perfetto_view_new(struct query *q, const struct view_options *options,
     rc = rc < 0 ? rc : view_open(q, &o, err, &v->view);
     if (rc < 0) {
         perfetto_view_free(v);
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     }
     *ret = v;
     return 0;
@@ -368,7 +368,7 @@ int perfetto_view_next(struct perfetto_view *v, struct err *err, struct buf *out
         rc = -ENOMEM;
     rc = rc < 0 ? rc : put_lines(v, out);
     if (rc != ERR_END)
-        return rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : out->error;
+        return rc < 0 ? err_set_code(err, rc) : out->error;
     if (v->at != v->kinds.count)
         return err_set(err, ERR_CORRUPT, "the lines of a trace file do not match the index");
     perfetto_end(&v->p, out);

@@ -70,7 +70,7 @@ int format_aggregate_new(struct aggregate *a, struct query *q,
     int rc = 0;
 
     if (!f)
-        return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
+        return err_set_code(err, -ENOMEM);
     f->aggregate = a;
     f->query = q;
     f->o = *o;
@@ -92,7 +92,7 @@ int format_aggregate_new(struct aggregate *a, struct query *q,
         rc = ERR_FORMAT;
     if (rc < 0) {
         format_aggregate_free(f);
-        return err_set(err, rc, "%s", err_text(rc));
+        return err_set_code(err, rc);
     }
     *ret = f;
     return 0;

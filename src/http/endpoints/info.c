@@ -70,7 +70,7 @@ static int open_info(struct request *rq)
                                    .only_files = rq->format == FORMAT_TEXT};
     rc = info_open(&rq->http->env, rq->snapshot, s->files, s->count, &options, &s->info);
     if (rc < 0)
-        return err_set(&rq->err, rc, "%s", err_text(rc));
+        return err_set_code(&rq->err, rc);
     s->info->budget = &rq->budget;
     s->info->err = &rq->err;
     document_begin(&s->document, &info_type, s->info, rq->pretty);

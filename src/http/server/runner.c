@@ -104,7 +104,7 @@ static void wait_for_change(struct http_runner *r, uint64_t seen)
 
 static int give_error(struct request *rq, int rc, struct err *err)
 {
-    err_set(&rq->err, rc, "%s", err_text(rc)); /* if there is no text yet */
+    err_set_code(&rq->err, rc); /* if there is no text yet */
     *err = rq->err;
     rq->err = (struct err){0};
     return rc;
