@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-static const char ok[] = "ok", warn[] = "warn", fail[] = "FAIL";
+static const char ok[] = "ok", warn[] = "warn", fail[] = "fail";
 
 /* ---- the checks ------------------------------------------------------------------------------ */
 
@@ -237,7 +237,8 @@ static int next_checks(struct request *rq, struct buf *out)
         return format_object(&checks_type, c, rq->pretty, out);
     buf_printf(out, "dftracerd %s\n", c->version);
     for (size_t i = 0; i < c->count; i++) {
-        buf_printf(out, "%-5s %s\n", c->rows[i].level, c->rows[i].text);
+        const char *level = c->rows[i].level == fail ? "FAIL" : c->rows[i].level;
+        buf_printf(out, "%-5s %s\n", level, c->rows[i].text);
         if (c->rows[i].remedy)
             buf_printf(out, "      -> %s\n", c->rows[i].remedy);
     }

@@ -6,7 +6,7 @@
 #include "dftracerd/index.h"
 
 struct check {
-    const char *level; /* "ok", "warn" or "FAIL" */
+    const char *level; /* "ok", "warn" or "fail" */
     const char *text;
     const char *remedy; /* NULL: it is ok */
 };

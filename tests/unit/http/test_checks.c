@@ -62,10 +62,10 @@ static void indexing(void)
     f.progress.files_pending = 3;
     CHECK(has(&f, "warn", "it is indexing: 3 files are pending"));
     f.progress.store_error = -ENOSPC;
-    CHECK(has(&f, "FAIL", "it has stopped indexing: No space left on device"));
+    CHECK(has(&f, "fail", "it has stopped indexing: No space left on device"));
     CHECK(!has(&f, "warn", "it is indexing: 3 files are pending"));
     f.progress.store_error_host = "node2";
-    CHECK(has(&f, "FAIL", "it has stopped indexing: No space left on device (on node2)"));
+    CHECK(has(&f, "fail", "it has stopped indexing: No space left on device (on node2)"));
 }
 
 static void files(void)
@@ -76,7 +76,7 @@ static void files(void)
     f.progress.directories_unreadable = 4;
     f.files_damaged = 1;
     f.open_files_max = 100;
-    CHECK(has(&f, "FAIL", "2 files could not be indexed"));
+    CHECK(has(&f, "fail", "2 files could not be indexed"));
     CHECK(has(&f, "warn", "it cannot read 4 directories: answers may lack their files"));
     CHECK(has(&f, "warn", "1 files are corrupt; their readable parts are indexed"));
     CHECK(has(&f, "warn", "90 of 100 files are open"));
